@@ -1,0 +1,356 @@
+// Types, shapes and the release of the GIL between Python and the kernels; nothing else.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include <nanobind/stl/optional.h>
+
+#include "kernels/codebook.hpp"
+#include "simd/dispatch.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using partita::KernelTable;
+using Memory = partita::Aligned<unsigned char>;
+
+template <class T, std::size_t N>
+using Array = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = Array<const T, 2>;
+template <class T>
+using Vector = Array<const T, 1>;
+template <class T>
+using OutVector = Array<T, 1>;
+
+const KernelTable& table() { return *partita::active_table().load(); }
+
+template <class T>
+const partita::Kernels<T>& kernels() {
+    if constexpr (std::is_same_v<T, float>)
+        return table().single;
+    else
+        return table().full;
+}
+
+void expect(bool held, const char* what) {
+    if (!held) throw std::invalid_argument(what);
+}
+
+// Labels index the sums and the centers: out of range must be an error, not a stray write.
+template <class L>
+void expect_labels(const L& labels, std::size_t n, std::size_t k, std::int32_t lowest) {
+    expect(labels.shape(0) == n, "labels: one per row expected");
+    for (std::size_t i = 0; i < n; ++i)
+        expect(labels.data()[i] >= lowest && labels.data()[i] < static_cast<std::int64_t>(k),
+               "labels: a value is outside 0..k-1");
+}
+
+template <class T>
+partita::Rows<T> rows_of(const Matrix<T>& rows) {
+    return {rows.data(), rows.shape(0), rows.shape(1)};
+}
+
+// The arrays behind exact sums, kept alive as long as the object.
+struct Sums {
+    Array<std::int64_t, 2> hi, lo;
+    Vector<double> origin, up;
+    double scale, limb;
+
+    Sums(Array<std::int64_t, 2> hi, Array<std::int64_t, 2> lo, Vector<double> origin,
+         Vector<double> up, double scale, double limb)
+        : hi(hi), lo(lo), origin(origin), up(up), scale(scale), limb(limb) {
+        const std::size_t columns = origin.shape(0) + 2;
+        expect(hi.shape(1) == columns && lo.shape(1) == columns && hi.shape(0) == lo.shape(0),
+               "sums: hi and lo must be (k, d + 2)");
+        expect(up.shape(0) == columns, "sums: up must have d + 2 entries");
+    }
+    partita::SumView view(const std::optional<Vector<std::int64_t>>& times,
+                          const std::optional<Vector<double>>& weight, std::size_t n,
+                          std::size_t d) const {
+        expect(origin.shape(0) == d, "sums: the rows have another number of features");
+        expect(!times || times->shape(0) == n, "times: one per row expected");
+        expect(!weight || weight->shape(0) == n, "weight: one per row expected");
+        return {hi.shape(0), d, origin.data(), scale, up.data(), limb, hi.data(), lo.data(),
+                times ? times->data() : nullptr, weight ? weight->data() : nullptr};
+    }
+};
+
+template <class T>
+struct Csr {
+    Vector<std::int64_t> start;
+    Vector<std::int32_t> column;
+    Vector<T> value;
+    std::size_t d;
+
+    partita::CsrRows<T> view() const {
+        return {start.data(), column.data(), value.data(), start.shape(0) - 1, d};
+    }
+};
+
+template <class T>
+std::pair<std::int64_t, std::int64_t> assign(
+    const partita::Codebook<T>& book, Matrix<T> rows, OutVector<std::int32_t> labels,
+    const Sums* sums, std::optional<Vector<std::int64_t>> times,
+    std::optional<Vector<double>> weight, std::optional<OutVector<double>> lower) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect(d == book.view().d, "assign: rows and centers have different numbers of features");
+    expect_labels(labels, n, book.view().k, -1);
+    expect(!lower || lower->shape(0) == n, "lower: one per row expected");
+    expect(!sums || sums->hi.shape(0) == book.view().k, "assign: sums of another number of clusters");
+    partita::SumView view{};
+    if (sums) view = sums->view(times, weight, n, d);
+    Memory memory = partita::make_aligned<unsigned char>(kernels<T>().assign_scratch(d));
+    nb::gil_scoped_release release;
+    const partita::Outcome outcome =
+        kernels<T>().assign(book.view(), rows_of(rows), sums ? &view : nullptr, labels.data(),
+                            lower ? lower->data() : nullptr, memory.get());
+    return {outcome.moved, outcome.rechecked};
+}
+
+template <class T>
+std::pair<std::int64_t, std::int64_t> assign_sparse(
+    const partita::SparseCodebook<T>& book, const Csr<T>& rows, OutVector<std::int32_t> labels,
+    const Sums* sums, std::optional<Vector<std::int64_t>> times,
+    std::optional<Vector<double>> weight) {
+    const partita::CsrRows<T> csr = rows.view();
+    expect(csr.d == book.view().d, "assign: rows and centers have different numbers of features");
+    expect_labels(labels, csr.n, book.view().k, -1);
+    expect(!sums || sums->hi.shape(0) == book.view().k, "assign: sums of another number of clusters");
+    partita::SumView view{};
+    if (sums) view = sums->view(times, weight, csr.n, csr.d);
+    Memory memory = partita::make_aligned<unsigned char>(
+        kernels<T>().sparse_scratch(csr.d, book.view().padded));
+    nb::gil_scoped_release release;
+    const partita::Outcome outcome = kernels<T>().assign_sparse(
+        book.view(), csr, sums ? &view : nullptr, labels.data(), memory.get());
+    return {outcome.moved, outcome.rechecked};
+}
+
+template <class T>
+void move_rows(const Sums& sums, Matrix<T> rows, Vector<std::int32_t> from,
+               Vector<std::int32_t> to, std::optional<Vector<std::int64_t>> times,
+               std::optional<Vector<double>> weight) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect_labels(from, n, sums.hi.shape(0), -1);
+    expect_labels(to, n, sums.hi.shape(0), 0);
+    const partita::SumView view = sums.view(times, weight, n, d);
+    Memory memory = partita::make_aligned<unsigned char>(kernels<T>().assign_scratch(d));
+    nb::gil_scoped_release release;
+    kernels<T>().move_rows(view, rows_of(rows), from.data(), to.data(), memory.get());
+}
+
+template <class T>
+void move_sparse(const Sums& sums, const Csr<T>& rows, Vector<std::int32_t> from,
+                 Vector<std::int32_t> to, std::optional<Vector<std::int64_t>> times,
+                 std::optional<Vector<double>> weight) {
+    const partita::CsrRows<T> csr = rows.view();
+    expect_labels(from, csr.n, sums.hi.shape(0), -1);
+    expect_labels(to, csr.n, sums.hi.shape(0), 0);
+    const partita::SumView view = sums.view(times, weight, csr.n, csr.d);
+    nb::gil_scoped_release release;
+    kernels<T>().move_sparse(view, csr, from.data(), to.data());
+}
+
+void summarise(const Sums& sums, double unit, OutVector<double> weight, Array<double, 2> mean,
+               OutVector<double> sse) {
+    const std::size_t k = sums.hi.shape(0), d = sums.origin.shape(0);
+    expect(weight.shape(0) == k && sse.shape(0) == k && mean.shape(0) == k && mean.shape(1) == d,
+           "summarise: outputs must be (k), (k, d), (k)");
+    const partita::SumView view = sums.view(std::nullopt, std::nullopt, 0, d);
+    nb::gil_scoped_release release;
+    table().summarise(view, unit, weight.data(), mean.data(), sse.data());
+}
+
+template <class T>
+void exact_few(Matrix<T> rows, Matrix<double> centers, OutVector<std::int32_t> labels) {
+    expect(rows.shape(1) == centers.shape(1) && labels.shape(0) == rows.shape(0),
+           "exact_few: shapes do not fit");
+    nb::gil_scoped_release release;
+    kernels<T>().exact_few(rows_of(rows), centers.data(), centers.shape(0), labels.data());
+}
+
+template <class T>
+void distances(Matrix<T> rows, Matrix<double> centers, Array<double, 2> out) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1), k = centers.shape(0);
+    expect(centers.shape(1) == d && out.shape(0) == n && out.shape(1) == k,
+           "distances: shapes do not fit");
+    Memory memory = partita::make_aligned<unsigned char>(kernels<T>().assign_scratch(d));
+    nb::gil_scoped_release release;
+    kernels<T>().distances(rows_of(rows), centers.data(), k,
+                           reinterpret_cast<double*>(memory.get()), out.data());
+}
+
+template <class T>
+void own_distance(Matrix<T> rows, Matrix<double> centers, Vector<double> origin,
+                  Vector<std::int32_t> labels, OutVector<double> out) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect(centers.shape(1) == d && origin.shape(0) == d && out.shape(0) == n,
+           "own_distance: shapes do not fit");
+    expect_labels(labels, n, centers.shape(0), 0);
+    nb::gil_scoped_release release;
+    kernels<T>().own_distance(rows_of(rows), centers.data(), origin.data(), labels.data(),
+                              out.data());
+}
+
+template <class T>
+void own_distance_sparse(const Csr<T>& rows, Matrix<double> centers, Vector<std::int32_t> labels,
+                         OutVector<double> out) {
+    const partita::CsrRows<T> csr = rows.view();
+    expect(centers.shape(1) == csr.d && out.shape(0) == csr.n,
+           "own_distance: shapes do not fit");
+    expect_labels(labels, csr.n, centers.shape(0), 0);
+    nb::gil_scoped_release release;
+    std::vector<double> dense(csr.d, 0.0);
+    kernels<T>().own_distance_sparse(csr, centers.data(), labels.data(), dense.data(), out.data());
+}
+
+template <class T>
+void seed_potential(Matrix<T> rows, double scale, Matrix<T> candidates, OutVector<T> closest,
+                    bool update, Array<double, 2> potential, std::optional<Vector<double>> weight) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1), count = candidates.shape(0);
+    expect(candidates.shape(1) == d && closest.shape(0) == n && (!update || count == 1),
+           "seed_potential: shapes do not fit");
+    expect(potential.shape(0) == (n + 255) / 256 && potential.shape(1) == count,
+           "seed_potential: potential must be (leaves, candidates)");
+    expect(!weight || weight->shape(0) == n, "weight: one per row expected");
+    Memory memory = partita::make_aligned<unsigned char>(kernels<T>().seed_scratch(d));
+    nb::gil_scoped_release release;
+    kernels<T>().seed_potential(rows_of(rows), static_cast<T>(scale), candidates.data(), count,
+                                weight ? weight->data() : nullptr, closest.data(), update,
+                                potential.data(), memory.get());
+}
+
+template <class T>
+void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> taint,
+            std::optional<Vector<double>> weight) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect(low.shape(0) == d && high.shape(0) == d && taint.shape(0) == d &&
+               (!weight || weight->shape(0) == n),
+           "extent: shapes do not fit");
+    nb::gil_scoped_release release;
+    kernels<T>().extent(rows_of(rows), weight ? weight->data() : nullptr, low.data(), high.data(),
+                        taint.data());
+}
+
+void exact_sum(Vector<double> values, OutVector<std::int64_t> digits) {
+    expect(digits.shape(0) == 68, "exact_sum: 68 digits expected");
+    nb::gil_scoped_release release;
+    table().exact_sum(values.data(), values.shape(0), digits.data());
+}
+
+double spin(std::int64_t rounds, bool single) {
+    nb::gil_scoped_release release;
+    float f[2] = {1e-3f, 1e-3f};
+    double g[2] = {1e-3, 1e-3};
+    return single ? table().single.spin(rounds, f) : table().full.spin(rounds, g);
+}
+
+std::vector<std::string> instruction_sets() {
+    std::vector<std::string> names;
+    for (const KernelTable* t : partita::runnable_tables()) names.emplace_back(t->name);
+    return names;
+}
+
+void use_instruction_set(const std::string& name) {
+    for (const KernelTable* t : partita::runnable_tables())
+        if (name == t->name) return partita::active_table().store(t);
+    throw std::invalid_argument("instruction set '" + name + "' is not available here");
+}
+
+template <class T>
+void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const char* csr) {
+    using partita::Codebook;
+    using partita::SparseCodebook;
+    const auto none = nb::none();
+    nb::class_<Codebook<T>>(m, book).def(
+        "__init__",
+        [](Codebook<T>* self, Matrix<double> centers, Vector<double> origin) {
+            expect(centers.shape(0) > 0 && centers.shape(1) > 0 &&
+                       origin.shape(0) == centers.shape(1),
+                   "codebook: centers (k, d) and origin (d) expected");
+            nb::gil_scoped_release release;
+            new (self) Codebook<T>(centers.data(), origin.data(), centers.shape(0),
+                                   centers.shape(1), kernels<T>().tile_rows);
+        },
+        "centers"_a, "origin"_a);
+    nb::class_<SparseCodebook<T>>(m, sparse_book)
+        .def(
+            "__init__",
+            [](SparseCodebook<T>* self, Matrix<double> centers) {
+                expect(centers.shape(0) > 0 && centers.shape(1) > 0,
+                       "codebook: centers (k, d) expected");
+                nb::gil_scoped_release release;
+                new (self) SparseCodebook<T>(centers.data(), centers.shape(0), centers.shape(1));
+            },
+            "centers"_a);
+    nb::class_<Csr<T>>(m, csr).def(
+        "__init__",
+        [](Csr<T>* self, Vector<std::int64_t> start, Vector<std::int32_t> column, Vector<T> value,
+           std::size_t d) {
+            expect(start.shape(0) > 0 && start.data()[0] >= 0 &&
+                       column.shape(0) == value.shape(0),
+                   "csr: start, column and value do not fit");
+            for (std::size_t i = 0; i + 1 < start.shape(0); ++i)
+                expect(start.data()[i] <= start.data()[i + 1], "csr: start must not decrease");
+            expect(static_cast<std::size_t>(start.data()[start.shape(0) - 1]) <= column.shape(0),
+                   "csr: start reaches beyond the stored values");
+            for (std::int64_t p = start.data()[0]; p < start.data()[start.shape(0) - 1]; ++p)
+                expect(column.data()[p] >= 0 &&
+                           static_cast<std::size_t>(column.data()[p]) < d,
+                       "csr: a column index is out of range");
+            new (self) Csr<T>{start, column, value, d};
+        },
+        "start"_a.noconvert(), "column"_a.noconvert(), "value"_a.noconvert(), "d"_a);
+    m.def("assign", &assign<T>, "book"_a, "rows"_a.noconvert(), "labels"_a.noconvert(),
+          "sums"_a = none, "times"_a = none, "weight"_a = none, "lower"_a = none);
+    m.def("assign_sparse", &assign_sparse<T>, "book"_a, "rows"_a, "labels"_a.noconvert(),
+          "sums"_a = none, "times"_a = none, "weight"_a = none);
+    m.def("move_rows", &move_rows<T>, "sums"_a, "rows"_a.noconvert(), "before"_a.noconvert(),
+          "after"_a.noconvert(), "times"_a = none, "weight"_a = none);
+    m.def("move_sparse", &move_sparse<T>, "sums"_a, "rows"_a, "before"_a.noconvert(),
+          "after"_a.noconvert(), "times"_a = none, "weight"_a = none);
+    m.def("exact_few", &exact_few<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
+          "labels"_a.noconvert());
+    m.def("distances", &distances<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
+          "out"_a.noconvert());
+    m.def("own_distance", &own_distance<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
+          "origin"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert());
+    m.def("own_distance_sparse", &own_distance_sparse<T>, "rows"_a, "centers"_a.noconvert(),
+          "labels"_a.noconvert(), "out"_a.noconvert());
+    m.def("seed_potential", &seed_potential<T>, "rows"_a.noconvert(), "scale"_a,
+          "candidates"_a.noconvert(), "closest"_a.noconvert(), "update"_a,
+          "potential"_a.noconvert(), "weight"_a = none);
+    m.def("extent", &extent<T>, "rows"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
+          "taint"_a.noconvert(), "weight"_a = none);
+}
+
+}  // namespace
+
+NB_MODULE(core, m) {
+    m.doc() = "The compiled kernels of partita; `partita._kernels.reference` is their NumPy text.";
+    nb::class_<Sums>(m, "Sums")
+        .def(nb::init<Array<std::int64_t, 2>, Array<std::int64_t, 2>, Vector<double>,
+                      Vector<double>, double, double>(),
+             "hi"_a.noconvert(), "lo"_a.noconvert(), "origin"_a.noconvert(), "up"_a.noconvert(),
+             "scale"_a, "limb"_a);
+    bind_typed<float>(m, "Codebook32", "SparseCodebook32", "Csr32");
+    bind_typed<double>(m, "Codebook64", "SparseCodebook64", "Csr64");
+    m.def("summarise", &summarise, "sums"_a, "unit"_a, "weight"_a.noconvert(),
+          "mean"_a.noconvert(), "sse"_a.noconvert());
+    m.def("exact_sum", &exact_sum, "values"_a.noconvert(), "digits"_a.noconvert());
+    m.def("spin", &spin, "rounds"_a, "single"_a);
+    m.def("instruction_sets", &instruction_sets);
+    m.def("instruction_set", [] { return std::string(table().name); });
+    m.def("use_instruction_set", &use_instruction_set, "name"_a);
+}

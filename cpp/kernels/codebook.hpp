@@ -1,0 +1,202 @@
+// Centers made ready for the fast kernels, and the proof that their labels are D64's.
+//
+// The fast score of point y and center c is ½‖c‖² − y·c in T, both taken relative to a pivot and
+// scaled by a power of two. With u the unit roundoff of T and γ = (d + 8)·u, a fused or unfused
+// chain of d + 1 terms, the rounding of y, c and ½‖c‖² to T, and the rounding inside D64 add up to
+// less than
+//
+//     E(y, c) = (‖y‖ + drift)·slope(c) + slack(c) + (‖y‖ + drift)²·own_error
+//     slope(c) = γ‖c‖ + ε(c)     slack(c) = 3γ·½‖c‖² + ‖c‖·ε(c)     own_error = 2(d + 8)·2⁻⁵³
+//
+// where drift = ‖origin − pivot‖ and ε(c) bounds what moving c from one frame to the other costs.
+// The tile computes score − slope·norm − slack, a lower bound of the true score for every single
+// pair, so that one far center or one far point widens nobody else's margin. If the second lowest
+// exceeds the lowest by 2E of its center, the lowest is the label; otherwise D64 decides.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "views.hpp"
+
+namespace partita {
+
+template <class T>
+struct AlignedDelete {
+    void operator()(T* p) const { ::operator delete[](p, std::align_val_t(64)); }
+};
+template <class T>
+using Aligned = std::unique_ptr<T[], AlignedDelete<T>>;
+template <class T>
+Aligned<T> make_aligned(std::size_t n) {
+    const std::size_t bytes = (n * sizeof(T) + 127) / 64 * 64;
+    return Aligned<T>(static_cast<T*>(::operator new[](bytes, std::align_val_t(64))));
+}
+
+// A power of two that brings `largest` to [½, 1), kept where T can hold it and its square.
+template <class T>
+double scale_for(double largest) {
+    if (!(largest > 0) || !std::isfinite(largest)) return 1.0;
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    const int most = sizeof(T) == 4 ? 100 : 900;
+    return std::ldexp(1.0, std::clamp(-exponent, -most, most));
+}
+
+template <class T>
+struct Margin {
+    double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
+    double gamma, tiny;
+    explicit Margin(std::size_t d)
+        : gamma(1.01 * static_cast<double>(d + 8) * unit),
+          tiny(4.0 * static_cast<double>(d + 8) * (sizeof(T) == 4 ? 0x1p-126 : 0x1p-1000)) {}
+    T slope(double norm, double moved) const { return static_cast<T>(gamma * norm + moved + tiny); }
+    T slack(double norm, double moved) const {
+        return static_cast<T>(1.5 * gamma * norm * norm + norm * moved + tiny);
+    }
+    T own_error(std::size_t d) const {
+        return static_cast<T>(2.02 * static_cast<double>(d + 8) * 0x1p-53);
+    }
+};
+
+// Where the fast kernel puts its zero: the median of a few centers, feature by feature. Any value
+// gives the same labels; one amid the bulk keeps margins small even if a center is far away.
+template <class T>
+std::vector<T> choose_pivot(const double* centers, const double* origin, std::size_t k,
+                            std::size_t d) {
+    constexpr std::size_t most = 31;
+    const std::size_t m = std::min(k, most);
+    std::vector<T> pivot(d);
+    double sample[most];
+    for (std::size_t t = 0; t < d; ++t) {
+        for (std::size_t s = 0; s < m; ++s) sample[s] = centers[(s * k / m) * d + t] + origin[t];
+        std::nth_element(sample, sample + m / 2, sample + m);
+        pivot[t] = static_cast<T>(sample[m / 2]);
+    }
+    return pivot;
+}
+
+template <class T>
+class Codebook {
+public:
+    // centers: (k, d) relative to origin (d). tile_rows: what the kernel in use can hold.
+    Codebook(const double* centers, const double* origin, std::size_t k, std::size_t d,
+             std::size_t tile_rows) {
+        const Margin<T> margin(d);
+        const std::vector<T> pivot = choose_pivot<T>(centers, origin, k, d);
+        // In double the frame of D64 is the frame of the fast kernel: moving would cost more
+        // rounding than it saves.
+        std::vector<double> zero(d), move(d);
+        double drift = 0, largest = 0;
+        for (std::size_t t = 0; t < d; ++t) {
+            zero[t] = sizeof(T) == 4 ? static_cast<double>(pivot[t]) : origin[t];
+            move[t] = origin[t] - zero[t];
+            drift += move[t] * move[t];
+        }
+        drift = std::sqrt(drift);
+        for (std::size_t j = 0; j < k; ++j)
+            for (std::size_t t = 0; t < d; ++t)
+                largest = std::max(largest, std::abs(centers[j * d + t] + move[t]));
+        const double scale = scale_for<T>(largest);
+
+        origin_.assign(origin, origin + d);
+        pivot_.resize(d);
+        for (std::size_t t = 0; t < d; ++t)
+            pivot_[t] = static_cast<T>(zero[t] * scale);
+        packed_ = make_aligned<T>(k * (d + 1));
+        start_ = make_aligned<T>(k);
+        slope_ = make_aligned<T>(k);
+        slack_ = make_aligned<T>(k);
+        centers_ = make_aligned<double>(k * d);
+        const std::size_t tiles = (k + tile_rows - 1) / tile_rows;
+        const std::size_t small = k / tiles, larger = k % tiles;
+        std::size_t first = 0;
+        for (std::size_t q = 0; q < tiles; ++q) {
+            const std::size_t rows = small + (q < larger);
+            T* tile = packed_.get() + first * (d + 1);
+            for (std::size_t r = 0; r < rows; ++r) {
+                const double* c = centers + (first + r) * d;
+                double square = 0, size = 0;
+                for (std::size_t t = 0; t < d; ++t) {
+                    const double v = (c[t] + move[t]) * scale;
+                    square += v * v;
+                    size += c[t] * c[t];
+                    tile[t * rows + r] = static_cast<T>(v);
+                    centers_[(first + r) * d + t] = c[t] * scale;
+                }
+                const double norm = std::sqrt(square) * (1 + 1e-9);
+                const double moved = 0x1p-51 * (std::sqrt(size) + drift) * scale;
+                slope_[first + r] = margin.slope(norm, moved);
+                slack_[first + r] = margin.slack(norm, moved);
+                start_[first + r] =
+                    static_cast<T>(0.5 * square - static_cast<double>(slack_[first + r]));
+                tile[d * rows + r] = slope_[first + r];
+            }
+            first += rows;
+        }
+        view_ = {k, d, tiles, packed_.get(), start_.get(), slope_.get(), slack_.get(),
+                 pivot_.data(), static_cast<T>(scale), static_cast<T>(1.01 * drift * scale),
+                 margin.own_error(d), static_cast<T>(1 + margin.gamma), 1 - margin.gamma,
+                 centers_.get(), origin_.data(), scale};
+    }
+    const BookView<T>& view() const { return view_; }
+
+private:
+    Aligned<T> packed_, start_, slope_, slack_;
+    Aligned<double> centers_;
+    std::vector<double> origin_;
+    std::vector<T> pivot_;
+    BookView<T> view_;
+};
+
+template <class T>
+class SparseCodebook {
+public:
+    SparseCodebook(const double* centers, std::size_t k, std::size_t d) {
+        const Margin<T> margin(d);
+        const std::size_t padded = (k + 15) / 16 * 16;  // a whole number of vectors everywhere
+        double largest = 0;
+        for (std::size_t i = 0; i < k * d; ++i) largest = std::max(largest, std::abs(centers[i]));
+        const double scale = scale_for<T>(largest);
+        by_feature_ = make_aligned<T>(d * padded);
+        start_ = make_aligned<T>(padded);
+        slope_ = make_aligned<T>(padded);
+        slack_ = make_aligned<T>(padded);
+        centers_ = make_aligned<double>(k * d);
+        std::fill_n(by_feature_.get(), d * padded, T(0));
+        for (std::size_t j = 0; j < padded; ++j) {
+            start_[j] = std::numeric_limits<T>::infinity();
+            slope_[j] = slack_[j] = 0;
+        }
+        for (std::size_t j = 0; j < k; ++j) {
+            double square = 0;
+            for (std::size_t t = 0; t < d; ++t) {
+                const double v = centers[j * d + t] * scale;
+                square += v * v;
+                by_feature_[t * padded + j] = static_cast<T>(v);
+                centers_[j * d + t] = v;
+            }
+            const double norm = std::sqrt(square) * (1 + 1e-9), moved = 0x1p-51 * norm;
+            slope_[j] = margin.slope(norm, moved);
+            slack_[j] = margin.slack(norm, moved);
+            start_[j] = static_cast<T>(0.5 * square - static_cast<double>(slack_[j]));
+        }
+        view_ = {k, d, padded, by_feature_.get(), start_.get(), slope_.get(), slack_.get(),
+                 static_cast<T>(scale), margin.own_error(d), static_cast<T>(1 + margin.gamma),
+                 centers_.get(), scale};
+    }
+    const SparseBookView<T>& view() const { return view_; }
+
+private:
+    Aligned<T> by_feature_, start_, slope_, slack_;
+    Aligned<double> centers_;
+    SparseBookView<T> view_;
+};
+
+}  // namespace partita

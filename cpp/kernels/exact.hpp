@@ -1,0 +1,179 @@
+// D64: the distance that defines a label.
+//
+//     D64(x, c) = Σ_t ((x_t − origin_t)·scale − c_t)²   in double, features in order
+//
+// Compiled with contraction off: every product is rounded before it is added, on every machine.
+#pragma once
+
+#include "vec.hpp"
+#include "views.hpp"
+
+namespace partita::PARTITA_ISA {
+
+constexpr std::size_t kExactWidth = 2 * Simd<double>::width;  // rows decided at a time
+constexpr int kExactRows = 4;                                 // centers at a time
+
+// D64 of kExactWidth points to R centers.
+template <int R>
+PARTITA_INLINE void exact_distances(const double* panel,    // in: (d, kExactWidth)
+                                    const double* centers,  // in: (R, d)
+                                    std::size_t d, Simd<double>::Reg (&acc)[R][2]) {
+    using S = Simd<double>;
+    for (int r = 0; r < R; ++r) acc[r][0] = acc[r][1] = S::set1(0.0);
+    for (std::size_t t = 0; t < d; ++t) {
+        const typename S::Reg y0 = S::load(panel + t * kExactWidth);
+        const typename S::Reg y1 = S::load(panel + t * kExactWidth + S::width);
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r) {
+            const typename S::Reg c = S::set1(centers[r * d + t]);
+            const typename S::Reg gap0 = S::sub(y0, c), gap1 = S::sub(y1, c);
+            acc[r][0] = S::add(acc[r][0], S::mul(gap0, gap0));
+            acc[r][1] = S::add(acc[r][1], S::mul(gap1, gap1));
+        }
+    }
+}
+
+// Nearest and second nearest of kExactWidth points by D64, lower index on ties.
+template <int R>
+PARTITA_INLINE void exact_tile(const double* panel, const double* centers, std::size_t d,
+                               std::int64_t first, double* best, double* second,
+                               std::int64_t* nearest) {
+    using S = Simd<double>;
+    typename S::Reg acc[R][2];
+    exact_distances<R>(panel, centers, d, acc);
+    for (int r = 0; r < R; ++r)
+        for (int v = 0; v < 2; ++v) {
+            double* low = best + v * S::width;
+            double* low2 = second + v * S::width;
+            std::int64_t* arg = nearest + v * S::width;
+            const typename S::Reg now = S::load(low);
+            const auto closer = S::less(acc[r][v], now);
+            S::store(low2, S::min(S::load(low2), S::max(now, acc[r][v])));
+            S::store(low, S::min(acc[r][v], now));
+            S::store_int(arg, S::select(closer, S::set1_int(first + r), S::load_int(arg)));
+        }
+}
+
+// Labels and squared (scaled) distances to the second nearest of up to kExactWidth listed rows, by
+// D64 to all centers.
+template <class T>
+void exact_nearest(const BookView<T>& book, const T* rows, const std::int32_t* listed,
+                   std::size_t count, double* panel,  // scratch: (d, kExactWidth)
+                   std::int32_t* label, double* lower) {
+    alignas(64) double best[kExactWidth], second[kExactWidth];
+    alignas(64) std::int64_t nearest[kExactWidth];
+    const std::size_t d = book.d;
+    for (std::size_t r = 0; r < kExactWidth; ++r) {
+        const T* x = rows + static_cast<std::size_t>(listed[r < count ? r : 0]) * d;
+        for (std::size_t t = 0; t < d; ++t)
+            panel[t * kExactWidth + r] = (static_cast<double>(x[t]) - book.origin[t]) * book.scale;
+        best[r] = second[r] = __builtin_inf();
+        nearest[r] = 0;
+    }
+    std::size_t j = 0;
+    for (; j + kExactRows <= book.k; j += kExactRows)
+        exact_tile<kExactRows>(panel, book.centers + j * d, d, static_cast<std::int64_t>(j), best,
+                               second, nearest);
+    for (; j < book.k; ++j)
+        exact_tile<1>(panel, book.centers + j * d, d, static_cast<std::int64_t>(j), best, second,
+                      nearest);
+    for (std::size_t r = 0; r < count; ++r) {
+        label[r] = static_cast<std::int32_t>(nearest[r]);
+        lower[r] = second[r];
+    }
+}
+
+// √D64 of every row to every center, out: (n, k).
+template <class T>
+void distances(const Rows<T>& rows, const double* centers, std::size_t k,
+               double* panel,  // scratch: (d, kExactWidth)
+               double* out) {
+    using S = Simd<double>;
+    const std::size_t d = rows.d;
+    alignas(64) double lane[kExactWidth];
+    for (std::size_t i = 0; i < rows.n; i += kExactWidth) {
+        const std::size_t m = rows.n - i < kExactWidth ? rows.n - i : kExactWidth;
+        for (std::size_t r = 0; r < kExactWidth; ++r) {
+            const T* x = rows.data + (i + (r < m ? r : 0)) * d;
+            for (std::size_t t = 0; t < d; ++t)
+                panel[t * kExactWidth + r] = static_cast<double>(x[t]);
+        }
+        auto write = [&](std::size_t j, S::Reg low, S::Reg high) {
+            S::store(lane, low);
+            S::store(lane + S::width, high);
+            for (std::size_t r = 0; r < m; ++r) out[(i + r) * k + j] = __builtin_sqrt(lane[r]);
+        };
+        std::size_t j = 0;
+        for (; j + kExactRows <= k; j += kExactRows) {
+            S::Reg acc[kExactRows][2];
+            exact_distances<kExactRows>(panel, centers + j * d, d, acc);
+            for (std::size_t r = 0; r < kExactRows; ++r) write(j + r, acc[r][0], acc[r][1]);
+        }
+        for (; j < k; ++j) {
+            S::Reg acc[1][2];
+            exact_distances<1>(panel, centers + j * d, d, acc);
+            write(j, acc[0][0], acc[0][1]);
+        }
+    }
+}
+
+// Labels of a few rows straight from plain centers: no packing, eight chains side by side.
+// For single predictions, where packing the centers would cost more than the answer.
+template <class T>
+void exact_few(const Rows<T>& rows, const double* centers, std::size_t k, std::int32_t* label) {
+    constexpr std::size_t chains = 8;
+    const std::size_t d = rows.d;
+    for (std::size_t i = 0; i < rows.n; ++i) {
+        const T* x = rows.data + i * d;
+        double best = __builtin_inf();
+        std::size_t nearest = 0;
+        for (std::size_t j = 0; j < k; j += chains) {
+            const std::size_t m = k - j < chains ? k - j : chains;
+            const double* c[chains];
+            for (std::size_t r = 0; r < chains; ++r) c[r] = centers + (j + (r < m ? r : 0)) * d;
+            double acc[chains] = {};
+            for (std::size_t t = 0; t < d; ++t) {
+                const double y = static_cast<double>(x[t]);
+#pragma GCC unroll 8
+                for (std::size_t r = 0; r < chains; ++r) {
+                    const double gap = y - c[r][t];
+                    acc[r] += gap * gap;
+                }
+            }
+            for (std::size_t r = 0; r < m; ++r)
+                if (acc[r] < best) {
+                    best = acc[r];
+                    nearest = j + r;
+                }
+        }
+        label[i] = static_cast<std::int32_t>(nearest);
+    }
+}
+
+// out_i = D64(x_i, centers[label_i]), unscaled: with weights this sums to the objective.
+template <class T>
+void own_distance(const Rows<T>& rows, const double* centers, const double* origin,
+                  const std::int32_t* label, double* out) {
+    constexpr std::size_t chains = 8;  // one row alone would wait for each addition
+    const std::size_t d = rows.d;
+    for (std::size_t i = 0; i < rows.n; i += chains) {
+        const std::size_t m = rows.n - i < chains ? rows.n - i : chains;
+        const T* x[chains];
+        const double* c[chains];
+        for (std::size_t r = 0; r < chains; ++r) {
+            const std::size_t row = i + (r < m ? r : 0);
+            x[r] = rows.data + row * d;
+            c[r] = centers + static_cast<std::size_t>(label[row]) * d;
+        }
+        double acc[chains] = {};
+        for (std::size_t t = 0; t < d; ++t)
+#pragma GCC unroll 8
+            for (std::size_t r = 0; r < chains; ++r) {
+                const double gap = (static_cast<double>(x[r][t]) - origin[t]) - c[r][t];
+                acc[r] += gap * gap;
+            }
+        for (std::size_t r = 0; r < m; ++r) out[i + r] = acc[r];
+    }
+}
+
+}  // namespace partita::PARTITA_ISA

@@ -1,0 +1,242 @@
+// Exact sums: every term is rounded once to a fixed grid and added as two integers.
+//
+// Integer addition is associative, so blocks, threads and later corrections (a row that leaves
+// one cluster for another) all give the same bits. A term v, in units of its column's step,
+// becomes hi = round(v) and lo = round((v − hi)·limb).
+#pragma once
+
+#include "twofold.hpp"
+#include "views.hpp"
+
+namespace partita::PARTITA_ISA {
+
+// 1.5·2^52: adding it rounds |v| <= 2^51 to the nearest even integer and leaves it in the bits.
+constexpr double kRound = 6755399441055744.0;
+constexpr std::int64_t kRoundBits = 0x4338000000000000;
+
+struct Limbs {
+    std::int64_t hi, lo;
+};
+
+PARTITA_INLINE Limbs to_grid(double v, double rest, double limb) {
+    const double h = v + kRound;
+    const double l = ((v - (h - kRound)) + rest) * limb + kRound;
+    return {__builtin_bit_cast(std::int64_t, h) - kRoundBits,
+            __builtin_bit_cast(std::int64_t, l) - kRoundBits};
+}
+
+// The two terms of one value: w·y for its column, and w·y² for the column of squares. `rest` is what
+// rounding left behind, so that the grid sees the exact product.
+template <bool weighted>
+PARTITA_INLINE void value_terms(double y, double up, double square_up, double weight, double limb,
+                                Limbs& term, Limbs& square) {
+    Twofold v{y * up, 0.0};
+    Twofold q = two_prod(y, y);
+    if constexpr (weighted) {
+        v = two_prod(v.head, weight);
+        const Twofold heavy = two_prod(q.head, weight);
+        q = {heavy.head, heavy.tail + q.tail * weight};
+    }
+    term = to_grid(v.head, v.tail, limb);
+    square = to_grid(q.head * square_up, q.tail * square_up, limb);
+}
+
+PARTITA_INLINE void add_terms(std::int64_t* __restrict into, const std::int64_t* __restrict term,
+                              std::int64_t times, std::size_t columns) {
+    if (times == 1)
+        for (std::size_t t = 0; t < columns; ++t) into[t] += term[t];
+    else if (times == -1)
+        for (std::size_t t = 0; t < columns; ++t) into[t] -= term[t];
+    else
+        for (std::size_t t = 0; t < columns; ++t) into[t] += times * term[t];
+}
+
+// Dense rows on their way into the sums. They are gathered until there are enough values for long
+// loops: with two features a row alone is all overhead.
+template <class T>
+class Folder {
+public:
+    static constexpr std::size_t kValues = 512;
+
+    static std::size_t capacity(std::size_t d) { return d == 0 || d >= kValues ? 1 : kValues / d; }
+    static std::size_t bytes(std::size_t d) {
+        const std::size_t rows = capacity(d);
+        return 8 * rows * (8 * d + 4);
+    }
+
+    Folder(const SumView& sums, unsigned char* memory)
+        : sums_(sums), rows_(capacity(sums.d)), filled_(0) {
+        const std::size_t m = rows_ * sums.d;
+        double* at = reinterpret_cast<double*>(memory);
+        auto cut = [&at](std::size_t n) {
+            double* piece = at;
+            at += n;
+            return piece;
+        };
+        y_ = cut(m), origin_ = cut(m), up_ = cut(m), weight_ = cut(m);
+        hi_ = reinterpret_cast<std::int64_t*>(cut(m));
+        lo_ = reinterpret_cast<std::int64_t*>(cut(m));
+        square_hi_ = reinterpret_cast<std::int64_t*>(cut(m));
+        square_lo_ = reinterpret_cast<std::int64_t*>(cut(m));
+        row_ = reinterpret_cast<std::int64_t*>(cut(rows_));
+        from_ = reinterpret_cast<std::int64_t*>(cut(rows_));
+        to_ = reinterpret_cast<std::int64_t*>(cut(rows_));
+        for (std::size_t r = 0; r < rows_; ++r)
+            for (std::size_t t = 0; t < sums.d; ++t) {
+                origin_[r * sums.d + t] = sums.origin[t];
+                up_[r * sums.d + t] = sums.up[t];
+            }
+    }
+
+    // Row i, whose values are x, moves from cluster `from` (< 0: from nowhere) to cluster `to`.
+    PARTITA_INLINE void push(const T* x, std::size_t i, std::int32_t from, std::int32_t to) {
+        const std::size_t d = sums_.d;
+        for (std::size_t t = 0; t < d; ++t) y_[filled_ * d + t] = static_cast<double>(x[t]);
+        if (sums_.weight)
+            for (std::size_t t = 0; t < d; ++t) weight_[filled_ * d + t] = sums_.weight[i];
+        row_[filled_] = static_cast<std::int64_t>(i);
+        from_[filled_] = from;
+        to_[filled_] = to;
+        if (++filled_ == rows_) flush();
+    }
+
+    void flush() {
+        if (sums_.weight)
+            compute<true>();
+        else
+            compute<false>();
+        for (std::size_t r = 0; r < filled_; ++r) add_row(r);
+        filled_ = 0;
+    }
+
+private:
+    template <bool weighted>
+    void compute() {
+        const std::size_t m = filled_ * sums_.d;
+        const double scale = sums_.scale, limb = sums_.limb, square_up = sums_.up[sums_.d + 1];
+        const double* __restrict origin = origin_;
+        const double* __restrict up = up_;
+        const double* __restrict weight = weight_;
+        const double* __restrict raw = y_;
+        std::int64_t* __restrict hi = hi_;
+        std::int64_t* __restrict lo = lo_;
+        std::int64_t* __restrict square_hi = square_hi_;
+        std::int64_t* __restrict square_lo = square_lo_;
+        for (std::size_t e = 0; e < m; ++e) {
+            const double y = (raw[e] - origin[e]) * scale;
+            Limbs term, square;
+            value_terms<weighted>(y, up[e], square_up, weighted ? weight[e] : 1.0, limb, term,
+                                  square);
+            hi[e] = term.hi;
+            lo[e] = term.lo;
+            square_hi[e] = square.hi;
+            square_lo[e] = square.lo;
+        }
+    }
+
+    PARTITA_INLINE void add_row(std::size_t r) {
+        const std::size_t d = sums_.d, columns = d + 2;
+        const std::size_t i = static_cast<std::size_t>(row_[r]);
+        const std::int64_t times = sums_.times ? sums_.times[i] : 1;
+        Limbs square{0, 0};
+        for (std::size_t t = 0; t < d; ++t) square.hi += square_hi_[r * d + t];
+        for (std::size_t t = 0; t < d; ++t) square.lo += square_lo_[r * d + t];
+        const Limbs weight = sums_.weight ? to_grid(sums_.weight[i] * sums_.up[d], 0.0, sums_.limb)
+                                          : Limbs{1, 0};
+        auto put = [&](std::int64_t cluster, std::int64_t by) {
+            std::int64_t* hi = sums_.hi + static_cast<std::size_t>(cluster) * columns;
+            std::int64_t* lo = sums_.lo + static_cast<std::size_t>(cluster) * columns;
+            add_terms(hi, hi_ + r * d, by, d);
+            add_terms(lo, lo_ + r * d, by, d);
+            hi[d] += by * weight.hi, lo[d] += by * weight.lo;
+            hi[d + 1] += by * square.hi, lo[d + 1] += by * square.lo;
+        };
+        put(to_[r], times);
+        if (from_[r] >= 0) put(from_[r], -times);
+    }
+
+    const SumView& sums_;
+    std::size_t rows_, filled_;
+    double *y_, *origin_, *up_, *weight_;
+    std::int64_t *hi_, *lo_, *square_hi_, *square_lo_, *row_, *from_, *to_;
+};
+
+// A sparse row (origin 0): zeros add nothing, so only stored values are touched.
+template <class T>
+void move_sparse_row(const SumView& sums, const CsrRows<T>& rows, std::size_t i, std::int32_t from,
+                     std::int32_t to) {
+    const std::size_t d = sums.d, columns = d + 2;
+    const std::int64_t times = sums.times ? sums.times[i] : 1;
+    auto put = [&](std::size_t column, Limbs g) {
+        const std::size_t at = static_cast<std::size_t>(to) * columns + column;
+        sums.hi[at] += times * g.hi;
+        sums.lo[at] += times * g.lo;
+        if (from < 0) return;
+        const std::size_t back = static_cast<std::size_t>(from) * columns + column;
+        sums.hi[back] -= times * g.hi;
+        sums.lo[back] -= times * g.lo;
+    };
+    Limbs squares{0, 0};
+    for (std::int64_t p = rows.start[i]; p < rows.start[i + 1]; ++p) {
+        const std::size_t t = static_cast<std::size_t>(rows.column[p]);
+        const double y = static_cast<double>(rows.value[p]) * sums.scale;
+        Limbs term, square;
+        if (sums.weight)
+            value_terms<true>(y, sums.up[t], sums.up[d + 1], sums.weight[i], sums.limb, term,
+                              square);
+        else
+            value_terms<false>(y, sums.up[t], sums.up[d + 1], 1.0, sums.limb, term, square);
+        put(t, term);
+        squares.hi += square.hi;
+        squares.lo += square.lo;
+    }
+    put(d, sums.weight ? to_grid(sums.weight[i] * sums.up[d], 0.0, sums.limb) : Limbs{1, 0});
+    put(d + 1, squares);
+}
+
+PARTITA_INLINE Twofold whole(std::int64_t n) {
+    const double head = static_cast<double>(n);  // |n| < 2^62, so head converts back
+    return {head, static_cast<double>(n - static_cast<std::int64_t>(head))};
+}
+
+// hi + lo / limb, in units of the column's step.
+PARTITA_INLINE Twofold value_of(std::int64_t hi, std::int64_t lo, double limb) {
+    const Twofold small = whole(lo);
+    return add(whole(hi), {small.head / limb, small.tail / limb});
+}
+
+constexpr std::size_t kLanes = 8;  // of ‖Σ w·y‖²: fixed, so that it is the same everywhere
+
+// weight, mean (relative to the origin) and sse of each cluster; zero for a cluster of no weight.
+//     sse = Σ w‖y‖² − ‖Σ w·y‖² / Σ w   cancels, hence the twofold arithmetic
+inline void summarise(const SumView& sums, double unit, double* weight, double* mean, double* sse) {
+    const std::size_t d = sums.d, columns = d + 2;
+    for (std::size_t j = 0; j < sums.k; ++j) {
+        const std::int64_t* hi = sums.hi + j * columns;
+        const std::int64_t* lo = sums.lo + j * columns;
+        Twofold w = value_of(hi[d], lo[d], sums.limb);
+        w = {w.head / sums.up[d], w.tail / sums.up[d]};
+        weight[j] = w.head * unit;
+        sse[j] = 0.0;
+        if (!(w.head > 0.0)) {
+            for (std::size_t t = 0; t < d; ++t) mean[j * d + t] = 0.0;
+            continue;
+        }
+        Twofold lanes[kLanes] = {};
+        for (std::size_t t = 0; t < d; ++t) {
+            Twofold s = value_of(hi[t], lo[t], sums.limb);
+            s = {s.head / sums.up[t], s.tail / sums.up[t]};
+            mean[j * d + t] = divide(s, w).head / sums.scale;
+            lanes[t % kLanes] = add(lanes[t % kLanes], multiply(s, s));
+        }
+        Twofold squared = lanes[0];
+        for (std::size_t lane = 1; lane < kLanes; ++lane) squared = add(squared, lanes[lane]);
+        Twofold total = value_of(hi[d + 1], lo[d + 1], sums.limb);
+        total = {total.head / sums.up[d + 1], total.tail / sums.up[d + 1]};
+        const Twofold between = divide(squared, w);
+        const double rest = add(total, {-between.head, -between.tail}).head;
+        sse[j] = (rest > 0.0 ? rest : 0.0) * unit / sums.scale / sums.scale;
+    }
+}
+
+}  // namespace partita::PARTITA_ISA

@@ -1,0 +1,141 @@
+// The fused pass over sparse rows: lanes run over centers, one stored value at a time.
+#pragma once
+
+#include "moments.hpp"
+
+namespace partita::PARTITA_ISA {
+
+// Scores of V vectors of centers for one row.
+template <class T, int V>
+PARTITA_INLINE void sparse_scores(const SparseBookView<T>& book, const std::int32_t* column,
+                                  const T* value, std::size_t stored, T norm, std::size_t at,
+                                  T* score) {
+    using S = Simd<T>;
+    typename S::Reg acc[V];
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v)
+        acc[v] = S::fnmadd(S::set1(norm), S::load(book.slope + at + v * S::width),
+                           S::load(book.start + at + v * S::width));
+    for (std::size_t p = 0; p < stored; ++p) {
+        const T* c = book.by_feature + static_cast<std::size_t>(column[p]) * book.padded + at;
+        const typename S::Reg x = S::set1(value[p] * book.fast_scale);
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v) acc[v] = S::fnmadd(x, S::load(c + v * S::width), acc[v]);
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) S::store(score + at + v * S::width, acc[v]);
+}
+
+template <class T>
+std::size_t sparse_scratch(std::size_t d, std::size_t padded) {
+    return (d + 8) * 8 + (padded + 16) * sizeof(T) + 128;
+}
+
+// Nearest by D64 among the centers whose score is within `bar`; `dense` holds the row, spread out.
+template <class T>
+std::int32_t sparse_exact(const SparseBookView<T>& book, const T* score, T bar,
+                          const double* dense) {
+    double best = __builtin_inf();
+    std::size_t nearest = 0;
+    for (std::size_t j = 0; j < book.k; ++j) {
+        if (score[j] > bar) continue;
+        const double* c = book.centers + j * book.d;
+        double sum = 0.0;
+        for (std::size_t t = 0; t < book.d; ++t) {
+            const double gap = dense[t] - c[t];
+            sum += gap * gap;
+        }
+        if (sum < best) {
+            best = sum;
+            nearest = j;
+        }
+    }
+    return static_cast<std::int32_t>(nearest);
+}
+
+template <class T>
+Outcome assign_sparse(const SparseBookView<T>& book, const CsrRows<T>& rows, const SumView* sums,
+                      std::int32_t* label, unsigned char* memory) {
+    using S = Simd<T>;
+    T* score = reinterpret_cast<T*>(memory);  // (padded), aligned by the caller
+    double* dense = reinterpret_cast<double*>(
+        memory + (book.padded * sizeof(T) + 63) / 64 * 64);  // (d)
+    for (std::size_t t = 0; t < book.d; ++t) dense[t] = 0.0;
+    Outcome outcome{0, 0};
+    for (std::size_t i = 0; i < rows.n; ++i) {
+        const std::int64_t from = rows.start[i];
+        const std::size_t stored = static_cast<std::size_t>(rows.start[i + 1] - from);
+        const std::int32_t* column = rows.column + from;
+        const T* value = rows.value + from;
+        double squares = 0.0;
+        for (std::size_t p = 0; p < stored; ++p) {
+            const double y = static_cast<double>(value[p] * book.fast_scale);
+            squares += y * y;
+        }
+        const T norm = static_cast<T>(__builtin_sqrt(squares)) * book.norm_up;
+        std::size_t at = 0;
+        for (; at + 8 * S::width <= book.padded; at += 8 * S::width)
+            sparse_scores<T, 8>(book, column, value, stored, norm, at, score);
+        for (; at + 2 * S::width <= book.padded; at += 2 * S::width)
+            sparse_scores<T, 2>(book, column, value, stored, norm, at, score);
+        for (; at < book.padded; at += S::width)
+            sparse_scores<T, 1>(book, column, value, stored, norm, at, score);
+        T best = static_cast<T>(__builtin_inf()), second = best;
+        std::size_t nearest = 0;
+        for (std::size_t j = 0; j < book.k; ++j) {
+            const T now = score[j];
+            if (now < best) {
+                second = best;
+                best = now;
+                nearest = j;
+            } else if (now < second) {
+                second = now;
+            }
+        }
+        const T doubt = 2 * (norm * book.slope[nearest] + book.slack[nearest] +
+                             norm * norm * book.own_error);
+        std::int32_t now = static_cast<std::int32_t>(nearest);
+        const bool in_range = norm < static_cast<T>(1ull << 60);
+        if (!(in_range && second - best > doubt)) {
+            ++outcome.rechecked;
+            for (std::size_t p = 0; p < stored; ++p)
+                dense[column[p]] = static_cast<double>(value[p]) * book.scale;
+            const T bar = in_range ? best + doubt : static_cast<T>(__builtin_inf());
+            now = sparse_exact(book, score, bar, dense);
+            for (std::size_t p = 0; p < stored; ++p) dense[column[p]] = 0.0;
+        }
+        if (label[i] == now) continue;
+        if (sums) move_sparse_row(*sums, rows, i, label[i], now);
+        label[i] = now;
+        ++outcome.moved;
+    }
+    return outcome;
+}
+
+template <class T>
+void move_sparse(const SumView& sums, const CsrRows<T>& rows, const std::int32_t* from,
+                 const std::int32_t* to) {
+    for (std::size_t i = 0; i < rows.n; ++i)
+        if (from[i] != to[i]) move_sparse_row(sums, rows, i, from[i], to[i]);
+}
+
+// out_i = D64(x_i, centers[label_i]) for sparse rows; zeros count like any other value.
+template <class T>
+void own_distance_sparse(const CsrRows<T>& rows, const double* centers, const std::int32_t* label,
+                         double* dense, double* out) {  // scratch: (d), zero
+    for (std::size_t i = 0; i < rows.n; ++i) {
+        const double* c = centers + static_cast<std::size_t>(label[i]) * rows.d;
+        for (std::int64_t p = rows.start[i]; p < rows.start[i + 1]; ++p)
+            dense[rows.column[p]] = static_cast<double>(rows.value[p]);
+        double sum = 0.0;
+        for (std::size_t t = 0; t < rows.d; ++t) {
+            const double gap = dense[t] - c[t];
+            sum += gap * gap;
+        }
+        out[i] = sum;
+        for (std::int64_t p = rows.start[i]; p < rows.start[i + 1]; ++p)
+            dense[rows.column[p]] = 0.0;
+    }
+}
+
+}  // namespace partita::PARTITA_ISA

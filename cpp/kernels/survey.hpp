@@ -1,0 +1,64 @@
+// One look at the data before a fit: the extent of each feature, and whether all is finite.
+// Also the exact sum of a column of doubles, and a register-only loop that measures the machine.
+#pragma once
+
+#include "vec.hpp"
+#include "views.hpp"
+
+namespace partita::PARTITA_ISA {
+
+// Lowers `low`, raises `high`; `taint` becomes NaN in every column that holds NaN or infinity.
+// Rows of weight zero count for nothing but the taint.
+template <class T>
+void extent(const Rows<T>& rows, const double* weight, T* low, T* high, T* taint) {
+    for (std::size_t i = 0; i < rows.n; ++i) {
+        const T* x = rows.data + i * rows.d;
+        for (std::size_t t = 0; t < rows.d; ++t) taint[t] += x[t] * 0;
+        if (weight && !(weight[i] > 0)) continue;
+        for (std::size_t t = 0; t < rows.d; ++t) {
+            low[t] = x[t] < low[t] ? x[t] : low[t];
+            high[t] = x[t] > high[t] ? x[t] : high[t];
+        }
+    }
+}
+
+// Adds doubles without rounding: each is split into 32-bit digits of a 2176-bit number, so the
+// order does not matter. digits[i] counts 2^(32·i − 1088). Values must be finite.
+constexpr std::size_t kDigits = 68;
+
+inline void exact_sum(const double* value, std::size_t n, std::int64_t* digits) {
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint64_t bits = __builtin_bit_cast(std::uint64_t, value[i]);
+        const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
+        std::uint64_t mantissa = bits & 0xfffffffffffffull;
+        if (exponent) mantissa |= 1ull << 52;
+        const int place = (exponent ? exponent : 1) - 1075 + 1088;  // of the lowest bit, >= 14
+        const int digit = place >> 5, shift = place & 31;
+        const unsigned __int128 wide = static_cast<unsigned __int128>(mantissa) << shift;
+        const std::int64_t sign = bits >> 63 ? -1 : 1;
+        digits[digit] += sign * static_cast<std::int64_t>(wide & 0xffffffffu);
+        digits[digit + 1] += sign * static_cast<std::int64_t>(wide >> 32 & 0xffffffffu);
+        digits[digit + 2] += sign * static_cast<std::int64_t>(wide >> 64);
+    }
+}
+
+// Fused multiply-adds on registers alone; returns how many scalar ones `rounds` amount to.
+template <class T>
+double spin(std::int64_t rounds, T* sink) {
+    using S = Simd<T>;
+    constexpr int chains = kTileRows >= 8 ? 16 : 12;
+    typename S::Reg acc[chains];
+    const typename S::Reg x = S::set1(sink[0]), y = S::set1(sink[1]);
+    for (int c = 0; c < chains; ++c) acc[c] = S::set1(static_cast<T>(c));
+    for (std::int64_t r = 0; r < rounds; ++r)
+#pragma GCC unroll 16
+        for (int c = 0; c < chains; ++c) acc[c] = S::fnmadd(x, acc[c], y);
+    typename S::Reg sum = acc[0];
+    for (int c = 1; c < chains; ++c) sum = S::add(sum, acc[c]);
+    alignas(64) T out[S::width];
+    S::store(out, sum);
+    sink[0] = out[0];
+    return static_cast<double>(rounds) * chains * static_cast<double>(S::width);
+}
+
+}  // namespace partita::PARTITA_ISA

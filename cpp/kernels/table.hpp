@@ -1,0 +1,46 @@
+// The kernels of one instruction set as a table of functions, so that one is picked at load.
+#pragma once
+
+#include "views.hpp"
+
+namespace partita {
+
+template <class T>
+struct Kernels {
+    std::size_t tile_rows;
+    std::size_t (*assign_scratch)(std::size_t d);
+    Outcome (*assign)(const BookView<T>&, const Rows<T>&, const SumView*, std::int32_t*, double*,
+                      unsigned char*);
+    std::size_t (*sparse_scratch)(std::size_t d, std::size_t padded);
+    Outcome (*assign_sparse)(const SparseBookView<T>&, const CsrRows<T>&, const SumView*,
+                             std::int32_t*, unsigned char*);
+    void (*move_rows)(const SumView&, const Rows<T>&, const std::int32_t*, const std::int32_t*,
+                      unsigned char*);
+    void (*move_sparse)(const SumView&, const CsrRows<T>&, const std::int32_t*,
+                        const std::int32_t*);
+    void (*exact_few)(const Rows<T>&, const double*, std::size_t, std::int32_t*);
+    void (*distances)(const Rows<T>&, const double*, std::size_t, double*, double*);
+    void (*own_distance)(const Rows<T>&, const double*, const double*, const std::int32_t*,
+                         double*);
+    void (*own_distance_sparse)(const CsrRows<T>&, const double*, const std::int32_t*, double*,
+                                double*);
+    std::size_t (*seed_scratch)(std::size_t d);
+    void (*seed_potential)(const Rows<T>&, T, const T*, std::size_t, const double*, T*, bool,
+                           double*, unsigned char*);
+    void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
+    double (*spin)(std::int64_t, T*);
+};
+
+struct KernelTable {
+    const char* name;
+    Kernels<float> single;
+    Kernels<double> full;
+    void (*summarise)(const SumView&, double, double*, double*, double*);
+    void (*exact_sum)(const double*, std::size_t, std::int64_t*);
+};
+
+const KernelTable* portable_table();
+const KernelTable* avx2_table();    // null where it was not compiled
+const KernelTable* avx512_table();
+
+}  // namespace partita

@@ -1,0 +1,186 @@
+// One register of T and the handful of operations the kernels need, per instruction set.
+//
+// Everything lives in a namespace named after the instruction set, so that no symbol of a file
+// compiled for one machine can be picked up by the linker for another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#include <immintrin.h>
+#define PARTITA_ISA avx512
+#elif defined(__AVX2__) && defined(__FMA__)
+#include <immintrin.h>
+#define PARTITA_ISA avx2
+#else
+#define PARTITA_ISA portable
+#endif
+
+#define PARTITA_INLINE inline __attribute__((always_inline))
+
+namespace partita::PARTITA_ISA {
+
+template <class T>
+struct Simd;
+
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+
+// 32 registers: 14 centers x 2 vectors of points leave room for the panel and one broadcast.
+constexpr int kTileRows = 14;
+
+template <>
+struct Simd<float> {
+    using Reg = __m512;
+    using Int = std::int32_t;
+    using IntReg = __m512i;
+    using Mask = __mmask16;
+    static constexpr std::size_t width = 16;
+    static PARTITA_INLINE Reg load(const float* p) { return _mm512_load_ps(p); }
+    static PARTITA_INLINE void store(float* p, Reg a) { _mm512_store_ps(p, a); }
+    static PARTITA_INLINE Reg set1(float a) { return _mm512_set1_ps(a); }
+    static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return _mm512_fnmadd_ps(a, b, c); }
+    static PARTITA_INLINE Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
+    static PARTITA_INLINE Reg sub(Reg a, Reg b) { return _mm512_sub_ps(a, b); }
+    static PARTITA_INLINE Reg mul(Reg a, Reg b) { return _mm512_mul_ps(a, b); }
+    static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm512_min_ps(a, b); }
+    static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm512_max_ps(a, b); }
+    static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+    static PARTITA_INLINE IntReg load_int(const Int* p) { return _mm512_load_si512(p); }
+    static PARTITA_INLINE void store_int(Int* p, IntReg a) { _mm512_store_si512(p, a); }
+    static PARTITA_INLINE IntReg set1_int(Int a) { return _mm512_set1_epi32(a); }
+    static PARTITA_INLINE IntReg next(IntReg a) { return _mm512_add_epi32(a, set1_int(1)); }
+    static PARTITA_INLINE IntReg select(Mask m, IntReg yes, IntReg no) {
+        return _mm512_mask_mov_epi32(no, m, yes);
+    }
+};
+
+template <>
+struct Simd<double> {
+    using Reg = __m512d;
+    using Int = std::int64_t;
+    using IntReg = __m512i;
+    using Mask = __mmask8;
+    static constexpr std::size_t width = 8;
+    static PARTITA_INLINE Reg load(const double* p) { return _mm512_load_pd(p); }
+    static PARTITA_INLINE void store(double* p, Reg a) { _mm512_store_pd(p, a); }
+    static PARTITA_INLINE Reg set1(double a) { return _mm512_set1_pd(a); }
+    static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return _mm512_fnmadd_pd(a, b, c); }
+    static PARTITA_INLINE Reg add(Reg a, Reg b) { return _mm512_add_pd(a, b); }
+    static PARTITA_INLINE Reg sub(Reg a, Reg b) { return _mm512_sub_pd(a, b); }
+    static PARTITA_INLINE Reg mul(Reg a, Reg b) { return _mm512_mul_pd(a, b); }
+    static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm512_min_pd(a, b); }
+    static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm512_max_pd(a, b); }
+    static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
+    static PARTITA_INLINE IntReg load_int(const Int* p) { return _mm512_load_si512(p); }
+    static PARTITA_INLINE void store_int(Int* p, IntReg a) { _mm512_store_si512(p, a); }
+    static PARTITA_INLINE IntReg set1_int(Int a) { return _mm512_set1_epi64(a); }
+    static PARTITA_INLINE IntReg next(IntReg a) { return _mm512_add_epi64(a, set1_int(1)); }
+    static PARTITA_INLINE IntReg select(Mask m, IntReg yes, IntReg no) {
+        return _mm512_mask_mov_epi64(no, m, yes);
+    }
+};
+
+#elif defined(__AVX2__) && defined(__FMA__)
+
+// 16 registers: 6 centers x 2 vectors of points.
+constexpr int kTileRows = 6;
+
+template <>
+struct Simd<float> {
+    using Reg = __m256;
+    using Int = std::int32_t;
+    using IntReg = __m256i;
+    using Mask = __m256;
+    static constexpr std::size_t width = 8;
+    static PARTITA_INLINE Reg load(const float* p) { return _mm256_load_ps(p); }
+    static PARTITA_INLINE void store(float* p, Reg a) { _mm256_store_ps(p, a); }
+    static PARTITA_INLINE Reg set1(float a) { return _mm256_set1_ps(a); }
+    static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return _mm256_fnmadd_ps(a, b, c); }
+    static PARTITA_INLINE Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
+    static PARTITA_INLINE Reg sub(Reg a, Reg b) { return _mm256_sub_ps(a, b); }
+    static PARTITA_INLINE Reg mul(Reg a, Reg b) { return _mm256_mul_ps(a, b); }
+    static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm256_min_ps(a, b); }
+    static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm256_max_ps(a, b); }
+    static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+    static PARTITA_INLINE IntReg load_int(const Int* p) {
+        return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
+    }
+    static PARTITA_INLINE void store_int(Int* p, IntReg a) {
+        _mm256_store_si256(reinterpret_cast<__m256i*>(p), a);
+    }
+    static PARTITA_INLINE IntReg set1_int(Int a) { return _mm256_set1_epi32(a); }
+    static PARTITA_INLINE IntReg next(IntReg a) { return _mm256_add_epi32(a, set1_int(1)); }
+    static PARTITA_INLINE IntReg select(Mask m, IntReg yes, IntReg no) {
+        return _mm256_blendv_epi8(no, yes, _mm256_castps_si256(m));
+    }
+};
+
+template <>
+struct Simd<double> {
+    using Reg = __m256d;
+    using Int = std::int64_t;
+    using IntReg = __m256i;
+    using Mask = __m256d;
+    static constexpr std::size_t width = 4;
+    static PARTITA_INLINE Reg load(const double* p) { return _mm256_load_pd(p); }
+    static PARTITA_INLINE void store(double* p, Reg a) { _mm256_store_pd(p, a); }
+    static PARTITA_INLINE Reg set1(double a) { return _mm256_set1_pd(a); }
+    static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return _mm256_fnmadd_pd(a, b, c); }
+    static PARTITA_INLINE Reg add(Reg a, Reg b) { return _mm256_add_pd(a, b); }
+    static PARTITA_INLINE Reg sub(Reg a, Reg b) { return _mm256_sub_pd(a, b); }
+    static PARTITA_INLINE Reg mul(Reg a, Reg b) { return _mm256_mul_pd(a, b); }
+    static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm256_min_pd(a, b); }
+    static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm256_max_pd(a, b); }
+    static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm256_cmp_pd(a, b, _CMP_LT_OQ); }
+    static PARTITA_INLINE IntReg load_int(const Int* p) {
+        return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
+    }
+    static PARTITA_INLINE void store_int(Int* p, IntReg a) {
+        _mm256_store_si256(reinterpret_cast<__m256i*>(p), a);
+    }
+    static PARTITA_INLINE IntReg set1_int(Int a) { return _mm256_set1_epi64x(a); }
+    static PARTITA_INLINE IntReg next(IntReg a) { return _mm256_add_epi64(a, set1_int(1)); }
+    static PARTITA_INLINE IntReg select(Mask m, IntReg yes, IntReg no) {
+        return _mm256_blendv_epi8(no, yes, _mm256_castpd_si256(m));
+    }
+};
+
+#else
+
+// 128-bit vectors that every 64-bit machine has (SSE2, NEON), written with the compiler's own
+// vector types; multiply and subtract stay two roundings.
+constexpr int kTileRows = 4;
+
+template <class T, class I>
+struct Generic {
+    typedef T Reg __attribute__((vector_size(16)));
+    typedef I IntReg __attribute__((vector_size(16)));
+    using Int = I;
+    using Mask = IntReg;
+    static constexpr std::size_t width = 16 / sizeof(T);
+    static PARTITA_INLINE Reg load(const T* p) { return *reinterpret_cast<const Reg*>(p); }
+    static PARTITA_INLINE void store(T* p, Reg a) { *reinterpret_cast<Reg*>(p) = a; }
+    static PARTITA_INLINE Reg set1(T a) { return Reg{} + a; }
+    static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return c - a * b; }
+    static PARTITA_INLINE Reg add(Reg a, Reg b) { return a + b; }
+    static PARTITA_INLINE Reg sub(Reg a, Reg b) { return a - b; }
+    static PARTITA_INLINE Reg mul(Reg a, Reg b) { return a * b; }
+    static PARTITA_INLINE Reg min(Reg a, Reg b) { return a < b ? a : b; }
+    static PARTITA_INLINE Reg max(Reg a, Reg b) { return a > b ? a : b; }
+    static PARTITA_INLINE Mask less(Reg a, Reg b) { return a < b; }
+    static PARTITA_INLINE IntReg load_int(const I* p) { return *reinterpret_cast<const IntReg*>(p); }
+    static PARTITA_INLINE void store_int(I* p, IntReg a) { *reinterpret_cast<IntReg*>(p) = a; }
+    static PARTITA_INLINE IntReg set1_int(I a) { return IntReg{} + a; }
+    static PARTITA_INLINE IntReg next(IntReg a) { return a + set1_int(1); }
+    static PARTITA_INLINE IntReg select(Mask m, IntReg yes, IntReg no) { return m ? yes : no; }
+};
+
+template <>
+struct Simd<float> : Generic<float, std::int32_t> {};
+template <>
+struct Simd<double> : Generic<double, std::int64_t> {};
+
+#endif
+
+}  // namespace partita::PARTITA_ISA

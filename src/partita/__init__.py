@@ -1,0 +1,60 @@
+"""partita: partitional clustering, exact, fast, reproducible and honest about its answer.
+
+`import partita` is cheap: scikit-learn, SciPy and the kernels are loaded when a name that needs
+them is first touched.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from partita import halting
+    from partita._versions import show_versions
+    from partita.empty import EmptyClusterError
+    from partita.estimators.functions import k_means, kmeans_plusplus
+    from partita.estimators.kmeans import KMeans
+    from partita.progress import Progress, Trace
+    from partita.stats import ClusterStats
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "ClusterStats": "partita.stats",
+    "EmptyClusterError": "partita.empty",
+    "KMeans": "partita.estimators.kmeans",
+    "Progress": "partita.progress",
+    "Trace": "partita.progress",
+    "k_means": "partita.estimators.functions",
+    "kmeans_plusplus": "partita.estimators.functions",
+    "show_versions": "partita._versions",
+}
+_MODULES = ("halting",)
+
+__all__ = [
+    "ClusterStats",
+    "EmptyClusterError",
+    "KMeans",
+    "Progress",
+    "Trace",
+    "__version__",
+    "halting",
+    "k_means",
+    "kmeans_plusplus",
+    "show_versions",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"partita.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'partita' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,86 @@
+from partita._typing import Floats, Ints
+
+class Sums:
+    def __init__(
+        self, hi: Ints, lo: Ints, origin: Floats, up: Floats, scale: float, limb: float
+    ) -> None: ...
+
+class Codebook32:
+    def __init__(self, centers: Floats, origin: Floats) -> None: ...
+
+class Codebook64:
+    def __init__(self, centers: Floats, origin: Floats) -> None: ...
+
+class SparseCodebook32:
+    def __init__(self, centers: Floats) -> None: ...
+
+class SparseCodebook64:
+    def __init__(self, centers: Floats) -> None: ...
+
+class Csr32:
+    def __init__(self, start: Ints, column: Ints, value: Floats, d: int) -> None: ...
+
+class Csr64:
+    def __init__(self, start: Ints, column: Ints, value: Floats, d: int) -> None: ...
+
+def assign(
+    book: Codebook32 | Codebook64,
+    rows: Floats,
+    labels: Ints,
+    sums: Sums | None = None,
+    times: Ints | None = None,
+    weight: Floats | None = None,
+    lower: Floats | None = None,
+) -> tuple[int, int]: ...
+def assign_sparse(
+    book: SparseCodebook32 | SparseCodebook64,
+    rows: Csr32 | Csr64,
+    labels: Ints,
+    sums: Sums | None = None,
+    times: Ints | None = None,
+    weight: Floats | None = None,
+) -> tuple[int, int]: ...
+def move_rows(
+    sums: Sums,
+    rows: Floats,
+    before: Ints,
+    after: Ints,
+    times: Ints | None = None,
+    weight: Floats | None = None,
+) -> None: ...
+def move_sparse(
+    sums: Sums,
+    rows: Csr32 | Csr64,
+    before: Ints,
+    after: Ints,
+    times: Ints | None = None,
+    weight: Floats | None = None,
+) -> None: ...
+def exact_few(rows: Floats, centers: Floats, labels: Ints) -> None: ...
+def distances(rows: Floats, centers: Floats, out: Floats) -> None: ...
+def own_distance(
+    rows: Floats, centers: Floats, origin: Floats, labels: Ints, out: Floats
+) -> None: ...
+def own_distance_sparse(
+    rows: Csr32 | Csr64, centers: Floats, labels: Ints, out: Floats
+) -> None: ...
+def seed_potential(
+    rows: Floats,
+    scale: float,
+    candidates: Floats,
+    closest: Floats,
+    update: bool,
+    potential: Floats,
+    weight: Floats | None = None,
+) -> None: ...
+def extent(
+    rows: Floats, low: Floats, high: Floats, taint: Floats, weight: Floats | None = None
+) -> None: ...
+def summarise(
+    sums: Sums, unit: float, weight: Floats, mean: Floats, sse: Floats
+) -> None: ...
+def exact_sum(values: Floats, digits: Ints) -> None: ...
+def spin(rounds: int, single: bool) -> float: ...
+def instruction_sets() -> list[str]: ...
+def instruction_set() -> str: ...
+def use_instruction_set(name: str) -> None: ...

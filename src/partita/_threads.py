@@ -1,0 +1,100 @@
+"""Threads: how many, and how blocks of work are handed to them.
+
+A pool lives as long as the fit that made it: nothing is started at import, nothing survives a fork,
+and several fits may run at once. Kernels release the GIL, so Python threads are enough.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from types import TracebackType
+
+
+def default_threads() -> int:
+    """PARTITA_NUM_THREADS, else OMP_NUM_THREADS, else the cores this process may use.
+
+    Inside a Dask worker it is 1: the cluster already runs one task per core.
+    """
+    for variable in ("PARTITA_NUM_THREADS", "OMP_NUM_THREADS"):
+        text = os.environ.get(variable, "").split(",")[0].strip()
+        if text.isdigit() and int(text) > 0:
+            return int(text)
+    if _in_dask_worker():
+        return 1
+    return _cores()
+
+
+def _in_dask_worker() -> bool:
+    module = sys.modules.get("distributed.worker")
+    return module is not None and getattr(module.thread_state, "execution_state", None) is not None
+
+
+def _cores() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(cores or 1, _cgroup_limit()))
+
+
+def _cgroup_limit() -> int:
+    try:
+        with open("/sys/fs/cgroup/cpu.max") as file:
+            quota, period = file.read().split()
+        return max(1, -(-int(quota) // int(period)))
+    except (OSError, ValueError):
+        return sys.maxsize
+
+
+class Workers:
+    """Up to n threads that share a list of tasks; used as a context manager."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def share(self, tasks: int, work: Callable[[Iterator[int]], None]) -> None:
+        """Run `work(numbers)` in each thread; together they draw every number below `tasks` once.
+
+        An interrupt or an error stops the drawing: no thread begins another task.
+        """
+        threads = min(self.n, tasks)
+        if threads <= 1:
+            work(iter(range(tasks)))
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.n, thread_name_prefix="partita")
+        stop = threading.Event()
+        counter = itertools.count()
+        lock = threading.Lock()
+
+        def draw() -> Iterator[int]:
+            while not stop.is_set():
+                with lock:
+                    number = next(counter)
+                if number >= tasks:
+                    return
+                yield number
+
+        futures = [self._pool.submit(work, draw()) for _ in range(threads)]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            stop.set()
+            wait(futures)

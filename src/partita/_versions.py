@@ -1,0 +1,32 @@
+"""`show_versions`: what to paste into a bug report."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+
+def versions() -> dict[str, str]:
+    """Names and versions of what a result may depend on."""
+    import partita
+    from partita._kernels import VARIABLE, compiled, kernels
+    from partita._threads import default_threads
+
+    packages = ("numpy", "scipy", "scikit-learn", "narwhals", "pandas", "polars", "pyarrow")
+    found = {"partita": partita.__version__, "python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    found["machine"] = f"{platform.system()} {platform.machine()}"
+    found["kernel"] = kernels.instruction_set() + ("" if compiled() else " (no compiled core)")
+    found["kernels here"] = ", ".join(kernels.instruction_sets()) + f" (choose by {VARIABLE})"
+    found["threads"] = str(default_threads())
+    return found
+
+
+def show_versions() -> None:
+    """Print the versions, the instruction set and kernel in use, and the number of threads."""
+    for name, value in versions().items():
+        print(f"{name:>14}: {value}")

@@ -1,0 +1,1 @@
+"""The loop, the steps it takes, and restarts."""

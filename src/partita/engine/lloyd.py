@@ -1,0 +1,54 @@
+"""The loop: assign every point, move every center to its mean, until there is a reason to stop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from partita.empty import EmptyPolicy
+from partita.engine.steps import LloydStep
+from partita.halting import Halt
+from partita.progress import Centers, Fit, Observer, Progress, Trace
+from partita.stats import total
+
+
+def lloyd(
+    step: LloydStep,
+    centers: Centers,
+    *,
+    halt: Halt,
+    empty: EmptyPolicy,
+    observers: Sequence[Observer] = (),
+) -> Fit:
+    """Alternate assignment and update from `centers` until `halt` gives a reason to stop."""
+    trace: list[Progress] = []
+    begin = time.perf_counter()
+    while True:
+        stats, moved_points = step.assign(centers)
+        cost = total(stats.cost_at(centers.about(step.origin)))
+        without = np.flatnonzero(stats.weight == 0)
+        if without.size:
+            before = step.labels.copy()
+            centers = empty.repair(step, centers, without)
+            stats = step.stats()
+            moved_points += int((step.labels != before).sum())
+        moved = step.update(stats, centers)
+        gap = moved.values - centers.about(moved.origin)
+        progress = Progress(
+            iteration=len(trace) + 1,
+            cost=cost,
+            cost_after=total(stats.sse),
+            shift=math.sqrt(float(np.einsum("kd,kd->", gap, gap))),
+            moved_points=moved_points,
+            empty=without.size,
+            seconds=time.perf_counter() - begin,
+        )
+        trace.append(progress)
+        stops = [observer(progress) for observer in observers]
+        reason = halt.reason(trace) or ("an observer asked to stop" if True in stops else None)
+        if reason:
+            return Fit(moved, stats, Trace(tuple(trace)), reason, step.exact)
+        centers = moved

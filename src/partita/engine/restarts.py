@@ -1,0 +1,64 @@
+"""Several runs from different starts, of which the best is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita._typing import Floats, Ints
+from partita.empty import EmptyPolicy
+from partita.engine.lloyd import lloyd
+from partita.engine.steps import LloydStep
+from partita.halting import Halt
+from partita.progress import Centers, Fit, Observer
+from partita.source.blocks import Source, exact_total
+from partita.stats import ClusterStats, total
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The best run, after one assignment to the centers as they are returned."""
+
+    centers: Floats  # (k, d), in the data's coordinates and dtype
+    labels: Ints  # (n,)
+    inertia: float
+    stats: ClusterStats  # of these labels, in the data's coordinates
+    fit: Fit
+
+
+def best_of(
+    source: Source,
+    starts: Sequence[Callable[[], Floats]],
+    *,
+    k: int,
+    halt: Halt,
+    empty: EmptyPolicy,
+    observers: Sequence[Observer] = (),
+) -> Result:
+    """Run the loop from every start; the lowest cost wins, the earlier run on ties."""
+    grid = source.survey().grid
+    best: tuple[float, Fit, LloydStep] | None = None
+    for start in starts:
+        step = LloydStep(source, grid, k)
+        at = Centers(np.ascontiguousarray(start(), dtype=np.float64), np.zeros(source.d))
+        fit = lloyd(step, at, halt=halt, empty=empty, observers=observers)
+        cost = total(fit.stats.sse)
+        if best is None or cost < best[0]:
+            best = cost, fit, step
+    assert best is not None
+    return finish(best[1], best[2])
+
+
+def finish(fit: Fit, step: LloydStep) -> Result:
+    """Round the centers to the dtype they are returned in, and assign once more to exactly those."""
+    source = step.source
+    centers = fit.centers.plain.astype(source.dtype)
+    returned = Centers(centers.astype(np.float64), np.zeros(source.d))
+    stats, _ = step.assign(returned)
+    cost = source.own_distances(returned, step.labels)
+    if not source.weights.alike:
+        cost = cost * source.weights.as_floats(source.n)
+    inertia = exact_total(cost) * (source.weights.unit if source.weights.alike else 1.0)
+    return Result(centers, step.labels, inertia, stats.moved(step.origin), fit)

@@ -1,0 +1,77 @@
+"""The steps a loop can take. A step owns the labels and the sums; the source owns the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partita._typing import Floats, Ints
+from partita.progress import Centers
+from partita.source.blocks import Source
+from partita.stats import ClusterStats, Grid, Moments
+
+
+class LloydStep:
+    """One full pass: every row meets every center, and the sums follow the rows that moved."""
+
+    def __init__(self, source: Source, grid: Grid, k: int) -> None:
+        self.source = source
+        self.labels: Ints = np.full(source.n, -1, np.int32)
+        self.exact = not source.weights.ordered
+        self.rechecked = 0  # rows that D64 had to decide in the last pass
+        self._moments = Moments.zero(k, grid)
+
+    @property
+    def origin(self) -> Floats:
+        """What the means of the summaries are relative to."""
+        return self._moments.grid.origin
+
+    def assign(self, centers: Centers) -> tuple[ClusterStats, int]:
+        """Label every row by `centers`; the summaries, and how many rows changed their label."""
+        done = self.source.assign(centers, self.labels, self._moments if self.exact else None)
+        self.rechecked = done.rechecked
+        return self.stats(), done.moved
+
+    def stats(self) -> ClusterStats:
+        """The summaries of the labels as they are now, means relative to `origin`."""
+        if self.exact:
+            return self._moments.stats()
+        return self.source.ordered_stats(self.labels, len(self._moments.hi), self.origin)
+
+    def update(self, stats: ClusterStats, previous: Centers) -> Centers:
+        """The mean of every cluster; one without weight keeps its previous center."""
+        some = stats.weight > 0
+        if some.all():
+            return Centers(stats.mean, self.origin)
+        values = np.where(some[:, None], stats.mean, previous.about(self.origin))
+        return Centers(values, self.origin)
+
+    # what a policy for empty clusters needs
+
+    def distances(self, centers: Centers) -> Floats:
+        """Squared distance (n,) of every row to its own center."""
+        return self.source.own_distances(centers, self.labels)
+
+    def rows(self, which: Ints) -> Floats:
+        """Some rows (m, d)."""
+        return self.source.take(which)
+
+    def counted(self) -> Ints | None:
+        """1 for rows of positive weight, 0 for others; None if all count."""
+        if self.source.weights.alike:
+            return None
+        return (self.source.weights.as_floats(self.source.n) > 0).astype(np.int64)
+
+    def move(self, rows: Ints, to: Ints) -> None:
+        """Move rows to other clusters, in the labels and in the sums."""
+        if self.exact:
+            self.source.move(rows, to, self.labels, self._moments)
+        else:
+            self.labels[rows] = to
+
+    def drop(self, clusters: Ints) -> None:
+        """Remove clusters; rows (of weight zero) that were theirs wait for the next pass."""
+        number = np.full(len(self._moments.hi) + 1, -1, np.int32)
+        kept = np.delete(np.arange(len(self._moments.hi)), clusters)
+        number[kept] = np.arange(len(kept), dtype=np.int32)
+        self.labels[:] = number[self.labels]
+        self._moments = self._moments.without(clusters)

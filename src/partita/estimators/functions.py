@@ -1,0 +1,83 @@
+"""`k_means` and `kmeans_plusplus`: the functions that scikit-learn has beside the estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partita._random import generator
+from partita._threads import Workers
+from partita._typing import Array, Floats
+from partita.estimators import validation
+from partita.estimators.kmeans import KMeans
+from partita.init.plusplus import plusplus
+
+
+def k_means(
+    X: Any,
+    n_clusters: int,
+    *,
+    sample_weight: Any = None,
+    init: Any = "k-means++",
+    n_init: Any = "auto",
+    max_iter: int = 300,
+    verbose: bool = False,
+    tol: float = 1e-4,
+    random_state: Any = None,
+    copy_x: bool = True,
+    algorithm: str = "lloyd",
+    return_n_iter: bool = False,
+) -> tuple[Any, ...]:
+    """Cluster X and return (centers, labels, inertia), and the number of iterations if asked for.
+
+    >>> from partita import k_means
+    >>> centers, labels, inertia = k_means([[1.0], [2.0], [9.0]], 2, random_state=0)
+    >>> inertia
+    0.5
+    """
+    model = KMeans(
+        n_clusters,
+        init=init,
+        n_init=n_init,
+        max_iter=max_iter,
+        verbose=verbose,
+        tol=tol,
+        random_state=random_state,
+        copy_x=copy_x,
+        algorithm=algorithm,
+    ).fit(X, sample_weight=sample_weight)
+    result = model.cluster_centers_, model.labels_, model.inertia_
+    return (*result, model.n_iter_) if return_n_iter else result
+
+
+def kmeans_plusplus(
+    X: Any,
+    n_clusters: int,
+    *,
+    sample_weight: Any = None,
+    x_squared_norms: Any = None,
+    random_state: Any = None,
+    n_local_trials: int | None = None,
+    n_threads: int | None = None,
+) -> tuple[Floats, Array]:
+    """Choose starting centers by greedy k-means++: (centers, indices of the rows they are).
+
+    `x_squared_norms` is accepted for compatibility and not needed.
+
+    >>> from partita import kmeans_plusplus
+    >>> centers, indices = kmeans_plusplus([[1.0], [1.0], [9.0]], 2, random_state=0)
+    >>> sorted(centers.ravel())
+    [np.float64(1.0), np.float64(9.0)]
+    """
+    del x_squared_norms
+    X = validation.as_rows(X, "kmeans_plusplus")
+    weight = validation.check_weights(sample_weight, X.shape[0])
+    if X.shape[0] < n_clusters:
+        raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={n_clusters}.")
+    with Workers(validation.check_threads(n_threads)) as workers:
+        source = validation.make_source(X, weight, workers)
+        validation.check_finite(source, X)
+        rng = generator(random_state)
+        centers, indices = plusplus(source, n_clusters, rng, n_local_trials)
+    return centers.astype(source.dtype), indices.astype(np.int32)

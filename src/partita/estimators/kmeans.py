@@ -1,0 +1,354 @@
+"""`KMeans`: a drop-in for scikit-learn's, with a trace, a reason for stopping, and exact labels."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from partita._random import generator, legacy
+from partita._threads import Workers
+from partita._typing import Array, Floats
+from partita.empty import POLICIES, EmptyPolicy
+from partita.engine.restarts import Result, best_of
+from partita.estimators import labelling, validation
+from partita.halting import Halt, MaxIter, SamePartition, Shift
+from partita.init import STARTS
+from partita.progress import Observer, Progress
+from partita.source.blocks import Source
+
+
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """K-means clustering by Lloyd's algorithm.
+
+    Every parameter, method and attribute of `sklearn.cluster.KMeans` is here and means the same
+    (a seed does not reproduce scikit-learn's random choices). What is added is marked with a plus.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters, and of centers.
+    init : {"k-means++", "random", "box", "random-partition"}, callable, array or model, \
+default="k-means++"
+        Where to start. "k-means++" is the greedy variant; "random" (also "forgy") takes rows of the
+        data; + "box" draws vectors in the bounding box; + "random-partition" averages a random
+        partition; an array holds the centers; a callable gets (X, n_clusters, random_state);
+        + a fitted model lends its `cluster_centers_`.
+    n_init : "auto" or int, default="auto"
+        How many starts, of which the best result is kept: 1 for "k-means++" and given centers,
+        10 for the others.
+    max_iter : int, default=300
+        The most iterations of a single run.
+    tol : float, default=1e-4
+        Stop when the squared shift of the centers is at most `tol` times the mean variance of the
+        features (weighted, where there are weights).
+    verbose : int, default=0
+        Whether to print the progress.
+    random_state : int, RandomState, Generator or None, default=None
+        The source of randomness. The same int gives the same bits, for any number of threads.
+    copy_x : bool, default=True
+        Accepted for compatibility: X is never changed.
+    algorithm : {"lloyd", "elkan"}, default="lloyd"
+        Both are exact Lloyd by the fastest way there is; "elkan" is accepted for compatibility.
+    halt : Halt or None, default=None
+        + A criterion from `partita.halting` in place of `tol`; `max_iter` and "no label changed"
+        always hold.
+    callback : callable or None, default=None
+        + Called with the `Progress` of every iteration; returning True stops the run.
+    empty : {"relocate", "keep", "drop", "fail"}, default="relocate"
+        + What to do with a cluster that no point chose: move it to the farthest point, leave its
+        center, go on without it, or raise an error.
+    n_threads : int or None, default=None
+        + How many threads; None means PARTITA_NUM_THREADS, OMP_NUM_THREADS, or all cores.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The centers, in the dtype of X.
+    labels_ : ndarray of shape (n_samples,)
+        The nearest of `cluster_centers_` for every row, the lower index on ties.
+    inertia_ : float
+        The weighted sum of squared distances to them.
+    n_iter_ : int
+        Iterations of the best run.
+    trace_ : Trace
+        + One record per iteration of the best run: cost, shift, moved points, seconds.
+    stopped_by_ : str
+        + Why the best run stopped, in a sentence.
+    stats_ : ClusterStats
+        + Weight, mean and sse of each cluster.
+    n_features_in_, feature_names_in_
+        What `fit` saw.
+
+    Examples
+    --------
+    >>> from partita import KMeans
+    >>> model = KMeans(n_clusters=2, random_state=0).fit([[1, 2], [1, 4], [10, 2], [10, 4]])
+    >>> model.inertia_
+    4.0
+    >>> model.stopped_by_
+    'no point changed its cluster'
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: int = 0,
+        random_state: Any = None,
+        copy_x: bool = True,
+        algorithm: str = "lloyd",
+        halt: Halt | None = None,
+        callback: Observer | None = None,
+        empty: str = "relocate",
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.halt = halt
+        self.callback = callback
+        self.empty = empty
+        self.n_threads = n_threads
+
+    # --- fitting ----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+        """Compute the clustering of X, with one weight per row if given."""
+        del y  # scikit-learn's pipelines pass it
+        settings = _Settings.checked(self)
+        X = validation.check_rows(self, X, reset=True)
+        weight = validation.check_weights(sample_weight, X.shape[0])
+        if X.shape[0] < settings.k:
+            raise ValueError(
+                f"n_samples={X.shape[0]} should be >= n_clusters={settings.k}; lower n_clusters "
+                "or give more rows"
+            )
+        starts, rng = settings.starts(X), generator(self.random_state)
+        with Workers(settings.threads) as workers:
+            source = validation.make_source(X, weight, workers)
+            validation.check_finite(source, X, getattr(self, "feature_names_in_", None))
+            seeds = [rng] if len(starts) == 1 else rng.spawn(len(starts))
+            result = best_of(
+                source,
+                [
+                    lambda start=start, seed=seed: start(source, seed)  # type: ignore[misc]
+                    for start, seed in zip(starts, seeds, strict=True)
+                ],
+                k=settings.k,
+                halt=settings.halt(source),
+                empty=settings.empty,
+                observers=settings.observers,
+            )
+        return self._keep(result, settings)
+
+    def _keep(self, result: Result, settings: _Settings) -> KMeans:
+        found = int(np.count_nonzero(np.bincount(result.labels, minlength=1)))
+        if found < len(result.centers):
+            warnings.warn(
+                f"Number of distinct clusters ({found}) found smaller than n_clusters "
+                f"({settings.k}). Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.cluster_centers_ = result.centers
+        self.labels_ = result.labels
+        self.inertia_ = result.inertia
+        self.n_iter_ = len(result.fit.trace)
+        self.trace_ = result.fit.trace
+        self.stopped_by_ = result.fit.stopped_by
+        self.stats_ = result.stats
+        self._n_features_out = len(result.centers)
+        if settings.verbose:
+            print(f"Stopped at iteration {self.n_iter_ - 1}: {self.stopped_by_}.")
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit, and return the label of each row."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and return the distance of each row to every center."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    # --- using a fit ------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Array:
+        """The nearest center of each row, the lower index on ties."""
+        check_is_fitted(self)
+        X = validation.check_rows(self, X, reset=False)
+        return labelling.nearest(X, self.cluster_centers_, self._threads(), self._names())
+
+    def transform(self, X: Any) -> Any:
+        """The distance (n, k) of each row to every center, in the dtype of X."""
+        check_is_fitted(self)
+        X = validation.check_rows(self, X, reset=False)
+        return labelling.distances(X, self.cluster_centers_, self._threads(), self._names())
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The opposite of the objective of X at the centers."""
+        check_is_fitted(self)
+        X = validation.check_rows(self, X, reset=False)
+        weight = validation.check_weights(sample_weight, X.shape[0])
+        centers, threads = self.cluster_centers_, self._threads()
+        return -labelling.inertia(X, centers, weight, threads, self._names())
+
+    def match(self, other: Any) -> KMeans:
+        """Renumber the clusters in place so that they agree with those of an earlier model.
+
+        The centers are paired at the least total squared distance; clusters without a partner
+        come last.
+        """
+        check_is_fitted(self)
+        theirs = np.asarray(getattr(other, "cluster_centers_", other), dtype=np.float64)
+        if theirs.ndim != 2 or theirs.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"other has centers of shape {theirs.shape}; a model or centers with "
+                f"{self.n_features_in_} features are expected"
+            )
+        order = labelling.matching_order(self.cluster_centers_, theirs)
+        number = np.empty_like(order)
+        number[order] = np.arange(len(order))
+        self.cluster_centers_ = self.cluster_centers_[order]
+        self.labels_ = number[self.labels_].astype(np.int32)
+        s = self.stats_
+        self.stats_ = type(s)(s.weight[order], s.mean[order], s.sse[order])
+        return self
+
+    @property
+    def membership_(self) -> Any:
+        """Z (n, k): the sparse 0/1 matrix with one 1 per row, at the row's cluster."""
+        check_is_fitted(self)
+        return labelling.one_hot(self.labels_, len(self.cluster_centers_))
+
+    def _threads(self) -> int:
+        return validation.check_threads(self.n_threads)
+
+    def _names(self) -> Any:
+        return getattr(self, "feature_names_in_", None)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class _Settings:
+    """The parameters of an estimator, checked, in the engine's terms."""
+
+    def __init__(self, model: KMeans) -> None:
+        self.model = model
+        self.k = _whole("n_clusters", model.n_clusters)
+        self.max_iter = _whole("max_iter", model.max_iter)
+        self.threads = validation.check_threads(model.n_threads)
+        self.verbose = bool(model.verbose)
+
+    @classmethod
+    def checked(cls, model: KMeans) -> _Settings:
+        """Check what does not depend on the data."""
+        _one_of("algorithm", model.algorithm, ("lloyd", "elkan"))
+        _one_of("empty", model.empty, tuple(POLICIES))
+        tol = model.tol
+        if not (isinstance(tol, numbers.Real) and not isinstance(tol, bool) and tol >= 0):
+            raise ValueError(f"tol={tol!r} was given; a number that is not negative is expected")
+        if model.halt is not None and not isinstance(model.halt, Halt):
+            raise ValueError(
+                f"halt={model.halt!r} was given; a criterion from partita.halting is expected, "
+                "for example halt=partita.halting.RelDecrease(1e-3)"
+            )
+        if model.callback is not None and not callable(model.callback):
+            raise ValueError(f"callback={model.callback!r} was given; a callable is expected")
+        if model.algorithm == "elkan" and model.n_clusters == 1:
+            warnings.warn(
+                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return cls(model)
+
+    @property
+    def empty(self) -> EmptyPolicy:
+        """The policy for clusters without weight."""
+        return POLICIES[self.model.empty]
+
+    @property
+    def observers(self) -> list[Observer]:
+        """Who hears of every iteration."""
+        heard = [self.model.callback] if self.model.callback is not None else []
+        return [*heard, _print_progress] if self.verbose else heard
+
+    def halt(self, source: Source) -> Halt:
+        """No label changed, then `tol` or the user's criterion, then the limit."""
+        if self.model.halt is not None:
+            return SamePartition() | self.model.halt | MaxIter(self.max_iter)
+        whole = source.survey().whole
+        variance = float(whole.sse[0] / whole.weight[0]) / source.d
+        small = Shift(float(np.sqrt(self.model.tol * variance)))
+        return SamePartition() | small | MaxIter(self.max_iter)
+
+    def starts(self, X: Any) -> list[Callable[[Source, np.random.Generator], Floats]]:
+        """One function (source, rng) -> centers for every run."""
+        init, k = self.model.init, self.k
+        if isinstance(init, str):
+            _one_of("init", init, tuple(STARTS))
+            named = STARTS[init]
+            runs = self._runs(1 if init == "k-means++" else 10)
+            return [lambda source, rng: named(source, k, rng)] * runs
+        if hasattr(init, "cluster_centers_"):
+            init = init.cluster_centers_
+        elif callable(init):
+
+            def call(source: Source, rng: np.random.Generator) -> Floats:
+                return validation.check_start(init(X, k, random_state=legacy(rng)), X, k)
+
+            return [call] * self._runs(10)
+        given = validation.check_start(init, X, k)
+        if self._runs(1) != 1:
+            warnings.warn(
+                "Explicit initial center position passed: performing only one init in "
+                f"{type(self.model).__name__} instead of n_init={self.model.n_init}.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+        return [lambda source, rng: given]
+
+    def _runs(self, auto: int) -> int:
+        n_init = self.model.n_init
+        return auto if isinstance(n_init, str) and n_init == "auto" else _whole("n_init", n_init)
+
+
+def _whole(name: str, value: Any) -> int:
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name}={value!r} was given; a whole number of at least 1 is expected")
+    return int(value)
+
+
+def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name}={value!r} was given; one of {', '.join(known)} is expected")
+
+
+def _print_progress(progress: Progress) -> None:
+    print(f"Iteration {progress.iteration - 1}, inertia {progress.cost}.")

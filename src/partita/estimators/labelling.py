@@ -1,0 +1,87 @@
+"""What a set of centers says about rows: nearest, distances, objective, and numbering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from partita._kernels import kernels
+from partita._threads import Workers
+from partita._typing import Array, Floats, Ints
+from partita.estimators.validation import check_finite, make_source
+from partita.progress import Centers
+from partita.source.blocks import as_kernel_type, exact_total, walk
+
+_FEW = 8  # rows below which packing the centers costs more than it brings
+
+
+def nearest(X: Any, centers: Floats, threads: int, names: Any) -> Array:
+    """The label of each row by D64 to `centers`."""
+    labels = np.full(X.shape[0], -1, np.int32)
+    if X.shape[0] < _FEW and not sp.issparse(X):
+        if not np.isfinite(X).all():
+            with Workers(1) as workers:
+                check_finite(make_source(X, None, workers), X, names)
+        kernels.exact_few(as_kernel_type(X), centers.astype(np.float64, copy=False), labels)
+        return labels
+    with Workers(threads) as workers:
+        source = make_source(X, None, workers)
+        check_finite(source, X, names)
+        source.assign(_plain(centers), labels, None)
+    return labels
+
+
+def distances(X: Any, centers: Floats, threads: int, names: Any) -> Floats:
+    """Euclidean distances (n, k), each by D64: no cancellation, whatever the offset of the data."""
+    single = X.dtype == np.float32
+    out = np.empty((X.shape[0], len(centers)), np.float32 if single else np.float64)
+    plain = np.ascontiguousarray(centers, dtype=np.float64)
+    with Workers(threads) as workers:
+        check_finite(make_source(X, None, workers), X, names)
+
+        def begin() -> Callable[[slice], None]:
+            def run(rows: slice) -> None:
+                block = X[rows].toarray() if sp.issparse(X) else X[rows]
+                found = np.empty((len(block), len(plain)))
+                kernels.distances(as_kernel_type(block), plain, found)
+                out[rows] = found
+
+            return run
+
+        walk(workers, X.shape[0], 4 * plain.size, begin)
+    return out
+
+
+def inertia(X: Any, centers: Floats, weight: Floats | None, threads: int, names: Any) -> float:
+    """The objective of X at `centers`."""
+    labels = np.full(X.shape[0], -1, np.int32)
+    with Workers(threads) as workers:
+        source = make_source(X, None, workers)
+        check_finite(source, X, names)
+        source.assign(_plain(centers), labels, None)
+        cost = source.own_distances(_plain(centers), labels)
+    return exact_total(cost if weight is None else cost * weight)
+
+
+def _plain(centers: Floats) -> Centers:
+    return Centers(centers.astype(np.float64), np.zeros(centers.shape[1]))
+
+
+def one_hot(labels: Ints, k: int) -> Any:
+    """The sparse 0/1 membership matrix (n, k)."""
+    n = len(labels)
+    return sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, k))
+
+
+def matching_order(centers: Floats, theirs: Floats) -> Ints:
+    """The order of `centers` that pairs them with `theirs` at the least total squared distance."""
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    ours, partner = linear_sum_assignment(cdist(centers, theirs, "sqeuclidean"))
+    paired = ours[np.argsort(partner)]
+    rest = np.setdiff1d(np.arange(len(centers)), paired)
+    return np.concatenate([paired, rest]).astype(np.intp)

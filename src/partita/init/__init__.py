@@ -1,0 +1,26 @@
+"""Starting points. Each is a function (source, k, rng) -> centers (k, d) in the data's coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from partita._typing import Floats
+from partita.init.box import box
+from partita.init.forgy import forgy
+from partita.init.plusplus import plusplus
+from partita.init.random_partition import random_partition
+from partita.source.blocks import Source
+
+Start = Callable[[Source, int, np.random.Generator], Floats]
+
+STARTS: dict[str, Start] = {
+    "k-means++": lambda source, k, rng: plusplus(source, k, rng)[0],
+    "random": forgy,  # scikit-learn's name
+    "forgy": forgy,
+    "box": box,
+    "random-partition": random_partition,
+}
+
+__all__ = ["STARTS", "Start", "box", "forgy", "plusplus", "random_partition"]

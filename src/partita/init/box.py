@@ -1,0 +1,14 @@
+"""Random vectors in the bounding box of the data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partita._typing import Floats
+from partita.source.blocks import Source
+
+
+def box(source: Source, k: int, rng: np.random.Generator) -> Floats:
+    """Uniform in the smallest box, sides along the axes, that holds every row of weight."""
+    low, high = source.box()
+    return np.asarray(low + rng.random((k, source.d)) * (high - low))

@@ -1,0 +1,85 @@
+"""Frozen records of a run: one Progress per iteration, a Trace of them, and the Fit they led to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, overload
+
+from partita._typing import Floats
+from partita.stats import ClusterStats
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What one iteration did: assign every point, then move every center to its mean."""
+
+    iteration: int  # 1, 2, …
+    cost: float  # J of this assignment at the centers it was made to
+    cost_after: float  # J of the same assignment at the updated centers
+    shift: float  # ‖centers after − centers before‖, all of them together
+    moved_points: int  # points whose label changed
+    empty: int  # clusters that were left without weight
+    seconds: float  # since the loop began
+
+
+Observer = Callable[[Progress], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace(Sequence[Progress]):
+    """The iterations of one run, first to last."""
+
+    records: tuple[Progress, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @overload
+    def __getitem__(self, index: int) -> Progress: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Progress, ...]: ...
+    def __getitem__(self, index: int | slice) -> Progress | tuple[Progress, ...]:
+        return self.records[index]
+
+    def __iter__(self) -> Iterator[Progress]:
+        return iter(self.records)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Column by column: what any dataframe library makes a frame of."""
+        rows = [asdict(record) for record in self.records]
+        return {field.name: [row[field.name] for row in rows] for field in fields(Progress)}
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """A dataframe, by pandas, polars or pyarrow: the one named, or the first installed."""
+        from partita._optional import dataframe
+
+        return dataframe(self.to_dict(), library)
+
+
+@dataclass(frozen=True, slots=True)
+class Centers:
+    """Centers (k, d) relative to an origin (d): a point's distance is ‖(x − origin) − values‖."""
+
+    values: Floats
+    origin: Floats
+
+    def about(self, origin: Floats) -> Floats:
+        """The same centers relative to another origin."""
+        return self.values + (self.origin - origin)
+
+    @property
+    def plain(self) -> Floats:
+        """The centers in the coordinates of the data."""
+        return self.values + self.origin
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a run ended: where the centers are, what they summarise, and why it stopped."""
+
+    centers: Centers
+    stats: ClusterStats  # of the last assignment, means relative to centers.origin
+    trace: Trace
+    stopped_by: str
+    exact_sums: bool = True  # False: weights too unequal for the grid, floats in row order

@@ -1,0 +1,184 @@
+"""Dense rows in memory (or mapped into it)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from partita._kernels import kernels
+from partita._threads import Workers
+from partita._typing import Array, Floats, Ints
+from partita.progress import Centers
+from partita.source.blocks import (
+    Assigned,
+    Survey,
+    as_kernel_type,
+    ordered_stats,
+    survey_from,
+    walk,
+)
+from partita.stats import ClusterStats, Moments
+from partita.weights import Weights
+
+
+class MemorySource:
+    """An array (n, d): float32 and float64 are read in place, other types block by block."""
+
+    def __init__(self, rows: Array, weights: Weights, workers: Workers) -> None:
+        self.rows = rows
+        self.weights = weights
+        self.workers = workers
+        self.n, self.d = rows.shape
+        self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
+        self._single = rows.dtype in (np.float32, np.float16, np.uint8)
+        self._box: tuple[Floats, Floats] | None = None  # both are asked for more than once
+        self._survey: Survey | None = None
+
+    def _block(self, rows: slice) -> Array:
+        return as_kernel_type(self.rows[rows])
+
+    def extent(self) -> tuple[Floats, Floats, Array]:
+        """Lowest and highest value of each feature over rows that count, and the tainted columns."""
+        kind = np.float32 if self._single else np.float64
+        weight = None if self.weights.alike else self.weights.as_floats(self.n)
+        found: list[tuple[Array, Array, Array]] = []
+
+        def begin() -> Callable[[slice], None]:
+            low = np.full(self.d, np.inf, kind)
+            high = np.full(self.d, -np.inf, kind)
+            taint = np.zeros(self.d, kind)
+            found.append((low, high, taint))
+
+            def run(rows: slice) -> None:
+                part = None if weight is None else weight[rows]
+                kernels.extent(self._block(rows), low, high, taint, part)
+
+            return run
+
+        walk(self.workers, self.n, self.d, begin)
+        low = np.min([part[0] for part in found], axis=0)
+        high = np.max([part[1] for part in found], axis=0)
+        tainted = np.isnan(np.array([part[2] for part in found])).any(axis=0)
+        return low.astype(np.float64), high.astype(np.float64), np.flatnonzero(tainted)
+
+    def box(self) -> tuple[Floats, Floats]:
+        """Lowest and highest value of each feature, over rows of weight."""
+        if self._box is None:
+            self._box = self.extent()[:2]
+        return self._box
+
+    def survey(self) -> Survey:
+        """Extent, origin and total of the data."""
+        if self._survey is None:
+            low, high = self.box()
+            self._survey = survey_from(low, high, self.weights, self._sum_up, centred=True)
+        return self._survey
+
+    def _sum_up(self, moments: Moments) -> None:
+        nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
+
+        def run(rows: slice, own: Moments) -> None:
+            kernels.move_rows(
+                own.sums(), self._block(rows), nowhere[rows], first[rows],
+                **self.weights.of_rows(rows),
+            )  # fmt: skip
+
+        self._reduce(moments, 4 * self.d, run)
+
+    def _reduce(
+        self, moments: Moments | None, work_per_row: int, run: Callable[[slice, Moments], object]
+    ) -> None:
+        """Run over all blocks, each thread with sums of its own, added up at the end."""
+        own: list[Moments] = []
+
+        def begin() -> Callable[[slice], None]:
+            if moments is None:
+                return lambda rows: run(rows, None)  # type: ignore[arg-type, func-returns-value]
+            if self.workers.n == 1:
+                return lambda rows: run(rows, moments)  # type: ignore[func-returns-value]
+            mine = Moments.zero(len(moments.hi), moments.grid)
+            own.append(mine)
+            return lambda rows: run(rows, mine)  # type: ignore[func-returns-value]
+
+        walk(self.workers, self.n, work_per_row, begin)
+        for part in own:
+            moments.add(part)  # type: ignore[union-attr]
+
+    def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
+        """Label every row in place; bring `moments` up to date with the changes."""
+        make = kernels.Codebook32 if self._single else kernels.Codebook64
+        book = make(np.ascontiguousarray(centers.values), centers.origin)
+        counts: list[tuple[int, int]] = []
+
+        def run(rows: slice, own: Moments | None) -> None:
+            sums = None if own is None else own.sums()
+            weights = {} if own is None else self.weights.of_rows(rows)
+            counts.append(kernels.assign(book, self._block(rows), labels[rows], sums, **weights))
+
+        self._reduce(moments, len(centers.values) * self.d, run)
+        moved, rechecked = np.sum(counts, axis=0)
+        return Assigned(int(moved), int(rechecked))
+
+    def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
+        """Move a few rows to other clusters, in the labels and in the moments."""
+        weights = {key: part[rows] for key, part in self.weights.of_rows(slice(None)).items()}
+        block = as_kernel_type(self.rows[rows])
+        kernels.move_rows(moments.sums(), block, labels[rows], to, **weights)
+        labels[rows] = to
+
+    def own_distances(self, centers: Centers, labels: Ints) -> Floats:
+        """D64 (n,) of every row to the center of its label."""
+        values, out = np.ascontiguousarray(centers.values), np.empty(self.n)
+
+        def begin() -> Callable[[slice], None]:
+            return lambda rows: kernels.own_distance(
+                self._block(rows), values, centers.origin, labels[rows], out[rows]
+            )
+
+        walk(self.workers, self.n, 2 * self.d, begin)
+        return out
+
+    def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:
+        """Summaries by float sums in the order of the rows (weights too unequal for a grid)."""
+
+        def blocks() -> Iterator[tuple[slice, Floats]]:
+            for i in range(0, self.n, 1 << 16):
+                rows = slice(i, min(self.n, i + (1 << 16)))
+                yield rows, self.rows[rows].astype(np.float64) - origin
+
+        return ordered_stats(blocks(), self.weights.as_floats(self.n), labels, k, self.d)
+
+    def take(self, rows: Ints) -> Floats:
+        """Some rows as doubles."""
+        return np.asarray(self.rows[rows], dtype=np.float64)
+
+    def distances_to(self, candidates: Floats, closest: Floats, update: bool) -> Floats:
+        """Seeding: Σ w·min(closest, distance) for each leaf of 256 rows and each candidate."""
+        weight = None if self.weights.alike else self.weights.as_floats(self.n)
+        out = np.empty((-(-self.n // 256), len(candidates)))
+        scale = self._seed_scale
+        scaled = (candidates * scale).astype(closest.dtype)
+
+        def begin() -> Callable[[slice], None]:
+            def run(rows: slice) -> None:
+                leaves = slice(rows.start // 256, -(-rows.stop // 256))
+                part = None if weight is None else weight[rows]
+                kernels.seed_potential(
+                    self._block(rows), scale, scaled, closest[rows], update, out[leaves], part
+                )
+
+            return run
+
+        walk(self.workers, self.n, 4 * self.d * len(candidates), begin)
+        return out
+
+    def far_away(self) -> Floats:
+        """The start of `closest` for seeding: infinity, in the type its distances have."""
+        return np.full(self.n, np.inf, np.float32 if self._single else np.float64)
+
+    @property
+    def _seed_scale(self) -> float:
+        # A power of two near 1/extent keeps squares of float32 in range; the sampling is unchanged.
+        reach = float(np.abs(self.box()).max(initial=0.0))
+        return float(2.0 ** -np.clip(np.frexp(reach)[1], -100, 100))

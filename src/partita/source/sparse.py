@@ -1,0 +1,151 @@
+"""Sparse rows (CSR) in memory. Zeros stay zeros: the data is not centred."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from partita._kernels import kernels
+from partita._threads import Workers
+from partita._typing import Array, Floats, Ints
+from partita.progress import Centers
+from partita.source.blocks import Assigned, Survey, ordered_stats, survey_from, walk
+from partita.stats import ClusterStats, Moments
+from partita.weights import Weights
+
+
+class SparseSource:
+    """A SciPy CSR matrix (n, d) in canonical form, float32 or float64."""
+
+    def __init__(self, rows: Any, weights: Weights, workers: Workers) -> None:
+        self.rows = rows
+        self.weights = weights
+        self.workers = workers
+        self.n, self.d = rows.shape
+        self.dtype = np.dtype(rows.dtype)
+        self._single = rows.dtype == np.float32
+        self._start = rows.indptr.astype(np.int64)
+        self._column = rows.indices.astype(np.int32, copy=False)
+        self._stored = max(1, rows.nnz // max(1, self.n))
+        self._survey: Survey | None = None  # asked for more than once
+        self._square: Array | None = None
+
+    def _block(self, rows: slice) -> Any:
+        start = self._start[rows.start : rows.stop + 1]
+        used = slice(start[0], start[-1])
+        make = kernels.Csr32 if self._single else kernels.Csr64
+        return make(start - start[0], self._column[used], self.rows.data[used], self.d)
+
+    def box(self) -> tuple[Floats, Floats]:
+        """Lowest and highest value of each feature, over rows of weight."""
+        counted = self.rows
+        if not self.weights.alike:
+            counted = counted[self.weights.as_floats(self.n) > 0]
+        low, high = counted.min(axis=0), counted.max(axis=0)
+        return (
+            low.toarray().ravel().astype(np.float64),
+            high.toarray().ravel().astype(np.float64),
+        )
+
+    def survey(self) -> Survey:
+        """Extent and total of the data; the origin is 0."""
+        if self._survey is None:
+            low, high = self.box()
+            low, high = np.minimum(0, low), np.maximum(0, high)
+            self._survey = survey_from(low, high, self.weights, self._sum_up, centred=False)
+        return self._survey
+
+    def _sum_up(self, moments: Moments) -> None:
+        nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
+        kernels.move_sparse(
+            moments.sums(), self._block(slice(0, self.n)), nowhere, first,
+            **self.weights.of_rows(slice(0, self.n)),
+        )  # fmt: skip
+
+    def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
+        """Label every row in place; bring `moments` up to date with the changes."""
+        make = kernels.SparseCodebook32 if self._single else kernels.SparseCodebook64
+        book = make(np.ascontiguousarray(centers.plain))
+        counts: list[tuple[int, int]] = []
+        own: list[Moments] = []
+
+        def begin() -> Callable[[slice], None]:
+            mine = None
+            if moments is not None:
+                mine = Moments.zero(len(moments.hi), moments.grid)
+                own.append(mine)
+
+            def run(rows: slice) -> None:
+                sums = None if mine is None else mine.sums()
+                weights = {} if mine is None else self.weights.of_rows(rows)
+                counts.append(
+                    kernels.assign_sparse(book, self._block(rows), labels[rows], sums, **weights)
+                )
+
+            return run
+
+        walk(self.workers, self.n, len(centers.values) * self._stored, begin)
+        for part in own:
+            moments.add(part)  # type: ignore[union-attr]
+        moved, rechecked = np.sum(counts, axis=0)
+        return Assigned(int(moved), int(rechecked))
+
+    def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
+        """Move a few rows to other clusters, in the labels and in the moments."""
+        for row, cluster in zip(rows, to, strict=True):
+            one = slice(int(row), int(row) + 1)
+            after = np.array([cluster], np.int32)
+            block, weights = self._block(one), self.weights.of_rows(one)
+            kernels.move_sparse(moments.sums(), block, labels[one], after, **weights)
+            labels[one] = after
+
+    def own_distances(self, centers: Centers, labels: Ints) -> Floats:
+        """D64 (n,) of every row to the center of its label."""
+        values, out = np.ascontiguousarray(centers.plain), np.empty(self.n)
+
+        def begin() -> Callable[[slice], None]:
+            return lambda rows: kernels.own_distance_sparse(
+                self._block(rows), values, labels[rows], out[rows]
+            )
+
+        walk(self.workers, self.n, 2 * self.d, begin)
+        return out
+
+    def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:
+        """Summaries by float sums in the order of the rows (weights too unequal for a grid)."""
+
+        def blocks() -> Iterator[tuple[slice, Floats]]:
+            for i in range(0, self.n, 1024):
+                rows = slice(i, min(self.n, i + 1024))
+                yield rows, self.rows[rows].toarray().astype(np.float64) - origin
+
+        return ordered_stats(blocks(), self.weights.as_floats(self.n), labels, k, self.d)
+
+    def take(self, rows: Ints) -> Floats:
+        """Some rows, dense, as doubles."""
+        return np.asarray(self.rows[rows].toarray(), dtype=np.float64)
+
+    def far_away(self) -> Floats:
+        """The start of `closest` for seeding."""
+        return np.full(self.n, np.inf)
+
+    def distances_to(self, candidates: Floats, closest: Floats, update: bool) -> Floats:
+        """Seeding: Σ w·min(closest, distance) for each leaf of 256 rows and each candidate."""
+        squares = self._squares()
+        length = np.einsum("cd,cd->c", candidates, candidates)
+        distance = squares[:, None] + length - 2.0 * (self.rows @ candidates.T)
+        # The expanded form leaves a duplicate a rounding away from zero; it must not be chosen.
+        distance[distance <= 1e-12 * (squares[:, None] + length)] = 0.0
+        low = np.minimum(distance, closest[:, None])
+        if update:
+            closest[:] = low[:, 0]
+        term = low if self.weights.alike else low * self.weights.as_floats(self.n)[:, None]
+        return np.asarray(np.add.reduceat(term, np.arange(0, self.n, 256), axis=0))
+
+    def _squares(self) -> Array:
+        if self._square is None:
+            square = self.rows.astype(np.float64).multiply(self.rows.astype(np.float64))
+            self._square = np.asarray(square.sum(axis=1)).ravel()
+        return self._square

@@ -1,0 +1,75 @@
+"""Sample weights in the form that exact sums need."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita._typing import Array, Floats, Ints
+
+# Beyond this ratio a light row would fall below the grid that a heavy one sets.
+MOST_UNEQUAL = 2.0**30
+MOST_WHOLE = 2.0**36
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """None (every row counts once), whole multiples of a unit, or other values up to one unit.
+
+    Whole weights multiply integers and so equal repeated rows bit for bit. Weights so unequal that
+    no grid holds them all are `ordered`: their sums are floats added in the order of the rows.
+    """
+
+    count: float  # the total weight in units, at least: what sums may reach
+    unit: float = 1.0
+    times: Ints | None = None  # (n,)
+    values: Floats | None = None  # (n,), at most 1
+    ordered: bool = False
+
+    @classmethod
+    def of(cls, weight: Array | None, n: int) -> Weights:
+        """Weights of n rows; `weight` is finite, not negative and not all zero."""
+        if weight is None:
+            return cls(count=n)
+        w = np.asarray(weight, dtype=np.float64)
+        positive = w[w > 0]
+        most = float(positive.max())
+        unit = _common_unit(positive)
+        count = math.fsum(positive) / unit if unit > 0 else math.inf
+        if count <= MOST_WHOLE:
+            times = (w / unit).astype(np.int64)
+            return cls(count, unit, None if (times == 1).all() else times)
+        unit = 2.0 ** math.ceil(math.log2(most))
+        uneven = most > MOST_UNEQUAL * float(positive.min())
+        return cls(len(w), unit, values=w / unit, ordered=uneven)
+
+    def of_rows(self, rows: slice) -> dict[str, Array]:
+        """The keyword arguments that the kernels take for some of the rows."""
+        if self.times is not None:
+            return {"times": self.times[rows]}
+        if self.values is not None:
+            return {"weight": self.values[rows]}
+        return {}
+
+    def as_floats(self, n: int) -> Floats:
+        """The plain weights (n,)."""
+        if self.times is not None:
+            return np.asarray(self.times * self.unit)
+        if self.values is not None:
+            return np.asarray(self.values * self.unit)
+        return np.full(n, self.unit)
+
+    @property
+    def alike(self) -> bool:
+        """Whether every row counts the same."""
+        return self.times is None and self.values is None
+
+
+def _common_unit(positive: Floats) -> float:
+    """The largest power of two of which every weight is a whole multiple."""
+    mantissa, exponent = np.frexp(positive)
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    return float(2.0 ** np.clip((exponent - 53 + lowest).min(), -1000, 1000))
