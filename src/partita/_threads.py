@@ -6,6 +6,7 @@ and several fits may run at once. Kernels release the GIL, so Python threads are
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import sys
@@ -39,6 +40,7 @@ def _cores() -> int:
     return max(1, min(cores or 1, _cgroup_limit()))
 
 
+@functools.cache
 def _cgroup_limit() -> int:
     try:
         with open("/sys/fs/cgroup/cpu.max") as file:

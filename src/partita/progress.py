@@ -66,6 +66,8 @@ class Centers:
 
     def about(self, origin: Floats) -> Floats:
         """The same centers relative to another origin."""
+        if origin is self.origin:
+            return self.values
         return self.values + (self.origin - origin)
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -76,8 +77,12 @@ class ClusterStats:
 
     def cost_at(self, centers: Floats) -> Floats:
         """Cost (k,) of each cluster about any centers: sse + weight·‖mean − center‖² (Huygens)."""
+        return np.asarray(self.sse + self.weight * self.squared_gap(centers))
+
+    def squared_gap(self, centers: Floats) -> Floats:
+        """Squared distance (k,) of each mean to a center."""
         gap = self.mean - centers
-        return np.asarray(self.sse + self.weight * np.einsum("kd,kd->k", gap, gap))
+        return np.asarray(np.einsum("kd,kd->k", gap, gap))
 
     def merge_price(self, i: Array | int, j: Array | int) -> Floats:
         """What fusing clusters i and j adds to the sse: w_i·w_j/(w_i + w_j)·‖mean_i − mean_j‖²."""
@@ -90,7 +95,7 @@ class ClusterStats:
 
 def total(values: Floats) -> float:
     """Σ of an array, rounded once: the same bits in any order."""
-    return math.fsum(values)
+    return math.fsum(values.tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +117,14 @@ class Grid:
     @classmethod
     def of_extent(cls, low: Floats, high: Floats, origin: Floats, weights: Weights) -> Grid:
         """The finest grid whose sums cannot overflow."""
-        reach = np.maximum(high - origin, origin - low).astype(np.float64)
+        reach = np.maximum(high - origin, origin - low)
         bits = _bits_for(weights.count)
-        scale = float(2.0 ** -np.clip(np.frexp(reach.max(initial=0.0))[1], -1000, 1000))
+        scale = power_of_two(float(reach.max(initial=0.0)), 1000)
         reach = reach * scale
         up = np.empty(len(origin) + 2)
-        up[:-2] = _step(reach, bits)
+        up[:-2] = np.ldexp(2.0**bits, np.minimum(900, -np.frexp(reach)[1]))
         up[-2] = 1.0 if weights.values is None else 2.0**bits
-        up[-1] = _step(np.array([math.fsum(reach * reach)]), bits)[0]
+        up[-1] = 2.0**bits * power_of_two(total(reach * reach), 900)
         # A row's squares are d terms of one column, so their low limbs need room for d times more.
         return cls(origin, scale, up, 2.0 ** _bits_for(weights.count * len(origin)), weights.unit)
 
@@ -129,17 +134,22 @@ def _bits_for(count: float) -> int:
     return min(50, 61 - math.ceil(math.log2(max(2, count))))
 
 
-def _step(reach: Floats, bits: int) -> Floats:
-    return np.ldexp(1.0, bits - np.clip(np.frexp(reach)[1], -900, 900)).astype(np.float64)
+def power_of_two(largest: float, most: int) -> float:
+    """The power of two that brings `largest` to [½, 1), within 2^±most."""
+    return 2.0 ** max(-most, min(most, -math.frexp(largest)[1]))
 
 
-@dataclass(frozen=True, slots=True)
 class Moments:
     """Exact sums of k clusters on a grid: integers, so every order of adding gives the same bits."""
 
-    grid: Grid
-    hi: Ints  # (k, d + 2)
-    lo: Ints  # (k, d + 2)
+    __slots__ = ("grid", "hi", "lo", "sums")
+
+    def __init__(self, grid: Grid, hi: Ints, lo: Ints) -> None:
+        self.grid = grid
+        self.hi = hi  # (k, d + 2)
+        self.lo = lo  # (k, d + 2)
+        # the same arrays as the kernels take them
+        self.sums: Any = kernels.Sums(hi, lo, grid.origin, grid.up, grid.scale, grid.limb)
 
     @classmethod
     def zero(cls, k: int, grid: Grid) -> Moments:
@@ -147,20 +157,10 @@ class Moments:
         shape = k, len(grid.origin) + 2
         return cls(grid, np.zeros(shape, np.int64), np.zeros(shape, np.int64))
 
-    def sums(self) -> object:
-        """The arrays as the kernels take them."""
-        g = self.grid
-        return kernels.Sums(self.hi, self.lo, g.origin, g.up, g.scale, g.limb)
-
     def add(self, other: Moments) -> None:
         """Add the sums of disjoint data on the same grid, in place."""
         np.add(self.hi, other.hi, out=self.hi)
         np.add(self.lo, other.lo, out=self.lo)
-
-    def clear(self) -> None:
-        """Back to sums of nothing."""
-        self.hi.fill(0)
-        self.lo.fill(0)
 
     def without(self, clusters: Ints) -> Moments:
         """The sums less some clusters."""
@@ -168,13 +168,9 @@ class Moments:
             self.grid, np.delete(self.hi, clusters, axis=0), np.delete(self.lo, clusters, axis=0)
         )
 
-    def part(self, clusters: slice) -> Moments:
-        """A view of some clusters."""
-        return Moments(self.grid, self.hi[clusters], self.lo[clusters])
-
     def stats(self) -> ClusterStats:
         """The float64 view, means relative to the grid's origin."""
         k, d = len(self.hi), len(self.grid.origin)
         out = ClusterStats.zero(k, d)
-        kernels.summarise(self.sums(), self.grid.unit, out.weight, out.mean, out.sse)
+        kernels.summarise(self.sums, self.grid.unit, out.weight, out.mean, out.sse)
         return out

@@ -28,22 +28,24 @@ def lloyd(
     begin = time.perf_counter()
     while True:
         stats, moved_points = step.assign(centers)
-        cost = total(stats.cost_at(centers.about(step.origin)))
-        without = np.flatnonzero(stats.weight == 0)
-        if without.size:
+        gap = stats.squared_gap(centers.about(step.origin))
+        cost = total(stats.sse + stats.weight * gap)
+        without = len(stats.weight) - np.count_nonzero(stats.weight)
+        if without:
             before = step.labels.copy()
-            centers = empty.repair(step, centers, without)
+            centers = empty.repair(step, centers, np.flatnonzero(stats.weight == 0))
             stats = step.stats()
             moved_points += int((step.labels != before).sum())
+            kept = centers.about(step.origin)
+            gap = np.where(stats.weight > 0, stats.squared_gap(kept), 0.0)
         moved = step.update(stats, centers)
-        gap = moved.values - centers.about(moved.origin)
         progress = Progress(
             iteration=len(trace) + 1,
             cost=cost,
             cost_after=total(stats.sse),
-            shift=math.sqrt(float(np.einsum("kd,kd->", gap, gap))),
+            shift=math.sqrt(total(gap)),
             moved_points=moved_points,
-            empty=without.size,
+            empty=without,
             seconds=time.perf_counter() - begin,
         )
         trace.append(progress)

@@ -39,9 +39,9 @@ class LloydStep:
 
     def update(self, stats: ClusterStats, previous: Centers) -> Centers:
         """The mean of every cluster; one without weight keeps its previous center."""
-        some = stats.weight > 0
-        if some.all():
+        if np.count_nonzero(stats.weight) == len(stats.weight):
             return Centers(stats.mean, self.origin)
+        some = stats.weight > 0
         values = np.where(some[:, None], stats.mean, previous.about(self.origin))
         return Centers(values, self.origin)
 

@@ -164,7 +164,7 @@ default="k-means++"
         return self._keep(result, settings)
 
     def _keep(self, result: Result, settings: _Settings) -> KMeans:
-        found = int(np.count_nonzero(np.bincount(result.labels, minlength=1)))
+        found = np.count_nonzero(np.bincount(result.labels))
         if found < len(result.centers):
             warnings.warn(
                 f"Number of distinct clusters ({found}) found smaller than n_clusters "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -78,6 +79,11 @@ def block_rows(work_per_row: int) -> int:
     return max(ALIGN, min(1 << 16, rows // ALIGN * ALIGN))
 
 
+def is_small(n: int, work_per_row: int) -> bool:
+    """Whether one call by one thread is the fastest way."""
+    return n * work_per_row < _INLINE
+
+
 def walk(
     workers: Workers,
     n: int,
@@ -88,10 +94,11 @@ def walk(
 
     Blocks begin at multiples of `ALIGN` whatever the number of threads.
     """
+    if is_small(n, work_per_row):
+        begin()(slice(0, n))
+        return
     step = block_rows(work_per_row)
-    if n * work_per_row < _INLINE:
-        step = max(ALIGN, -(-n // ALIGN) * ALIGN)
-    elif workers.n > 1:
+    if workers.n > 1:
         step = max(ALIGN, min(step, -(-n // (4 * workers.n * ALIGN)) * ALIGN))
 
     def work(numbers: Iterator[int]) -> None:
@@ -106,6 +113,8 @@ def exact_total(values: Floats) -> float:
     """Σ of doubles, rounded once: the same bits in any order, for any blocks."""
     if not np.isfinite(values).all():
         return float(np.sum(values))
+    if len(values) < 4096:
+        return math.fsum(values.tolist())
     digits = np.zeros(68, np.int64)
     kernels.exact_sum(values, digits)
     whole = sum(int(digit) << (32 * place) for place, digit in enumerate(digits))
@@ -126,8 +135,8 @@ def survey_from(
     sum_up(moments)
     whole = moments.stats()
     if centred:
-        step = np.ldexp(1.0, np.frexp(high - low)[1] - 6)
-        origin = np.where(high > low, low + step * np.rint(whole.mean[0] / step), low)
+        step = np.ldexp(1.0, np.frexp(high - low)[1] - 6)  # also where low == high: the mean is 0
+        origin = low + step * np.rint(whole.mean[0] / step)
         grid = Grid.of_extent(low, high, origin, weights)
     return Survey(grid, whole.moved(first))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +16,12 @@ from partita.source.blocks import (
     Assigned,
     Survey,
     as_kernel_type,
+    is_small,
     ordered_stats,
     survey_from,
     walk,
 )
-from partita.stats import ClusterStats, Moments
+from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
 
 
@@ -32,7 +35,7 @@ class MemorySource:
         self.n, self.d = rows.shape
         self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
         self._single = rows.dtype in (np.float32, np.float16, np.uint8)
-        self._box: tuple[Floats, Floats] | None = None  # both are asked for more than once
+        self._extent: tuple[Floats, Floats, Array] | None = None  # asked for more than once
         self._survey: Survey | None = None
 
     def _block(self, rows: slice) -> Array:
@@ -40,6 +43,8 @@ class MemorySource:
 
     def extent(self) -> tuple[Floats, Floats, Array]:
         """Lowest and highest value of each feature over rows that count, and the tainted columns."""
+        if self._extent is not None:
+            return self._extent
         kind = np.float32 if self._single else np.float64
         weight = None if self.weights.alike else self.weights.as_floats(self.n)
         found: list[tuple[Array, Array, Array]] = []
@@ -57,16 +62,17 @@ class MemorySource:
             return run
 
         walk(self.workers, self.n, self.d, begin)
-        low = np.min([part[0] for part in found], axis=0)
-        high = np.max([part[1] for part in found], axis=0)
-        tainted = np.isnan(np.array([part[2] for part in found])).any(axis=0)
-        return low.astype(np.float64), high.astype(np.float64), np.flatnonzero(tainted)
+        low, high, taint = found[0]
+        for other in found[1:]:
+            low, high = np.minimum(low, other[0]), np.maximum(high, other[1])
+            taint = taint + other[2]
+        tainted = np.flatnonzero(np.isnan(taint))
+        self._extent = low.astype(np.float64), high.astype(np.float64), tainted
+        return self._extent
 
     def box(self) -> tuple[Floats, Floats]:
         """Lowest and highest value of each feature, over rows of weight."""
-        if self._box is None:
-            self._box = self.extent()[:2]
-        return self._box
+        return self.extent()[:2]
 
     def survey(self) -> Survey:
         """Extent, origin and total of the data."""
@@ -80,22 +86,21 @@ class MemorySource:
 
         def run(rows: slice, own: Moments) -> None:
             kernels.move_rows(
-                own.sums(), self._block(rows), nowhere[rows], first[rows],
+                own.sums, self._block(rows), nowhere[rows], first[rows],
                 **self.weights.of_rows(rows),
             )  # fmt: skip
 
         self._reduce(moments, 4 * self.d, run)
 
     def _reduce(
-        self, moments: Moments | None, work_per_row: int, run: Callable[[slice, Moments], object]
+        self, moments: Moments | None, work_per_row: int, run: Callable[[slice, Any], object]
     ) -> None:
         """Run over all blocks, each thread with sums of its own, added up at the end."""
         own: list[Moments] = []
+        alone = self.workers.n == 1 or is_small(self.n, work_per_row)
 
         def begin() -> Callable[[slice], None]:
-            if moments is None:
-                return lambda rows: run(rows, None)  # type: ignore[arg-type, func-returns-value]
-            if self.workers.n == 1:
+            if moments is None or alone:
                 return lambda rows: run(rows, moments)  # type: ignore[func-returns-value]
             mine = Moments.zero(len(moments.hi), moments.grid)
             own.append(mine)
@@ -112,19 +117,18 @@ class MemorySource:
         counts: list[tuple[int, int]] = []
 
         def run(rows: slice, own: Moments | None) -> None:
-            sums = None if own is None else own.sums()
+            sums = None if own is None else own.sums
             weights = {} if own is None else self.weights.of_rows(rows)
             counts.append(kernels.assign(book, self._block(rows), labels[rows], sums, **weights))
 
         self._reduce(moments, len(centers.values) * self.d, run)
-        moved, rechecked = np.sum(counts, axis=0)
-        return Assigned(int(moved), int(rechecked))
+        return Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
         """Move a few rows to other clusters, in the labels and in the moments."""
         weights = {key: part[rows] for key, part in self.weights.of_rows(slice(None)).items()}
         block = as_kernel_type(self.rows[rows])
-        kernels.move_rows(moments.sums(), block, labels[rows], to, **weights)
+        kernels.move_rows(moments.sums, block, labels[rows], to, **weights)
         labels[rows] = to
 
     def own_distances(self, centers: Centers, labels: Ints) -> Floats:
@@ -177,8 +181,8 @@ class MemorySource:
         """The start of `closest` for seeding: infinity, in the type its distances have."""
         return np.full(self.n, np.inf, np.float32 if self._single else np.float64)
 
-    @property
+    @cached_property
     def _seed_scale(self) -> float:
         # A power of two near 1/extent keeps squares of float32 in range; the sampling is unchanged.
-        reach = float(np.abs(self.box()).max(initial=0.0))
-        return float(2.0 ** -np.clip(np.frexp(reach)[1], -100, 100))
+        low, high = self.box()
+        return power_of_two(max(abs(float(low.min())), abs(float(high.max()))), 100)

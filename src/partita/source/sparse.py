@@ -60,7 +60,7 @@ class SparseSource:
     def _sum_up(self, moments: Moments) -> None:
         nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
         kernels.move_sparse(
-            moments.sums(), self._block(slice(0, self.n)), nowhere, first,
+            moments.sums, self._block(slice(0, self.n)), nowhere, first,
             **self.weights.of_rows(slice(0, self.n)),
         )  # fmt: skip
 
@@ -78,7 +78,7 @@ class SparseSource:
                 own.append(mine)
 
             def run(rows: slice) -> None:
-                sums = None if mine is None else mine.sums()
+                sums = None if mine is None else mine.sums
                 weights = {} if mine is None else self.weights.of_rows(rows)
                 counts.append(
                     kernels.assign_sparse(book, self._block(rows), labels[rows], sums, **weights)
@@ -89,8 +89,7 @@ class SparseSource:
         walk(self.workers, self.n, len(centers.values) * self._stored, begin)
         for part in own:
             moments.add(part)  # type: ignore[union-attr]
-        moved, rechecked = np.sum(counts, axis=0)
-        return Assigned(int(moved), int(rechecked))
+        return Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
         """Move a few rows to other clusters, in the labels and in the moments."""
@@ -98,7 +97,7 @@ class SparseSource:
             one = slice(int(row), int(row) + 1)
             after = np.array([cluster], np.int32)
             block, weights = self._block(one), self.weights.of_rows(one)
-            kernels.move_sparse(moments.sums(), block, labels[one], after, **weights)
+            kernels.move_sparse(moments.sums, block, labels[one], after, **weights)
             labels[one] = after
 
     def own_distances(self, centers: Centers, labels: Ints) -> Floats:

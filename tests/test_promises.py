@@ -1,0 +1,276 @@
+"""The promises of the library, each a law under its own name."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import adversaries, fit_from, problems, same_bits
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, load_iris
+
+import partita
+from partita import KMeans
+from partita._kernels import kernels, reference
+from partita.empty import POLICIES
+from partita.engine.lloyd import lloyd
+from partita.engine.steps import LloydStep
+from partita.estimators.validation import make_source
+from partita.halting import MaxIter, SamePartition
+from partita.progress import Centers
+from partita._threads import Workers
+
+pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+FLOATS = [np.float32, np.float64]
+NAMES = list(adversaries(np.float64))
+
+
+# --- 1. the same input and seed give the same bits ------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_promise_1_same_bits_for_any_number_of_threads(dtype, weighted):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(30_000, 6)).astype(dtype)  # enough for several blocks
+    weight = rng.random(30_000) if weighted else None
+    fits = [
+        KMeans(25, random_state=3, max_iter=12, n_threads=threads).fit(rows, sample_weight=weight)
+        for threads in (1, 2, 4)
+    ]
+    assert all(same_bits(fits[0], other) for other in fits[1:])
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", NAMES)
+def test_promise_1_same_bits_for_every_instruction_set_and_the_twin(dtype, name):
+    rows, _ = adversaries(dtype)[name]
+    fits = []
+    for which in kernels.instruction_sets():
+        kernels.use_instruction_set(which)
+        fits.append(KMeans(9, random_state=1, max_iter=20, n_threads=1).fit(rows))
+    kernels.use_instruction_set(kernels.instruction_sets()[0])
+    assert all(same_bits(fits[0], other) for other in fits[1:])
+
+
+def run_in_fresh_python(code: str, **environment: str) -> str:
+    """What a piece of Python prints in a fresh interpreter."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, **environment}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_promise_1_same_bits_without_the_compiled_core():
+    code = """
+import hashlib, numpy as np
+from sklearn.datasets import load_digits
+from partita import KMeans
+rows = load_digits().data[:400]
+model = KMeans(7, random_state=5).fit(rows, sample_weight=1 + np.arange(400) % 3)
+bits = model.cluster_centers_.tobytes() + model.labels_.tobytes()
+print(hashlib.sha256(bits).hexdigest(), model.inertia_.hex(), model.n_iter_)
+"""
+    assert run_in_fresh_python(code) == run_in_fresh_python(code, PARTITA_KERNEL="numpy")
+
+
+# --- 2. labels and inertia belong to the returned centers -----------------------------------------
+
+
+@given(problem=problems(), iterations=st.integers(1, 30))
+def test_promise_2_labels_are_the_argmin_to_the_returned_centers(problem, iterations):
+    rows, start = problem
+    model = fit_from(rows, start, max_iter=iterations)
+    centers = model.cluster_centers_.astype(np.float64)
+    distance = reference.d64(rows, centers)
+    np.testing.assert_array_equal(model.labels_, distance.argmin(axis=1))
+    np.testing.assert_array_equal(model.labels_, model.predict(rows))
+    assert model.cluster_centers_.dtype == rows.dtype
+
+
+@given(problem=problems(), iterations=st.integers(1, 30))
+def test_promise_2_inertia_is_the_recomputed_objective(problem, iterations):
+    rows, start = problem
+    model = fit_from(rows, start, max_iter=iterations)
+    gap = rows.astype(np.float64) - model.cluster_centers_.astype(np.float64)[model.labels_]
+    assert math.isclose(model.inertia_, math.fsum((gap * gap).sum(axis=1)), rel_tol=1e-12)
+
+
+# --- 3. the trace of J never rises ----------------------------------------------------------------
+
+
+def assert_never_rises(trace):
+    for before, now in zip(trace, trace[1:], strict=False):
+        assert now.cost <= before.cost * (1 + 4e-16)
+        assert now.cost <= before.cost_after * (1 + 4e-16)
+    assert all(step.cost_after <= step.cost * (1 + 4e-16) for step in trace)
+
+
+@given(problem=problems(), data=st.data())
+def test_promise_3_the_trace_never_rises(problem, data):
+    rows, start = problem
+    kind = data.draw(st.sampled_from(["none", "whole", "real"]))
+    rng = np.random.default_rng(0)
+    weight = {"none": None, "whole": rng.integers(1, 9, len(rows)), "real": rng.random(len(rows))}
+    assert_never_rises(fit_from(rows, start, sample_weight=weight[kind]).trace_)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", NAMES)
+def test_promise_3_the_trace_never_rises_on_adversaries(dtype, name):
+    rows, start = adversaries(dtype)[name]
+    assert_never_rises(fit_from(rows, start).trace_)
+
+
+# --- 4. every path gives the labels of the twin at every iteration --------------------------------
+
+
+def labels_per_iteration(source, start, limit):
+    """The labels after every pass of the loop from `start`."""
+    step = LloydStep(source, source.survey().grid, len(start))
+    seen = []
+    centers = Centers(np.ascontiguousarray(start, dtype=np.float64), np.zeros(source.d))
+    lloyd(
+        step,
+        centers,
+        halt=SamePartition() | MaxIter(limit),
+        empty=POLICIES["relocate"],
+        observers=[lambda progress: seen.append(step.labels.copy())],
+    )
+    return seen
+
+
+def twin_labels_per_iteration(rows, start, limit):
+    """Lloyd in plain NumPy with exact rational means, D64 labels and no empty clusters."""
+    seen, centers, origin = [], start.astype(np.float64), np.zeros(rows.shape[1])
+    x = rows.astype(np.float64)
+    grid_origin = None
+    before = None
+    while len(seen) < limit:
+        labels = reference.d64(rows, centers, origin).argmin(axis=1)
+        seen.append(labels)
+        if before is not None and np.array_equal(labels, before):
+            break
+        if len(np.unique(labels)) < len(start):
+            break  # how an empty cluster is relocated has tests of its own
+        before = labels
+        with Workers(1) as workers:
+            grid_origin = make_source(rows, None, workers).survey().grid.origin
+        y = x - grid_origin
+        centers = np.array(
+            [
+                [float(sum(map(Fraction, column)) / len(column)) for column in y[labels == j].T]
+                for j in range(len(start))
+            ]
+        )
+        origin = grid_origin
+    return seen
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", NAMES)
+def test_promise_4_labels_of_exact_lloyd_at_every_iteration(dtype, name):
+    rows, start = adversaries(dtype)[name]
+    rows, start = rows[:150], rows[:150:10].copy()
+    with Workers(2) as workers:
+        ours = labels_per_iteration(make_source(rows, None, workers), start, 25)
+    twin = twin_labels_per_iteration(rows, start, 25)
+    assert len(ours) >= len(twin)
+    for a, b in zip(ours, twin[:-1] if len(ours) > len(twin) else twin, strict=False):
+        np.testing.assert_array_equal(a, b)
+
+
+# --- 5. weights, order and offset -----------------------------------------------------------------
+
+
+@given(problem=problems(), data=st.data())
+def test_promise_5_weights_equal_repeats(problem, data):
+    rows, start = problem
+    times = np.array(data.draw(st.lists(st.integers(0, 4), min_size=len(rows), max_size=len(rows))))
+    times[0] += 1
+    weighted = fit_from(rows, start, sample_weight=times.astype(float))
+    repeated = fit_from(np.repeat(rows, times, axis=0), start) if times.sum() >= len(start) else None
+    if repeated is None:
+        return
+    np.testing.assert_array_equal(np.repeat(weighted.labels_, times), repeated.labels_)
+    assert weighted.cluster_centers_.tobytes() == repeated.cluster_centers_.tobytes()
+    assert weighted.n_iter_ == repeated.n_iter_
+    assert math.isclose(weighted.inertia_, repeated.inertia_, rel_tol=1e-13)
+
+
+@given(problem=problems(), seed=st.integers(0, 1000))
+def test_promise_5_rows_may_be_permuted(problem, seed):
+    rows, start = problem
+    order = np.random.default_rng(seed).permutation(len(rows))
+    one, other = fit_from(rows, start), fit_from(rows[order], start)
+    np.testing.assert_array_equal(one.labels_[order], other.labels_)
+    assert one.cluster_centers_.tobytes() == other.cluster_centers_.tobytes()
+    assert one.inertia_ == other.inertia_
+    assert one.n_iter_ == other.n_iter_
+
+
+@given(problem=problems(dtype=np.float64), offset=st.integers(-(2**20), 2**20))
+def test_promise_5_adding_a_constant_changes_only_the_centers(problem, offset):
+    rows, start = problem
+    rows, start = np.round(rows * 64) / 64, np.round(start * 64) / 64  # x + c is exact
+    one, other = fit_from(rows, start), fit_from(rows + offset, start + offset)
+    assert one.n_iter_ == other.n_iter_
+    assert [p.moved_points for p in one.trace_] == [p.moved_points for p in other.trace_]
+    assert [p.cost_after for p in one.trace_] == [p.cost_after for p in other.trace_]
+    np.testing.assert_allclose(other.cluster_centers_ - offset, one.cluster_centers_, atol=1e-8)
+
+
+def test_weights_too_unequal_for_a_grid_still_give_the_same_bits_for_any_threads():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(20_000, 3))
+    weight = 10.0 ** rng.uniform(-200, 200, 20_000)
+    fits = [
+        KMeans(5, init=rows[:5], max_iter=5, n_threads=threads).fit(rows, sample_weight=weight)
+        for threads in (1, 2)
+    ]
+    assert same_bits(*fits)
+
+
+# --- 6 is test_bad_input.py; 7. importing costs nothing -------------------------------------------
+
+
+def test_promise_7_import_loads_no_heavy_module_and_sets_nothing():
+    code = """
+import os, sys, threading
+before = dict(os.environ)
+import partita
+partita.__version__, dir(partita)
+heavy = [name for name in ("sklearn", "scipy", "scipy.sparse", "numpy", "partita._kernels.core")
+         if name in sys.modules]
+print(heavy, before == dict(os.environ), threading.active_count())
+"""
+    assert run_in_fresh_python(code).strip() == "[] True 1"
+
+
+def test_every_public_name_resolves():
+    for name in partita.__all__:
+        assert getattr(partita, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        partita.nothing  # noqa: B018
+
+
+# --- and on data that everybody has ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("load", [load_iris, load_digits])
+def test_sparse_and_dense_rows_give_the_same_fit(load):
+    rows = load().data
+    start = rows[:: len(rows) // 6][:6].copy()
+    dense, sparse = fit_from(rows, start), fit_from(sp.csr_array(rows), start)
+    np.testing.assert_array_equal(dense.labels_, sparse.labels_)
+    np.testing.assert_allclose(dense.cluster_centers_, sparse.cluster_centers_, rtol=1e-12)
+    assert math.isclose(dense.inertia_, sparse.inertia_, rel_tol=1e-12)
