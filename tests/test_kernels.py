@@ -328,8 +328,8 @@ def test_wrong_shapes_and_labels_are_errors_not_crashes(core):
         core.assign(book, rows, np.full(5, 2, np.int32))
     with pytest.raises(ValueError, match="outside"):
         core.own_distance(rows, centers, origin, np.full(5, -1, np.int32), np.empty(5))
+    start, column = np.array([0, 1]), np.array([3], np.int32)
     with pytest.raises(ValueError, match="column index"):
-        start, column = np.array([0, 1]), np.array([3], np.int32)
         core.Csr64(start, column, np.array([1.0]), 3)
     with pytest.raises(ValueError, match="not available"):
         core.use_instruction_set("avx1024")

@@ -1,4 +1,4 @@
-"""Packages that are not required: imported where they are used, with an error that says what to do."""
+"""Packages that are not required: imported where used, with an error that says what to do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def require(name: str, purpose: str) -> ModuleType:
 
 
 def dataframe(columns: dict[str, list[Any]], library: str | None = None) -> Any:
-    """A frame of the named library, or of the first of pandas, polars, pyarrow that is installed."""
+    """A frame of the named library, or of the first one installed: pandas, polars, pyarrow."""
     known = ("pandas", "polars", "pyarrow")
     if library is not None and library not in known:
         raise ValueError(f"library={library!r} was given; one of {', '.join(known)} is expected")

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from types import TracebackType
 
 
@@ -95,8 +95,9 @@ class Workers:
 
         futures = [self._pool.submit(work, draw()) for _ in range(threads)]
         try:
-            for future in futures:
-                future.result()
+            wait(futures, return_when=FIRST_EXCEPTION)
         finally:
             stop.set()
             wait(futures)
+        for future in futures:
+            future.result()

@@ -98,7 +98,8 @@ def _farthest(state: Assignment, centers: Centers, wanted: int) -> list[Ints]:
     counted = state.counted()
     if counted is not None:
         distance = np.where(counted > 0, distance, 0.0)
-    members = np.bincount(state.labels, weights=counted, minlength=len(centers.values))
+    held = np.bincount(state.labels, weights=counted, minlength=len(centers.values))
+    members = held.astype(np.float64)
     n, look = len(distance), 4 * wanted + 16
     while True:
         look = min(look, n)

@@ -125,7 +125,11 @@ class Decrease(Halt):
         if len(trace) < 2:
             return None
         fall = trace[-2].cost - trace[-1].cost
-        return f"the cost fell by {fall:.3g}, not more than {self.tol:.3g}" if fall <= self.tol else None
+        return (
+            f"the cost fell by {fall:.3g}, not more than {self.tol:.3g}"
+            if fall <= self.tol
+            else None
+        )
 
 
 @dataclass(frozen=True, repr=False, slots=True)

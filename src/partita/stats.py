@@ -48,13 +48,14 @@ class ClusterStats:
         if len(x) == 0:
             return cls.zero(k, x.shape[1])
         anchor = x[0]  # sums of differences: an offset of the data costs no digits
-        total = np.bincount(label, weights=w, minlength=k)
+        total = np.asarray(np.bincount(label, weights=w, minlength=k), dtype=np.float64)
         mean = np.zeros((k, x.shape[1]))
         np.add.at(mean, label, w[:, None] * (x - anchor))
         mean = np.divide(mean, total[:, None], out=mean, where=total[:, None] > 0)
         gap = (x - anchor) - mean[label]
         sse = np.bincount(label, weights=w * np.einsum("nd,nd->n", gap, gap), minlength=k)
-        return cls(total, np.where(total[:, None] > 0, mean + anchor, 0.0), sse)
+        mean = np.where(total[:, None] > 0, mean + anchor, 0.0)
+        return cls(total, mean, np.asarray(sse, dtype=np.float64))
 
     def merge(self, other: ClusterStats) -> ClusterStats:
         """The summary of both together, cluster by cluster."""
@@ -140,7 +141,7 @@ def power_of_two(largest: float, most: int) -> float:
 
 
 class Moments:
-    """Exact sums of k clusters on a grid: integers, so every order of adding gives the same bits."""
+    """Exact sums of k clusters on a grid: integers, so any order of adding gives the same bits."""
 
     __slots__ = ("grid", "hi", "lo", "sums")
 

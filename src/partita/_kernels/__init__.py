@@ -1,7 +1,7 @@
 """The kernels in use: the compiled core, or its NumPy twin where the core is absent.
 
-`PARTITA_KERNEL` names an instruction set ("avx512", "avx2", "portable") or "numpy"; it is read once,
-when the kernels are first needed.
+`PARTITA_KERNEL` names an instruction set ("avx512", "avx2", "portable") or "numpy"; it is read
+once, when the kernels are first needed.
 """
 
 from __future__ import annotations

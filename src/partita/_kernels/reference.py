@@ -113,7 +113,7 @@ class Csr:
         if len(self.start) == 0 or (np.diff(self.start) < 0).any():
             raise ValueError("csr: start must not decrease")
         used = self.column[self.start[0] : self.start[-1]]
-        if used.size and not (0 <= used.min() and used.max() < self.d):
+        if used.size and not (used.min() >= 0 and used.max() < self.d):
             raise ValueError("csr: a column index is out of range")
 
     def dense(self) -> Floats:
@@ -409,5 +409,3 @@ def use_instruction_set(name: str) -> None:
     """Only "numpy" can be used."""
     if name != "numpy":
         raise ValueError(f"instruction set {name!r} is not available: the compiled core is absent")
-
-

@@ -30,7 +30,7 @@ def lloyd(
         stats, moved_points = step.assign(centers)
         gap = stats.squared_gap(centers.about(step.origin))
         cost = total(stats.sse + stats.weight * gap)
-        without = len(stats.weight) - np.count_nonzero(stats.weight)
+        without = len(stats.weight) - int(np.count_nonzero(stats.weight))
         if without:
             before = step.labels.copy()
             centers = empty.repair(step, centers, np.flatnonzero(stats.weight == 0))

@@ -52,7 +52,7 @@ def best_of(
 
 
 def finish(fit: Fit, step: LloydStep) -> Result:
-    """Round the centers to the dtype they are returned in, and assign once more to exactly those."""
+    """Round the centers to the dtype of the data, and assign once more to exactly those."""
     source = step.source
     centers = fit.centers.plain.astype(source.dtype)
     returned = Centers(centers.astype(np.float64), np.zeros(source.d))

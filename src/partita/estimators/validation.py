@@ -1,4 +1,4 @@
-"""Friendly outside: whatever a user gives becomes exactly what the engine takes, or a clear error."""
+"""Friendly outside: what a user gives becomes exactly what the engine takes, or a clear error."""
 
 from __future__ import annotations
 
@@ -48,13 +48,14 @@ def _is_ready(X: Any) -> bool:
 
 
 def as_rows(X: Any, name: str = "partita") -> Any:
-    """X as a C-ordered array or canonical CSR. Whether it is finite is checked later, in one pass."""
+    """X as a C-ordered array or canonical CSR; whether it is finite is checked later."""
     if is_frame(X) and not _is_plain_pandas(X):
         X = from_frame(X)
     if isinstance(X, np.ma.MaskedArray):
-        if np.ma.is_masked(X):
+        masked = int(np.ma.getmaskarray(X).sum())
+        if masked:
             raise ValueError(
-                f"X is a masked array with {int(np.ma.count_masked(X))} masked values; fill them "
+                f"X is a masked array with {masked} masked values; fill them "
                 "(X.filled(...)) or drop their rows first"
             )
         X = X.data

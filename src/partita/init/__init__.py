@@ -1,4 +1,4 @@
-"""Starting points. Each is a function (source, k, rng) -> centers (k, d) in the data's coordinates."""
+"""Starting points: functions (source, k, rng) -> centers (k, d) in the data's coordinates."""
 
 from __future__ import annotations
 

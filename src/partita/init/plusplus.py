@@ -67,4 +67,4 @@ def _draw_rows(potential: Floats, closest: Floats, weight: Floats | None, unifor
 def _steps(cumulated: Floats, place: Floats) -> Ints:
     """Which step of a cumulated sum each place falls on; never a step of height zero."""
     last = cumulated.searchsorted(cumulated[-1], side="left")  # the last step that is positive
-    return np.minimum(cumulated.searchsorted(place, side="right"), last)
+    return np.asarray(np.minimum(cumulated.searchsorted(place, side="right"), last))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Source(Protocol):
 
     n: int
     d: int
-    dtype: np.dtype  # type: ignore[type-arg]  # of the centers that go back to the user
+    dtype: np.dtype[Any]  # of the centers that go back to the user
     weights: Weights
 
     def survey(self) -> Survey:

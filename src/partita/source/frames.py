@@ -1,4 +1,4 @@
-"""Tables (pandas, polars, pyarrow, whatever narwhals knows) as arrays, with errors that name columns."""
+"""Tables (pandas, polars, pyarrow, …) as arrays, with errors that name columns."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class MemorySource:
         return as_kernel_type(self.rows[rows])
 
     def extent(self) -> tuple[Floats, Floats, Array]:
-        """Lowest and highest value of each feature over rows that count, and the tainted columns."""
+        """Lowest and highest value of each feature over rows of weight; tainted columns."""
         if self._extent is not None:
             return self._extent
         kind = np.float32 if self._single else np.float64
@@ -93,7 +93,7 @@ class MemorySource:
         self._reduce(moments, 4 * self.d, run)
 
     def _reduce(
-        self, moments: Moments | None, work_per_row: int, run: Callable[[slice, Any], object]
+        self, moments: Moments | None, work_per_row: int, run: Callable[[slice, Any], None]
     ) -> None:
         """Run over all blocks, each thread with sums of its own, added up at the end."""
         own: list[Moments] = []
@@ -101,10 +101,10 @@ class MemorySource:
 
         def begin() -> Callable[[slice], None]:
             if moments is None or alone:
-                return lambda rows: run(rows, moments)  # type: ignore[func-returns-value]
+                return lambda rows: run(rows, moments)
             mine = Moments.zero(len(moments.hi), moments.grid)
             own.append(mine)
-            return lambda rows: run(rows, mine)  # type: ignore[func-returns-value]
+            return lambda rows: run(rows, mine)
 
         walk(self.workers, self.n, work_per_row, begin)
         for part in own:

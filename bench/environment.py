@@ -1,0 +1,63 @@
+"""What the libraries read from the environment when they are loaded, and what machine this is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PARTITA_NUM_THREADS")
+CORE = "OPENBLAS_CORETYPE"
+
+
+def variables(name: str, threads: int) -> dict[str, str]:
+    """The variables that a contestant's process is started with."""
+    chosen = dict.fromkeys(_POOLS, str(threads))
+    if name == "faiss" and CORE not in os.environ and (core := _openblas_core()):
+        chosen[CORE] = core
+    return chosen
+
+
+def _openblas_core() -> str | None:
+    """The kernels that suit this processor, by name.
+
+    faiss-cpu comes with an OpenBLAS of 2021 that does not know newer processors and takes SSE3
+    kernels ("Prescott") for them, which makes faiss two to four times slower than it need be.
+    """
+    flags = _cpuinfo("flags").split()
+    if "avx512vl" in flags:
+        return "SkylakeX"
+    return "Haswell" if "avx2" in flags and "fma" in flags else None
+
+
+@contextmanager
+def changed(chosen: Mapping[str, str]) -> Iterator[None]:
+    """The environment with some variables set, for processes started inside the block."""
+    before = dict(os.environ)
+    os.environ.update(chosen)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def processor() -> str:
+    """The processor's name and how many cores this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{_cpuinfo('model name') or 'unknown processor'}, {cores} cores"
+
+
+def load() -> float:
+    """How many threads wanted to run during the last minute."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+
+
+def _cpuinfo(key: str) -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == key:
+                return value.strip()
+    return ""

@@ -1,0 +1,28 @@
+"""Halting criteria, a callback, and the trace: how a fit goes, and why it stops."""
+
+from __future__ import annotations
+
+from sklearn.datasets import load_digits
+
+from partita import KMeans, Progress
+from partita.halting import Deadline, RelDecrease
+
+
+def report(progress: Progress) -> None:
+    print(f"{progress.iteration:3}: J = {progress.cost:.0f}, {progress.moved_points} points moved")
+
+
+def main() -> None:
+    rows = load_digits().data
+    model = KMeans(
+        n_clusters=10, random_state=0, callback=report, halt=RelDecrease(1e-3) | Deadline(10)
+    ).fit(rows)
+    print("stopped because", model.stopped_by_)
+    print("columns of the trace:", ", ".join(model.trace_.to_dict()))
+
+    again = KMeans(n_clusters=10, init=model, random_state=1).fit(rows).match(model)
+    print("points that changed their cluster:", int((again.labels_ != model.labels_).sum()))
+
+
+if __name__ == "__main__":
+    main()

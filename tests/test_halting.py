@@ -1,0 +1,123 @@
+"""Every criterion is a pure function of the trace, speaks in sentences, and combines."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from partita import KMeans, Progress
+from partita.halting import (
+    Deadline,
+    Decrease,
+    MaxIter,
+    RelDecrease,
+    SamePartition,
+    Shift,
+    Target,
+    When,
+)
+
+
+def trace_of(*costs, shift=1.0, moved=3, seconds=0.5):
+    return [
+        Progress(i + 1, cost, cost, shift, moved, 0, seconds * (i + 1))
+        for i, cost in enumerate(costs)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("halt", "fires", "goes_on"),
+    [
+        (MaxIter(2), trace_of(9, 8), trace_of(9)),
+        (Shift(0.1), trace_of(9, shift=0.1), trace_of(9, shift=0.2)),
+        (Shift(0.0), trace_of(9, shift=0.0), trace_of(9, shift=1e-300)),
+        (Decrease(0.5), trace_of(9, 8.5), trace_of(9, 8.4)),
+        (Decrease(0.0), trace_of(9, 9), trace_of(9, 8.9)),
+        (RelDecrease(0.1), trace_of(10, 9.0), trace_of(10, 8.9)),
+        (RelDecrease(0.0), trace_of(0, 0), trace_of(10)),
+        (SamePartition(), trace_of(9, moved=0), trace_of(9, moved=1)),
+        (Target(8), trace_of(9, 8), trace_of(9, 8.1)),
+        (Deadline(1.0), trace_of(9, 8), trace_of(9)),
+        (When(lambda trace: trace[-1].cost < 5), trace_of(4), trace_of(6)),
+    ],
+    ids=repr,
+)
+def test_a_criterion_fires_with_a_sentence_and_only_when_it_should(halt, fires, goes_on):
+    assert isinstance(halt.reason(fires), str)
+    assert len(halt.reason(fires).split()) > 2
+    assert halt.reason(goes_on) is None
+
+
+def test_or_takes_the_first_reason_and_and_needs_all():
+    either, both = MaxIter(5) | Target(8), MaxIter(2) & Target(8)
+    assert "target" in either.reason(trace_of(9, 8))
+    assert both.reason(trace_of(9)) is None
+    assert both.reason(trace_of(9, 9)) is None
+    assert " and " in both.reason(trace_of(9, 8))
+
+
+def test_combinations_nest_and_show_themselves():
+    halt = MaxIter(3) | (Shift(0.5) & (Target(1) | Deadline(9)))
+    assert repr(halt) == "MaxIter(3) | (Shift(0.5) & (Target(1) | Deadline(9)))"
+    assert halt.reason(trace_of(9, 1, shift=0.1)) is not None
+    with pytest.raises(TypeError, match="combines with another"):
+        MaxIter(3) | 5
+
+
+def test_a_string_from_a_callable_is_the_reason():
+    assert When(lambda trace: "the cat is hungry").reason(trace_of(1)) == "the cat is hungry"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MaxIter(0), "at least 1"),
+        (lambda: MaxIter(2.5), "at least 1"),
+        (lambda: Shift(-1), "not negative"),
+        (lambda: Decrease(math.nan), "not negative"),
+        (lambda: RelDecrease(-0.1), "not negative"),
+        (lambda: Deadline(-5), "not negative"),
+    ],
+)
+def test_impossible_criteria_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("halt", [Shift(0.0), Decrease(0.0), RelDecrease(0.0)], ids=repr)
+def test_criteria_of_zero_tolerance_fire_at_a_fixed_point(halt):
+    rows = load_iris().data
+    model = KMeans(3, init=rows[:3], halt=When(lambda trace: halt.reason(trace))).fit(rows)
+    assert model.stopped_by_ in (halt.reason(model.trace_), "no point changed its cluster")
+    assert halt.reason(model.trace_) or model.trace_[-1].moved_points == 0
+
+
+def test_a_fit_says_which_criterion_stopped_it():
+    rows = load_iris().data
+    start = rows[:3]
+    expected = {
+        "limit of 2 iterations": {"max_iter": 2},
+        "no point changed": {"tol": 0},
+        "not above the target": {"halt": Target(90.0)},
+        "of itself": {"halt": RelDecrease(0.5)},
+        "moved by": {"tol": 0.1},
+        "budget": {"halt": Deadline(0.0)},
+        "an observer": {"callback": lambda progress: progress.iteration == 2},
+    }
+    for text, keywords in expected.items():
+        model = KMeans(3, init=start, **keywords).fit(rows)
+        assert text in model.stopped_by_
+
+
+def test_tol_means_what_it_means_in_scikit_learn():
+    from sklearn.cluster import KMeans as Peer
+
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 4)) * [1, 5, 0.1, 2]
+    for tol in (1e-2, 1e-4, 1e-8):
+        ours = KMeans(12, init=rows[:12], tol=tol).fit(rows)
+        theirs = Peer(12, init=rows[:12], tol=tol, n_init=1).fit(rows)
+        assert ours.n_iter_ == theirs.n_iter_
