@@ -1,4 +1,4 @@
-"""The worked example: four points on a rectangle, seven partitions, and the fits that are trapped."""
+"""The worked example: four points on a rectangle, seven partitions, and the trapped fits."""
 
 from __future__ import annotations
 

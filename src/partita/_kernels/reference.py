@@ -240,7 +240,8 @@ def row_terms(sums: Sums, rows: Floats, weight: Floats | None) -> tuple[Ints, In
     n, d = rows.shape
     hi, lo = np.empty((n, d + 2), np.int64), np.empty((n, d + 2), np.int64)
     y = (rows.astype(np.float64) - sums.origin) * sums.scale
-    v, rest = y * sums.up[:d], np.zeros_like(y)
+    v: Floats = y * sums.up[:d]
+    rest: Floats = np.zeros_like(y)
     q, lost = two_prod(y, y)
     if weight is None:
         hi[:, d], lo[:, d] = 1, 0
