@@ -5,73 +5,88 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping
 
+import numpy as np
 from contestants import OURS
-from measure import Best, rounds, turns
-from shapes import Shape
+from measure import Best, in_turn
+from shapes import Array, Shape
 from stands import Stand
 from tables import Table, milliseconds, verdict
 
-_IRIS = ("partita", "scikit-learn", "intelex")  # faiss has no fit that stops when converged
-_IRIS_TARGET = 3.0
 _SEEDS = range(10)
-_FIT_ITERATIONS = 2  # for centers to predict with
+_IRIS = ("partita", "scikit-learn", "intelex")  # faiss has no fit that stops when converged
+_IRIS_TARGET = 3.0  # against scikit-learn alone
+_IRIS_CALLS, _ONE_CALLS, _ALL_CALLS = 20, 300, 3
 
 
-def call_table(stands: Mapping[str, Stand], tall: Shape, repeat: int, seconds: float) -> Table:
-    iris = _iris(stands, repeat, seconds)
-    for stand in stands.values():
-        stand.ask("load", tall)
-        stand.ask("fit", _FIT_ITERATIONS)
-    one = _predict(stands, 1, repeat, seconds, calls=300)
-    many = _predict(stands, tall.n, repeat, seconds, calls=3)
-    where = f"d={tall.d}, K={tall.k}"
-    kinds = (
-        ("KMeans(3, n_init=1).fit(iris)", iris, _IRIS_TARGET),
-        (f"predict 1 row, {where}", one, tall.target),
-        (f"predict {tall.n:,} rows, {where}", many, tall.target),
-    )
+class Iris:
+    """KMeans(3, n_init=1).fit(iris): the mean over some seeds of the best time of each."""
+
+    def __init__(self, stands: Mapping[str, Stand]) -> None:
+        self._stands = {name: stand for name, stand in stands.items() if name in _IRIS}
+        self._best = {(name, seed): Best() for name in self._stands for seed in _SEEDS}
+        self._rows = _iris_rows()
+
+    def visit(self, number: int) -> None:
+        for name in in_turn(list(self._stands), number):
+            found = self._stands[name].ask("fit_small", self._rows, 3, _SEEDS, _IRIS_CALLS)
+            for seed, seconds in zip(_SEEDS, found, strict=True):
+                self._best[name, seed].add(seconds)
+
+    def row(self, names: list[str]) -> list[str]:
+        times = {
+            name: statistics.fmean(self._best[name, seed].seconds for seed in _SEEDS)
+            for name in self._stands
+        }
+        rivals = {name: seconds for name, seconds in times.items() if name != "intelex"}
+        return [
+            "KMeans(3, n_init=1).fit(iris)",
+            *(milliseconds(times.get(name)) for name in names),
+            *verdict(rivals, OURS, _IRIS_TARGET),
+            f"{max(best.noise for best in self._best.values()):.0%}",
+        ]
+
+
+class Predict:
+    """Labels of one row and of all the rows, by a model of two iterations."""
+
+    def __init__(self, shape: Shape, stands: Mapping[str, Stand]) -> None:
+        self._shape = shape
+        self._stands = stands
+        self._best = {(name, count): Best() for name in stands for count in (1, shape.n)}
+
+    def visit(self, number: int) -> None:
+        for name in in_turn(list(self._stands), number):
+            stand = self._stands[name]
+            stand.ask("load", self._shape)
+            stand.ask("fit", 2)
+            for count, calls in ((1, _ONE_CALLS), (self._shape.n, _ALL_CALLS)):
+                self._best[name, count].add(stand.ask("predict", count, calls))
+
+    def rows(self, names: list[str]) -> list[list[str]]:
+        return [self._row(names, count) for count in (1, self._shape.n)]
+
+    def _row(self, names: list[str], count: int) -> list[str]:
+        times = {name: self._best[name, count].seconds for name in names}
+        return [
+            f"predict {count:,} row{'s' * (count > 1)}, d={self._shape.d}, K={self._shape.k}",
+            *(milliseconds(times[name]) for name in names),
+            *verdict(times, OURS, self._shape.target),
+            f"{max(self._best[name, count].noise for name in names):.0%}",
+        ]
+
+
+def call_table(iris: Iris, predict: Predict, names: list[str]) -> Table:
     return Table(
         "Small and large calls, milliseconds",
-        f"Best of many calls; iris (float64) is the mean over {len(_SEEDS)} seeds of the best of "
-        "each, its target is against\nscikit-learn alone.",
-        ["call", *stands, "ratio", "target", "verdict"],
-        [
-            [
-                what,
-                *(milliseconds(times.get(name)) for name in stands),
-                *verdict(_rivals(times, what), OURS, target),
-            ]
-            for what, times, target in kinds
-            if times
-        ],
+        f"Best of many calls, in every round; iris (float64) is the mean over {len(_SEEDS)} seeds "
+        "of the best of each,\nand its target is against scikit-learn alone.",
+        ["call", *names, "ratio", "target", "verdict", "noise"],
+        [iris.row(names), *predict.rows(names)],
     )
 
 
-def _rivals(times: Mapping[str, float], what: str) -> dict[str, float]:
-    """Those that the target is about."""
-    return {n: t for n, t in times.items() if not (n == "intelex" and what.endswith("fit(iris)"))}
+def _iris_rows() -> Array:
+    """scikit-learn's copy; partita depends on it, so it is there."""
+    from sklearn.datasets import load_iris
 
-
-def _iris(stands: Mapping[str, Stand], repeat: int, seconds: float) -> dict[str, float]:
-    try:
-        from sklearn.datasets import load_iris
-    except ImportError:
-        return {}
-    rows = load_iris().data
-    names = [name for name in stands if name in _IRIS]
-    best = {(name, seed): Best() for name in names for seed in _SEEDS}
-    for number in rounds(repeat, seconds):
-        for name in turns(names, number):
-            for seed in _SEEDS:
-                best[name, seed].add(stands[name].ask("fit_small", rows, 3, seed, 10))
-    return {n: statistics.fmean(best[n, seed].seconds for seed in _SEEDS) for n in names}
-
-
-def _predict(
-    stands: Mapping[str, Stand], count: int, repeat: int, seconds: float, calls: int
-) -> dict[str, float]:
-    best = {name: Best() for name in stands}
-    for number in rounds(repeat, seconds):
-        for name in turns(list(stands), number):
-            best[name].add(stands[name].ask("predict", count, calls))
-    return {name: found.seconds for name, found in best.items()}
+    return np.ascontiguousarray(load_iris().data)

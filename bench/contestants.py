@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
 
 from shapes import Array
@@ -110,12 +111,11 @@ def scikit_learn(threads: int) -> Contestant:
 
 
 def intelex(threads: int) -> Contestant:
-    import sklearnex
     from sklearnex.cluster import KMeans
 
     _limit_pools(threads)
     return Estimator(
-        sklearnex.__version__,
+        version("scikit-learn-intelex"),  # its __version__ is a placeholder
         KMeans,
         {"n_jobs": threads},
         genuine=lambda model: hasattr(model, "_onedal_estimator"),

@@ -1,4 +1,7 @@
-"""Rounds in which every contestant has its turn, and the best that each of them did."""
+"""Rounds in which everything is measured once more, and the best time of each thing.
+
+A busy minute spoils one round of everything, not every round of one thing.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +30,16 @@ class Best:
 
 
 def rounds(most: int, seconds: float) -> Iterator[int]:
-    """Count to `most`, but begin no third round after `seconds`."""
+    """Count to `most`, but begin no third round that would not end within `seconds`."""
     begin = time.perf_counter()
     for number in range(most):
-        if number >= 2 and time.perf_counter() - begin > seconds:
+        spent = time.perf_counter() - begin
+        if number >= 2 and spent * (number + 1) / number > seconds:
             return
         yield number
 
 
-def turns(names: Sequence[str], number: int) -> list[str]:
+def in_turn(names: Sequence[str], number: int) -> list[str]:
     """The order of a round: each time somebody else begins."""
     first = number % len(names)
     return [*names[first:], *names[:first]]

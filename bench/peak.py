@@ -6,16 +6,17 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 _SECONDS = 0.05  # of one try: long enough that threads which began on one core have parted
 
 
-def peak_flops(threads: int, tries: int = 12) -> float:
+def peak_flops(threads: int, tries: int = 6) -> float:
     """float32 operations per second of `threads` threads at once, the best of some tries."""
     from partita._kernels import core
 
     rounds = 1 << 16
-    while _seconds(lambda: core.spin(rounds, True)) < _SECONDS:
+    while _seconds(partial(core.spin, rounds, True)) < _SECONDS:
         rounds *= 2
     start = threading.Barrier(threads)
 

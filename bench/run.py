@@ -12,31 +12,33 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import environment
-from calls import call_table
+from calls import Iris, Predict, call_table
 from contestants import BUILDERS, OURS
-from iteration import contest, cost_table, time_table
-from seeding import seeding_table
-from shapes import FULL, QUICK, TALL
+from iteration import Contest, cost_table, time_table
+from measure import rounds
+from seeding import Seeding, seeding_table
+from shapes import FULL, QUICK, TALL, TALL_QUICK
 from stands import AbsentError, Stand
 from tables import Table
 
-_SECONDS = 30.0  # for a shape; two rounds are made in any case
+_BEGIN = time.perf_counter()
+_SECONDS = {False: 250.0, True: 40.0}  # by --quick: for all rounds; two are made in any case
+_ROUNDS = {False: 5, True: 2}
+_SEEDING_ROUNDS = {False: 2, True: 1}  # it takes long, and has no target
 
 
 def main() -> int:
     options = _options()
-    begin, load = time.perf_counter(), environment.load()
+    load = environment.load()
     stands, absent = _open_stands(options.threads)
     if OURS not in stands:
         print(f"partita is absent: {absent[OURS]}", file=sys.stderr)
         return 1
-    repeat = options.repeat or (2 if options.quick else 5)
-    peak, tables = _measure(stands, options.quick, repeat)
-    lines = _head(stands, absent, options.threads, peak)
-    lines.append(
-        f"Load when it began {load:.1f}, {repeat} rounds at most, "
-        f"{time.perf_counter() - begin:.0f} s in all."
-    )
+    made, peak, tables = _measure(stands, options.quick, options.repeat)
+    lines = [
+        *_head(stands, absent, options.threads, peak),
+        f"Load when it began {load:.1f}; {made} rounds; {time.perf_counter() - _BEGIN:.0f} s.",
+    ]
     if options.quick:
         lines.append("QUICK: small shapes and few rounds; the verdicts are hints, not results.")
     print("\n".join(lines), *(table.text() for table in tables), sep="\n\n")
@@ -49,23 +51,36 @@ def main() -> int:
 
 
 def _measure(
-    stands: Mapping[str, Stand], quick: bool, repeat: int
-) -> tuple[float | None, list[Table]]:
-    """All that is measured, the peak before and after."""
-    shapes, names, ours = (QUICK if quick else FULL), list(stands), stands[OURS]
-    _say("peak")
-    peaks = [ours.ask("peak")]
-    contests = []
-    for shape in shapes:
-        _say(f"iterations at {shape}")
-        contests.append(contest(shape, stands, repeat, _SECONDS))
-    _say("calls")
-    calls = call_table(stands, TALL, repeat, _SECONDS / 3)
-    _say("seeding")
-    seeding = seeding_table(stands, shapes[:2], min(repeat, 3), _SECONDS / 3)
-    peaks.append(ours.ask("peak"))
+    stands: Mapping[str, Stand], quick: bool, repeat: int | None
+) -> tuple[int, float | None, list[Table]]:
+    """Everything once in every round: how many there were, the peak, and the tables."""
+    shapes, names = (QUICK if quick else FULL), list(stands)
+    contests = [Contest(shape, stands) for shape in shapes]
+    iris, predict = Iris(stands), Predict(TALL_QUICK if quick else TALL, stands)
+    seedings = [Seeding(shape, stands) for shape in shapes[:2]]
+    peaks = []
+    for number in rounds(repeat or _ROUNDS[quick], _SECONDS[quick]):
+        _say(f"round {number + 1}")
+        peaks.append(stands[OURS].ask("peak"))
+        for contest in contests:
+            contest.visit(number)
+        iris.visit(number)
+        predict.visit(number)
+        if number < _SEEDING_ROUNDS[quick]:
+            for seeding in seedings:
+                seeding.visit(number)
+    _say("tables")
     peak = None if None in peaks else max(peaks)
-    return peak, [time_table(contests, names, peak), calls, seeding, cost_table(contests, names)]
+    return (
+        len(peaks),
+        peak,
+        [
+            time_table(contests, names, peak),
+            call_table(iris, predict, names),
+            seeding_table(seedings, names),
+            cost_table(contests, names),
+        ],
+    )
 
 
 def _open_stands(threads: int) -> tuple[dict[str, Stand], dict[str, str]]:
@@ -102,7 +117,7 @@ def _options() -> argparse.Namespace:
 
 
 def _say(what: str) -> None:
-    print(f"... {what}", file=sys.stderr, flush=True)
+    print(f"... {time.perf_counter() - _BEGIN:3.0f} s: {what}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from contestants import OURS
-from measure import Best, rounds, turns
+from measure import Best, in_turn
 from objective import objective
-from shapes import Shape
+from shapes import Array, Shape
 from stands import Stand
 from tables import Table, milliseconds, verdict
 
@@ -15,32 +15,39 @@ _SEEDERS = ("partita", "scikit-learn")
 _SEED = 0
 
 
-def seeding_table(
-    stands: Mapping[str, Stand], shapes: Sequence[Shape], repeat: int, seconds: float
-) -> Table:
-    names = [name for name in stands if name in _SEEDERS]
+class Seeding:
+    """Both on one shape, as often as it is visited."""
+
+    def __init__(self, shape: Shape, stands: Mapping[str, Stand]) -> None:
+        self._shape = shape
+        self._stands = {name: stand for name, stand in stands.items() if name in _SEEDERS}
+        self._best = {name: Best() for name in self._stands}
+        self._centers: dict[str, Array] = {}
+
+    def visit(self, number: int) -> None:
+        for name in in_turn(list(self._stands), number):
+            self._stands[name].ask("load", self._shape)
+            run = self._stands[name].ask("seed", self._shape.k, _SEED)
+            self._best[name].add(run.seconds)
+            self._centers[name] = run.centers
+
+    def row(self) -> list[str]:
+        times = {name: best.seconds for name, best in self._best.items()}
+        rows = self._shape.rows()
+        return [
+            str(self._shape),
+            *(milliseconds(times[name]) for name in times),
+            *verdict(times, OURS, None),
+            *(f"{objective(rows, self._centers[name]):.4g}" for name in times),
+        ]
+
+
+def seeding_table(seedings: Sequence[Seeding], names: Sequence[str]) -> Table:
+    both = [name for name in names if name in _SEEDERS]
     return Table(
         "Seeding by greedy k-means++, milliseconds",
         "The same number of candidates per center; no target. J is of the seeds themselves: the "
         "random choices differ,\nso a few per cent either way is chance.",
-        ["n, d, K", *names, "ratio", "target", "verdict", *(f"J {name}" for name in names)],
-        [_row(shape, {name: stands[name] for name in names}, repeat, seconds) for shape in shapes],
+        ["n, d, K", *both, "ratio", "target", "verdict", *(f"J {name}" for name in both)],
+        [seeding.row() for seeding in seedings],
     )
-
-
-def _row(shape: Shape, stands: Mapping[str, Stand], repeat: int, seconds: float) -> list[str]:
-    for stand in stands.values():
-        stand.ask("load", shape)
-    best, cost, rows = {name: Best() for name in stands}, {}, shape.rows()
-    for number in rounds(repeat, seconds):
-        for name in turns(list(stands), number):
-            run = stands[name].ask("seed", shape.k, _SEED)
-            best[name].add(run.seconds)
-            cost[name] = run.centers
-    times = {name: found.seconds for name, found in best.items()}
-    return [
-        str(shape),
-        *(milliseconds(times[name]) for name in stands),
-        *verdict(times, OURS, None),
-        *(f"{objective(rows, cost[name]):.4g}" for name in stands),
-    ]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -98,9 +99,10 @@ class Desk:
         rows = self._rows[:count]
         return _best(calls, lambda: self._contestant.predict(self._model, rows))
 
-    def fit_small(self, rows: Array, k: int, seed: int, calls: int) -> float:
-        """The best time of a small fit from the library's own start."""
-        return _best(calls, lambda: self._contestant.fit_small(rows, k, seed))
+    def fit_small(self, rows: Array, k: int, seeds: Iterable[int], calls: int) -> list[float]:
+        """The best time of a small fit from the library's own start, for each seed."""
+        make = self._contestant.fit_small
+        return [_best(calls, partial(make, rows, k, seed)) for seed in seeds]
 
     def seed(self, k: int, seed: int) -> Run:
         seeding = self._contestant.seeding

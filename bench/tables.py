@@ -36,7 +36,8 @@ def milliseconds(seconds: float | None) -> str:
     if seconds is None:
         return "–"
     value = 1e3 * seconds
-    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
+    decimals = next((d for d, top in ((4, 0.1), (3, 1), (2, 10), (1, 100)) if value < top), 0)
+    return f"{value:.{decimals}f}"
 
 
 def verdict(times: Mapping[str, float], ours: str, target: float | None) -> list[str]:

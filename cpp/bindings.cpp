@@ -162,14 +162,17 @@ void move_sparse(const Sums& sums, const Csr<T>& rows, Vector<std::int32_t> from
     kernels<T>().move_sparse(view, csr, from.data(), to.data());
 }
 
-void summarise(const Sums& sums, double unit, OutVector<double> weight, Array<double, 2> mean,
-               OutVector<double> sse) {
+void summarise(const Sums& sums, double unit, Matrix<double> centers, OutVector<double> weight,
+               Array<double, 2> mean, OutVector<double> sse, OutVector<double> gap) {
     const std::size_t k = sums.hi.shape(0), d = sums.origin.shape(0);
-    expect(weight.shape(0) == k && sse.shape(0) == k && mean.shape(0) == k && mean.shape(1) == d,
-           "summarise: outputs must be (k), (k, d), (k)");
+    expect(centers.shape(0) == k && centers.shape(1) == d, "summarise: centers must be (k, d)");
+    expect(weight.shape(0) == k && sse.shape(0) == k && gap.shape(0) == k && mean.shape(0) == k &&
+               mean.shape(1) == d,
+           "summarise: outputs must be (k), (k, d), (k), (k)");
     const partita::SumView view = sums.view(std::nullopt, std::nullopt, 0, d);
     nb::gil_scoped_release release;
-    table().summarise(view, unit, weight.data(), mean.data(), sse.data());
+    table().summarise(view, unit, centers.data(), weight.data(), mean.data(), sse.data(),
+                      gap.data());
 }
 
 template <class T>
@@ -346,8 +349,8 @@ NB_MODULE(core, m) {
              "scale"_a, "limb"_a);
     bind_typed<float>(m, "Codebook32", "SparseCodebook32", "Csr32");
     bind_typed<double>(m, "Codebook64", "SparseCodebook64", "Csr64");
-    m.def("summarise", &summarise, "sums"_a, "unit"_a, "weight"_a.noconvert(),
-          "mean"_a.noconvert(), "sse"_a.noconvert());
+    m.def("summarise", &summarise, "sums"_a, "unit"_a, "centers"_a.noconvert(),
+          "weight"_a.noconvert(), "mean"_a.noconvert(), "sse"_a.noconvert(), "gap"_a.noconvert());
     m.def("exact_sum", &exact_sum, "values"_a.noconvert(), "digits"_a.noconvert());
     m.def("spin", &spin, "rounds"_a, "single"_a);
     m.def("instruction_sets", &instruction_sets);

@@ -220,6 +220,7 @@ def test_complex_numbers_are_refused(make):
 
 @pytest.mark.parametrize("kind", ["datetime64[s]", "timedelta64[s]"])
 def test_an_array_of_times_is_refused_as_a_frame_of_times_is(kind):
+    """As plain numbers, NaT would be a point at −9.2e18."""
     with pytest.raises((TypeError, ValueError), match=kind.partition("[")[0]):
         fit(X.astype(kind))
 

@@ -70,8 +70,9 @@ def twin_labels(rows, start, limit):
     while len(seen) < limit:
         book = reference.Codebook(centers.values, centers.origin)
         moved, _ = reference.assign(book, rows, labels, sums)
-        weight, mean, sse = np.empty(len(start)), np.empty(start.shape), np.empty(len(start))
-        reference.summarise(sums, grid.unit, weight, mean, sse)
+        weight, sse, gap = np.empty((3, len(start)))
+        mean = np.empty(start.shape)
+        reference.summarise(sums, grid.unit, mean, weight, mean, sse, gap)
         if (weight == 0).any():
             break
         seen.append(labels.copy())

@@ -186,14 +186,16 @@ def test_summaries_have_the_bits_of_the_twin(core, dtype, kind, name):
     k, weights = len(start) + 1, weights_of(kind, len(rows))  # one cluster stays empty
     grid = grid_for(rows, weights)
     labels = np.random.default_rng(1).integers(0, k - 1, len(rows)).astype(np.int32)
+    centers = rows[:k].astype(np.float64) - grid.origin
     moments = Moments.zero(k, grid)
     nowhere = np.full(len(rows), -1, np.int32)
     core.move_rows(sums_of(core, moments), rows, nowhere, labels, **weights.of_rows(slice(None)))
     found = []
     for module in (core, reference):
-        weight, mean, sse = np.empty(k), np.empty((k, rows.shape[1])), np.empty(k)
-        module.summarise(sums_of(module, moments), grid.unit, weight, mean, sse)
-        found.append(weight.tobytes() + mean.tobytes() + sse.tobytes())
+        weight, sse, gap = np.empty((3, k))
+        mean = np.empty((k, rows.shape[1]))
+        module.summarise(sums_of(module, moments), grid.unit, centers, weight, mean, sse, gap)
+        found.append(weight.tobytes() + mean.tobytes() + sse.tobytes() + gap.tobytes())
     assert found[0] == found[1]
 
 

@@ -33,54 +33,46 @@ PARTITA_INLINE void exact_distances(const double* panel,    // in: (d, kExactWid
     }
 }
 
-// Nearest and second nearest of kExactWidth points by D64, lower index on ties.
+// Nearest of kExactWidth points by D64, lower index on ties.
 template <int R>
 PARTITA_INLINE void exact_tile(const double* panel, const double* centers, std::size_t d,
-                               std::int64_t first, double* best, double* second,
-                               std::int64_t* nearest) {
+                               std::int64_t first, double* best, std::int64_t* nearest) {
     using S = Simd<double>;
     typename S::Reg acc[R][2];
     exact_distances<R>(panel, centers, d, acc);
     for (int r = 0; r < R; ++r)
         for (int v = 0; v < 2; ++v) {
             double* low = best + v * S::width;
-            double* low2 = second + v * S::width;
             std::int64_t* arg = nearest + v * S::width;
             const typename S::Reg now = S::load(low);
             const auto closer = S::less(acc[r][v], now);
-            S::store(low2, S::min(S::load(low2), S::max(now, acc[r][v])));
             S::store(low, S::min(acc[r][v], now));
             S::store_int(arg, S::select(closer, S::set1_int(first + r), S::load_int(arg)));
         }
 }
 
-// Labels and squared (scaled) distances to the second nearest of up to kExactWidth listed rows, by
-// D64 to all centers.
+// Labels of up to kExactWidth listed rows, by D64 to all centers.
 template <class T>
 void exact_nearest(const BookView<T>& book, const T* rows, const std::int32_t* listed,
                    std::size_t count, double* panel,  // scratch: (d, kExactWidth)
-                   std::int32_t* label, double* lower) {
-    alignas(64) double best[kExactWidth], second[kExactWidth];
+                   std::int32_t* label) {
+    alignas(64) double best[kExactWidth];
     alignas(64) std::int64_t nearest[kExactWidth];
     const std::size_t d = book.d;
     for (std::size_t r = 0; r < kExactWidth; ++r) {
         const T* x = rows + static_cast<std::size_t>(listed[r < count ? r : 0]) * d;
         for (std::size_t t = 0; t < d; ++t)
             panel[t * kExactWidth + r] = (static_cast<double>(x[t]) - book.origin[t]) * book.scale;
-        best[r] = second[r] = __builtin_inf();
+        best[r] = __builtin_inf();
         nearest[r] = 0;
     }
     std::size_t j = 0;
     for (; j + kExactRows <= book.k; j += kExactRows)
         exact_tile<kExactRows>(panel, book.centers + j * d, d, static_cast<std::int64_t>(j), best,
-                               second, nearest);
+                               nearest);
     for (; j < book.k; ++j)
-        exact_tile<1>(panel, book.centers + j * d, d, static_cast<std::int64_t>(j), best, second,
-                      nearest);
-    for (std::size_t r = 0; r < count; ++r) {
-        label[r] = static_cast<std::int32_t>(nearest[r]);
-        lower[r] = second[r];
-    }
+        exact_tile<1>(panel, book.centers + j * d, d, static_cast<std::int64_t>(j), best, nearest);
+    for (std::size_t r = 0; r < count; ++r) label[r] = static_cast<std::int32_t>(nearest[r]);
 }
 
 // √D64 of every row to every center, out: (n, k).

@@ -199,43 +199,64 @@ PARTITA_INLINE Twofold whole(std::int64_t n) {
     return {head, static_cast<double>(n - static_cast<std::int64_t>(head))};
 }
 
-// hi + lo / limb, in units of the column's step.
-PARTITA_INLINE Twofold value_of(std::int64_t hi, std::int64_t lo, double limb) {
-    const Twofold small = whole(lo);
-    return add(whole(hi), {small.head / limb, small.tail / limb});
+// (hi + lo / limb) / up. Division by powers of two is exact; their inverses are exact too.
+PARTITA_INLINE Twofold value_of(std::int64_t hi, std::int64_t lo, double small, double down) {
+    const Twofold rest = whole(lo);
+    const Twofold v = add(whole(hi), {rest.head * small, rest.tail * small});
+    return {v.head * down, v.tail * down};
 }
 
-constexpr std::size_t kLanes = 8;  // of ‖Σ w·y‖²: fixed, so that it is the same everywhere
+constexpr std::size_t kLanes = 8;  // of the sums over features: fixed, so that all machines agree
 
-// weight, mean (relative to the origin) and sse of each cluster; zero for a cluster of no weight.
+struct Lanes {
+    Twofold square[kLanes];  // ‖Σ w·y‖²
+    double gap[kLanes];      // ‖mean − center‖²
+};
+
+// One lane's share of one feature. Without a branch, so that eight of them become one vector.
+PARTITA_INLINE void add_feature(const SumView& sums, std::size_t at, std::size_t t, Twofold w,
+                                double small, double unscale, const double* center, double* mean,
+                                Lanes& lanes, std::size_t lane) {
+    const Twofold s = value_of(sums.hi[at + t], sums.lo[at + t], small, 1.0 / sums.up[t]);
+    const double m = divide(s, w).head * unscale;
+    const double gap = m - center[t];
+    mean[t] = m;
+    lanes.square[lane] = add(lanes.square[lane], multiply(s, s));
+    lanes.gap[lane] += gap * gap;
+}
+
+// weight, mean (relative to the origin) and sse of each cluster, and the squared distance of its
+// mean to a center (relative to the origin); zeros for a cluster of no weight.
 //     sse = Σ w‖y‖² − ‖Σ w·y‖² / Σ w   cancels, hence the twofold arithmetic
-inline void summarise(const SumView& sums, double unit, double* weight, double* mean, double* sse) {
+inline void summarise(const SumView& sums, double unit, const double* centers, double* weight,
+                      double* mean, double* sse, double* gap) {
     const std::size_t d = sums.d, columns = d + 2;
+    const double small = 1.0 / sums.limb, unscale = 1.0 / sums.scale;
     for (std::size_t j = 0; j < sums.k; ++j) {
-        const std::int64_t* hi = sums.hi + j * columns;
-        const std::int64_t* lo = sums.lo + j * columns;
-        Twofold w = value_of(hi[d], lo[d], sums.limb);
-        w = {w.head / sums.up[d], w.tail / sums.up[d]};
+        const std::size_t at = j * columns;
+        const Twofold w = value_of(sums.hi[at + d], sums.lo[at + d], small, 1.0 / sums.up[d]);
         weight[j] = w.head * unit;
-        sse[j] = 0.0;
+        sse[j] = gap[j] = 0.0;
+        double* m = mean + j * d;
         if (!(w.head > 0.0)) {
-            for (std::size_t t = 0; t < d; ++t) mean[j * d + t] = 0.0;
+            for (std::size_t t = 0; t < d; ++t) m[t] = 0.0;
             continue;
         }
-        Twofold lanes[kLanes] = {};
-        for (std::size_t t = 0; t < d; ++t) {
-            Twofold s = value_of(hi[t], lo[t], sums.limb);
-            s = {s.head / sums.up[t], s.tail / sums.up[t]};
-            mean[j * d + t] = divide(s, w).head / sums.scale;
-            lanes[t % kLanes] = add(lanes[t % kLanes], multiply(s, s));
-        }
-        Twofold squared = lanes[0];
-        for (std::size_t lane = 1; lane < kLanes; ++lane) squared = add(squared, lanes[lane]);
-        Twofold total = value_of(hi[d + 1], lo[d + 1], sums.limb);
-        total = {total.head / sums.up[d + 1], total.tail / sums.up[d + 1]};
+        Lanes lanes{};
+        std::size_t t = 0;
+        for (; t + kLanes <= d; t += kLanes)
+            for (std::size_t lane = 0; lane < kLanes; ++lane)
+                add_feature(sums, at, t + lane, w, small, unscale, centers + j * d, m, lanes, lane);
+        for (; t < d; ++t)
+            add_feature(sums, at, t, w, small, unscale, centers + j * d, m, lanes, t % kLanes);
+        Twofold squared = lanes.square[0];
+        for (std::size_t lane = 1; lane < kLanes; ++lane) squared = add(squared, lanes.square[lane]);
+        for (std::size_t lane = 0; lane < kLanes; ++lane) gap[j] += lanes.gap[lane];
+        const Twofold total =
+            value_of(sums.hi[at + d + 1], sums.lo[at + d + 1], small, 1.0 / sums.up[d + 1]);
         const Twofold between = divide(squared, w);
         const double rest = add(total, {-between.head, -between.tail}).head;
-        sse[j] = (rest > 0.0 ? rest : 0.0) * unit / sums.scale / sums.scale;
+        sse[j] = (rest > 0.0 ? rest : 0.0) * unit * unscale * unscale;
     }
 }
 

@@ -2,9 +2,8 @@
 // blocks are the unit of parallelism. Never more than one block of scores exists.
 #pragma once
 
-#include "exact.hpp"
 #include "moments.hpp"
-#include "tile.hpp"
+#include "recheck.hpp"
 
 namespace partita::PARTITA_ISA {
 
@@ -24,123 +23,73 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64
 // All the memory a pass needs, cut from one piece that the caller allocates.
 template <class T>
 struct Scratch {
-    T *panels, *best, *second, *norm, *square;
-    typename Simd<T>::Int* nearest;
-    std::int32_t *label, *listed;
-    double *lower, *exact;
-    std::int32_t* pending;
+    using Int = typename Simd<T>::Int;
+    T *panels, *panel, *padded, *best, *second, *norm, *square;
+    Int* nearest;
+    double* exact;
     unsigned char* fold;
+    std::size_t used;  // bytes
 
-    static std::size_t bytes(std::size_t d) {
-        const std::size_t b = block_points<T>(d);
-        return aligned(b * (d + 1) * sizeof(T)) + 4 * aligned(b * sizeof(T)) +
-               aligned(b * sizeof(typename Simd<T>::Int)) + 2 * aligned(b * 4) + aligned(b * 8) +
-               aligned(d * kExactWidth * 8) + aligned((b + kExactWidth) * 4) +
-               aligned(Folder<T>::bytes(d));
-    }
+    static std::size_t bytes(std::size_t d) { return Scratch(nullptr, d).used; }
+
     Scratch(unsigned char* memory, std::size_t d) {
-        const std::size_t b = block_points<T>(d);
-        auto cut = [&memory](std::size_t size) {
-            unsigned char* piece = memory;
-            memory += aligned(size);
+        const std::size_t b = block_points<T>(d), panel_size = kPanelWidth<T> * (d + 1);
+        used = 0;
+        auto cut = [this, memory](std::size_t size) {
+            unsigned char* piece = memory ? memory + used : nullptr;  // null: only plan
+            used += aligned(size);
             return piece;
         };
         panels = reinterpret_cast<T*>(cut(b * (d + 1) * sizeof(T)));
+        panel = reinterpret_cast<T*>(cut(panel_size * sizeof(T)));
+        padded = reinterpret_cast<T*>(cut(panel_size * sizeof(T)));
         best = reinterpret_cast<T*>(cut(b * sizeof(T)));
         second = reinterpret_cast<T*>(cut(b * sizeof(T)));
         norm = reinterpret_cast<T*>(cut(b * sizeof(T)));
         square = reinterpret_cast<T*>(cut(b * sizeof(T)));
-        nearest = reinterpret_cast<typename Simd<T>::Int*>(cut(b * sizeof(typename Simd<T>::Int)));
-        label = reinterpret_cast<std::int32_t*>(cut(b * 4));
-        listed = reinterpret_cast<std::int32_t*>(cut(b * 4));
-        lower = reinterpret_cast<double*>(cut(b * 8));
+        nearest = reinterpret_cast<Int*>(cut(b * sizeof(Int)));
         exact = reinterpret_cast<double*>(cut(d * kExactWidth * 8));
-        pending = reinterpret_cast<std::int32_t*>(cut((b + kExactWidth) * 4));
         fold = cut(Folder<T>::bytes(d));
     }
 };
 
-// Transposes, centres and scales up to kPanelWidth rows into one panel; its last row holds what
-// each point's norm may cost a score, so that the tile subtracts the error of every single pair.
+// Fast scores of one block: lowest, second lowest and index of the lowest for every row.
 template <class T>
-void pack_panel(const BookView<T>& book, const T* rows, std::size_t m, T* panel, T* square,
-                T* norm) {
-    constexpr std::size_t W = kPanelWidth<T>;
-    constexpr std::size_t chunk = 64;  // features at a time, so that the panel stays in L1
-    const std::size_t d = book.d;
-    T squares[W] = {};
-    for (std::size_t from = 0; from < d; from += chunk) {
-        const std::size_t to = d - from < chunk ? d : from + chunk;
-        for (std::size_t r = 0; r < W; ++r) {
-            if (r < m) {
-                const T* x = rows + r * d;
-                for (std::size_t t = from; t < to; ++t)
-                    panel[t * W + r] = x[t] * book.fast_scale - book.pivot[t];
-            } else {
-                for (std::size_t t = from; t < to; ++t) panel[t * W + r] = 0;
-            }
-        }
-        for (std::size_t t = from; t < to; ++t)
-            for (std::size_t r = 0; r < W; ++r) squares[r] += panel[t * W + r] * panel[t * W + r];
-    }
-    for (std::size_t r = 0; r < W; ++r) {
-        square[r] = squares[r];
-        norm[r] = static_cast<T>(__builtin_sqrt(squares[r])) * book.norm_up + book.drift;
-        panel[d * W + r] = norm[r];
-    }
-}
-
-// Labels of one block by the fast scores. Returns how many rows are too close to call; s.listed
-// says which.
-template <class T>
-std::size_t nearest_in_block(const BookView<T>& book, const T* rows, std::size_t m,
-                             const Scratch<T>& s, const double* want_lower) {
+void score_block(const BookView<T>& book, const T* rows, std::size_t m, const Scratch<T>& s) {
     constexpr std::size_t W = kPanelWidth<T>;
     const std::size_t depth = book.d + 1, panels = (m + W - 1) / W;
-    for (std::size_t p = 0; p < panels; ++p)
-        pack_panel(book, rows + p * W * book.d, m - p * W < W ? m - p * W : W,
-                   s.panels + p * W * depth, s.square + p * W, s.norm + p * W);
+    for (std::size_t p = 0; p < panels; ++p) {
+        const T* first = rows + p * W * book.d;
+        T* panel = s.panels + p * W * depth;
+        if (m - p * W < W)
+            pack_part(book, first, m - p * W, s.padded, panel, s.square + p * W, s.norm + p * W);
+        else
+            pack_panel(book, first, panel, s.square + p * W, s.norm + p * W);
+    }
     for (std::size_t r = 0; r < panels * W; ++r) {
         s.best[r] = s.second[r] = static_cast<T>(__builtin_inf());
         s.nearest[r] = 0;
     }
-    const std::size_t small = book.k / book.tiles, larger = book.k % book.tiles;
-    const TileFunction<T> small_tile = small ? tile_of<T>(static_cast<int>(small)) : nullptr;
-    const TileFunction<T> large_tile = larger ? tile_of<T>(static_cast<int>(small + 1)) : nullptr;
-    const std::size_t held = kCenterBytes / (depth * sizeof(T) * (small + 1)) + 1;
+    const Tiles tiles(book);
+    const TileFunction<T> small = tiles.small ? tile_of<T>(tiles.rows(book.tiles - 1)) : nullptr;
+    const TileFunction<T> large = tiles.larger ? tile_of<T>(tiles.rows(0)) : nullptr;
+    const std::size_t held = kCenterBytes / (depth * sizeof(T) * (tiles.small + 1)) + 1;
     for (std::size_t q0 = 0; q0 < book.tiles; q0 += held) {
         const std::size_t q1 = book.tiles - q0 < held ? book.tiles : q0 + held;
         for (std::size_t p = 0; p < panels; ++p)
             for (std::size_t q = q0; q < q1; ++q) {
-                const std::size_t first = q * small + (q < larger ? q : larger);
-                (q < larger ? large_tile : small_tile)(
+                const std::size_t first = tiles.first(q);
+                (q < tiles.larger ? large : small)(
                     s.panels + p * W * depth, book.packed + first * depth, book.start + first,
                     depth, static_cast<std::int64_t>(first), s.best + p * W, s.second + p * W,
                     s.nearest + p * W);
             }
     }
-    std::size_t close = 0;
-    const T limit = static_cast<T>(1ull << 60);  // beyond it scores may overflow: ask D64
-    for (std::size_t i = 0; i < m; ++i) {
-        const std::size_t j = static_cast<std::size_t>(s.nearest[i]);
-        const T norm = s.norm[i];
-        const T doubt = 2 * (norm * book.slope[j] + book.slack[j] + norm * norm * book.own_error);
-        const bool certain = norm < limit && s.second[i] - s.best[i] > doubt;
-        s.label[i] = static_cast<std::int32_t>(j);
-        s.listed[close] = static_cast<std::int32_t>(i);
-        close += !certain;
-        if (want_lower) {
-            // ‖y − c‖² = ‖y‖² + 2·score, each from below
-            const double safe = static_cast<double>(s.square[i]) * book.square_down +
-                                2.0 * static_cast<double>(s.second[i]);
-            s.lower[i] = safe > 0.0 ? safe : 0.0;
-        }
-    }
-    return close;
 }
 
 // Assigns every row and adds it to its cluster. `label` holds the previous labels (-1: none).
-// Rows that the fast scores leave open wait until there are enough of them to fill the lanes of D64.
+// `lower`, if wanted, gets a lower bound of the squared distance to every other center.
+// Rows that the fast scores leave open wait until there is a panel of them.
 template <class T>
 Outcome assign(const BookView<T>& book, const Rows<T>& rows, const SumView* sums,
                std::int32_t* label, double* lower, unsigned char* memory) {
@@ -148,6 +97,7 @@ Outcome assign(const BookView<T>& book, const Rows<T>& rows, const SumView* sums
     const SumView none{};
     Folder<T> folder(sums ? *sums : none, s.fold);
     const std::size_t b = block_points<T>(book.d);
+    const T limit = static_cast<T>(1ull << 60);  // beyond it scores may overflow: ask D64
     const double unscale = 1.0 / book.scale;
     Outcome outcome{0, 0};
     auto settle = [&](std::size_t i, std::int32_t now) {
@@ -156,36 +106,44 @@ Outcome assign(const BookView<T>& book, const Rows<T>& rows, const SumView* sums
         label[i] = now;
         ++outcome.moved;
     };
-    std::size_t waiting = 0;
-    auto decide = [&](std::size_t count) {
-        std::int32_t decided[kExactWidth];
-        double second[kExactWidth];
-        exact_nearest(book, rows.data, s.pending, count, s.exact, decided, second);
-        for (std::size_t r = 0; r < count; ++r) {
-            const std::size_t i = static_cast<std::size_t>(s.pending[r]);
-            if (lower) lower[i] = second[r] * unscale * unscale;
-            settle(i, decided[r]);
+    // ‖y − c‖² = ‖y‖² + 2·score, each from below
+    auto bound = [&](std::size_t i, T square, T score) {
+        const double safe = static_cast<double>(square) * book.square_down +
+                            2.0 * static_cast<double>(score);
+        lower[i] = safe > 0.0 ? safe * unscale * unscale : 0.0;
+    };
+    Open<T> open;
+    T open_square[kPanelWidth<T>];
+    auto close = [&] {
+        decide(book, rows.data, open, s.padded, s.panel, s.exact);
+        for (std::size_t r = 0; r < open.count; ++r) {
+            const bool as_scored = open.label[r] == open.nearest[r];
+            if (lower) bound(open.row[r], open_square[r], as_scored ? open.second[r] : open.best[r]);
+            settle(open.row[r], open.label[r]);
         }
-        outcome.rechecked += static_cast<std::int64_t>(count);
-        waiting -= count;
-        for (std::size_t r = 0; r < waiting; ++r) s.pending[r] = s.pending[count + r];
+        outcome.rechecked += static_cast<std::int64_t>(open.count);
+        open.count = 0;
     };
     for (std::size_t i = 0; i < rows.n; i += b) {
         const std::size_t m = rows.n - i < b ? rows.n - i : b;
-        const std::size_t open = nearest_in_block(book, rows.data + i * rows.d, m, s, lower);
-        std::size_t next = 0;
+        score_block(book, rows.data + i * rows.d, m, s);
         for (std::size_t r = 0; r < m; ++r) {
-            if (next < open && s.listed[next] == static_cast<std::int32_t>(r)) {
-                s.pending[waiting++] = static_cast<std::int32_t>(i + r);
-                ++next;
+            const std::size_t j = static_cast<std::size_t>(s.nearest[r]);
+            const T norm = s.norm[r];
+            const T doubt =
+                2 * (norm * book.slope[j] + book.slack[j] + norm * norm * book.own_error);
+            if (norm < limit && s.second[r] - s.best[r] > doubt) {
+                if (lower) bound(i + r, s.square[r], s.second[r]);
+                settle(i + r, static_cast<std::int32_t>(j));
                 continue;
             }
-            if (lower) lower[i + r] = s.lower[r] * unscale * unscale;
-            settle(i + r, s.label[r]);
+            const T bar = norm < limit ? s.best[r] + doubt : static_cast<T>(__builtin_inf());
+            open_square[open.count] = s.square[r];
+            open.push(i + r, bar, s.best[r], s.second[r], static_cast<std::int32_t>(j));
+            if (open.count == kPanelWidth<T>) close();
         }
-        while (waiting >= kExactWidth) decide(kExactWidth);
     }
-    if (waiting) decide(waiting);
+    if (open.count) close();
     if (sums) folder.flush();
     return outcome;
 }

@@ -35,7 +35,7 @@ struct KernelTable {
     const char* name;
     Kernels<float> single;
     Kernels<double> full;
-    void (*summarise)(const SumView&, double, double*, double*, double*);
+    void (*summarise)(const SumView&, double, const double*, double*, double*, double*, double*);
     void (*exact_sum)(const double*, std::size_t, std::int64_t*);
 };
 

@@ -10,24 +10,18 @@ constexpr int kTileVectors = 2;
 template <class T>
 constexpr std::size_t kPanelWidth = kTileVectors * Simd<T>::width;
 
-// Points lie in lanes: a panel holds kPanelWidth points, feature after feature. Each lane keeps
-// the lowest score, the second lowest and the index of the lowest, so there is no horizontal
-// step and X needs no more than one transposed block at a time. Measured against centers in lanes:
-// the running minima are 6 registers a tile instead of 42, which is what small d is made of.
+// Points lie in lanes: a panel holds kPanelWidth points, feature after feature. So X needs no more
+// than one transposed block at a time, and what is kept for a point needs no horizontal step.
 //
 //     score(i, j) = start_j − Σ_t center_jt · point_it
-//
-// Ties keep the earlier center: less() is strict and centers come in ascending order.
 template <class T, int R>
-void tile(const T* panel,                       // in: (depth, kPanelWidth)
-          const T* centers,                     // in: (depth, R)
-          const T* start,                       // in: (R)
-          std::size_t depth, std::int64_t first,  // index of the tile's first center
-          T* best, T* second,                   // inout: (kPanelWidth)
-          typename Simd<T>::Int* nearest) {     // inout: (kPanelWidth)
+PARTITA_INLINE void tile_scores(const T* panel,    // in: (depth, kPanelWidth)
+                                const T* centers,  // in: (depth, R)
+                                const T* start,    // in: (R)
+                                std::size_t depth,
+                                typename Simd<T>::Reg (&acc)[R][kTileVectors]) {
     using S = Simd<T>;
     constexpr int V = kTileVectors;
-    typename S::Reg acc[R][V];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
@@ -45,6 +39,20 @@ void tile(const T* panel,                       // in: (depth, kPanelWidth)
         panel += kPanelWidth<T>;
         centers += R;
     }
+}
+
+// Keeps the lowest score of each lane, the second lowest, and the index of the lowest. Measured
+// against centers in lanes: the running minima are 6 registers a tile instead of 42, which is
+// what small d is made of. Ties keep the earlier center: less() is strict, centers ascend.
+template <class T, int R>
+void tile(const T* panel, const T* centers, const T* start, std::size_t depth,
+          std::int64_t first,                // index of the tile's first center
+          T* best, T* second,                // inout: (kPanelWidth)
+          typename Simd<T>::Int* nearest) {  // inout: (kPanelWidth)
+    using S = Simd<T>;
+    constexpr int V = kTileVectors;
+    typename S::Reg acc[R][V];
+    tile_scores<T, R>(panel, centers, start, depth, acc);
     typename S::Reg low[V], low2[V];
     typename S::IntReg arg[V];
 #pragma GCC unroll 4
@@ -73,6 +81,17 @@ void tile(const T* panel,                       // in: (depth, kPanelWidth)
     }
 }
 
+// Writes the scores out: (R, kPanelWidth).
+template <class T, int R>
+void tile_out(const T* panel, const T* centers, const T* start, std::size_t depth, T* out) {
+    using S = Simd<T>;
+    typename S::Reg acc[R][kTileVectors];
+    tile_scores<T, R>(panel, centers, start, depth, acc);
+    for (int r = 0; r < R; ++r)
+        for (int v = 0; v < kTileVectors; ++v)
+            S::store(out + r * kPanelWidth<T> + v * S::width, acc[r][v]);
+}
+
 template <class T>
 using TileFunction = void (*)(const T*, const T*, const T*, std::size_t, std::int64_t, T*, T*,
                               typename Simd<T>::Int*);
@@ -85,5 +104,25 @@ PARTITA_INLINE TileFunction<T> tile_of(int rows) {
     else
         return rows == R ? &tile<T, R> : tile_of<T, R - 1>(rows);
 }
+
+template <class T>
+using TileOutFunction = void (*)(const T*, const T*, const T*, std::size_t, T*);
+
+template <class T, int R = kTileRows>
+PARTITA_INLINE TileOutFunction<T> tile_out_of(int rows) {
+    if constexpr (R == 1)
+        return &tile_out<T, 1>;
+    else
+        return rows == R ? &tile_out<T, R> : tile_out_of<T, R - 1>(rows);
+}
+
+// Where the tiles of a codebook lie: the larger ones first.
+struct Tiles {
+    std::size_t small, larger;
+    template <class Book>
+    explicit Tiles(const Book& book) : small(book.k / book.tiles), larger(book.k % book.tiles) {}
+    std::size_t first(std::size_t q) const { return q * small + (q < larger ? q : larger); }
+    int rows(std::size_t q) const { return static_cast<int>(small + (q < larger)); }
+};
 
 }  // namespace partita::PARTITA_ISA

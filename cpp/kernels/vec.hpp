@@ -37,6 +37,10 @@ struct Simd<float> {
     using Mask = __mmask16;
     static constexpr std::size_t width = 16;
     static PARTITA_INLINE Reg load(const float* p) { return _mm512_load_ps(p); }
+    static PARTITA_INLINE Reg column(const float* p, std::int32_t stride) {
+        const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+        return _mm512_i32gather_ps(_mm512_mullo_epi32(lane, _mm512_set1_epi32(stride)), p, 4);
+    }
     static PARTITA_INLINE void store(float* p, Reg a) { _mm512_store_ps(p, a); }
     static PARTITA_INLINE Reg set1(float a) { return _mm512_set1_ps(a); }
     static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return _mm512_fnmadd_ps(a, b, c); }
@@ -63,6 +67,10 @@ struct Simd<double> {
     using Mask = __mmask8;
     static constexpr std::size_t width = 8;
     static PARTITA_INLINE Reg load(const double* p) { return _mm512_load_pd(p); }
+    static PARTITA_INLINE Reg column(const double* p, std::int32_t stride) {
+        const __m256i lane = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+        return _mm512_i32gather_pd(_mm256_mullo_epi32(lane, _mm256_set1_epi32(stride)), p, 8);
+    }
     static PARTITA_INLINE void store(double* p, Reg a) { _mm512_store_pd(p, a); }
     static PARTITA_INLINE Reg set1(double a) { return _mm512_set1_pd(a); }
     static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return _mm512_fnmadd_pd(a, b, c); }
@@ -94,6 +102,10 @@ struct Simd<float> {
     using Mask = __m256;
     static constexpr std::size_t width = 8;
     static PARTITA_INLINE Reg load(const float* p) { return _mm256_load_ps(p); }
+    static PARTITA_INLINE Reg column(const float* p, std::int32_t stride) {
+        const __m256i lane = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+        return _mm256_i32gather_ps(p, _mm256_mullo_epi32(lane, _mm256_set1_epi32(stride)), 4);
+    }
     static PARTITA_INLINE void store(float* p, Reg a) { _mm256_store_ps(p, a); }
     static PARTITA_INLINE Reg set1(float a) { return _mm256_set1_ps(a); }
     static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return _mm256_fnmadd_ps(a, b, c); }
@@ -124,6 +136,10 @@ struct Simd<double> {
     using Mask = __m256d;
     static constexpr std::size_t width = 4;
     static PARTITA_INLINE Reg load(const double* p) { return _mm256_load_pd(p); }
+    static PARTITA_INLINE Reg column(const double* p, std::int32_t stride) {
+        const __m128i lane = _mm_set_epi32(3, 2, 1, 0);
+        return _mm256_i32gather_pd(p, _mm_mullo_epi32(lane, _mm_set1_epi32(stride)), 8);
+    }
     static PARTITA_INLINE void store(double* p, Reg a) { _mm256_store_pd(p, a); }
     static PARTITA_INLINE Reg set1(double a) { return _mm256_set1_pd(a); }
     static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return _mm256_fnmadd_pd(a, b, c); }
@@ -160,6 +176,12 @@ struct Generic {
     using Mask = IntReg;
     static constexpr std::size_t width = 16 / sizeof(T);
     static PARTITA_INLINE Reg load(const T* p) { return *reinterpret_cast<const Reg*>(p); }
+    static PARTITA_INLINE Reg column(const T* p, std::int32_t stride) {
+        Reg out{};
+        for (std::size_t lane = 0; lane < width; ++lane)
+            out[lane] = p[static_cast<std::ptrdiff_t>(lane) * stride];
+        return out;
+    }
     static PARTITA_INLINE void store(T* p, Reg a) { *reinterpret_cast<Reg*>(p) = a; }
     static PARTITA_INLINE Reg set1(T a) { return Reg{} + a; }
     static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return c - a * b; }

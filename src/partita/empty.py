@@ -9,7 +9,6 @@ import numpy as np
 
 from partita._typing import Floats, Ints
 from partita.progress import Centers
-from partita.stats import ClusterStats
 
 
 class EmptyClusterError(ValueError):
@@ -35,9 +34,6 @@ class Assignment(Protocol):
 
     def drop(self, clusters: Ints) -> None:
         """Remove clusters that hold no rows of any weight."""
-
-    def stats(self) -> ClusterStats:
-        """The summaries as they are now."""
 
 
 class EmptyPolicy(ABC):

@@ -78,12 +78,8 @@ class ClusterStats:
 
     def cost_at(self, centers: Floats) -> Floats:
         """Cost (k,) of each cluster about any centers: sse + weight·‖mean − center‖² (Huygens)."""
-        return np.asarray(self.sse + self.weight * self.squared_gap(centers))
-
-    def squared_gap(self, centers: Floats) -> Floats:
-        """Squared distance (k,) of each mean to a center."""
         gap = self.mean - centers
-        return np.asarray(np.einsum("kd,kd->k", gap, gap))
+        return np.asarray(self.sse + self.weight * np.einsum("kd,kd->k", gap, gap))
 
     def merge_price(self, i: Array | int, j: Array | int) -> Floats:
         """What fusing clusters i and j adds to the sse: w_i·w_j/(w_i + w_j)·‖mean_i − mean_j‖²."""
@@ -171,7 +167,11 @@ class Moments:
 
     def stats(self) -> ClusterStats:
         """The float64 view, means relative to the grid's origin."""
-        k, d = len(self.hi), len(self.grid.origin)
-        out = ClusterStats.zero(k, d)
-        kernels.summarise(self.sums, self.grid.unit, out.weight, out.mean, out.sse)
-        return out
+        return self.stats_about(np.zeros((len(self.hi), len(self.grid.origin))))[0]
+
+    def stats_about(self, centers: Floats) -> tuple[ClusterStats, Floats]:
+        """The same, and the squared distance (k,) of each mean to a center; 0 if it is empty."""
+        weight, sse, gap = np.empty((3, len(self.hi)))
+        mean = np.empty(centers.shape)
+        kernels.summarise(self.sums, self.grid.unit, centers, weight, mean, sse, gap)
+        return ClusterStats(weight, mean, sse), gap

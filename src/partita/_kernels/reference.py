@@ -301,26 +301,40 @@ def _value(sums: Sums) -> Twofold:
     return v[0] / sums.up, v[1] / sums.up
 
 
-def summarise(sums: Sums, unit: float, weight: Floats, mean: Floats, sse: Floats) -> None:
-    """Weight, mean (relative to the origin) and sse of each cluster; zeros where it is empty."""
-    d = len(sums.origin)
+def summarise(
+    sums: Sums,
+    unit: float,
+    centers: Floats,
+    weight: Floats,
+    mean: Floats,
+    sse: Floats,
+    gap: Floats,
+) -> None:
+    """Weight, mean, sse of each cluster and ‖mean − center‖²; zeros where it is empty.
+
+    Means and centers are relative to the origin of the sums.
+    """
+    d, unscale = len(sums.origin), 1.0 / sums.scale
     head, tail = _value(sums)
     some = head[:, d] > 0
     weight[:] = head[:, d] * unit
-    mean[:] = 0.0
-    sse[:] = 0.0
+    mean[:], sse[:], gap[:] = 0.0, 0.0, 0.0
     w = head[some, d], tail[some, d]
-    lanes = [(np.zeros(some.sum()), np.zeros(some.sum())) for _ in range(LANES)]
+    squares = [(np.zeros(some.sum()), np.zeros(some.sum())) for _ in range(LANES)]
+    gaps = np.zeros((LANES, some.sum()))
     for t in range(d):
         s = head[some, t], tail[some, t]
-        mean[some, t] = divide(s, w)[0] / sums.scale
-        lanes[t % LANES] = add(lanes[t % LANES], multiply(s, s))
-    squared = lanes[0]
-    for lane in lanes[1:]:
+        mean[some, t] = divide(s, w)[0] * unscale
+        squares[t % LANES] = add(squares[t % LANES], multiply(s, s))
+        gaps[t % LANES] += (mean[some, t] - centers[some, t]) ** 2
+    squared = squares[0]
+    for lane in squares[1:]:
         squared = add(squared, lane)
+    for part in gaps:
+        gap[some] += part
     between = divide(squared, w)
     rest = add((head[some, d + 1], tail[some, d + 1]), (-between[0], -between[1]))[0]
-    sse[some] = np.where(rest > 0, rest, 0.0) * unit / sums.scale / sums.scale
+    sse[some] = np.where(rest > 0, rest, 0.0) * unit * unscale * unscale
 
 
 # --- seeding, survey ------------------------------------------------------------------------------

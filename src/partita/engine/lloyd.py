@@ -27,17 +27,15 @@ def lloyd(
     trace: list[Progress] = []
     begin = time.perf_counter()
     while True:
-        stats, moved_points = step.assign(centers)
-        gap = stats.squared_gap(centers.about(step.origin))
+        moved_points = step.assign(centers)
+        stats, gap = step.stats_about(centers)
         cost = total(stats.sse + stats.weight * gap)
         without = len(stats.weight) - int(np.count_nonzero(stats.weight))
         if without:
             before = step.labels.copy()
             centers = empty.repair(step, centers, np.flatnonzero(stats.weight == 0))
-            stats = step.stats()
+            stats, gap = step.stats_about(centers)
             moved_points += int((step.labels != before).sum())
-            kept = centers.about(step.origin)
-            gap = np.where(stats.weight > 0, stats.squared_gap(kept), 0.0)
         moved = step.update(stats, centers)
         progress = Progress(
             iteration=len(trace) + 1,

@@ -56,7 +56,8 @@ def finish(fit: Fit, step: LloydStep) -> Result:
     source = step.source
     centers = fit.centers.plain.astype(source.dtype)
     returned = Centers(centers.astype(np.float64), np.zeros(source.d))
-    stats, _ = step.assign(returned)
+    step.assign(returned)
+    stats, _ = step.stats_about(returned)
     cost = source.own_distances(returned, step.labels)
     if not source.weights.alike:
         cost = cost * source.weights.as_floats(source.n)

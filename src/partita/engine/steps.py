@@ -18,6 +18,7 @@ class LloydStep:
         self.labels: Ints = np.full(source.n, -1, np.int32)
         self.exact = not source.weights.ordered
         self.rechecked = 0  # rows that D64 had to decide in the last pass
+        self._moved = source.n  # and those that changed their label
         self._moments = Moments.zero(k, grid)
 
     @property
@@ -25,17 +26,22 @@ class LloydStep:
         """What the means of the summaries are relative to."""
         return self._moments.grid.origin
 
-    def assign(self, centers: Centers) -> tuple[ClusterStats, int]:
-        """Label every row by `centers`; the summaries, and how many rows changed their label."""
-        done = self.source.assign(centers, self.labels, self._moments if self.exact else None)
-        self.rechecked = done.rechecked
-        return self.stats(), done.moved
+    def assign(self, centers: Centers) -> int:
+        """Label every row by `centers`; how many rows changed their label."""
+        done = self.source.assign(
+            centers, self.labels, self._moments if self.exact else None, self._moved
+        )
+        self.rechecked, self._moved = done.rechecked, done.moved
+        return done.moved
 
-    def stats(self) -> ClusterStats:
-        """The summaries of the labels as they are now, means relative to `origin`."""
+    def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
+        """The summaries as they are now, means relative to `origin`, and ‖mean − center‖² (k,)."""
+        here = np.ascontiguousarray(centers.about(self.origin))
         if self.exact:
-            return self._moments.stats()
-        return self.source.ordered_stats(self.labels, len(self._moments.hi), self.origin)
+            return self._moments.stats_about(here)
+        stats = self.source.ordered_stats(self.labels, len(here), self.origin)
+        gap = np.where(stats.weight[:, None] > 0, stats.mean - here, 0.0)
+        return stats, np.einsum("kd,kd->k", gap, gap)
 
     def update(self, stats: ClusterStats, previous: Centers) -> Centers:
         """The mean of every cluster; one without weight keeps its previous center."""

@@ -48,8 +48,13 @@ class Source(Protocol):
     def survey(self) -> Survey:
         """Extent, origin and total of the data."""
 
-    def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
-        """Label every row in place; bring `moments` up to date with the changes."""
+    def assign(
+        self, centers: Centers, labels: Ints, moments: Moments | None, expected: int | None = None
+    ) -> Assigned:
+        """Label every row in place; bring `moments` up to date with the changes.
+
+        `expected` says how many rows will probably move (None: no idea).
+        """
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
         """Move a few rows to other clusters, in the labels and in the moments."""

@@ -110,8 +110,21 @@ class MemorySource:
         for part in own:
             moments.add(part)  # type: ignore[union-attr]
 
-    def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
-        """Label every row in place; bring `moments` up to date with the changes."""
+    def assign(
+        self, centers: Centers, labels: Ints, moments: Moments | None, expected: int | None = None
+    ) -> Assigned:
+        """Label every row in place; bring `moments` up to date with the changes.
+
+        Where fewer rows than clusters will probably move, sums of each thread's own, to be cleared
+        and added up, would cost more than the moves: those are made afterwards.
+        """
+        if moments is not None and self.workers.n > 1 and (expected or self.n) < len(moments.hi):
+            before = labels.copy()
+            done = self.assign(centers, labels, None)
+            moved = np.flatnonzero(labels != before)
+            after, labels[moved] = labels[moved], before[moved]
+            self.move(moved, after, labels, moments)
+            return done
         make = kernels.Codebook32 if self._single else kernels.Codebook64
         book = make(np.ascontiguousarray(centers.values), centers.origin)
         counts: list[tuple[int, int]] = []

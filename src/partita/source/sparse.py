@@ -64,7 +64,9 @@ class SparseSource:
             **self.weights.of_rows(slice(0, self.n)),
         )  # fmt: skip
 
-    def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
+    def assign(
+        self, centers: Centers, labels: Ints, moments: Moments | None, expected: int | None = None
+    ) -> Assigned:
         """Label every row in place; bring `moments` up to date with the changes."""
         make = kernels.SparseCodebook32 if self._single else kernels.SparseCodebook64
         book = make(np.ascontiguousarray(centers.plain))
