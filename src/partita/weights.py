@@ -36,12 +36,14 @@ class Weights:
         w = np.asarray(weight, dtype=np.float64)
         positive = w[w > 0]
         most = float(positive.max())
-        unit = _common_unit(positive)
-        count = math.fsum(positive) / unit if unit > 0 else math.inf
+        peak = 2.0 ** math.ceil(math.log2(most))
+        share = _common_unit(positive / peak)
+        count = math.fsum(positive / peak) / share
         if count <= MOST_WHOLE:
+            unit = share * peak
             times = (w / unit).astype(np.int64)
             return cls(count, unit, None if (times == 1).all() else times)
-        unit = 2.0 ** math.ceil(math.log2(most))
+        unit = peak
         uneven = most > MOST_UNEQUAL * float(positive.min())
         return cls(len(w), unit, values=w / unit, ordered=uneven)
 

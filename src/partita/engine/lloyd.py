@@ -14,6 +14,8 @@ from partita.halting import Halt
 from partita.progress import Centers, Fit, Observer, Progress, Trace
 from partita.stats import total
 
+OBSERVER = "an observer asked to stop"
+
 
 def lloyd(
     step: LloydStep,
@@ -47,8 +49,10 @@ def lloyd(
             seconds=time.perf_counter() - begin,
         )
         trace.append(progress)
-        stops = [observer(progress) for observer in observers]
-        reason = halt.reason(trace) or ("an observer asked to stop" if True in stops else None)
+        answers = [observer(progress) for observer in observers]
+        reason = halt.reason(trace)
+        if any(isinstance(answer, (bool, np.bool_)) and answer for answer in answers):
+            reason = OBSERVER
         if reason:
             return Fit(moved, stats, Trace(tuple(trace)), reason, step.exact)
         centers = moved

@@ -9,7 +9,7 @@ import numpy as np
 
 from partita._typing import Floats, Ints
 from partita.empty import EmptyPolicy
-from partita.engine.lloyd import lloyd
+from partita.engine.lloyd import OBSERVER, lloyd
 from partita.engine.steps import LloydStep
 from partita.halting import Halt
 from partita.progress import Centers, Fit, Observer
@@ -36,8 +36,12 @@ def best_of(
     halt: Halt,
     empty: EmptyPolicy,
     observers: Sequence[Observer] = (),
+    ended: Callable[[Fit], None] | None = None,
 ) -> Result:
-    """Run the loop from every start; the lowest cost wins, the earlier run on ties."""
+    """Run the loop from every start; the lowest cost wins, the earlier run on ties.
+
+    `ended` hears of every run. An observer that asks to stop ends the restarts too.
+    """
     grid = source.survey().grid
     best: tuple[float, Fit, LloydStep] | None = None
     for start in starts:
@@ -47,6 +51,10 @@ def best_of(
         cost = total(fit.stats.sse)
         if best is None or cost < best[0]:
             best = cost, fit, step
+        if ended is not None:
+            ended(fit)
+        if fit.stopped_by == OBSERVER:
+            break
     assert best is not None
     return finish(best[1], best[2])
 

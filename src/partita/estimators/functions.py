@@ -12,6 +12,7 @@ from partita._typing import Array, Floats
 from partita.estimators import validation
 from partita.estimators.kmeans import KMeans
 from partita.init.plusplus import plusplus
+from partita.source.frames import is_frame, names_of
 
 
 def k_means(
@@ -71,13 +72,16 @@ def kmeans_plusplus(
     [np.float64(1.0), np.float64(9.0)]
     """
     del x_squared_norms
+    k = validation.whole("n_clusters", n_clusters)
+    if n_local_trials is not None:
+        validation.whole("n_local_trials", n_local_trials, instead=", or None")
+    names = names_of(X) if is_frame(X) else None
     X = validation.as_rows(X, "kmeans_plusplus")
     weight = validation.check_weights(sample_weight, X.shape[0])
-    if X.shape[0] < n_clusters:
-        raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={n_clusters}.")
+    validation.check_enough(X.shape[0], k)
     with Workers(validation.check_threads(n_threads)) as workers:
         source = validation.make_source(X, weight, workers)
-        validation.check_finite(source, X)
+        validation.check_finite(source, X, names)
         rng = generator(random_state)
-        centers, indices = plusplus(source, n_clusters, rng, n_local_trials)
+        centers, indices = plusplus(source, k, rng, n_local_trials)
     return centers.astype(source.dtype), indices.astype(np.int32)

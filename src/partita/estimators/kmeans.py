@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 import numbers
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +13,7 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
+    clone,
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -20,12 +21,13 @@ from sklearn.utils.validation import check_is_fitted
 from partita._random import generator, legacy
 from partita._threads import Workers
 from partita._typing import Array, Floats
+from partita._warnings import warn
 from partita.empty import POLICIES, EmptyPolicy
 from partita.engine.restarts import Result, best_of
 from partita.estimators import labelling, validation
 from partita.halting import Halt, MaxIter, SamePartition, Shift
 from partita.init import STARTS
-from partita.progress import Observer, Progress
+from partita.progress import Fit, Observer, Progress
 from partita.source.blocks import Source
 
 
@@ -65,7 +67,7 @@ default="k-means++"
         + A criterion from `partita.halting` in place of `tol`; `max_iter` and "no label changed"
         always hold.
     callback : callable or None, default=None
-        + Called with the `Progress` of every iteration; returning True stops the run.
+        + Called with the `Progress` of every iteration; returning True stops the fit.
     empty : {"relocate", "keep", "drop", "fail"}, default="relocate"
         + What to do with a cluster that no point chose: move it to the farthest point, leave its
         center, go on without it, or raise an error.
@@ -138,17 +140,13 @@ default="k-means++"
         """Compute the clustering of X, with one weight per row if given."""
         del y  # scikit-learn's pipelines pass it
         settings = _Settings.checked(self)
-        X = validation.check_rows(self, X, reset=True)
+        X, features = validation.check_new(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
-        if X.shape[0] < settings.k:
-            raise ValueError(
-                f"n_samples={X.shape[0]} should be >= n_clusters={settings.k}; lower n_clusters "
-                "or give more rows"
-            )
+        validation.check_enough(X.shape[0], settings.k)
         starts, rng = settings.starts(X), generator(self.random_state)
         with Workers(settings.threads) as workers:
             source = validation.make_source(X, weight, workers)
-            validation.check_finite(source, X, getattr(self, "feature_names_in_", None))
+            validation.check_finite(source, X, features.get("feature_names_in_"))
             seeds = [rng] if len(starts) == 1 else rng.spawn(len(starts))
             result = best_of(
                 source,
@@ -160,17 +158,22 @@ default="k-means++"
                 halt=settings.halt(source),
                 empty=settings.empty,
                 observers=settings.observers,
+                ended=_print_end if settings.verbose else None,
             )
+        for name in validation.FEATURES:
+            if name in features:
+                setattr(self, name, features[name])
+            elif hasattr(self, name):
+                delattr(self, name)
         return self._keep(result, settings)
 
     def _keep(self, result: Result, settings: _Settings) -> KMeans:
         found = np.count_nonzero(np.bincount(result.labels))
         if found < len(result.centers):
-            warnings.warn(
+            warn(
                 f"Number of distinct clusters ({found}) found smaller than n_clusters "
                 f"({settings.k}). Possibly due to duplicate points in X.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         self.cluster_centers_ = result.centers
         self.labels_ = result.labels
@@ -180,8 +183,6 @@ default="k-means++"
         self.stopped_by_ = result.fit.stopped_by
         self.stats_ = result.stats
         self._n_features_out = len(result.centers)
-        if settings.verbose:
-            print(f"Stopped at iteration {self.n_iter_ - 1}: {self.stopped_by_}.")
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
@@ -197,19 +198,19 @@ default="k-means++"
     def predict(self, X: Any) -> Array:
         """The nearest center of each row, the lower index on ties."""
         check_is_fitted(self)
-        X = validation.check_rows(self, X, reset=False)
+        X = validation.check_again(self, X)
         return labelling.nearest(X, self.cluster_centers_, self._threads(), self._names())
 
     def transform(self, X: Any) -> Any:
         """The distance (n, k) of each row to every center, in the dtype of X."""
         check_is_fitted(self)
-        X = validation.check_rows(self, X, reset=False)
+        X = validation.check_again(self, X)
         return labelling.distances(X, self.cluster_centers_, self._threads(), self._names())
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The opposite of the objective of X at the centers."""
         check_is_fitted(self)
-        X = validation.check_rows(self, X, reset=False)
+        X = validation.check_again(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         centers, threads = self.cluster_centers_, self._threads()
         return -labelling.inertia(X, centers, weight, threads, self._names())
@@ -218,14 +219,15 @@ default="k-means++"
         """Renumber the clusters in place so that they agree with those of an earlier model.
 
         The centers are paired at the least total squared distance; clusters without a partner
-        come last.
+        come last. A point tied between two centers keeps its cluster, so it may differ from
+        `predict`, which gives ties to the lower new number.
         """
         check_is_fitted(self)
-        theirs = np.asarray(getattr(other, "cluster_centers_", other), dtype=np.float64)
-        if theirs.ndim != 2 or theirs.shape[1] != self.n_features_in_:
+        d = self.n_features_in_
+        theirs = validation.centers_of(other, "other", "k", d)
+        if theirs.shape[1] != d:
             raise ValueError(
-                f"other has centers of shape {theirs.shape}; a model or centers with "
-                f"{self.n_features_in_} features are expected"
+                f"other has the shape {theirs.shape}; centers of shape (k, {d}) are expected"
             )
         order = labelling.matching_order(self.cluster_centers_, theirs)
         number = np.empty_like(order)
@@ -248,6 +250,22 @@ default="k-means++"
     def _names(self) -> Any:
         return getattr(self, "feature_names_in_", None)
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; a model given as `init` lends its centers and is not descended into."""
+        return dict(super().get_params(deep=False))
+
+    def __sklearn_clone__(self) -> KMeans:
+        # scikit-learn's clone would unfit a model given as `init`, and so lose its centers
+        params = {
+            name: value if name == "init" else clone(value, safe=False)
+            for name, value in self.get_params().items()
+        }
+        twin = type(self)(**{**params, "init": copy.deepcopy(self.init)})
+        for name in ("_metadata_request", "_sklearn_output_config"):
+            if name in vars(self):
+                setattr(twin, name, copy.deepcopy(vars(self)[name]))
+        return twin
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -260,8 +278,8 @@ class _Settings:
 
     def __init__(self, model: KMeans) -> None:
         self.model = model
-        self.k = _whole("n_clusters", model.n_clusters)
-        self.max_iter = _whole("max_iter", model.max_iter)
+        self.k = validation.whole("n_clusters", model.n_clusters)
+        self.max_iter = validation.whole("max_iter", model.max_iter)
         self.threads = validation.check_threads(model.n_threads)
         self.verbose = bool(model.verbose)
 
@@ -281,10 +299,9 @@ class _Settings:
         if model.callback is not None and not callable(model.callback):
             raise ValueError(f"callback={model.callback!r} was given; a callable is expected")
         if model.algorithm == "elkan" and model.n_clusters == 1:
-            warnings.warn(
+            warn(
                 "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
                 RuntimeWarning,
-                stacklevel=3,
             )
         return cls(model)
 
@@ -316,33 +333,31 @@ class _Settings:
             named = STARTS[init]
             runs = self._runs(1 if init == "k-means++" else 10)
             return [lambda source, rng: named(source, k, rng)] * runs
-        if hasattr(init, "cluster_centers_"):
-            init = init.cluster_centers_
-        elif callable(init):
+        if callable(init) and not hasattr(init, "get_params"):
 
             def call(source: Source, rng: np.random.Generator) -> Floats:
                 return validation.check_start(init(X, k, random_state=legacy(rng)), X, k)
 
             return [call] * self._runs(10)
+        if init is None or isinstance(init, numbers.Number):
+            raise ValueError(
+                f"init={init!r} was given; one of {', '.join(STARTS)}, an array of centers, a "
+                "fitted model or a callable is expected"
+            )
         given = validation.check_start(init, X, k)
         if self._runs(1) != 1:
-            warnings.warn(
+            warn(
                 "Explicit initial center position passed: performing only one init in "
                 f"{type(self.model).__name__} instead of n_init={self.model.n_init}.",
                 RuntimeWarning,
-                stacklevel=4,
             )
         return [lambda source, rng: given]
 
     def _runs(self, auto: int) -> int:
         n_init = self.model.n_init
-        return auto if isinstance(n_init, str) and n_init == "auto" else _whole("n_init", n_init)
-
-
-def _whole(name: str, value: Any) -> int:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r} was given; a whole number of at least 1 is expected")
-    return int(value)
+        if isinstance(n_init, str) and n_init == "auto":
+            return auto
+        return validation.whole("n_init", n_init, instead=", or 'auto'")
 
 
 def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
@@ -351,4 +366,10 @@ def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
 
 
 def _print_progress(progress: Progress) -> None:
+    if progress.iteration == 1:
+        print("Initialization complete")
     print(f"Iteration {progress.iteration - 1}, inertia {progress.cost}.")
+
+
+def _print_end(fit: Fit) -> None:
+    print(f"Stopped at iteration {len(fit.trace) - 1}: {fit.stopped_by}.")

@@ -20,18 +20,29 @@ from partita.weights import Weights
 
 FLOATS = [np.float64, np.float32]
 BY_BLOCK = (np.uint8, np.float16)  # converted block by block instead of copied whole
+FEATURES = ("n_features_in_", "feature_names_in_")
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X as a C-ordered array or canonical CSR; names and number of features are checked or kept."""
-    if _is_ready(X) and not hasattr(estimator, "feature_names_in_"):
-        if reset:
-            estimator.n_features_in_ = X.shape[1]
-            return X
-        if X.shape[1] == estimator.n_features_in_:
-            return X
+def check_new(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
+    """Rows to fit: a C-ordered array or canonical CSR, and what the fit will know of its features.
+
+    The estimator itself is left alone, so that a fit that fails leaves an earlier one as it was.
+    """
+    if _is_ready(X):
+        return X, {"n_features_in_": X.shape[1]}
     rows = as_rows(X, name=type(estimator).__name__)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    probe = type(estimator)()
+    validate_data(probe, X, reset=True, skip_check_array=True)
+    return rows, {name: value for name, value in vars(probe).items() if name in FEATURES}
+
+
+def check_again(estimator: Any, X: Any) -> Any:
+    """Rows for a fitted estimator: they must have the features it was fitted with."""
+    named = hasattr(estimator, "feature_names_in_")
+    if _is_ready(X) and not named and X.shape[1] == estimator.n_features_in_:
+        return X
+    rows = as_rows(X, name=type(estimator).__name__)
+    validate_data(estimator, X, reset=False, skip_check_array=True)
     return rows
 
 
@@ -49,40 +60,69 @@ def _is_ready(X: Any) -> bool:
 
 def as_rows(X: Any, name: str = "partita") -> Any:
     """X as a C-ordered array or canonical CSR; whether it is finite is checked later."""
+    if X is None:
+        raise ValueError("X is None; a table of numbers with one row per sample is expected")
+    if hasattr(X, "collect") and hasattr(X, "lazy"):
+        raise ValueError(f"X is a {type(X).__name__}, not computed yet; give X.collect()")
     if is_frame(X) and not _is_plain_pandas(X):
         X = from_frame(X)
     if isinstance(X, np.ma.MaskedArray):
-        masked = int(np.ma.getmaskarray(X).sum())
-        if masked:
-            raise ValueError(
-                f"X is a masked array with {masked} masked values; fill them "
-                "(X.filled(...)) or drop their rows first"
-            )
-        X = X.data
+        X = _unmasked(X)
+    if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
+        raise ValueError(
+            f"X holds times ({X.dtype}), not numbers; subtract a date and divide by a unit first, "
+            "for example (X - X.min()) / np.timedelta64(1, 's')"
+        )
     as_is = isinstance(X, np.ndarray) and X.dtype in BY_BLOCK
-    X = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=None if as_is else FLOATS,
-        order=None if as_is else "C",
-        ensure_all_finite=False,
-        estimator=name,
-        input_name="X",
-    )
+    try:
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=None if as_is else FLOATS,
+            order=None if as_is else "C",
+            ensure_all_finite=False,
+            estimator=name,
+            input_name="X",
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(f"X holds text: {error}; drop it or encode it as numbers") from error
     return _canonical(X) if sp.issparse(X) else X
 
 
+def _unmasked(X: Any) -> Array:
+    masked = int(np.ma.getmaskarray(X).sum())
+    if masked:
+        raise ValueError(
+            f"X is a masked array with {masked} masked values; fill them (X.filled(...)) or drop "
+            "their rows first"
+        )
+    return np.asarray(X.data)
+
+
 def _is_plain_pandas(X: Any) -> bool:
-    """A pandas frame of NumPy numbers goes straight through: no detour for the common case."""
+    """A pandas frame of NumPy numbers goes straight through: no detour for the common case.
+
+    So do sparse columns, which scikit-learn knows how to read.
+    """
     if type(X).__module__.partition(".")[0] != "pandas" or not X.columns.is_unique:
         return False
-    return all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in X.dtypes)
+    kinds = [getattr(kind, "subtype", kind) for kind in X.dtypes]
+    return len(kinds) > 0 and all(
+        isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds
+    )
 
 
 def _canonical(X: Any) -> Any:
-    """CSR with sorted indices, no duplicates, and column indices that fit 32 bits."""
+    """CSR with sorted indices in range, no duplicates, and column indices that fit 32 bits."""
     if X.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"X has {X.shape[1]} features; at most 2^31 − 1 are supported")
+    if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
+        raise ValueError(
+            f"X has a column index out of range: {X.indices.min()} to {X.indices.max()}, but only "
+            f"{X.shape[1]} features"
+        )
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -122,8 +162,11 @@ def check_weights(sample_weight: Any, n: int) -> Floats | None:
         return None
     if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n, sample_weight, dtype=np.float64)
+    sample_weight = np.asarray(sample_weight)
+    if sample_weight.dtype.kind == "c":
+        raise ValueError("sample_weight is complex; one real number per row is expected")
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = sample_weight.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must hold numbers: {error}") from error
     if weight.ndim != 1:
@@ -143,6 +186,12 @@ def check_weights(sample_weight: Any, n: int) -> Floats | None:
         )
     if not (weight > 0).any():
         raise ValueError("sample_weight is zero for every row; at least one row must count")
+    if not 1e-290 < weight.max() < 1e306 / n:
+        size = "large" if weight.max() > 1 else "small"
+        raise ValueError(
+            f"sample_weight reaches {weight.max():.3g}, too {size} for the sums; only ratios of "
+            "weights matter for the clustering, so divide all of them by one number"
+        )
     return weight
 
 
@@ -164,25 +213,54 @@ def make_source(X: Any, weight: Floats | None, workers: Workers) -> MemorySource
     return (SparseSource if sp.issparse(X) else MemorySource)(X, weights, workers)
 
 
-def check_start(init: Any, X: Any, k: int) -> Array:
-    """Given centers as doubles (k, d), or an error that says what does not fit."""
+def centers_of(given: Any, what: str, k: int | str, d: int) -> Floats:
+    """Centers as doubles, from an array or a fitted model; or an error that says why not."""
+    if hasattr(given, "get_params") and not hasattr(given, "cluster_centers_"):
+        raise ValueError(f"{what} is a {type(given).__name__} that is not fitted; fit it first")
+    given = getattr(given, "cluster_centers_", given)
+    wanted = f"centers of shape ({k}, {d}) are expected"
+    if np.iscomplexobj(given):
+        raise ValueError(f"{what} is complex; real {wanted}")
     try:
-        centers = np.array(init.toarray() if sp.issparse(init) else init, dtype=np.float64)
+        centers = np.array(given.toarray() if sp.issparse(given) else given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"init must be an array of {k} centers: {error}") from error
-    if centers.ndim != 2 or centers.shape[0] != k:
-        raise ValueError(
-            f"The shape of the initial centers {centers.shape} does not match the number of "
-            f"clusters {k}."
-        )
-    if centers.shape[1] != X.shape[1]:
-        raise ValueError(
-            f"The shape of the initial centers {centers.shape} does not match the number of "
-            f"features of the data {X.shape[1]}."
-        )
+        raise ValueError(f"{what} holds what is not a number ({error}); {wanted}") from error
+    if centers.ndim != 2:
+        raise ValueError(f"{what} has the shape {centers.shape}; {wanted}")
     if not np.isfinite(centers).all():
         raise ValueError(
-            f"Input init contains NaN or infinity, in {int((~np.isfinite(centers)).any(1).sum())} "
-            f"of {k} centers; every center must be finite"
+            f"{what} contains NaN or infinity, in {int((~np.isfinite(centers)).any(1).sum())} of "
+            f"{len(centers)} centers; every center must be finite"
         )
     return centers
+
+
+def check_start(init: Any, X: Any, k: int) -> Floats:
+    """Given centers as doubles (k, d), or an error that says what does not fit."""
+    d = X.shape[1]
+    centers = centers_of(init, "init", k, d)
+    fault = "number of clusters " + str(k) if len(centers) != k else ""
+    fault = fault or (f"number of features of the data {d}" if centers.shape[1] != d else "")
+    if fault:
+        raise ValueError(
+            f"The shape of the initial centers {centers.shape} does not match the {fault}: "
+            f"({k}, {d}) is expected."
+        )
+    return centers
+
+
+def whole(name: str, value: Any, instead: str = "") -> int:
+    """A parameter that must be a whole number of at least 1."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(
+            f"{name}={value!r} was given; a whole number of at least 1 is expected{instead}"
+        )
+    return int(value)
+
+
+def check_enough(n: int, k: int) -> None:
+    """There must be as many rows as clusters."""
+    if n < k:
+        raise ValueError(
+            f"n_samples={n} should be >= n_clusters={k}; lower n_clusters or give more rows"
+        )

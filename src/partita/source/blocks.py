@@ -134,14 +134,17 @@ def survey_from(
     The origin is the mean, rounded to a coarse step above the lowest value: near the data, and
     moved along exactly when the data is moved. Sparse data keeps the origin 0.
     """
-    first = low if centred else np.zeros_like(low)
+    with np.errstate(over="ignore"):
+        centred_features = np.isfinite(high - low) if centred else np.zeros(len(low), dtype=bool)
+    first = np.where(centred_features, low, 0.0)
     grid = Grid.of_extent(low, high, first, weights)
     moments = Moments.zero(1, grid)
     sum_up(moments)
     whole = moments.stats()
     if centred:
-        step = np.ldexp(1.0, np.frexp(high - low)[1] - 6)  # also where low == high: the mean is 0
-        origin = low + step * np.rint(whole.mean[0] / step)
+        reach = np.where(centred_features, high - first, 0.0)
+        step = np.ldexp(1.0, np.maximum(np.frexp(reach)[1] - 6, -1060))
+        origin = first + step * np.rint(np.where(reach > 0, whole.mean[0], 0.0) / step)
         grid = Grid.of_extent(low, high, origin, weights)
     return Survey(grid, whole.moved(first))
 

@@ -21,57 +21,73 @@ def listed(names: Any) -> str:
 
 def is_frame(data: Any) -> bool:
     """Whether this is a table with named columns."""
-    return hasattr(data, "columns") and (
-        hasattr(data, "__dataframe__") or hasattr(data, "__arrow_c_stream__")
+    return hasattr(data, "__dataframe__") or (
+        hasattr(data, "__arrow_c_stream__") and hasattr(data, "schema")
     )
+
+
+def names_of(data: Any) -> list[Any]:
+    """The names of the columns of a table."""
+    if hasattr(data, "column_names"):  # pyarrow
+        return list(data.column_names)
+    return list(getattr(data, "columns", ()))
 
 
 def from_frame(data: Any) -> Array:
     """The columns of a table side by side; numbers and booleans only, missing values as NaN."""
     import narwhals.stable.v2 as nw
 
-    names = list(data.column_names if hasattr(data, "column_names") else data.columns)
+    names = names_of(data)
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise ValueError(
             f"the table has columns of the same name: {listed(twice)}; rename or select them, so "
             "that each feature has a name of its own"
         )
-    frame = nw.from_native(data, eager_only=True)
-    wrong = {
-        name: str(kind)
-        for name, kind in frame.schema.items()
-        if not (kind.is_numeric() or kind == nw.Boolean) and not _numbers_inside(frame[name])
-    }
+    if type(data).__name__ == "RecordBatch":
+        data = type(data).to_pandas(data)
+    columns = list(nw.from_native(data, eager_only=True).iter_columns())
+    found = [_numbers(column) for column in columns]
+    wrong = [
+        f"{name!r} ({_kind(column)})"
+        for name, column, values in zip(names, columns, found, strict=True)
+        if values is None
+    ]
     if wrong:
+        more = f" and {len(wrong) - _FIRST} more" if len(wrong) > _FIRST else ""
         raise ValueError(
-            "columns that are not numbers were given: "
-            + ", ".join(f"{name!r} ({kind})" for name, kind in list(wrong.items())[:_FIRST])
-            + (f" and {len(wrong) - _FIRST} more" if len(wrong) > _FIRST else "")
-            + "; drop them or encode them as numbers first"
+            f"columns that are not numbers were given: {', '.join(wrong[:_FIRST])}{more}; drop "
+            "them or encode them as numbers first"
         )
-    kinds = set(frame.schema.values())
-    small = {nw.Float32: np.float32, nw.UInt8: np.uint8}
-    dtype = small[type(kind)] if len(kinds) == 1 and type(kind := kinds.pop()) in small else None
-    out = np.empty((len(frame), len(names)), dtype=dtype or np.float64)
-    for at, name in enumerate(names):
-        column = frame[name]
-        if column.is_null().any():
-            column = column.cast(nw.Float64)
-            if out.dtype.kind != "f":
-                out = out.astype(np.float64)
-        out[:, at] = column.to_numpy()
+    parts = [values for values in found if values is not None]
+    kinds = {values.dtype for values in parts}
+    small = len(kinds) == 1 and kinds <= {np.dtype(np.float32), np.dtype(np.uint8)}
+    out = np.empty((len(data), len(parts)), kinds.pop() if small else np.float64)
+    for at, values in enumerate(parts):
+        out[:, at] = values
     return out
 
 
-def _numbers_inside(column: Any) -> bool:
-    """Whether a column of Python objects holds numbers only."""
+def _numbers(column: Any) -> Array | None:
+    """The values of one column, missing ones as NaN; None if they are not numbers."""
     import narwhals.stable.v2 as nw
 
-    if column.dtype != nw.Object:
-        return False
+    kind = column.dtype
+    if kind.is_numeric() or kind == nw.Boolean:
+        missing = column.is_null().any()
+        return np.asarray((column.cast(nw.Float64) if missing else column).to_numpy())
+    if kind != nw.Object:
+        return None
+    values = np.array(column.to_list(), dtype=object)
+    values[np.asarray(column.is_null().to_numpy(), dtype=bool)] = np.nan
     try:
-        np.asarray(column.to_numpy(), dtype=np.float64)
+        return values.astype(np.float64)
     except (TypeError, ValueError):
-        return False
-    return True
+        return None
+
+
+def _kind(column: Any) -> str:
+    import narwhals.stable.v2 as nw
+
+    native = getattr(column.to_native(), "dtype", None)
+    return str(native if column.dtype == nw.Unknown and native is not None else column.dtype)

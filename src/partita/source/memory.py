@@ -198,4 +198,5 @@ class MemorySource:
     def _seed_scale(self) -> float:
         # A power of two near 1/extent keeps squares of float32 in range; the sampling is unchanged.
         low, high = self.box()
-        return power_of_two(max(abs(float(low.min())), abs(float(high.max()))), 100)
+        reach = max(abs(float(low.min())), abs(float(high.max())))
+        return power_of_two(reach, 100 if self._single else 1000)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from partita._kernels import kernels
 from partita._threads import Workers
-from partita._typing import Array, Floats, Ints
+from partita._typing import Floats, Ints
 from partita.progress import Centers
 from partita.source.blocks import Assigned, Survey, ordered_stats, survey_from, walk
-from partita.stats import ClusterStats, Moments
+from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
 
 
@@ -30,7 +31,6 @@ class SparseSource:
         self._column = rows.indices.astype(np.int32, copy=False)
         self._stored = max(1, rows.nnz // max(1, self.n))
         self._survey: Survey | None = None  # asked for more than once
-        self._square: Array | None = None
 
     def _block(self, rows: slice) -> Any:
         start = self._start[rows.start : rows.stop + 1]
@@ -134,19 +134,29 @@ class SparseSource:
 
     def distances_to(self, candidates: Floats, closest: Floats, update: bool) -> Floats:
         """Seeding: Σ w·min(closest, distance) for each leaf of 256 rows and each candidate."""
-        squares = self._squares()
-        length = np.einsum("cd,cd->c", candidates, candidates)
-        distance = squares[:, None] + length - 2.0 * (self.rows @ candidates.T)
-        # The expanded form leaves a duplicate a rounding away from zero; it must not be chosen.
-        distance[distance <= 1e-12 * (squares[:, None] + length)] = 0.0
+        rows, squares = self._scaled
+        scaled = candidates * self._seed_scale
+        length = np.einsum("cd,cd->c", scaled, scaled)
+        both = squares[:, None] + length
+        distance = both - 2.0 * (rows @ scaled.T)
+        # Near zero the expanded form has no digits left, and a duplicate must be at exactly zero.
+        close = np.flatnonzero((distance <= 1e-6 * both).any(axis=1))
+        for i in range(0, len(close), 1024):
+            part = close[i : i + 1024]
+            gap = rows[part].toarray()[:, None] - scaled
+            distance[part] = np.einsum("ncd,ncd->nc", gap, gap)
         low = np.minimum(distance, closest[:, None])
         if update:
             closest[:] = low[:, 0]
         term = low if self.weights.alike else low * self.weights.as_floats(self.n)[:, None]
         return np.asarray(np.add.reduceat(term, np.arange(0, self.n, 256), axis=0))
 
-    def _squares(self) -> Array:
-        if self._square is None:
-            square = self.rows.astype(np.float64).multiply(self.rows.astype(np.float64))
-            self._square = np.asarray(square.sum(axis=1)).ravel()
-        return self._square
+    @cached_property
+    def _seed_scale(self) -> float:
+        return power_of_two(float(np.abs(self.rows.data).max(initial=0.0)), 1000)
+
+    @cached_property
+    def _scaled(self) -> tuple[Any, Floats]:
+        """The rows as doubles brought near 1 by a power of two, and their squared norms."""
+        rows = self.rows.astype(np.float64) * self._seed_scale
+        return rows, np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
