@@ -11,7 +11,7 @@ from functools import partial
 _SECONDS = 0.05  # of one try: long enough that threads which began on one core have parted
 
 
-def peak_flops(threads: int, tries: int = 6) -> float:
+def peak_flops(threads: int, tries: int = 3) -> float:
     """float32 operations per second of `threads` threads at once, the best of some tries."""
     from partita._kernels import core
 

@@ -6,6 +6,7 @@ python bench/run.py [--quick] [--repeat N] [--threads 2] [--out FILE.md]
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Mapping
@@ -35,9 +36,10 @@ def main() -> int:
         print(f"partita is absent: {absent[OURS]}", file=sys.stderr)
         return 1
     made, peak, tables = _measure(stands, options.quick, options.repeat)
+    took = time.perf_counter() - _BEGIN
     lines = [
         *_head(stands, absent, options.threads, peak),
-        f"Load when it began {load:.1f}; {made} rounds; {time.perf_counter() - _BEGIN:.0f} s.",
+        f"Load when it began {load:.1f}; {made} round{'s' * (made > 1)}; {took:.0f} s.",
     ]
     if options.quick:
         lines.append("QUICK: small shapes and few rounds; the verdicts are hints, not results.")
@@ -59,10 +61,12 @@ def _measure(
     iris, predict = Iris(stands), Predict(TALL_QUICK if quick else TALL, stands)
     seedings = [Seeding(shape, stands) for shape in shapes[:2]]
     peaks = []
-    for number in rounds(repeat or _ROUNDS[quick], _SECONDS[quick]):
+    made = 0
+    for number in rounds(repeat or _ROUNDS[quick], math.inf if repeat else _SECONDS[quick]):
         _say(f"round {number + 1}")
-        peaks.append(stands[OURS].ask("peak"))
+        made += 1
         for contest in contests:
+            peaks.append(stands[OURS].ask("peak"))
             contest.visit(number)
         iris.visit(number)
         predict.visit(number)
@@ -72,7 +76,7 @@ def _measure(
     _say("tables")
     peak = None if None in peaks else max(peaks)
     return (
-        len(peaks),
+        made,
         peak,
         [
             time_table(contests, names, peak),
@@ -110,7 +114,7 @@ def _head(
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare partita with its peers.")
     parser.add_argument("--quick", action="store_true", help="small shapes, under a minute")
-    parser.add_argument("--repeat", type=int, help="rounds at most (default 5; 2 if quick)")
+    parser.add_argument("--repeat", type=int, help="so many rounds (default 5, if they fit)")
     parser.add_argument("--threads", type=int, default=2, help="threads of every library")
     parser.add_argument("--out", type=Path, help="also write the tables to this Markdown file")
     return parser.parse_args()

@@ -235,6 +235,22 @@ void seed_potential(Matrix<T> rows, double scale, Matrix<T> candidates, OutVecto
 }
 
 template <class T>
+void plusplus(Matrix<T> rows, double scale, Vector<double> uniform, std::size_t trials,
+              OutVector<std::int64_t> chosen, std::optional<Vector<double>> weight) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1), k = chosen.shape(0);
+    expect(n > 0 && k > 0 && trials > 0 && uniform.shape(0) == 1 + (k - 1) * trials,
+           "plusplus: 1 + (k - 1)·trials numbers expected");
+    for (std::size_t i = 0; i < uniform.shape(0); ++i)
+        expect(uniform.data()[i] >= 0 && uniform.data()[i] < 1, "plusplus: uniform is not in [0, 1)");
+    expect(!weight || weight->shape(0) == n, "weight: one per row expected");
+    Memory memory =
+        partita::make_aligned<unsigned char>(kernels<T>().plusplus_scratch(n, d, trials));
+    nb::gil_scoped_release release;
+    kernels<T>().plusplus(rows_of(rows), static_cast<T>(scale), uniform.data(), k, trials,
+                          weight ? weight->data() : nullptr, chosen.data(), memory.get());
+}
+
+template <class T>
 void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> taint,
             std::optional<Vector<double>> weight) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
@@ -334,6 +350,8 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
     m.def("seed_potential", &seed_potential<T>, "rows"_a.noconvert(), "scale"_a,
           "candidates"_a.noconvert(), "closest"_a.noconvert(), "update"_a,
           "potential"_a.noconvert(), "weight"_a = none);
+    m.def("plusplus", &plusplus<T>, "rows"_a.noconvert(), "scale"_a, "uniform"_a.noconvert(),
+          "trials"_a, "chosen"_a.noconvert(), "weight"_a = none);
     m.def("extent", &extent<T>, "rows"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
           "taint"_a.noconvert(), "weight"_a = none);
 }

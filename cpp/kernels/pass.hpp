@@ -18,8 +18,6 @@ constexpr std::size_t block_points(std::size_t d) {
     return fit < kPanelWidth<T> ? kPanelWidth<T> : (fit > most ? most : fit);
 }
 
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 // All the memory a pass needs, cut from one piece that the caller allocates.
 template <class T>
 struct Scratch {

@@ -97,4 +97,98 @@ void seed_potential(const Rows<T>& rows, T scale,
     }
 }
 
+// The step of a cumulated sum that `place` falls on; never one of height zero.
+PARTITA_INLINE std::size_t step_of(const double* cumulated, std::size_t n, double place) {
+    std::size_t last = n - 1;
+    while (last > 0 && cumulated[last - 1] == cumulated[n - 1]) --last;
+    std::size_t at = 0, beyond = n;
+    while (at < beyond) {  // the first that exceeds place
+        const std::size_t middle = (at + beyond) / 2;
+        if (cumulated[middle] > place)
+            beyond = middle;
+        else
+            at = middle + 1;
+    }
+    return at < last ? at : last;
+}
+
+// A row drawn in proportion to weight·closest: first the leaf, then the row in it.
+template <class T>
+std::size_t draw_row(const T* closest, const double* weight, std::size_t n, const double* leaves,
+                     std::size_t count, double uniform) {
+    const double place = uniform * leaves[count - 1];
+    const std::size_t leaf = step_of(leaves, count, place);
+    const std::size_t first = leaf * kLeaf, m = n - first < kLeaf ? n - first : kLeaf;
+    double inside[kLeaf], sum = 0.0;
+    for (std::size_t i = 0; i < m; ++i) {
+        const double term = static_cast<double>(closest[first + i]);
+        inside[i] = sum += weight ? term * weight[first + i] : term;
+    }
+    return first + step_of(inside, m, place - (leaf ? leaves[leaf - 1] : 0.0));
+}
+
+template <class T>
+std::size_t plusplus_scratch(std::size_t n, std::size_t d, std::size_t trials) {
+    const std::size_t leaves = (n + kLeaf - 1) / kLeaf;
+    return aligned(seed_scratch<T>(d)) + aligned(n * sizeof(T)) + aligned(n * 8) +
+           aligned(leaves * (trials + 1) * 8) + aligned(trials * d * sizeof(T)) +
+           aligned(trials * 8);
+}
+
+// All of greedy k-means++ in one call, for data so small that the calls would cost more.
+// uniform: 1 + (k − 1)·trials numbers in [0, 1). Writes which rows were chosen.
+template <class T>
+void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t k,
+              std::size_t trials, const double* weight, std::int64_t* chosen,
+              unsigned char* memory) {
+    const std::size_t n = rows.n, d = rows.d, leaves = (n + kLeaf - 1) / kLeaf;
+    auto cut = [&memory](std::size_t bytes) {
+        unsigned char* piece = memory;
+        memory += aligned(bytes);
+        return piece;
+    };
+    unsigned char* scratch = cut(seed_scratch<T>(d));
+    T* closest = reinterpret_cast<T*>(cut(n * sizeof(T)));
+    double* cumulated = reinterpret_cast<double*>(cut(n * 8));
+    double* potential = reinterpret_cast<double*>(cut(leaves * (trials + 1) * 8));
+    T* candidate = reinterpret_cast<T*>(cut(trials * d * sizeof(T)));
+    std::int64_t* drawn = reinterpret_cast<std::int64_t*>(cut(trials * 8));
+    auto any_row = [&](double u) {  // in proportion to the weight alone
+        if (!weight) return static_cast<std::size_t>(u * static_cast<double>(n));
+        double sum = 0.0;
+        for (std::size_t i = 0; i < n; ++i) cumulated[i] = sum += weight[i];
+        return step_of(cumulated, n, u * sum);
+    };
+    auto choose = [&](std::size_t j, std::size_t row) {
+        chosen[j] = static_cast<std::int64_t>(row);
+        for (std::size_t t = 0; t < d; ++t) candidate[t] = rows.data[row * d + t] * scale;
+        seed_potential(rows, scale, candidate, 1, weight, closest, true, potential, scratch);
+    };
+    for (std::size_t i = 0; i < n; ++i) closest[i] = static_cast<T>(__builtin_inf());
+    choose(0, any_row(uniform[0]));
+    for (std::size_t j = 1; j < k; ++j) {
+        double sum = 0.0;
+        for (std::size_t leaf = 0; leaf < leaves; ++leaf)
+            potential[leaf] = sum += potential[leaf];  // cumulated from here on
+        for (std::size_t c = 0; c < trials; ++c) {
+            const double u = uniform[1 + (j - 1) * trials + c];
+            const std::size_t row =
+                sum > 0.0 ? draw_row(closest, weight, n, potential, leaves, u) : any_row(u);
+            drawn[c] = static_cast<std::int64_t>(row);
+            for (std::size_t t = 0; t < d; ++t)
+                candidate[c * d + t] = rows.data[row * d + t] * scale;
+        }
+        double* each = potential + leaves;
+        seed_potential(rows, scale, candidate, trials, weight, closest, false, each, scratch);
+        std::size_t best = 0;
+        double lowest = __builtin_inf();
+        for (std::size_t c = 0; c < trials; ++c) {
+            double total = 0.0;
+            for (std::size_t leaf = 0; leaf < leaves; ++leaf) total += each[leaf * trials + c];
+            if (total < lowest) lowest = total, best = c;
+        }
+        choose(j, static_cast<std::size_t>(drawn[best]));
+    }
+}
+
 }  // namespace partita::PARTITA_ISA

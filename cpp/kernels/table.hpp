@@ -27,6 +27,9 @@ struct Kernels {
     std::size_t (*seed_scratch)(std::size_t d);
     void (*seed_potential)(const Rows<T>&, T, const T*, std::size_t, const double*, T*, bool,
                            double*, unsigned char*);
+    std::size_t (*plusplus_scratch)(std::size_t n, std::size_t d, std::size_t trials);
+    void (*plusplus)(const Rows<T>&, T, const double*, std::size_t, std::size_t, const double*,
+                     std::int64_t*, unsigned char*);
     void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
     double (*spin)(std::int64_t, T*);
 };

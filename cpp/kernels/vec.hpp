@@ -24,6 +24,9 @@ namespace partita::PARTITA_ISA {
 template <class T>
 struct Simd;
 
+// Bytes rounded up to whole cache lines.
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 
 // 32 registers: 14 centers x 2 vectors of points leave room for the panel and one broadcast.

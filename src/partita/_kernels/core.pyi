@@ -73,6 +73,14 @@ def seed_potential(
     potential: Floats,
     weight: Floats | None = None,
 ) -> None: ...
+def plusplus(
+    rows: Floats,
+    scale: float,
+    uniform: Floats,
+    trials: int,
+    chosen: Ints,
+    weight: Floats | None = None,
+) -> None: ...
 def extent(
     rows: Floats, low: Floats, high: Floats, taint: Floats, weight: Floats | None = None
 ) -> None: ...

@@ -10,59 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from partita._kernels.twofold import Twofold, add, divide, multiply, two_prod
 from partita._typing import Floats, Ints
 
 LEAF = 256  # rows whose seeding potential is summed as one
 LANES = 8  # of ‖Σ w·y‖²: fixed, so that it has the same bits everywhere
 DIGITS = 68  # 32-bit digits of an exact sum of doubles
 _BLOCK = 1 << 20  # scores held at a time
-
-
-# --- twofold arithmetic: a double and the rounding it left behind ---------------------------------
-
-Twofold = tuple[Floats, Floats]
-
-
-def two_sum(a: Floats, b: Floats) -> Twofold:
-    """a + b = head + tail, exactly."""
-    s = a + b
-    back = s - a
-    return s, (a - (s - back)) + (b - back)
-
-
-def fast_two_sum(a: Floats, b: Floats) -> Twofold:
-    """a + b = head + tail, exactly, for |a| ≥ |b|."""
-    s = a + b
-    return s, b - (s - a)
-
-
-def two_prod(a: Floats, b: Floats) -> Twofold:
-    """a·b = head + tail, exactly (Dekker and Veltkamp; no fused operation needed)."""
-    p = a * b
-    ca, cb = 134217729.0 * a, 134217729.0 * b
-    ah, bh = ca - (ca - a), cb - (cb - b)
-    al, bl = a - ah, b - bh
-    return p, al * bl - (((p - ah * bh) - al * bh) - ah * bl)
-
-
-def add(a: Twofold, b: Twofold) -> Twofold:
-    """The sum of two twofold numbers."""
-    s, e = two_sum(a[0], b[0])
-    return fast_two_sum(s, e + (a[1] + b[1]))
-
-
-def multiply(a: Twofold, b: Twofold) -> Twofold:
-    """The product of two twofold numbers."""
-    p, e = two_prod(a[0], b[0])
-    return fast_two_sum(p, e + (a[0] * b[1] + a[1] * b[0]))
-
-
-def divide(a: Twofold, b: Twofold) -> Twofold:
-    """The quotient of two twofold numbers."""
-    q = a[0] / b[0]
-    back = multiply(b, (q, np.zeros_like(q)))
-    rest = add(a, (-back[0], -back[1]))
-    return fast_two_sum(q, rest[0] / b[0])
 
 
 # --- labels ---------------------------------------------------------------------------------------
@@ -377,6 +331,64 @@ def seed_potential(
         potential[:, c] = leaf_sums(term if weight is None else term * weight)
         if update:
             closest[:] = low
+
+
+def step_of(cumulated: Floats, place: Floats) -> Ints:
+    """Which step of a cumulated sum each place falls on; never a step of height zero."""
+    last = cumulated.searchsorted(cumulated[-1], side="left")  # the last step that is positive
+    return np.asarray(np.minimum(cumulated.searchsorted(place, side="right"), last))
+
+
+def draw_any(n: int, weight: Floats | None, uniform: Floats) -> Ints:
+    """Rows drawn in proportion to their weight."""
+    if weight is None:
+        return (uniform * n).astype(np.intp)
+    cumulated = weight.cumsum()
+    return step_of(cumulated, uniform * cumulated[-1])
+
+
+def draw_rows(potential: Floats, closest: Floats, weight: Floats | None, uniform: Floats) -> Ints:
+    """Rows drawn in proportion to weight·closest: first the leaf, then the row in it."""
+    leaves = potential.cumsum()
+    if not leaves[-1] > 0:  # every row equals a chosen one
+        return draw_any(len(closest), weight, uniform)
+    place = uniform * leaves[-1]
+    out = np.empty(len(uniform), np.intp)
+    for i, at in enumerate(step_of(leaves, place).tolist()):
+        rows = slice(LEAF * at, LEAF * (at + 1))
+        inside = closest[rows].astype(np.float64)
+        if weight is not None:
+            inside = inside * weight[rows]
+        before = leaves[at - 1] if at else 0.0
+        out[i] = LEAF * at + step_of(inside.cumsum(), place[i] - before)
+    return out
+
+
+def plusplus(
+    rows: Floats,
+    scale: float,
+    uniform: Floats,
+    trials: int,
+    chosen: Ints,
+    weight: Floats | None = None,
+) -> None:
+    """All of greedy k-means++ at once; `chosen` (k,) says which rows."""
+    kind = rows.dtype.type
+    leaves = -(-len(rows) // LEAF)
+    closest = np.full(len(rows), np.inf, rows.dtype)
+    potential = np.empty((leaves, 1))
+    chosen[0] = draw_any(len(rows), weight, uniform[:1])[0]
+    first = rows[chosen[:1]] * kind(scale)
+    seed_potential(rows, scale, first, closest, True, potential, weight)
+    for j in range(1, len(chosen)):
+        now = uniform[1 + (j - 1) * trials : 1 + j * trials]
+        drawn = draw_rows(potential[:, 0], closest, weight, now)
+        candidates = rows[drawn] * kind(scale)
+        each = np.empty((leaves, trials))
+        seed_potential(rows, scale, candidates, closest, False, each, weight)
+        best = int(each.cumsum(axis=0)[-1].argmin())
+        chosen[j] = drawn[best]
+        seed_potential(rows, scale, candidates[best : best + 1], closest, True, potential, weight)
 
 
 def extent(

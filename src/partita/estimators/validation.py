@@ -166,7 +166,7 @@ def check_weights(sample_weight: Any, n: int) -> Floats | None:
     if sample_weight.dtype.kind == "c":
         raise ValueError("sample_weight is complex; one real number per row is expected")
     try:
-        weight = sample_weight.astype(np.float64, copy=False)
+        weight: Floats = sample_weight.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must hold numbers: {error}") from error
     if weight.ndim != 1:

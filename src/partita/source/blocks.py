@@ -71,6 +71,9 @@ class Source(Protocol):
     def box(self) -> tuple[Floats, Floats]:
         """Lowest and highest value (d,) of each feature, over rows of weight."""
 
+    def seed_at_once(self, k: int, trials: int, uniform: Floats) -> Ints | None:
+        """The rows that k-means++ chooses, if the data is small enough for one call."""
+
     def far_away(self) -> Floats:
         """Infinity (n,), in the type that seeding distances have."""
 

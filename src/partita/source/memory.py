@@ -190,6 +190,16 @@ class MemorySource:
         walk(self.workers, self.n, 4 * self.d * len(candidates), begin)
         return out
 
+    def seed_at_once(self, k: int, trials: int, uniform: Floats) -> Ints | None:
+        """The rows that k-means++ chooses, if the data is small enough for one call."""
+        if not is_small(self.n, 4 * k * trials * self.d):
+            return None
+        weight = None if self.weights.alike else self.weights.as_floats(self.n)
+        chosen = np.empty(k, np.int64)
+        rows = self._block(slice(0, self.n))
+        kernels.plusplus(rows, self._seed_scale, uniform, trials, chosen, weight)
+        return chosen
+
     def far_away(self) -> Floats:
         """The start of `closest` for seeding: infinity, in the type its distances have."""
         return np.full(self.n, np.inf, np.float32 if self._single else np.float64)

@@ -128,6 +128,9 @@ class SparseSource:
         """Some rows, dense, as doubles."""
         return np.asarray(self.rows[rows].toarray(), dtype=np.float64)
 
+    def seed_at_once(self, k: int, trials: int, uniform: Floats) -> None:
+        """Sparse data goes round by round."""
+
     def far_away(self) -> Floats:
         """The start of `closest` for seeding."""
         return np.full(self.n, np.inf)
