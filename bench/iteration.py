@@ -13,7 +13,7 @@ from stands import Run, Stand
 from tables import Table, milliseconds, verdict
 
 FEW, MANY = 2, 8
-_VISIT = 2.0  # seconds after which a visit to a shape does not go once more around
+_VISIT = 1.0  # seconds after which a visit to a shape does not go once more around
 _TIMES = 3  # around, at most, in a visit
 
 

@@ -9,9 +9,11 @@
 //     slope(c) = γ‖c‖ + ε(c)     slack(c) = 3γ·½‖c‖² + ‖c‖·ε(c)     own_error = 2(d + 8)·2⁻⁵³
 //
 // where drift = ‖origin − pivot‖ and ε(c) bounds what moving c from one frame to the other costs.
-// The tile computes score − slope·norm − slack, a lower bound of the true score for every single
+// The tile computes score − slack − slope·norm, a lower bound of the true score for every single
 // pair, so that one far center or one far point widens nobody else's margin. If the second lowest
 // exceeds the lowest by 2E of its center, the lowest is the label; otherwise D64 decides.
+// Where the slopes are much alike (the rule), the largest serves for all: then slope·norm is the same
+// for every center, and the tile need not compute it.
 #pragma once
 
 #include <algorithm>
@@ -109,38 +111,45 @@ public:
         pivot_.resize(d);
         for (std::size_t t = 0; t < d; ++t)
             pivot_[t] = static_cast<T>(zero[t] * scale);
-        packed_ = make_aligned<T>(k * (d + 1));
         start_ = make_aligned<T>(k);
         slope_ = make_aligned<T>(k);
         slack_ = make_aligned<T>(k);
         centers_ = make_aligned<double>(k * d);
+        double steepest = 0, mean = 0;
+        for (std::size_t j = 0; j < k; ++j) {
+            const double* c = centers + j * d;
+            double square = 0, size = 0;
+            for (std::size_t t = 0; t < d; ++t) {
+                const double v = (c[t] + move[t]) * scale;
+                square += v * v;
+                size += c[t] * c[t];
+                centers_[j * d + t] = c[t] * scale;
+            }
+            const double norm = std::sqrt(square) * (1 + 1e-9);
+            const double moved = 0x1p-51 * (std::sqrt(size) + drift) * scale;
+            slope_[j] = margin.slope(norm, moved);
+            slack_[j] = margin.slack(norm, moved);
+            start_[j] = static_cast<T>(0.5 * square - static_cast<double>(slack_[j]));
+            steepest = std::max(steepest, static_cast<double>(slope_[j]));
+            mean += static_cast<double>(slope_[j]) / static_cast<double>(k);
+        }
+        const bool alike = steepest <= 4 * mean;
+        if (alike) std::fill_n(slope_.get(), k, static_cast<T>(steepest));
+        const std::size_t depth = alike ? d : d + 1;
         const std::size_t tiles = (k + tile_rows - 1) / tile_rows;
         const std::size_t small = k / tiles, larger = k % tiles;
-        std::size_t first = 0;
-        for (std::size_t q = 0; q < tiles; ++q) {
+        packed_ = make_aligned<T>(k * depth);
+        for (std::size_t q = 0, first = 0; q < tiles; ++q) {
             const std::size_t rows = small + (q < larger);
-            T* tile = packed_.get() + first * (d + 1);
-            for (std::size_t r = 0; r < rows; ++r) {
-                const double* c = centers + (first + r) * d;
-                double square = 0, size = 0;
-                for (std::size_t t = 0; t < d; ++t) {
-                    const double v = (c[t] + move[t]) * scale;
-                    square += v * v;
-                    size += c[t] * c[t];
-                    tile[t * rows + r] = static_cast<T>(v);
-                    centers_[(first + r) * d + t] = c[t] * scale;
-                }
-                const double norm = std::sqrt(square) * (1 + 1e-9);
-                const double moved = 0x1p-51 * (std::sqrt(size) + drift) * scale;
-                slope_[first + r] = margin.slope(norm, moved);
-                slack_[first + r] = margin.slack(norm, moved);
-                start_[first + r] =
-                    static_cast<T>(0.5 * square - static_cast<double>(slack_[first + r]));
-                tile[d * rows + r] = slope_[first + r];
-            }
+            const double* c = centers + first * d;
+            T* tile = packed_.get() + first * depth;
+            for (std::size_t t = 0; t < d; ++t)
+                for (std::size_t r = 0; r < rows; ++r)
+                    tile[t * rows + r] = static_cast<T>((c[r * d + t] + move[t]) * scale);
+            if (!alike) std::copy_n(slope_.get() + first, rows, tile + d * rows);
             first += rows;
         }
-        view_ = {k, d, tiles, packed_.get(), start_.get(), slope_.get(), slack_.get(),
+        view_ = {k, d, depth, tiles, packed_.get(), start_.get(), slope_.get(), slack_.get(),
                  pivot_.data(), static_cast<T>(scale), static_cast<T>(1.01 * drift * scale),
                  margin.own_error(d), static_cast<T>(1 + margin.gamma), 1 - margin.gamma,
                  centers_.get(), origin_.data(), scale};

@@ -6,30 +6,42 @@
 
 namespace partita::PARTITA_ISA {
 
-// Transposes, centres and scales kPanelWidth rows into one panel; its last row holds what each
-// point's norm may cost a score, so that the tile subtracts the error of every single pair.
+// Transposes, centres and scales kPanelWidth rows into one panel. Where centers have slopes of their
+// own, a last row holds each point's norm, so that the tile subtracts the error of every pair.
 template <class T>
 void pack_panel(const BookView<T>& book, const T* rows, T* panel, T* square, T* norm) {
     using S = Simd<T>;
     constexpr std::size_t W = kPanelWidth<T>;
-    const std::int32_t stride = static_cast<std::int32_t>(book.d);
+    const std::size_t d = book.d;
     const typename S::Reg scale = S::set1(book.fast_scale);
     typename S::Reg squares[kTileVectors];
     for (int v = 0; v < kTileVectors; ++v) squares[v] = S::set1(0);
-    for (std::size_t t = 0; t < book.d; ++t) {
-        const typename S::Reg pivot = S::set1(book.pivot[t]);
-#pragma GCC unroll 4
+    auto put = [&](std::size_t t, int v, typename S::Reg x) {
+        const typename S::Reg y = S::sub(S::mul(x, scale), S::set1(book.pivot[t]));
+        S::store(panel + t * W + static_cast<std::size_t>(v) * S::width, y);
+        squares[v] = S::add(squares[v], S::mul(y, y));
+    };
+    std::size_t t = 0;
+    for (; t + S::group <= d; t += S::group)
+#pragma GCC unroll 2
         for (int v = 0; v < kTileVectors; ++v) {
-            const typename S::Reg x = S::column(rows + v * S::width * book.d + t, stride);
-            const typename S::Reg y = S::sub(S::mul(x, scale), pivot);
-            S::store(panel + t * W + v * S::width, y);
-            squares[v] = S::add(squares[v], S::mul(y, y));
+            typename S::Reg x[S::group];
+            S::columns(rows + static_cast<std::size_t>(v) * S::width * d + t, d, x);
+#pragma GCC unroll 4
+            for (std::size_t g = 0; g < S::group; ++g) put(t + g, v, x[g]);
         }
-    }
-    for (int v = 0; v < kTileVectors; ++v) S::store(square + v * S::width, squares[v]);
+    for (; t < d; ++t)
+        for (int v = 0; v < kTileVectors; ++v) {
+            alignas(64) T lane[S::width];
+            const T* x = rows + static_cast<std::size_t>(v) * S::width * d + t;
+            for (std::size_t r = 0; r < S::width; ++r) lane[r] = x[r * d];
+            put(t, v, S::load(lane));
+        }
+    for (int v = 0; v < kTileVectors; ++v)
+        S::store(square + static_cast<std::size_t>(v) * S::width, squares[v]);
     for (std::size_t r = 0; r < W; ++r) {
         norm[r] = static_cast<T>(__builtin_sqrt(square[r])) * book.norm_up + book.drift;
-        panel[book.d * W + r] = norm[r];
+        if (book.depth > d) panel[d * W + r] = norm[r];
     }
 }
 

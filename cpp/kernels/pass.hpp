@@ -51,11 +51,31 @@ struct Scratch {
     }
 };
 
-// Fast scores of one block: lowest, second lowest and index of the lowest for every row.
+// Asks for the rows of a later panel while this one is computed, a few lines with every tile: rows
+// come from far away, and transposing them would wait for each line.
+class Fetch {
+public:
+    template <class T>
+    Fetch(const T* rows, std::size_t values, std::size_t tiles)
+        : at_(reinterpret_cast<const char*>(rows)), end_(at_ + values * sizeof(T)),
+          share_((values * sizeof(T) / 64 + tiles) / tiles * 64) {}
+    PARTITA_INLINE void some() {
+        const char* stop = static_cast<std::size_t>(end_ - at_) < share_ ? end_ : at_ + share_;
+        for (; at_ < stop; at_ += 64) __builtin_prefetch(at_, 0, 2);
+    }
+
+private:
+    const char *at_, *end_;
+    std::size_t share_;
+};
+
+// Fast scores of one block: lowest, second lowest and index of the lowest for every row. `after` rows
+// follow the block in memory.
 template <class T>
-void score_block(const BookView<T>& book, const T* rows, std::size_t m, const Scratch<T>& s) {
+void score_block(const BookView<T>& book, const T* rows, std::size_t m, std::size_t after,
+                 const Scratch<T>& s) {
     constexpr std::size_t W = kPanelWidth<T>;
-    const std::size_t depth = book.d + 1, panels = (m + W - 1) / W;
+    const std::size_t depth = book.depth, panels = (m + W - 1) / W;
     for (std::size_t p = 0; p < panels; ++p) {
         const T* first = rows + p * W * book.d;
         T* panel = s.panels + p * W * depth;
@@ -74,14 +94,18 @@ void score_block(const BookView<T>& book, const T* rows, std::size_t m, const Sc
     const std::size_t held = kCenterBytes / (depth * sizeof(T) * (tiles.small + 1)) + 1;
     for (std::size_t q0 = 0; q0 < book.tiles; q0 += held) {
         const std::size_t q1 = book.tiles - q0 < held ? book.tiles : q0 + held;
-        for (std::size_t p = 0; p < panels; ++p)
+        for (std::size_t p = 0; p < panels; ++p) {
+            const bool more = q0 == 0 && (p + 1) * W <= after;
+            Fetch fetch(rows + (more ? m + p * W : 0) * book.d, more ? W * book.d : 0, q1 - q0);
             for (std::size_t q = q0; q < q1; ++q) {
+                fetch.some();
                 const std::size_t first = tiles.first(q);
                 (q < tiles.larger ? large : small)(
                     s.panels + p * W * depth, book.packed + first * depth, book.start + first,
                     depth, static_cast<std::int64_t>(first), s.best + p * W, s.second + p * W,
                     s.nearest + p * W);
             }
+        }
     }
 }
 
@@ -105,18 +129,21 @@ Outcome assign(const BookView<T>& book, const Rows<T>& rows, const SumView* sums
         ++outcome.moved;
     };
     // ‖y − c‖² = ‖y‖² + 2·score, each from below
-    auto bound = [&](std::size_t i, T square, T score) {
+    auto bound = [&](std::size_t i, T square, T norm, T score) {
+        const T shared = book.depth > book.d ? 0 : norm * book.slope[0];
         const double safe = static_cast<double>(square) * book.square_down +
-                            2.0 * static_cast<double>(score);
+                            2.0 * (static_cast<double>(score) - static_cast<double>(shared));
         lower[i] = safe > 0.0 ? safe * unscale * unscale : 0.0;
     };
     Open<T> open;
-    T open_square[kPanelWidth<T>];
+    T open_square[kPanelWidth<T>], open_norm[kPanelWidth<T>];
     auto close = [&] {
         decide(book, rows.data, open, s.padded, s.panel, s.exact);
         for (std::size_t r = 0; r < open.count; ++r) {
             const bool as_scored = open.label[r] == open.nearest[r];
-            if (lower) bound(open.row[r], open_square[r], as_scored ? open.second[r] : open.best[r]);
+            if (lower)
+                bound(open.row[r], open_square[r], open_norm[r],
+                      as_scored ? open.second[r] : open.best[r]);
             settle(open.row[r], open.label[r]);
         }
         outcome.rechecked += static_cast<std::int64_t>(open.count);
@@ -124,19 +151,19 @@ Outcome assign(const BookView<T>& book, const Rows<T>& rows, const SumView* sums
     };
     for (std::size_t i = 0; i < rows.n; i += b) {
         const std::size_t m = rows.n - i < b ? rows.n - i : b;
-        score_block(book, rows.data + i * rows.d, m, s);
+        score_block(book, rows.data + i * rows.d, m, rows.n - i - m, s);
         for (std::size_t r = 0; r < m; ++r) {
             const std::size_t j = static_cast<std::size_t>(s.nearest[r]);
             const T norm = s.norm[r];
             const T doubt =
                 2 * (norm * book.slope[j] + book.slack[j] + norm * norm * book.own_error);
             if (norm < limit && s.second[r] - s.best[r] > doubt) {
-                if (lower) bound(i + r, s.square[r], s.second[r]);
+                if (lower) bound(i + r, s.square[r], norm, s.second[r]);
                 settle(i + r, static_cast<std::int32_t>(j));
                 continue;
             }
             const T bar = norm < limit ? s.best[r] + doubt : static_cast<T>(__builtin_inf());
-            open_square[open.count] = s.square[r];
+            open_square[open.count] = s.square[r], open_norm[open.count] = norm;
             open.push(i + r, bar, s.best[r], s.second[r], static_cast<std::int32_t>(j));
             if (open.count == kPanelWidth<T>) close();
         }

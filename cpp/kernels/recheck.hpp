@@ -46,7 +46,7 @@ void find_candidates(const BookView<T>& book, const T* panel, Open<T>& open) {
     constexpr std::size_t W = kPanelWidth<T>;
     alignas(64) T score[kTileRows * W];
     const Tiles tiles(book);
-    const std::size_t depth = book.d + 1;
+    const std::size_t depth = book.depth;
     for (std::size_t i = 0; i < open.count; ++i) open.candidates[i] = 0;
     for (std::size_t q = 0; q < book.tiles; ++q) {
         const std::size_t first = tiles.first(q);
@@ -62,7 +62,7 @@ void find_candidates(const BookView<T>& book, const T* panel, Open<T>& open) {
     }
 }
 
-// Fills open.label. Scratch: `padded` (kPanelWidth, d), `panel` (d + 1, kPanelWidth), `exact`.
+// Fills open.label. Scratch: `padded` (kPanelWidth, d), `panel` (depth, kPanelWidth), `exact`.
 template <class T>
 void decide(const BookView<T>& book, const T* rows, Open<T>& open, T* padded, T* panel,
             double* exact) {

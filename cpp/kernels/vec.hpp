@@ -40,9 +40,26 @@ struct Simd<float> {
     using Mask = __mmask16;
     static constexpr std::size_t width = 16;
     static PARTITA_INLINE Reg load(const float* p) { return _mm512_load_ps(p); }
-    static PARTITA_INLINE Reg column(const float* p, std::int32_t stride) {
-        const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-        return _mm512_i32gather_ps(_mm512_mullo_epi32(lane, _mm512_set1_epi32(stride)), p, 4);
+    static constexpr std::size_t group = 4;
+    // `group` features of `width` rows: pieces of rows 0, 4, 8, 12 side by side, then 1, 5, 9, 13,
+    // …, so that a 4x4 transposition inside the lanes puts the rows in order.
+    static PARTITA_INLINE void columns(const float* p, std::size_t stride, Reg (&out)[group]) {
+        Reg v[4];
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < 4; ++i) {
+            v[i] = _mm512_castps128_ps512(_mm_loadu_ps(p + i * stride));
+            v[i] = _mm512_insertf32x4(v[i], _mm_loadu_ps(p + (i + 4) * stride), 1);
+            v[i] = _mm512_insertf32x4(v[i], _mm_loadu_ps(p + (i + 8) * stride), 2);
+            v[i] = _mm512_insertf32x4(v[i], _mm_loadu_ps(p + (i + 12) * stride), 3);
+        }
+        const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(v[0], v[1]));
+        const __m512d b = _mm512_castps_pd(_mm512_unpackhi_ps(v[0], v[1]));
+        const __m512d c = _mm512_castps_pd(_mm512_unpacklo_ps(v[2], v[3]));
+        const __m512d d = _mm512_castps_pd(_mm512_unpackhi_ps(v[2], v[3]));
+        out[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+        out[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+        out[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
+        out[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
     }
     static PARTITA_INLINE void store(float* p, Reg a) { _mm512_store_ps(p, a); }
     static PARTITA_INLINE Reg set1(float a) { return _mm512_set1_ps(a); }
@@ -70,9 +87,18 @@ struct Simd<double> {
     using Mask = __mmask8;
     static constexpr std::size_t width = 8;
     static PARTITA_INLINE Reg load(const double* p) { return _mm512_load_pd(p); }
-    static PARTITA_INLINE Reg column(const double* p, std::int32_t stride) {
-        const __m256i lane = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-        return _mm512_i32gather_pd(_mm256_mullo_epi32(lane, _mm256_set1_epi32(stride)), p, 8);
+    static constexpr std::size_t group = 2;
+    static PARTITA_INLINE void columns(const double* p, std::size_t stride, Reg (&out)[group]) {
+        Reg v[2];
+#pragma GCC unroll 2
+        for (std::size_t i = 0; i < 2; ++i) {
+            v[i] = _mm512_castpd128_pd512(_mm_loadu_pd(p + i * stride));
+            v[i] = _mm512_insertf64x2(v[i], _mm_loadu_pd(p + (i + 2) * stride), 1);
+            v[i] = _mm512_insertf64x2(v[i], _mm_loadu_pd(p + (i + 4) * stride), 2);
+            v[i] = _mm512_insertf64x2(v[i], _mm_loadu_pd(p + (i + 6) * stride), 3);
+        }
+        out[0] = _mm512_unpacklo_pd(v[0], v[1]);
+        out[1] = _mm512_unpackhi_pd(v[0], v[1]);
     }
     static PARTITA_INLINE void store(double* p, Reg a) { _mm512_store_pd(p, a); }
     static PARTITA_INLINE Reg set1(double a) { return _mm512_set1_pd(a); }
@@ -105,9 +131,21 @@ struct Simd<float> {
     using Mask = __m256;
     static constexpr std::size_t width = 8;
     static PARTITA_INLINE Reg load(const float* p) { return _mm256_load_ps(p); }
-    static PARTITA_INLINE Reg column(const float* p, std::int32_t stride) {
-        const __m256i lane = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-        return _mm256_i32gather_ps(p, _mm256_mullo_epi32(lane, _mm256_set1_epi32(stride)), 4);
+    static constexpr std::size_t group = 4;
+    static PARTITA_INLINE void columns(const float* p, std::size_t stride, Reg (&out)[group]) {
+        Reg v[4];
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < 4; ++i)
+            v[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + i * stride)),
+                                        _mm_loadu_ps(p + (i + 4) * stride), 1);
+        const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(v[0], v[1]));
+        const __m256d b = _mm256_castps_pd(_mm256_unpackhi_ps(v[0], v[1]));
+        const __m256d c = _mm256_castps_pd(_mm256_unpacklo_ps(v[2], v[3]));
+        const __m256d d = _mm256_castps_pd(_mm256_unpackhi_ps(v[2], v[3]));
+        out[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, c));
+        out[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, c));
+        out[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(b, d));
+        out[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(b, d));
     }
     static PARTITA_INLINE void store(float* p, Reg a) { _mm256_store_ps(p, a); }
     static PARTITA_INLINE Reg set1(float a) { return _mm256_set1_ps(a); }
@@ -139,9 +177,15 @@ struct Simd<double> {
     using Mask = __m256d;
     static constexpr std::size_t width = 4;
     static PARTITA_INLINE Reg load(const double* p) { return _mm256_load_pd(p); }
-    static PARTITA_INLINE Reg column(const double* p, std::int32_t stride) {
-        const __m128i lane = _mm_set_epi32(3, 2, 1, 0);
-        return _mm256_i32gather_pd(p, _mm_mullo_epi32(lane, _mm_set1_epi32(stride)), 8);
+    static constexpr std::size_t group = 2;
+    static PARTITA_INLINE void columns(const double* p, std::size_t stride, Reg (&out)[group]) {
+        Reg v[2];
+#pragma GCC unroll 2
+        for (std::size_t i = 0; i < 2; ++i)
+            v[i] = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p + i * stride)),
+                                        _mm_loadu_pd(p + (i + 2) * stride), 1);
+        out[0] = _mm256_unpacklo_pd(v[0], v[1]);
+        out[1] = _mm256_unpackhi_pd(v[0], v[1]);
     }
     static PARTITA_INLINE void store(double* p, Reg a) { _mm256_store_pd(p, a); }
     static PARTITA_INLINE Reg set1(double a) { return _mm256_set1_pd(a); }
@@ -179,11 +223,9 @@ struct Generic {
     using Mask = IntReg;
     static constexpr std::size_t width = 16 / sizeof(T);
     static PARTITA_INLINE Reg load(const T* p) { return *reinterpret_cast<const Reg*>(p); }
-    static PARTITA_INLINE Reg column(const T* p, std::int32_t stride) {
-        Reg out{};
-        for (std::size_t lane = 0; lane < width; ++lane)
-            out[lane] = p[static_cast<std::ptrdiff_t>(lane) * stride];
-        return out;
+    static constexpr std::size_t group = 1;
+    static PARTITA_INLINE void columns(const T* p, std::size_t stride, Reg (&out)[group]) {
+        for (std::size_t lane = 0; lane < width; ++lane) out[0][lane] = p[lane * stride];
     }
     static PARTITA_INLINE void store(T* p, Reg a) { *reinterpret_cast<Reg*>(p) = a; }
     static PARTITA_INLINE Reg set1(T a) { return Reg{} + a; }

@@ -13,8 +13,9 @@ namespace partita {
 template <class T>
 struct BookView {
     std::size_t k, d;
+    std::size_t depth;       // d + 1 if each center has a slope of its own, else d
     std::size_t tiles;       // tiles of k/tiles or k/tiles + 1 centers, the larger ones first
-    const T* packed;         // tile after tile: (d + 1, rows of the tile)
+    const T* packed;         // tile after tile: (depth, rows of the tile)
     const T* start;          // (k)    score of a point at the pivot, lowered by `slack`
     const T* slope;          // (k)    error of a score per unit of the point's norm
     const T* slack;          // (k)    error of a score that does not depend on the point

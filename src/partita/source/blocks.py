@@ -107,7 +107,7 @@ def walk(
         return
     step = block_rows(work_per_row)
     if workers.n > 1:
-        step = max(ALIGN, min(step, -(-n // (4 * workers.n * ALIGN)) * ALIGN))
+        step = max(ALIGN, min(step, -(-n // (8 * workers.n * ALIGN)) * ALIGN))
 
     def work(numbers: Iterator[int]) -> None:
         run = begin()
