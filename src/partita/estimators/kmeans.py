@@ -197,23 +197,24 @@ default="k-means++"
 
     def predict(self, X: Any) -> Array:
         """The nearest center of each row, the lower index on ties."""
-        check_is_fitted(self)
+        if "cluster_centers_" not in vars(self):  # quicker than scikit-learn's look at every tag
+            check_is_fitted(self)
         X = validation.check_again(self, X)
-        return labelling.nearest(X, self.cluster_centers_, self._threads(), self._names())
+        return labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
 
     def transform(self, X: Any) -> Any:
         """The distance (n, k) of each row to every center, in the dtype of X."""
         check_is_fitted(self)
         X = validation.check_again(self, X)
-        return labelling.distances(X, self.cluster_centers_, self._threads(), self._names())
+        return labelling.distances(X, self.cluster_centers_, self.n_threads, self._names())
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The opposite of the objective of X at the centers."""
         check_is_fitted(self)
         X = validation.check_again(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
-        centers, threads = self.cluster_centers_, self._threads()
-        return -labelling.inertia(X, centers, weight, threads, self._names())
+        centers = self.cluster_centers_
+        return -labelling.inertia(X, centers, weight, self.n_threads, self._names())
 
     def match(self, other: Any) -> KMeans:
         """Renumber the clusters in place so that they agree with those of an earlier model.
@@ -243,9 +244,6 @@ default="k-means++"
         """Z (n, k): the sparse 0/1 matrix with one 1 per row, at the row's cluster."""
         check_is_fitted(self)
         return labelling.one_hot(self.labels_, len(self.cluster_centers_))
-
-    def _threads(self) -> int:
-        return validation.check_threads(self.n_threads)
 
     def _names(self) -> Any:
         return getattr(self, "feature_names_in_", None)

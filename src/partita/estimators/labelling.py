@@ -11,35 +11,36 @@ import scipy.sparse as sp
 from partita._kernels import kernels
 from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
-from partita.estimators.validation import check_finite, make_source
+from partita.estimators.validation import check_finite, check_threads, make_source
 from partita.progress import Centers
 from partita.source.blocks import as_kernel_type, exact_total, walk
 
 _FEW = 8  # rows below which packing the centers costs more than it brings
 
 
-def nearest(X: Any, centers: Floats, threads: int, names: Any) -> Array:
+def nearest(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Array:
     """The label of each row by D64 to `centers`."""
-    labels = np.full(X.shape[0], -1, np.int32)
     if X.shape[0] < _FEW and not sp.issparse(X):
+        labels = np.empty(len(X), np.int32)
         if not np.isfinite(X).all():
             with Workers(1) as workers:
                 check_finite(make_source(X, None, workers), X, names)
         kernels.exact_few(as_kernel_type(X), centers.astype(np.float64, copy=False), labels)
         return labels
-    with Workers(threads) as workers:
+    labels = np.full(X.shape[0], -1, np.int32)
+    with Workers(check_threads(n_threads)) as workers:
         source = make_source(X, None, workers)
         check_finite(source, X, names)
         source.assign(_plain(centers), labels, None)
     return labels
 
 
-def distances(X: Any, centers: Floats, threads: int, names: Any) -> Floats:
+def distances(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Floats:
     """Euclidean distances (n, k), each by D64: no cancellation, whatever the offset of the data."""
     single = X.dtype == np.float32
     out = np.empty((X.shape[0], len(centers)), np.float32 if single else np.float64)
     plain = np.ascontiguousarray(centers, dtype=np.float64)
-    with Workers(threads) as workers:
+    with Workers(check_threads(n_threads)) as workers:
         check_finite(make_source(X, None, workers), X, names)
 
         def begin() -> Callable[[slice], None]:
@@ -55,10 +56,12 @@ def distances(X: Any, centers: Floats, threads: int, names: Any) -> Floats:
     return out
 
 
-def inertia(X: Any, centers: Floats, weight: Floats | None, threads: int, names: Any) -> float:
+def inertia(
+    X: Any, centers: Floats, weight: Floats | None, n_threads: int | None, names: Any
+) -> float:
     """The objective of X at `centers`."""
     labels = np.full(X.shape[0], -1, np.int32)
-    with Workers(threads) as workers:
+    with Workers(check_threads(n_threads)) as workers:
         source = make_source(X, None, workers)
         check_finite(source, X, names)
         source.assign(_plain(centers), labels, None)

@@ -137,17 +137,16 @@ def survey_from(
     The origin is the mean, rounded to a coarse step above the lowest value: near the data, and
     moved along exactly when the data is moved. Sparse data keeps the origin 0.
     """
-    with np.errstate(over="ignore"):
-        centred_features = np.isfinite(high - low) if centred else np.zeros(len(low), dtype=bool)
-    first = np.where(centred_features, low, 0.0)
+    # Next to the largest doubles a difference would overflow; there the origin stays 0 too.
+    centred = centred and float(low.min()) > -1e307 and float(high.max()) < 1e307
+    first = low if centred else np.zeros_like(low)
     grid = Grid.of_extent(low, high, first, weights)
     moments = Moments.zero(1, grid)
     sum_up(moments)
     whole = moments.stats()
     if centred:
-        reach = np.where(centred_features, high - first, 0.0)
-        step = np.ldexp(1.0, np.maximum(np.frexp(reach)[1] - 6, -1060))
-        origin = first + step * np.rint(np.where(reach > 0, whole.mean[0], 0.0) / step)
+        step = np.ldexp(1.0, np.maximum(np.frexp(high - first)[1] - 6, -1060))
+        origin = first + step * np.rint(whole.mean[0] / step)
         grid = Grid.of_extent(low, high, origin, weights)
     return Survey(grid, whole.moved(first))
 

@@ -41,6 +41,10 @@ class MemorySource:
     def _block(self, rows: slice) -> Array:
         return as_kernel_type(self.rows[rows])
 
+    @cached_property
+    def _whole(self) -> Array:
+        return as_kernel_type(self.rows)
+
     def extent(self) -> tuple[Floats, Floats, Array]:
         """Lowest and highest value of each feature over rows of weight; tainted columns."""
         if self._extent is not None:
@@ -127,6 +131,10 @@ class MemorySource:
             return done
         make = kernels.Codebook32 if self._single else kernels.Codebook64
         book = make(np.ascontiguousarray(centers.values), centers.origin)
+        if is_small(self.n, len(centers.values) * self.d):  # the walk would cost more than the rows
+            weights = {} if moments is None else self.weights.of_rows(slice(None))
+            sums = None if moments is None else moments.sums
+            return Assigned(*kernels.assign(book, self._whole, labels, sums, **weights))
         counts: list[tuple[int, int]] = []
 
         def run(rows: slice, own: Moments | None) -> None:
@@ -196,8 +204,7 @@ class MemorySource:
             return None
         weight = None if self.weights.alike else self.weights.as_floats(self.n)
         chosen = np.empty(k, np.int64)
-        rows = self._block(slice(0, self.n))
-        kernels.plusplus(rows, self._seed_scale, uniform, trials, chosen, weight)
+        kernels.plusplus(self._whole, self._seed_scale, uniform, trials, chosen, weight)
         return chosen
 
     def far_away(self) -> Floats:
