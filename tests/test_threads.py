@@ -9,13 +9,14 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cases import same_bits
 
 from partita import KMeans
-from partita._threads import Workers, default_threads
+from partita._threads import Workers, _cores, default_threads
 
 
 def some_rows(n=20_000):
@@ -86,6 +87,18 @@ KMeans(2000, init="random", n_init=1, tol=0, max_iter=10_000, n_threads={threads
     assert "KeyboardInterrupt" in error
     # a second, and what a busy machine takes to end a Python process
     assert waited < 3.0
+
+
+def test_one_thread_inside_a_dask_worker(monkeypatch):
+    """distributed keeps the state of a task in a thread-local; the cluster is the parallelism."""
+    for variable in ("OMP_NUM_THREADS", "PARTITA_NUM_THREADS"):
+        monkeypatch.delenv(variable, raising=False)
+    task = SimpleNamespace(thread_state=SimpleNamespace(execution_state={"key": "fit"}))
+    monkeypatch.setitem(sys.modules, "distributed.worker", task)
+    assert default_threads() == 1
+    idle = SimpleNamespace(thread_state=SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "distributed.worker", idle)
+    assert default_threads() == _cores()
 
 
 def test_the_number_of_threads_follows_the_environment(monkeypatch):

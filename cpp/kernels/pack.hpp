@@ -6,6 +6,27 @@
 
 namespace partita::PARTITA_ISA {
 
+// Hands every feature of `vectors` vectors of rows to put(t, v, values): X is transposed on the way.
+template <class T, class Put>
+PARTITA_INLINE void each_column(const T* rows, std::size_t d, int vectors, Put put) {
+    using S = Simd<T>;
+    std::size_t t = 0;
+    for (; t + S::group <= d; t += S::group)
+        for (int v = 0; v < vectors; ++v) {
+            typename S::Reg x[S::group];
+            S::columns(rows + static_cast<std::size_t>(v) * S::width * d + t, d, x);
+#pragma GCC unroll 4
+            for (std::size_t g = 0; g < S::group; ++g) put(t + g, v, x[g]);
+        }
+    for (; t < d; ++t)
+        for (int v = 0; v < vectors; ++v) {
+            alignas(64) T lane[S::width];
+            const T* x = rows + static_cast<std::size_t>(v) * S::width * d + t;
+            for (std::size_t r = 0; r < S::width; ++r) lane[r] = x[r * d];
+            put(t, v, S::load(lane));
+        }
+}
+
 // Transposes, centres and scales kPanelWidth rows into one panel. Where centers have slopes of their
 // own, a last row holds each point's norm, so that the tile subtracts the error of every pair.
 template <class T>
@@ -16,27 +37,11 @@ void pack_panel(const BookView<T>& book, const T* rows, T* panel, T* square, T* 
     const typename S::Reg scale = S::set1(book.fast_scale);
     typename S::Reg squares[kTileVectors];
     for (int v = 0; v < kTileVectors; ++v) squares[v] = S::set1(0);
-    auto put = [&](std::size_t t, int v, typename S::Reg x) {
+    each_column(rows, d, kTileVectors, [&](std::size_t t, int v, typename S::Reg x) {
         const typename S::Reg y = S::sub(S::mul(x, scale), S::set1(book.pivot[t]));
         S::store(panel + t * W + static_cast<std::size_t>(v) * S::width, y);
         squares[v] = S::add(squares[v], S::mul(y, y));
-    };
-    std::size_t t = 0;
-    for (; t + S::group <= d; t += S::group)
-#pragma GCC unroll 2
-        for (int v = 0; v < kTileVectors; ++v) {
-            typename S::Reg x[S::group];
-            S::columns(rows + static_cast<std::size_t>(v) * S::width * d + t, d, x);
-#pragma GCC unroll 4
-            for (std::size_t g = 0; g < S::group; ++g) put(t + g, v, x[g]);
-        }
-    for (; t < d; ++t)
-        for (int v = 0; v < kTileVectors; ++v) {
-            alignas(64) T lane[S::width];
-            const T* x = rows + static_cast<std::size_t>(v) * S::width * d + t;
-            for (std::size_t r = 0; r < S::width; ++r) lane[r] = x[r * d];
-            put(t, v, S::load(lane));
-        }
+    });
     for (int v = 0; v < kTileVectors; ++v)
         S::store(square + static_cast<std::size_t>(v) * S::width, squares[v]);
     for (std::size_t r = 0; r < W; ++r) {

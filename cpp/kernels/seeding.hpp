@@ -4,8 +4,7 @@
 // chosen row is at distance exactly zero and is never chosen again.
 #pragma once
 
-#include "vec.hpp"
-#include "views.hpp"
+#include "pack.hpp"
 
 namespace partita::PARTITA_ISA {
 
@@ -22,47 +21,69 @@ PARTITA_INLINE double leaf_sum(const double* value, std::size_t m) {
     return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
+constexpr std::size_t kSeedWidth = 64;  // points packed at a time; divides kLeaf
+
+// Squared distances of kSeedWidth packed points to R candidates, out: (R, kLeaf).
 template <class T, int R>
-PARTITA_INLINE void seed_tile(const T* panel, const T* candidate, std::size_t d, std::size_t w,
-                              T* out) {  // out: (R, kLeaf)
+void seed_tile(const T* panel, const T* candidate, std::size_t d, T* out) {
     using S = Simd<T>;
-    for (std::size_t lane = 0; lane < w; lane += S::width) {
-        typename S::Reg acc[R];
-        for (int r = 0; r < R; ++r) acc[r] = S::set1(0);
+    constexpr int V = 2;  // vectors at a time: enough chains to hide an addition
+    for (std::size_t lane = 0; lane < kSeedWidth; lane += V * S::width) {
+        typename S::Reg acc[R][V];
+        for (int r = 0; r < R; ++r) acc[r][0] = acc[r][1] = S::set1(0);
         for (std::size_t t = 0; t < d; ++t) {
-            const typename S::Reg y = S::load(panel + t * w + lane);
+            const T* at = panel + t * kSeedWidth + lane;
+            const typename S::Reg y0 = S::load(at), y1 = S::load(at + S::width);
 #pragma GCC unroll 4
             for (int r = 0; r < R; ++r) {
-                const typename S::Reg gap = S::sub(y, S::set1(candidate[r * d + t]));
-                acc[r] = S::add(acc[r], S::mul(gap, gap));
+                const typename S::Reg c = S::set1(candidate[static_cast<std::size_t>(r) * d + t]);
+                const typename S::Reg gap0 = S::sub(y0, c), gap1 = S::sub(y1, c);
+                acc[r][0] = S::add(acc[r][0], S::mul(gap0, gap0));
+                acc[r][1] = S::add(acc[r][1], S::mul(gap1, gap1));
             }
         }
-        for (int r = 0; r < R; ++r) S::store(out + r * kLeaf + lane, acc[r]);
+        for (int r = 0; r < R; ++r)
+            for (int v = 0; v < V; ++v)
+                S::store(out + static_cast<std::size_t>(r) * kLeaf + lane +
+                             static_cast<std::size_t>(v) * S::width,
+                         acc[r][v]);
     }
 }
 
-constexpr std::size_t kSeedWidth = 64;  // points packed at a time; divides kLeaf
-
 template <class T>
 std::size_t seed_scratch(std::size_t d) {
-    return (d * kSeedWidth + kSeedRows * kLeaf) * sizeof(T) + kLeaf * 8 + 256;
+    return (2 * d * kSeedWidth + kSeedRows * kLeaf) * sizeof(T) + kLeaf * 8 + 256;
+}
+
+// Up to kSeedWidth rows, transposed and scaled; a part of a panel is filled up with its first row.
+template <class T>
+void seed_pack(const T* rows, std::size_t m, std::size_t d, T scale, T* padded, T* panel) {
+    using S = Simd<T>;
+    if (m < kSeedWidth) {
+        for (std::size_t r = 0; r < kSeedWidth; ++r)
+            for (std::size_t t = 0; t < d; ++t) padded[r * d + t] = rows[(r < m ? r : 0) * d + t];
+        rows = padded;
+    }
+    const typename S::Reg by = S::set1(scale);
+    each_column(rows, d, static_cast<int>(kSeedWidth / S::width),
+                [&](std::size_t t, int v, typename S::Reg x) {
+                    S::store(panel + t * kSeedWidth + static_cast<std::size_t>(v) * S::width,
+                             S::mul(x, by));
+                });
 }
 
 // Squared distances of a leaf (at most kLeaf rows) to up to kSeedRows candidates.
 template <class T>
 void seed_leaf(const T* rows, std::size_t m, std::size_t d, T scale, const T* candidate, int count,
-               T* panel, T* out) {
+               T* padded, T* panel, T* out) {
     for (std::size_t p = 0; p < m; p += kSeedWidth) {
-        const std::size_t filled = m - p < kSeedWidth ? m - p : kSeedWidth;
-        for (std::size_t r = 0; r < kSeedWidth; ++r) {
-            const T* x = rows + (p + (r < filled ? r : 0)) * d;
-            for (std::size_t t = 0; t < d; ++t) panel[t * kSeedWidth + r] = x[t] * scale;
+        seed_pack(rows + p * d, m - p < kSeedWidth ? m - p : kSeedWidth, d, scale, padded, panel);
+        switch (count) {
+            case 1: seed_tile<T, 1>(panel, candidate, d, out + p); break;
+            case 2: seed_tile<T, 2>(panel, candidate, d, out + p); break;
+            case 3: seed_tile<T, 3>(panel, candidate, d, out + p); break;
+            default: seed_tile<T, 4>(panel, candidate, d, out + p);
         }
-        if (count == kSeedRows)
-            seed_tile<T, kSeedRows>(panel, candidate, d, kSeedWidth, out + p);
-        else
-            for (int r = 0; r < count; ++r)
-                seed_tile<T, 1>(panel, candidate + r * d, d, kSeedWidth, out + r * kLeaf + p);
     }
 }
 
@@ -76,14 +97,15 @@ void seed_potential(const Rows<T>& rows, T scale,
                     bool update, double* potential,         // out: (leaves, count)
                     unsigned char* memory) {
     T* panel = reinterpret_cast<T*>(memory);
-    T* out = panel + rows.d * kSeedWidth;
+    T* padded = panel + rows.d * kSeedWidth;
+    T* out = padded + rows.d * kSeedWidth;
     double* term = reinterpret_cast<double*>(out + kSeedRows * kLeaf);
     for (std::size_t i = 0, leaf = 0; i < rows.n; i += kLeaf, ++leaf) {
         const std::size_t m = rows.n - i < kLeaf ? rows.n - i : kLeaf;
         for (std::size_t c = 0; c < count; c += kSeedRows) {
             const int now = static_cast<int>(count - c < kSeedRows ? count - c : kSeedRows);
-            seed_leaf(rows.data + i * rows.d, m, rows.d, scale, candidate + c * rows.d, now, panel,
-                      out);
+            seed_leaf(rows.data + i * rows.d, m, rows.d, scale, candidate + c * rows.d, now, padded,
+                      panel, out);
             for (int r = 0; r < now; ++r) {
                 const T* distance = out + static_cast<std::size_t>(r) * kLeaf;
                 for (std::size_t q = 0; q < m; ++q) {
