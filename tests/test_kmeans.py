@@ -215,8 +215,9 @@ def test_the_score_is_minus_the_weighted_inertia():
 @pytest.mark.parametrize("kind", ["times", "fractions"])
 @pytest.mark.parametrize("make", CONTAINERS)
 @pytest.mark.parametrize("init", STARTS)
-def test_rows_of_weight_zero_are_labelled_but_pull_nothing(init, make, kind):
-    far = IRIS[:20] + 1e3
+@pytest.mark.parametrize("offset", [1e3, 1e300])
+def test_rows_of_weight_zero_are_labelled_but_pull_nothing(init, make, kind, offset):
+    far = IRIS[:20] + offset
     weight = np.ones(150) if kind == "times" else np.random.default_rng(0).uniform(0.5, 1, 150)
     rows, weight = np.vstack([IRIS, far]), np.concatenate([weight, np.zeros(20)])
     model = KMeans(4, init=init, random_state=0).fit(make(rows), sample_weight=weight)

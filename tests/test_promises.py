@@ -71,6 +71,7 @@ def run_in_fresh_python(code: str, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.compiled
 def test_promise_1_same_bits_without_the_compiled_core():
     code = """
 import hashlib, numpy as np

@@ -51,6 +51,11 @@ PARTITA_INLINE void add_terms(std::int64_t* __restrict into, const std::int64_t*
         for (std::size_t t = 0; t < columns; ++t) into[t] += times * term[t];
 }
 
+// A row of weight zero adds nothing, and may lie outside the extent that the grid was made for.
+PARTITA_INLINE bool weightless(const SumView& sums, std::size_t i) {
+    return (sums.times && sums.times[i] == 0) || (sums.weight && sums.weight[i] == 0.0);
+}
+
 // Dense rows on their way into the sums. They are gathered until there are enough values for long
 // loops: with two features a row alone is all overhead.
 template <class T>
@@ -91,6 +96,7 @@ public:
     // Row i, whose values are x, moves from cluster `from` (< 0: from nowhere) to cluster `to`.
     PARTITA_INLINE void push(const T* x, std::size_t i, std::int32_t from, std::int32_t to) {
         const std::size_t d = sums_.d;
+        if (weightless(sums_, i)) return;
         for (std::size_t t = 0; t < d; ++t) y_[filled_ * d + t] = static_cast<double>(x[t]);
         if (sums_.weight)
             for (std::size_t t = 0; t < d; ++t) weight_[filled_ * d + t] = sums_.weight[i];
@@ -165,6 +171,7 @@ private:
 template <class T>
 void move_sparse_row(const SumView& sums, const CsrRows<T>& rows, std::size_t i, std::int32_t from,
                      std::int32_t to) {
+    if (weightless(sums, i)) return;
     const std::size_t d = sums.d, columns = d + 2;
     const std::int64_t times = sums.times ? sums.times[i] : 1;
     auto put = [&](std::size_t column, Limbs g) {

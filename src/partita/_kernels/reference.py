@@ -82,6 +82,11 @@ class Csr:
 Csr32 = Csr64 = Csr
 
 
+# As in the compiled kernels, what is beyond the largest double is infinity, without a word.
+_quiet = np.errstate(over="ignore", invalid="ignore")
+
+
+@_quiet
 def d64(rows: Floats, centers: Floats, origin: Floats | None = None, scale: float = 1.0) -> Floats:
     """Squared distances (n, k) by the definition: doubles, features in order, nothing fused."""
     y = np.asarray(rows, dtype=np.float64)
@@ -152,6 +157,7 @@ def distances(rows: Floats, centers: Floats, out: Floats) -> None:
         out[i : i + step] = np.sqrt(d64(rows[i : i + step], centers))
 
 
+@_quiet
 def own_distance(rows: Floats, centers: Floats, origin: Floats, labels: Ints, out: Floats) -> None:
     """out_i = D64(x_i, centers[label_i])."""
     out[:] = 0.0
@@ -220,7 +226,10 @@ def move_rows(
     weight: Floats | None = None,
 ) -> None:
     """Move rows from cluster before[i] (−1: from nowhere) to cluster after[i] in the sums."""
-    moved = np.flatnonzero(before != after)
+    counts = times if times is not None else weight
+    # A row of weight zero adds nothing, and may lie outside the extent the grid was made for.
+    counted = (before != after) if counts is None else (before != after) & (counts != 0)
+    moved = np.flatnonzero(counted)
     if moved.size == 0:
         return
     terms = row_terms(sums, rows[moved], None if weight is None else weight[moved])
@@ -255,6 +264,7 @@ def _value(sums: Sums) -> Twofold:
     return v[0] / sums.up, v[1] / sums.up
 
 
+@_quiet
 def summarise(
     sums: Sums,
     unit: float,
@@ -310,6 +320,7 @@ def leaf_sums(values: Floats) -> Floats:
     return out
 
 
+@_quiet
 def seed_potential(
     rows: Floats,
     scale: float,
