@@ -851,7 +851,7 @@ def test_kmeans_plusplus_returns_distinct_rows_and_their_indices(make, dtype, tr
     centers, indices = kmeans_plusplus(make(rows), 30, n_local_trials=trials, random_state=0)
     np.testing.assert_array_equal(centers, rows[indices])
     assert centers.dtype == dtype
-    assert indices.dtype == np.int32
+    assert indices.dtype == np.int64
     assert len(np.unique(centers, axis=0)) == 30
 
 

@@ -217,7 +217,7 @@ constexpr std::size_t kLanes = 8;  // of the sums over features: fixed, so that 
 
 struct Lanes {
     Twofold square[kLanes];  // ‖Σ w·y‖²
-    double gap[kLanes];      // ‖mean − center‖²
+    double gap[kLanes];      // ‖mean − center‖², scaled
 };
 
 // One lane's share of one feature. Without a branch, so that eight of them become one vector.
@@ -225,15 +225,15 @@ PARTITA_INLINE void add_feature(const SumView& sums, std::size_t at, std::size_t
                                 double small, double unscale, const double* center, double* mean,
                                 Lanes& lanes, std::size_t lane) {
     const Twofold s = value_of(sums.hi[at + t], sums.lo[at + t], small, 1.0 / sums.up[t]);
-    const double m = divide(s, w).head * unscale;
-    const double gap = m - center[t];
-    mean[t] = m;
+    const double m = divide(s, w).head;
+    const double gap = m - center[t] * sums.scale;
+    mean[t] = m * unscale;
     lanes.square[lane] = add(lanes.square[lane], multiply(s, s));
     lanes.gap[lane] += gap * gap;
 }
 
-// weight, mean (relative to the origin) and sse of each cluster, and the squared distance of its
-// mean to a center (relative to the origin); zeros for a cluster of no weight.
+// weight, mean (relative to the origin) and sse of each cluster, and the distance of its mean to a
+// center (relative to the origin); zeros for a cluster of no weight.
 //     sse = Σ w‖y‖² − ‖Σ w·y‖² / Σ w   cancels, hence the twofold arithmetic
 inline void summarise(const SumView& sums, double unit, const double* centers, double* weight,
                       double* mean, double* sse, double* gap) {
@@ -259,6 +259,7 @@ inline void summarise(const SumView& sums, double unit, const double* centers, d
         Twofold squared = lanes.square[0];
         for (std::size_t lane = 1; lane < kLanes; ++lane) squared = add(squared, lanes.square[lane]);
         for (std::size_t lane = 0; lane < kLanes; ++lane) gap[j] += lanes.gap[lane];
+        gap[j] = __builtin_sqrt(gap[j]) * unscale;
         const Twofold total =
             value_of(sums.hi[at + d + 1], sums.lo[at + d + 1], small, 1.0 / sums.up[d + 1]);
         const Twofold between = divide(squared, w);

@@ -23,6 +23,13 @@ PARTITA_INLINE double leaf_sum(const double* value, std::size_t m) {
 
 constexpr std::size_t kSeedWidth = 64;  // points packed at a time; divides kLeaf
 
+// weight·distance, where a row of weight zero may be infinitely far.
+template <class T>
+PARTITA_INLINE double weighed(T distance, const double* weight, std::size_t i) {
+    if (!weight) return static_cast<double>(distance);
+    return weight[i] > 0 ? static_cast<double>(distance) * weight[i] : 0.0;
+}
+
 // Squared distances of kSeedWidth packed points to R candidates, out: (R, kLeaf).
 template <class T, int R>
 void seed_tile(const T* panel, const T* candidate, std::size_t d, T* out) {
@@ -110,7 +117,7 @@ void seed_potential(const Rows<T>& rows, T scale,
                 const T* distance = out + static_cast<std::size_t>(r) * kLeaf;
                 for (std::size_t q = 0; q < m; ++q) {
                     const T low = distance[q] < closest[i + q] ? distance[q] : closest[i + q];
-                    term[q] = static_cast<double>(low) * (weight ? weight[i + q] : 1.0);
+                    term[q] = weighed(low, weight, i + q);
                     if (update) closest[i + q] = low;
                 }
                 potential[leaf * count + c + static_cast<std::size_t>(r)] = leaf_sum(term, m);
@@ -143,8 +150,7 @@ std::size_t draw_row(const T* closest, const double* weight, std::size_t n, cons
     const std::size_t first = leaf * kLeaf, m = n - first < kLeaf ? n - first : kLeaf;
     double inside[kLeaf], sum = 0.0;
     for (std::size_t i = 0; i < m; ++i) {
-        const double term = static_cast<double>(closest[first + i]);
-        inside[i] = sum += weight ? term * weight[first + i] : term;
+        inside[i] = sum += weighed(closest[first + i], weight, first + i);
     }
     return first + step_of(inside, m, place - (leaf ? leaves[leaf - 1] : 0.0));
 }

@@ -7,6 +7,7 @@ MaxIter(300) | SamePartition() | (RelDecrease(0.0001) & Deadline(60))
 
 from __future__ import annotations
 
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -85,7 +86,7 @@ class MaxIter(Halt):
     limit: int
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.limit, int) and self.limit >= 1):
+        if not (isinstance(self.limit, numbers.Integral) and self.limit >= 1):
             raise ValueError(f"MaxIter({self.limit!r}): a whole number of at least 1 is expected")
 
     def reason(self, trace: Sequence[Progress]) -> str | None:

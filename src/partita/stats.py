@@ -91,8 +91,11 @@ class ClusterStats:
 
 
 def total(values: Floats) -> float:
-    """Σ of an array, rounded once: the same bits in any order."""
-    return math.fsum(values.tolist())
+    """Σ of an array, rounded once: the same bits in any order; inf beyond the largest double."""
+    try:
+        return math.fsum(values.tolist())
+    except OverflowError:
+        return math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ class Moments:
         return self.stats_about(np.zeros((len(self.hi), len(self.grid.origin))))[0]
 
     def stats_about(self, centers: Floats) -> tuple[ClusterStats, Floats]:
-        """The same, and the squared distance (k,) of each mean to a center; 0 if it is empty."""
+        """The same, and the distance (k,) of each mean to a center; 0 if the cluster is empty."""
         weight, sse, gap = np.empty((3, len(self.hi)))
         mean = np.empty(centers.shape)
         kernels.summarise(self.sums, self.grid.unit, centers, weight, mean, sse, gap)

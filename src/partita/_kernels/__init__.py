@@ -6,6 +6,7 @@ once, when the kernels are first needed.
 
 from __future__ import annotations
 
+import importlib
 import os
 import warnings
 from types import ModuleType
@@ -20,7 +21,7 @@ def _load() -> ModuleType:
     if wanted == "numpy":
         return reference
     try:
-        from partita._kernels import core
+        core = importlib.import_module("partita._kernels.core")
     except ImportError as error:
         warnings.warn(
             f"partita's compiled core could not be loaded ({error}); the NumPy kernels are used "

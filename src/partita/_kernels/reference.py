@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from partita._kernels.draws import LEAF, draw_any, draw_rows, weighed
 from partita._kernels.twofold import Twofold, add, divide, multiply, two_prod
 from partita._typing import Floats, Ints
 
-LEAF = 256  # rows whose seeding potential is summed as one
 LANES = 8  # of ‖Σ w·y‖²: fixed, so that it has the same bits everywhere
 DIGITS = 68  # 32-bit digits of an exact sum of doubles
 _BLOCK = 1 << 20  # scores held at a time
@@ -274,7 +274,7 @@ def summarise(
     sse: Floats,
     gap: Floats,
 ) -> None:
-    """Weight, mean, sse of each cluster and ‖mean − center‖²; zeros where it is empty.
+    """Weight, mean, sse of each cluster and ‖mean − center‖; zeros where it is empty.
 
     Means and centers are relative to the origin of the sums.
     """
@@ -288,14 +288,16 @@ def summarise(
     gaps = np.zeros((LANES, some.sum()))
     for t in range(d):
         s = head[some, t], tail[some, t]
-        mean[some, t] = divide(s, w)[0] * unscale
+        m = divide(s, w)[0]
+        mean[some, t] = m * unscale
         squares[t % LANES] = add(squares[t % LANES], multiply(s, s))
-        gaps[t % LANES] += (mean[some, t] - centers[some, t]) ** 2
+        gaps[t % LANES] += (m - centers[some, t] * sums.scale) ** 2
     squared = squares[0]
     for lane in squares[1:]:
         squared = add(squared, lane)
     for part in gaps:
         gap[some] += part
+    gap[some] = np.sqrt(gap[some]) * unscale
     between = divide(squared, w)
     rest = add((head[some, d + 1], tail[some, d + 1]), (-between[0], -between[1]))[0]
     sse[some] = np.where(rest > 0, rest, 0.0) * unit * unscale * unscale
@@ -339,40 +341,9 @@ def seed_potential(
             distance += gap * gap
         low = np.minimum(distance, closest)
         term = low.astype(np.float64)
-        potential[:, c] = leaf_sums(term if weight is None else term * weight)
+        potential[:, c] = leaf_sums(weighed(term, weight))
         if update:
             closest[:] = low
-
-
-def step_of(cumulated: Floats, place: Floats) -> Ints:
-    """Which step of a cumulated sum each place falls on; never a step of height zero."""
-    last = cumulated.searchsorted(cumulated[-1], side="left")  # the last step that is positive
-    return np.asarray(np.minimum(cumulated.searchsorted(place, side="right"), last))
-
-
-def draw_any(n: int, weight: Floats | None, uniform: Floats) -> Ints:
-    """Rows drawn in proportion to their weight."""
-    if weight is None:
-        return (uniform * n).astype(np.intp)
-    cumulated = weight.cumsum()
-    return step_of(cumulated, uniform * cumulated[-1])
-
-
-def draw_rows(potential: Floats, closest: Floats, weight: Floats | None, uniform: Floats) -> Ints:
-    """Rows drawn in proportion to weight·closest: first the leaf, then the row in it."""
-    leaves = potential.cumsum()
-    if not leaves[-1] > 0:  # every row equals a chosen one
-        return draw_any(len(closest), weight, uniform)
-    place = uniform * leaves[-1]
-    out = np.empty(len(uniform), np.intp)
-    for i, at in enumerate(step_of(leaves, place).tolist()):
-        rows = slice(LEAF * at, LEAF * (at + 1))
-        inside = closest[rows].astype(np.float64)
-        if weight is not None:
-            inside = inside * weight[rows]
-        before = leaves[at - 1] if at else 0.0
-        out[i] = LEAF * at + step_of(inside.cumsum(), place[i] - before)
-    return out
 
 
 def plusplus(

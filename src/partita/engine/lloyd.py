@@ -31,7 +31,8 @@ def lloyd(
     while True:
         moved_points = step.assign(centers)
         stats, gap = step.stats_about(centers)
-        cost = total(stats.sse + stats.weight * gap)
+        with np.errstate(over="ignore"):
+            cost = total(stats.sse + stats.weight * (gap * gap))
         without = len(stats.weight) - int(np.count_nonzero(stats.weight))
         if without:
             before = step.labels.copy()
@@ -43,7 +44,7 @@ def lloyd(
             iteration=len(trace) + 1,
             cost=cost,
             cost_after=total(stats.sse),
-            shift=math.sqrt(total(gap)),
+            shift=math.hypot(*gap.tolist()),
             moved_points=moved_points,
             empty=without,
             seconds=time.perf_counter() - begin,

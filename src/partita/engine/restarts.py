@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from partita._kernels.draws import weighed
 from partita._typing import Floats, Ints
 from partita.empty import EmptyPolicy
 from partita.engine.lloyd import OBSERVER, lloyd
@@ -68,6 +69,6 @@ def finish(fit: Fit, step: LloydStep) -> Result:
     stats, _ = step.stats_about(returned)
     cost = source.own_distances(returned, step.labels)
     if not source.weights.alike:
-        cost = cost * source.weights.as_floats(source.n)
+        cost = weighed(cost, source.weights.as_floats(source.n))
     inertia = exact_total(cost) * (source.weights.unit if source.weights.alike else 1.0)
     return Result(centers, step.labels, inertia, stats.moved(step.origin), fit)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from partita._typing import Floats, Ints
@@ -16,7 +18,7 @@ class LloydStep:
     def __init__(self, source: Source, grid: Grid, k: int) -> None:
         self.source = source
         self.labels: Ints = np.full(source.n, -1, np.int32)
-        self.exact = not source.weights.ordered
+        self.exact = not source.survey().ordered
         self.rechecked = 0  # rows that D64 had to decide in the last pass
         self._moved = source.n  # and those that changed their label
         self._moments = Moments.zero(k, grid)
@@ -35,13 +37,13 @@ class LloydStep:
         return done.moved
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
-        """The summaries as they are now, means relative to `origin`, and ‖mean − center‖² (k,)."""
+        """The summaries as they are now, means relative to `origin`, and ‖mean − center‖ (k,)."""
         here = np.ascontiguousarray(centers.about(self.origin))
         if self.exact:
             return self._moments.stats_about(here)
         stats = self.source.ordered_stats(self.labels, len(here), self.origin)
         gap = np.where(stats.weight[:, None] > 0, stats.mean - here, 0.0)
-        return stats, np.einsum("kd,kd->k", gap, gap)
+        return stats, np.array([math.hypot(*row) for row in gap])
 
     def update(self, stats: ClusterStats, previous: Centers) -> Centers:
         """The mean of every cluster; one without weight keeps its previous center."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from partita._random import generator
 from partita._threads import Workers
 from partita._typing import Array, Floats
@@ -84,4 +82,4 @@ def kmeans_plusplus(
         validation.check_finite(source, X, names)
         rng = generator(random_state)
         centers, indices = plusplus(source, k, rng, n_local_trials)
-    return centers.astype(source.dtype), indices.astype(np.int32)
+    return centers.astype(source.dtype), indices

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import numbers
 from collections.abc import Callable
 from typing import Any
@@ -160,14 +161,9 @@ default="k-means++"
                 observers=settings.observers,
                 ended=_print_end if settings.verbose else None,
             )
-        for name in validation.FEATURES:
-            if name in features:
-                setattr(self, name, features[name])
-            elif hasattr(self, name):
-                delattr(self, name)
-        return self._keep(result, settings)
+        return self._keep(result, settings, features)
 
-    def _keep(self, result: Result, settings: _Settings) -> KMeans:
+    def _keep(self, result: Result, settings: _Settings, features: dict[str, Any]) -> KMeans:
         found = np.count_nonzero(np.bincount(result.labels))
         if found < len(result.centers):
             warn(
@@ -175,6 +171,11 @@ default="k-means++"
                 f"({settings.k}). Possibly due to duplicate points in X.",
                 ConvergenceWarning,
             )
+        for name in validation.FEATURES:
+            if name in features:
+                setattr(self, name, features[name])
+            elif hasattr(self, name):
+                delattr(self, name)
         self.cluster_centers_ = result.centers
         self.labels_ = result.labels
         self.inertia_ = result.inertia
@@ -318,9 +319,8 @@ class _Settings:
         """No label changed, then `tol` or the user's criterion, then the limit."""
         if self.model.halt is not None:
             return SamePartition() | self.model.halt | MaxIter(self.max_iter)
-        whole = source.survey().whole
-        variance = float(whole.sse[0] / whole.weight[0]) / source.d
-        small = Shift(float(np.sqrt(self.model.tol * variance)))
+        tol = self.model.tol
+        small = Shift(math.sqrt(tol) * source.survey().spread if tol else 0.0)
         return SamePartition() | small | MaxIter(self.max_iter)
 
     def starts(self, X: Any) -> list[Callable[[Source, np.random.Generator], Floats]]:

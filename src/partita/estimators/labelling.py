@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._kernels import kernels
+from partita._kernels.draws import weighed
 from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
 from partita.estimators.validation import check_finite, check_threads, make_source
@@ -45,10 +46,13 @@ def distances(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Flo
 
         def begin() -> Callable[[slice], None]:
             def run(rows: slice) -> None:
-                block = X[rows].toarray() if sp.issparse(X) else X[rows]
-                found = np.empty((len(block), len(plain)))
-                kernels.distances(as_kernel_type(block), plain, found)
-                out[rows] = found
+                step = max(1, (1 << 20) // X.shape[1]) if sp.issparse(X) else rows.stop
+                for i in range(rows.start, rows.stop, step):
+                    some = slice(i, min(i + step, rows.stop))
+                    block = X[some].toarray() if sp.issparse(X) else X[some]
+                    found = np.empty((len(block), len(plain)))
+                    kernels.distances(as_kernel_type(block), plain, found)
+                    out[some] = found
 
             return run
 
@@ -66,7 +70,7 @@ def inertia(
         check_finite(source, X, names)
         source.assign(_plain(centers), labels, None)
         cost = source.own_distances(_plain(centers), labels)
-    return exact_total(cost if weight is None else cost * weight)
+    return exact_total(weighed(cost, weight))
 
 
 def _plain(centers: Floats) -> Centers:

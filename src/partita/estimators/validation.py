@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
@@ -31,9 +32,13 @@ def check_new(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
     if _is_ready(X):
         return X, {"n_features_in_": X.shape[1]}
     rows = as_rows(X, name=type(estimator).__name__)
-    probe = type(estimator)()
+    probe = _Probe()
     validate_data(probe, X, reset=True, skip_check_array=True)
     return rows, {name: value for name, value in vars(probe).items() if name in FEATURES}
+
+
+class _Probe(BaseEstimator):  # type: ignore[misc]
+    """Learns the features of X in the place of an estimator that has not been fitted yet."""
 
 
 def check_again(estimator: Any, X: Any) -> Any:

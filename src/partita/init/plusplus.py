@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from partita._kernels.reference import draw_any, draw_rows
+from partita._kernels.draws import draw_any, draw_rows
 from partita._typing import Floats, Ints
 from partita.source.blocks import Source
 

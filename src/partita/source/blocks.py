@@ -13,20 +13,13 @@ from partita._kernels import kernels
 from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
 from partita.progress import Centers
-from partita.stats import ClusterStats, Grid, Moments
+from partita.source.survey import Survey
+from partita.stats import ClusterStats, Moments, total
 from partita.weights import Weights
 
 ALIGN = 512  # rows: a multiple of every kernel's block and of the seeding leaf
 _WORK = 1 << 27  # multiply-adds in a block: some milliseconds, so that Ctrl-C and balance are fine
 _INLINE = 1 << 21  # below this a second thread costs more than it brings
-
-
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """The first look at the data: the grid for its sums, and its summary as one cluster."""
-
-    grid: Grid
-    whole: ClusterStats  # one cluster, mean in the coordinates of the data
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,53 +115,38 @@ def exact_total(values: Floats) -> float:
     if not np.isfinite(values).all():
         return float(np.sum(values))
     if len(values) < 4096:
-        return math.fsum(values.tolist())
+        return total(values)
     digits = np.zeros(68, np.int64)
     kernels.exact_sum(values, digits)
     whole = sum(int(digit) << (32 * place) for place, digit in enumerate(digits))
-    return whole / (1 << 1088)
-
-
-def survey_from(
-    low: Floats, high: Floats, weights: Weights, sum_up: Callable[[Moments], None], centred: bool
-) -> Survey:
-    """Origin and grid from the extent of the data and one exact total of it.
-
-    The origin is the mean, rounded to a coarse step above the lowest value: near the data, and
-    moved along exactly when the data is moved. Sparse data keeps the origin 0.
-    """
-    # Next to the largest doubles a difference would overflow; there the origin stays 0 too.
-    centred = centred and float(low.min()) > -1e307 and float(high.max()) < 1e307
-    first = low if centred else np.zeros_like(low)
-    grid = Grid.of_extent(low, high, first, weights)
-    moments = Moments.zero(1, grid)
-    sum_up(moments)
-    whole = moments.stats()
-    if centred:
-        step = np.ldexp(1.0, np.maximum(np.frexp(high - first)[1] - 6, -1060))
-        origin = first + step * np.rint(whole.mean[0] / step)
-        grid = Grid.of_extent(low, high, origin, weights)
-    return Survey(grid, whole.moved(first))
+    try:
+        return whole / (1 << 1088)
+    except OverflowError:
+        return math.inf
 
 
 def ordered_stats(
-    blocks: Iterator[tuple[slice, Floats]], weight: Floats, labels: Ints, k: int, d: int
+    blocks: Callable[[], Iterator[tuple[slice, Floats]]],
+    weight: Floats,
+    labels: Ints,
+    k: int,
+    d: int,
 ) -> ClusterStats:
     """Summaries by plain float sums in the order of the rows.
 
-    For weights so unequal that no integer grid holds them all. Slower, and every pass anew, but
-    still the same bits for any number of threads.
+    For data or weights so unequal that no integer grid holds them all. Slower, and every pass anew,
+    but still the same bits for any number of threads.
     """
-    parts = list(blocks)
-    total, mean, sse = np.zeros(k), np.zeros((k, d)), np.zeros(k)
-    np.add.at(total, labels, weight)
-    for rows, y in parts:
+    mass, mean, sse = np.zeros(k), np.zeros((k, d)), np.zeros(k)
+    np.add.at(mass, labels, weight)
+    for rows, y in blocks():
         np.add.at(mean, labels[rows], weight[rows, None] * y)
-    np.divide(mean, total[:, None], out=mean, where=total[:, None] > 0)
-    for rows, y in parts:
-        gap = y - mean[labels[rows]]
-        np.add.at(sse, labels[rows], weight[rows] * np.einsum("nd,nd->n", gap, gap))
-    return ClusterStats(total, mean, sse)
+    np.divide(mean, mass[:, None], out=mean, where=mass[:, None] > 0)
+    with np.errstate(over="ignore"):
+        for rows, y in blocks():
+            gap = y - mean[labels[rows]]
+            np.add.at(sse, labels[rows], weight[rows] * np.einsum("nd,nd->n", gap, gap))
+    return ClusterStats(mass, mean, sse)
 
 
 def as_kernel_type(block: Array) -> Array:

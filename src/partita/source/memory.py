@@ -14,13 +14,12 @@ from partita._typing import Array, Floats, Ints
 from partita.progress import Centers
 from partita.source.blocks import (
     Assigned,
-    Survey,
     as_kernel_type,
     is_small,
     ordered_stats,
-    survey_from,
     walk,
 )
+from partita.source.survey import SAMPLE, Survey, survey_dense
 from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
 
@@ -82,8 +81,14 @@ class MemorySource:
         """Extent, origin and total of the data."""
         if self._survey is None:
             low, high = self.box()
-            self._survey = survey_from(low, high, self.weights, self._sum_up, centred=True)
+            rows = np.linspace(0, self.n - 1, min(self.n, SAMPLE), dtype=np.intp)
+            self._survey = survey_dense(
+                low, high, self.weights, self._sum_up, self.take(rows), self._column
+            )
         return self._survey
+
+    def _column(self, t: int) -> Floats:
+        return np.asarray(self.rows[:, t], dtype=np.float64)
 
     def _sum_up(self, moments: Moments) -> None:
         nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
@@ -122,7 +127,11 @@ class MemorySource:
         Where fewer rows than clusters will probably move, sums of each thread's own, to be cleared
         and added up, would cost more than the moves: those are made afterwards.
         """
-        if moments is not None and self.workers.n > 1 and (expected or self.n) < len(moments.hi):
+        if (
+            moments is not None
+            and self.workers.n > 1
+            and (self.n if expected is None else expected) < len(moments.hi)
+        ):
             before = labels.copy()
             done = self.assign(centers, labels, None)
             moved = np.flatnonzero(labels != before)
@@ -172,7 +181,7 @@ class MemorySource:
                 rows = slice(i, min(self.n, i + (1 << 16)))
                 yield rows, self.rows[rows].astype(np.float64) - origin
 
-        return ordered_stats(blocks(), self.weights.as_floats(self.n), labels, k, self.d)
+        return ordered_stats(blocks, self.weights.as_floats(self.n), labels, k, self.d)
 
     def take(self, rows: Ints) -> Floats:
         """Some rows as doubles."""

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from partita._kernels import kernels
+from partita._kernels.draws import weighed
 from partita._threads import Workers
 from partita._typing import Floats, Ints
 from partita.progress import Centers
-from partita.source.blocks import Assigned, Survey, ordered_stats, survey_from, walk
+from partita.source.blocks import Assigned, ordered_stats, walk
+from partita.source.survey import TOO_FAR, Survey, survey_plain
 from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
 
@@ -40,22 +42,30 @@ class SparseSource:
 
     def box(self) -> tuple[Floats, Floats]:
         """Lowest and highest value of each feature, over rows of weight."""
-        counted = self.rows
-        if not self.weights.alike:
-            counted = counted[self.weights.as_floats(self.n) > 0]
-        low, high = counted.min(axis=0), counted.max(axis=0)
+        low, high = self._counted.min(axis=0), self._counted.max(axis=0)
         return (
             low.toarray().ravel().astype(np.float64),
             high.toarray().ravel().astype(np.float64),
         )
 
+    @property
+    def _counted(self) -> Any:
+        if self.weights.alike:
+            return self.rows
+        return self.rows[self.weights.as_floats(self.n) > 0]
+
     def survey(self) -> Survey:
         """Extent and total of the data; the origin is 0."""
         if self._survey is None:
             low, high = self.box()
-            low, high = np.minimum(0, low), np.maximum(0, high)
-            self._survey = survey_from(low, high, self.weights, self._sum_up, centred=False)
+            ordered = self.weights.ordered or self._has_far_values()
+            self._survey = survey_plain(low, high, self.weights, self._sum_up, ordered)
         return self._survey
+
+    def _has_far_values(self) -> bool:
+        size = np.abs(self._counted.data)
+        size = size[size > 0]
+        return size.size > 0 and bool(size.max() / TOO_FAR > np.median(size))
 
     def _sum_up(self, moments: Moments) -> None:
         nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
@@ -95,12 +105,13 @@ class SparseSource:
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
         """Move a few rows to other clusters, in the labels and in the moments."""
-        for row, cluster in zip(rows, to, strict=True):
-            one = slice(int(row), int(row) + 1)
-            after = np.array([cluster], np.int32)
-            block, weights = self._block(one), self.weights.of_rows(one)
-            kernels.move_sparse(moments.sums, block, labels[one], after, **weights)
-            labels[one] = after
+        weights = {key: part[rows] for key, part in self.weights.of_rows(slice(None)).items()}
+        some = self.rows[rows]
+        make = kernels.Csr32 if self._single else kernels.Csr64
+        start, column = some.indptr.astype(np.int64), some.indices.astype(np.int32)
+        block = make(start, column, some.data, self.d)
+        kernels.move_sparse(moments.sums, block, labels[rows], to, **weights)
+        labels[rows] = to
 
     def own_distances(self, centers: Centers, labels: Ints) -> Floats:
         """D64 (n,) of every row to the center of its label."""
@@ -118,11 +129,12 @@ class SparseSource:
         """Summaries by float sums in the order of the rows (weights too unequal for a grid)."""
 
         def blocks() -> Iterator[tuple[slice, Floats]]:
-            for i in range(0, self.n, 1024):
-                rows = slice(i, min(self.n, i + 1024))
+            step = max(1, (1 << 22) // self.d)
+            for i in range(0, self.n, step):
+                rows = slice(i, min(self.n, i + step))
                 yield rows, self.rows[rows].toarray().astype(np.float64) - origin
 
-        return ordered_stats(blocks(), self.weights.as_floats(self.n), labels, k, self.d)
+        return ordered_stats(blocks, self.weights.as_floats(self.n), labels, k, self.d)
 
     def take(self, rows: Ints) -> Floats:
         """Some rows, dense, as doubles."""
@@ -137,6 +149,17 @@ class SparseSource:
 
     def distances_to(self, candidates: Floats, closest: Floats, update: bool) -> Floats:
         """Seeding: Σ w·min(closest, distance) for each leaf of 256 rows and each candidate."""
+        with np.errstate(over="ignore", invalid="ignore"):  # rows of weight zero may be anywhere
+            low = np.minimum(self._distances(candidates), closest[:, None])
+        if update:
+            closest[:] = low[:, 0]
+        term = low
+        if not self.weights.alike:
+            weight = np.broadcast_to(self.weights.as_floats(self.n)[:, None], low.shape)
+            term = weighed(low, weight)
+        return np.asarray(np.add.reduceat(term, np.arange(0, self.n, 256), axis=0))
+
+    def _distances(self, candidates: Floats) -> Floats:
         rows, squares = self._scaled
         scaled = candidates * self._seed_scale
         length = np.einsum("cd,cd->c", scaled, scaled)
@@ -144,15 +167,12 @@ class SparseSource:
         distance = both - 2.0 * (rows @ scaled.T)
         # Near zero the expanded form has no digits left, and a duplicate must be at exactly zero.
         close = np.flatnonzero((distance <= 1e-6 * both).any(axis=1))
-        for i in range(0, len(close), 1024):
-            part = close[i : i + 1024]
+        step = max(1, (1 << 22) // scaled.size)
+        for i in range(0, len(close), step):
+            part = close[i : i + step]
             gap = rows[part].toarray()[:, None] - scaled
             distance[part] = np.einsum("ncd,ncd->nc", gap, gap)
-        low = np.minimum(distance, closest[:, None])
-        if update:
-            closest[:] = low[:, 0]
-        term = low if self.weights.alike else low * self.weights.as_floats(self.n)[:, None]
-        return np.asarray(np.add.reduceat(term, np.arange(0, self.n, 256), axis=0))
+        return np.asarray(distance)
 
     @cached_property
     def _seed_scale(self) -> float:

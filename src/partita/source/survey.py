@@ -1,0 +1,89 @@
+"""The first look at the data: where its origin is, and the grid that its sums are rounded to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from partita._typing import Floats
+from partita.stats import Grid, Moments
+from partita.weights import Weights
+
+SAMPLE = 64  # rows that are looked at for outliers
+SUSPECT = 2.0**10  # times the spread of the sample: look at all rows
+FAR = 2.0**20  # times the typical deviation: the mean is no good origin
+TOO_FAR = 2.0**40  # no grid holds both the outlier and the digits of the others
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a fit needs to know before it begins."""
+
+    grid: Grid
+    spread: float  # √ of the mean variance of the features
+    ordered: bool  # sums must be floats in the order of the rows
+
+
+def survey_dense(
+    low: Floats,
+    high: Floats,
+    weights: Weights,
+    sum_up: Callable[[Moments], None],
+    sample: Floats,
+    column: Callable[[int], Floats],
+) -> Survey:
+    """Origin and grid from the extent of the data and one exact total of it.
+
+    The origin is the mean, rounded to a coarse step above the lowest value: near the data, and
+    moved along exactly when the data is moved. A feature with an outlier so far that the mean is
+    nowhere near the others gets the median instead.
+    """
+    if float(low.min()) < -1e307 or float(high.max()) > 1e307:  # differences would overflow
+        return survey_plain(low, high, weights, sum_up, ordered=weights.ordered)
+    first = Grid.of_extent(low, high, low, weights)
+    mean, spread = _total(first, sum_up)
+    step = np.ldexp(1.0, np.maximum(np.frexp(high - low)[1] - 6, -1060))
+    origin, ordered = low + step * np.rint(mean / step), weights.ordered
+    quartiles = np.sort(sample, axis=0)[[len(sample) // 4, 3 * len(sample) // 4]]
+    for t in np.flatnonzero(high - low > SUSPECT * (quartiles[1] - quartiles[0])):
+        median, deviation = _middle(column(int(t)), weights)
+        if high[t] - low[t] > FAR * deviation > 0:
+            origin[t] = median
+            ordered = ordered or bool(high[t] - low[t] > TOO_FAR * deviation)
+    return Survey(Grid.of_extent(low, high, origin, weights), spread, ordered)
+
+
+def survey_plain(
+    low: Floats, high: Floats, weights: Weights, sum_up: Callable[[Moments], None], ordered: bool
+) -> Survey:
+    """The same with the origin 0: for sparse data, whose zeros must stay zeros."""
+    low, high = np.minimum(0.0, low), np.maximum(0.0, high)
+    grid = Grid.of_extent(low, high, np.zeros_like(low), weights)
+    return Survey(grid, _total(grid, sum_up)[1], ordered)
+
+
+def _total(grid: Grid, sum_up: Callable[[Moments], None]) -> tuple[Floats, float]:
+    """The mean of all rows relative to the grid's origin, and their spread."""
+    moments = Moments.zero(1, replace(grid, scale=1.0))
+    sum_up(Moments(grid, moments.hi, moments.lo))
+    whole = moments.stats()  # in the grid's own units, where nothing overflows
+    variance = float(whole.sse[0] / whole.weight[0]) / len(grid.origin)
+    return whole.mean[0] / grid.scale, math.sqrt(variance) / grid.scale
+
+
+def _middle(values: Floats, weights: Weights) -> tuple[float, float]:
+    """The lower median of a feature, and the median of what deviates from it at all."""
+    weight = weights.as_floats(len(values))
+    median = _median(values, weight)
+    away = np.abs(values - median)
+    deviates = (away > 0) & (weight > 0)
+    return median, _median(away[deviates], weight[deviates]) if deviates.any() else 0.0
+
+
+def _median(values: Floats, weight: Floats) -> float:
+    order = np.argsort(values, kind="stable")
+    cumulated = np.cumsum(weight[order])
+    return float(values[order][np.searchsorted(cumulated, cumulated[-1] / 2)])
