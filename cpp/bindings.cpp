@@ -35,14 +35,6 @@ using OutVector = Array<T, 1>;
 
 const KernelTable& table() { return *partita::active_table().load(); }
 
-template <class T>
-const partita::Kernels<T>& kernels() {
-    if constexpr (std::is_same_v<T, float>)
-        return table().single;
-    else
-        return table().full;
-}
-
 void expect(bool held, const char* what) {
     if (!held) throw std::invalid_argument(what);
 }
@@ -59,6 +51,21 @@ void expect_labels(const L& labels, std::size_t n, std::size_t k, std::int32_t l
 template <class T>
 partita::Rows<T> rows_of(const Matrix<T>& rows) {
     return {rows.data(), rows.shape(0), rows.shape(1)};
+}
+
+// Centers packed for one set of kernels, which must be the one that reads them.
+template <class Book>
+struct Packed {
+    Book book;
+    const KernelTable* use;
+};
+
+template <class T>
+const partita::Kernels<T>& kernels_of(const KernelTable* use) {
+    if constexpr (std::is_same_v<T, float>)
+        return use->single;
+    else
+        return use->full;
 }
 
 // The arrays behind exact sums, kept alive as long as the object.
@@ -100,39 +107,44 @@ struct Csr {
 
 template <class T>
 std::pair<std::int64_t, std::int64_t> assign(
-    const partita::Codebook<T>& book, Matrix<T> rows, OutVector<std::int32_t> labels,
+    const Packed<partita::Codebook<T>>& packed, Matrix<T> rows, OutVector<std::int32_t> labels,
     const Sums* sums, std::optional<Vector<std::int64_t>> times,
     std::optional<Vector<double>> weight, std::optional<OutVector<double>> lower) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
+    const auto& book = packed.book;
+    const auto& use = kernels_of<T>(packed.use);
     expect(d == book.view().d, "assign: rows and centers have different numbers of features");
     expect_labels(labels, n, book.view().k, -1);
     expect(!lower || lower->shape(0) == n, "lower: one per row expected");
     expect(!sums || sums->hi.shape(0) == book.view().k, "assign: sums of another number of clusters");
     partita::SumView view{};
     if (sums) view = sums->view(times, weight, n, d);
-    Memory memory = partita::make_aligned<unsigned char>(kernels<T>().assign_scratch(d));
+    Memory memory = partita::make_aligned<unsigned char>(use.assign_scratch(d));
     nb::gil_scoped_release release;
     const partita::Outcome outcome =
-        kernels<T>().assign(book.view(), rows_of(rows), sums ? &view : nullptr, labels.data(),
+        use.assign(book.view(), rows_of(rows), sums ? &view : nullptr, labels.data(),
                             lower ? lower->data() : nullptr, memory.get());
     return {outcome.moved, outcome.rechecked};
 }
 
 template <class T>
 std::pair<std::int64_t, std::int64_t> assign_sparse(
-    const partita::SparseCodebook<T>& book, const Csr<T>& rows, OutVector<std::int32_t> labels,
+    const Packed<partita::SparseCodebook<T>>& packed, const Csr<T>& rows,
+    OutVector<std::int32_t> labels,
     const Sums* sums, std::optional<Vector<std::int64_t>> times,
     std::optional<Vector<double>> weight) {
     const partita::CsrRows<T> csr = rows.view();
+    const auto& book = packed.book;
+    const auto& use = kernels_of<T>(packed.use);
     expect(csr.d == book.view().d, "assign: rows and centers have different numbers of features");
     expect_labels(labels, csr.n, book.view().k, -1);
     expect(!sums || sums->hi.shape(0) == book.view().k, "assign: sums of another number of clusters");
     partita::SumView view{};
     if (sums) view = sums->view(times, weight, csr.n, csr.d);
     Memory memory = partita::make_aligned<unsigned char>(
-        kernels<T>().sparse_scratch(csr.d, book.view().padded));
+        use.sparse_scratch(csr.d, book.view().padded));
     nb::gil_scoped_release release;
-    const partita::Outcome outcome = kernels<T>().assign_sparse(
+    const partita::Outcome outcome = use.assign_sparse(
         book.view(), csr, sums ? &view : nullptr, labels.data(), memory.get());
     return {outcome.moved, outcome.rechecked};
 }
@@ -141,25 +153,27 @@ template <class T>
 void move_rows(const Sums& sums, Matrix<T> rows, Vector<std::int32_t> from,
                Vector<std::int32_t> to, std::optional<Vector<std::int64_t>> times,
                std::optional<Vector<double>> weight) {
+    const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     expect_labels(from, n, sums.hi.shape(0), -1);
     expect_labels(to, n, sums.hi.shape(0), 0);
     const partita::SumView view = sums.view(times, weight, n, d);
-    Memory memory = partita::make_aligned<unsigned char>(kernels<T>().assign_scratch(d));
+    Memory memory = partita::make_aligned<unsigned char>(use.assign_scratch(d));
     nb::gil_scoped_release release;
-    kernels<T>().move_rows(view, rows_of(rows), from.data(), to.data(), memory.get());
+    use.move_rows(view, rows_of(rows), from.data(), to.data(), memory.get());
 }
 
 template <class T>
 void move_sparse(const Sums& sums, const Csr<T>& rows, Vector<std::int32_t> from,
                  Vector<std::int32_t> to, std::optional<Vector<std::int64_t>> times,
                  std::optional<Vector<double>> weight) {
+    const auto& use = kernels_of<T>(&table());
     const partita::CsrRows<T> csr = rows.view();
     expect_labels(from, csr.n, sums.hi.shape(0), -1);
     expect_labels(to, csr.n, sums.hi.shape(0), 0);
     const partita::SumView view = sums.view(times, weight, csr.n, csr.d);
     nb::gil_scoped_release release;
-    kernels<T>().move_sparse(view, csr, from.data(), to.data());
+    use.move_sparse(view, csr, from.data(), to.data());
 }
 
 void summarise(const Sums& sums, double unit, Matrix<double> centers, OutVector<double> weight,
@@ -176,60 +190,72 @@ void summarise(const Sums& sums, double unit, Matrix<double> centers, OutVector<
 }
 
 template <class T>
-void exact_few(Matrix<T> rows, Matrix<double> centers, OutVector<std::int32_t> labels) {
+bool exact_few(Matrix<T> rows, Matrix<double> centers, OutVector<std::int32_t> labels) {
+    const auto& use = kernels_of<T>(&table());
     expect(rows.shape(1) == centers.shape(1) && labels.shape(0) == rows.shape(0),
            "exact_few: shapes do not fit");
     nb::gil_scoped_release release;
-    kernels<T>().exact_few(rows_of(rows), centers.data(), centers.shape(0), labels.data());
+    return use.exact_few(rows_of(rows), centers.data(), centers.shape(0), labels.data());
 }
 
 template <class T>
 void distances(Matrix<T> rows, Matrix<double> centers, Array<double, 2> out) {
+    const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1), k = centers.shape(0);
     expect(centers.shape(1) == d && out.shape(0) == n && out.shape(1) == k,
            "distances: shapes do not fit");
-    Memory memory = partita::make_aligned<unsigned char>(kernels<T>().assign_scratch(d));
+    Memory memory = partita::make_aligned<unsigned char>(use.assign_scratch(d));
     nb::gil_scoped_release release;
-    kernels<T>().distances(rows_of(rows), centers.data(), k,
+    use.distances(rows_of(rows), centers.data(), k,
                            reinterpret_cast<double*>(memory.get()), out.data());
 }
 
 template <class T>
 void own_distance(Matrix<T> rows, Matrix<double> centers, Vector<double> origin,
                   Vector<std::int32_t> labels, OutVector<double> out) {
+    const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     expect(centers.shape(1) == d && origin.shape(0) == d && out.shape(0) == n,
            "own_distance: shapes do not fit");
     expect_labels(labels, n, centers.shape(0), 0);
     nb::gil_scoped_release release;
-    kernels<T>().own_distance(rows_of(rows), centers.data(), origin.data(), labels.data(),
+    use.own_distance(rows_of(rows), centers.data(), origin.data(), labels.data(),
                               out.data());
 }
 
 template <class T>
-void own_distance_sparse(const Csr<T>& rows, Matrix<double> centers, Vector<std::int32_t> labels,
-                         OutVector<double> out) {
+void own_distance_sparse(const Csr<T>& rows, Matrix<double> centers, Matrix<double> squares,
+                         Vector<std::int32_t> labels, OutVector<double> out) {
+    const auto& use = kernels_of<T>(&table());
     const partita::CsrRows<T> csr = rows.view();
-    expect(centers.shape(1) == csr.d && out.shape(0) == csr.n,
+    expect(centers.shape(1) == csr.d && out.shape(0) == csr.n &&
+               squares.shape(0) == centers.shape(0) && squares.shape(1) == 2,
            "own_distance: shapes do not fit");
     expect_labels(labels, csr.n, centers.shape(0), 0);
     nb::gil_scoped_release release;
-    std::vector<double> dense(csr.d, 0.0);
-    kernels<T>().own_distance_sparse(csr, centers.data(), labels.data(), dense.data(), out.data());
+    use.own_distance_sparse(csr, centers.data(), squares.data(), labels.data(), out.data());
+}
+
+void square_norms(Matrix<double> centers, Array<double, 2> out) {
+    expect(out.shape(0) == centers.shape(0) && out.shape(1) == 2,
+           "square_norms: out must be (k, 2)");
+    nb::gil_scoped_release release;
+    table().square_norms(centers.data(), centers.shape(0), centers.shape(1), out.data());
 }
 
 template <class T>
 void seed_potential(Matrix<T> rows, double scale, Matrix<T> candidates, OutVector<T> closest,
                     bool update, Array<double, 2> potential, std::optional<Vector<double>> weight) {
+    const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1), count = candidates.shape(0);
     expect(candidates.shape(1) == d && closest.shape(0) == n && (!update || count == 1),
            "seed_potential: shapes do not fit");
     expect(potential.shape(0) == (n + 255) / 256 && potential.shape(1) == count,
            "seed_potential: potential must be (leaves, candidates)");
     expect(!weight || weight->shape(0) == n, "weight: one per row expected");
-    Memory memory = partita::make_aligned<unsigned char>(kernels<T>().seed_scratch(d));
+    Memory memory = partita::make_aligned<unsigned char>(use.seed_scratch(d));
     nb::gil_scoped_release release;
-    kernels<T>().seed_potential(rows_of(rows), static_cast<T>(scale), candidates.data(), count,
+    use.seed_potential(rows_of(rows), static_cast<T>(scale), candidates.data(), count,
                                 weight ? weight->data() : nullptr, closest.data(), update,
                                 potential.data(), memory.get());
 }
@@ -237,6 +263,7 @@ void seed_potential(Matrix<T> rows, double scale, Matrix<T> candidates, OutVecto
 template <class T>
 void plusplus(Matrix<T> rows, double scale, Vector<double> uniform, std::size_t trials,
               OutVector<std::int64_t> chosen, std::optional<Vector<double>> weight) {
+    const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1), k = chosen.shape(0);
     expect(n > 0 && k > 0 && trials > 0 && uniform.shape(0) == 1 + (k - 1) * trials,
            "plusplus: 1 + (k - 1)·trials numbers expected");
@@ -244,21 +271,22 @@ void plusplus(Matrix<T> rows, double scale, Vector<double> uniform, std::size_t 
         expect(uniform.data()[i] >= 0 && uniform.data()[i] < 1, "plusplus: uniform is not in [0, 1)");
     expect(!weight || weight->shape(0) == n, "weight: one per row expected");
     Memory memory =
-        partita::make_aligned<unsigned char>(kernels<T>().plusplus_scratch(n, d, trials));
+        partita::make_aligned<unsigned char>(use.plusplus_scratch(n, d, trials));
     nb::gil_scoped_release release;
-    kernels<T>().plusplus(rows_of(rows), static_cast<T>(scale), uniform.data(), k, trials,
+    use.plusplus(rows_of(rows), static_cast<T>(scale), uniform.data(), k, trials,
                           weight ? weight->data() : nullptr, chosen.data(), memory.get());
 }
 
 template <class T>
 void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> taint,
             std::optional<Vector<double>> weight) {
+    const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     expect(low.shape(0) == d && high.shape(0) == d && taint.shape(0) == d &&
                (!weight || weight->shape(0) == n),
            "extent: shapes do not fit");
     nb::gil_scoped_release release;
-    kernels<T>().extent(rows_of(rows), weight ? weight->data() : nullptr, low.data(), high.data(),
+    use.extent(rows_of(rows), weight ? weight->data() : nullptr, low.data(), high.data(),
                         taint.data());
 }
 
@@ -292,27 +320,32 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
     using partita::Codebook;
     using partita::SparseCodebook;
     const auto none = nb::none();
-    nb::class_<Codebook<T>>(m, book).def(
+    nb::class_<Packed<Codebook<T>>>(m, book).def(
         "__init__",
-        [](Codebook<T>* self, Matrix<double> centers, Vector<double> origin) {
+        [](Packed<Codebook<T>>* self, Matrix<double> centers, Vector<double> origin) {
             expect(centers.shape(0) > 0 && centers.shape(1) > 0 &&
                        origin.shape(0) == centers.shape(1),
                    "codebook: centers (k, d) and origin (d) expected");
             nb::gil_scoped_release release;
-            new (self) Codebook<T>(centers.data(), origin.data(), centers.shape(0),
-                                   centers.shape(1), kernels<T>().tile_rows);
+            const KernelTable* use = &table();
+            new (self) Packed<Codebook<T>>{
+                Codebook<T>(centers.data(), origin.data(), centers.shape(0), centers.shape(1),
+                            kernels_of<T>(use).tile_rows),
+                use};
         },
         "centers"_a, "origin"_a);
-    nb::class_<SparseCodebook<T>>(m, sparse_book)
+    nb::class_<Packed<SparseCodebook<T>>>(m, sparse_book)
         .def(
             "__init__",
-            [](SparseCodebook<T>* self, Matrix<double> centers) {
+            [](Packed<SparseCodebook<T>>* self, Matrix<double> centers, std::size_t longest) {
                 expect(centers.shape(0) > 0 && centers.shape(1) > 0,
                        "codebook: centers (k, d) expected");
                 nb::gil_scoped_release release;
-                new (self) SparseCodebook<T>(centers.data(), centers.shape(0), centers.shape(1));
+                new (self) Packed<SparseCodebook<T>>{
+                    SparseCodebook<T>(centers.data(), centers.shape(0), centers.shape(1), longest),
+                    &table()};
             },
-            "centers"_a);
+            "centers"_a, "longest"_a);
     nb::class_<Csr<T>>(m, csr).def(
         "__init__",
         [](Csr<T>* self, Vector<std::int64_t> start, Vector<std::int32_t> column, Vector<T> value,
@@ -320,6 +353,7 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
             expect(start.shape(0) > 0 && start.data()[0] >= 0 &&
                        column.shape(0) == value.shape(0),
                    "csr: start, column and value do not fit");
+            nb::gil_scoped_release release;
             for (std::size_t i = 0; i + 1 < start.shape(0); ++i)
                 expect(start.data()[i] <= start.data()[i + 1], "csr: start must not decrease");
             expect(static_cast<std::size_t>(start.data()[start.shape(0) - 1]) <= column.shape(0),
@@ -328,6 +362,7 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
                 expect(column.data()[p] >= 0 &&
                            static_cast<std::size_t>(column.data()[p]) < d,
                        "csr: a column index is out of range");
+            nb::gil_scoped_acquire acquire;  // arrays are counted references
             new (self) Csr<T>{start, column, value, d};
         },
         "start"_a.noconvert(), "column"_a.noconvert(), "value"_a.noconvert(), "d"_a);
@@ -346,7 +381,7 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
     m.def("own_distance", &own_distance<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
           "origin"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert());
     m.def("own_distance_sparse", &own_distance_sparse<T>, "rows"_a, "centers"_a.noconvert(),
-          "labels"_a.noconvert(), "out"_a.noconvert());
+          "squares"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert());
     m.def("seed_potential", &seed_potential<T>, "rows"_a.noconvert(), "scale"_a,
           "candidates"_a.noconvert(), "closest"_a.noconvert(), "update"_a,
           "potential"_a.noconvert(), "weight"_a = none);
@@ -369,6 +404,7 @@ NB_MODULE(core, m) {
     bind_typed<double>(m, "Codebook64", "SparseCodebook64", "Csr64");
     m.def("summarise", &summarise, "sums"_a, "unit"_a, "centers"_a.noconvert(),
           "weight"_a.noconvert(), "mean"_a.noconvert(), "sse"_a.noconvert(), "gap"_a.noconvert());
+    m.def("square_norms", &square_norms, "centers"_a.noconvert(), "out"_a.noconvert());
     m.def("exact_sum", &exact_sum, "values"_a.noconvert(), "digits"_a.noconvert());
     m.def("spin", &spin, "rounds"_a, "single"_a);
     m.def("instruction_sets", &instruction_sets);

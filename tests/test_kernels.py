@@ -35,7 +35,7 @@ def csr_for(module, matrix):
 
 def sparse_book_for(module, dtype, centers):
     make = module.SparseCodebook32 if dtype == np.float32 else module.SparseCodebook64
-    return make(np.ascontiguousarray(centers, dtype=np.float64))
+    return make(np.ascontiguousarray(centers, dtype=np.float64), 90)
 
 
 def grid_for(rows, weights, origin=None):
@@ -243,9 +243,13 @@ def test_sparse_rows_give_what_the_twin_gives(core, dtype, weighted, k):
         np.testing.assert_array_equal(ours.lo, twin.lo)
         centers = centers * 0.5
     out, expected = np.empty(300), np.empty(300)
-    core.own_distance_sparse(csr_for(core, matrix), centers, a, out)
-    reference.own_distance_sparse(csr_for(reference, matrix), centers, a, expected)
-    assert out.tobytes() == expected.tobytes()
+    squares, twin_squares = np.empty((k, 2)), np.empty((k, 2))
+    core.square_norms(centers, squares)
+    reference.square_norms(centers, twin_squares)
+    assert squares.tobytes() == twin_squares.tobytes()
+    core.own_distance_sparse(csr_for(core, matrix), centers, squares, a, out)
+    reference.own_distance_sparse(csr_for(reference, matrix), centers, squares, a, expected)
+    np.testing.assert_allclose(out, expected, rtol=1e-14, atol=0)
 
 
 @given(problem=problems())

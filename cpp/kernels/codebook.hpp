@@ -5,10 +5,10 @@
 // chain of d + 1 terms, the rounding of y, c and ½‖c‖² to T, and the rounding inside D64 add up to
 // less than
 //
-//     E(y, c) = (‖y‖ + drift)·slope(c) + slack(c) + (‖y‖ + drift)²·own_error
-//     slope(c) = γ‖c‖ + ε(c)     slack(c) = 3γ·½‖c‖² + ‖c‖·ε(c)     own_error = 2(d + 8)·2⁻⁵³
+//     E(y, c) = (‖y‖ + drift)·slope(c) + slack(c) + (‖y‖ + drift)²·2η
+//     slope(c) = (γ + η)‖c‖ + ε(c)     slack(c) = (γ + η)‖c‖² + ‖c‖·ε(c)     η = (d + 8)·2⁻⁵³
 //
-// where drift = ‖origin − pivot‖ and ε(c) bounds what moving c from one frame to the other costs.
+// (γ: the score; η: D64, whose error is η(‖y‖ + ‖c‖)²/2), where drift = ‖origin − pivot‖ and ε(c) bounds what moving c from one frame to the other costs.
 // The tile computes score − slack − slope·norm, a lower bound of the true score for every single
 // pair, so that one far center or one far point widens nobody else's margin. If the second lowest
 // exceeds the lowest by 2E of its center, the lowest is the label; otherwise D64 decides.
@@ -41,30 +41,59 @@ Aligned<T> make_aligned(std::size_t n) {
     return Aligned<T>(static_cast<T*>(::operator new[](bytes, std::align_val_t(64))));
 }
 
-// A power of two that brings `largest` to [½, 1), kept where T can hold it and its square.
+// A power of two that brings `size` to [½, 1), kept where T can hold it and its square.
 template <class T>
-double scale_for(double largest) {
-    if (!(largest > 0) || !std::isfinite(largest)) return 1.0;
+double scale_for(double size) {
+    if (!(size > 0) || !std::isfinite(size)) return 1.0;
     int exponent = 0;
-    std::frexp(largest, &exponent);
+    std::frexp(size, &exponent);
     const int most = sizeof(T) == 4 ? 100 : 900;
     return std::ldexp(1.0, std::clamp(-exponent, -most, most));
 }
 
+// How large centers are, moved by `move`: the lower median of their largest coordinates, zeros left
+// out. Not the largest, so that one far center does not scale the squares of all others away.
+inline double typical_size(const double* centers, const double* move, std::size_t k,
+                           std::size_t d) {
+    std::vector<double> sizes;
+    sizes.reserve(k);
+    for (std::size_t j = 0; j < k; ++j) {
+        double size = 0;
+        for (std::size_t t = 0; t < d; ++t)
+            size = std::max(size, std::abs(centers[j * d + t] + (move ? move[t] : 0.0)));
+        if (size > 0) sizes.push_back(size);
+    }
+    if (sizes.empty()) return 0.0;
+    const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>((sizes.size() - 1) / 2);
+    std::nth_element(sizes.begin(), middle, sizes.end());
+    return *middle;
+}
+
+// D64 is taken as it is, but where squares of typical centers would overflow or underflow.
+inline double exact_scale(double typical) {
+    return typical > 0x1p-400 && typical < 0x1p400 ? 1.0 : scale_for<double>(typical);
+}
+
+// Rows longer than 2^60 times the typical center are left to D64, so a center beyond this is
+// nearest to none of the others.
+constexpr double kFar = 0x1p62;
+
 template <class T>
 struct Margin {
-    double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
-    double gamma, tiny;
-    explicit Margin(std::size_t d)
-        : gamma(1.01 * static_cast<double>(d + 8) * unit),
-          tiny(4.0 * static_cast<double>(d + 8) * (sizeof(T) == 4 ? 0x1p-126 : 0x1p-1000)) {}
-    T slope(double norm, double moved) const { return static_cast<T>(gamma * norm + moved + tiny); }
+    static constexpr double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
+    double gamma, exact, tiny;
+    // chain: terms in a score; d: terms in D64
+    Margin(std::size_t chain, std::size_t d)
+        : gamma(1.01 * static_cast<double>(chain + 8) * unit),
+          exact(1.01 * static_cast<double>(d + 8) * 0x1p-53),
+          tiny(4.0 * static_cast<double>(chain + 8) * (sizeof(T) == 4 ? 0x1p-126 : 0x1p-1000)) {}
+    T slope(double norm, double moved) const {
+        return static_cast<T>((gamma + exact) * norm + moved + tiny);
+    }
     T slack(double norm, double moved) const {
-        return static_cast<T>(1.5 * gamma * norm * norm + norm * moved + tiny);
+        return static_cast<T>((gamma + exact) * norm * norm + norm * moved + tiny);
     }
-    T own_error(std::size_t d) const {
-        return static_cast<T>(2.02 * static_cast<double>(d + 8) * 0x1p-53);
-    }
+    T own_error() const { return static_cast<T>(2 * exact); }
 };
 
 // Where the fast kernel puts its zero: the median of a few centers, feature by feature. Any value
@@ -90,22 +119,20 @@ public:
     // centers: (k, d) relative to origin (d). tile_rows: what the kernel in use can hold.
     Codebook(const double* centers, const double* origin, std::size_t k, std::size_t d,
              std::size_t tile_rows) {
-        const Margin<T> margin(d);
+        const Margin<T> margin(d, d);
         const std::vector<T> pivot = choose_pivot<T>(centers, origin, k, d);
         // In double the frame of D64 is the frame of the fast kernel: moving would cost more
         // rounding than it saves.
         std::vector<double> zero(d), move(d);
-        double drift = 0, largest = 0;
+        double drift = 0;
         for (std::size_t t = 0; t < d; ++t) {
             zero[t] = sizeof(T) == 4 ? static_cast<double>(pivot[t]) : origin[t];
             move[t] = origin[t] - zero[t];
             drift += move[t] * move[t];
         }
         drift = std::sqrt(drift);
-        for (std::size_t j = 0; j < k; ++j)
-            for (std::size_t t = 0; t < d; ++t)
-                largest = std::max(largest, std::abs(centers[j * d + t] + move[t]));
-        const double scale = scale_for<T>(largest);
+        const double scale = scale_for<T>(typical_size(centers, move.data(), k, d));
+        const double whole = exact_scale(typical_size(centers, nullptr, k, d));
 
         origin_.assign(origin, origin + d);
         pivot_.resize(d);
@@ -123,9 +150,14 @@ public:
                 const double v = (c[t] + move[t]) * scale;
                 square += v * v;
                 size += c[t] * c[t];
-                centers_[j * d + t] = c[t] * scale;
+                centers_[j * d + t] = c[t] * whole;
             }
             const double norm = std::sqrt(square) * (1 + 1e-9);
+            if (!(norm < kFar)) {  // nearest to no row that the fast scores decide
+                start_[j] = std::numeric_limits<T>::infinity();
+                slope_[j] = slack_[j] = 0;
+                continue;
+            }
             const double moved = 0x1p-51 * (std::sqrt(size) + drift) * scale;
             slope_[j] = margin.slope(norm, moved);
             slack_[j] = margin.slack(norm, moved);
@@ -145,14 +177,16 @@ public:
             T* tile = packed_.get() + first * depth;
             for (std::size_t t = 0; t < d; ++t)
                 for (std::size_t r = 0; r < rows; ++r)
-                    tile[t * rows + r] = static_cast<T>((c[r * d + t] + move[t]) * scale);
+                    tile[t * rows + r] = start_[first + r] < std::numeric_limits<T>::infinity()
+                                             ? static_cast<T>((c[r * d + t] + move[t]) * scale)
+                                             : T(0);
             if (!alike) std::copy_n(slope_.get() + first, rows, tile + d * rows);
             first += rows;
         }
         view_ = {k, d, depth, tiles, packed_.get(), start_.get(), slope_.get(), slack_.get(),
                  pivot_.data(), static_cast<T>(scale), static_cast<T>(1.01 * drift * scale),
-                 margin.own_error(d), static_cast<T>(1 + margin.gamma), 1 - margin.gamma,
-                 centers_.get(), origin_.data(), scale};
+                 margin.own_error(), static_cast<T>(1 + margin.gamma), 1 - margin.gamma,
+                 centers_.get(), origin_.data(), whole};
     }
     const BookView<T>& view() const { return view_; }
 
@@ -167,12 +201,12 @@ private:
 template <class T>
 class SparseCodebook {
 public:
-    SparseCodebook(const double* centers, std::size_t k, std::size_t d) {
-        const Margin<T> margin(d);
+    // longest: the most values that a row stores
+    SparseCodebook(const double* centers, std::size_t k, std::size_t d, std::size_t longest) {
+        const Margin<T> margin(longest, d);
         const std::size_t padded = (k + 15) / 16 * 16;  // a whole number of vectors everywhere
-        double largest = 0;
-        for (std::size_t i = 0; i < k * d; ++i) largest = std::max(largest, std::abs(centers[i]));
-        const double scale = scale_for<T>(largest);
+        const double typical = typical_size(centers, nullptr, k, d);
+        const double scale = scale_for<T>(typical), whole = exact_scale(typical);
         by_feature_ = make_aligned<T>(d * padded);
         start_ = make_aligned<T>(padded);
         slope_ = make_aligned<T>(padded);
@@ -188,17 +222,21 @@ public:
             for (std::size_t t = 0; t < d; ++t) {
                 const double v = centers[j * d + t] * scale;
                 square += v * v;
-                by_feature_[t * padded + j] = static_cast<T>(v);
-                centers_[j * d + t] = v;
+                centers_[j * d + t] = centers[j * d + t] * whole;
             }
+            if (!(square < kFar * kFar)) continue;  // its start stays infinite
             const double norm = std::sqrt(square) * (1 + 1e-9), moved = 0x1p-51 * norm;
             slope_[j] = margin.slope(norm, moved);
             slack_[j] = margin.slack(norm, moved);
             start_[j] = static_cast<T>(0.5 * square - static_cast<double>(slack_[j]));
         }
+        for (std::size_t t = 0; t < d; ++t)
+            for (std::size_t j = 0; j < k; ++j)
+                if (start_[j] < std::numeric_limits<T>::infinity())
+                    by_feature_[t * padded + j] = static_cast<T>(centers[j * d + t] * scale);
         view_ = {k, d, padded, by_feature_.get(), start_.get(), slope_.get(), slack_.get(),
-                 static_cast<T>(scale), margin.own_error(d), static_cast<T>(1 + margin.gamma),
-                 centers_.get(), scale};
+                 static_cast<T>(scale), margin.own_error(), static_cast<T>(1 + margin.gamma),
+                 centers_.get(), whole};
     }
     const SparseBookView<T>& view() const { return view_; }
 

@@ -110,14 +110,16 @@ void distances(const Rows<T>& rows, const double* centers, std::size_t k,
 }
 
 // Labels of a few rows straight from plain centers: no packing, eight chains side by side.
-// For single predictions, where packing the centers would cost more than the answer.
+// For single predictions, where packing the centers would cost more than the answer. False where
+// squares overflowed or underflowed, so that only scaled distances tell.
 template <class T>
-void exact_few(const Rows<T>& rows, const double* centers, std::size_t k, std::int32_t* label) {
+bool exact_few(const Rows<T>& rows, const double* centers, std::size_t k, std::int32_t* label) {
     constexpr std::size_t chains = 8;
     const std::size_t d = rows.d;
+    bool sure = true;
     for (std::size_t i = 0; i < rows.n; ++i) {
         const T* x = rows.data + i * d;
-        double best = __builtin_inf();
+        double best = __builtin_inf(), second = best;
         std::size_t nearest = 0;
         for (std::size_t j = 0; j < k; j += chains) {
             const std::size_t m = k - j < chains ? k - j : chains;
@@ -134,12 +136,17 @@ void exact_few(const Rows<T>& rows, const double* centers, std::size_t k, std::i
             }
             for (std::size_t r = 0; r < m; ++r)
                 if (acc[r] < best) {
+                    second = best;
                     best = acc[r];
                     nearest = j + r;
+                } else if (acc[r] < second) {
+                    second = acc[r];
                 }
         }
         label[i] = static_cast<std::int32_t>(nearest);
+        sure = sure && best < 1e280 && second > 1e-280;
     }
+    return sure;
 }
 
 // out_i = D64(x_i, centers[label_i]), unscaled: with weights this sums to the objective.

@@ -120,7 +120,7 @@ Outcome assign(const BookView<T>& book, const Rows<T>& rows, const SumView* sums
     Folder<T> folder(sums ? *sums : none, s.fold);
     const std::size_t b = block_points<T>(book.d);
     const T limit = static_cast<T>(1ull << 60);  // beyond it scores may overflow: ask D64
-    const double unscale = 1.0 / book.scale;
+    const double unscale = 1.0 / static_cast<double>(book.fast_scale);
     Outcome outcome{0, 0};
     auto settle = [&](std::size_t i, std::int32_t now) {
         if (label[i] == now) return;

@@ -119,22 +119,47 @@ void move_sparse(const SumView& sums, const CsrRows<T>& rows, const std::int32_t
         if (from[i] != to[i]) move_sparse_row(sums, rows, i, from[i], to[i]);
 }
 
-// out_i = D64(x_i, centers[label_i]) for sparse rows; zeros count like any other value.
+// ‖c‖² of each center as head and tail, out: (k, 2).
+inline void square_norms(const double* centers, std::size_t k, std::size_t d, double* out) {
+    for (std::size_t j = 0; j < k; ++j) {
+        Twofold sum{0.0, 0.0};
+        for (std::size_t t = 0; t < d; ++t)
+            sum = add(sum, two_prod(centers[j * d + t], centers[j * d + t]));
+        out[2 * j] = sum.head;
+        out[2 * j + 1] = sum.tail;
+    }
+}
+
+// D64 of one sparse row and one center, feature by feature.
 template <class T>
-void own_distance_sparse(const CsrRows<T>& rows, const double* centers, const std::int32_t* label,
-                         double* dense, double* out) {  // scratch: (d), zero
+double plain_distance(const CsrRows<T>& rows, std::size_t i, const double* center) {
+    std::int64_t p = rows.start[i];
+    double sum = 0.0;
+    for (std::size_t t = 0; t < rows.d; ++t) {
+        const bool stored =
+            p < rows.start[i + 1] && static_cast<std::size_t>(rows.column[p]) == t;
+        const double gap = (stored ? static_cast<double>(rows.value[p]) : 0.0) - center[t];
+        sum += gap * gap;
+        p += stored;
+    }
+    return sum;
+}
+
+// out_i = ‖x_i − centers[label_i]‖² for sparse rows, from stored values alone: ‖c‖² + Σ x² − 2·x·c
+// in twofold arithmetic. Where even that cancels, feature by feature.
+template <class T>
+void own_distance_sparse(const CsrRows<T>& rows, const double* centers, const double* squares,
+                         const std::int32_t* label, double* out) {
     for (std::size_t i = 0; i < rows.n; ++i) {
-        const double* c = centers + static_cast<std::size_t>(label[i]) * rows.d;
-        for (std::int64_t p = rows.start[i]; p < rows.start[i + 1]; ++p)
-            dense[rows.column[p]] = static_cast<double>(rows.value[p]);
-        double sum = 0.0;
-        for (std::size_t t = 0; t < rows.d; ++t) {
-            const double gap = dense[t] - c[t];
-            sum += gap * gap;
+        const std::size_t j = static_cast<std::size_t>(label[i]);
+        Twofold sum{squares[2 * j], squares[2 * j + 1]};
+        for (std::int64_t p = rows.start[i]; p < rows.start[i + 1]; ++p) {
+            const double x = static_cast<double>(rows.value[p]);
+            const double c = centers[j * rows.d + static_cast<std::size_t>(rows.column[p])];
+            sum = add(sum, add(two_prod(x, x), two_prod(-2.0 * x, c)));
         }
-        out[i] = sum;
-        for (std::int64_t p = rows.start[i]; p < rows.start[i + 1]; ++p)
-            dense[rows.column[p]] = 0.0;
+        const bool clear = sum.head > 0x1p-55 * squares[2 * j] && sum.head < __builtin_inf();
+        out[i] = clear ? sum.head : plain_distance(rows, i, centers + j * rows.d);
     }
 }
 

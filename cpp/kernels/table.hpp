@@ -18,12 +18,12 @@ struct Kernels {
                       unsigned char*);
     void (*move_sparse)(const SumView&, const CsrRows<T>&, const std::int32_t*,
                         const std::int32_t*);
-    void (*exact_few)(const Rows<T>&, const double*, std::size_t, std::int32_t*);
+    bool (*exact_few)(const Rows<T>&, const double*, std::size_t, std::int32_t*);
     void (*distances)(const Rows<T>&, const double*, std::size_t, double*, double*);
     void (*own_distance)(const Rows<T>&, const double*, const double*, const std::int32_t*,
                          double*);
-    void (*own_distance_sparse)(const CsrRows<T>&, const double*, const std::int32_t*, double*,
-                                double*);
+    void (*own_distance_sparse)(const CsrRows<T>&, const double*, const double*,
+                                const std::int32_t*, double*);
     std::size_t (*seed_scratch)(std::size_t d);
     void (*seed_potential)(const Rows<T>&, T, const T*, std::size_t, const double*, T*, bool,
                            double*, unsigned char*);
@@ -39,11 +39,12 @@ struct KernelTable {
     Kernels<float> single;
     Kernels<double> full;
     void (*summarise)(const SumView&, double, const double*, double*, double*, double*, double*);
+    void (*square_norms)(const double*, std::size_t, std::size_t, double*);
     void (*exact_sum)(const double*, std::size_t, std::int64_t*);
 };
 
 const KernelTable* portable_table();
-const KernelTable* avx2_table();    // null where it was not compiled
+const KernelTable* avx2_table();    // only where PARTITA_X86 is defined
 const KernelTable* avx512_table();
 
 }  // namespace partita

@@ -27,7 +27,7 @@ struct BookView {
     double square_down;      // and of a computed square, from below
     const double* centers;   // (k, d) relative to `origin`, times `scale`: what D64 uses
     const double* origin;    // (d)
-    double scale;            // the same power of two
+    double scale;            // of D64: 1, or a power of two where squares would overflow
 };
 
 // The same for rows in compressed sparse form: centers feature by feature, no pivot, no origin.

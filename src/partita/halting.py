@@ -24,6 +24,13 @@ class Halt(ABC):
     def reason(self, trace: Sequence[Progress]) -> str | None:
         """Why to stop after the last record of `trace`, or None to go on."""
 
+    def is_over(self, trace: Sequence[Progress]) -> bool:
+        """Whether to give up further restarts too, not only this run."""
+        return False
+
+    def __bool__(self) -> bool:
+        raise TypeError("halting criteria combine with | and &, not with `or`, `and`, `not`")
+
     def __or__(self, other: Halt) -> Halt:
         return AnyOf((*_parts(self, AnyOf), *_parts(_checked(other), AnyOf)))
 
@@ -55,6 +62,10 @@ class AnyOf(Halt):
         """The reason of the first part that has one."""
         return next((why for part in self.parts if (why := part.reason(trace))), None)
 
+    def is_over(self, trace: Sequence[Progress]) -> bool:
+        """Whether one of the parts says so."""
+        return any(part.is_over(trace) for part in self.parts)
+
     def __repr__(self) -> str:
         return " | ".join(f"({p})" if isinstance(p, AllOf) else repr(p) for p in self.parts)
 
@@ -70,12 +81,16 @@ class AllOf(Halt):
         reasons = [part.reason(trace) for part in self.parts]
         return None if None in reasons else " and ".join(str(why) for why in reasons)
 
+    def is_over(self, trace: Sequence[Progress]) -> bool:
+        """Whether all agree to stop and one of the parts says so."""
+        return self.reason(trace) is not None and any(part.is_over(trace) for part in self.parts)
+
     def __repr__(self) -> str:
         return " & ".join(f"({p})" if isinstance(p, AnyOf) else repr(p) for p in self.parts)
 
 
 def _not_negative(name: str, value: float) -> None:
-    if not value >= 0:
+    if not (isinstance(value, numbers.Real) and value >= 0):
         raise ValueError(f"{name}={value!r} was given; a number that is not negative is expected")
 
 
@@ -176,7 +191,10 @@ class Target(Halt):
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Deadline(Halt):
-    """Stop after the first iteration that ends `seconds` or more after the start."""
+    """Stop after the first iteration that ends `seconds` or more after the fit began.
+
+    The budget is for the whole fit: restarts share it.
+    """
 
     seconds: float
 
@@ -188,6 +206,10 @@ class Deadline(Halt):
         if trace[-1].seconds < self.seconds:
             return None
         return f"{trace[-1].seconds:.3g} s have passed, the budget was {self.seconds:.3g} s"
+
+    def is_over(self, trace: Sequence[Progress]) -> bool:
+        """Time that is up is up for later restarts too."""
+        return self.reason(trace) is not None
 
 
 @dataclass(frozen=True, repr=False, slots=True)

@@ -12,21 +12,40 @@ from partita.stats import ClusterStats
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What one iteration did: assign every point, then move every center to its mean."""
+    """What one iteration did: assign every point, then move every center to its mean.
 
-    iteration: int  # 1, 2, …
-    cost: float  # J of this assignment at the centers it was made to
-    cost_after: float  # J of the same assignment at the updated centers
-    shift: float  # ‖centers after − centers before‖, all of them together
-    moved_points: int  # points whose label changed
-    empty: int  # clusters that were left without weight
-    seconds: float  # since the loop began
+    Attributes
+    ----------
+    iteration : int
+        1, 2, …
+    cost : float
+        J of this assignment at the centers it was made to. A fit's `inertia_` is the cost of one
+        more assignment, to the centers it returns.
+    cost_after : float
+        J of the same assignment at the updated centers: never more.
+    shift : float
+        ‖centers after − centers before‖, all of them together.
+    moved_points : int
+        Points whose label changed.
+    empty : int
+        Clusters that the assignment left without weight.
+    seconds : float
+        Since the fit began, restarts before this one included.
+    """
+
+    iteration: int
+    cost: float
+    cost_after: float
+    shift: float
+    moved_points: int
+    empty: int
+    seconds: float
 
 
 Observer = Callable[[Progress], object]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Trace(Sequence[Progress]):
     """The iterations of one run, first to last."""
 
@@ -44,6 +63,12 @@ class Trace(Sequence[Progress]):
 
     def __iter__(self) -> Iterator[Progress]:
         return iter(self.records)
+
+    def __repr__(self) -> str:
+        if not self.records:
+            return "Trace of no iterations"
+        first, last = self.records[0], self.records[-1]
+        return f"Trace of {len(self)} iterations, cost {first.cost:.6g} to {last.cost_after:.6g}"
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Column by column: what any dataframe library makes a frame of."""

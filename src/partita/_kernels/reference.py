@@ -22,10 +22,14 @@ _BLOCK = 1 << 20  # scores held at a time
 # --- labels ---------------------------------------------------------------------------------------
 
 
-def _scale_for(largest: float) -> float:
-    if not (largest > 0 and np.isfinite(largest)):
+def _exact_scale(centers: Floats) -> float:
+    """1, or a power of two where squares of typical centers would overflow or underflow."""
+    sizes = np.abs(centers).max(axis=1)
+    sizes = np.sort(sizes[sizes > 0])
+    typical = float(sizes[(len(sizes) - 1) // 2]) if len(sizes) else 0.0
+    if 2.0**-400 < typical < 2.0**400 or not (typical > 0 and np.isfinite(typical)):
         return 1.0
-    return float(np.ldexp(1.0, int(np.clip(-np.frexp(largest)[1], -900, 900))))
+    return float(np.ldexp(1.0, int(np.clip(-np.frexp(typical)[1], -900, 900))))
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,8 @@ class Codebook:
 
     @property
     def scale(self) -> float:
-        """A power of two that keeps squares away from overflow and underflow."""
-        return _scale_for(float(np.abs(self.centers).max(initial=0.0)))
+        """What D64 is scaled by."""
+        return _exact_scale(self.centers)
 
 
 Codebook32 = Codebook64 = Codebook
@@ -46,9 +50,10 @@ Codebook32 = Codebook64 = Codebook
 
 @dataclass(frozen=True)
 class SparseCodebook:
-    """Centers (k, d) for sparse rows: no origin."""
+    """Centers (k, d) for sparse rows, of which the longest stores `longest` values: no origin."""
 
     centers: Floats
+    longest: int = 0
 
 
 SparseCodebook32 = SparseCodebook64 = SparseCodebook
@@ -145,9 +150,12 @@ def assign_sparse(
     return assign(dense, rows.dense(), labels, sums, times, weight)
 
 
-def exact_few(rows: Floats, centers: Floats, labels: Ints) -> None:
-    """Labels of a few rows by D64 to plain centers."""
-    labels[:] = d64(rows, centers).argmin(axis=1)
+def exact_few(rows: Floats, centers: Floats, labels: Ints) -> bool:
+    """Labels of a few rows by D64 to plain centers; False where only scaled distances tell."""
+    distance = d64(rows, centers)
+    labels[:] = distance.argmin(axis=1)
+    two = np.sort(distance, axis=1)[:, :2]
+    return bool((two[:, 0] < 1e280).all() and (two[:, 1:] > 1e-280).all())
 
 
 def distances(rows: Floats, centers: Floats, out: Floats) -> None:
@@ -166,9 +174,20 @@ def own_distance(rows: Floats, centers: Floats, origin: Floats, labels: Ints, ou
         out += gap * gap
 
 
-def own_distance_sparse(rows: Csr, centers: Floats, labels: Ints, out: Floats) -> None:
-    """`own_distance` for sparse rows."""
+def own_distance_sparse(
+    rows: Csr, centers: Floats, squares: Floats, labels: Ints, out: Floats
+) -> None:
+    """`own_distance` for sparse rows (`squares` spares the compiled one the zeros)."""
     own_distance(rows.dense(), centers, np.zeros(rows.d), labels, out)
+
+
+@_quiet
+def square_norms(centers: Floats, out: Floats) -> None:
+    """‖c‖² of each center as head and tail (k, 2)."""
+    total: Twofold = (np.zeros(len(centers)), np.zeros(len(centers)))
+    for t in range(centers.shape[1]):
+        total = add(total, two_prod(centers[:, t], centers[:, t]))
+    out[:, 0], out[:, 1] = total
 
 
 # --- exact sums -----------------------------------------------------------------------------------

@@ -24,10 +24,14 @@ def lloyd(
     halt: Halt,
     empty: EmptyPolicy,
     observers: Sequence[Observer] = (),
+    begin: float | None = None,
 ) -> Fit:
-    """Alternate assignment and update from `centers` until `halt` gives a reason to stop."""
+    """Alternate assignment and update from `centers` until `halt` gives a reason to stop.
+
+    `begin` is when the clock of the trace was started (`time.perf_counter`); now, if not given.
+    """
     trace: list[Progress] = []
-    begin = time.perf_counter()
+    begin = time.perf_counter() if begin is None else begin
     while True:
         moved_points = step.assign(centers)
         stats, gap = step.stats_about(centers)
@@ -52,7 +56,7 @@ def lloyd(
         trace.append(progress)
         answers = [observer(progress) for observer in observers]
         reason = halt.reason(trace)
-        if any(isinstance(answer, (bool, np.bool_)) and answer for answer in answers):
+        if any(isinstance(answer, (int, np.bool_)) and answer for answer in answers):
             reason = OBSERVER
         if reason:
             return Fit(moved, stats, Trace(tuple(trace)), reason, step.exact)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -41,20 +42,22 @@ def best_of(
 ) -> Result:
     """Run the loop from every start; the lowest cost wins, the earlier run on ties.
 
-    `ended` hears of every run. An observer that asks to stop ends the restarts too.
+    `ended` hears of every run. An observer that asks to stop, or time that is up, ends the restarts
+    too.
     """
+    begin = time.perf_counter()
     grid = source.survey().grid
     best: tuple[float, Fit, LloydStep] | None = None
     for start in starts:
         step = LloydStep(source, grid, k)
         at = Centers(np.ascontiguousarray(start(), dtype=np.float64), np.zeros(source.d))
-        fit = lloyd(step, at, halt=halt, empty=empty, observers=observers)
+        fit = lloyd(step, at, halt=halt, empty=empty, observers=observers, begin=begin)
         cost = total(fit.stats.sse)
         if best is None or cost < best[0]:
             best = cost, fit, step
         if ended is not None:
             ended(fit)
-        if fit.stopped_by == OBSERVER:
+        if fit.stopped_by == OBSERVER or halt.is_over(fit.trace):
             break
     assert best is not None
     return finish(best[1], best[2])

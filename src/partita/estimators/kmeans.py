@@ -46,8 +46,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 default="k-means++"
         Where to start. "k-means++" is the greedy variant; "random" (also "forgy") takes rows of the
         data; + "box" draws vectors in the bounding box; + "random-partition" averages a random
-        partition; an array holds the centers; a callable gets (X, n_clusters, random_state);
-        + a fitted model lends its `cluster_centers_`.
+        partition; an array holds the centers; a callable is called as
+        init(X, n_clusters, random_state=…); + a fitted model lends its `cluster_centers_`.
     n_init : "auto" or int, default="auto"
         How many starts, of which the best result is kept: 1 for "k-means++" and given centers,
         10 for the others.
@@ -65,8 +65,8 @@ default="k-means++"
     algorithm : {"lloyd", "elkan"}, default="lloyd"
         Both are exact Lloyd by the fastest way there is; "elkan" is accepted for compatibility.
     halt : Halt or None, default=None
-        + A criterion from `partita.halting` in place of `tol`; `max_iter` and "no label changed"
-        always hold.
+        + A criterion from `partita.halting` in place of `tol`, for example
+        `RelDecrease(1e-3) | Deadline(60)`; `max_iter` and "no label changed" always hold.
     callback : callable or None, default=None
         + Called with the `Progress` of every iteration; returning True stops the fit.
     empty : {"relocate", "keep", "drop", "fail"}, default="relocate"
@@ -90,7 +90,10 @@ default="k-means++"
     stopped_by_ : str
         + Why the best run stopped, in a sentence.
     stats_ : ClusterStats
-        + Weight, mean and sse of each cluster.
+        + Weight, mean and sse of each cluster of `labels_`. (A mean differs from its center by
+        the last move that was not made.)
+    membership_ : csr_array of shape (n_samples, n_clusters)
+        + One 1 per row, at the row's cluster.
     n_features_in_, feature_names_in_
         What `fit` saw.
 
@@ -148,7 +151,7 @@ default="k-means++"
         with Workers(settings.threads) as workers:
             source = validation.make_source(X, weight, workers)
             validation.check_finite(source, X, features.get("feature_names_in_"))
-            seeds = [rng] if len(starts) == 1 else rng.spawn(len(starts))
+            seeds = [rng, *rng.spawn(len(starts) - 1)]  # the first run is that of n_init=1
             result = best_of(
                 source,
                 [

@@ -26,8 +26,8 @@ def nearest(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Array
         if not np.isfinite(X).all():
             with Workers(1) as workers:
                 check_finite(make_source(X, None, workers), X, names)
-        kernels.exact_few(as_kernel_type(X), centers.astype(np.float64, copy=False), labels)
-        return labels
+        if kernels.exact_few(as_kernel_type(X), _doubles(centers), labels):
+            return labels
     labels = np.full(X.shape[0], -1, np.int32)
     with Workers(check_threads(n_threads)) as workers:
         source = make_source(X, None, workers)
@@ -40,7 +40,7 @@ def distances(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Flo
     """Euclidean distances (n, k), each by D64: no cancellation, whatever the offset of the data."""
     single = X.dtype == np.float32
     out = np.empty((X.shape[0], len(centers)), np.float32 if single else np.float64)
-    plain = np.ascontiguousarray(centers, dtype=np.float64)
+    plain = _doubles(centers)
     with Workers(check_threads(n_threads)) as workers:
         check_finite(make_source(X, None, workers), X, names)
 
@@ -73,8 +73,12 @@ def inertia(
     return exact_total(weighed(cost, weight))
 
 
+def _doubles(centers: Floats) -> Floats:
+    return np.ascontiguousarray(centers, dtype=np.float64)
+
+
 def _plain(centers: Floats) -> Centers:
-    return Centers(centers.astype(np.float64), np.zeros(centers.shape[1]))
+    return Centers(_doubles(centers), np.zeros(centers.shape[1]))
 
 
 def one_hot(labels: Ints, k: int) -> Any:

@@ -143,21 +143,21 @@ def check_finite(source: Source, X: Any, names: Any = None) -> None:
         bad.data = ~np.isfinite(X.data)
         bad.eliminate_zeros()
         columns, rows = np.unique(bad.indices), int((np.diff(bad.indptr) > 0).sum())
-        missing = bool(np.isnan(X.data).any())
+        part = X.data
     else:
         assert isinstance(source, MemorySource)
         columns = source.extent()[2]
         if columns.size == 0:
             return
         part = X[:, columns]
-        rows, missing = int((~np.isfinite(part)).any(axis=1).sum()), bool(np.isnan(part).any())
-    what = "NaN" if missing else "infinity"
+        rows = int((~np.isfinite(part)).any(axis=1).sum())
+    kinds = {"NaN": np.isnan(part).any(), "infinity": np.isinf(part).any()}
+    what = " and ".join(kind for kind, found in kinds.items() if found)
     labels = columns if names is None else np.asarray(names)[columns]
     raise ValueError(
         f"Input X contains {what}: {rows} of {X.shape[0]} rows, in "
         f"column{'s' * (len(columns) > 1)} {listed(labels.tolist())}. K-means needs finite "
-        "numbers: drop those rows (X[np.isfinite(X).all(axis=1)]) or impute them, for example "
-        "with sklearn.impute.SimpleImputer."
+        "numbers: drop those rows or impute them, for example with sklearn.impute.SimpleImputer."
     )
 
 

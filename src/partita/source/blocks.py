@@ -113,7 +113,8 @@ def walk(
 def exact_total(values: Floats) -> float:
     """Σ of doubles, rounded once: the same bits in any order, for any blocks."""
     if not np.isfinite(values).all():
-        return float(np.sum(values))
+        with np.errstate(over="ignore"):
+            return float(np.sum(values))
     if len(values) < 4096:
         return total(values)
     digits = np.zeros(68, np.int64)

@@ -81,10 +81,8 @@ class MemorySource:
         """Extent, origin and total of the data."""
         if self._survey is None:
             low, high = self.box()
-            rows = np.linspace(0, self.n - 1, min(self.n, SAMPLE), dtype=np.intp)
-            self._survey = survey_dense(
-                low, high, self.weights, self._sum_up, self.take(rows), self._column
-            )
+            sample = self.rows[:: -(-self.n // SAMPLE)].astype(np.float64)
+            self._survey = survey_dense(low, high, self.weights, self._sum_up, sample, self._column)
         return self._survey
 
     def _column(self, t: int) -> Floats:

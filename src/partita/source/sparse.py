@@ -31,6 +31,7 @@ class SparseSource:
         self._single = rows.dtype == np.float32
         self._start = rows.indptr.astype(np.int64)
         self._column = rows.indices.astype(np.int32, copy=False)
+        self._longest = int(np.diff(self._start).max(initial=0))
         self._stored = max(1, rows.nnz // max(1, self.n))
         self._survey: Survey | None = None  # asked for more than once
 
@@ -77,9 +78,20 @@ class SparseSource:
     def assign(
         self, centers: Centers, labels: Ints, moments: Moments | None, expected: int | None = None
     ) -> Assigned:
-        """Label every row in place; bring `moments` up to date with the changes."""
+        """Label every row in place; bring `moments` up to date with the changes.
+
+        Where the sums are larger than the data, sums of each thread's own would cost more than the
+        rows: those that moved are moved afterwards.
+        """
+        if moments is not None and self.workers.n > 1 and self.rows.nnz < 4 * moments.hi.size:
+            before = labels.copy()
+            done = self.assign(centers, labels, None)
+            moved = np.flatnonzero(labels != before)
+            after, labels[moved] = labels[moved], before[moved]
+            self.move(moved, after, labels, moments)
+            return done
         make = kernels.SparseCodebook32 if self._single else kernels.SparseCodebook64
-        book = make(np.ascontiguousarray(centers.plain))
+        book = make(np.ascontiguousarray(centers.plain), self._longest)
         counts: list[tuple[int, int]] = []
         own: list[Moments] = []
 
@@ -116,13 +128,15 @@ class SparseSource:
     def own_distances(self, centers: Centers, labels: Ints) -> Floats:
         """D64 (n,) of every row to the center of its label."""
         values, out = np.ascontiguousarray(centers.plain), np.empty(self.n)
+        squares = np.empty((len(values), 2))
+        kernels.square_norms(values, squares)
 
         def begin() -> Callable[[slice], None]:
             return lambda rows: kernels.own_distance_sparse(
-                self._block(rows), values, labels[rows], out[rows]
+                self._block(rows), values, squares, labels[rows], out[rows]
             )
 
-        walk(self.workers, self.n, 2 * self.d, begin)
+        walk(self.workers, self.n, 8 * self._stored, begin)
         return out
 
     def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:

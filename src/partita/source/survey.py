@@ -47,8 +47,9 @@ def survey_dense(
     mean, spread = _total(first, sum_up)
     step = np.ldexp(1.0, np.maximum(np.frexp(high - low)[1] - 6, -1060))
     origin, ordered = low + step * np.rint(mean / step), weights.ordered
-    quartiles = np.sort(sample, axis=0)[[len(sample) // 4, 3 * len(sample) // 4]]
-    for t in np.flatnonzero(high - low > SUSPECT * (quartiles[1] - quartiles[0])):
+    ranked = np.sort(sample, axis=0)
+    quartiles = ranked[3 * len(ranked) // 4] - ranked[len(ranked) // 4]
+    for t in np.flatnonzero(high - low > SUSPECT * quartiles):
         median, deviation = _middle(column(int(t)), weights)
         if high[t] - low[t] > FAR * deviation > 0:
             origin[t] = median
@@ -67,11 +68,14 @@ def survey_plain(
 
 def _total(grid: Grid, sum_up: Callable[[Moments], None]) -> tuple[Floats, float]:
     """The mean of all rows relative to the grid's origin, and their spread."""
-    moments = Moments.zero(1, replace(grid, scale=1.0))
-    sum_up(Moments(grid, moments.hi, moments.lo))
-    whole = moments.stats()  # in the grid's own units, where nothing overflows
+    moments = Moments.zero(1, grid)
+    sum_up(moments)
+    whole, unscale = moments.stats(), 1.0
+    if not 1e-280 < whole.sse[0] < 1e280:  # in the grid's own units nothing overflows
+        whole = Moments(replace(grid, scale=1.0), moments.hi, moments.lo).stats()
+        unscale = 1.0 / grid.scale
     variance = float(whole.sse[0] / whole.weight[0]) / len(grid.origin)
-    return whole.mean[0] / grid.scale, math.sqrt(variance) / grid.scale
+    return whole.mean[0] * unscale, math.sqrt(variance) * unscale
 
 
 def _middle(values: Floats, weights: Weights) -> tuple[float, float]:
