@@ -38,6 +38,8 @@ def adversaries(dtype):
     groups = plain + 1e6 * rng.integers(0, 3, (400, 1))
     grid = rng.integers(0, 4, (400, 5)).astype(float)
     line = rng.integers(0, 50, (400, 1)) * np.ones((1, 5))
+    filled = plain + 10 * rng.integers(0, 3, (400, 1))
+    filled[5] = 9.96921e36  # what some file formats write for "missing"
     constant = plain.copy()
     constant[:, 2:] = 3.25
     named = {
@@ -45,6 +47,7 @@ def adversaries(dtype):
         "offset by 1e6": plain + 1e6,
         "groups 1e6 apart": groups,
         "outlier at 1e8": outlier,
+        "fill value at 1e37": filled,
         "ties on a grid": grid,
         "collinear": line,
         "constant features": constant,

@@ -241,7 +241,7 @@ def test_masked_values_are_counted_and_refused(method):
         (X[:, 0], r"Expected 2D array, got 1D array[\s\S]*reshape\(-1, 1\)"),
         (X[:, 0].tolist(), r"Expected 2D array, got 1D array[\s\S]*reshape\(-1, 1\)"),
         (pd.Series(X[:, 0]), r"Expected a 2-dimensional container.*Series"),
-        (X[None], r"dim 3.*dim <= 2"),
+        (X[None], r"dim 3.*<= 2"),
         (3.0, r"Expected 2D array, got scalar"),
         ([[1, 2, 3], [4]], r"inhomogeneous"),
         (X[:0], r"0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1"),

@@ -112,6 +112,18 @@ def test_a_fit_says_which_criterion_stopped_it():
         assert text in model.stopped_by_
 
 
+def test_a_deadline_is_for_the_whole_fit():
+    rows = np.random.default_rng(0).normal(size=(2000, 4))
+    runs = []
+    KMeans(8, n_init=50, halt=Deadline(0.0), callback=lambda p: runs.append(p.iteration)).fit(rows)
+    assert runs == [1]
+
+
+def test_criteria_refuse_python_logic():
+    with pytest.raises(TypeError, match="combine with"):
+        Shift(1) and MaxIter(2)
+
+
 def test_tol_means_what_it_means_in_scikit_learn():
     from sklearn.cluster import KMeans as Peer
 

@@ -939,3 +939,26 @@ def test_sparse_and_dense_rows_from_the_same_start_have_the_same_fit(dtype, weig
     np.testing.assert_allclose(
         sparse.transform(sp.csr_array(rows)), dense.transform(rows), rtol=1e-5, atol=1e-5
     )
+
+
+def test_more_restarts_never_give_a_worse_result():
+    rows = np.random.default_rng(0).normal(size=(500, 3))
+    for seed in range(15):
+        one = KMeans(8, n_init=1, random_state=seed, tol=0).fit(rows).inertia_
+        many = KMeans(8, n_init=4, random_state=seed, tol=0).fit(rows).inertia_
+        assert many <= one * (1 + 1e-12)
+
+
+def test_a_subclass_with_an_argument_of_its_own_fits_lists_too():
+    class Named(KMeans):
+        def __init__(self, name, n_clusters=2):
+            super().__init__(n_clusters)
+            self.name = name
+
+    assert Named("a").fit([[0.0], [1.0], [9.0]]).n_features_in_ == 1
+
+
+def test_centers_set_by_hand_may_have_any_layout():
+    model = fit_iris()
+    model.cluster_centers_ = np.asfortranarray(model.cluster_centers_)
+    np.testing.assert_array_equal(model.predict(IRIS[:3]), model.predict(IRIS)[:3])

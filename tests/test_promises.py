@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits, load_iris
 
 import partita
 from partita import KMeans
-from partita._kernels import kernels, reference
+from partita._kernels import reference
 from partita._threads import Workers
 from partita.empty import POLICIES
 from partita.engine.lloyd import lloyd
@@ -52,14 +52,12 @@ def test_promise_1_same_bits_for_any_number_of_threads(dtype, weighted):
 @pytest.mark.compiled
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", NAMES)
-def test_promise_1_same_bits_for_every_instruction_set_and_the_twin(dtype, name):
+def test_promise_1_same_bits_for_every_instruction_set(core, dtype, name):
     rows, _ = adversaries(dtype)[name]
-    fits = []
-    for which in kernels.instruction_sets():
-        kernels.use_instruction_set(which)
-        fits.append(KMeans(9, random_state=1, max_iter=20, n_threads=1).fit(rows))
-    kernels.use_instruction_set(kernels.instruction_sets()[0])
-    assert all(same_bits(fits[0], other) for other in fits[1:])
+    here = KMeans(9, random_state=1, max_iter=20, n_threads=1).fit(rows)
+    core.use_instruction_set(core.instruction_sets()[0])
+    best = KMeans(9, random_state=1, max_iter=20, n_threads=1).fit(rows)
+    assert same_bits(here, best)
 
 
 def run_in_fresh_python(code: str, **environment: str) -> str:
@@ -105,6 +103,18 @@ def test_promise_2_inertia_is_the_recomputed_objective(problem, iterations):
     model = fit_from(rows, start, max_iter=iterations)
     gap = rows.astype(np.float64) - model.cluster_centers_.astype(np.float64)[model.labels_]
     assert math.isclose(model.inertia_, math.fsum((gap * gap).sum(axis=1)), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", NAMES)
+def test_promise_2_at_a_fixed_point_the_trace_ends_at_the_inertia(dtype, name):
+    rows, start = adversaries(dtype)[name]
+    model = fit_from(rows, np.unique(start, axis=0))
+    assert model.stopped_by_ == "no point changed its cluster"
+    # beyond it, what rounding the centers to the dtype of X costs
+    size = float(np.abs(model.stats_.mean).max()) * float(np.finfo(dtype).eps)
+    rounded = 4 * size * math.sqrt(rows.size) * math.sqrt(model.inertia_) + rows.size * size**2
+    assert abs(model.trace_[-1].cost_after - model.inertia_) <= 1e-12 * model.inertia_ + rounded
 
 
 # --- 3. the trace of J never rises ----------------------------------------------------------------
@@ -233,6 +243,33 @@ def test_promise_5_adding_a_constant_changes_only_the_centers(problem, offset):
     assert [p.moved_points for p in one.trace_] == [p.moved_points for p in other.trace_]
     assert [p.cost_after for p in one.trace_] == [p.cost_after for p in other.trace_]
     np.testing.assert_allclose(other.cluster_centers_ - offset, one.cluster_centers_, atol=1e-8)
+
+
+@pytest.mark.parametrize("value", [1e8, 1e16, 1e20, 1e30, 1e150])
+@pytest.mark.parametrize("n", [30, 500])
+def test_one_value_however_far_spoils_nobody_elses_cluster(n, value):
+    rng = np.random.default_rng(n)
+    rows = rng.normal(size=(n, 2)) + 10 * rng.integers(0, 3, (n, 1))
+    rows[0] = value
+    start = rows[:4].copy()
+    model = fit_from(rows, start)
+    without = fit_from(rows[1:], start[1:])
+    if (model.labels_[1:] > 0).all():  # the far row is alone
+        np.testing.assert_array_equal(model.labels_[1:] - 1, without.labels_)
+        np.testing.assert_allclose(model.cluster_centers_[1:], without.cluster_centers_, rtol=1e-9)
+    distance = reference.d64(rows, model.cluster_centers_)
+    np.testing.assert_array_equal(model.labels_, distance.argmin(axis=1))
+
+
+@pytest.mark.parametrize("power", [-540, -300, 300, 511])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_scaling_by_a_power_of_two_changes_nothing_but_the_scale(container, power):
+    rows = np.random.default_rng(0).normal(size=(200, 5))
+    one = fit_from(container(rows), rows[:6])
+    other = fit_from(container(rows * 2.0**power), rows[:6] * 2.0**power)
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    assert one.n_iter_ == other.n_iter_
+    np.testing.assert_array_equal(other.predict(rows[:5] * 2.0**power), other.labels_[:5])
 
 
 def test_weights_too_unequal_for_a_grid_still_give_the_same_bits_for_any_threads():
