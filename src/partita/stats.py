@@ -119,7 +119,7 @@ class Grid:
         """The finest grid whose sums cannot overflow."""
         reach = np.maximum(high - origin, origin - low)
         bits = _bits_for(weights.count)
-        scale = power_of_two(float(reach.max(initial=0.0)), 1000)
+        scale = power_of_two(float(reach.max()), 1000)
         reach = reach * scale
         up = np.empty(len(origin) + 2)
         up[:-2] = np.ldexp(2.0**bits, np.minimum(900, -np.frexp(reach)[1]))

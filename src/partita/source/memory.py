@@ -90,6 +90,10 @@ class MemorySource:
 
     def _sum_up(self, moments: Moments) -> None:
         nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
+        if is_small(self.n, 4 * self.d):
+            weights = self.weights.of_rows(slice(None))
+            kernels.move_rows(moments.sums, self._whole, nowhere, first, **weights)
+            return
 
         def run(rows: slice, own: Moments) -> None:
             kernels.move_rows(
