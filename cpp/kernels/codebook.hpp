@@ -51,6 +51,22 @@ double scale_for(double size) {
     return std::ldexp(1.0, std::clamp(-exponent, -most, most));
 }
 
+// Folds `term(t)` over t < d in eight lanes, which a compiler turns into vectors.
+template <class Term, class Join>
+double fold(std::size_t d, Term term, Join join) {
+    double lane[8] = {};
+    std::size_t t = 0;
+    for (; t + 8 <= d; t += 8)
+        for (std::size_t l = 0; l < 8; ++l) lane[l] = join(lane[l], term(t + l));
+    for (; t < d; ++t) lane[0] = join(lane[0], term(t));
+    double all = lane[0];
+    for (std::size_t l = 1; l < 8; ++l) all = join(all, lane[l]);
+    return all;
+}
+
+inline double larger(double a, double b) { return a > b ? a : b; }
+inline double sum(double a, double b) { return a + b; }
+
 // How large centers are, moved by `move`: the lower median of their largest coordinates, zeros left
 // out. Not the largest, so that one far center does not scale the squares of all others away.
 inline double typical_size(const double* centers, const double* move, std::size_t k,
@@ -58,9 +74,8 @@ inline double typical_size(const double* centers, const double* move, std::size_
     std::vector<double> sizes;
     sizes.reserve(k);
     for (std::size_t j = 0; j < k; ++j) {
-        double size = 0;
-        for (std::size_t t = 0; t < d; ++t)
-            size = std::max(size, std::abs(centers[j * d + t] + (move ? move[t] : 0.0)));
+        const double* c = centers + j * d;
+        const double size = fold(d, [&](std::size_t t) { return std::abs(c[t] + move[t]); }, larger);
         if (size > 0) sizes.push_back(size);
     }
     if (sizes.empty()) return 0.0;
@@ -132,7 +147,8 @@ public:
         }
         drift = std::sqrt(drift);
         const double scale = scale_for<T>(typical_size(centers, move.data(), k, d));
-        const double whole = exact_scale(typical_size(centers, nullptr, k, d));
+        const std::vector<double> still(d, 0.0);
+        const double whole = exact_scale(typical_size(centers, still.data(), k, d));
 
         origin_.assign(origin, origin + d);
         pivot_.resize(d);
@@ -145,20 +161,19 @@ public:
         double steepest = 0, mean = 0;
         for (std::size_t j = 0; j < k; ++j) {
             const double* c = centers + j * d;
-            double square = 0, size = 0;
-            for (std::size_t t = 0; t < d; ++t) {
-                const double v = (c[t] + move[t]) * scale;
-                square += v * v;
-                size += c[t] * c[t];
-                centers_[j * d + t] = c[t] * whole;
-            }
+            const double square = fold(
+                d, [&](std::size_t t) { const double v = (c[t] + move[t]) * scale; return v * v; },
+                sum);
+            const double size = fold(
+                d, [&](std::size_t t) { const double v = c[t] * scale; return v * v; }, sum);
+            for (std::size_t t = 0; t < d; ++t) centers_[j * d + t] = c[t] * whole;
             const double norm = std::sqrt(square) * (1 + 1e-9);
             if (!(norm < kFar)) {  // nearest to no row that the fast scores decide
                 start_[j] = std::numeric_limits<T>::infinity();
                 slope_[j] = slack_[j] = 0;
                 continue;
             }
-            const double moved = 0x1p-51 * (std::sqrt(size) + drift) * scale;
+            const double moved = 0x1p-51 * (std::sqrt(size) + drift * scale);
             slope_[j] = margin.slope(norm, moved);
             slack_[j] = margin.slack(norm, moved);
             start_[j] = static_cast<T>(0.5 * square - static_cast<double>(slack_[j]));
@@ -205,7 +220,8 @@ public:
     SparseCodebook(const double* centers, std::size_t k, std::size_t d, std::size_t longest) {
         const Margin<T> margin(longest, d);
         const std::size_t padded = (k + 15) / 16 * 16;  // a whole number of vectors everywhere
-        const double typical = typical_size(centers, nullptr, k, d);
+        const std::vector<double> still(d, 0.0);
+        const double typical = typical_size(centers, still.data(), k, d);
         const double scale = scale_for<T>(typical), whole = exact_scale(typical);
         by_feature_ = make_aligned<T>(d * padded);
         start_ = make_aligned<T>(padded);
@@ -218,12 +234,10 @@ public:
             slope_[j] = slack_[j] = 0;
         }
         for (std::size_t j = 0; j < k; ++j) {
-            double square = 0;
-            for (std::size_t t = 0; t < d; ++t) {
-                const double v = centers[j * d + t] * scale;
-                square += v * v;
-                centers_[j * d + t] = centers[j * d + t] * whole;
-            }
+            const double* c = centers + j * d;
+            const double square = fold(
+                d, [&](std::size_t t) { const double v = c[t] * scale; return v * v; }, sum);
+            for (std::size_t t = 0; t < d; ++t) centers_[j * d + t] = c[t] * whole;
             if (!(square < kFar * kFar)) continue;  // its start stays infinite
             const double norm = std::sqrt(square) * (1 + 1e-9), moved = 0x1p-51 * norm;
             slope_[j] = margin.slope(norm, moved);

@@ -18,7 +18,7 @@ from partita.stats import ClusterStats, Moments, total
 from partita.weights import Weights
 
 ALIGN = 512  # rows: a multiple of every kernel's block and of the seeding leaf
-_WORK = 1 << 27  # multiply-adds in a block: some milliseconds, so that Ctrl-C and balance are fine
+_WORK = 1 << 30  # multiply-adds in a block: some hundredths of a second, so that Ctrl-C is heard
 _INLINE = 1 << 21  # below this a second thread costs more than it brings
 
 
