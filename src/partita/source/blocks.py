@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from partita._kernels import kernels
+from partita._kernels import compiled, kernels
 from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
 from partita.progress import Centers
@@ -18,7 +18,8 @@ from partita.stats import ClusterStats, Moments, total
 from partita.weights import Weights
 
 ALIGN = 512  # rows: a multiple of every kernel's block and of the seeding leaf
-_WORK = 1 << 30  # multiply-adds in a block: some hundredths of a second, so that Ctrl-C is heard
+# Multiply-adds in a block: some hundredths of a second, so that Ctrl-C is heard.
+_WORK = 1 << (30 if compiled() else 24)
 _INLINE = 1 << 21  # below this a second thread costs more than it brings
 
 
