@@ -17,6 +17,7 @@ from partita.stats import total
 OBSERVER = "an observer asked to stop"
 
 
+@np.errstate(over="ignore")  # a cost beyond the largest double is infinite, without a word
 def lloyd(
     step: LloydStep,
     centers: Centers,
@@ -35,8 +36,7 @@ def lloyd(
     while True:
         moved_points = step.assign(centers)
         stats, gap = step.stats_about(centers)
-        with np.errstate(over="ignore"):
-            cost = total(stats.sse + stats.weight * (gap * gap))
+        cost = total(stats.sse + stats.weight * (gap * gap))
         without = len(stats.weight) - int(np.count_nonzero(stats.weight))
         if without:
             before = step.labels.copy()
@@ -54,10 +54,11 @@ def lloyd(
             seconds=time.perf_counter() - begin,
         )
         trace.append(progress)
-        answers = [observer(progress) for observer in observers]
         reason = halt.reason(trace)
-        if any(isinstance(answer, (int, np.bool_)) and answer for answer in answers):
-            reason = OBSERVER
+        for observer in observers:
+            answer = observer(progress)
+            if isinstance(answer, (int, np.bool_)) and answer:
+                reason = OBSERVER
         if reason:
             return Fit(moved, stats, Trace(tuple(trace)), reason, step.exact)
         centers = moved
