@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
-import numbers
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,17 +16,15 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from partita._random import generator, legacy
+from partita._random import generator
 from partita._threads import Workers
-from partita._typing import Array, Floats
+from partita._typing import Array
 from partita._warnings import warn
-from partita.empty import POLICIES, EmptyPolicy
 from partita.engine.restarts import Result, best_of
 from partita.estimators import labelling, validation
-from partita.halting import Halt, MaxIter, SamePartition, Shift
-from partita.init import STARTS
-from partita.progress import Fit, Observer, Progress
-from partita.source.blocks import Source
+from partita.estimators.settings import Settings
+from partita.halting import Halt
+from partita.progress import Observer
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -143,7 +138,7 @@ default="k-means++"
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Compute the clustering of X, with one weight per row if given."""
         del y  # scikit-learn's pipelines pass it
-        settings = _Settings.checked(self)
+        settings = Settings.checked(self)
         X, features = validation.check_new(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_enough(X.shape[0], settings.k)
@@ -162,11 +157,11 @@ default="k-means++"
                 halt=settings.halt(source),
                 empty=settings.empty,
                 observers=settings.observers,
-                ended=_print_end if settings.verbose else None,
+                ended=settings.ended,
             )
         return self._keep(result, settings, features)
 
-    def _keep(self, result: Result, settings: _Settings, features: dict[str, Any]) -> KMeans:
+    def _keep(self, result: Result, settings: Settings, features: dict[str, Any]) -> KMeans:
         found = np.count_nonzero(np.bincount(result.labels))
         if found < len(result.centers):
             warn(
@@ -273,104 +268,3 @@ default="k-means++"
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-class _Settings:
-    """The parameters of an estimator, checked, in the engine's terms."""
-
-    def __init__(self, model: KMeans) -> None:
-        self.model = model
-        self.k = validation.whole("n_clusters", model.n_clusters)
-        self.max_iter = validation.whole("max_iter", model.max_iter)
-        self.threads = validation.check_threads(model.n_threads)
-        self.verbose = bool(model.verbose)
-
-    @classmethod
-    def checked(cls, model: KMeans) -> _Settings:
-        """Check what does not depend on the data."""
-        _one_of("algorithm", model.algorithm, ("lloyd", "elkan"))
-        _one_of("empty", model.empty, tuple(POLICIES))
-        tol = model.tol
-        if not (isinstance(tol, numbers.Real) and not isinstance(tol, bool) and tol >= 0):
-            raise ValueError(f"tol={tol!r} was given; a number that is not negative is expected")
-        if model.halt is not None and not isinstance(model.halt, Halt):
-            raise ValueError(
-                f"halt={model.halt!r} was given; a criterion from partita.halting is expected, "
-                "for example halt=partita.halting.RelDecrease(1e-3)"
-            )
-        if model.callback is not None and not callable(model.callback):
-            raise ValueError(f"callback={model.callback!r} was given; a callable is expected")
-        if model.algorithm == "elkan" and model.n_clusters == 1:
-            warn(
-                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
-                RuntimeWarning,
-            )
-        return cls(model)
-
-    @property
-    def empty(self) -> EmptyPolicy:
-        """The policy for clusters without weight."""
-        return POLICIES[self.model.empty]
-
-    @property
-    def observers(self) -> list[Observer]:
-        """Who hears of every iteration."""
-        heard = [self.model.callback] if self.model.callback is not None else []
-        return [*heard, _print_progress] if self.verbose else heard
-
-    def halt(self, source: Source) -> Halt:
-        """No label changed, then `tol` or the user's criterion, then the limit."""
-        if self.model.halt is not None:
-            return SamePartition() | self.model.halt | MaxIter(self.max_iter)
-        tol = self.model.tol
-        small = Shift(math.sqrt(tol) * source.survey().spread if tol else 0.0)
-        return SamePartition() | small | MaxIter(self.max_iter)
-
-    def starts(self, X: Any) -> list[Callable[[Source, np.random.Generator], Floats]]:
-        """One function (source, rng) -> centers for every run."""
-        init, k = self.model.init, self.k
-        if isinstance(init, str):
-            _one_of("init", init, tuple(STARTS))
-            named = STARTS[init]
-            runs = self._runs(1 if init == "k-means++" else 10)
-            return [lambda source, rng: named(source, k, rng)] * runs
-        if callable(init) and not hasattr(init, "get_params"):
-
-            def call(source: Source, rng: np.random.Generator) -> Floats:
-                return validation.check_start(init(X, k, random_state=legacy(rng)), X, k)
-
-            return [call] * self._runs(10)
-        if init is None or isinstance(init, numbers.Number):
-            raise ValueError(
-                f"init={init!r} was given; one of {', '.join(STARTS)}, an array of centers, a "
-                "fitted model or a callable is expected"
-            )
-        given = validation.check_start(init, X, k)
-        if self._runs(1) != 1:
-            warn(
-                "Explicit initial center position passed: performing only one init in "
-                f"{type(self.model).__name__} instead of n_init={self.model.n_init}.",
-                RuntimeWarning,
-            )
-        return [lambda source, rng: given]
-
-    def _runs(self, auto: int) -> int:
-        n_init = self.model.n_init
-        if isinstance(n_init, str) and n_init == "auto":
-            return auto
-        return validation.whole("n_init", n_init, instead=", or 'auto'")
-
-
-def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name}={value!r} was given; one of {', '.join(known)} is expected")
-
-
-def _print_progress(progress: Progress) -> None:
-    if progress.iteration == 1:
-        print("Initialization complete")
-    print(f"Iteration {progress.iteration - 1}, inertia {progress.cost}.")
-
-
-def _print_end(fit: Fit) -> None:
-    print(f"Stopped at iteration {len(fit.trace) - 1}: {fit.stopped_by}.")

@@ -111,6 +111,40 @@ def walk(
     workers.share(-(-n // step), work)
 
 
+def reduce_blocks(
+    workers: Workers,
+    n: int,
+    work_per_row: int,
+    moments: Moments | None,
+    run: Callable[[slice, Any], None],
+) -> None:
+    """Call run(rows, sums) for all blocks; each thread has sums of its own, added up at the end."""
+    own: list[Moments] = []
+    alone = workers.n == 1 or is_small(n, work_per_row)
+
+    def begin() -> Callable[[slice], None]:
+        if moments is None or alone:
+            return lambda rows: run(rows, moments)
+        mine = Moments.zero(len(moments.hi), moments.grid)
+        own.append(mine)
+        return lambda rows: run(rows, mine)
+
+    walk(workers, n, work_per_row, begin)
+    if moments is not None:
+        for part in own:
+            moments.add(part)
+
+
+def assign_then_move(source: Source, centers: Centers, labels: Ints, moments: Moments) -> Assigned:
+    """Label every row first, then move those that changed: for sums larger than the changes."""
+    before = labels.copy()
+    done = source.assign(centers, labels, None)
+    moved = np.flatnonzero(labels != before)
+    after, labels[moved] = labels[moved], before[moved]
+    source.move(moved, after, labels, moments)
+    return done
+
+
 def exact_total(values: Floats) -> float:
     """Σ of doubles, rounded once: the same bits in any order, for any blocks."""
     if not np.isfinite(values).all():

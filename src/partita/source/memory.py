@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,10 @@ from partita.progress import Centers
 from partita.source.blocks import (
     Assigned,
     as_kernel_type,
+    assign_then_move,
     is_small,
     ordered_stats,
+    reduce_blocks,
     walk,
 )
 from partita.source.survey import SAMPLE, Survey, survey_dense
@@ -101,25 +102,7 @@ class MemorySource:
                 **self.weights.of_rows(rows),
             )  # fmt: skip
 
-        self._reduce(moments, 4 * self.d, run)
-
-    def _reduce(
-        self, moments: Moments | None, work_per_row: int, run: Callable[[slice, Any], None]
-    ) -> None:
-        """Run over all blocks, each thread with sums of its own, added up at the end."""
-        own: list[Moments] = []
-        alone = self.workers.n == 1 or is_small(self.n, work_per_row)
-
-        def begin() -> Callable[[slice], None]:
-            if moments is None or alone:
-                return lambda rows: run(rows, moments)
-            mine = Moments.zero(len(moments.hi), moments.grid)
-            own.append(mine)
-            return lambda rows: run(rows, mine)
-
-        walk(self.workers, self.n, work_per_row, begin)
-        for part in own:
-            moments.add(part)  # type: ignore[union-attr]
+        reduce_blocks(self.workers, self.n, 4 * self.d, moments, run)
 
     def assign(
         self, centers: Centers, labels: Ints, moments: Moments | None, expected: int | None = None
@@ -134,12 +117,7 @@ class MemorySource:
             and self.workers.n > 1
             and (self.n if expected is None else expected) < len(moments.hi)
         ):
-            before = labels.copy()
-            done = self.assign(centers, labels, None)
-            moved = np.flatnonzero(labels != before)
-            after, labels[moved] = labels[moved], before[moved]
-            self.move(moved, after, labels, moments)
-            return done
+            return assign_then_move(self, centers, labels, moments)
         make = kernels.Codebook32 if self._single else kernels.Codebook64
         book = make(np.ascontiguousarray(centers.values), centers.origin)
         if is_small(self.n, len(centers.values) * self.d):  # the walk would cost more than the rows
@@ -153,7 +131,7 @@ class MemorySource:
             weights = {} if own is None else self.weights.of_rows(rows)
             counts.append(kernels.assign(book, self._block(rows), labels[rows], sums, **weights))
 
-        self._reduce(moments, len(centers.values) * self.d, run)
+        reduce_blocks(self.workers, self.n, len(centers.values) * self.d, moments, run)
         return Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:

@@ -13,7 +13,13 @@ from partita._kernels.draws import weighed
 from partita._threads import Workers
 from partita._typing import Floats, Ints
 from partita.progress import Centers
-from partita.source.blocks import Assigned, ordered_stats, walk
+from partita.source.blocks import (
+    Assigned,
+    assign_then_move,
+    ordered_stats,
+    reduce_blocks,
+    walk,
+)
 from partita.source.survey import TOO_FAR, Survey, survey_plain
 from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
@@ -84,35 +90,20 @@ class SparseSource:
         rows: those that moved are moved afterwards.
         """
         if moments is not None and self.workers.n > 1 and self.rows.nnz < 4 * moments.hi.size:
-            before = labels.copy()
-            done = self.assign(centers, labels, None)
-            moved = np.flatnonzero(labels != before)
-            after, labels[moved] = labels[moved], before[moved]
-            self.move(moved, after, labels, moments)
-            return done
+            return assign_then_move(self, centers, labels, moments)
         make = kernels.SparseCodebook32 if self._single else kernels.SparseCodebook64
         book = make(np.ascontiguousarray(centers.plain), self._longest)
         counts: list[tuple[int, int]] = []
-        own: list[Moments] = []
 
-        def begin() -> Callable[[slice], None]:
-            mine = None
-            if moments is not None:
-                mine = Moments.zero(len(moments.hi), moments.grid)
-                own.append(mine)
+        def run(rows: slice, own: Moments | None) -> None:
+            sums = None if own is None else own.sums
+            weights = {} if own is None else self.weights.of_rows(rows)
+            counts.append(
+                kernels.assign_sparse(book, self._block(rows), labels[rows], sums, **weights)
+            )
 
-            def run(rows: slice) -> None:
-                sums = None if mine is None else mine.sums
-                weights = {} if mine is None else self.weights.of_rows(rows)
-                counts.append(
-                    kernels.assign_sparse(book, self._block(rows), labels[rows], sums, **weights)
-                )
-
-            return run
-
-        walk(self.workers, self.n, len(centers.values) * self._stored, begin)
-        for part in own:
-            moments.add(part)  # type: ignore[union-attr]
+        work = len(centers.values) * self._stored
+        reduce_blocks(self.workers, self.n, work, moments, run)
         return Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:

@@ -1,0 +1,129 @@
+"""The parameters of an estimator, checked and put in the engine's terms."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita._random import legacy
+from partita._typing import Floats
+from partita._warnings import warn
+from partita.empty import POLICIES, EmptyPolicy
+from partita.estimators import validation
+from partita.halting import Halt, MaxIter, SamePartition, Shift
+from partita.init import STARTS
+from partita.progress import Fit, Observer, Progress
+from partita.source.blocks import Source
+
+if TYPE_CHECKING:
+    from partita.estimators.kmeans import KMeans
+
+
+class Settings:
+    """The parameters of an estimator, checked, in the engine's terms."""
+
+    def __init__(self, model: KMeans) -> None:
+        self.model = model
+        self.k = validation.whole("n_clusters", model.n_clusters)
+        self.max_iter = validation.whole("max_iter", model.max_iter)
+        self.threads = validation.check_threads(model.n_threads)
+        self.verbose = bool(model.verbose)
+
+    @classmethod
+    def checked(cls, model: KMeans) -> Settings:
+        """Check what does not depend on the data."""
+        _one_of("algorithm", model.algorithm, ("lloyd", "elkan"))
+        _one_of("empty", model.empty, tuple(POLICIES))
+        tol = model.tol
+        if not (isinstance(tol, numbers.Real) and not isinstance(tol, bool) and tol >= 0):
+            raise ValueError(f"tol={tol!r} was given; a number that is not negative is expected")
+        if model.halt is not None and not isinstance(model.halt, Halt):
+            raise ValueError(
+                f"halt={model.halt!r} was given; a criterion from partita.halting is expected, "
+                "for example halt=partita.halting.RelDecrease(1e-3)"
+            )
+        if model.callback is not None and not callable(model.callback):
+            raise ValueError(f"callback={model.callback!r} was given; a callable is expected")
+        if model.algorithm == "elkan" and model.n_clusters == 1:
+            warn(
+                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
+                RuntimeWarning,
+            )
+        return cls(model)
+
+    @property
+    def empty(self) -> EmptyPolicy:
+        """The policy for clusters without weight."""
+        return POLICIES[self.model.empty]
+
+    @property
+    def observers(self) -> list[Observer]:
+        """Who hears of every iteration."""
+        heard = [self.model.callback] if self.model.callback is not None else []
+        return [*heard, _print_progress] if self.verbose else heard
+
+    @property
+    def ended(self) -> Callable[[Fit], None] | None:
+        """Who hears of the end of every run."""
+        return _print_end if self.verbose else None
+
+    def halt(self, source: Source) -> Halt:
+        """No label changed, then `tol` or the user's criterion, then the limit."""
+        if self.model.halt is not None:
+            return SamePartition() | self.model.halt | MaxIter(self.max_iter)
+        tol = self.model.tol
+        small = Shift(math.sqrt(tol) * source.survey().spread if tol else 0.0)
+        return SamePartition() | small | MaxIter(self.max_iter)
+
+    def starts(self, X: Any) -> list[Callable[[Source, np.random.Generator], Floats]]:
+        """One function (source, rng) -> centers for every run."""
+        init, k = self.model.init, self.k
+        if isinstance(init, str):
+            _one_of("init", init, tuple(STARTS))
+            named = STARTS[init]
+            runs = self._runs(1 if init == "k-means++" else 10)
+            return [lambda source, rng: named(source, k, rng)] * runs
+        if callable(init) and not hasattr(init, "get_params"):
+
+            def call(source: Source, rng: np.random.Generator) -> Floats:
+                return validation.check_start(init(X, k, random_state=legacy(rng)), X, k)
+
+            return [call] * self._runs(10)
+        if init is None or isinstance(init, numbers.Number):
+            raise ValueError(
+                f"init={init!r} was given; one of {', '.join(STARTS)}, an array of centers, a "
+                "fitted model or a callable is expected"
+            )
+        given = validation.check_start(init, X, k)
+        if self._runs(1) != 1:
+            warn(
+                "Explicit initial center position passed: performing only one init in "
+                f"{type(self.model).__name__} instead of n_init={self.model.n_init}.",
+                RuntimeWarning,
+            )
+        return [lambda source, rng: given]
+
+    def _runs(self, auto: int) -> int:
+        n_init = self.model.n_init
+        if isinstance(n_init, str) and n_init == "auto":
+            return auto
+        return validation.whole("n_init", n_init, instead=", or 'auto'")
+
+
+def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name}={value!r} was given; one of {', '.join(known)} is expected")
+
+
+def _print_progress(progress: Progress) -> None:
+    if progress.iteration == 1:
+        print("Initialization complete")
+    print(f"Iteration {progress.iteration - 1}, inertia {progress.cost}.")
+
+
+def _print_end(fit: Fit) -> None:
+    print(f"Stopped at iteration {len(fit.trace) - 1}: {fit.stopped_by}.")
