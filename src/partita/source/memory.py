@@ -20,7 +20,7 @@ from partita.source.blocks import (
     reduce_blocks,
     walk,
 )
-from partita.source.survey import SAMPLE, Survey, survey_dense
+from partita.source.survey import Survey, survey_dense
 from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
 
@@ -82,9 +82,17 @@ class MemorySource:
         """Extent, origin and total of the data."""
         if self._survey is None:
             low, high = self.box()
-            sample = self.rows[:: -(-self.n // SAMPLE)].astype(np.float64)
-            self._survey = survey_dense(low, high, self.weights, self._sum_up, sample, self._column)
+            self._survey = survey_dense(
+                low, high, self.weights, self._sum_up, self._sample, self._column
+            )
         return self._survey
+
+    def _sample(self, most: int) -> Floats:
+        if self.n <= most:
+            return self.rows.astype(np.float64)
+        # multiples of the golden ratio: spread evenly, and in step with no pattern of the rows
+        at = np.arange(most) * 0.6180339887498949
+        return self.take(((at - np.floor(at)) * self.n).astype(np.intp))
 
     def _column(self, t: int) -> Floats:
         return np.asarray(self.rows[:, t], dtype=np.float64)

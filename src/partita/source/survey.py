@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from partita._typing import Floats
+from partita._typing import Floats, Ints
 from partita.stats import Grid, Moments
 from partita.weights import Weights
 
-SAMPLE = 64  # rows that are looked at for outliers
-SUSPECT = 2.0**10  # times the spread of the sample: look at all rows
+SAMPLE, MORE = 64, 2048  # rows that are looked at for outliers, first and where in doubt
+SUSPECT = 2.0**10  # times the spread of the sample: look closer
 FAR = 2.0**20  # times the typical deviation: the mean is no good origin
 TOO_FAR = 2.0**40  # no grid holds both the outlier and the digits of the others
 
@@ -32,7 +32,7 @@ def survey_dense(
     high: Floats,
     weights: Weights,
     sum_up: Callable[[Moments], None],
-    sample: Floats,
+    sample: Callable[[int], Floats],
     column: Callable[[int], Floats],
 ) -> Survey:
     """Origin and grid from the extent of the data and one exact total of it.
@@ -47,14 +47,28 @@ def survey_dense(
     mean, spread = _total(first, sum_up)
     step = np.ldexp(1.0, np.maximum(np.frexp(high - low)[1] - 6, -1060))
     origin, ordered = low + step * np.rint(mean / step), weights.ordered
-    ranked = np.sort(sample, axis=0)
-    quartiles = ranked[3 * len(ranked) // 4] - ranked[len(ranked) // 4]
-    for t in np.flatnonzero(high - low > SUSPECT * quartiles):
+    for t in _suspects(high - low, sample):
         median, deviation = _middle(column(int(t)), weights)
         if high[t] - low[t] > FAR * deviation > 0:
             origin[t] = median
             ordered = ordered or bool(high[t] - low[t] > TOO_FAR * deviation)
     return Survey(Grid.of_extent(low, high, origin, weights), spread, ordered)
+
+
+def _suspects(extent: Floats, sample: Callable[[int], Floats]) -> Ints:
+    """Features whose extent is far beyond what a sample of the rows shows."""
+    ranked = np.sort(sample(SAMPLE), axis=0)
+    quartiles = ranked[3 * len(ranked) // 4] - ranked[len(ranked) // 4]
+    found = np.flatnonzero(extent > SUSPECT * quartiles)
+    if found.size == 0:
+        return found
+    # Many features are one value most of the time: what do they do otherwise?
+    ranked = np.sort(sample(MORE)[:, found], axis=0)
+    n = len(ranked)
+    away = np.sort(np.abs(ranked - ranked[(n - 1) // 2]), axis=0)
+    middle = np.minimum((n + np.count_nonzero(away == 0, axis=0)) // 2, n - 1)
+    typical = np.take_along_axis(away, middle[None], axis=0)[0]
+    return np.asarray(found[extent[found] > SUSPECT * typical])
 
 
 def survey_plain(
@@ -88,6 +102,13 @@ def _middle(values: Floats, weights: Weights) -> tuple[float, float]:
 
 
 def _median(values: Floats, weight: Floats) -> float:
+    if weight.min() == weight.max():
+        middle = (len(values) - 1) // 2
+        common = values[middle]  # most features that come here are one value most of the time
+        below, up_to = np.count_nonzero(values < common), np.count_nonzero(values <= common)
+        if below <= middle < up_to:
+            return float(common)
+        return float(np.partition(values, middle)[middle])
     order = np.argsort(values, kind="stable")
     cumulated = np.cumsum(weight[order])
     return float(values[order][np.searchsorted(cumulated, cumulated[-1] / 2)])
