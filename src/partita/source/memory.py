@@ -83,7 +83,7 @@ class MemorySource:
         if self._survey is None:
             low, high = self.box()
             self._survey = survey_dense(
-                low, high, self.weights, self._sum_up, self._sample, self._column
+                low, high, self.weights, self._sum_up, self._sample, self._columns
             )
         return self._survey
 
@@ -94,8 +94,11 @@ class MemorySource:
         at = np.arange(most) * 0.6180339887498949
         return self.take(((at - np.floor(at)) * self.n).astype(np.intp))
 
-    def _column(self, t: int) -> Floats:
-        return np.asarray(self.rows[:, t], dtype=np.float64)
+    def _columns(self, features: Ints) -> Iterator[Floats]:
+        for i in range(0, len(features), 32):  # some at a time: a row is read once for all of them
+            block = self.rows[:, features[i : i + 32]].T
+            for values in block:
+                yield values.astype(np.float64)
 
     def _sum_up(self, moments: Moments) -> None:
         nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +33,7 @@ def survey_dense(
     weights: Weights,
     sum_up: Callable[[Moments], None],
     sample: Callable[[int], Floats],
-    column: Callable[[int], Floats],
+    columns: Callable[[Ints], Iterator[Floats]],
 ) -> Survey:
     """Origin and grid from the extent of the data and one exact total of it.
 
@@ -47,8 +47,9 @@ def survey_dense(
     mean, spread = _total(first, sum_up)
     step = np.ldexp(1.0, np.maximum(np.frexp(high - low)[1] - 6, -1060))
     origin, ordered = low + step * np.rint(mean / step), weights.ordered
-    for t in _suspects(high - low, sample):
-        median, deviation = _middle(column(int(t)), weights)
+    suspects = _suspects(high - low, sample)
+    for t, values in zip(suspects, columns(suspects), strict=True):
+        median, deviation = _middle(values, weights)
         if high[t] - low[t] > FAR * deviation > 0:
             origin[t] = median
             ordered = ordered or bool(high[t] - low[t] > TOO_FAR * deviation)
