@@ -87,16 +87,18 @@ class MemorySource:
             )
         return self._survey
 
-    def _sample(self, most: int) -> Floats:
+    def _sample(self, most: int, features: Ints | slice) -> Floats:
         if self.n <= most:
-            return self.rows.astype(np.float64)
+            return np.asarray(self.rows[:, features], dtype=np.float64)
         # multiples of the golden ratio: spread evenly, and in step with no pattern of the rows
         at = np.arange(most) * 0.6180339887498949
-        return self.take(((at - np.floor(at)) * self.n).astype(np.intp))
+        rows = ((at - np.floor(at)) * self.n).astype(np.intp)
+        return np.asarray(self.rows[rows][:, features], dtype=np.float64)
 
     def _columns(self, features: Ints) -> Iterator[Floats]:
-        for i in range(0, len(features), 32):  # some at a time: a row is read once for all of them
-            block = self.rows[:, features[i : i + 32]].T
+        step = max(1, (1 << 23) // self.n)  # some at a time: a row is read once for all of them
+        for i in range(0, len(features), step):
+            block = self.rows[:, features[i : i + step]].T
             for values in block:
                 yield values.astype(np.float64)
 

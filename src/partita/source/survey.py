@@ -17,6 +17,8 @@ SUSPECT = 2.0**10  # times the spread of the sample: look closer
 FAR = 2.0**20  # times the typical deviation: the mean is no good origin
 TOO_FAR = 2.0**40  # no grid holds both the outlier and the digits of the others
 
+Sample = Callable[[int, Ints | slice], Floats]  # (at most how many rows, which features)
+
 
 @dataclass(frozen=True, slots=True)
 class Survey:
@@ -32,7 +34,7 @@ def survey_dense(
     high: Floats,
     weights: Weights,
     sum_up: Callable[[Moments], None],
-    sample: Callable[[int], Floats],
+    sample: Sample,
     columns: Callable[[Ints], Iterator[Floats]],
 ) -> Survey:
     """Origin and grid from the extent of the data and one exact total of it.
@@ -56,15 +58,15 @@ def survey_dense(
     return Survey(Grid.of_extent(low, high, origin, weights), spread, ordered)
 
 
-def _suspects(extent: Floats, sample: Callable[[int], Floats]) -> Ints:
+def _suspects(extent: Floats, sample: Sample) -> Ints:
     """Features whose extent is far beyond what a sample of the rows shows."""
-    ranked = np.sort(sample(SAMPLE), axis=0)
+    ranked = np.sort(sample(SAMPLE, slice(None)), axis=0)
     quartiles = ranked[3 * len(ranked) // 4] - ranked[len(ranked) // 4]
     found = np.flatnonzero(extent > SUSPECT * quartiles)
     if found.size == 0:
         return found
     # Many features are one value most of the time: what do they do otherwise?
-    ranked = np.sort(sample(MORE)[:, found], axis=0)
+    ranked = np.sort(sample(MORE, found), axis=0)
     n = len(ranked)
     away = np.sort(np.abs(ranked - ranked[(n - 1) // 2]), axis=0)
     middle = np.minimum((n + np.count_nonzero(away == 0, axis=0)) // 2, n - 1)
