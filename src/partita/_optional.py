@@ -7,16 +7,13 @@ import importlib.util
 from types import ModuleType
 from typing import Any
 
-_EXTRA = {"matplotlib": "plot"}
-
 
 def require(name: str, purpose: str) -> ModuleType:
     """Import an optional package, or say which command installs it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        what = f"partita[{_EXTRA[name]}]" if name in _EXTRA else name
-        raise ImportError(f"{purpose} needs {name}: pip install '{what}'") from error
+        raise ImportError(f"{purpose} needs {name}: pip install {name}") from error
 
 
 def dataframe(columns: dict[str, list[Any]], library: str | None = None) -> Any:
