@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -14,6 +15,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "kernels/codebook.hpp"
+#include "kernels/tree.hpp"
 #include "simd/dispatch.hpp"
 
 namespace nb = nanobind;
@@ -105,26 +107,140 @@ struct Csr {
     }
 };
 
-template <class T>
+// Rows of type R against centers packed for scores in T.
+template <class T, class R>
 std::pair<std::int64_t, std::int64_t> assign(
-    const Packed<partita::Codebook<T>>& packed, Matrix<T> rows, OutVector<std::int32_t> labels,
+    const Packed<partita::Codebook<T>>& packed, Matrix<R> rows, OutVector<std::int32_t> labels,
     const Sums* sums, std::optional<Vector<std::int64_t>> times,
-    std::optional<Vector<double>> weight, std::optional<OutVector<double>> lower) {
+    std::optional<Vector<double>> weight) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
-    const auto& book = packed.book;
-    const auto& use = kernels_of<T>(packed.use);
-    expect(d == book.view().d, "assign: rows and centers have different numbers of features");
-    expect_labels(labels, n, book.view().k, -1);
-    expect(!lower || lower->shape(0) == n, "lower: one per row expected");
-    expect(!sums || sums->hi.shape(0) == book.view().k, "assign: sums of another number of clusters");
+    const partita::BookView<T>& book = packed.book.view();
+    const auto& use = kernels_of<R>(packed.use);
+    expect(d == book.d, "assign: rows and centers have different numbers of features");
+    expect(book.groups == 1, "assign: centers without groups expected");
+    expect_labels(labels, n, book.k, -1);
+    expect(!sums || sums->hi.shape(0) == book.k, "assign: sums of another number of clusters");
     partita::SumView view{};
     if (sums) view = sums->view(times, weight, n, d);
-    Memory memory = partita::make_aligned<unsigned char>(use.assign_scratch(d));
+    const partita::SumView* into = sums ? &view : nullptr;
+    constexpr bool alike = std::is_same_v<T, R>;
+    Memory memory = partita::make_aligned<unsigned char>(
+        alike ? use.assign_scratch(d) : use.assign_single_scratch(d));
     nb::gil_scoped_release release;
-    const partita::Outcome outcome =
-        use.assign(book.view(), rows_of(rows), sums ? &view : nullptr, labels.data(),
-                            lower ? lower->data() : nullptr, memory.get());
+    partita::Outcome outcome;
+    if constexpr (alike)
+        outcome = use.assign(book, rows_of(rows), into, labels.data(), memory.get());
+    else
+        outcome = use.assign_single(book, rows_of(rows), into, labels.data(), memory.get());
     return {outcome.moved, outcome.rechecked};
+}
+
+// How far centers have moved, and where they are in the book; the arrays are kept alive.
+struct Motion {
+    Vector<std::int32_t> up, down, place, group;
+    Vector<std::uint16_t> group_up, group_down;
+    std::int32_t all_up, all_down;
+    double quantum, blur;
+
+    partita::MotionView view(std::size_t k, std::size_t groups) const {
+        const std::size_t stride = partita::bounds_stride(groups);
+        expect(up.shape(0) == k && down.shape(0) == k && place.shape(0) == k &&
+                   group.shape(0) == k && group_up.shape(0) == stride &&
+                   group_down.shape(0) == stride,
+               "motion: shapes do not fit");
+        for (std::size_t j = 0; j < k; ++j)
+            expect(place.data()[j] >= 0 && static_cast<std::size_t>(place.data()[j]) < k &&
+                       group.data()[j] >= 0 && static_cast<std::size_t>(group.data()[j]) < groups,
+                   "motion: a place or group is out of range");
+        return {up.data(), down.data(), group_up.data(), group_down.data(), all_up, all_down,
+                place.data(), group.data(), quantum, blur};
+    }
+};
+
+template <class R>
+std::vector<std::int64_t> bounded(
+    const Packed<partita::Codebook<float>>& filter, const partita::Target& target, Matrix<R> rows,
+    OutVector<std::int32_t> labels, OutVector<std::int32_t> upper, OutVector<std::uint16_t> other,
+    Array<std::uint16_t, 2> lower, const Motion& motion, bool whole, const Sums* sums,
+    std::optional<Vector<std::int64_t>> times, std::optional<Vector<double>> weight,
+    std::optional<Matrix<float>> filter_rows) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    const partita::BookView<float>& book = filter.book.view();
+    const partita::ExactView& exact = target.view();
+    const auto& use = kernels_of<R>(filter.use);
+    expect(d == exact.d && book.k == exact.k && book.groups <= 32,
+           "bounded: rows, centers and filter do not fit");
+    expect(filter_rows ? filter_rows->shape(0) == n && filter_rows->shape(1) == book.d
+                       : book.d == d,
+           "bounded: filter rows do not fit");
+    expect(n < (std::size_t{1} << 31), "bounded: too many rows in one call");
+    expect_labels(labels, n, book.k, 0);
+    const std::size_t stride = partita::bounds_stride(book.groups);
+    expect(upper.shape(0) == n && other.shape(0) == n && lower.shape(0) == n &&
+               lower.shape(1) == stride,
+           "bounded: bounds do not fit");
+    expect(!sums || sums->hi.shape(0) == book.k, "bounded: sums of another number of clusters");
+    partita::SumView view{};
+    if (sums) view = sums->view(times, weight, n, d);
+    const partita::MotionView moved = motion.view(book.k, book.groups);
+    const partita::BoundView bounds{upper.data(), other.data(), lower.data(), stride};
+    Memory memory =
+        partita::make_aligned<unsigned char>(use.bounded_scratch(n, book.k, d, book.d));
+    nb::gil_scoped_release release;
+    const partita::SumView* into = sums ? &view : nullptr;
+    const partita::Pruned done =
+        filter_rows
+            ? use.bounded_by(book, exact, rows_of(rows), filter_rows->data(), moved, bounds,
+                             labels.data(), whole, into, memory.get())
+            : use.bounded(book, exact, rows_of(rows), rows.data(), moved, bounds, labels.data(),
+                          whole, into, memory.get());
+    return {done.moved, done.measured, done.scanned, done.candidates};
+}
+
+// A tree over some rows, and what its leaves remember of the pass before.
+struct Leaves {
+    partita::Tree tree;
+    std::vector<partita::LeafMemory> memory;
+    void forget() { std::fill(memory.begin(), memory.end(), partita::LeafMemory{}); }
+};
+
+// Nodes first…last of the tree. `labels` are in the tree's order, rows in the data's.
+template <class R>
+std::vector<std::int64_t> assign_leaves(
+    Leaves& leaves, std::size_t first, std::size_t last, const partita::TreeBook& book,
+    const partita::Target& target, Matrix<R> rows, OutVector<std::int32_t> labels,
+    const Sums* sums, std::optional<Vector<std::int64_t>> times,
+    std::optional<Vector<double>> weight) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    const partita::TreeView tree = leaves.tree.view();
+    const partita::TreeCenters& centers = book.view();
+    const partita::ExactView& exact = target.view();
+    const auto& use = kernels_of<R>(&table());
+    expect(n == tree.n && d == tree.d && d == exact.d && d == centers.d && centers.k == exact.k,
+           "leaves: tree, rows and centers do not fit");
+    expect(first <= last && last <= tree.nodes, "leaves: nodes out of range");
+    expect(labels.shape(0) == n, "labels: one per row expected");
+    const std::size_t begin = static_cast<std::size_t>(
+        tree.begin[std::min(first * tree.node_leaves, tree.leaves)]);
+    const std::size_t end =
+        static_cast<std::size_t>(tree.begin[std::min(last * tree.node_leaves, tree.leaves)]);
+    for (std::size_t i = begin; i < end; ++i)
+        expect(labels.data()[i] >= -1 && labels.data()[i] < static_cast<std::int64_t>(exact.k),
+               "labels: a value is outside 0..k-1");
+    for (std::size_t leaf = first * tree.node_leaves;
+         leaf < std::min(last * tree.node_leaves, tree.leaves); ++leaf)
+        for (std::size_t e = 0; e < partita::kRemembered; ++e)
+            expect(leaves.memory[leaf].near[e] < static_cast<std::int64_t>(exact.k),
+                   "leaves: forget() before another number of clusters");
+    expect(!sums || sums->hi.shape(0) == exact.k, "leaves: sums of another number of clusters");
+    partita::SumView view{};
+    if (sums) view = sums->view(times, weight, n, d);
+    Memory memory = partita::make_aligned<unsigned char>(use.leaves_scratch(exact.k, d));
+    nb::gil_scoped_release release;
+    const partita::Pruned done =
+        use.assign_leaves(tree, centers, exact, rows_of(rows), first, last, labels.data(),
+                          leaves.memory.data(), sums ? &view : nullptr, memory.get());
+    return {done.moved, done.measured, done.scanned, done.candidates};
 }
 
 template <class T>
@@ -315,6 +431,26 @@ void use_instruction_set(const std::string& name) {
     throw std::invalid_argument("instruction set '" + name + "' is not available here");
 }
 
+// Every center once, in groups that are not empty.
+partita::Grouping grouping_of(const Vector<std::int32_t>& members,
+                              const std::optional<Vector<std::int32_t>>& sizes, std::size_t k) {
+    expect(sizes && members.shape(0) == k, "codebook: members (k) and sizes of groups expected");
+    std::vector<bool> seen(k, false);
+    for (std::size_t p = 0; p < k; ++p) {
+        const std::int32_t j = members.data()[p];
+        expect(j >= 0 && static_cast<std::size_t>(j) < k && !seen[static_cast<std::size_t>(j)],
+               "codebook: members must be all centers, each once");
+        seen[static_cast<std::size_t>(j)] = true;
+    }
+    std::size_t total = 0;
+    for (std::size_t g = 0; g < sizes->shape(0); ++g) {
+        expect(sizes->data()[g] > 0, "codebook: a group is empty");
+        total += static_cast<std::size_t>(sizes->data()[g]);
+    }
+    expect(total == k, "codebook: the sizes of groups must add up to k");
+    return {members.data(), sizes->data(), sizes->shape(0)};
+}
+
 template <class T>
 void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const char* csr) {
     using partita::Codebook;
@@ -322,18 +458,21 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
     const auto none = nb::none();
     nb::class_<Packed<Codebook<T>>>(m, book).def(
         "__init__",
-        [](Packed<Codebook<T>>* self, Matrix<double> centers, Vector<double> origin) {
-            expect(centers.shape(0) > 0 && centers.shape(1) > 0 &&
-                       origin.shape(0) == centers.shape(1),
+        [](Packed<Codebook<T>>* self, Matrix<double> centers, Vector<double> origin,
+           std::optional<Vector<std::int32_t>> members, std::optional<Vector<std::int32_t>> sizes) {
+            const std::size_t k = centers.shape(0), d = centers.shape(1);
+            expect(k > 0 && d > 0 && origin.shape(0) == d,
                    "codebook: centers (k, d) and origin (d) expected");
+            partita::Grouping grouping{};
+            if (members) grouping = grouping_of(*members, sizes, k);
             nb::gil_scoped_release release;
             const KernelTable* use = &table();
             new (self) Packed<Codebook<T>>{
-                Codebook<T>(centers.data(), origin.data(), centers.shape(0), centers.shape(1),
-                            kernels_of<T>(use).tile_rows),
+                Codebook<T>(centers.data(), origin.data(), k, d, kernels_of<T>(use).tile_rows,
+                            members ? &grouping : nullptr),
                 use};
         },
-        "centers"_a, "origin"_a);
+        "centers"_a, "origin"_a, "members"_a = none, "sizes"_a = none);
     nb::class_<Packed<SparseCodebook<T>>>(m, sparse_book)
         .def(
             "__init__",
@@ -366,8 +505,27 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
             new (self) Csr<T>{start, column, value, d};
         },
         "start"_a.noconvert(), "column"_a.noconvert(), "value"_a.noconvert(), "d"_a);
-    m.def("assign", &assign<T>, "book"_a, "rows"_a.noconvert(), "labels"_a.noconvert(),
-          "sums"_a = none, "times"_a = none, "weight"_a = none, "lower"_a = none);
+    m.def("assign", &assign<T, T>, "book"_a, "rows"_a.noconvert(), "labels"_a.noconvert(),
+          "sums"_a = none, "times"_a = none, "weight"_a = none);
+    m.def("assign_leaves", &assign_leaves<T>, "leaves"_a, "first"_a, "last"_a, "book"_a,
+          "target"_a, "rows"_a.noconvert(), "labels"_a.noconvert(), "sums"_a = none,
+          "times"_a = none, "weight"_a = none);
+    m.def(
+        "plant",
+        [](Matrix<T> rows, Vector<double> origin, double scale) {
+            const std::size_t n = rows.shape(0), d = rows.shape(1);
+            expect(n > 0 && d > 0 && n < (std::size_t{1} << 31) && origin.shape(0) == d,
+                   "plant: rows (n, d) and origin (d) expected");
+            nb::gil_scoped_release release;
+            partita::Tree tree(rows.data(), n, d, origin.data(), scale);
+            std::vector<partita::LeafMemory> memory(tree.leaves());
+            return new Leaves{std::move(tree), std::move(memory)};
+        },
+        "rows"_a.noconvert(), "origin"_a.noconvert(), "scale"_a, nb::rv_policy::take_ownership);
+    m.def("bounded", &bounded<T>, "filter"_a, "target"_a, "rows"_a.noconvert(),
+          "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
+          "lower"_a.noconvert(), "motion"_a, "whole"_a, "sums"_a = none, "times"_a = none,
+          "weight"_a = none, "filter_rows"_a.noconvert() = none);
     m.def("assign_sparse", &assign_sparse<T>, "book"_a, "rows"_a, "labels"_a.noconvert(),
           "sums"_a = none, "times"_a = none, "weight"_a = none);
     m.def("move_rows", &move_rows<T>, "sums"_a, "rows"_a.noconvert(), "before"_a.noconvert(),
@@ -400,8 +558,56 @@ NB_MODULE(core, m) {
                       Vector<double>, double, double>(),
              "hi"_a.noconvert(), "lo"_a.noconvert(), "origin"_a.noconvert(), "up"_a.noconvert(),
              "scale"_a, "limb"_a);
+    nb::class_<partita::Target>(m, "Target")
+        .def(
+            "__init__",
+            [](partita::Target* self, Matrix<double> centers, Vector<double> origin) {
+                expect(centers.shape(0) > 0 && centers.shape(1) > 0 &&
+                           origin.shape(0) == centers.shape(1),
+                       "target: centers (k, d) and origin (d) expected");
+                nb::gil_scoped_release release;
+                new (self) partita::Target(centers.data(), origin.data(), centers.shape(0),
+                                           centers.shape(1));
+            },
+            "centers"_a, "origin"_a);
+    nb::class_<Leaves>(m, "Leaves")
+        .def("forget", &Leaves::forget)
+        .def_prop_ro("nodes", [](const Leaves& self) { return self.tree.nodes(); })
+        .def_prop_ro("order",
+                     [](const Leaves& self) {
+                         return nb::ndarray<nb::numpy, const std::int32_t, nb::ndim<1>>(
+                             self.tree.order().data(), {self.tree.order().size()}, nb::find(self));
+                     });
+    nb::class_<partita::TreeBook>(m, "TreeBook")
+        .def(
+            "__init__",
+            [](partita::TreeBook* self, Matrix<double> centers, double scale,
+               Vector<std::uint8_t> moved) {
+                expect(centers.shape(0) > 0 && centers.shape(1) > 0 &&
+                           moved.shape(0) == centers.shape(0),
+                       "tree book: centers (k, d) and moved (k) expected");
+                new (self) partita::TreeBook(centers.data(), centers.shape(0), centers.shape(1),
+                                             scale, moved.data());
+            },
+            "centers"_a.noconvert(), "scale"_a, "moved"_a.noconvert());
+    nb::class_<Motion>(m, "Motion")
+        .def(
+            "__init__",
+            [](Motion* self, Vector<std::int32_t> up, Vector<std::int32_t> down,
+               Vector<std::uint16_t> group_up, Vector<std::uint16_t> group_down,
+               std::int32_t all_up, std::int32_t all_down, Vector<std::int32_t> place,
+               Vector<std::int32_t> group, double quantum, double blur) {
+                new (self) Motion{up, down, place, group, group_up, group_down, all_up, all_down,
+                                  quantum, blur};
+            },
+            "up"_a.noconvert(), "down"_a.noconvert(), "group_up"_a.noconvert(),
+            "group_down"_a.noconvert(), "all_up"_a, "all_down"_a, "place"_a.noconvert(),
+            "group"_a.noconvert(), "quantum"_a, "blur"_a);
     bind_typed<float>(m, "Codebook32", "SparseCodebook32", "Csr32");
     bind_typed<double>(m, "Codebook64", "SparseCodebook64", "Csr64");
+    const auto none = nb::none();
+    m.def("assign", &assign<float, double>, "book"_a, "rows"_a.noconvert(),
+          "labels"_a.noconvert(), "sums"_a = none, "times"_a = none, "weight"_a = none);
     m.def("summarise", &summarise, "sums"_a, "unit"_a, "centers"_a.noconvert(),
           "weight"_a.noconvert(), "mean"_a.noconvert(), "sse"_a.noconvert(), "gap"_a.noconvert());
     m.def("square_norms", &square_norms, "centers"_a.noconvert(), "out"_a.noconvert());

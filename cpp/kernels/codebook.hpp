@@ -89,9 +89,8 @@ inline double exact_scale(double typical) {
     return typical > 0x1p-400 && typical < 0x1p400 ? 1.0 : scale_for<double>(typical);
 }
 
-// Rows longer than 2^60 times the typical center are left to D64, so a center beyond this is
-// nearest to none of the others.
-constexpr double kFar = 0x1p62;
+// Rows beyond kFarRow are left to D64, so a center beyond this is nearest to none of the others.
+constexpr double kFar = 4 * kFarRow;
 
 template <class T>
 struct Margin {
@@ -128,21 +127,29 @@ std::vector<T> choose_pivot(const double* centers, const double* origin, std::si
     return pivot;
 }
 
+// Which centers lie together: `member` (k) lists them group after group, sizes say where each ends.
+struct Grouping {
+    const std::int32_t* member;
+    const std::int32_t* size;
+    std::size_t groups;
+};
+
 template <class T>
 class Codebook {
 public:
     // centers: (k, d) relative to origin (d). tile_rows: what the kernel in use can hold.
     Codebook(const double* centers, const double* origin, std::size_t k, std::size_t d,
-             std::size_t tile_rows) {
+             std::size_t tile_rows, const Grouping* grouping = nullptr) {
         const Margin<T> margin(d, d);
         const std::vector<T> pivot = choose_pivot<T>(centers, origin, k, d);
         // In double the frame of D64 is the frame of the fast kernel: moving would cost more
         // rounding than it saves.
-        std::vector<double> zero(d), move(d);
+        std::vector<double> move(d);
+        zero_.resize(d);
         double drift = 0;
         for (std::size_t t = 0; t < d; ++t) {
-            zero[t] = sizeof(T) == 4 ? static_cast<double>(pivot[t]) : origin[t];
-            move[t] = origin[t] - zero[t];
+            zero_[t] = sizeof(T) == 4 ? static_cast<double>(pivot[t]) : origin[t];
+            move[t] = origin[t] - zero_[t];
             drift += move[t] * move[t];
         }
         drift = std::sqrt(drift);
@@ -152,65 +159,101 @@ public:
 
         origin_.assign(origin, origin + d);
         pivot_.resize(d);
-        for (std::size_t t = 0; t < d; ++t)
-            pivot_[t] = static_cast<T>(zero[t] * scale);
+        for (std::size_t t = 0; t < d; ++t) pivot_[t] = static_cast<T>(zero_[t] * scale);
+        arrange(k, tile_rows, grouping);
         start_ = make_aligned<T>(k);
         slope_ = make_aligned<T>(k);
         slack_ = make_aligned<T>(k);
         centers_ = make_aligned<double>(k * d);
+        for (std::size_t e = 0; e < k * d; ++e) centers_[e] = centers[e] * whole;
         double steepest = 0, mean = 0;
-        for (std::size_t j = 0; j < k; ++j) {
-            const double* c = centers + j * d;
+        for (std::size_t p = 0; p < k; ++p) {
+            const double* c = centers + static_cast<std::size_t>(member_[p]) * d;
             const double square = fold(
                 d, [&](std::size_t t) { const double v = (c[t] + move[t]) * scale; return v * v; },
                 sum);
             const double size = fold(
                 d, [&](std::size_t t) { const double v = c[t] * scale; return v * v; }, sum);
-            for (std::size_t t = 0; t < d; ++t) centers_[j * d + t] = c[t] * whole;
             const double norm = std::sqrt(square) * (1 + 1e-9);
             if (!(norm < kFar)) {  // nearest to no row that the fast scores decide
-                start_[j] = std::numeric_limits<T>::infinity();
-                slope_[j] = slack_[j] = 0;
+                start_[p] = std::numeric_limits<T>::infinity();
+                slope_[p] = slack_[p] = 0;
                 continue;
             }
             const double moved = 0x1p-51 * (std::sqrt(size) + drift * scale);
-            slope_[j] = margin.slope(norm, moved);
-            slack_[j] = margin.slack(norm, moved);
-            start_[j] = static_cast<T>(0.5 * square - static_cast<double>(slack_[j]));
-            steepest = std::max(steepest, static_cast<double>(slope_[j]));
-            mean += static_cast<double>(slope_[j]) / static_cast<double>(k);
+            slope_[p] = margin.slope(norm, moved);
+            slack_[p] = margin.slack(norm, moved);
+            start_[p] = static_cast<T>(0.5 * square - static_cast<double>(slack_[p]));
+            steepest = std::max(steepest, static_cast<double>(slope_[p]));
+            mean += static_cast<double>(slope_[p]) / static_cast<double>(k);
         }
         const bool alike = steepest <= 4 * mean;
         if (alike) std::fill_n(slope_.get(), k, static_cast<T>(steepest));
         const std::size_t depth = alike ? d : d + 1;
-        const std::size_t tiles = (k + tile_rows - 1) / tile_rows;
-        const std::size_t small = k / tiles, larger = k % tiles;
         packed_ = make_aligned<T>(k * depth);
-        for (std::size_t q = 0, first = 0; q < tiles; ++q) {
-            const std::size_t rows = small + (q < larger);
-            const double* c = centers + first * d;
-            T* tile = packed_.get() + first * depth;
-            for (std::size_t t = 0; t < d; ++t)
-                for (std::size_t r = 0; r < rows; ++r)
-                    tile[t * rows + r] = start_[first + r] < std::numeric_limits<T>::infinity()
-                                             ? static_cast<T>((c[r * d + t] + move[t]) * scale)
-                                             : T(0);
-            if (!alike) std::copy_n(slope_.get() + first, rows, tile + d * rows);
-            first += rows;
+        for (std::size_t q = 0; q + 1 < first_.size(); ++q) {
+            const std::size_t at = first_[q], rows = first_[q + 1] - at;
+            T* tile = packed_.get() + at * depth;
+            for (std::size_t r = 0; r < rows; ++r) {
+                const double* c = centers + static_cast<std::size_t>(member_[at + r]) * d;
+                const bool near = start_[at + r] < std::numeric_limits<T>::infinity();
+                for (std::size_t t = 0; t < d; ++t)
+                    tile[t * rows + r] = near ? static_cast<T>((c[t] + move[t]) * scale) : T(0);
+                if (!alike) tile[d * rows + r] = slope_[at + r];
+            }
         }
-        view_ = {k, d, depth, tiles, packed_.get(), start_.get(), slope_.get(), slack_.get(),
-                 pivot_.data(), static_cast<T>(scale), static_cast<T>(1.01 * drift * scale),
-                 margin.own_error(), static_cast<T>(1 + margin.gamma), 1 - margin.gamma,
-                 centers_.get(), origin_.data(), whole};
+        view_ = {k, d, depth, first_.size() - 1, group_.size() - 1, first_.data(), group_.data(),
+                 member_.data(), packed_.get(), start_.get(), slope_.get(), slack_.get(),
+                 pivot_.data(), zero_.data(), static_cast<T>(scale),
+                 static_cast<T>(1.01 * drift * scale), margin.own_error(),
+                 static_cast<T>(1 + margin.gamma), centers_.get(), origin_.data(), whole};
     }
     const BookView<T>& view() const { return view_; }
 
 private:
+    // Cuts every group into tiles of nearly the same size, the larger ones first.
+    void arrange(std::size_t k, std::size_t tile_rows, const Grouping* grouping) {
+        member_.resize(k);
+        for (std::size_t p = 0; p < k; ++p)
+            member_[p] = grouping ? grouping->member[p] : static_cast<std::int32_t>(p);
+        std::size_t at = 0;
+        for (std::size_t g = 0; g < (grouping ? grouping->groups : 1); ++g) {
+            group_.push_back(static_cast<std::uint32_t>(first_.size()));
+            const std::size_t size = grouping ? static_cast<std::size_t>(grouping->size[g]) : k;
+            const std::size_t tiles = (size + tile_rows - 1) / tile_rows;
+            for (std::size_t q = 0; q < tiles; ++q) {
+                first_.push_back(static_cast<std::uint32_t>(at));
+                at += size / tiles + (q < size % tiles);
+            }
+        }
+        group_.push_back(static_cast<std::uint32_t>(first_.size()));
+        first_.push_back(static_cast<std::uint32_t>(at));
+    }
+
     Aligned<T> packed_, start_, slope_, slack_;
     Aligned<double> centers_;
-    std::vector<double> origin_;
+    std::vector<std::uint32_t> first_, group_;
+    std::vector<std::int32_t> member_;
+    std::vector<double> origin_, zero_;
     std::vector<T> pivot_;
     BookView<T> view_;
+};
+
+// Centers for D64 alone.
+class Target {
+public:
+    Target(const double* centers, const double* origin, std::size_t k, std::size_t d)
+        : origin_(origin, origin + d), centers_(k * d) {
+        const std::vector<double> still(d, 0.0);
+        const double whole = exact_scale(typical_size(centers, still.data(), k, d));
+        for (std::size_t e = 0; e < k * d; ++e) centers_[e] = centers[e] * whole;
+        view_ = {k, d, centers_.data(), origin_.data(), whole};
+    }
+    const ExactView& view() const { return view_; }
+
+private:
+    std::vector<double> origin_, centers_;
+    ExactView view_;
 };
 
 template <class T>

@@ -52,15 +52,15 @@ PARTITA_INLINE void exact_tile(const double* panel, const double* centers, std::
 }
 
 // Labels of up to kExactWidth listed rows, by D64 to all centers.
-template <class T>
-void exact_nearest(const BookView<T>& book, const T* rows, const std::int32_t* listed,
+template <class T, class R>
+void exact_nearest(const BookView<T>& book, const R* rows, const std::int32_t* listed,
                    std::size_t count, double* panel,  // scratch: (d, kExactWidth)
                    std::int32_t* label) {
     alignas(64) double best[kExactWidth];
     alignas(64) std::int64_t nearest[kExactWidth];
     const std::size_t d = book.d;
     for (std::size_t r = 0; r < kExactWidth; ++r) {
-        const T* x = rows + static_cast<std::size_t>(listed[r < count ? r : 0]) * d;
+        const R* x = rows + static_cast<std::size_t>(listed[r < count ? r : 0]) * d;
         for (std::size_t t = 0; t < d; ++t)
             panel[t * kExactWidth + r] = (static_cast<double>(x[t]) - book.origin[t]) * book.scale;
         best[r] = __builtin_inf();

@@ -27,35 +27,45 @@ PARTITA_INLINE void each_column(const T* rows, std::size_t d, int vectors, Put p
         }
 }
 
+// Rows as the fast kernels take them, in T whatever the data is in: centred and scaled in double,
+// rounded once.
+template <class T, class R>
+PARTITA_INLINE void centre_row(const BookView<T>& book, const R* x, T* out) {
+    const double scale = static_cast<double>(book.fast_scale);
+    for (std::size_t t = 0; t < book.d; ++t)
+        out[t] = static_cast<T>((static_cast<double>(x[t]) - book.zero[t]) * scale);
+}
+
 // Transposes, centres and scales kPanelWidth rows into one panel. Where centers have slopes of their
 // own, a last row holds each point's norm, so that the tile subtracts the error of every pair.
-template <class T>
-void pack_panel(const BookView<T>& book, const T* rows, T* panel, T* square, T* norm) {
+template <class T, class R>
+void pack_panel(const BookView<T>& book, const R* rows,
+                T* padded,  // scratch: (kPanelWidth, d)
+                T* panel, T* square, T* norm) {
     using S = Simd<T>;
     constexpr std::size_t W = kPanelWidth<T>;
     const std::size_t d = book.d;
-    const typename S::Reg scale = S::set1(book.fast_scale);
     typename S::Reg squares[kTileVectors];
     for (int v = 0; v < kTileVectors; ++v) squares[v] = S::set1(0);
-    each_column(rows, d, kTileVectors, [&](std::size_t t, int v, typename S::Reg x) {
-        const typename S::Reg y = S::sub(S::mul(x, scale), S::set1(book.pivot[t]));
+    auto keep = [&](std::size_t t, int v, typename S::Reg y) {
         S::store(panel + t * W + static_cast<std::size_t>(v) * S::width, y);
         squares[v] = S::add(squares[v], S::mul(y, y));
-    });
+    };
+    if constexpr (sizeof(R) == sizeof(T)) {
+        const typename S::Reg scale = S::set1(book.fast_scale);
+        each_column(rows, d, kTileVectors, [&](std::size_t t, int v, typename S::Reg x) {
+            keep(t, v, S::sub(S::mul(x, scale), S::set1(book.pivot[t])));
+        });
+    } else {
+        for (std::size_t r = 0; r < W; ++r) centre_row(book, rows + r * d, padded + r * d);
+        each_column(static_cast<const T*>(padded), d, kTileVectors, keep);
+    }
     for (int v = 0; v < kTileVectors; ++v)
         S::store(square + static_cast<std::size_t>(v) * S::width, squares[v]);
     for (std::size_t r = 0; r < W; ++r) {
         norm[r] = static_cast<T>(__builtin_sqrt(square[r])) * book.norm_up + book.drift;
         if (book.depth > d) panel[d * W + r] = norm[r];
     }
-}
-
-// The last rows of the data do not fill a panel: they are copied first, and zeros follow them.
-template <class T>
-void pack_part(const BookView<T>& book, const T* rows, std::size_t m, T* padded, T* panel,
-               T* square, T* norm) {
-    for (std::size_t i = 0; i < kPanelWidth<T> * book.d; ++i) padded[i] = i < m * book.d ? rows[i] : 0;
-    pack_panel(book, padded, panel, square, norm);
 }
 
 }  // namespace partita::PARTITA_ISA

@@ -19,10 +19,11 @@ constexpr std::size_t block_points(std::size_t d) {
 }
 
 // All the memory a pass needs, cut from one piece that the caller allocates.
-template <class T>
+template <class T, class R>
 struct Scratch {
     using Int = typename Simd<T>::Int;
     T *panels, *panel, *padded, *best, *second, *norm, *square;
+    R* few;
     Int* nearest;
     double* exact;
     unsigned char* fold;
@@ -41,13 +42,14 @@ struct Scratch {
         panels = reinterpret_cast<T*>(cut(b * (d + 1) * sizeof(T)));
         panel = reinterpret_cast<T*>(cut(panel_size * sizeof(T)));
         padded = reinterpret_cast<T*>(cut(panel_size * sizeof(T)));
+        few = reinterpret_cast<R*>(cut(panel_size * sizeof(R)));
         best = reinterpret_cast<T*>(cut(b * sizeof(T)));
         second = reinterpret_cast<T*>(cut(b * sizeof(T)));
         norm = reinterpret_cast<T*>(cut(b * sizeof(T)));
         square = reinterpret_cast<T*>(cut(b * sizeof(T)));
         nearest = reinterpret_cast<Int*>(cut(b * sizeof(Int)));
         exact = reinterpret_cast<double*>(cut(d * kExactWidth * 8));
-        fold = cut(Folder<T>::bytes(d));
+        fold = cut(Folder<R>::bytes(d));
     }
 };
 
@@ -71,37 +73,36 @@ private:
 
 // Fast scores of one block: lowest, second lowest and index of the lowest for every row. `after` rows
 // follow the block in memory.
-template <class T>
-void score_block(const BookView<T>& book, const T* rows, std::size_t m, std::size_t after,
-                 const Scratch<T>& s) {
+template <class T, class R>
+void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::size_t after,
+                 const Scratch<T, R>& s) {
     constexpr std::size_t W = kPanelWidth<T>;
-    const std::size_t depth = book.depth, panels = (m + W - 1) / W;
+    const std::size_t depth = book.depth, d = book.d, panels = (m + W - 1) / W;
     for (std::size_t p = 0; p < panels; ++p) {
-        const T* first = rows + p * W * book.d;
-        T* panel = s.panels + p * W * depth;
-        if (m - p * W < W)
-            pack_part(book, first, m - p * W, s.padded, panel, s.square + p * W, s.norm + p * W);
-        else
-            pack_panel(book, first, panel, s.square + p * W, s.norm + p * W);
+        const R* from = rows + p * W * d;
+        if (m - p * W < W) {  // the last rows do not fill a panel: zeros follow them
+            for (std::size_t i = 0; i < W * d; ++i) s.few[i] = i < (m - p * W) * d ? from[i] : R(0);
+            from = s.few;
+        }
+        pack_panel(book, from, s.padded, s.panels + p * W * depth, s.square + p * W,
+                   s.norm + p * W);
     }
     for (std::size_t r = 0; r < panels * W; ++r) {
         s.best[r] = s.second[r] = static_cast<T>(__builtin_inf());
         s.nearest[r] = 0;
     }
-    const Tiles tiles(book);
-    const TileFunction<T> small = tiles.small ? tile_of<T>(tiles.rows(book.tiles - 1)) : nullptr;
-    const TileFunction<T> large = tiles.larger ? tile_of<T>(tiles.rows(0)) : nullptr;
-    const std::size_t held = kCenterBytes / (depth * sizeof(T) * (tiles.small + 1)) + 1;
+    const std::size_t held = kCenterBytes / (depth * sizeof(T) * kTileRows) + 1;
     for (std::size_t q0 = 0; q0 < book.tiles; q0 += held) {
         const std::size_t q1 = book.tiles - q0 < held ? book.tiles : q0 + held;
         for (std::size_t p = 0; p < panels; ++p) {
             const bool more = q0 == 0 && (p + 1) * W <= after;
-            Fetch fetch(rows + (more ? m + p * W : 0) * book.d, more ? W * book.d : 0, q1 - q0);
-            for (std::size_t q = q0; q < q1; ++q) {
+            Fetch fetch(rows + (more ? m + p * W : 0) * d, more ? W * d : 0, q1 - q0);
+            TileFunction<T> run = nullptr;
+            for (std::size_t q = q0, size = 0; q < q1; ++q) {
                 fetch.some();
-                const std::size_t first = tiles.first(q);
-                (q < tiles.larger ? large : small)(
-                    s.panels + p * W * depth, book.packed + first * depth, book.start + first,
+                const std::size_t first = book.first[q], now = book.first[q + 1] - first;
+                if (now != size) run = tile_of<T>(static_cast<int>(size = now));
+                run(s.panels + p * W * depth, book.packed + first * depth, book.start + first,
                     depth, static_cast<std::int64_t>(first), s.best + p * W, s.second + p * W,
                     s.nearest + p * W);
             }
@@ -110,17 +111,15 @@ void score_block(const BookView<T>& book, const T* rows, std::size_t m, std::siz
 }
 
 // Assigns every row and adds it to its cluster. `label` holds the previous labels (-1: none).
-// `lower`, if wanted, gets a lower bound of the squared distance to every other center.
 // Rows that the fast scores leave open wait until there is a panel of them.
-template <class T>
-Outcome assign(const BookView<T>& book, const Rows<T>& rows, const SumView* sums,
-               std::int32_t* label, double* lower, unsigned char* memory) {
-    const Scratch<T> s(memory, book.d);
+template <class T, class R>
+Outcome assign(const BookView<T>& book, const Rows<R>& rows, const SumView* sums,
+               std::int32_t* label, unsigned char* memory) {
+    const Scratch<T, R> s(memory, book.d);
     const SumView none{};
-    Folder<T> folder(sums ? *sums : none, s.fold);
+    Folder<R> folder(sums ? *sums : none, s.fold);
     const std::size_t b = block_points<T>(book.d);
-    const T limit = static_cast<T>(1ull << 60);  // beyond it scores may overflow: ask D64
-    const double unscale = 1.0 / static_cast<double>(book.fast_scale);
+    const T limit = static_cast<T>(kFarRow);
     Outcome outcome{0, 0};
     auto settle = [&](std::size_t i, std::int32_t now) {
         if (label[i] == now) return;
@@ -128,24 +127,10 @@ Outcome assign(const BookView<T>& book, const Rows<T>& rows, const SumView* sums
         label[i] = now;
         ++outcome.moved;
     };
-    // ‖y − c‖² = ‖y‖² + 2·score, each from below
-    auto bound = [&](std::size_t i, T square, T norm, T score) {
-        const T shared = book.depth > book.d ? 0 : norm * book.slope[0];
-        const double safe = static_cast<double>(square) * book.square_down +
-                            2.0 * (static_cast<double>(score) - static_cast<double>(shared));
-        lower[i] = safe > 0.0 ? safe * unscale * unscale : 0.0;
-    };
     Open<T> open;
-    T open_square[kPanelWidth<T>], open_norm[kPanelWidth<T>];
     auto close = [&] {
-        decide(book, rows.data, open, s.padded, s.panel, s.exact);
-        for (std::size_t r = 0; r < open.count; ++r) {
-            const bool as_scored = open.label[r] == open.nearest[r];
-            if (lower)
-                bound(open.row[r], open_square[r], open_norm[r],
-                      as_scored ? open.second[r] : open.best[r]);
-            settle(open.row[r], open.label[r]);
-        }
+        decide(book, rows.data, open, s.few, s.padded, s.panel, s.exact);
+        for (std::size_t r = 0; r < open.count; ++r) settle(open.row[r], open.label[r]);
         outcome.rechecked += static_cast<std::int64_t>(open.count);
         open.count = 0;
     };
@@ -158,13 +143,10 @@ Outcome assign(const BookView<T>& book, const Rows<T>& rows, const SumView* sums
             const T doubt =
                 2 * (norm * book.slope[j] + book.slack[j] + norm * norm * book.own_error);
             if (norm < limit && s.second[r] - s.best[r] > doubt) {
-                if (lower) bound(i + r, s.square[r], norm, s.second[r]);
                 settle(i + r, static_cast<std::int32_t>(j));
                 continue;
             }
-            const T bar = norm < limit ? s.best[r] + doubt : static_cast<T>(__builtin_inf());
-            open_square[open.count] = s.square[r], open_norm[open.count] = norm;
-            open.push(i + r, bar, s.best[r], s.second[r], static_cast<std::int32_t>(j));
+            open.push(i + r, norm < limit ? s.best[r] + doubt : static_cast<T>(__builtin_inf()));
             if (open.count == kPanelWidth<T>) close();
         }
     }

@@ -12,8 +12,8 @@ namespace partita::PARTITA_ISA {
 constexpr int kMostCandidates = 8;
 
 // D64 of one row and one center, scaled.
-template <class T>
-double exact_pair(const BookView<T>& book, const T* x, std::size_t j) {
+template <class T, class R>
+double exact_pair(const BookView<T>& book, const R* x, std::size_t j) {
     const double* c = book.centers + j * book.d;
     double sum = 0.0;
     for (std::size_t t = 0; t < book.d; ++t) {
@@ -29,30 +29,26 @@ struct Open {
     static constexpr std::size_t W = kPanelWidth<T>;
     std::size_t count = 0;
     std::size_t row[W];
-    T bar[W], best[W], second[W];
-    std::int32_t nearest[W];  // by the fast score
+    T bar[W];
     int candidates[W];
     std::int32_t candidate[W][kMostCandidates];
     std::int32_t label[W];  // out
 
-    void push(std::size_t i, T limit, T low, T low2, std::int32_t j) {
-        row[count] = i, bar[count] = limit, best[count] = low, second[count] = low2;
-        nearest[count++] = j;
-    }
+    void push(std::size_t i, T limit) { row[count] = i, bar[count++] = limit; }
 };
 
 template <class T>
 void find_candidates(const BookView<T>& book, const T* panel, Open<T>& open) {
     constexpr std::size_t W = kPanelWidth<T>;
     alignas(64) T score[kTileRows * W];
-    const Tiles tiles(book);
     const std::size_t depth = book.depth;
     for (std::size_t i = 0; i < open.count; ++i) open.candidates[i] = 0;
     for (std::size_t q = 0; q < book.tiles; ++q) {
-        const std::size_t first = tiles.first(q);
-        tile_out_of<T>(tiles.rows(q))(panel, book.packed + first * depth, book.start + first,
-                                      depth, score);
-        for (int r = 0; r < tiles.rows(q); ++r)
+        const std::size_t first = book.first[q];
+        const int rows = tile_rows(book, q);
+        tile_out_of<T>(rows)(panel, book.packed + first * depth, book.start + first, depth,
+                             score);
+        for (int r = 0; r < rows; ++r)
             for (std::size_t i = 0; i < open.count; ++i) {
                 if (score[static_cast<std::size_t>(r) * W + i] > open.bar[i]) continue;
                 const int have = open.candidates[i]++;  // NaN is a candidate too
@@ -62,17 +58,18 @@ void find_candidates(const BookView<T>& book, const T* panel, Open<T>& open) {
     }
 }
 
-// Fills open.label. Scratch: `padded` (kPanelWidth, d), `panel` (depth, kPanelWidth), `exact`.
-template <class T>
-void decide(const BookView<T>& book, const T* rows, Open<T>& open, T* padded, T* panel,
+// Fills open.label. Scratch: `few` (kPanelWidth, d) rows, `padded` the same in T,
+// `panel` (depth, kPanelWidth), `exact`.
+template <class T, class R>
+void decide(const BookView<T>& book, const R* rows, Open<T>& open, R* few, T* padded, T* panel,
             double* exact) {
     constexpr std::size_t W = kPanelWidth<T>;
     alignas(64) T square[W], norm[W];
     for (std::size_t i = 0; i < W; ++i) {
-        const T* x = rows + open.row[i < open.count ? i : 0] * book.d;
-        for (std::size_t t = 0; t < book.d; ++t) padded[i * book.d + t] = x[t];
+        const R* x = rows + open.row[i < open.count ? i : 0] * book.d;
+        for (std::size_t t = 0; t < book.d; ++t) few[i * book.d + t] = x[t];
     }
-    pack_panel(book, padded, panel, square, norm);
+    pack_panel(book, few, padded, panel, square, norm);
     find_candidates(book, panel, open);
     std::int32_t all[W];
     std::size_t hopeless = 0;
@@ -84,8 +81,7 @@ void decide(const BookView<T>& book, const T* rows, Open<T>& open, T* padded, T*
         double low = __builtin_inf();
         for (int c = 0; c < open.candidates[i]; ++c) {
             const std::int32_t j = open.candidate[i][c];
-            const double distance =
-                exact_pair(book, padded + i * book.d, static_cast<std::size_t>(j));
+            const double distance = exact_pair(book, few + i * book.d, static_cast<std::size_t>(j));
             if (distance < low) low = distance, open.label[i] = j;  // candidates ascend
         }
         if (!(low < __builtin_inf())) all[hopeless++] = static_cast<std::int32_t>(i);
@@ -93,7 +89,7 @@ void decide(const BookView<T>& book, const T* rows, Open<T>& open, T* padded, T*
     for (std::size_t i = 0; i < hopeless; i += kExactWidth) {
         const std::size_t m = hopeless - i < kExactWidth ? hopeless - i : kExactWidth;
         std::int32_t label[kExactWidth];
-        exact_nearest(book, padded, all + i, m, exact, label);
+        exact_nearest(book, few, all + i, m, exact, label);
         for (std::size_t r = 0; r < m; ++r) open.label[all[i + r]] = label[r];
     }
 }

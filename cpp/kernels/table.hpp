@@ -5,12 +5,28 @@
 
 namespace partita {
 
+template <class R, class F>
+using Bounded = Pruned(const BookView<float>&, const ExactView&, const Rows<R>&, const F*,
+                       const MotionView&, const BoundView&, std::int32_t*, bool, const SumView*,
+                       unsigned char*);
+
 template <class T>
 struct Kernels {
     std::size_t tile_rows;
     std::size_t (*assign_scratch)(std::size_t d);
-    Outcome (*assign)(const BookView<T>&, const Rows<T>&, const SumView*, std::int32_t*, double*,
+    Outcome (*assign)(const BookView<T>&, const Rows<T>&, const SumView*, std::int32_t*,
                       unsigned char*);
+    // fast scores in float32, whatever the rows are made of
+    std::size_t (*assign_single_scratch)(std::size_t d);
+    Outcome (*assign_single)(const BookView<float>&, const Rows<T>&, const SumView*, std::int32_t*,
+                             unsigned char*);
+    std::size_t (*bounded_scratch)(std::size_t n, std::size_t k, std::size_t d, std::size_t depth);
+    Bounded<T, T>* bounded;
+    Bounded<T, float>* bounded_by;  // with filter rows of their own
+    std::size_t (*leaves_scratch)(std::size_t k, std::size_t d);
+    Pruned (*assign_leaves)(const TreeView&, const TreeCenters&, const ExactView&, const Rows<T>&,
+                            std::size_t, std::size_t, std::int32_t*, LeafMemory*, const SumView*,
+                            unsigned char*);
     std::size_t (*sparse_scratch)(std::size_t d, std::size_t padded);
     Outcome (*assign_sparse)(const SparseBookView<T>&, const CsrRows<T>&, const SumView*,
                              std::int32_t*, unsigned char*);

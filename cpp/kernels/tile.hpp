@@ -92,6 +92,43 @@ void tile_out(const T* panel, const T* centers, const T* start, std::size_t dept
             S::store(out + r * kPanelWidth<T> + v * S::width, acc[r][v]);
 }
 
+// Which scores do not exceed the bar of their lane, one word of lanes per center, and the lowest of
+// the others. True if there is any.
+template <class T, int R>
+bool tile_filter(const T* panel, const T* centers, const T* start, std::size_t depth,
+                 const T* bar,          // in: (kPanelWidth)
+                 T* low,                // inout: (kPanelWidth)
+                 std::uint32_t* hits) {  // out: (R)
+    using S = Simd<T>;
+    constexpr int V = kTileVectors;
+    constexpr std::uint32_t all =
+        kPanelWidth<T> == 32 ? ~0u : (1u << (kPanelWidth<T> % 32)) - 1;
+    typename S::Reg acc[R][V];
+    tile_scores<T, R>(panel, centers, start, depth, acc);
+    std::uint32_t any = 0;
+    typename S::Reg over[V], least[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) {
+        over[v] = S::load(bar + v * S::width);
+        least[v] = S::load(low + v * S::width);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+        std::uint32_t beyond = 0;
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) {
+            const typename S::Mask safe = S::less(over[v], acc[r][v]);  // false for NaN
+            least[v] = S::min_where(safe, least[v], acc[r][v]);
+            beyond |= S::bits(safe) << (static_cast<unsigned>(v) * S::width);
+        }
+        hits[r] = ~beyond & all;
+        any |= hits[r];
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) S::store(low + v * S::width, least[v]);
+    return any != 0;
+}
+
 template <class T>
 using TileFunction = void (*)(const T*, const T*, const T*, std::size_t, std::int64_t, T*, T*,
                               typename Simd<T>::Int*);
@@ -116,13 +153,21 @@ PARTITA_INLINE TileOutFunction<T> tile_out_of(int rows) {
         return rows == R ? &tile_out<T, R> : tile_out_of<T, R - 1>(rows);
 }
 
-// Where the tiles of a codebook lie: the larger ones first.
-struct Tiles {
-    std::size_t small, larger;
-    template <class Book>
-    explicit Tiles(const Book& book) : small(book.k / book.tiles), larger(book.k % book.tiles) {}
-    std::size_t first(std::size_t q) const { return q * small + (q < larger ? q : larger); }
-    int rows(std::size_t q) const { return static_cast<int>(small + (q < larger)); }
-};
+template <class T>
+using TileFilterFunction = bool (*)(const T*, const T*, const T*, std::size_t, const T*, T*,
+                                    std::uint32_t*);
+
+template <class T, int R = kTileRows>
+PARTITA_INLINE TileFilterFunction<T> tile_filter_of(int rows) {
+    if constexpr (R == 1)
+        return &tile_filter<T, 1>;
+    else
+        return rows == R ? &tile_filter<T, R> : tile_filter_of<T, R - 1>(rows);
+}
+
+template <class Book>
+PARTITA_INLINE int tile_rows(const Book& book, std::size_t q) {
+    return static_cast<int>(book.first[q + 1] - book.first[q]);
+}
 
 }  // namespace partita::PARTITA_ISA

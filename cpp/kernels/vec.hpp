@@ -70,6 +70,10 @@ struct Simd<float> {
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm512_min_ps(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm512_max_ps(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+    static PARTITA_INLINE Reg min_where(Mask m, Reg a, Reg b) {
+        return _mm512_mask_min_ps(a, m, a, b);
+    }
+    static PARTITA_INLINE std::uint32_t bits(Mask m) { return m; }
     static PARTITA_INLINE IntReg load_int(const Int* p) { return _mm512_load_si512(p); }
     static PARTITA_INLINE void store_int(Int* p, IntReg a) { _mm512_store_si512(p, a); }
     static PARTITA_INLINE IntReg set1_int(Int a) { return _mm512_set1_epi32(a); }
@@ -100,6 +104,8 @@ struct Simd<double> {
         out[0] = _mm512_unpacklo_pd(v[0], v[1]);
         out[1] = _mm512_unpackhi_pd(v[0], v[1]);
     }
+    static PARTITA_INLINE Reg widen(const double* p) { return _mm512_loadu_pd(p); }
+    static PARTITA_INLINE Reg widen(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
     static PARTITA_INLINE void store(double* p, Reg a) { _mm512_store_pd(p, a); }
     static PARTITA_INLINE Reg set1(double a) { return _mm512_set1_pd(a); }
     static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return _mm512_fnmadd_pd(a, b, c); }
@@ -156,6 +162,12 @@ struct Simd<float> {
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm256_min_ps(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm256_max_ps(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+    static PARTITA_INLINE Reg min_where(Mask m, Reg a, Reg b) {
+        return _mm256_blendv_ps(a, _mm256_min_ps(a, b), m);
+    }
+    static PARTITA_INLINE std::uint32_t bits(Mask m) {
+        return static_cast<std::uint32_t>(_mm256_movemask_ps(m));
+    }
     static PARTITA_INLINE IntReg load_int(const Int* p) {
         return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
     }
@@ -187,6 +199,8 @@ struct Simd<double> {
         out[0] = _mm256_unpacklo_pd(v[0], v[1]);
         out[1] = _mm256_unpackhi_pd(v[0], v[1]);
     }
+    static PARTITA_INLINE Reg widen(const double* p) { return _mm256_loadu_pd(p); }
+    static PARTITA_INLINE Reg widen(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
     static PARTITA_INLINE void store(double* p, Reg a) { _mm256_store_pd(p, a); }
     static PARTITA_INLINE Reg set1(double a) { return _mm256_set1_pd(a); }
     static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return _mm256_fnmadd_pd(a, b, c); }
@@ -236,6 +250,18 @@ struct Generic {
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return a < b ? a : b; }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return a > b ? a : b; }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return a < b; }
+    static PARTITA_INLINE Reg min_where(Mask m, Reg a, Reg b) { return m ? min(a, b) : a; }
+    static PARTITA_INLINE std::uint32_t bits(Mask m) {
+        std::uint32_t all = 0;
+        for (std::size_t lane = 0; lane < width; ++lane) all |= (m[lane] ? 1u : 0u) << lane;
+        return all;
+    }
+    template <class From>
+    static PARTITA_INLINE Reg widen(const From* p) {
+        Reg out{};
+        for (std::size_t lane = 0; lane < width; ++lane) out[lane] = static_cast<T>(p[lane]);
+        return out;
+    }
     static PARTITA_INLINE IntReg load_int(const I* p) { return *reinterpret_cast<const IntReg*>(p); }
     static PARTITA_INLINE void store_int(I* p, IntReg a) { *reinterpret_cast<IntReg*>(p) = a; }
     static PARTITA_INLINE IntReg set1_int(I a) { return IntReg{} + a; }
@@ -248,6 +274,49 @@ struct Simd<float> : Generic<float, std::int32_t> {};
 template <>
 struct Simd<double> : Generic<double, std::int64_t> {};
 
+#endif
+
+// Up to 32 bounds of one row, 16 bits each: which of (lower − by) do not exceed `level`, and the
+// least of them.
+struct Level {
+    std::uint32_t reached;  // one bit per bound
+    std::uint32_t least;
+};
+
+PARTITA_INLINE Level level_of_few(const std::uint16_t* lower, const std::uint16_t* by,
+                                  std::size_t count, std::uint16_t level) {
+    Level out{0, 65535};
+    for (std::size_t c = 0; c < count; ++c) {
+        const std::uint32_t left = lower[c] > by[c] ? lower[c] - by[c] : 0u;
+        if (left <= level) out.reached |= 1u << c;
+        if (left < out.least) out.least = left;
+    }
+    return out;
+}
+
+#if defined(__AVX2__) || defined(__AVX512F__)
+PARTITA_INLINE Level level_of(const std::uint16_t* lower, const std::uint16_t* by,
+                              std::size_t count, std::uint16_t level) {
+    if (count <= 4) return level_of_few(lower, by, count, level);
+    const __m128i bar = _mm_set1_epi16(static_cast<short>(level));
+    __m128i least = _mm_set1_epi16(-1);
+    std::uint32_t reached = 0;
+    for (std::size_t c = 0; c < count; c += 8) {
+        const __m128i left =
+            _mm_subs_epu16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(lower + c)),
+                           _mm_loadu_si128(reinterpret_cast<const __m128i*>(by + c)));
+        const __m128i below = _mm_cmpeq_epi16(_mm_min_epu16(left, bar), left);
+        const int found = _mm_movemask_epi8(_mm_packs_epi16(below, _mm_setzero_si128()));
+        reached |= static_cast<std::uint32_t>(found) << c;
+        least = _mm_min_epu16(least, left);
+    }
+    return {reached, static_cast<std::uint32_t>(_mm_extract_epi16(_mm_minpos_epu16(least), 0))};
+}
+#else
+PARTITA_INLINE Level level_of(const std::uint16_t* lower, const std::uint16_t* by,
+                              std::size_t count, std::uint16_t level) {
+    return level_of_few(lower, by, count, level);
+}
 #endif
 
 }  // namespace partita::PARTITA_ISA

@@ -9,25 +9,92 @@
 
 namespace partita {
 
+constexpr double kFarRow = 0x1p60;  // rows beyond it, in units of a typical center, are left to D64
+
 // Centers ready for the tile kernels, with what their rounding may cost. See codebook.hpp.
+// Centers lie group by group, each group in tiles of its own; place p holds center member[p].
 template <class T>
 struct BookView {
     std::size_t k, d;
-    std::size_t depth;       // d + 1 if each center has a slope of its own, else d
-    std::size_t tiles;       // tiles of k/tiles or k/tiles + 1 centers, the larger ones first
+    std::size_t depth;           // d + 1 if each center has a slope of its own, else d
+    std::size_t tiles, groups;
+    const std::uint32_t* first;  // (tiles + 1)  place of each tile's first center
+    const std::uint32_t* group;  // (groups + 1) first tile of each group
+    const std::int32_t* member;  // (k) without groups it is 0, 1, 2, …
     const T* packed;         // tile after tile: (depth, rows of the tile)
     const T* start;          // (k)    score of a point at the pivot, lowered by `slack`
     const T* slope;          // (k)    error of a score per unit of the point's norm
     const T* slack;          // (k)    error of a score that does not depend on the point
     const T* pivot;          // (d)    what the fast kernel subtracts, times `fast_scale`
+    const double* zero;      // (d)    the same unscaled
     T fast_scale;            // a power of two
     T drift;                 // ‖origin − pivot‖, scaled: how far the two frames are apart
     T own_error;             // error of D64 itself per squared norm of the point
     T norm_up;               // what covers the rounding of a computed norm
-    double square_down;      // and of a computed square, from below
     const double* centers;   // (k, d) relative to `origin`, times `scale`: what D64 uses
     const double* origin;    // (d)
     double scale;            // of D64: 1, or a power of two where squares would overflow
+};
+
+// Centers as D64 takes them.
+struct ExactView {
+    std::size_t k, d;
+    const double* centers;   // (k, d) relative to `origin`, times `scale`
+    const double* origin;    // (d)
+    double scale;
+};
+
+// Rows of more than four bounds are padded to a multiple of 8.
+constexpr std::size_t bounds_stride(std::size_t groups) {
+    return groups <= 4 ? groups : (groups + 7) / 8 * 8;
+}
+
+// What the pruned pass remembers of every row, in whole quanta. See bounds.hpp.
+struct BoundView {
+    std::int32_t* upper;     // (n) distance to the own center, from above
+    std::uint16_t* other;    // (n) distance to all others, from below
+    std::uint16_t* lower;    // (n, stride) the same for each group of centers
+    std::size_t stride;      // bounds_stride(groups)
+};
+
+// How far centers have come since bounds were last brought to zero, in quanta.
+struct MotionView {
+    const std::int32_t *up, *down;              // (k) rounded up, and down
+    const std::uint16_t *group_up, *group_down;  // (stride) the farthest of each group
+    std::int32_t all_up, all_down;              // the farthest of all
+    const std::int32_t* place;                  // (k) of each center in the book
+    const std::int32_t* group;                  // (k) of each center
+    double quantum;
+    double blur;                                // error of a filter row, per unit of its length
+};
+
+// Rows in the order of a k-d tree: leaves of near neighbours, nodes of some leaves. See tree.hpp.
+struct TreeView {
+    std::size_t n, d, leaves, nodes, node_leaves;
+    double scale;
+    const std::int32_t* begin;   // (leaves + 1) first row of each leaf
+    const std::int32_t* order;   // (n) which row of the data each one is
+    const float* values;         // (d, n)
+    const double *middle, *half;            // (leaves, d) box around the rows of a leaf
+    const double *node_middle, *node_half;  // (nodes, d)
+};
+
+// Centers as the leaves meet them, in the frame of the tree.
+struct TreeCenters {
+    std::size_t k, d;
+    const double* values;        // (d + 1, k) coordinates, feature by feature, then ½‖c‖²
+    const float* scores;         // (k, d + 1) start, then coordinates
+    const float* slope;          // (k)
+    const float* slack;          // (k)
+    float own_error;
+    double longest;              // of all centers
+    const std::uint8_t* moved;   // (k) since the pass before
+};
+
+constexpr std::size_t kRemembered = 7;  // centers that a leaf remembers of the pass before
+struct LeafMemory {
+    std::int32_t count;          // of centers that were near; more than kRemembered: look again
+    std::int32_t near[kRemembered];
 };
 
 // The same for rows in compressed sparse form: centers feature by feature, no pivot, no origin.
@@ -70,6 +137,13 @@ struct CsrRows {
     const std::int32_t* column;
     const T* value;
     std::size_t n, d;
+};
+
+struct Pruned {
+    std::int64_t moved;       // rows whose label changed
+    std::int64_t measured;    // rows whose own distance was computed
+    std::int64_t scanned;     // pairs of rows and centers in the tiles
+    std::int64_t candidates;  // pairs that the tiles left
 };
 
 struct Outcome {

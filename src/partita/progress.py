@@ -11,6 +11,14 @@ from partita.stats import ClusterStats
 
 
 @dataclass(frozen=True, slots=True)
+class Pass:
+    """How one assignment was made: by which path, and what share of all pairs it compared."""
+
+    path: str
+    compared: float
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """What one iteration did: assign every point, then move every center to its mean.
 
@@ -31,6 +39,11 @@ class Progress:
         Clusters that the assignment left without weight.
     seconds : float
         Since the fit began, restarts before this one included.
+    path : str
+        How the assignment was made: "lloyd" (every row met every center), "blocks", "hamerly",
+        "yinyang" or "prefix".
+    compared : float
+        Share of the n·k pairs of rows and centers that met.
     """
 
     iteration: int
@@ -40,6 +53,8 @@ class Progress:
     moved_points: int
     empty: int
     seconds: float
+    path: str = "lloyd"
+    compared: float = 1.0
 
 
 Observer = Callable[[Progress], object]
@@ -110,3 +125,4 @@ class Fit:
     trace: Trace
     stopped_by: str
     exact_sums: bool = True  # False: weights too unequal for the grid, floats in row order
+    why: tuple[str, ...] = ()  # which paths the assignments took, and why

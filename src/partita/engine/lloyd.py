@@ -52,6 +52,8 @@ def lloyd(
             moved_points=moved_points,
             empty=without,
             seconds=time.perf_counter() - begin,
+            path=step.last.path,
+            compared=step.last.compared,
         )
         trace.append(progress)
         reason = halt.reason(trace)
@@ -60,5 +62,5 @@ def lloyd(
             if isinstance(answer, (int, np.bool_)) and answer:
                 reason = OBSERVER
         if reason:
-            return Fit(moved, stats, Trace(tuple(trace)), reason, step.exact)
+            return Fit(moved, stats, Trace(tuple(trace)), reason, step.exact, tuple(step.notes))
         centers = moved

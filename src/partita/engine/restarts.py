@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from partita._kernels.draws import weighed
 from partita._typing import Floats, Ints
 from partita.empty import EmptyPolicy
 from partita.engine.lloyd import OBSERVER, lloyd
+from partita.engine.plan import plan_for
+from partita.engine.pruned import PrunedStep
 from partita.engine.steps import LloydStep
 from partita.halting import Halt
 from partita.progress import Centers, Fit, Observer
@@ -39,17 +42,21 @@ def best_of(
     empty: EmptyPolicy,
     observers: Sequence[Observer] = (),
     ended: Callable[[Fit], None] | None = None,
+    algorithm: str = "auto",
+    memory: float = math.inf,
 ) -> Result:
     """Run the loop from every start; the lowest cost wins, the earlier run on ties.
 
-    `ended` hears of every run. An observer that asks to stop, or time that is up, ends the restarts
+    `algorithm` is "auto" or a path (see plan.py) and `memory` how many bytes beyond the data it may
+    take. `ended` hears of every run. An observer that asks to stop, or time that is up, ends the restarts
     too.
     """
     begin = time.perf_counter()
     grid = source.survey().grid
     best: tuple[float, Fit, LloydStep] | None = None
+    plan = plan_for(source, k, algorithm, memory)
     for start in starts:
-        step = LloydStep(source, grid, k)
+        step = PrunedStep(source, grid, k, plan)
         at = Centers(np.ascontiguousarray(start(), dtype=np.float64), np.zeros(source.d))
         fit = lloyd(step, at, halt=halt, empty=empty, observers=observers, begin=begin)
         cost = total(fit.stats.sse)

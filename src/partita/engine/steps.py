@@ -1,4 +1,4 @@
-"""The steps a loop can take. A step owns the labels and the sums; the source owns the rows."""
+"""The plain step. A step owns the labels and the sums; the source owns the rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from partita._typing import Floats, Ints
-from partita.progress import Centers
+from partita.progress import Centers, Pass
 from partita.source.blocks import Source
 from partita.stats import ClusterStats, Grid, Moments
 
@@ -19,8 +19,9 @@ class LloydStep:
         self.source = source
         self.labels: Ints = np.full(source.n, -1, np.int32)
         self.exact = not source.survey().ordered
-        self.rechecked = 0  # rows that D64 had to decide in the last pass
-        self._moved = source.n  # and those that changed their label
+        self.last = Pass("lloyd", 1.0)
+        self.notes: list[str] = []  # which paths were taken, and why
+        self._moved = source.n  # rows that changed their label in the last pass
         self._moments = Moments.zero(k, grid)
 
     @property
@@ -30,11 +31,13 @@ class LloydStep:
 
     def assign(self, centers: Centers) -> int:
         """Label every row by `centers`; how many rows changed their label."""
-        done = self.source.assign(
-            centers, self.labels, self._moments if self.exact else None, self._moved
-        )
-        self.rechecked, self._moved = done.rechecked, done.moved
+        done = self.source.assign(centers, self.labels, self._sums, self._moved)
+        self.last, self._moved = Pass("lloyd", 1.0), done.moved
         return done.moved
+
+    @property
+    def _sums(self) -> Moments | None:
+        return self._moments if self.exact else None
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
         """The summaries as they are now, means relative to `origin`, and ‖mean − center‖ (k,)."""

@@ -113,11 +113,12 @@ default="k-means++"
         verbose: int = 0,
         random_state: Any = None,
         copy_x: bool = True,
-        algorithm: str = "lloyd",
+        algorithm: str = "auto",
         halt: Halt | None = None,
         callback: Observer | None = None,
         empty: str = "relocate",
         n_threads: int | None = None,
+        memory_limit: float | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -132,6 +133,7 @@ default="k-means++"
         self.callback = callback
         self.empty = empty
         self.n_threads = n_threads
+        self.memory_limit = memory_limit
 
     # --- fitting ----------------------------------------------------------------------------------
 
@@ -158,6 +160,8 @@ default="k-means++"
                 empty=settings.empty,
                 observers=settings.observers,
                 ended=settings.ended,
+                algorithm=settings.algorithm,
+                memory=settings.memory,
             )
         return self._keep(result, settings, features)
 

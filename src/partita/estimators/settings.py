@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from partita._memory import free_memory
 from partita._random import legacy
 from partita._typing import Floats
 from partita._warnings import warn
 from partita.empty import POLICIES, EmptyPolicy
+from partita.engine.plan import PATHS
 from partita.estimators import validation
 from partita.halting import Halt, MaxIter, SamePartition, Shift
 from partita.init import STARTS
@@ -36,7 +38,7 @@ class Settings:
     @classmethod
     def checked(cls, model: KMeans) -> Settings:
         """Check what does not depend on the data."""
-        _one_of("algorithm", model.algorithm, ("lloyd", "elkan"))
+        _one_of("algorithm", model.algorithm, ("auto", *PATHS, "elkan"))
         _one_of("empty", model.empty, tuple(POLICIES))
         tol = model.tol
         if not (isinstance(tol, numbers.Real) and not isinstance(tol, bool) and tol >= 0):
@@ -48,12 +50,31 @@ class Settings:
             )
         if model.callback is not None and not callable(model.callback):
             raise ValueError(f"callback={model.callback!r} was given; a callable is expected")
+        limit = model.memory_limit
+        if limit is not None and not (
+            isinstance(limit, numbers.Real) and not isinstance(limit, bool) and limit >= 0
+        ):
+            raise ValueError(
+                f"memory_limit={limit!r} was given; a number of bytes is expected, or None for a "
+                "quarter of what is free"
+            )
         if model.algorithm == "elkan" and model.n_clusters == 1:
             warn(
                 "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
                 RuntimeWarning,
             )
         return cls(model)
+
+    @property
+    def algorithm(self) -> str:
+        """The path to take, or "auto"."""
+        return str(self.model.algorithm)
+
+    @property
+    def memory(self) -> float:
+        """How many bytes beyond the data a fit may take: a quarter of what is free, if not said."""
+        limit = self.model.memory_limit
+        return free_memory() / 4 if limit is None else float(limit)
 
     @property
     def empty(self) -> EmptyPolicy:

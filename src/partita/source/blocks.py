@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,16 @@ class Assigned:
     rechecked: int
 
 
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What one pruned pass did."""
+
+    moved: int
+    measured: int  # rows whose distance to their own center was computed
+    scanned: int  # pairs of rows and centers that met in the tiles
+    candidates: int  # pairs that the tiles left
+
+
 class Source(Protocol):
     """Rows that can be summarised, labelled and picked from; the loop knows no more about them."""
 
@@ -38,6 +48,8 @@ class Source(Protocol):
     d: int
     dtype: np.dtype[Any]  # of the centers that go back to the user
     weights: Weights
+    dense: bool  # whether it is a DenseSource
+    in_place: bool  # whether the kernels read the rows where they are
 
     def survey(self) -> Survey:
         """Extent, origin and total of the data."""
@@ -73,6 +85,33 @@ class Source(Protocol):
 
     def distances_to(self, candidates: Floats, closest: Floats, update: bool) -> Floats:
         """Seeding: Σ w·min(closest, distance) for each leaf of 256 rows and each candidate."""
+
+
+class DenseSource(Source, Protocol):
+    """What pruned passes need: see engine/."""
+
+    def assign_bounded(
+        self,
+        centers: Centers,
+        bounds: Any,
+        labels: Ints,
+        moments: Moments | None,
+        expected: int,
+        fresh: bool,
+        prefix: Any,
+    ) -> Pruned:
+        """As `assign`, by bounds; `fresh` bounds say nothing yet."""
+
+    def assign_leaves(
+        self, leaves: Any, centers: Centers, moved: Ints, moments: Moments | None, expected: int
+    ) -> Pruned:
+        """As `assign`, by the leaves of a tree; labels are those of the leaves."""
+
+    def plant(self, origin: Floats, scale: float) -> Any:
+        """A k-d tree over the rows (x − origin)·scale."""
+
+    def project(self, origin: Floats, basis: Floats) -> Floats:
+        """(y', ‖y − Qy'‖) of every row y = x − origin, with Q the basis and y' = Qᵀy."""
 
 
 def block_rows(work_per_row: int) -> int:
@@ -119,26 +158,58 @@ def reduce_blocks(
     run: Callable[[slice, Any], None],
 ) -> None:
     """Call run(rows, sums) for all blocks; each thread has sums of its own, added up at the end."""
-    own: list[Moments] = []
     alone = workers.n == 1 or is_small(n, work_per_row)
+    with_sums(moments, alone, run, lambda begin: walk(workers, n, work_per_row, begin))
+
+
+def share_nodes(
+    workers: Workers, nodes: int, moments: Moments | None, run: Callable[[slice, Any], None]
+) -> None:
+    """The same for the nodes of a tree."""
+    step = max(1, -(-nodes // (8 * workers.n)))
+
+    def share(begin: Callable[[], Callable[[slice], None]]) -> None:
+        def work(numbers: Iterator[int]) -> None:
+            one = begin()
+            for number in numbers:
+                one(slice(number * step, min(nodes, (number + 1) * step)))
+
+        workers.share(-(-nodes // step), work)
+
+    with_sums(moments, workers.n == 1, run, share)
+
+
+def with_sums(
+    moments: Moments | None,
+    alone: bool,
+    run: Callable[[slice, Any], None],
+    share: Callable[[Callable[[], Callable[[slice], None]]], None],
+) -> None:
+    """Share work among threads, each with sums of its own unless it is alone."""
+    own: list[Moments] = []
 
     def begin() -> Callable[[slice], None]:
         if moments is None or alone:
-            return lambda rows: run(rows, moments)
+            return lambda part: run(part, moments)
         mine = Moments.zero(len(moments.hi), moments.grid)
         own.append(mine)
-        return lambda rows: run(rows, mine)
+        return lambda part: run(part, mine)
 
-    walk(workers, n, work_per_row, begin)
+    share(begin)
     if moments is not None:
-        for part in own:
-            moments.add(part)
+        for each in own:
+            moments.add(each)
 
 
-def assign_then_move(source: Source, centers: Centers, labels: Ints, moments: Moments) -> Assigned:
+T = TypeVar("T")
+
+
+def label_then_move(
+    source: Source, labels: Ints, moments: Moments, label: Callable[[], T]
+) -> T:
     """Label every row first, then move those that changed: for sums larger than the changes."""
     before = labels.copy()
-    done = source.assign(centers, labels, None)
+    done = label()
     moved = np.flatnonzero(labels != before)
     after, labels[moved] = labels[moved], before[moved]
     source.move(moved, after, labels, moments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +14,13 @@ from partita._typing import Array, Floats, Ints
 from partita.progress import Centers
 from partita.source.blocks import (
     Assigned,
+    Pruned,
     as_kernel_type,
-    assign_then_move,
     is_small,
+    label_then_move,
     ordered_stats,
     reduce_blocks,
+    share_nodes,
     walk,
 )
 from partita.source.survey import Survey, survey_dense
@@ -25,8 +28,13 @@ from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
 
 
+WIDE = 1 << 14  # work per row of a pruned pass: large blocks, so that like rows find each other
+
+
 class MemorySource:
     """An array (n, d): float32 and float64 are read in place, other types block by block."""
+
+    dense = True
 
     def __init__(self, rows: Array, weights: Weights, workers: Workers) -> None:
         self.rows = rows
@@ -35,6 +43,8 @@ class MemorySource:
         self.n, self.d = rows.shape
         self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
         self._single = rows.dtype in (np.float32, np.float16, np.uint8)
+        self.in_place = rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous
+        self._coarse = True  # fast scores in float32, whatever the rows are made of
         self._extent: tuple[Floats, Floats, Array] | None = None  # asked for more than once
         self._survey: Survey | None = None
 
@@ -127,11 +137,13 @@ class MemorySource:
         """
         if (
             moments is not None
-            and self.workers.n > 1
-            and (self.n if expected is None else expected) < len(moments.hi)
+            and expected is not None
+            and self._few_moves(expected, moments)
         ):
-            return assign_then_move(self, centers, labels, moments)
-        make = kernels.Codebook32 if self._single else kernels.Codebook64
+            return label_then_move(
+                self, labels, moments, lambda: self.assign(centers, labels, None)
+            )
+        make = kernels.Codebook32 if self._coarse else kernels.Codebook64
         book = make(np.ascontiguousarray(centers.values), centers.origin)
         if is_small(self.n, len(centers.values) * self.d):  # the walk would cost more than the rows
             weights = {} if moments is None else self.weights.of_rows(slice(None))
@@ -145,14 +157,107 @@ class MemorySource:
             counts.append(kernels.assign(book, self._block(rows), labels[rows], sums, **weights))
 
         reduce_blocks(self.workers, self.n, len(centers.values) * self.d, moments, run)
-        return Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
+        done = Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
+        if not self._single and done.rechecked > self.n >> 4:  # too close for float32
+            self._coarse = False
+        return done
+
+    # --- passes that leave out what cannot change a label: see engine/pruned.py ---
+
+    def assign_bounded(
+        self,
+        centers: Centers,
+        bounds: Any,
+        labels: Ints,
+        moments: Moments | None,
+        expected: int,
+        fresh: bool,
+        prefix: Any,
+    ) -> Pruned:
+        """As `assign`, by bounds; `fresh` bounds say nothing yet."""
+        if moments is not None and self._few_moves(expected, moments):
+            return label_then_move(
+                self, labels, moments,
+                lambda: self.assign_bounded(centers, bounds, labels, None, 0, fresh, prefix),
+            )  # fmt: skip
+        motion = bounds.follow(centers, labels)
+        values, groups = np.ascontiguousarray(centers.values), bounds.groups
+        target = kernels.Target(values, centers.origin)
+        seen, at = values, centers.origin
+        if prefix is not None:
+            seen = prefix.centers(centers)
+            at = np.zeros(seen.shape[1])
+        book = kernels.Codebook32(seen, at, groups.members, groups.sizes)
+        counts: list[list[int]] = []
+
+        def run(rows: slice, own: Moments | None) -> None:
+            sums = None if own is None else own.sums
+            weights = {} if own is None else self.weights.of_rows(rows)
+            counts.append(
+                kernels.bounded(
+                    book, target, self._whole[rows], labels[rows], bounds.upper[rows],
+                    bounds.other[rows], bounds.lower[rows], motion, fresh, sums, **weights,
+                    filter_rows=None if prefix is None else prefix.rows[rows],
+                )
+            )  # fmt: skip
+
+        reduce_blocks(self.workers, self.n, WIDE, moments, run)
+        return Pruned(*(sum(each) for each in zip(*counts, strict=True)))
+
+    def assign_leaves(
+        self, leaves: Any, centers: Centers, moved: Ints, moments: Moments | None, expected: int
+    ) -> Pruned:
+        """As `assign`, by the leaves of a tree; labels are those of the leaves."""
+        few = moments is not None and self._few_moves(expected, moments)
+        before = leaves.labels.copy() if few else None
+        book = leaves.book(centers, moved)
+        target = kernels.Target(np.ascontiguousarray(centers.values), centers.origin)
+        tree, counts = leaves.tree, []
+
+        def run(nodes: slice, own: Moments | None) -> None:
+            sums = None if own is None else own.sums
+            weights = {} if own is None else self.weights.of_rows(slice(None))
+            counts.append(
+                kernels.assign_leaves(
+                    tree, nodes.start, nodes.stop, book, target, self._whole, leaves.labels, sums,
+                    **weights,
+                )
+            )  # fmt: skip
+
+        share_nodes(self.workers, tree.nodes, None if few else moments, run)
+        if before is not None and moments is not None:
+            at = np.flatnonzero(leaves.labels != before)
+            self._move(tree.order[at], before[at], leaves.labels[at], moments)
+        return Pruned(*(sum(each) for each in zip(*counts, strict=True)))
+
+    def _few_moves(self, expected: int, moments: Moments) -> bool:
+        """Whether sums of each thread's own would cost more than moving the rows afterwards."""
+        return self.workers.n > 1 and expected < len(moments.hi)
+
+    def plant(self, origin: Floats, scale: float) -> Any:
+        """A k-d tree over the rows (x − origin)·scale."""
+        return kernels.plant(self._whole, origin, scale)
+
+    def project(self, origin: Floats, basis: Floats) -> Floats:
+        """(y', ‖y − Qy'‖) of every row y = x − origin, with Q the basis and y' = Qᵀy."""
+        out = np.empty((self.n, basis.shape[1] + 1), np.float32)
+        for i in range(0, self.n, 4096):
+            rows = slice(i, min(self.n, i + 4096))
+            y = self.rows[rows] - origin
+            short = y @ basis
+            rest = np.einsum("nd,nd->n", y, y) - np.einsum("nd,nd->n", short, short)
+            out[rows, :-1] = short
+            out[rows, -1] = np.sqrt(np.maximum(rest, 0.0))
+        return out
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
         """Move a few rows to other clusters, in the labels and in the moments."""
-        weights = {key: part[rows] for key, part in self.weights.of_rows(slice(None)).items()}
-        block = as_kernel_type(self.rows[rows])
-        kernels.move_rows(moments.sums, block, labels[rows], to, **weights)
+        self._move(rows, labels[rows], to, moments)
         labels[rows] = to
+
+    def _move(self, rows: Ints, before: Ints, to: Ints, moments: Moments) -> None:
+        weights = {key: part[rows] for key, part in self.weights.of_rows(slice(None)).items()}
+        kernels.move_rows(moments.sums, as_kernel_type(self.rows[rows]), before, to, **weights)
 
     def own_distances(self, centers: Centers, labels: Ints) -> Floats:
         """D64 (n,) of every row to the center of its label."""

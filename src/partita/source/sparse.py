@@ -15,7 +15,7 @@ from partita._typing import Floats, Ints
 from partita.progress import Centers
 from partita.source.blocks import (
     Assigned,
-    assign_then_move,
+    label_then_move,
     ordered_stats,
     reduce_blocks,
     walk,
@@ -27,6 +27,9 @@ from partita.weights import Weights
 
 class SparseSource:
     """A SciPy CSR matrix (n, d) in canonical form, float32 or float64."""
+
+    dense = False
+    in_place = True
 
     def __init__(self, rows: Any, weights: Weights, workers: Workers) -> None:
         self.rows = rows
@@ -90,7 +93,9 @@ class SparseSource:
         rows: those that moved are moved afterwards.
         """
         if moments is not None and self.workers.n > 1 and self.rows.nnz < 4 * moments.hi.size:
-            return assign_then_move(self, centers, labels, moments)
+            return label_then_move(
+                self, labels, moments, lambda: self.assign(centers, labels, None)
+            )
         make = kernels.SparseCodebook32 if self._single else kernels.SparseCodebook64
         book = make(np.ascontiguousarray(centers.plain), self._longest)
         counts: list[tuple[int, int]] = []

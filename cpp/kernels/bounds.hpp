@@ -1,0 +1,416 @@
+// The pruned pass: rows that provably keep their label are not touched; the others meet, in dense
+// tiles, the groups of centers that may be nearer than their own.
+//
+// Every row has an upper bound of its distance to its own center and, for each group of centers, a
+// lower bound of its distance to all others there. Bounds are whole multiples of a quantum, rounded
+// outwards, and stay as they are while centers move: what moves is the level they are compared with
+// (MotionView). A label is safe if upper + 1 < lower; the quantum is wide enough that the one step
+// covers what D64 itself may round.
+//
+// The tiles see filter rows: the rows themselves in float32, or fewer features whose distances are
+// never larger (a rotated prefix and the length of the rest). A center whose filter distance does
+// not exceed the own distance is a candidate; candidates are measured in double, near ties by D64.
+#pragma once
+
+#include "moments.hpp"
+#include "recheck.hpp"
+
+namespace partita::PARTITA_ISA {
+
+constexpr std::int32_t kUnbounded = 1 << 29;  // an upper bound that no lower bound exceeds
+
+// Rows of one call that may change their label.
+struct Suspects {
+    std::int32_t* row;
+    std::uint32_t* groups;  // which may hold a nearer center
+    double* own;            // squared distance to the own center, as quick_distance
+    std::int32_t* order;    // sorted by the place of the own center
+    std::int32_t* count;    // (k + 1)
+};
+
+constexpr std::size_t kMostPairs = 1024;  // candidates of one panel that are held at a time
+
+struct Pairs {
+    std::int32_t lane[kMostPairs], center[kMostPairs];
+    double square[kMostPairs];
+    std::size_t count;
+    std::uint32_t dropped;  // groups of candidates that found no place here
+};
+
+template <class F>
+struct BoundScratch {
+    Suspects suspects;
+    Pairs* pairs;
+    float *padded, *panel;
+    F* few;
+    unsigned char* fold;
+    std::size_t used;
+
+    BoundScratch(unsigned char* memory, std::size_t n, std::size_t k, std::size_t depth,
+                 std::size_t fold_bytes) {
+        constexpr std::size_t W = kPanelWidth<float>;
+        used = 0;
+        auto cut = [this, memory](std::size_t size) {
+            unsigned char* piece = memory ? memory + used : nullptr;
+            used += aligned(size);
+            return piece;
+        };
+        suspects.row = reinterpret_cast<std::int32_t*>(cut(4 * n));
+        suspects.groups = reinterpret_cast<std::uint32_t*>(cut(4 * n));
+        suspects.own = reinterpret_cast<double*>(cut(8 * n));
+        suspects.order = reinterpret_cast<std::int32_t*>(cut(4 * n));
+        suspects.count = reinterpret_cast<std::int32_t*>(cut(4 * (k + 1)));
+        pairs = reinterpret_cast<Pairs*>(cut(sizeof(Pairs)));
+        padded = reinterpret_cast<float*>(cut(4 * W * depth));
+        panel = reinterpret_cast<float*>(cut(4 * W * (depth + 1)));
+        few = reinterpret_cast<F*>(cut(sizeof(F) * W * depth));
+        fold = cut(fold_bytes);
+    }
+};
+
+constexpr std::size_t kStride = 64;  // features between two looks at whether to go on
+
+// D64 but for rounding: off by less than a share near_share(d) of itself. Stops beyond `enough`.
+template <class R>
+double quick_distance(const ExactView& exact, const R* x, std::size_t j, double enough) {
+    using S = Simd<double>;
+    const std::size_t d = exact.d;
+    const double* c = exact.centers + j * d;
+    double sum = 0.0;
+    std::size_t t = 0;
+    const S::Reg scale = S::set1(exact.scale);
+    alignas(64) double lane[S::width];
+    while (t + 2 * S::width <= d) {
+        const std::size_t stop = d - t < kStride ? d : t + kStride;
+        S::Reg a = S::set1(0.0), b = a;
+        for (; t + 2 * S::width <= stop; t += 2 * S::width) {
+            const S::Reg p = S::sub(
+                S::mul(S::sub(S::widen(x + t), S::widen(exact.origin + t)), scale),
+                S::widen(c + t));
+            const S::Reg q = S::sub(
+                S::mul(S::sub(S::widen(x + t + S::width), S::widen(exact.origin + t + S::width)),
+                       scale),
+                S::widen(c + t + S::width));
+            a = S::add(a, S::mul(p, p));
+            b = S::add(b, S::mul(q, q));
+        }
+        S::store(lane, S::add(a, b));
+        for (std::size_t l = 0; l < S::width; ++l) sum += lane[l];
+        if (sum > enough) return sum;
+    }
+    for (; t < d; ++t) {
+        const double gap = (static_cast<double>(x[t]) - exact.origin[t]) * exact.scale - c[t];
+        sum += gap * gap;
+    }
+    return sum;
+}
+
+inline double near_share(std::size_t d) { return 4.0 * static_cast<double>(d + 8) * 0x1p-53; }
+
+// D64 of one row and one center.
+template <class R>
+double exact_distance(const ExactView& exact, const R* x, std::size_t j) {
+    const double* c = exact.centers + j * exact.d;
+    double sum = 0.0;
+    for (std::size_t t = 0; t < exact.d; ++t) {
+        const double gap = (static_cast<double>(x[t]) - exact.origin[t]) * exact.scale - c[t];
+        sum += gap * gap;
+    }
+    return sum;
+}
+
+PARTITA_INLINE std::int32_t quanta_up(double distance, double per_quantum) {
+    const double q = distance * per_quantum * (1 + 0x1p-40) + 1.0;
+    return q < kUnbounded ? static_cast<std::int32_t>(q) : kUnbounded;  // NaN is unbounded
+}
+
+PARTITA_INLINE std::int32_t quanta_down(double distance, double per_quantum) {
+    const double q = distance * per_quantum * (1 - 0x1p-40);
+    return q < 65535.0 ? static_cast<std::int32_t>(q > 0 ? q : 0) : 65535;
+}
+
+PARTITA_INLINE std::uint16_t to16(std::int32_t v) {
+    return static_cast<std::uint16_t>(v < 0 ? 0 : (v > 65535 ? 65535 : v));
+}
+
+// One call's worth of rows. F is what filter rows are made of, R what the data is made of.
+template <class R, class F>
+class BoundedPass {
+public:
+    BoundedPass(const BookView<float>& filter, const ExactView& exact, const Rows<R>& rows,
+                const F* filter_rows, const MotionView& motion, const BoundView& bounds,
+                std::int32_t* label, const SumView* sums, unsigned char* memory)
+        : filter_(filter), exact_(exact), rows_(rows), filter_rows_(filter_rows), motion_(motion),
+          bounds_(bounds), label_(label), sums_(sums),
+          s_(memory, rows.n, exact.k, filter.d, 0),
+          folder_(sums ? *sums : none_, s_.fold),
+          near_(near_share(exact.d)), per_exact_(1.0 / (motion.quantum * exact.scale)) {}
+
+    static std::size_t bytes(std::size_t n, std::size_t k, std::size_t d, std::size_t depth) {
+        return BoundScratch<F>(nullptr, n, k, depth, Folder<R>::bytes(d)).used;
+    }
+
+    // `whole`: there are no bounds yet, so every row meets every group.
+    Pruned run(bool whole) {
+        const std::size_t suspects = find(whole);
+        if (whole)
+            for (std::size_t e = 0; e < suspects; ++e) s_.suspects.order[e] = static_cast<std::int32_t>(e);
+        else
+            sort(suspects);
+        constexpr std::size_t W = kPanelWidth<float>;
+        for (std::size_t e = 0; e < suspects; e += W)
+            panel(s_.suspects.order + e, suspects - e < W ? suspects - e : W);
+        if (sums_) folder_.flush();
+        return done_;
+    }
+
+private:
+    static constexpr std::size_t W = kPanelWidth<float>;
+
+    const R* row(std::size_t i) const { return rows_.data + i * rows_.d; }
+
+    Level level(std::size_t i, std::int32_t upper) const {
+        const std::uint16_t bar = to16(upper + 1);
+        Level found = level_of(bounds_.lower + i * bounds_.stride, motion_.group_up,
+                               filter_.groups, bar);
+        found.reached &= filter_.groups == 32 ? ~0u : (1u << filter_.groups) - 1;
+        return found;
+    }
+
+    void keep_other(std::size_t i, std::uint32_t least) {
+        bounds_.other[i] = to16(static_cast<std::int32_t>(least) + motion_.all_down);
+    }
+
+    // Lists the rows whose bounds leave something open, with the distance to their own center.
+    std::size_t find(bool whole) {
+        const std::uint32_t every = filter_.groups == 32 ? ~0u : (1u << filter_.groups) - 1;
+        std::size_t found = 0;
+        for (std::size_t i = 0; i < rows_.n; ++i) {
+            const std::size_t a = static_cast<std::size_t>(label_[i]);
+            std::uint32_t open = every;
+            if (!whole) {
+                const std::int32_t upper = bounds_.upper[i] + motion_.up[a];
+                if (upper + 1 < bounds_.other[i] - motion_.all_up) continue;
+                const Level first = level(i, upper);
+                if (!first.reached) {
+                    keep_other(i, first.least);
+                    continue;
+                }
+            }
+            const double own = quick_distance(exact_, row(i), a, __builtin_inf());
+            const std::int32_t upper = quanta_up(__builtin_sqrt(own), per_exact_);
+            bounds_.upper[i] = upper - motion_.down[a];
+            ++done_.measured;
+            if (!whole) {
+                const Level second = level(i, upper);
+                if (!second.reached) {
+                    keep_other(i, second.least);
+                    continue;
+                }
+                open = second.reached;
+            }
+            s_.suspects.row[found] = static_cast<std::int32_t>(i);
+            s_.suspects.groups[found] = open;
+            s_.suspects.own[found++] = own;
+        }
+        return found;
+    }
+
+    // By the place of the own center: neighbours in space need the same groups.
+    void sort(std::size_t suspects) {
+        std::int32_t* count = s_.suspects.count;
+        for (std::size_t j = 0; j <= exact_.k; ++j) count[j] = 0;
+        auto place = [&](std::size_t e) {
+            return motion_.place[label_[s_.suspects.row[e]]];
+        };
+        for (std::size_t e = 0; e < suspects; ++e) ++count[place(e) + 1];
+        for (std::size_t j = 0; j < exact_.k; ++j) count[j + 1] += count[j];
+        for (std::size_t e = 0; e < suspects; ++e)
+            s_.suspects.order[count[place(e)]++] = static_cast<std::int32_t>(e);
+    }
+
+    // One panel of suspects through the tiles of every group that one of them needs.
+    void panel(const std::int32_t* listed, std::size_t count) {
+        alignas(64) float bar[W], low[W], shared[W], square[W], blur[W], norm[W];
+        alignas(64) double best[W];
+        std::int32_t at[W], nearest[W];
+        std::uint32_t open = 0;
+        for (std::size_t r = 0; r < count; ++r) {
+            const std::size_t e = static_cast<std::size_t>(listed[r]);
+            at[r] = s_.suspects.row[e];
+            best[r] = s_.suspects.own[e];
+            nearest[r] = label_[at[r]];
+            open |= s_.suspects.groups[e];
+        }
+        pack(at, count, square, norm);
+        const double scale = static_cast<double>(filter_.fast_scale);
+        const double unit = scale / exact_.scale;
+        for (std::size_t r = 0; r < W; ++r) {
+            if (r >= count) {
+                bar[r] = -static_cast<float>(__builtin_inf());
+                shared[r] = blur[r] = 0;
+                continue;
+            }
+            // A nearer center's score is at most (own² − ‖y‖²) / 2 and what rounding may add.
+            const double length = static_cast<double>(norm[r]);
+            const double y2 = static_cast<double>(square[r]);
+            const double fuzz = motion_.blur * length;
+            const double own = __builtin_sqrt(best[r]) * unit * (1 + near_) + fuzz;
+            shared[r] = filter_.depth > filter_.d ? 0.0f : norm[r] * filter_.slope[0];
+            blur[r] = static_cast<float>(fuzz);
+            const double doubt = length * length *
+                                     (static_cast<double>(filter_.own_error) + own_gamma()) +
+                                 static_cast<double>(shared[r]);
+            const double level = 0.5 * (own * own - y2) + doubt;
+            bar[r] = static_cast<float>(level + __builtin_fabs(level) * 0x1p-22 + 0x1p-100);
+            if (!(length < kFarRow)) bar[r] = static_cast<float>(__builtin_inf());
+        }
+        Pairs& pairs = *s_.pairs;
+        pairs.count = pairs.dropped = 0;
+        for (std::uint32_t rest = open; rest; rest &= rest - 1) {
+            const std::size_t g = static_cast<std::size_t>(__builtin_ctz(rest));
+            scan_group(g, count, bar, low, at, nearest, best, pairs);
+            store_group(g, count, at, low, shared, square, norm, blur);
+        }
+        settle(at, count, nearest, best, pairs);
+    }
+
+    // The share of ‖y‖² that the float32 square is off by.
+    double own_gamma() const { return static_cast<double>(filter_.norm_up) - 1.0; }
+
+    void pack(const std::int32_t* at, std::size_t count, float* square, float* norm) {
+        const std::size_t d = filter_.d;
+        for (std::size_t r = 0; r < W; ++r) {
+            const F* x = filter_rows_ + static_cast<std::size_t>(at[r < count ? r : 0]) * d;
+            for (std::size_t t = 0; t < d; ++t) s_.few[r * d + t] = x[t];
+        }
+        pack_panel(filter_, s_.few, s_.padded, s_.panel, square, norm);
+    }
+
+    void scan_group(std::size_t g, std::size_t count, const float* bar, float* low,
+                    const std::int32_t* at, std::int32_t* nearest, double* best, Pairs& pairs) {
+        std::uint32_t hits[kTileRows];
+        for (std::size_t r = 0; r < W; ++r) low[r] = static_cast<float>(__builtin_inf());
+        const std::uint32_t used = count == 32 ? ~0u : (1u << count) - 1;
+        for (std::size_t q = filter_.group[g]; q < filter_.group[g + 1]; ++q) {
+            const std::size_t first = filter_.first[q];
+            const int rows = tile_rows(filter_, q);
+            done_.scanned += static_cast<std::int64_t>(count) * rows;
+            if (!tile_filter_of<float>(rows)(s_.panel, filter_.packed + first * filter_.depth,
+                                             filter_.start + first, filter_.depth, bar, low, hits))
+                continue;
+            for (int r = 0; r < rows; ++r)
+                for (std::uint32_t lanes = hits[r] & used; lanes; lanes &= lanes - 1) {
+                    const std::int32_t lane = __builtin_ctz(lanes);
+                    const std::int32_t j = filter_.member[first + static_cast<std::size_t>(r)];
+                    if (j == label_[at[lane]]) continue;
+                    weigh(lane, j, at, nearest, best, pairs);
+                }
+        }
+    }
+
+    // Measures a candidate; what is not the nearest bounds its group.
+    void weigh(std::int32_t lane, std::int32_t j, const std::int32_t* at, std::int32_t* nearest,
+               double* best, Pairs& pairs) {
+        ++done_.candidates;
+        const R* x = row(static_cast<std::size_t>(at[lane]));
+        const double enough = best[lane] * (1 + near_);
+        const double square = quick_distance(exact_, x, static_cast<std::size_t>(j), enough);
+        if (pairs.count < kMostPairs) {
+            pairs.lane[pairs.count] = lane;
+            pairs.center[pairs.count] = j;
+            pairs.square[pairs.count++] = square;
+        } else {
+            pairs.dropped |= 1u << motion_.group[j];
+        }
+        if (square > enough) return;
+        if (!(square < best[lane] * (1 - near_))) {
+            const double here = exact_distance(exact_, x, static_cast<std::size_t>(j));
+            const double there =
+                exact_distance(exact_, x, static_cast<std::size_t>(nearest[lane]));
+            if (there < here || (there == here && nearest[lane] < j)) return;
+        }
+        best[lane] = square;
+        nearest[lane] = j;
+    }
+
+    void store_group(std::size_t g, std::size_t count, const std::int32_t* at, const float* low,
+                     const float* shared, const float* square, const float* norm,
+                     const float* blur) {
+        const float per = static_cast<float>(1.0 / (motion_.quantum *
+                                                    static_cast<double>(filter_.fast_scale))) *
+                          (1 - 0x1p-20f);
+        const float loose = static_cast<float>(own_gamma()) + 0x1p-21f;
+        alignas(64) std::int32_t quanta[W];
+        for (std::size_t r = 0; r < W; ++r) {
+            const float score = low[r] - shared[r];
+            const float size = __builtin_fabsf(score);
+            float v = square[r] + 2 * score - (norm[r] * norm[r] * loose + size * 0x1p-21f);
+            v = v > 0 ? v : 0;
+            float q = (__builtin_sqrtf(v) - blur[r]) * per;
+            q = q > 0 ? q : 0;
+            quanta[r] = q < 65535 ? static_cast<std::int32_t>(q) : 65535;
+        }
+        const std::int32_t down = motion_.group_down[g];
+        for (std::size_t r = 0; r < count; ++r)
+            bounds_.lower[static_cast<std::size_t>(at[r]) * bounds_.stride + g] =
+                to16(quanta[r] + down);
+    }
+
+    void lower_to(std::size_t i, std::size_t j, double square) {
+        const std::size_t g = static_cast<std::size_t>(motion_.group[j]);
+        std::uint16_t& bound = bounds_.lower[i * bounds_.stride + g];
+        const std::uint16_t now = to16(quanta_down(__builtin_sqrt(square), per_exact_) +
+                                       motion_.group_down[g]);
+        if (now < bound) bound = now;
+    }
+
+    void settle(const std::int32_t* at, std::size_t count, const std::int32_t* nearest,
+                const double* best, const Pairs& pairs) {
+        for (std::size_t p = 0; p < pairs.count; ++p)
+            if (pairs.center[p] != nearest[pairs.lane[p]])
+                lower_to(static_cast<std::size_t>(at[pairs.lane[p]]),
+                         static_cast<std::size_t>(pairs.center[p]), pairs.square[p]);
+        for (std::size_t r = 0; r < count; ++r) {
+            const std::size_t i = static_cast<std::size_t>(at[r]);
+            for (std::uint32_t rest = pairs.dropped; rest; rest &= rest - 1)
+                bounds_.lower[i * bounds_.stride + static_cast<std::size_t>(__builtin_ctz(rest))] = 0;
+            const std::int32_t before = label_[i], now = nearest[r];
+            if (now != before) {
+                lower_to(i, static_cast<std::size_t>(before),
+                         quick_distance(exact_, row(i), static_cast<std::size_t>(before),
+                                        __builtin_inf()));
+                bounds_.upper[i] = quanta_up(__builtin_sqrt(best[r]), per_exact_) -
+                                   motion_.down[now];
+                if (sums_) folder_.push(row(i), i, before, now);
+                label_[i] = now;
+                ++done_.moved;
+            }
+            keep_other(i, level(i, 0).least);
+        }
+    }
+
+    const BookView<float>& filter_;
+    const ExactView& exact_;
+    const Rows<R>& rows_;
+    const F* filter_rows_;
+    const MotionView& motion_;
+    const BoundView& bounds_;
+    std::int32_t* label_;
+    const SumView* sums_;
+    const SumView none_{};
+    BoundScratch<F> s_;
+    Folder<R> folder_;
+    double near_, per_exact_;
+    Pruned done_{0, 0, 0, 0};
+};
+
+template <class R, class F>
+Pruned bounded(const BookView<float>& filter, const ExactView& exact, const Rows<R>& rows,
+               const F* filter_rows, const MotionView& motion, const BoundView& bounds,
+               std::int32_t* label, bool whole, const SumView* sums, unsigned char* memory) {
+    return BoundedPass<R, F>(filter, exact, rows, filter_rows, motion, bounds, label, sums, memory)
+        .run(whole);
+}
+
+}  // namespace partita::PARTITA_ISA

@@ -1,0 +1,72 @@
+"""Groups of neighbouring centers: what shares a lower bound, and lies side by side in the tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita._typing import Floats, Ints
+
+MOST = 32  # groups: one bit each in a word
+TILE = 14  # centers that one tile holds at most
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """k centers in groups; `members` lists them group after group."""
+
+    members: Ints  # (k,)
+    sizes: Ints  # (groups,)
+    place: Ints  # (k,) of each center in `members`
+    group: Ints  # (k,) of each center
+
+    @property
+    def stride(self) -> int:
+        """Length of a row of bounds: more than four groups are rounded up to a multiple of 8."""
+        count = len(self.sizes)
+        return count if count <= 4 else -(-count // 8) * 8
+
+    @classmethod
+    def of(cls, parts: list[Ints]) -> Groups:
+        """From lists of centers."""
+        members = np.concatenate(parts).astype(np.int32)
+        sizes = np.array([len(part) for part in parts], np.int32)
+        place, group = np.empty((2, len(members)), np.int32)
+        place[members] = np.arange(len(members), dtype=np.int32)
+        group[members] = np.repeat(np.arange(len(parts), dtype=np.int32), sizes)
+        return cls(members, sizes, place, group)
+
+    @classmethod
+    def around(cls, centers: Floats, most: int = MOST) -> Groups:
+        """Halve the centers across the direction in which they spread most, again and again.
+
+        Groups hold whole tiles, and the halves of a group follow each other, so that centers that
+        are near each other have near places.
+        """
+        count = max(1, min(most, len(centers) // TILE))
+        return cls.of(_halves(centers, np.arange(len(centers)), count))
+
+
+def _halves(centers: Floats, which: Ints, count: int) -> list[Ints]:
+    if count == 1:
+        return [which]
+    cloud = centers[which] - centers[which].mean(axis=0)
+    along = _main_direction(cloud)
+    ranked = which[np.argsort(cloud @ along, kind="stable")]
+    left = count // 2
+    cut = round(len(which) * left / count / TILE) * TILE
+    cut = min(max(cut, left), len(which) - (count - left))
+    return _halves(centers, ranked[:cut], left) + _halves(centers, ranked[cut:], count - left)
+
+
+def _main_direction(cloud: Floats, rounds: int = 6) -> Floats:
+    """About the first principal axis: any direction would do, a good one makes small groups."""
+    along = cloud[np.einsum("kd,kd->k", cloud, cloud).argmax()]
+    for _ in range(rounds):
+        along = (along @ cloud.T) @ cloud
+        size = float(np.linalg.norm(along))
+        if not 0 < size < np.inf:
+            return np.ones(cloud.shape[1])
+        along = along / size
+    return along
