@@ -200,8 +200,27 @@ std::vector<std::int64_t> bounded(
 // A tree over some rows, and what its leaves remember of the pass before.
 struct Leaves {
     partita::Tree tree;
-    std::vector<partita::LeafMemory> memory;
-    void forget() { std::fill(memory.begin(), memory.end(), partita::LeafMemory{}); }
+    std::vector<partita::LeafMemory> leaves;
+    std::vector<partita::NodeMemory> nodes;
+
+    explicit Leaves(partita::Tree&& planted) : tree(std::move(planted)) { forget(); }
+    void forget() {
+        leaves.assign(tree.leaves(), {});
+        nodes.assign(tree.nodes(), {});
+    }
+    // Whether everything that is remembered is one of k centers.
+    bool fits(std::size_t first, std::size_t last, std::size_t k) const {
+        auto within = [k](const auto& memory) {
+            return std::all_of(std::begin(memory.near), std::end(memory.near), [k](std::int32_t j) {
+                return j < static_cast<std::int64_t>(k);
+            });
+        };
+        const std::size_t fan = partita::kFan, end = std::min(last * fan, leaves.size());
+        return std::all_of(nodes.begin() + static_cast<std::ptrdiff_t>(first),
+                           nodes.begin() + static_cast<std::ptrdiff_t>(last), within) &&
+               std::all_of(leaves.begin() + static_cast<std::ptrdiff_t>(std::min(first * fan, end)),
+                           leaves.begin() + static_cast<std::ptrdiff_t>(end), within);
+    }
 };
 
 // Nodes first…last of the tree. `labels` are in the tree's order, rows in the data's.
@@ -220,26 +239,23 @@ std::vector<std::int64_t> assign_leaves(
            "leaves: tree, rows and centers do not fit");
     expect(first <= last && last <= tree.nodes, "leaves: nodes out of range");
     expect(labels.shape(0) == n, "labels: one per row expected");
-    const std::size_t begin = static_cast<std::size_t>(
-        tree.begin[std::min(first * tree.node_leaves, tree.leaves)]);
-    const std::size_t end =
-        static_cast<std::size_t>(tree.begin[std::min(last * tree.node_leaves, tree.leaves)]);
-    for (std::size_t i = begin; i < end; ++i)
+    const std::size_t end = static_cast<std::size_t>(
+        tree.begin[std::min(last * tree.fan, tree.leaves)]);
+    for (std::size_t i = static_cast<std::size_t>(
+             tree.begin[std::min(first * tree.fan, tree.leaves)]);
+         i < end; ++i)
         expect(labels.data()[i] >= -1 && labels.data()[i] < static_cast<std::int64_t>(exact.k),
                "labels: a value is outside 0..k-1");
-    for (std::size_t leaf = first * tree.node_leaves;
-         leaf < std::min(last * tree.node_leaves, tree.leaves); ++leaf)
-        for (std::size_t e = 0; e < partita::kRemembered; ++e)
-            expect(leaves.memory[leaf].near[e] < static_cast<std::int64_t>(exact.k),
-                   "leaves: forget() before another number of clusters");
+    expect(leaves.fits(first, last, exact.k), "leaves: forget() before another number of clusters");
     expect(!sums || sums->hi.shape(0) == exact.k, "leaves: sums of another number of clusters");
     partita::SumView view{};
     if (sums) view = sums->view(times, weight, n, d);
-    Memory memory = partita::make_aligned<unsigned char>(use.leaves_scratch(exact.k, d));
+    Memory memory = partita::make_aligned<unsigned char>(use.leaves_scratch(centers.padded, d));
     nb::gil_scoped_release release;
+    const partita::TreeMemory remembered{leaves.leaves.data(), leaves.nodes.data()};
     const partita::Pruned done =
         use.assign_leaves(tree, centers, exact, rows_of(rows), first, last, labels.data(),
-                          leaves.memory.data(), sums ? &view : nullptr, memory.get());
+                          remembered, sums ? &view : nullptr, memory.get());
     return {done.moved, done.measured, done.scanned, done.candidates};
 }
 
@@ -517,9 +533,7 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
             expect(n > 0 && d > 0 && n < (std::size_t{1} << 31) && origin.shape(0) == d,
                    "plant: rows (n, d) and origin (d) expected");
             nb::gil_scoped_release release;
-            partita::Tree tree(rows.data(), n, d, origin.data(), scale);
-            std::vector<partita::LeafMemory> memory(tree.leaves());
-            return new Leaves{std::move(tree), std::move(memory)};
+            return new Leaves(partita::Tree(rows.data(), n, d, origin.data(), scale));
         },
         "rows"_a.noconvert(), "origin"_a.noconvert(), "scale"_a, nb::rv_policy::take_ownership);
     m.def("bounded", &bounded<T>, "filter"_a, "target"_a, "rows"_a.noconvert(),

@@ -375,7 +375,7 @@ WHOLE = "a whole number of at least 1 is expected"
         *[("n_init", value, f"{WHOLE}.*auto") for value in (0, 1.5, None, True, "many")],
         *[("tol", value, "not negative") for value in (-1e-4, np.nan, "small", None, True)],
         *[("init", value, "k-means.*random.*box") for value in ("kmeans", "", None, 3)],
-        *[("algorithm", value, "lloyd, elkan") for value in ("full", "auto", None, ["lloyd"])],
+        *[("algorithm", value, "lloyd, elkan") for value in ("full", "fast", None, ["lloyd"])],
         *[("empty", value, "relocate, keep, drop, fail") for value in ("ignore", None)],
         *[("halt", value, r"partita\.halting") for value in (3, "tol", SamePartition)],
         *[("callback", value, "callable") for value in (3, "print")],

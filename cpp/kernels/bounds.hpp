@@ -70,32 +70,43 @@ struct BoundScratch {
 
 constexpr std::size_t kStride = 64;  // features between two looks at whether to go on
 
+PARTITA_INLINE double lane_sum(Simd<double>::Reg v) {
+    constexpr std::size_t W = Simd<double>::width;
+    alignas(64) double lane[W];
+    Simd<double>::store(lane, v);
+    for (std::size_t half = W / 2; half; half /= 2)
+        for (std::size_t l = 0; l < half; ++l) lane[l] += lane[l + half];
+    return lane[0];
+}
+
 // D64 but for rounding: off by less than a share near_share(d) of itself. Stops beyond `enough`.
 template <class R>
-double quick_distance(const ExactView& exact, const R* x, std::size_t j, double enough) {
+PARTITA_INLINE double quick_distance(const ExactView& exact, const R* x, std::size_t j,
+                                     double enough) {
     using S = Simd<double>;
     const std::size_t d = exact.d;
     const double* c = exact.centers + j * d;
+    const S::Reg scale = S::set1(exact.scale);
+    auto squares = [&](std::size_t t) {
+        const S::Reg gap = S::sub(
+            S::mul(S::sub(S::widen(x + t), S::widen(exact.origin + t)), scale), S::widen(c + t));
+        return S::mul(gap, gap);
+    };
     double sum = 0.0;
     std::size_t t = 0;
-    const S::Reg scale = S::set1(exact.scale);
-    alignas(64) double lane[S::width];
-    while (t + 2 * S::width <= d) {
+    while (t + S::width <= d) {
         const std::size_t stop = d - t < kStride ? d : t + kStride;
-        S::Reg a = S::set1(0.0), b = a;
+        S::Reg a = squares(t), b = S::set1(0.0);
+        t += S::width;
         for (; t + 2 * S::width <= stop; t += 2 * S::width) {
-            const S::Reg p = S::sub(
-                S::mul(S::sub(S::widen(x + t), S::widen(exact.origin + t)), scale),
-                S::widen(c + t));
-            const S::Reg q = S::sub(
-                S::mul(S::sub(S::widen(x + t + S::width), S::widen(exact.origin + t + S::width)),
-                       scale),
-                S::widen(c + t + S::width));
-            a = S::add(a, S::mul(p, p));
-            b = S::add(b, S::mul(q, q));
+            a = S::add(a, squares(t));
+            b = S::add(b, squares(t + S::width));
         }
-        S::store(lane, S::add(a, b));
-        for (std::size_t l = 0; l < S::width; ++l) sum += lane[l];
+        if (t + S::width <= stop) {
+            b = S::add(b, squares(t));
+            t += S::width;
+        }
+        sum += lane_sum(S::add(a, b));
         if (sum > enough) return sum;
     }
     for (; t < d; ++t) {
@@ -169,51 +180,67 @@ private:
 
     const R* row(std::size_t i) const { return rows_.data + i * rows_.d; }
 
-    Level level(std::size_t i, std::int32_t upper) const {
-        const std::uint16_t bar = to16(upper + 1);
-        Level found = level_of(bounds_.lower + i * bounds_.stride, motion_.group_up,
-                               filter_.groups, bar);
-        found.reached &= filter_.groups == 32 ? ~0u : (1u << filter_.groups) - 1;
+    // Which groups may hold a center that is as near as `upper`, and the least bound of all.
+    PARTITA_INLINE static Level level(const BoundView& bounds, const MotionView& motion,
+                                      std::size_t groups, std::size_t i, std::int32_t upper) {
+        Level found = level_of(bounds.lower + i * bounds.stride, motion.group_up, groups,
+                               to16(upper + 1));
+        found.reached &= groups == 32 ? ~0u : (1u << groups) - 1;
         return found;
     }
 
-    void keep_other(std::size_t i, std::uint32_t least) {
-        bounds_.other[i] = to16(static_cast<std::int32_t>(least) + motion_.all_down);
-    }
-
-    // Lists the rows whose bounds leave something open, with the distance to their own center.
+    // Lists the rows whose bounds leave something open, with the distance to their own center. Lists
+    // grow without branches: which rows pass is anybody's guess, the processor's too.
     std::size_t find(bool whole) {
+        const BoundView bounds = bounds_;  // copies, which stay in registers
+        const MotionView motion = motion_;
+        const std::int32_t* const label = label_;
+        const std::size_t n = rows_.n;
         const std::uint32_t every = filter_.groups == 32 ? ~0u : (1u << filter_.groups) - 1;
-        std::size_t found = 0;
-        for (std::size_t i = 0; i < rows_.n; ++i) {
-            const std::size_t a = static_cast<std::size_t>(label_[i]);
-            std::uint32_t open = every;
-            if (!whole) {
-                const std::int32_t upper = bounds_.upper[i] + motion_.up[a];
-                if (upper + 1 < bounds_.other[i] - motion_.all_up) continue;
-                const Level first = level(i, upper);
-                if (!first.reached) {
-                    keep_other(i, first.least);
-                    continue;
-                }
+        const Suspects list = s_.suspects;
+        std::size_t listed = 0;
+        if (whole) {
+            for (; listed < n; ++listed) list.row[listed] = static_cast<std::int32_t>(listed);
+        } else {
+            for (std::size_t i = 0; i < n; ++i) {  // by the two bounds of the row alone
+                list.row[listed] = static_cast<std::int32_t>(i);
+                listed += bounds.upper[i] + motion.up[label[i]] + 1 >= bounds.other[i] - motion.all_up;
             }
-            const double own = quick_distance(exact_, row(i), a, __builtin_inf());
-            const std::int32_t upper = quanta_up(__builtin_sqrt(own), per_exact_);
-            bounds_.upper[i] = upper - motion_.down[a];
-            ++done_.measured;
-            if (!whole) {
-                const Level second = level(i, upper);
-                if (!second.reached) {
-                    keep_other(i, second.least);
-                    continue;
-                }
-                open = second.reached;
-            }
-            s_.suspects.row[found] = static_cast<std::int32_t>(i);
-            s_.suspects.groups[found] = open;
-            s_.suspects.own[found++] = own;
+            listed = by_groups(listed, motion.up);
         }
-        return found;
+        done_.measured += static_cast<std::int64_t>(listed);
+        for (std::size_t e = 0; e < listed; ++e) {
+            const std::size_t i = static_cast<std::size_t>(list.row[e]);
+            const std::size_t a = static_cast<std::size_t>(label[i]);
+            const double own = quick_distance(exact_, row(i), a, __builtin_inf());
+            list.own[e] = own;
+            list.groups[e] = every;
+            bounds.upper[i] = quanta_up(__builtin_sqrt(own), per_exact_) - motion.down[a];
+        }
+        return whole ? listed : by_groups(listed, motion.down);
+    }
+
+    // Of the listed rows, those with a group that may hold a nearer center. `travel` is what the
+    // upper bounds are to be raised by.
+    std::size_t by_groups(std::size_t listed, const std::int32_t* travel) {
+        const BoundView bounds = bounds_;
+        const MotionView motion = motion_;
+        const std::int32_t* const label = label_;
+        const std::size_t groups = filter_.groups;
+        const Suspects list = s_.suspects;
+        std::size_t kept = 0;
+        for (std::size_t e = 0; e < listed; ++e) {
+            const std::int32_t i = list.row[e];
+            const Level found = level(bounds, motion, groups, static_cast<std::size_t>(i),
+                                      bounds.upper[i] + travel[label[i]]);
+            const std::uint16_t other = to16(static_cast<std::int32_t>(found.least) + motion.all_down);
+            bounds.other[i] = found.reached ? bounds.other[i] : other;
+            list.row[kept] = i;
+            list.own[kept] = list.own[e];
+            list.groups[kept] = found.reached;
+            kept += found.reached != 0;
+        }
+        return kept;
     }
 
     // By the place of the own center: neighbours in space need the same groups.
@@ -386,7 +413,8 @@ private:
                 label_[i] = now;
                 ++done_.moved;
             }
-            keep_other(i, level(i, 0).least);
+            const std::uint32_t least = level(bounds_, motion_, filter_.groups, i, 0).least;
+            bounds_.other[i] = to16(static_cast<std::int32_t>(least) + motion_.all_down);
         }
     }
 

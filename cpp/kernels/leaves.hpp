@@ -13,12 +13,19 @@
 
 namespace partita::PARTITA_ISA {
 
-// Centers under consideration, coordinates side by side.
+// Centers under consideration, coordinates side by side; up to a whole vector, centers infinitely
+// far away follow them.
 struct Nearby {
-    double* value;       // (d + 1, room)
-    double* score;       // (room)
-    std::int32_t* which;  // (room), ascending
+    const double* value;        // (d + 1, room)
+    const std::int32_t* which;  // (count), ascending
     std::size_t count, room;
+};
+
+// Room for a choice of them.
+struct Choice {
+    double* value;
+    std::int32_t* which;
+    std::size_t room;
 };
 
 PARTITA_INLINE double box_margin(const double* middle, const double* half, std::size_t d,
@@ -28,64 +35,86 @@ PARTITA_INLINE double box_margin(const double* middle, const double* half, std::
     return 0x1p-44 * reach * reach;  // some dozens of roundings of terms below reach²
 }
 
-// Keeps the centers of `from` that may be nearest to something in the box.
-inline void keep_near(const Nearby& from, const double* middle, const double* half, std::size_t d,
-                      double margin, Nearby& to) {
-    const std::size_t m = from.count, room = from.room;
-    double* __restrict score = from.score;
-    const double* __restrict norm = from.value + d * room;
-    for (std::size_t j = 0; j < m; ++j) score[j] = norm[j];
-    for (std::size_t t = 0; t < d; ++t) {
-        const double* __restrict c = from.value + t * room;
-        const double b = middle[t];
-        for (std::size_t j = 0; j < m; ++j) score[j] -= b * c[j];
+// The centers of `from` that may be nearest to something in the box.
+inline Nearby keep_near(const Nearby& from, const double* middle, const double* half, std::size_t d,
+                        double margin, const Choice& to,
+                        double* score) {  // scratch: (room of from)
+    using S = Simd<double>;
+    const std::size_t room = from.room;
+    S::Reg low = S::set1(__builtin_inf());
+    S::IntReg arg = S::set1_int(0);
+    for (std::size_t j = 0; j < from.count; j += S::width) {
+        S::Reg s = S::widen(from.value + d * room + j);
+        for (std::size_t t = 0; t < d; ++t)
+            s = S::fnmadd(S::set1(middle[t]), S::widen(from.value + t * room + j), s);
+        S::store(score + j, s);
+        arg = S::select(S::less(s, low), S::set1_int(static_cast<std::int64_t>(j)), arg);
+        low = S::min(s, low);
     }
+    alignas(64) double lows[S::width];
+    alignas(64) std::int64_t args[S::width];
+    S::store(lows, low);
+    S::store_int(args, arg);
     double best = __builtin_inf();
     std::size_t a = 0;
-    for (std::size_t j = 0; j < m; ++j)
-        if (score[j] < best) best = score[j], a = j;
-    for (std::size_t t = 0; t < d; ++t) {
-        const double* __restrict c = from.value + t * room;
-        const double own = c[a], h = half[t];
-        for (std::size_t j = 0; j < m; ++j) score[j] -= __builtin_fabs(c[j] - own) * h;
-    }
-    const double bar = best + margin;
+    for (std::size_t l = 0; l < S::width; ++l)
+        if (lows[l] < best) best = lows[l], a = static_cast<std::size_t>(args[l]) + l;
+    const S::Reg bar = S::set1(best + margin);
     std::size_t kept = 0;
-    for (std::size_t j = 0; j < m; ++j) {
-        if (score[j] > bar) continue;  // NaN stays
-        to.which[kept] = from.which[j];
-        for (std::size_t t = 0; t <= d; ++t) to.value[t * to.room + kept] = from.value[t * room + j];
-        ++kept;
+    for (std::size_t j = 0; j < from.count; j += S::width) {
+        S::Reg s = S::load(score + j);
+        for (std::size_t t = 0; t < d; ++t) {
+            const S::Reg c = S::widen(from.value + t * room + j);
+            const S::Reg own = S::set1(from.value[t * room + a]);
+            s = S::fnmadd(S::max(S::sub(c, own), S::sub(own, c)), S::set1(half[t]), s);
+        }
+        const std::size_t left = from.count - j;
+        std::uint32_t near = ~S::bits(S::less(bar, s)) &  // NaN stays
+                             (left < S::width ? (1u << left) - 1 : (1u << S::width) - 1);
+        for (; near; near &= near - 1, ++kept) {
+            const std::size_t at = j + static_cast<std::size_t>(__builtin_ctz(near));
+            to.which[kept] = from.which[at];
+            for (std::size_t t = 0; t <= d; ++t) to.value[t * to.room + kept] = from.value[t * room + at];
+        }
     }
-    to.count = kept;
+    for (std::size_t e = kept; e % S::width; ++e) {
+        for (std::size_t t = 0; t < d; ++t) to.value[t * to.room + e] = 0.0;
+        to.value[d * to.room + e] = __builtin_inf();
+    }
+    return {to.value, to.which, kept, to.room};
 }
 
 template <class R>
 class LeafPass {
 public:
     LeafPass(const TreeView& tree, const TreeCenters& centers, const ExactView& exact,
-             const Rows<R>& rows, std::int32_t* label, LeafMemory* memory_of, const SumView* sums,
-             unsigned char* memory)
+             const Rows<R>& rows, std::int32_t* label, const TreeMemory& remembered,
+             const SumView* sums, unsigned char* memory)
         : tree_(tree), centers_(centers), exact_(exact), rows_(rows), label_(label),
-          remembered_(memory_of), sums_(sums), s_(memory, exact.k, exact.d),
+          remembered_(remembered), sums_(sums), s_(memory, centers.padded, exact.d),
           folder_(sums ? *sums : none_, s_.fold) {}
 
-    static std::size_t bytes(std::size_t k, std::size_t d) {
-        return Scratch(nullptr, k, d).used + Folder<R>::bytes(d);
+    static std::size_t bytes(std::size_t padded, std::size_t d) {
+        return Scratch(nullptr, padded, d).used + Folder<R>::bytes(d);
     }
 
+    // Nodes first…last.
     Pruned run(std::size_t first, std::size_t last) {
-        const std::size_t d = tree_.d, k = centers_.k;
-        Nearby all{const_cast<double*>(centers_.values), s_.score, s_.every, k, k};
-        for (std::size_t j = 0; j < k; ++j) s_.every[j] = static_cast<std::int32_t>(j);
+        const std::size_t d = tree_.d;
+        for (std::size_t j = 0; j < centers_.k; ++j) s_.every[j] = static_cast<std::int32_t>(j);
+        const Nearby all{centers_.values, s_.every, centers_.k, centers_.padded};
+        Nearby wide{};
         for (std::size_t node = first; node < last; ++node) {
-            const double *middle = tree_.node_middle + node * d, *half = tree_.node_half + node * d;
-            Nearby near{s_.near, s_.score, s_.near_which, 0, k};
-            keep_near(all, middle, half, d, box_margin(middle, half, d, centers_.longest), near);
-            const std::size_t begin = node * tree_.node_leaves;
-            const std::size_t end = begin + tree_.node_leaves < tree_.leaves
-                                        ? begin + tree_.node_leaves
-                                        : tree_.leaves;
+            if (node == first || node % tree_.fan == 0) {
+                const std::size_t top = node / tree_.fan;
+                wide = keep(all, tree_.top_middle + top * d, tree_.top_half + top * d, s_.wide);
+            }
+            const Nearby near =
+                keep(wide, tree_.node_middle + node * d, tree_.node_half + node * d, s_.near);
+            if (unchanged(remembered_.nodes[node], near)) continue;
+            const std::size_t begin = node * tree_.fan;
+            const std::size_t end =
+                begin + tree_.fan < tree_.leaves ? begin + tree_.fan : tree_.leaves;
             for (std::size_t leaf = begin; leaf < end; ++leaf) visit(leaf, near);
         }
         if (sums_) folder_.flush();
@@ -94,9 +123,10 @@ public:
 
 private:
     struct Scratch {
-        double *score, *near, *few;
+        double* score;
+        Choice wide, near, few;
         float* y;
-        std::int32_t *every, *near_which, *few_which;
+        std::int32_t* every;
         unsigned char* fold;
         std::size_t used;
 
@@ -107,25 +137,28 @@ private:
                 used += aligned(size);
                 return piece;
             };
+            auto choice = [&cut, k, d] {
+                double* value = reinterpret_cast<double*>(cut(8 * k * (d + 1)));
+                return Choice{value, reinterpret_cast<std::int32_t*>(cut(4 * k)), k};
+            };
             score = reinterpret_cast<double*>(cut(8 * k));
-            near = reinterpret_cast<double*>(cut(8 * k * (d + 1)));
-            few = reinterpret_cast<double*>(cut(8 * k * (d + 1)));
+            wide = choice(), near = choice(), few = choice();
             y = reinterpret_cast<float*>(cut(8 * Simd<float>::width * d));
             every = reinterpret_cast<std::int32_t*>(cut(4 * k));
-            near_which = reinterpret_cast<std::int32_t*>(cut(4 * k));
-            few_which = reinterpret_cast<std::int32_t*>(cut(4 * k));
             fold = cut(0);
         }
     };
 
+    Nearby keep(const Nearby& from, const double* middle, const double* half, const Choice& to) {
+        const double margin = box_margin(middle, half, tree_.d, centers_.longest);
+        return keep_near(from, middle, half, tree_.d, margin, to, s_.score);
+    }
+
     void visit(std::size_t leaf, const Nearby& near) {
         const std::size_t d = tree_.d;
         const double *middle = tree_.middle + leaf * d, *half = tree_.half + leaf * d;
-        Nearby few{s_.few, s_.score, s_.few_which, 0, centers_.k};
-        keep_near(near, middle, half, d, box_margin(middle, half, d, centers_.longest), few);
-        const bool same = settled(remembered_[leaf], few);
-        remember(remembered_[leaf], few);
-        if (same) return;
+        const Nearby few = keep(near, middle, half, s_.few);
+        if (unchanged(remembered_.leaves[leaf], few)) return;
         const std::size_t first = static_cast<std::size_t>(tree_.begin[leaf]);
         const std::size_t last = static_cast<std::size_t>(tree_.begin[leaf + 1]);
         done_.measured += static_cast<std::int64_t>(last - first);
@@ -142,20 +175,22 @@ private:
         score_leaf(first, last, few, static_cast<float>(__builtin_sqrt(reach) * 1.0001));
     }
 
-    // No center that was near, and none that is near now, has moved: nor has any label.
-    bool settled(const LeafMemory& before, const Nearby& few) const {
-        if (before.count < 1 || before.count > static_cast<std::int32_t>(kRemembered)) return false;
-        if (few.count == 1 && before.count == 1 && before.near[0] == few.which[0]) return true;
-        if (few.count > kRemembered) return false;
-        std::uint32_t moved = 0;
-        for (std::int32_t e = 0; e < before.count; ++e) moved |= centers_.moved[before.near[e]];
-        for (std::size_t e = 0; e < few.count; ++e) moved |= centers_.moved[few.which[e]];
-        return moved == 0;
-    }
-
-    static void remember(LeafMemory& memory, const Nearby& few) {
-        memory.count = static_cast<std::int32_t>(few.count);
-        for (std::size_t e = 0; e < few.count && e < kRemembered; ++e) memory.near[e] = few.which[e];
+    // No center that was near, and none that is near now, has moved: nor has any label. Remembers
+    // those that are near now.
+    template <class Memory>
+    bool unchanged(Memory& before, const Nearby& near) const {
+        const std::size_t was = static_cast<std::size_t>(before.count);
+        const std::size_t most = sizeof(before.near) / sizeof(before.near[0]);
+        bool same = was > 0 && was <= most && near.count <= most;
+        if (same && !(was == 1 && near.count == 1 && before.near[0] == near.which[0])) {
+            std::uint32_t moved = 0;
+            for (std::size_t e = 0; e < was; ++e) moved |= centers_.moved[before.near[e]];
+            for (std::size_t e = 0; e < near.count; ++e) moved |= centers_.moved[near.which[e]];
+            same = moved == 0;
+        }
+        before.count = static_cast<std::int32_t>(near.count);
+        for (std::size_t e = 0; e < near.count && e < most; ++e) before.near[e] = near.which[e];
+        return same;
     }
 
     void score_leaf(std::size_t first, std::size_t last, const Nearby& few, float reach) {
@@ -254,7 +289,7 @@ private:
     const ExactView& exact_;
     const Rows<R>& rows_;
     std::int32_t* label_;
-    LeafMemory* remembered_;
+    const TreeMemory& remembered_;
     const SumView* sums_;
     const SumView none_{};
     Scratch s_;
@@ -265,7 +300,7 @@ private:
 template <class R>
 Pruned assign_leaves(const TreeView& tree, const TreeCenters& centers, const ExactView& exact,
                      const Rows<R>& rows, std::size_t first, std::size_t last, std::int32_t* label,
-                     LeafMemory* remembered, const SumView* sums, unsigned char* memory) {
+                     const TreeMemory& remembered, const SumView* sums, unsigned char* memory) {
     return LeafPass<R>(tree, centers, exact, rows, label, remembered, sums, memory).run(first, last);
 }
 

@@ -25,8 +25,8 @@ struct Kernels {
     Bounded<T, float>* bounded_by;  // with filter rows of their own
     std::size_t (*leaves_scratch)(std::size_t k, std::size_t d);
     Pruned (*assign_leaves)(const TreeView&, const TreeCenters&, const ExactView&, const Rows<T>&,
-                            std::size_t, std::size_t, std::int32_t*, LeafMemory*, const SumView*,
-                            unsigned char*);
+                            std::size_t, std::size_t, std::int32_t*, const TreeMemory&,
+                            const SumView*, unsigned char*);
     std::size_t (*sparse_scratch)(std::size_t d, std::size_t padded);
     Outcome (*assign_sparse)(const SparseBookView<T>&, const CsrRows<T>&, const SumView*,
                              std::int32_t*, unsigned char*);

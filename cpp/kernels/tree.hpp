@@ -13,14 +13,14 @@
 namespace partita {
 
 constexpr std::size_t kLeafRows = 64;     // a leaf has no more, unless its rows are all the same
-constexpr std::size_t kNodeLeaves = 16;   // leaves of one node
+constexpr std::size_t kFan = 16;          // leaves of one node, nodes of one top
 
 // y = (row − origin)·scale, as float32, feature by feature; boxes hold the y before rounding too.
 class Tree {
 public:
     template <class R>
     Tree(const R* rows, std::size_t n, std::size_t d, const double* origin, double scale)
-        : n_(n), d_(d), scale_(scale), origin_(origin, origin + d), order_(n), values_(n * d) {
+        : n_(n), d_(d), order_(n), values_(n * d) {
         std::iota(order_.begin(), order_.end(), 0);
         std::vector<float> y(n * d);
         for (std::size_t i = 0; i < n; ++i)
@@ -31,22 +31,18 @@ public:
         begin_.push_back(static_cast<std::int32_t>(n));
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t t = 0; t < d; ++t) values_[t * n + i] = y[i * d + t];
-        for (std::size_t leaf = 0; leaf + 1 < begin_.size(); ++leaf)
-            add_box(y, static_cast<std::size_t>(begin_[leaf]),
-                    static_cast<std::size_t>(begin_[leaf + 1]), middle_, half_);
-        for (std::size_t leaf = 0; leaf < leaves(); leaf += kNodeLeaves)
-            add_box(y, static_cast<std::size_t>(begin_[leaf]),
-                    static_cast<std::size_t>(begin_[std::min(leaf + kNodeLeaves, leaves())]),
-                    node_middle_, node_half_);
+        add_boxes(y, 1, leaf_);
+        add_boxes(y, kFan, node_);
+        add_boxes(y, kFan * kFan, top_);
     }
 
     std::size_t leaves() const { return begin_.size() - 1; }
-    std::size_t nodes() const { return (leaves() + kNodeLeaves - 1) / kNodeLeaves; }
+    std::size_t nodes() const { return (leaves() + kFan - 1) / kFan; }
     const std::vector<std::int32_t>& order() const { return order_; }
     TreeView view() const {
-        return {n_, d_, leaves(), nodes(), kNodeLeaves, scale_, begin_.data(), order_.data(),
-                values_.data(), middle_.data(), half_.data(), node_middle_.data(),
-                node_half_.data()};
+        return {n_, d_, leaves(), nodes(), kFan, begin_.data(), order_.data(), values_.data(),
+                leaf_.middle.data(), leaf_.half.data(), node_.middle.data(), node_.half.data(),
+                top_.middle.data(), top_.half.data()};
     }
 
 private:
@@ -109,27 +105,34 @@ private:
         split(y, low, last);
     }
 
-    // The box around rows, as doubles, wide enough for what rounding to float32 took away.
-    void add_box(const std::vector<float>& y, std::size_t first, std::size_t last,
-                 std::vector<double>& middle, std::vector<double>& half) const {
-        for (std::size_t t = 0; t < d_; ++t) {
-            double low = y[first * d_ + t], high = low;
-            for (std::size_t i = first; i < last; ++i) {
-                low = std::min(low, static_cast<double>(y[i * d_ + t]));
-                high = std::max(high, static_cast<double>(y[i * d_ + t]));
+    struct Boxes {
+        std::vector<double> middle, half;
+    };
+
+    // Boxes around every `leaves` leaves, as doubles, wide enough for what float32 took away.
+    void add_boxes(const std::vector<float>& y, std::size_t leaves_each, Boxes& boxes) const {
+        for (std::size_t leaf = 0; leaf < leaves(); leaf += leaves_each) {
+            const std::size_t first = static_cast<std::size_t>(begin_[leaf]);
+            const std::size_t last =
+                static_cast<std::size_t>(begin_[std::min(leaf + leaves_each, leaves())]);
+            for (std::size_t t = 0; t < d_; ++t) {
+                float low = y[first * d_ + t], high = low;
+                for (std::size_t i = first; i < last; ++i) {
+                    low = std::min(low, y[i * d_ + t]);
+                    high = std::max(high, y[i * d_ + t]);
+                }
+                const double a = low, b = high;
+                const double lost = 0x1p-23 * std::max(std::abs(a), std::abs(b)) + 0x1p-140;
+                boxes.middle.push_back(0.5 * (a + b));
+                boxes.half.push_back((0.5 * (b - a) + lost) * (1 + 0x1p-50));
             }
-            const double lost = 0x1p-23 * std::max(std::abs(low), std::abs(high)) + 0x1p-140;
-            middle.push_back(0.5 * (low + high));
-            half.push_back((0.5 * (high - low) + lost) * (1 + 0x1p-50));
         }
     }
 
     std::size_t n_, d_;
-    double scale_;
-    std::vector<double> origin_;
     std::vector<std::int32_t> order_, begin_;
     std::vector<float> values_;
-    std::vector<double> middle_, half_, node_middle_, node_half_;
+    Boxes leaf_, node_, top_;
 };
 
 // Centers in the frame of a tree: coordinates times its scale, relative to its origin.
@@ -137,7 +140,9 @@ class TreeBook {
 public:
     TreeBook(const double* centers, std::size_t k, std::size_t d, double scale,
              const std::uint8_t* moved)
-        : values_((d + 1) * k), scores_(k * (d + 1)), slope_(k), slack_(k), moved_(moved, moved + k) {
+        : values_((d + 1) * padded(k)), scores_(k * (d + 1)), slope_(k), slack_(k),
+          moved_(moved, moved + k) {
+        const std::size_t room = padded(k);
         const Margin<float> margin(d, d);
         double longest = 0;
         for (std::size_t j = 0; j < k; ++j) {
@@ -145,22 +150,26 @@ public:
             for (std::size_t t = 0; t < d; ++t) {
                 const double v = centers[j * d + t] * scale;
                 square += v * v;
-                values_[t * k + j] = v;
+                values_[t * room + j] = v;
                 scores_[j * (d + 1) + 1 + t] = static_cast<float>(v);
             }
             const double norm = std::sqrt(square) * (1 + 1e-9);
             longest = std::max(longest, norm);
-            values_[d * k + j] = 0.5 * square;
+            values_[d * room + j] = 0.5 * square;
             slope_[j] = margin.slope(norm, 0x1p-51 * norm);
             slack_[j] = margin.slack(norm, 0x1p-51 * norm);
             scores_[j * (d + 1)] = static_cast<float>(0.5 * square);
         }
-        view_ = {k, d, values_.data(), scores_.data(), slope_.data(), slack_.data(),
+        for (std::size_t j = k; j < room; ++j)
+            values_[d * room + j] = std::numeric_limits<double>::infinity();
+        view_ = {k, d, room, values_.data(), scores_.data(), slope_.data(), slack_.data(),
                  margin.own_error(), longest, moved_.data()};
     }
     const TreeCenters& view() const { return view_; }
 
 private:
+    static std::size_t padded(std::size_t k) { return (k + 7) / 8 * 8; }  // whole vectors
+
     std::vector<double> values_;
     std::vector<float> scores_, slope_, slack_;
     std::vector<std::uint8_t> moved_;

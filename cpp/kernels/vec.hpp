@@ -115,6 +115,7 @@ struct Simd<double> {
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm512_min_pd(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm512_max_pd(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
+    static PARTITA_INLINE std::uint32_t bits(Mask m) { return m; }
     static PARTITA_INLINE IntReg load_int(const Int* p) { return _mm512_load_si512(p); }
     static PARTITA_INLINE void store_int(Int* p, IntReg a) { _mm512_store_si512(p, a); }
     static PARTITA_INLINE IntReg set1_int(Int a) { return _mm512_set1_epi64(a); }
@@ -210,6 +211,9 @@ struct Simd<double> {
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm256_min_pd(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm256_max_pd(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm256_cmp_pd(a, b, _CMP_LT_OQ); }
+    static PARTITA_INLINE std::uint32_t bits(Mask m) {
+        return static_cast<std::uint32_t>(_mm256_movemask_pd(m));
+    }
     static PARTITA_INLINE IntReg load_int(const Int* p) {
         return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
     }

@@ -68,22 +68,23 @@ struct MotionView {
     double blur;                                // error of a filter row, per unit of its length
 };
 
-// Rows in the order of a k-d tree: leaves of near neighbours, nodes of some leaves. See tree.hpp.
+// Rows in the order of a k-d tree: leaves of near neighbours, nodes of `fan` leaves, tops of `fan`
+// nodes. See tree.hpp.
 struct TreeView {
-    std::size_t n, d, leaves, nodes, node_leaves;
-    double scale;
+    std::size_t n, d, leaves, nodes, fan;
     const std::int32_t* begin;   // (leaves + 1) first row of each leaf
     const std::int32_t* order;   // (n) which row of the data each one is
     const float* values;         // (d, n)
     const double *middle, *half;            // (leaves, d) box around the rows of a leaf
     const double *node_middle, *node_half;  // (nodes, d)
+    const double *top_middle, *top_half;    // (tops, d)
 };
 
 // Centers as the leaves meet them, in the frame of the tree.
 struct TreeCenters {
-    std::size_t k, d;
-    const double* values;        // (d + 1, k) coordinates, feature by feature, then ½‖c‖²
-    const float* scores;         // (k, d + 1) start, then coordinates
+    std::size_t k, d, padded;
+    const double* values;        // (d + 1, padded) coordinates, feature by feature, then ½‖c‖²
+    const float* scores;         // (k, d + 1) ½‖c‖², then coordinates
     const float* slope;          // (k)
     const float* slack;          // (k)
     float own_error;
@@ -91,10 +92,17 @@ struct TreeCenters {
     const std::uint8_t* moved;   // (k) since the pass before
 };
 
-constexpr std::size_t kRemembered = 7;  // centers that a leaf remembers of the pass before
-struct LeafMemory {
-    std::int32_t count;          // of centers that were near; more than kRemembered: look again
-    std::int32_t near[kRemembered];
+// The centers that were near in the pass before; if there were more, only how many.
+template <int Most>
+struct Remembered {
+    std::int32_t count;
+    std::int32_t near[Most];
+};
+using LeafMemory = Remembered<7>;
+using NodeMemory = Remembered<63>;
+struct TreeMemory {
+    LeafMemory* leaves;
+    NodeMemory* nodes;
 };
 
 // The same for rows in compressed sparse form: centers feature by feature, no pivot, no origin.

@@ -40,7 +40,7 @@ class Progress:
     seconds : float
         Since the fit began, restarts before this one included.
     path : str
-        How the assignment was made: "lloyd" (every row met every center), "blocks", "hamerly",
+        How the assignment was made: "plain" (every row met every center), "blocks", "hamerly",
         "yinyang" or "prefix".
     compared : float
         Share of the n·k pairs of rows and centers that met.
@@ -53,7 +53,7 @@ class Progress:
     moved_points: int
     empty: int
     seconds: float
-    path: str = "lloyd"
+    path: str = "plain"
     compared: float = 1.0
 
 

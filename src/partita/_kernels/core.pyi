@@ -6,10 +6,50 @@ class Sums:
     ) -> None: ...
 
 class Codebook32:
-    def __init__(self, centers: Floats, origin: Floats) -> None: ...
+    def __init__(
+        self,
+        centers: Floats,
+        origin: Floats,
+        members: Ints | None = None,
+        sizes: Ints | None = None,
+    ) -> None: ...
 
 class Codebook64:
+    def __init__(
+        self,
+        centers: Floats,
+        origin: Floats,
+        members: Ints | None = None,
+        sizes: Ints | None = None,
+    ) -> None: ...
+
+class Target:
     def __init__(self, centers: Floats, origin: Floats) -> None: ...
+
+class Motion:
+    def __init__(
+        self,
+        up: Ints,
+        down: Ints,
+        group_up: Ints,
+        group_down: Ints,
+        all_up: int,
+        all_down: int,
+        place: Ints,
+        group: Ints,
+        quantum: float,
+        blur: float,
+    ) -> None: ...
+
+class Leaves:
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def order(self) -> Ints: ...
+    def forget(self) -> None: ...
+
+class TreeBook:
+    def __init__(self, centers: Floats, scale: float, moved: Ints) -> None: ...
 
 class SparseCodebook32:
     def __init__(self, centers: Floats, longest: int) -> None: ...
@@ -30,8 +70,35 @@ def assign(
     sums: Sums | None = None,
     times: Ints | None = None,
     weight: Floats | None = None,
-    lower: Floats | None = None,
 ) -> tuple[int, int]: ...
+def bounded(
+    filter: Codebook32,
+    target: Target,
+    rows: Floats,
+    labels: Ints,
+    upper: Ints,
+    other: Ints,
+    lower: Ints,
+    motion: Motion,
+    whole: bool,
+    sums: Sums | None = None,
+    times: Ints | None = None,
+    weight: Floats | None = None,
+    filter_rows: Floats | None = None,
+) -> list[int]: ...
+def plant(rows: Floats, origin: Floats, scale: float) -> Leaves: ...
+def assign_leaves(
+    leaves: Leaves,
+    first: int,
+    last: int,
+    book: TreeBook,
+    target: Target,
+    rows: Floats,
+    labels: Ints,
+    sums: Sums | None = None,
+    times: Ints | None = None,
+    weight: Floats | None = None,
+) -> list[int]: ...
 def assign_sparse(
     book: SparseCodebook32 | SparseCodebook64,
     rows: Csr32 | Csr64,

@@ -8,6 +8,9 @@ from partita._typing import Floats
 
 Twofold = tuple[Floats, Floats]
 
+# As in the compiled kernels, what is beyond the largest double is infinity, without a word.
+quiet = np.errstate(over="ignore", invalid="ignore")
+
 
 def two_sum(a: Floats, b: Floats) -> Twofold:
     """a + b = head + tail, exactly."""

@@ -19,7 +19,7 @@ class Bounds:
     """Upper bounds to the own center and lower bounds to each group of others.
 
     Bounds are not rewritten while centers move. What is remembered instead is how far each center
-    (`_own`), the farthest of each group (`_groups`) and the farthest of all (`_all`) have travelled.
+    (`_own`), the farthest of each group (`_groups`) and the farthest of all (`_all`) have come.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Bounds:
 
 
 def _ceil(travel: Floats, most: int) -> Floats:
-    return np.minimum(np.ceil(travel * (1 + 2.0**-40)), most)
+    return np.asarray(np.minimum(np.ceil(travel * (1 + 2.0**-40)), most))
 
 
 def shifts(before: Centers, after: Centers) -> Floats:

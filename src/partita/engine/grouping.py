@@ -69,4 +69,4 @@ def _main_direction(cloud: Floats, rounds: int = 6) -> Floats:
         if not 0 < size < np.inf:
             return np.ones(cloud.shape[1])
         along = along / size
-    return along
+    return np.asarray(along)

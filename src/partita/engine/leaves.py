@@ -9,17 +9,19 @@ import numpy as np
 from partita._kernels import kernels
 from partita._typing import Ints
 from partita.progress import Centers
-from partita.source.blocks import Pruned, Source
+from partita.source.blocks import DenseSource, Pruned
 from partita.stats import Moments, power_of_two
 
 
 class Leaves:
     """A tree over the rows of a source, and the labels in its order."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: DenseSource) -> None:
         low, high = source.box()
         self.origin = source.survey().grid.origin
-        self.scale = power_of_two(float(np.maximum(high - self.origin, self.origin - low).max()), 60)
+        self.scale = power_of_two(
+            float(np.maximum(high - self.origin, self.origin - low).max()), 60
+        )
         self.tree: Any = source.plant(self.origin, self.scale)
         self.labels: Ints = np.full(source.n, -1, np.int32)
         self._source = source
@@ -36,9 +38,7 @@ class Leaves:
 
     def book(self, centers: Centers, moved: Ints) -> Any:
         """Centers as the leaves meet them."""
-        return kernels.TreeBook(
-            np.ascontiguousarray(centers.about(self.origin)), self.scale, moved
-        )
+        return kernels.TreeBook(np.ascontiguousarray(centers.about(self.origin)), self.scale, moved)
 
     def in_order_of_rows(self) -> Ints:
         """The labels in the data's order."""

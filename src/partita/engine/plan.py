@@ -1,6 +1,6 @@
 """Which path a fit takes, chosen from the shape of the problem before it begins.
 
-    lloyd     every row meets every center
+    plain     every row meets every center
     blocks    rows in a k-d tree; a leaf meets the centers that can be nearest in its box
     hamerly   two bounds for each row; a row that they leave open meets every center
     yinyang   bounds for up to 32 groups of centers; a row meets the groups that they leave open
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from partita.engine.grouping import MOST, TILE
 from partita.source.blocks import Source, is_small
 
-PATHS = ("lloyd", "blocks", "hamerly", "yinyang", "prefix")
+PATHS = ("plain", "blocks", "hamerly", "yinyang", "prefix")
 FLAT = 8  # features, up to which boxes are small enough for blocks
 HIGH, MANY = 64, 64  # features and centers from which a prefix may pay
 
@@ -34,20 +34,25 @@ def plan_for(source: Source, k: int, algorithm: str, memory: float) -> Plan:
     """The path for k centers within `memory` bytes beyond the data."""
     n, d = source.n, source.d
     if not source.dense:
-        return Plan("lloyd", "sparse rows: no bounds are kept for them")
+        return Plan("plain", "sparse rows: no bounds are kept for them")
     if k == 1:
-        return Plan("lloyd", "there is one cluster")
+        return Plan("plain", "there is one cluster")
     if algorithm != "auto":
         path = "yinyang" if algorithm == "elkan" else algorithm
-        return _within(Plan(path, f"algorithm={algorithm!r} was asked for", True), source, k, memory)
+        return _within(
+            Plan(path, f"algorithm={algorithm!r} was asked for", True), source, k, memory
+        )
     if is_small(n, k * d):
-        return Plan("lloyd", "so small that a plain pass is over at once")
+        return Plan("plain", "so small that a plain pass is over at once")
     if d <= FLAT:
         return _within(Plan("blocks", f"{d} features: boxes of rows are small"), source, k, memory)
     if d >= HIGH and k >= MANY:
         why = f"{d} features, {k} centers: a prefix may tell most of them apart"
         return _within(Plan("prefix", why), source, k, memory)
-    return _within(bounds_plan(k, f"{d} features"), source, k, memory)
+    plan = bounds_plan(k, f"{d} features")
+    if plan.path == "hamerly" and not source.in_place:
+        return Plan("plain", "few centers, and rows that are no floats would have to be copied")
+    return _within(plan, source, k, memory)
 
 
 def bounds_plan(k: int, why: str) -> Plan:
@@ -62,9 +67,11 @@ def _within(plan: Plan, source: Source, k: int, memory: float) -> Plan:
     needs = memory_of(plan.path, source, k)
     if needs <= memory:
         return plan
-    for path in ("hamerly", "lloyd"):
+    for path in ("hamerly", "plain"):
         if memory_of(path, source, k) <= memory:
-            why = f"{plan.path} would need {needs / 1e6:.0f} MB of the {memory / 1e6:.0f} MB allowed"
+            why = (
+                f"{plan.path} would need {needs / 1e6:.0f} MB of the {memory / 1e6:.0f} MB allowed"
+            )
             return Plan(path, why, plan.forced)
     raise AssertionError  # a plain pass needs nothing
 
@@ -75,7 +82,7 @@ def memory_of(path: str, source: Source, k: int) -> float:
     groups = min(MOST, max(1, k // TILE))
     copied = 0 if source.in_place else n * d * source.dtype.itemsize
     return {
-        "lloyd": 0,
+        "plain": 0,
         "blocks": n * (8 * d + 8) + copied,  # coordinates twice while the tree grows
         "hamerly": n * 8 + copied,
         "yinyang": n * (6 + 2 * groups) + copied,

@@ -51,9 +51,7 @@ def shorten(rows: Floats, basis: Floats) -> Floats:
     return np.column_stack([short, np.sqrt(np.einsum("nd,nd->n", rest, rest))])
 
 
-def fit_prefix(
-    source: DenseSource, centers: Centers, labels: Ints, forced: bool
-) -> Prefix | None:
+def fit_prefix(source: DenseSource, centers: Centers, labels: Ints, forced: bool) -> Prefix | None:
     """The filter that a sample of the rows says is the cheapest; None if none pays.
 
     `forced`: the cheapest even so.
@@ -83,11 +81,9 @@ def fit_prefix(
 def _survivors(rows: Floats, centers: Floats, basis: Floats, bar: Floats) -> float:
     """Share of pairs that the filter leaves, own centers not counted."""
     y, c = shorten(rows, basis), shorten(centers, basis)
-    squares = (
-        np.einsum("nd,nd->n", y, y)[:, None] + np.einsum("kd,kd->k", c, c) - 2.0 * (y @ c.T)
-    )
+    squares = np.einsum("nd,nd->n", y, y)[:, None] + np.einsum("kd,kd->k", c, c) - 2.0 * (y @ c.T)
     left = np.count_nonzero(squares <= bar[:, None]) - len(rows)
-    return max(0, left) / squares.size
+    return float(max(0, left) / squares.size)
 
 
 def main_axes(rows: Floats, count: int, rounds: int = 4) -> Floats:

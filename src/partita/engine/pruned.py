@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from partita._typing import Ints
 from partita.engine.bounds import Bounds
@@ -30,7 +29,6 @@ class PrunedStep(LloydStep):
     def __init__(self, source: DenseSource, grid: Grid, k: int, plan: Plan) -> None:
         super().__init__(source, grid, k)
         self.plan = plan
-        self.notes = [f"{plan.path}: {plan.why}"]
         self._leaves: Leaves | None = None
         self._bounds: Bounds | None = None
         self._prefix: Prefix | None = None
@@ -76,7 +74,9 @@ class PrunedStep(LloydStep):
         if share * LEAF_PAIR > 1 and not self.plan.forced:
             self.labels = self.labels
             self._leaves = None
-            self._turn_to(bounds_plan(len(centers.values), f"leaves met {share:.0%} of the centers"))
+            self._turn_to(
+                bounds_plan(len(centers.values), f"leaves met {share:.0%} of the centers")
+            )
         return done.moved
 
     def _turn_to(self, plan: Plan) -> None:
@@ -87,7 +87,7 @@ class PrunedStep(LloydStep):
 
     def _begin(self, centers: Centers) -> bool:
         """Make bounds, if it is time to."""
-        if self.plan.path == "lloyd" or not self._labelled:
+        if self.plan.path == "plain" or not self._labelled:
             return False
         n, k = self.source.n, len(centers.values)
         settling = self._moved < FEW * n or self.plan.path == "prefix"
@@ -95,7 +95,7 @@ class PrunedStep(LloydStep):
             return False
         quantum = self._quantum(centers)
         if quantum is None:
-            self._turn_to(Plan("lloyd", "distances are too small for where the data is"))
+            self._turn_to(Plan("plain", "distances are too small for where the data is"))
             return False
         if self.plan.path == "prefix" and self._prefix is None:
             self._prefix = fit_prefix(self.source, centers, self.labels, self.plan.forced)

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from partita.engine.pruned import PrunedStep
 from partita.engine.steps import LloydStep
 from partita.halting import Halt
 from partita.progress import Centers, Fit, Observer
-from partita.source.blocks import Source, exact_total
+from partita.source.blocks import DenseSource, Source, exact_total
 from partita.stats import ClusterStats, total
 
 
@@ -48,15 +49,18 @@ def best_of(
     """Run the loop from every start; the lowest cost wins, the earlier run on ties.
 
     `algorithm` is "auto" or a path (see plan.py) and `memory` how many bytes beyond the data it may
-    take. `ended` hears of every run. An observer that asks to stop, or time that is up, ends the restarts
-    too.
+    take. `ended` hears of every run. An observer that asks to stop, or time that is up, ends the
+    restarts too.
     """
     begin = time.perf_counter()
     grid = source.survey().grid
     best: tuple[float, Fit, LloydStep] | None = None
     plan = plan_for(source, k, algorithm, memory)
     for start in starts:
-        step = PrunedStep(source, grid, k, plan)
+        step: LloydStep = LloydStep(source, grid, k)
+        if plan.path != "plain":
+            step = PrunedStep(cast("DenseSource", source), grid, k, plan)
+        step.notes = [f"{plan.path}: {plan.why}"]
         at = Centers(np.ascontiguousarray(start(), dtype=np.float64), np.zeros(source.d))
         fit = lloyd(step, at, halt=halt, empty=empty, observers=observers, begin=begin)
         cost = total(fit.stats.sse)

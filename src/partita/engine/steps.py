@@ -19,7 +19,7 @@ class LloydStep:
         self.source = source
         self.labels: Ints = np.full(source.n, -1, np.int32)
         self.exact = not source.survey().ordered
-        self.last = Pass("lloyd", 1.0)
+        self.last = Pass("plain", 1.0)
         self.notes: list[str] = []  # which paths were taken, and why
         self._moved = source.n  # rows that changed their label in the last pass
         self._moments = Moments.zero(k, grid)
@@ -32,7 +32,7 @@ class LloydStep:
     def assign(self, centers: Centers) -> int:
         """Label every row by `centers`; how many rows changed their label."""
         done = self.source.assign(centers, self.labels, self._sums, self._moved)
-        self.last, self._moved = Pass("lloyd", 1.0), done.moved
+        self.last, self._moved = Pass("plain", 1.0), done.moved
         return done.moved
 
     @property

@@ -57,8 +57,10 @@ default="k-means++"
         The source of randomness. The same int gives the same bits, for any number of threads.
     copy_x : bool, default=True
         Accepted for compatibility: X is never changed.
-    algorithm : {"lloyd", "elkan"}, default="lloyd"
-        Both are exact Lloyd by the fastest way there is; "elkan" is accepted for compatibility.
+    algorithm : str, default="lloyd"
+        "lloyd", "elkan" and "auto" all mean Lloyd's algorithm by the fastest path to it. "plain",
+        "blocks", "hamerly", "yinyang" and "prefix" force a path, for tests and for the curious: the
+        result is the same to the last bit, the time is not.
     halt : Halt or None, default=None
         + A criterion from `partita.halting` in place of `tol`, for example
         `RelDecrease(1e-3) | Deadline(60)`; `max_iter` and "no label changed" always hold.
@@ -69,6 +71,9 @@ default="k-means++"
         center, go on without it, or raise an error.
     n_threads : int or None, default=None
         + How many threads; None means PARTITA_NUM_THREADS, OMP_NUM_THREADS, or all cores.
+    memory_limit : float or None, default=None
+        + How many bytes beyond the data a fit may take for bounds and copies; where they do not
+        fit, a leaner path is taken. None means a quarter of what is free.
 
     Attributes
     ----------
@@ -81,9 +86,12 @@ default="k-means++"
     n_iter_ : int
         Iterations of the best run.
     trace_ : Trace
-        + One record per iteration of the best run: cost, shift, moved points, seconds.
+        + One record per iteration of the best run: cost, shift, moved points, seconds, and how the
+        assignment was made.
     stopped_by_ : str
         + Why the best run stopped, in a sentence.
+    paths_ : tuple of str
+        + Which paths the best run took, and why.
     stats_ : ClusterStats
         + Weight, mean and sse of each cluster of `labels_`. (A mean differs from its center by
         the last move that was not made.)
@@ -113,7 +121,7 @@ default="k-means++"
         verbose: int = 0,
         random_state: Any = None,
         copy_x: bool = True,
-        algorithm: str = "auto",
+        algorithm: str = "lloyd",
         halt: Halt | None = None,
         callback: Observer | None = None,
         empty: str = "relocate",
@@ -184,6 +192,7 @@ default="k-means++"
         self.n_iter_ = len(result.fit.trace)
         self.trace_ = result.fit.trace
         self.stopped_by_ = result.fit.stopped_by
+        self.paths_ = result.fit.why
         self.stats_ = result.stats
         self._n_features_out = len(result.centers)
         return self

@@ -204,9 +204,7 @@ def with_sums(
 T = TypeVar("T")
 
 
-def label_then_move(
-    source: Source, labels: Ints, moments: Moments, label: Callable[[], T]
-) -> T:
+def label_then_move(source: Source, labels: Ints, moments: Moments, label: Callable[[], T]) -> T:
     """Label every row first, then move those that changed: for sums larger than the changes."""
     before = labels.copy()
     done = label()

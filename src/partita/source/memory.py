@@ -27,7 +27,6 @@ from partita.source.survey import Survey, survey_dense
 from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
 
-
 WIDE = 1 << 14  # work per row of a pruned pass: large blocks, so that like rows find each other
 
 
@@ -135,11 +134,7 @@ class MemorySource:
         Where fewer rows than clusters will probably move, sums of each thread's own, to be cleared
         and added up, would cost more than the moves: those are made afterwards.
         """
-        if (
-            moments is not None
-            and expected is not None
-            and self._few_moves(expected, moments)
-        ):
+        if moments is not None and expected is not None and self._few_moves(expected, moments):
             return label_then_move(
                 self, labels, moments, lambda: self.assign(centers, labels, None)
             )

@@ -1,0 +1,172 @@
+"""Labels as NumPy text: the argmin of D64."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita._kernels.sums import Sums, move_rows
+from partita._kernels.twofold import Twofold, add, quiet, two_prod
+from partita._typing import Floats, Ints
+
+_BLOCK = 1 << 20  # scores held at a time
+
+
+def exact_scale(centers: Floats) -> float:
+    """1, or a power of two where squares of typical centers would overflow or underflow."""
+    sizes = np.abs(centers).max(axis=1)
+    sizes = np.sort(sizes[sizes > 0])
+    typical = float(sizes[(len(sizes) - 1) // 2]) if len(sizes) else 0.0
+    if 2.0**-400 < typical < 2.0**400 or not (typical > 0 and np.isfinite(typical)):
+        return 1.0
+    return float(np.ldexp(1.0, int(np.clip(-np.frexp(typical)[1], -900, 900))))
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """Centers (k, d) relative to `origin` (d), as the assignment takes them."""
+
+    centers: Floats
+    origin: Floats
+    members: Ints | None = None  # centers group after group: see engine/grouping.py
+    sizes: Ints | None = None
+
+    @property
+    def scale(self) -> float:
+        """What D64 is scaled by."""
+        return exact_scale(self.centers)
+
+
+Codebook32 = Codebook64 = Codebook
+
+
+@dataclass(frozen=True)
+class SparseCodebook:
+    """Centers (k, d) for sparse rows, of which the longest stores `longest` values: no origin."""
+
+    centers: Floats
+    longest: int = 0
+
+
+SparseCodebook32 = SparseCodebook64 = SparseCodebook
+
+
+@dataclass(frozen=True)
+class Csr:
+    """Rows in compressed sparse form; `start` may begin anywhere in `column` and `value`."""
+
+    start: Ints
+    column: Ints
+    value: Floats
+    d: int
+
+    def __post_init__(self) -> None:
+        if len(self.start) == 0 or (np.diff(self.start) < 0).any():
+            raise ValueError("csr: start must not decrease")
+        used = self.column[self.start[0] : self.start[-1]]
+        if used.size and not (used.min() >= 0 and used.max() < self.d):
+            raise ValueError("csr: a column index is out of range")
+
+    def dense(self) -> Floats:
+        """The rows spread out, as doubles."""
+        out = np.zeros((len(self.start) - 1, self.d))
+        row = np.repeat(np.arange(len(out)), np.diff(self.start))
+        used = slice(self.start[0], self.start[-1])
+        out[row, self.column[used]] = self.value[used]
+        return out
+
+
+Csr32 = Csr64 = Csr
+
+
+@quiet
+def d64(rows: Floats, centers: Floats, origin: Floats | None = None, scale: float = 1.0) -> Floats:
+    """Squared distances (n, k) by the definition: doubles, features in order, nothing fused."""
+    y = np.asarray(rows, dtype=np.float64)
+    if origin is not None:
+        y = y - origin
+    y = y * scale
+    c = centers * scale
+    out = np.zeros((len(y), len(c)))
+    for t in range(y.shape[1]):
+        gap = y[:, t, None] - c[None, :, t]
+        out += gap * gap
+    return out
+
+
+def _blocks(n: int, k: int) -> range:
+    return range(0, n, max(1, _BLOCK // max(k, 1)))
+
+
+def assign(
+    book: Codebook,
+    rows: Floats,
+    labels: Ints,
+    sums: Sums | None = None,
+    times: Ints | None = None,
+    weight: Floats | None = None,
+) -> tuple[int, int]:
+    """Label every row, add the moved ones to their clusters; how many moved and were rechecked."""
+    scale = book.scale
+    before = labels.copy()
+    step = _blocks(len(rows), len(book.centers)).step
+    for i in range(0, len(rows), step):
+        block = slice(i, i + step)
+        labels[block] = d64(rows[block], book.centers, book.origin, scale).argmin(axis=1)
+    if sums is not None:
+        move_rows(sums, rows, before, labels, times, weight)
+    return int((before != labels).sum()), 0
+
+
+def assign_sparse(
+    book: SparseCodebook,
+    rows: Csr,
+    labels: Ints,
+    sums: Sums | None = None,
+    times: Ints | None = None,
+    weight: Floats | None = None,
+) -> tuple[int, int]:
+    """`assign` for sparse rows."""
+    dense = Codebook(book.centers, np.zeros(rows.d))
+    return assign(dense, rows.dense(), labels, sums, times, weight)
+
+
+def exact_few(rows: Floats, centers: Floats, labels: Ints) -> bool:
+    """Labels of a few rows by D64 to plain centers; False where only scaled distances tell."""
+    distance = d64(rows, centers)
+    labels[:] = distance.argmin(axis=1)
+    two = np.sort(distance, axis=1)[:, :2]
+    return bool((two[:, 0] < 1e280).all() and (two[:, 1:] > 1e-280).all())
+
+
+def distances(rows: Floats, centers: Floats, out: Floats) -> None:
+    """out (n, k) = √D64 of every row to every center."""
+    step = _blocks(len(rows), len(centers)).step
+    for i in range(0, len(rows), step):
+        out[i : i + step] = np.sqrt(d64(rows[i : i + step], centers))
+
+
+@quiet
+def own_distance(rows: Floats, centers: Floats, origin: Floats, labels: Ints, out: Floats) -> None:
+    """out_i = D64(x_i, centers[label_i])."""
+    out[:] = 0.0
+    for t in range(rows.shape[1]):
+        gap = (rows[:, t].astype(np.float64) - origin[t]) - centers[labels, t]
+        out += gap * gap
+
+
+def own_distance_sparse(
+    rows: Csr, centers: Floats, squares: Floats, labels: Ints, out: Floats
+) -> None:
+    """`own_distance` for sparse rows (`squares` spares the compiled one the zeros)."""
+    own_distance(rows.dense(), centers, np.zeros(rows.d), labels, out)
+
+
+@quiet
+def square_norms(centers: Floats, out: Floats) -> None:
+    """‖c‖² of each center as head and tail (k, 2)."""
+    total: Twofold = (np.zeros(len(centers)), np.zeros(len(centers)))
+    for t in range(centers.shape[1]):
+        total = add(total, two_prod(centers[:, t], centers[:, t]))
+    out[:, 0], out[:, 1] = total

@@ -1,0 +1,145 @@
+"""Exact sums as NumPy text: integers on a fixed grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from partita._kernels.twofold import Twofold, add, divide, multiply, quiet, two_prod
+from partita._typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from partita._kernels.labels import Csr
+
+LANES = 8  # of ‖Σ w·y‖²: fixed, so that it has the same bits everywhere
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Exact sums of k clusters: Σ w·y in columns 0..d−1, Σ w in column d, Σ w‖y‖² in column d+1.
+
+    y = (x − origin)·scale, and a value is (hi + lo / limb) / up.
+    """
+
+    hi: Ints
+    lo: Ints
+    origin: Floats
+    up: Floats
+    scale: float
+    limb: float
+
+
+def _to_grid(v: Floats, rest: Floats, limb: float) -> tuple[Ints, Ints]:
+    hi = np.rint(v)
+    lo = np.rint(((v - hi) + rest) * limb)
+    return hi.astype(np.int64), lo.astype(np.int64)
+
+
+def row_terms(sums: Sums, rows: Floats, weight: Floats | None) -> tuple[Ints, Ints]:
+    """The integers (n, d + 2) that each row adds to its cluster, before whole weights."""
+    n, d = rows.shape
+    hi, lo = np.empty((n, d + 2), np.int64), np.empty((n, d + 2), np.int64)
+    y = (rows.astype(np.float64) - sums.origin) * sums.scale
+    v: Floats = y * sums.up[:d]
+    rest: Floats = np.zeros_like(y)
+    q, lost = two_prod(y, y)
+    if weight is None:
+        hi[:, d], lo[:, d] = 1, 0
+    else:
+        w = weight[:, None]
+        v, rest = two_prod(v, w)
+        heavy, more = two_prod(q, w)
+        q, lost = heavy, more + lost * w
+        hi[:, d], lo[:, d] = _to_grid(weight * sums.up[d], np.zeros_like(weight), sums.limb)
+    hi[:, :d], lo[:, :d] = _to_grid(v, rest, sums.limb)
+    squares = _to_grid(q * sums.up[d + 1], lost * sums.up[d + 1], sums.limb)
+    hi[:, d + 1], lo[:, d + 1] = squares[0].sum(axis=1), squares[1].sum(axis=1)
+    return hi, lo
+
+
+def move_rows(
+    sums: Sums,
+    rows: Floats,
+    before: Ints,
+    after: Ints,
+    times: Ints | None = None,
+    weight: Floats | None = None,
+) -> None:
+    """Move rows from cluster before[i] (−1: from nowhere) to cluster after[i] in the sums."""
+    counts = times if times is not None else weight
+    # A row of weight zero adds nothing, and may lie outside the extent the grid was made for.
+    counted = (before != after) if counts is None else (before != after) & (counts != 0)
+    moved = np.flatnonzero(counted)
+    if moved.size == 0:
+        return
+    terms = row_terms(sums, rows[moved], None if weight is None else weight[moved])
+    gone = before[moved] >= 0
+    for total, term in zip((sums.hi, sums.lo), terms, strict=True):
+        if times is not None:
+            term *= times[moved, None]
+        np.add.at(total, after[moved], term)
+        np.subtract.at(total, before[moved][gone], term[gone])
+
+
+def move_sparse(
+    sums: Sums,
+    rows: Csr,
+    before: Ints,
+    after: Ints,
+    times: Ints | None = None,
+    weight: Floats | None = None,
+) -> None:
+    """`move_rows` for sparse rows."""
+    move_rows(sums, rows.dense(), before, after, times, weight)
+
+
+def _whole(n: Ints) -> Twofold:
+    head = n.astype(np.float64)
+    return head, (n - head.astype(np.int64)).astype(np.float64)
+
+
+def _value(sums: Sums) -> Twofold:
+    small = _whole(sums.lo)
+    v = add(_whole(sums.hi), (small[0] / sums.limb, small[1] / sums.limb))
+    return v[0] / sums.up, v[1] / sums.up
+
+
+@quiet
+def summarise(
+    sums: Sums,
+    unit: float,
+    centers: Floats,
+    weight: Floats,
+    mean: Floats,
+    sse: Floats,
+    gap: Floats,
+) -> None:
+    """Weight, mean, sse of each cluster and ‖mean − center‖; zeros where it is empty.
+
+    Means and centers are relative to the origin of the sums.
+    """
+    d, unscale = len(sums.origin), 1.0 / sums.scale
+    head, tail = _value(sums)
+    some = head[:, d] > 0
+    weight[:] = head[:, d] * unit
+    mean[:], sse[:], gap[:] = 0.0, 0.0, 0.0
+    w = head[some, d], tail[some, d]
+    squares = [(np.zeros(some.sum()), np.zeros(some.sum())) for _ in range(LANES)]
+    gaps = np.zeros((LANES, some.sum()))
+    for t in range(d):
+        s = head[some, t], tail[some, t]
+        m = divide(s, w)[0]
+        mean[some, t] = m * unscale
+        squares[t % LANES] = add(squares[t % LANES], multiply(s, s))
+        gaps[t % LANES] += (m - centers[some, t] * sums.scale) ** 2
+    squared = squares[0]
+    for lane in squares[1:]:
+        squared = add(squared, lane)
+    for part in gaps:
+        gap[some] += part
+    gap[some] = np.sqrt(gap[some]) * unscale
+    between = divide(squared, w)
+    rest = add((head[some, d + 1], tail[some, d + 1]), (-between[0], -between[1]))[0]
+    sse[some] = np.where(rest > 0, rest, 0.0) * unit * unscale * unscale
