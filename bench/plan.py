@@ -57,7 +57,7 @@ FULL_PLAN = Plan(
     ),
     cut=120.0,
     row_seconds=10.0,
-    fits_until=3900.0,
+    fits_until=3600.0,
     shapes=FULL,
     tall=TALL,
     rounds=4,
@@ -69,7 +69,7 @@ FULL_PLAN = Plan(
     ),
     inexact=(*_each("GloVe", 500, 1000), *_each("MNIST", 500, 1000)),
     sweeps=FULL_SWEEPS,
-    until=5200.0,
+    until=4900.0,
 )
 
 QUICK_PLAN = Plan(
