@@ -31,7 +31,7 @@ _FILES = {
 }
 
 
-def folder() -> Path | None:
+def _folder() -> Path | None:
     """Where the data sets are; None if nobody said."""
     given = os.environ.get("PARTITA_DATA")
     return Path(given) if given else None
@@ -47,16 +47,15 @@ class Real:
     def __str__(self) -> str:
         return f"{self.name}, K={self.k}"
 
-    @property
-    def file(self) -> Path:
-        base = folder()
-        if base is None:
-            raise FileNotFoundError("PARTITA_DATA is not set")
-        return base / f"{_FILES[self.name]}.npz"
+    def missing(self) -> str:
+        """Why the rows cannot be read; empty if they can."""
+        if _folder() is None:
+            return "PARTITA_DATA is not set"
+        return "" if self._file.exists() else f"{self._file.name} is not in PARTITA_DATA"
 
     def rows(self) -> Array:
         """(n, d) as stored, float64 or float32; the bytes of MNIST become float32."""
-        with np.load(self.file) as stored:
+        with np.load(self._file) as stored:
             rows = stored["X"]
         rows = rows if rows.dtype.kind == "f" else rows.astype(np.float32)
         return np.ascontiguousarray(rows)
@@ -69,6 +68,10 @@ class Real:
             if len(chosen) == self.k:
                 break
         return rows[list(chosen.values())]
+
+    @property
+    def _file(self) -> Path:
+        return (_folder() or Path()) / f"{_FILES[self.name]}.npz"
 
 
 def target(name: str, d: int, k: int) -> float:

@@ -14,25 +14,23 @@ _START = (
 )
 
 
-def fit_tables(rows: Sequence[Row], names: Sequence[str], skipped: Sequence[str]) -> list[Table]:
-    """All about some races. `skipped` says what was left out and why."""
+def fit_tables(rows: Sequence[Row], names: Sequence[str]) -> list[Table]:
+    """All about some races."""
+    if not rows:
+        return []
     ordered = sorted(rows, key=lambda row: (row.d, row.task.name, row.task.k))
-    return [_times(ordered, names, skipped), _costs(ordered, names), _memory(ordered, names)]
+    return [_times(ordered, names), _costs(ordered, names), _memory(ordered, names)]
 
 
-def _times(rows: Sequence[Row], names: Sequence[str], skipped: Sequence[str]) -> Table:
+def _times(rows: Sequence[Row], names: Sequence[str]) -> Table:
     judged = [row for row in rows if row.ratio is not None]
     reached = sum(1 for row in judged if row.ratio and row.ratio >= row.target)
-    about = [
-        f"{_START} the best of up to 5 fits.\n'ratio' is the fastest peer's time over partita's. "
-        f"A fit is cut at {rows[0].limit if rows else 120:g} s; '–' was not started, as two "
-        "iterations said\nthat it would not end by then. 'path' is the way partita took, where it "
-        f"tells. {reached} of {len(judged)} targets are reached.",
-        *skipped,
-    ]
     return Table(
         "Fits to convergence, seconds",
-        "\n".join(about),
+        f"{_START} the best of up to 5 fits.\n'ratio' is the fastest peer's time over partita's. "
+        f"A fit is cut at {rows[0].limit:g} s; '–' was not started, as two iterations said\n"
+        "that it would not end by then. 'path' is the way partita took, where it tells. "
+        f"{reached} of {len(judged)} targets are reached.",
         ["data", "n", "d", "K", *names, "ratio", "target", "verdict", "path"],
         [_time_row(row, names) for row in rows],
     )

@@ -25,14 +25,14 @@ def main() -> int:
         print(f"partita is absent: {session.absent[OURS]}", file=sys.stderr)
         return 1
     if options.quick:
-        session.notes.append("QUICK: few rows and rounds; the verdicts are hints, not results.")
+        session.note("QUICK: few rows and rounds; the verdicts are hints, not results.")
     try:
         for name in options.only:
             _stage(name, session)
             session.save()
     except KeyboardInterrupt:
         session.incomplete = True
-        session.notes.append("INTERRUPTED: what follows is what there was by then.")
+        session.note("INTERRUPTED: what follows is what there was by then.")
         session.save()
     print(session.text())
     session.close()
@@ -46,7 +46,7 @@ def _stage(name: str, session: Session) -> None:
     except Exception as error:
         traceback.print_exc()
         session.incomplete = True
-        session.notes.append(f"INCOMPLETE: {name} broke off ({type(error).__name__}: {error}).")
+        session.note(f"INCOMPLETE: {name} broke off ({type(error).__name__}: {error}).")
 
 
 def _interrupt(*_: Any) -> None:

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
 
 import environment
 from calls import Iris, Predict, call_table
 from choosers import CHOOSERS
 from contestants import BUILDERS, OURS
 from datasets import Real
-from desk import Task
 from fits import fit_tables
 from growth import Curve, growth_table
 from growth import measure as measure_growth
@@ -24,7 +24,10 @@ from plan import Plan
 from race import Row, race
 from report import Report
 from seeding import Seeding, seeding_table
+from shapes import Shape
 from stands import Stand, open_stands
+
+T = TypeVar("T", bound="Real | Shape")
 
 _PLAIN = ("partita", "sklearn lloyd", "intelex", "faiss")  # who computes every distance
 
@@ -54,6 +57,11 @@ class Session:
     def say(self, what: object) -> None:
         print(f"... {self.clock.seconds:4.0f} s: {what}", file=sys.stderr, flush=True)
 
+    def note(self, sentence: str) -> None:
+        """For the head of the report, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
     def save(self) -> None:
         """The report as far as it goes."""
         if find_spec("matplotlib") is not None and (self.rows or self.curves):
@@ -82,20 +90,18 @@ class Session:
 
 
 def fits(session: Session) -> None:
-    tasks, skipped = _present(session.plan.fits)
     late = []
-    for task in tasks:
+    for task in _present(session, session.plan.fits):
         if session.clock.seconds > session.plan.fits_until:
             late.append(str(task))
             continue
         session.say(task)
         plan = session.plan
         session.rows.append(race(task, session.stands, plan.cut, plan.row_seconds))
-        session.report.put("fits", *fit_tables(session.rows, list(session.stands), skipped))
+        session.report.put("fits", *fit_tables(session.rows, list(session.stands)))
         session.save()
     if late:
-        skipped.append(f"Not begun, as the time was over: {'; '.join(late)}.")
-    session.report.put("fits", *fit_tables(session.rows, list(session.stands), skipped))
+        session.note(f"Fits not begun, as the time was over: {'; '.join(late)}.")
 
 
 def iteration(session: Session) -> None:
@@ -124,7 +130,7 @@ def iteration(session: Session) -> None:
 
 def seeding(session: Session) -> None:
     done: list[Seeding] = []
-    for task in _present(session.plan.seedings)[0]:
+    for task in _present(session, session.plan.seedings):
         if session.clock.seconds > session.plan.until:
             break
         session.say(f"seeding of {task}")
@@ -136,7 +142,7 @@ def seeding(session: Session) -> None:
 def inexact(session: Session) -> None:
     session.open_choosers()
     done: list[Duel] = []
-    for task in _present(session.plan.inexact)[0]:
+    for task in _present(session, session.plan.inexact):
         for peer in session.choosers.values():
             if session.clock.seconds > session.plan.until:
                 return
@@ -154,18 +160,16 @@ def growth(session: Session) -> None:
         session.report.put("growth", growth_table(session.curves))
 
 
-def _present(tasks: Sequence[Task]) -> tuple[list[Task], list[str]]:
-    """Those whose data are there, and a sentence about the others."""
-    here, why = [], {}
+def _present(session: Session, tasks: Sequence[T]) -> list[T]:
+    """Those whose data are there; the reason why others are not is noted."""
+    here = []
     for task in tasks:
-        try:
-            if isinstance(task, Real) and not task.file.exists():
-                raise FileNotFoundError(f"{task.name} is not in PARTITA_DATA")
-        except FileNotFoundError as error:
-            why[str(error)] = None
+        why = task.missing() if isinstance(task, Real) else ""
+        if why:
+            session.note(f"Data skipped: {why}.")
         else:
             here.append(task)
-    return here, [f"Skipped: {'; '.join(why)}."] if why else []
+    return here
 
 
 STAGES: dict[str, Callable[[Session], None]] = {

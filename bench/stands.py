@@ -54,11 +54,17 @@ class Stand:
         After `seconds`, and after a failure of the process, there is a new one that holds no rows.
         """
         time.sleep(_PAUSE)
-        self._line.send((what, arguments))
-        if not self._line.poll(seconds):
+        try:
+            self._line.send((what, arguments))
+            if self._line.poll(seconds):
+                return self._answer()
+        except (EOFError, OSError):
+            self._process.join(5)
+            code = self._process.exitcode
             self._replace()
-            raise TooLongError(f"longer than {seconds:g} s")
-        return self._answer()
+            raise FailedError(f"died ({code})") from None
+        self._replace()
+        raise TooLongError(f"longer than {seconds:g} s")
 
     def close(self) -> None:
         self._line.close()
@@ -74,7 +80,10 @@ class Stand:
         with environment.changed(environment.variables(self.name, self._threads)):
             self._process.start()
         far.close()
-        self.card = self._answer()
+        try:
+            self.card = self._answer()
+        except EOFError:
+            raise AbsentError("its process died while it was loaded") from None
 
     def _replace(self) -> None:
         self._process.kill()
@@ -83,13 +92,7 @@ class Stand:
         self._open()
 
     def _answer(self) -> Any:
-        try:
-            answer = self._line.recv()
-        except EOFError:
-            self._process.join()
-            code = self._process.exitcode
-            self._replace()
-            raise FailedError(f"died ({code})") from None
+        answer = self._line.recv()
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -118,7 +121,7 @@ def _serve(line: Connection, name: str, threads: int) -> None:
     while True:
         try:
             what, arguments = line.recv()
-        except EOFError:
+        except (EOFError, OSError):  # nobody asks any more
             return
         try:
             line.send(getattr(desk, what)(*arguments))
