@@ -100,10 +100,7 @@ class Estimator(Contestant):
         return Outcome(model.cluster_centers_, int(model.n_iter_), path)
 
     def label(self, rows: Array, centers: Array) -> Array:
-        """The label that a fit gives each row when its centers are these."""
-        if self.centred:
-            mean = rows.mean(axis=0)
-            rows, centers = rows - mean, centers - mean
+        """The nearest center of each row."""
         model = self.fit(centers, centers, 1)  # any fit: only a fitted model predicts
         model.cluster_centers_ = centers
         return self.predict(model, rows)
@@ -139,7 +136,7 @@ class Mlpack(Contestant):
 
     It stops when the centers move by less than 1e-5, whatever the scale of the data, so it is also
     told when to stop; and it does not say how many iterations it made. Without a copy of its inputs
-    it writes into the caller's arrays.
+    it overwrites the caller's starting centers.
     """
 
     card: Card

@@ -43,12 +43,13 @@ class Desk:
         self._threads = threads
         self._rows: Array
         self._start: Array
+        self._moved: tuple[Array, Array] | None = None  # the mean, and the rows about it
         self._model: Any = None
         warnings.simplefilter("ignore")  # that a fit of two iterations did not converge is no news
 
     def load(self, task: Task) -> None:
         """Make the rows and starting centers; they stay until the next ones."""
-        self._model = None
+        self._model = self._moved = None
         self._rows = task.rows()
         self._start = task.start(self._rows)
 
@@ -74,8 +75,15 @@ class Desk:
 
     def label(self, centers: Array) -> Array:
         """The label of each row in an iteration that has these centers."""
-        assert isinstance(self._contestant, Estimator)
-        return self._contestant.label(self._rows, centers)
+        contestant = self._contestant
+        assert isinstance(contestant, Estimator)
+        if not contestant.centred:
+            return contestant.label(self._rows, centers)
+        if self._moved is None:
+            mean = self._rows.mean(axis=0)
+            self._moved = mean, self._rows - mean
+        mean, rows = self._moved
+        return contestant.label(rows, centers - mean)
 
     def predict(self, count: int, calls: int) -> float:
         """The best time to label the first rows with the last model."""

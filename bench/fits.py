@@ -69,7 +69,7 @@ def _costs(rows: Sequence[Row], names: Sequence[str]) -> Table:
         "J reached, and iterations",
         "J in float64, recomputed from the centers that each returned: partita's, and the peers' "
         "relative to it; in parentheses the iterations\n(faiss and mlpack make as many as they are "
-        "told to, mlpack fewer if the centers rest before). One label that differs leads to\n"
+        "told to, or fewer; mlpack does not say). One label that differs leads to\n"
         "another optimum, better or worse by chance. 'first difference' walks with partita until "
         "scikit-learn (lloyd) gives another label\nat the same centers, and compares the distances "
         "in float64.",

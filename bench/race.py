@@ -19,7 +19,7 @@ _ROUNDS = 5
 _LONG = 20.0  # seconds: who took longer is not asked again
 _SLACK = 2.0  # how far two first iterations may overestimate the mean of those that prune
 _SAME = 1e-12  # relative difference of J below which two results are the same
-_WALK = 100_000, 15.0  # rows and seconds up to which a difference of J is looked into
+_WALK = 100_000, 30.0  # rows and seconds up to which a difference of J is looked into
 
 
 @dataclass(slots=True)
