@@ -22,9 +22,7 @@ def help_for(name: str) -> dict[str, str]:
     chosen = {}
     if name in _OLD_OPENBLAS and (core := _openblas_core()):
         chosen[_CORE] = core
-    if (
-        name == "mlpack"
-    ):  # its many short parallel loops lose much by spinning when the machine is not idle
+    if name == "mlpack":  # its short parallel loops lose much by spinning on a busy machine
         chosen["OMP_WAIT_POLICY"] = "passive"
     return {key: value for key, value in chosen.items() if key not in os.environ}
 

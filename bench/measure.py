@@ -43,11 +43,11 @@ class Clock:
         return time.perf_counter() - self._begin
 
     def rounds(self, most: int, seconds: float) -> Iterator[int]:
-        """Count to `most`, but begin no further round that would not end within `seconds`."""
+        """Count to `most`, but begin no third round that would not end within `seconds`."""
         begin = self.seconds
         for number in range(most):
             spent = self.seconds - begin
-            if number and spent * (number + 1) / number > seconds:
+            if number >= 2 and spent * (number + 1) / number > seconds:
                 return
             yield number
 
