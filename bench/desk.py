@@ -106,7 +106,7 @@ class Desk:
         from partita import KMeans
         from partita.halting import Target
 
-        options = {"n_init": 1, "random_state": seed, "n_threads": self._threads}
+        options: dict[str, Any] = {"n_init": 1, "random_state": seed, "n_threads": self._threads}
         model = KMeans(k, init=init, max_iter=1000, halt=Target(cost), **options)
         seconds, _ = _timed(lambda: model.fit(self._rows))
         return Run(seconds, model.cluster_centers_, model.n_iter_)

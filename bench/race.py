@@ -88,7 +88,7 @@ class Row:
 def race(task: Real, stands: Mapping[str, Stand], limit: float, seconds: float) -> Row:
     """Fits in turn, for about so many `seconds` after everybody has made one."""
     rows = task.rows()
-    row = Row(task, *rows.shape, rows.nbytes, limit, {name: Cell() for name in stands})
+    row = Row(task, len(rows), rows.shape[1], rows.nbytes, limit, {name: Cell() for name in stands})
     for stand in stands.values():
         _load(row, stand)
     _fit(row, stands[OURS], FOREVER)  # first, since others are told how many iterations that took
