@@ -77,10 +77,10 @@ format: $(VENV)/tools ## let ruff lay out the Python files
 	.bench-venv/bin/python -m pip --quiet --disable-pip-version-check install . -r bench/requirements.txt
 	@touch $@
 
-bench: .bench-venv/made ## partita and its peers, in one run
+bench: .bench-venv/made ## partita and its peers, up to 90 minutes; PARTITA_DATA names the data sets
 	.bench-venv/bin/python bench/run.py --out bench/RESULTS.md
 
-bench-quick: .bench-venv/made ## the same, smaller
+bench-quick: .bench-venv/made ## a small part of it, under five minutes, only printed
 	.bench-venv/bin/python bench/run.py --quick
 
 dev: $(VENV)/made ## an editable install for working on partita

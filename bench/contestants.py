@@ -12,47 +12,80 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 from shapes import Array
 
 Seeding = Callable[[Array, int, int], Array]  # (rows, k, seed) -> centers
+
+FOREVER = 100_000  # iterations, for those who stop by themselves
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What one must know of a library before asking it for a fit."""
+
+    version: str
+    stops: bool = True  # when no label changes; else it is told how many iterations to make
+    prunes: bool = False  # so that later iterations cost less than the first ones
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a fit found."""
+
+    centers: Array
+    iterations: int
+    path: str = "–"  # which of its algorithms a library took, where it tells
 
 
 class Contestant(ABC):
     """A library that can fit from given centers, and label rows with the result."""
 
-    version: str
+    card: Card
     seeding: Seeding | None = None
 
     @abstractmethod
-    def fit(self, rows: Array, start: Array, iterations: int) -> Any:
-        """The library's own model after so many iterations, with no reason to stop earlier."""
+    def fit(self, rows: Array, start: Array, most: int) -> Any:
+        """The library's own model: until no label changes, or `most` iterations are made."""
+
+    def plain(self, rows: Array, start: Array, iterations: int) -> Any:
+        """The same, with every distance computed in every iteration."""
+        return self.fit(rows, start, iterations)
 
     @abstractmethod
+    def outcome(self, model: Any) -> Outcome:
+        """What the model found."""
+
     def fit_small(self, rows: Array, k: int, seed: int) -> Any:
         """A fit from one start of the library's own choice, everything else by default."""
+        raise NotImplementedError
 
-    @abstractmethod
     def predict(self, model: Any, rows: Array) -> Array:
         """The label of each row."""
-
-    @abstractmethod
-    def outcome(self, model: Any) -> tuple[Array, int]:
-        """The centers of a model, and how many iterations it made."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Estimator(Contestant):
     """Whatever has the face of scikit-learn's KMeans."""
 
-    version: str
+    card: Card
     kind: Callable[..., Any]
     options: Mapping[str, Any] = field(default_factory=dict)
+    plain_options: Mapping[str, Any] = field(default_factory=dict)
     seeding: Seeding | None = None
     genuine: Callable[[Any], bool] = lambda model: True  # did the library itself make this fit?
+    centred: bool = False  # its fit moves the mean of the rows to 0, its predict does not
 
-    def fit(self, rows: Array, start: Array, iterations: int) -> Any:
-        given: dict[str, Any] = {"init": start, "n_init": 1, "max_iter": iterations, "tol": 0.0}
-        return self.kind(len(start), **given, **self.options).fit(rows)
+    def fit(self, rows: Array, start: Array, most: int) -> Any:
+        return self._fit(rows, start, most, self.options)
+
+    def plain(self, rows: Array, start: Array, iterations: int) -> Any:
+        return self._fit(rows, start, iterations, {**self.options, **self.plain_options})
+
+    def _fit(self, rows: Array, start: Array, most: int, options: Mapping[str, Any]) -> Any:
+        given: dict[str, Any] = {"init": start, "n_init": 1, "max_iter": most, "tol": 0.0}
+        return self.kind(len(start), **given, **options).fit(rows)
 
     def fit_small(self, rows: Array, k: int, seed: int) -> Any:
         return self.kind(k, n_init=1, random_state=seed, **self.options).fit(rows)
@@ -60,34 +93,72 @@ class Estimator(Contestant):
     def predict(self, model: Any, rows: Array) -> Array:
         return model.predict(rows)  # type: ignore[no-any-return]
 
-    def outcome(self, model: Any) -> tuple[Array, int]:
+    def outcome(self, model: Any) -> Outcome:
         if not self.genuine(model):
             raise RuntimeError("the fit was handed on to another library")
-        return model.cluster_centers_, int(model.n_iter_)
+        path = str(getattr(getattr(model, "fit_", None), "path", "–"))
+        return Outcome(model.cluster_centers_, int(model.n_iter_), path)
+
+    def label(self, rows: Array, centers: Array) -> Array:
+        """The nearest center of each row."""
+        model = self.fit(centers, centers, 1)  # any fit: only a fitted model predicts
+        model.cluster_centers_ = centers
+        return self.predict(model, rows)
 
 
 @dataclass(frozen=True)
 class Faiss(Contestant):
-    """faiss.Kmeans on all the rows: by default it would take a sample of 256 per center."""
+    """faiss.Kmeans on all the rows: by default it would take a sample of 256 per center.
 
-    version: str
+    It makes as many iterations as it is told to, and works in float32.
+    """
+
+    card: Card
     kind: Callable[..., Any]
 
-    def fit(self, rows: Array, start: Array, iterations: int) -> Any:
+    def fit(self, rows: Array, start: Array, most: int) -> Any:
         (n, d), k = rows.shape, len(start)
         all_rows = {"max_points_per_centroid": n, "min_points_per_centroid": 1}
-        model = self.kind(d, k, niter=iterations, nredo=1, **all_rows)
-        model.train(rows, init_centroids=start)
+        model = self.kind(d, k, niter=most, nredo=1, **all_rows)
+        model.train(rows, init_centroids=start.astype(np.float32))
         return model
-
-    def fit_small(self, rows: Array, k: int, seed: int) -> Any:
-        raise NotImplementedError("faiss has no fit that stops when it has converged")
 
     def predict(self, model: Any, rows: Array) -> Array:
         return model.index.search(rows, 1)[1]  # type: ignore[no-any-return]
 
-    def outcome(self, model: Any) -> tuple[Array, int]:
-        return model.centroids, len(model.iteration_stats)
+    def outcome(self, model: Any) -> Outcome:
+        return Outcome(model.centroids, len(model.iteration_stats))
+
+
+@dataclass(frozen=True)
+class Mlpack(Contestant):
+    """mlpack.kmeans with the algorithm that was its fastest at that number of features.
+
+    It stops when the centers move by less than 1e-5, whatever the scale of the data, so it is also
+    told when to stop; and it does not say how many iterations it made. Without a copy of its inputs
+    it overwrites the caller's starting centers.
+    """
+
+    card: Card
+    call: Callable[..., Any]
+
+    def fit(self, rows: Array, start: Array, most: int) -> Any:
+        d = rows.shape[1]
+        algorithm = "pelleg-moore" if d <= 8 else "hamerly" if d < 64 else "elkan"
+        found = self.call(
+            input_=rows,
+            initial_centroids=start,
+            clusters=len(start),
+            max_iterations=most,
+            algorithm=algorithm,
+            labels_only=True,
+            copy_all_inputs=True,
+        )
+        return found["centroid"], most, algorithm
+
+    def outcome(self, model: Any) -> Outcome:
+        centers, most, algorithm = model
+        return Outcome(np.array(centers), most, algorithm)
 
 
 def partita(threads: int) -> Contestant:
@@ -96,10 +167,16 @@ def partita(threads: int) -> Contestant:
     def seeding(rows: Array, k: int, seed: int) -> Array:
         return partita.kmeans_plusplus(rows, k, random_state=seed, n_threads=threads)[0]
 
-    return Estimator(partita.__version__, partita.KMeans, {"n_threads": threads}, seeding)
+    return Estimator(
+        Card(partita.__version__, prunes=True),
+        partita.KMeans,
+        {"n_threads": threads},
+        {"algorithm": "lloyd"},
+        seeding,
+    )
 
 
-def scikit_learn(threads: int) -> Contestant:
+def sklearn_lloyd(threads: int) -> Contestant:
     import sklearn.cluster
 
     def seeding(rows: Array, k: int, seed: int) -> Array:
@@ -107,7 +184,16 @@ def scikit_learn(threads: int) -> Contestant:
         return found
 
     _limit_pools(threads)
-    return Estimator(sklearn.__version__, sklearn.cluster.KMeans, seeding=seeding)
+    card = Card(sklearn.__version__)
+    return Estimator(card, sklearn.cluster.KMeans, seeding=seeding, centred=True)
+
+
+def sklearn_elkan(threads: int) -> Contestant:
+    import sklearn.cluster
+
+    _limit_pools(threads)
+    card = Card(sklearn.__version__, prunes=True)
+    return Estimator(card, sklearn.cluster.KMeans, {"algorithm": "elkan"})
 
 
 def intelex(threads: int) -> Contestant:
@@ -115,7 +201,7 @@ def intelex(threads: int) -> Contestant:
 
     _limit_pools(threads)
     return Estimator(
-        version("scikit-learn-intelex"),  # its __version__ is a placeholder
+        Card(version("scikit-learn-intelex")),  # its __version__ is a placeholder
         KMeans,
         {"n_jobs": threads},
         genuine=lambda model: hasattr(model, "_onedal_estimator"),
@@ -127,7 +213,14 @@ def faiss(threads: int) -> Contestant:
 
     _limit_pools(threads)
     faiss.omp_set_num_threads(threads)
-    return Faiss(faiss.__version__, faiss.Kmeans)
+    return Faiss(Card(faiss.__version__, stops=False), faiss.Kmeans)
+
+
+def mlpack(threads: int) -> Contestant:
+    import mlpack
+
+    _limit_pools(threads)
+    return Mlpack(Card(version("mlpack"), stops=False, prunes=True), mlpack.kmeans)
 
 
 def _limit_pools(threads: int) -> None:
@@ -138,9 +231,12 @@ def _limit_pools(threads: int) -> None:
 
 
 OURS = "partita"
+LLOYD = "sklearn lloyd"
 BUILDERS: dict[str, Callable[[int], Contestant]] = {
     OURS: partita,
-    "scikit-learn": scikit_learn,
+    LLOYD: sklearn_lloyd,
+    "sklearn elkan": sklearn_elkan,
     "intelex": intelex,
     "faiss": faiss,
+    "mlpack": mlpack,
 }

@@ -8,22 +8,30 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PARTITA_NUM_THREADS")
-CORE = "OPENBLAS_CORETYPE"
+_CORE = "OPENBLAS_CORETYPE"
+_OLD_OPENBLAS = ("faiss", "faiss SuperKmeans", "mlpack")
 
 
 def variables(name: str, threads: int) -> dict[str, str]:
     """The variables that a contestant's process is started with."""
-    chosen = dict.fromkeys(_POOLS, str(threads))
-    if name == "faiss" and CORE not in os.environ and (core := _openblas_core()):
-        chosen[CORE] = core
-    return chosen
+    return dict.fromkeys(_POOLS, str(threads)) | help_for(name)
+
+
+def help_for(name: str) -> dict[str, str]:
+    """What a library needs to run as fast as it can; a variable that is set already stays."""
+    chosen = {}
+    if name in _OLD_OPENBLAS and (core := _openblas_core()):
+        chosen[_CORE] = core
+    if name == "mlpack":  # its short parallel loops lose much by spinning on a busy machine
+        chosen["OMP_WAIT_POLICY"] = "passive"
+    return {key: value for key, value in chosen.items() if key not in os.environ}
 
 
 def _openblas_core() -> str | None:
     """The kernels that suit this processor, by name.
 
-    faiss-cpu comes with an OpenBLAS of 2021 that does not know newer processors and takes SSE3
-    kernels ("Prescott") for them, which makes faiss two to four times slower than it need be.
+    faiss-cpu and mlpack come with an OpenBLAS of 2021 that does not know newer processors and takes
+    SSE3 kernels ("Prescott") for them, which makes faiss two to four times slower than it need be.
     """
     flags = _cpuinfo("flags").split()
     if "avx512vl" in flags:

@@ -1,4 +1,4 @@
-"""One marginal iteration of a fit, and the J that each contestant reached on the way."""
+"""One marginal plain iteration of a fit, and the J that each contestant reached on the way."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 
 from contestants import OURS
+from desk import Run
 from measure import Best, in_turn
 from objective import objective
 from shapes import Shape
-from stands import Run, Stand
+from stands import Stand
 from tables import Table, milliseconds, verdict
 
 FEW, MANY = 2, 8
@@ -30,12 +31,12 @@ class Contest:
         """Load the rows, warm up, and let everybody fit a few times."""
         for stand in self._stands.values():
             stand.ask("load", self.shape)
-            stand.ask("fit", 1)
+            stand.ask("plain", 1)
         begin = time.perf_counter()
         for again in range(_TIMES):
             for name in in_turn(list(self._stands), number + again):
                 for iterations in (FEW, MANY):
-                    self._last[name] = self._stands[name].ask("fit", iterations)
+                    self._last[name] = self._stands[name].ask("plain", iterations)
                     self._times[name, iterations].add(self._last[name].seconds)
             if time.perf_counter() - begin > _VISIT:
                 break
@@ -63,11 +64,11 @@ class Contest:
 
 def time_table(contests: Sequence[Contest], names: list[str], peak: float | None) -> Table:
     return Table(
-        "One marginal iteration, milliseconds",
+        "One marginal plain iteration, milliseconds",
         f"(T({MANY}) − T({FEW})) / {MANY - FEW} of a whole fit from the same starting centers, "
-        "the best of each; float32, uniform data.\n'ratio' is the fastest peer's time over "
-        "partita's. 'noise' is how far the median fit of the most disturbed\ncontestant lies "
-        "above its best: far above 10 % means run it again on a quiet machine.",
+        "the best of each;\nfloat32, uniform data, every distance computed. 'ratio' is the fastest "
+        "peer's time over partita's. 'noise' is how far the\nmedian fit of the most disturbed "
+        "contestant lies above its best: far above 10 % means run it again on a quiet machine.",
         ["n, d, K", *names, "ratio", "target", "verdict", "GFLOP/s", "of peak", "noise"],
         [_time_row(contest, names, peak) for contest in contests],
     )
@@ -88,9 +89,9 @@ def _time_row(contest: Contest, names: list[str], peak: float | None) -> list[st
 def cost_table(contests: Sequence[Contest], names: list[str]) -> Table:
     return Table(
         f"J after {MANY} iterations from the same start",
-        "In float64, recomputed from the centers that each returned: partita's, and the peers' "
-        "relative to it.\nRounding in float32 moves some rows: 1e-5 is agreement; at d = 2 "
-        "scikit-learn and intelex lose more digits, up to 1e-3.",
+        "The same fits. In float64, recomputed from the centers that each returned: partita's, and "
+        "the peers' relative to it.\nRounding in float32 moves some rows: 1e-5 is agreement; at "
+        "d = 2 scikit-learn and intelex lose more digits, up to 1e-3.",
         ["n, d, K", *names, "iterations"],
         [_cost_row(contest, names) for contest in contests],
     )

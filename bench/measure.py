@@ -19,6 +19,9 @@ class Best:
     def add(self, seconds: float) -> None:
         self._seconds.append(seconds)
 
+    def __bool__(self) -> bool:
+        return bool(self._seconds)
+
     @property
     def seconds(self) -> float:
         return min(self._seconds)
@@ -29,14 +32,24 @@ class Best:
         return statistics.median(self._seconds) / self.seconds - 1
 
 
-def rounds(most: int, seconds: float) -> Iterator[int]:
-    """Count to `most`, but begin no third round that would not end within `seconds`."""
-    begin = time.perf_counter()
-    for number in range(most):
-        spent = time.perf_counter() - begin
-        if number >= 2 and spent * (number + 1) / number > seconds:
-            return
-        yield number
+class Clock:
+    """Seconds since it was made, and whether a time is up."""
+
+    def __init__(self) -> None:
+        self._begin = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._begin
+
+    def rounds(self, most: int, seconds: float) -> Iterator[int]:
+        """Count to `most`, but begin no third round that would not end within `seconds`."""
+        begin = self.seconds
+        for number in range(most):
+            spent = self.seconds - begin
+            if number >= 2 and spent * (number + 1) / number > seconds:
+                return
+            yield number
 
 
 def in_turn(names: Sequence[str], number: int) -> list[str]:

@@ -1,0 +1,91 @@
+"""What a run measures: all of it, or a quick part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from datasets import Real
+from growth import FULL_SWEEPS, QUICK_SWEEPS, Sweep
+from shapes import FULL, QUICK, TALL, TALL_QUICK, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Tasks, and the seconds after which a stage begins nothing new."""
+
+    fits: tuple[Real, ...]  # the important ones first
+    cut: float  # seconds at which a single fit is ended
+    row_seconds: float  # for the repeats of a row
+    fits_until: float  # seconds since the run began
+    shapes: tuple[Shape, ...]
+    tall: Shape
+    rounds: int
+    round_seconds: float
+    seedings: tuple[Real | Shape, ...]
+    inexact: tuple[Real, ...]
+    sweeps: tuple[Sweep, ...]
+    until: float  # seconds since the run began: the last stages too begin nothing new
+
+
+def _each(name: str, *numbers: int) -> tuple[Real, ...]:
+    return tuple(Real(name, k) for k in numbers)
+
+
+FULL_PLAN = Plan(
+    fits=(
+        # one row that says most of each data set
+        *(Real("Birch1", 100), Real("GloVe", 500), Real("letter", 500), Real("MNIST", 500)),
+        *(Real("skin", 500), Real("Intrusion", 100), Real("pla85900", 1000), Real("Shuttle", 100)),
+        *(Real("birch2", 1000), Real("worms_2", 100), Real("pendigit", 500), Real("adverts", 200)),
+        *(Real("Norm25", 100), Real("landsat", 100), Real("Birch3", 1000), Real("pla33810", 1000)),
+        # few centers
+        *_each("MNIST", 10, 100),
+        *_each("GloVe", 10, 100),
+        *(Real(name, 10) for name in ("Birch1", "skin", "letter", "Shuttle", "Intrusion")),
+        *(Real(name, 10) for name in ("pendigit", "landsat", "Norm25", "adverts")),
+        # many
+        *_each("Birch1", 500, 1000, 2000),
+        *_each("GloVe", 1000, 2000),
+        *_each("letter", 50, 100, 1000),
+        *_each("Shuttle", 50, 1000),
+        *_each("skin", 100, 1000, 2000),
+        *_each("pla85900", 100, 2000),
+        *_each("Intrusion", 50, 500),
+        *(Real("pendigit", 100), Real("pla33810", 100), Real("d18512", 500)),
+        *(Real("usa13509", 500), Real("Birch3", 100), Real("birch2", 100), Real("worms_2", 1000)),
+        *(Real("MNIST", 1000), Real("Intrusion", 1000)),
+    ),
+    cut=120.0,
+    row_seconds=10.0,
+    fits_until=3600.0,
+    shapes=FULL,
+    tall=TALL,
+    rounds=4,
+    round_seconds=240.0,
+    seedings=(
+        *(Real("Birch1", 1000), Real("pla85900", 500), Real("skin", 200), Real("letter", 500)),
+        *(Real("Intrusion", 50), Real("GloVe", 500), Real("MNIST", 200)),
+        *FULL[:2],
+    ),
+    inexact=(*_each("GloVe", 500, 1000), *_each("MNIST", 500, 1000)),
+    sweeps=FULL_SWEEPS,
+    until=4900.0,
+)
+
+QUICK_PLAN = Plan(
+    fits=(
+        *(Real("Birch1", 100), Real("pla33810", 500), Real("letter", 100), Real("Shuttle", 50)),
+        *(Real("GloVe", 100), Real("pendigit", 10), Real("skin", 10)),
+    ),
+    cut=20.0,
+    row_seconds=2.0,
+    fits_until=110.0,
+    shapes=QUICK,
+    tall=TALL_QUICK,
+    rounds=2,
+    round_seconds=40.0,
+    seedings=(Real("pla33810", 300), Real("letter", 500), QUICK[1]),
+    inexact=(Real("GloVe", 500),),
+    sweeps=QUICK_SWEEPS,
+    until=260.0,
+)

@@ -1,0 +1,181 @@
+"""The stages of a run, and what they share: processes, a clock, the report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TypeVar
+
+import environment
+from calls import Iris, Predict, call_table
+from choosers import CHOOSERS
+from contestants import BUILDERS, OURS
+from datasets import Real
+from fits import fit_tables
+from growth import Curve, growth_table
+from growth import measure as measure_growth
+from inexact import Duel, duel, inexact_table
+from iteration import Contest, cost_table, time_table
+from measure import Clock
+from picture import draw
+from plan import Plan
+from race import Row, race
+from report import Report
+from seeding import Seeding, seeding_table
+from shapes import Shape
+from stands import Stand, open_stands
+
+T = TypeVar("T", bound="Real | Shape")
+
+_PLAIN = ("partita", "sklearn lloyd", "intelex", "faiss")  # who computes every distance
+
+
+class Session:
+    """One run: what it is to measure, with whom, and what is known by now."""
+
+    def __init__(self, plan: Plan, threads: int, out: Path | None) -> None:
+        self.plan = plan
+        self.clock = Clock()
+        self.report = Report(out, list(STAGES))
+        self.notes: list[str] = []
+        self.rows: list[Row] = []
+        self.curves: list[Curve] = []
+        self.peak: float | None = None
+        self.incomplete = False
+        self._threads = threads
+        self._load = environment.load()
+        self.stands, self.absent = open_stands(BUILDERS, threads)
+        self.choosers: dict[str, Stand] = {}
+        self._kernels = self.stands[OURS].ask("instruction_set") if OURS in self.stands else ""
+
+    def open_choosers(self) -> None:
+        self.choosers, absent = open_stands(CHOOSERS, self._threads)
+        self.absent |= absent
+
+    def say(self, what: object) -> None:
+        print(f"... {self.clock.seconds:4.0f} s: {what}", file=sys.stderr, flush=True)
+
+    def note(self, sentence: str) -> None:
+        """For the head of the report, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def save(self) -> None:
+        """The report as far as it goes."""
+        if find_spec("matplotlib") is not None and (self.rows or self.curves):
+            self.report.draw(lambda path: draw(self.rows, self.curves, path))
+        self.report.write(self._head())
+
+    def text(self) -> str:
+        return self.report.text(self._head())
+
+    def close(self) -> None:
+        for stand in (*self.stands.values(), *self.choosers.values()):
+            stand.close()
+
+    def _head(self) -> list[str]:
+        everybody = [*self.stands.values(), *self.choosers.values()]
+        peak = "" if self.peak is None else f"; float32 FMA peak {self.peak / 1e9:.0f} GFLOP/s"
+        return [
+            f"{environment.processor()}; {self._threads} threads{peak}.",
+            ", ".join(f"{stand.name} {stand.card.version}" for stand in everybody)
+            + f"; partita's kernels: {self._kernels}.",
+            *(f"{name} is absent ({why})." for name, why in self.absent.items()),
+            *(stand.helped for stand in everybody if stand.helped),
+            f"Load when it began {self._load:.1f}; {self.clock.seconds / 60:.0f} minutes.",
+            *self.notes,
+        ]
+
+
+def fits(session: Session) -> None:
+    late = []
+    for task in _present(session, session.plan.fits):
+        if session.clock.seconds > session.plan.fits_until:
+            late.append(str(task))
+            continue
+        session.say(task)
+        plan = session.plan
+        session.rows.append(race(task, session.stands, plan.cut, plan.row_seconds))
+        session.report.put("fits", *fit_tables(session.rows, list(session.stands)))
+        session.save()
+    if late:
+        session.note(f"Fits not begun, as the time was over: {'; '.join(late)}.")
+
+
+def iteration(session: Session) -> None:
+    """The plain pass and the calls, everything once in every round."""
+    plan = session.plan
+    stands = {name: session.stands[name] for name in _PLAIN if name in session.stands}
+    contests = [Contest(shape, stands) for shape in plan.shapes]
+    iris, predict = Iris(stands), Predict(plan.tall, stands)
+    peaks = []
+    for number in session.clock.rounds(plan.rounds, plan.round_seconds):
+        session.say(f"plain iterations and calls, round {number + 1}")
+        for contest in contests:
+            peaks.append(stands[OURS].ask("peak"))
+            contest.visit(number)
+        iris.visit(number)
+        predict.visit(number)
+    session.peak = None if None in peaks else max(peaks)
+    names = list(stands)
+    session.report.put(
+        "iteration",
+        time_table(contests, names, session.peak),
+        cost_table(contests, names),
+        call_table(iris, predict, names),
+    )
+
+
+def seeding(session: Session) -> None:
+    done: list[Seeding] = []
+    for task in _present(session, session.plan.seedings):
+        if session.clock.seconds > session.plan.until:
+            break
+        session.say(f"seeding of {task}")
+        done.append(Seeding(task))
+        done[-1].measure(session.stands)
+        session.report.put("seeding", seeding_table(done))
+
+
+def inexact(session: Session) -> None:
+    session.open_choosers()
+    done: list[Duel] = []
+    for task in _present(session, session.plan.inexact):
+        for peer in session.choosers.values():
+            if session.clock.seconds > session.plan.until:
+                return
+            session.say(f"{peer.name} on {task}")
+            done.append(duel(task, peer, session.stands[OURS]))
+            session.report.put("inexact", inexact_table(done))
+
+
+def growth(session: Session) -> None:
+    for sweep in session.plan.sweeps:
+        if session.clock.seconds > session.plan.until:
+            return
+        session.say(f"growth with {sweep.vary} at {sweep}")
+        session.curves.append(measure_growth(sweep, session.stands))
+        session.report.put("growth", growth_table(session.curves))
+
+
+def _present(session: Session, tasks: Sequence[T]) -> list[T]:
+    """Those whose data are there; the reason why others are not is noted."""
+    here = []
+    for task in tasks:
+        why = task.missing() if isinstance(task, Real) else ""
+        if why:
+            session.note(f"Data skipped: {why}.")
+        else:
+            here.append(task)
+    return here
+
+
+STAGES: dict[str, Callable[[Session], None]] = {
+    "fits": fits,
+    "iteration": iteration,
+    "seeding": seeding,
+    "inexact": inexact,
+    "growth": growth,
+}
