@@ -7,6 +7,7 @@ not installed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -96,7 +97,9 @@ class Estimator(Contestant):
     def outcome(self, model: Any) -> Outcome:
         if not self.genuine(model):
             raise RuntimeError("the fit was handed on to another library")
-        path = str(getattr(getattr(model, "fit_", None), "path", "–"))
+        path = "–"
+        if hasattr(model, "trace_"):  # the path of most iterations
+            path = Counter(record.path for record in model.trace_).most_common(1)[0][0]
         return Outcome(model.cluster_centers_, int(model.n_iter_), path)
 
     def label(self, rows: Array, centers: Array) -> Array:
@@ -171,7 +174,7 @@ def partita(threads: int) -> Contestant:
         Card(partita.__version__, prunes=True),
         partita.KMeans,
         {"n_threads": threads},
-        {"algorithm": "lloyd"},
+        {"algorithm": "plain"},
         seeding,
     )
 
