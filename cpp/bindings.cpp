@@ -42,12 +42,18 @@ void expect(bool held, const char* what) {
 }
 
 // Labels index the sums and the centers: out of range must be an error, not a stray write.
+void expect_within(const std::int32_t* label, std::size_t n, std::size_t k, std::int32_t lowest) {
+    const std::uint32_t most = static_cast<std::uint32_t>(k) - static_cast<std::uint32_t>(lowest);
+    std::uint32_t wrong = 0;  // without a branch, so that it is vectors
+    for (std::size_t i = 0; i < n; ++i)
+        wrong |= static_cast<std::uint32_t>(label[i]) - static_cast<std::uint32_t>(lowest) >= most;
+    expect(!wrong, "labels: a value is outside 0..k-1");
+}
+
 template <class L>
 void expect_labels(const L& labels, std::size_t n, std::size_t k, std::int32_t lowest) {
     expect(labels.shape(0) == n, "labels: one per row expected");
-    for (std::size_t i = 0; i < n; ++i)
-        expect(labels.data()[i] >= lowest && labels.data()[i] < static_cast<std::int64_t>(k),
-               "labels: a value is outside 0..k-1");
+    expect_within(labels.data(), n, k, lowest);
 }
 
 template <class T>
@@ -137,23 +143,24 @@ std::pair<std::int64_t, std::int64_t> assign(
 
 // How far centers have moved, and where they are in the book; the arrays are kept alive.
 struct Motion {
-    Vector<std::int32_t> up, down, place, group;
+    Vector<std::int32_t> up, down, place, group, alone;
     Vector<std::uint16_t> group_up, group_down;
+    Matrix<std::uint16_t> near;
     std::int32_t all_up, all_down;
     double quantum, blur;
 
     partita::MotionView view(std::size_t k, std::size_t groups) const {
         const std::size_t stride = partita::bounds_stride(groups);
         expect(up.shape(0) == k && down.shape(0) == k && place.shape(0) == k &&
-                   group.shape(0) == k && group_up.shape(0) == stride &&
-                   group_down.shape(0) == stride,
+                   group.shape(0) == k && alone.shape(0) == k && group_up.shape(0) == stride &&
+                   group_down.shape(0) == stride && near.shape(0) == k && near.shape(1) == stride,
                "motion: shapes do not fit");
         for (std::size_t j = 0; j < k; ++j)
             expect(place.data()[j] >= 0 && static_cast<std::size_t>(place.data()[j]) < k &&
                        group.data()[j] >= 0 && static_cast<std::size_t>(group.data()[j]) < groups,
                    "motion: a place or group is out of range");
         return {up.data(), down.data(), group_up.data(), group_down.data(), all_up, all_down,
-                place.data(), group.data(), quantum, blur};
+                place.data(), group.data(), near.data(), alone.data(), quantum, blur};
     }
 };
 
@@ -194,7 +201,7 @@ std::vector<std::int64_t> bounded(
                              labels.data(), whole, into, memory.get())
             : use.bounded(book, exact, rows_of(rows), rows.data(), moved, bounds, labels.data(),
                           whole, into, memory.get());
-    return {done.moved, done.measured, done.scanned, done.candidates};
+    return {done.moved, done.measured, done.met, done.scanned, done.candidates};
 }
 
 // A tree over some rows, and what its leaves remember of the pass before.
@@ -211,9 +218,9 @@ struct Leaves {
     // Whether everything that is remembered is one of k centers.
     bool fits(std::size_t first, std::size_t last, std::size_t k) const {
         auto within = [k](const auto& memory) {
-            return std::all_of(std::begin(memory.near), std::end(memory.near), [k](std::int32_t j) {
-                return j < static_cast<std::int64_t>(k);
-            });
+            std::uint32_t wrong = 0;
+            for (std::int32_t j : memory.near) wrong |= static_cast<std::uint32_t>(j) >= k;
+            return !wrong;
         };
         const std::size_t fan = partita::kFan, end = std::min(last * fan, leaves.size());
         return std::all_of(nodes.begin() + static_cast<std::ptrdiff_t>(first),
@@ -239,13 +246,11 @@ std::vector<std::int64_t> assign_leaves(
            "leaves: tree, rows and centers do not fit");
     expect(first <= last && last <= tree.nodes, "leaves: nodes out of range");
     expect(labels.shape(0) == n, "labels: one per row expected");
-    const std::size_t end = static_cast<std::size_t>(
-        tree.begin[std::min(last * tree.fan, tree.leaves)]);
-    for (std::size_t i = static_cast<std::size_t>(
-             tree.begin[std::min(first * tree.fan, tree.leaves)]);
-         i < end; ++i)
-        expect(labels.data()[i] >= -1 && labels.data()[i] < static_cast<std::int64_t>(exact.k),
-               "labels: a value is outside 0..k-1");
+    const std::size_t begin =
+        static_cast<std::size_t>(tree.begin[std::min(first * tree.fan, tree.leaves)]);
+    const std::size_t end =
+        static_cast<std::size_t>(tree.begin[std::min(last * tree.fan, tree.leaves)]);
+    expect_within(labels.data() + begin, end - begin, exact.k, -1);
     expect(leaves.fits(first, last, exact.k), "leaves: forget() before another number of clusters");
     expect(!sums || sums->hi.shape(0) == exact.k, "leaves: sums of another number of clusters");
     partita::SumView view{};
@@ -256,7 +261,7 @@ std::vector<std::int64_t> assign_leaves(
     const partita::Pruned done =
         use.assign_leaves(tree, centers, exact, rows_of(rows), first, last, labels.data(),
                           remembered, sums ? &view : nullptr, memory.get());
-    return {done.moved, done.measured, done.scanned, done.candidates};
+    return {done.moved, done.measured, done.met, done.scanned, done.candidates};
 }
 
 template <class T>
@@ -610,13 +615,15 @@ NB_MODULE(core, m) {
             [](Motion* self, Vector<std::int32_t> up, Vector<std::int32_t> down,
                Vector<std::uint16_t> group_up, Vector<std::uint16_t> group_down,
                std::int32_t all_up, std::int32_t all_down, Vector<std::int32_t> place,
-               Vector<std::int32_t> group, double quantum, double blur) {
-                new (self) Motion{up, down, place, group, group_up, group_down, all_up, all_down,
-                                  quantum, blur};
+               Vector<std::int32_t> group, Matrix<std::uint16_t> near, Vector<std::int32_t> alone,
+               double quantum, double blur) {
+                new (self) Motion{up, down, place, group, alone, group_up, group_down, near,
+                                  all_up, all_down, quantum, blur};
             },
             "up"_a.noconvert(), "down"_a.noconvert(), "group_up"_a.noconvert(),
             "group_down"_a.noconvert(), "all_up"_a, "all_down"_a, "place"_a.noconvert(),
-            "group"_a.noconvert(), "quantum"_a, "blur"_a);
+            "group"_a.noconvert(), "near"_a.noconvert(), "alone"_a.noconvert(), "quantum"_a,
+            "blur"_a);
     bind_typed<float>(m, "Codebook32", "SparseCodebook32", "Csr32");
     bind_typed<double>(m, "Codebook64", "SparseCodebook64", "Csr64");
     const auto none = nb::none();

@@ -187,7 +187,7 @@ def test_bounds_keep_what_they_promise_to_need():
     source = source_of(blobs(n=10_000, d=24))
     for path, most in (("hamerly", 1), ("yinyang", 32)):
         groups = Groups.around(np.random.default_rng(0).normal(size=(448, 24)), most)
-        bounds = Bounds(source.n, Centers(np.zeros((448, 24)), np.zeros(24)), groups, 1.0)
+        bounds = Bounds(source.n, Centers(np.zeros((448, 24)), np.zeros(24)), groups, 1.0, False)
         held = bounds.upper.nbytes + bounds.other.nbytes + bounds.lower.nbytes
         assert held <= memory_of(path, source, 448)
         assert held <= source.n * (20 + 2 * len(groups.sizes))  # the labels are four bytes more

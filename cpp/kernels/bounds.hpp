@@ -168,7 +168,7 @@ public:
             for (std::size_t e = 0; e < suspects; ++e) s_.suspects.order[e] = static_cast<std::int32_t>(e);
         else
             sort(suspects);
-        constexpr std::size_t W = kPanelWidth<float>;
+        done_.met = static_cast<std::int64_t>(suspects);
         for (std::size_t e = 0; e < suspects; e += W)
             panel(s_.suspects.order + e, suspects - e < W ? suspects - e : W);
         if (sums_) folder_.flush();
@@ -189,6 +189,16 @@ private:
         return found;
     }
 
+    // Groups whose centers are all more than twice as far from center a as the row is: none of them
+    // can be nearer to it (and one step more, for rounding).
+    PARTITA_INLINE static std::uint32_t within(const MotionView& motion, std::size_t stride,
+                                               std::size_t groups, std::size_t a,
+                                               std::int32_t upper) {
+        alignas(16) static constexpr std::uint16_t still[32] = {};
+        const std::int32_t twice = upper < 32767 ? 2 * upper + 1 : 65535;
+        return level_of(motion.near + a * stride, still, groups, to16(twice)).reached;
+    }
+
     // Lists the rows whose bounds leave something open, with the distance to their own center. Lists
     // grow without branches: which rows pass is anybody's guess, the processor's too.
     std::size_t find(bool whole) {
@@ -203,8 +213,10 @@ private:
             for (; listed < n; ++listed) list.row[listed] = static_cast<std::int32_t>(listed);
         } else {
             for (std::size_t i = 0; i < n; ++i) {  // by the two bounds of the row alone
+                const std::int32_t upper = bounds.upper[i] + motion.up[label[i]];
                 list.row[listed] = static_cast<std::int32_t>(i);
-                listed += bounds.upper[i] + motion.up[label[i]] + 1 >= bounds.other[i] - motion.all_up;
+                listed += (upper + 1 >= bounds.other[i] - motion.all_up) &
+                          (upper > motion.alone[label[i]]);
             }
             listed = by_groups(listed, motion.up);
         }
@@ -231,8 +243,10 @@ private:
         std::size_t kept = 0;
         for (std::size_t e = 0; e < listed; ++e) {
             const std::int32_t i = list.row[e];
-            const Level found = level(bounds, motion, groups, static_cast<std::size_t>(i),
-                                      bounds.upper[i] + travel[label[i]]);
+            const std::int32_t upper = bounds.upper[i] + travel[label[i]];
+            Level found = level(bounds, motion, groups, static_cast<std::size_t>(i), upper);
+            found.reached &= within(motion, bounds.stride, groups,
+                                    static_cast<std::size_t>(label[i]), upper);
             const std::uint16_t other = to16(static_cast<std::int32_t>(found.least) + motion.all_down);
             bounds.other[i] = found.reached ? bounds.other[i] : other;
             list.row[kept] = i;
@@ -430,7 +444,7 @@ private:
     BoundScratch<F> s_;
     Folder<R> folder_;
     double near_, per_exact_;
-    Pruned done_{0, 0, 0, 0};
+    Pruned done_{};
 };
 
 template <class R, class F>

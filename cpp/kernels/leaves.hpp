@@ -21,7 +21,7 @@ struct Nearby {
     std::size_t count, room;
 };
 
-// Room for a choice of them.
+// Room for a choice of them; without room for values, of their numbers alone.
 struct Choice {
     double* value;
     std::int32_t* which;
@@ -74,10 +74,11 @@ inline Nearby keep_near(const Nearby& from, const double* middle, const double* 
         for (; near; near &= near - 1, ++kept) {
             const std::size_t at = j + static_cast<std::size_t>(__builtin_ctz(near));
             to.which[kept] = from.which[at];
+            if (!to.value) continue;
             for (std::size_t t = 0; t <= d; ++t) to.value[t * to.room + kept] = from.value[t * room + at];
         }
     }
-    for (std::size_t e = kept; e % S::width; ++e) {
+    for (std::size_t e = kept; to.value && e % S::width; ++e) {
         for (std::size_t t = 0; t < d; ++t) to.value[t * to.room + e] = 0.0;
         to.value[d * to.room + e] = __builtin_inf();
     }
@@ -142,7 +143,8 @@ private:
                 return Choice{value, reinterpret_cast<std::int32_t*>(cut(4 * k)), k};
             };
             score = reinterpret_cast<double*>(cut(8 * k));
-            wide = choice(), near = choice(), few = choice();
+            wide = choice(), near = choice();
+            few = {nullptr, reinterpret_cast<std::int32_t*>(cut(4 * k)), k};
             y = reinterpret_cast<float*>(cut(8 * Simd<float>::width * d));
             every = reinterpret_cast<std::int32_t*>(cut(4 * k));
             fold = cut(0);
@@ -166,6 +168,7 @@ private:
             for (std::size_t i = first; i < last; ++i) settle(i, few.which[0]);
             return;
         }
+        done_.met += static_cast<std::int64_t>(last - first);
         done_.scanned += static_cast<std::int64_t>((last - first) * few.count);
         double reach = 0;
         for (std::size_t t = 0; t < d; ++t) {
@@ -294,7 +297,7 @@ private:
     const SumView none_{};
     Scratch s_;
     Folder<R> folder_;
-    Pruned done_{0, 0, 0, 0};
+    Pruned done_{};
 };
 
 template <class R>

@@ -64,6 +64,8 @@ struct MotionView {
     std::int32_t all_up, all_down;              // the farthest of all
     const std::int32_t* place;                  // (k) of each center in the book
     const std::int32_t* group;                  // (k) of each center
+    const std::uint16_t* near;  // (k, stride) from each center to the nearest other of each group
+    const std::int32_t* alone;  // (k) an upper bound up to here proves a label by `near` alone
     double quantum;
     double blur;                                // error of a filter row, per unit of its length
 };
@@ -150,6 +152,7 @@ struct CsrRows {
 struct Pruned {
     std::int64_t moved;       // rows whose label changed
     std::int64_t measured;    // rows whose own distance was computed
+    std::int64_t met;         // rows that met other centers
     std::int64_t scanned;     // pairs of rows and centers in the tiles
     std::int64_t candidates;  // pairs that the tiles left
 };

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from types import TracebackType
 
 
@@ -50,6 +51,14 @@ def _cgroup_limit() -> int:
         return sys.maxsize
 
 
+def one_blas_thread() -> AbstractContextManager[object]:
+    """While it lasts, BLAS runs in the thread that calls it: its own would fight ours."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    return limits
+
+
 class Workers:
     """Up to n threads that share a list of tasks; used as a context manager."""
 
@@ -80,7 +89,7 @@ class Workers:
             work(iter(range(tasks)))
             return
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.n, thread_name_prefix="partita")
+            self._pool = ThreadPoolExecutor(self.n - 1, thread_name_prefix="partita")
         stop = threading.Event()
         counter = itertools.count()
         lock = threading.Lock()
@@ -93,11 +102,16 @@ class Workers:
                     return
                 yield number
 
-        futures = [self._pool.submit(work, draw()) for _ in range(threads)]
+        # The caller works too: others join as soon as they are awake, which may be late.
+        futures = [self._pool.submit(work, draw()) for _ in range(threads - 1)]
         try:
+            work(draw())
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
             stop.set()
+            for future in futures:
+                future.cancel()  # nothing is left for one that has not begun
             wait(futures)
         for future in futures:
-            future.result()
+            if not future.cancelled():
+                future.result()

@@ -37,6 +37,8 @@ class Motion:
         all_down: int,
         place: Ints,
         group: Ints,
+        near: Ints,
+        alone: Ints,
         quantum: float,
         blur: float,
     ) -> None: ...

@@ -35,6 +35,8 @@ class Motion:
     all_down: int
     place: Ints  # (k,) of each center in the book
     group: Ints  # (k,) of each center
+    near: Ints  # (k, stride) from each center to the nearest other of each group, in quanta
+    alone: Ints  # (k,) an upper bound up to here proves a label by `near` alone
     quantum: float
     blur: float
 
@@ -54,14 +56,16 @@ def bounded(
     weight: Floats | None = None,
     filter_rows: Floats | None = None,
 ) -> list[int]:
-    """Label every row and bring its bounds up to date; rows moved, measured, pairs met, left."""
+    """Label every row, bring its bounds up to date; rows moved, measured, met; pairs met, left."""
     del filter, filter_rows
     book = Codebook(target.centers, target.origin)
     if whole:
         open_rows = np.ones(len(rows), bool)
     else:
         left = np.maximum(lower.astype(np.int64) - motion.group_up, 0)
-        open_rows = (left <= (upper + motion.up[labels] + 1)[:, None]).any(axis=1)
+        at_most = (upper + motion.up[labels])[:, None]
+        open_rows = ((left <= at_most + 1) & (motion.near[labels] <= 2 * at_most + 1)).any(axis=1)
+        open_rows &= at_most[:, 0] > motion.alone[labels]
     before = labels.copy()
     moved, _ = assign(book, rows, labels, sums, times, weight)
     assert (labels == before)[~open_rows].all()  # what the bounds promise
@@ -76,7 +80,7 @@ def bounded(
     left = np.maximum(lower.astype(np.int64) - motion.group_up, 0).min(axis=1)
     other[:] = np.minimum(left + motion.all_down, MOST)
     met = int(open_rows.sum())
-    return [moved, met, met * len(target.centers), moved]
+    return [moved, met, met, met * len(target.centers), moved]
 
 
 class Leaves:
@@ -117,7 +121,7 @@ def assign_leaves(
     times: Ints | None = None,
     weight: Floats | None = None,
 ) -> list[int]:
-    """Label the rows of nodes first…last; rows moved, visited, pairs met, left to D64."""
+    """Label the rows of nodes first…last; rows moved, visited, met; pairs met, left to D64."""
     del book
     each = 64 * FAN
     part = slice(first * each, last * each if last < leaves.nodes else len(rows))
@@ -126,4 +130,4 @@ def assign_leaves(
         None if times is None else times[part], None if weight is None else weight[part],
     )  # fmt: skip
     seen = len(rows[part])
-    return [moved, seen, seen * len(target.centers), 0]
+    return [moved, seen, seen, seen * len(target.centers), 0]

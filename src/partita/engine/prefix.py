@@ -21,6 +21,10 @@ from partita.source.blocks import DenseSource
 SAMPLE = 2048  # rows that the rotation is fitted to
 TRIED = 512  # rows that a length is tried on
 SHARES = (1 / 24, 1 / 16, 1 / 12, 1 / 8, 1 / 6, 1 / 4)  # lengths that are tried, of d
+LONGEST = 160
+ROUNDS = 3  # of subspace iteration
+# The rotation may cost as much as so many plain passes, whose tiles are so many times faster.
+PASSES, SLOWER = 3.0, 4.0
 # A pair that survives the filter is measured alone, not in a tile: it costs so many times more.
 PAIR = 12.0
 GAIN = 0.6  # a filter must cost less than this share of the full tiles
@@ -57,15 +61,20 @@ def fit_prefix(source: DenseSource, centers: Centers, labels: Ints, forced: bool
     `forced`: the cheapest even so.
     """
     origin = source.survey().grid.origin
-    n, d = source.n, source.d
-    picked = np.random.default_rng(0).permutation(n)[:SAMPLE] if n > SAMPLE else np.arange(n)
-    sample = source.take(np.sort(picked)) - origin
-    longest = max(1, int(d * SHARES[-1]))
+    n, d, k = source.n, source.d, len(centers.values)
+    longest = max(1, min(LONGEST, int(d * SHARES[-1])))
+    picked = np.arange(n)
+    if n > SAMPLE:
+        picked = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+    work = longest * d * (4.0 * ROUNDS * len(picked) + 2.0 * n)
+    if SLOWER * work > PASSES * 2.0 * n * k * d and not forced:
+        return None
+    sample = source.take(picked) - origin
     basis = main_axes(sample, min(longest, len(sample)))
     at = centers.about(origin)
     few = slice(0, TRIED)
     rows = sample[few]
-    own = rows - at[labels[np.sort(picked)[few]]]
+    own = rows - at[labels[picked[few]]]
     bar = np.einsum("nd,nd->n", own, own)
     best, cheapest = 0, math.inf if forced else GAIN
     for share in SHARES:
@@ -86,7 +95,7 @@ def _survivors(rows: Floats, centers: Floats, basis: Floats, bar: Floats) -> flo
     return float(max(0, left) / squares.size)
 
 
-def main_axes(rows: Floats, count: int, rounds: int = 4) -> Floats:
+def main_axes(rows: Floats, count: int, rounds: int = ROUNDS) -> Floats:
     """About the first principal axes (d, count), the strongest first, by subspace iteration."""
     d = rows.shape[1]
     extra = min(d, len(rows), count + 8)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from partita._typing import Ints
 from partita.engine.bounds import Bounds
+from partita.engine.cost import bounded_cost, plain_cost
 from partita.engine.grouping import MOST, Groups
 from partita.engine.leaves import Leaves
 from partita.engine.plan import Plan, bounds_plan
@@ -13,12 +16,15 @@ from partita.engine.prefix import Prefix, fit_prefix
 from partita.engine.steps import LloydStep
 from partita.progress import Centers, Pass
 from partita.source.blocks import DenseSource
-from partita.stats import Grid, total
+from partita.stats import Grid
 
-FEW = 0.15  # bounds begin when less than this share of the rows moves
-MOST_PAIRS = 0.9  # bounds that leave more pairs than this save nothing
+FEW = 0.2  # bounds are tried when less than this share of the rows moves
+FEWEST_TRIED, MOST_TRIED = 512, 8192  # rows, about one in 32
+PAYS = 0.85  # of the plain pass: bounds begin when they would cost less
 LEAF_PAIR = 2.5  # what a pair costs in a leaf, in pairs of the plain pass
-FINE = 4096  # quanta in a typical distance
+FLAT_ENOUGH, MANY_TIMES = 64, 32  # k² distances between centers pay for few features, many rows
+SAMPLE = 2048  # rows that say what a typical distance is
+FINE = 1024  # quanta in it; 64 times as far is the farthest bound
 
 
 class PrunedStep(LloydStep):
@@ -32,7 +38,8 @@ class PrunedStep(LloydStep):
         self._leaves: Leaves | None = None
         self._bounds: Bounds | None = None
         self._prefix: Prefix | None = None
-        self._wait, self._patience = 0, 1  # plain passes before bounds are tried again
+        self._probe: tuple[DenseSource, Ints, Bounds] | None = None  # a few rows with bounds
+        self._wait, self._patience = 0, 1  # passes before the next probe
         self._labelled = False  # whether every row has a label
         self._stale = False  # whether the leaves know the labels better
 
@@ -54,8 +61,7 @@ class PrunedStep(LloydStep):
         """Label every row by `centers`; how many rows changed their label."""
         if self.plan.path == "blocks":
             return self._by_leaves(centers)
-        if self._bounds is None and (self._wait > 0 or not self._begin(centers)):
-            self._wait -= 1
+        if self._bounds is None and not self._begin(centers):
             moved = super().assign(centers)
             self._labelled = True
             return moved
@@ -86,53 +92,84 @@ class PrunedStep(LloydStep):
     # --- bounds ---
 
     def _begin(self, centers: Centers) -> bool:
-        """Make bounds, if it is time to."""
+        """Make bounds, if they would have saved something."""
         if self.plan.path == "plain" or not self._labelled:
-            return False
-        n, k = self.source.n, len(centers.values)
-        settling = self._moved < FEW * n or self.plan.path == "prefix"
-        if not (settling or self.plan.forced):
-            return False
-        quantum = self._quantum(centers)
-        if quantum is None:
-            self._turn_to(Plan("plain", "distances are too small for where the data is"))
             return False
         if self.plan.path == "prefix" and self._prefix is None:
             self._prefix = fit_prefix(self.source, centers, self.labels, self.plan.forced)
             if self._prefix is None:
-                self._turn_to(bounds_plan(k, "no prefix tells enough centers apart"))
-                return self._begin(centers)
-            self.notes.append(f"prefix: {self._prefix.length} of {self.source.d} rotated features")
-        most = 1 if self.plan.path == "hamerly" else MOST
-        blur = 0.0 if self._prefix is None else self._prefix.blur
-        groups = Groups.around(centers.about(self.origin), most)
-        self._bounds = Bounds(n, centers, groups, quantum, blur)
+                why = "no prefix tells enough centers apart"
+                self._turn_to(bounds_plan(len(centers.values), why))
+            else:
+                what = f"{self._prefix.length} of {self.source.d} rotated features"
+                self.notes.append(f"prefix: {what}")
+        if not (self.plan.forced or self._prefix is not None or self._would_pay(centers)):
+            return False
+        self._probe = None
+        self._bounds = self._new_bounds(self.source.n, centers)
         self._fresh = True
-        return True
+        return self._bounds is not None
+
+    def _new_bounds(self, n: int, centers: Centers) -> Bounds | None:
+        quantum = self._quantum(centers)
+        if quantum is None:
+            self._turn_to(Plan("plain", "distances are too small for where the data is"))
+            return None
+        groups = Groups.around(
+            centers.about(self.origin), 1 if self.plan.path == "hamerly" else MOST
+        )
+        blur = 0.0 if self._prefix is None else self._prefix.blur
+        k, d = centers.values.shape
+        geometry = d <= FLAT_ENOUGH and k * MANY_TIMES <= self.source.n
+        return Bounds(n, centers, groups, quantum, geometry, blur)
+
+    def _would_pay(self, centers: Centers) -> bool:
+        """Try bounds on a few rows, from one pass to the next."""
+        n, d = self.source.n, self.source.d
+        if self._moved > FEW * n or self._wait > 0:
+            self._wait -= 1
+            return False
+        if self._probe is None:
+            rows = self._some_rows(min(MOST_TRIED, max(FEWEST_TRIED, n // 32)))
+            few, labels = self.source.some(rows), self.labels[rows]
+            bounds = self._new_bounds(few.n, centers)
+            if bounds is not None:
+                few.assign_bounded(centers, bounds, labels, None, 0, True, None)
+                self._probe = few, labels, bounds
+            return False
+        few, labels, bounds = self._probe
+        done = few.assign_bounded(centers, bounds, labels, None, 0, False, None)
+        cost = bounded_cost(done, few.n, d, d) / plain_cost(few.n, len(centers.values), d)
+        self._probe = None
+        self._wait, self._patience = self._patience, min(2 * self._patience, 16)
+        return cost < PAYS
 
     def _quantum(self, centers: Centers) -> float | None:
         """A small share of a typical distance; None if what D64 rounds is not smaller still."""
-        stats, gap = self.stats_about(centers)
-        weight = total(stats.weight)
-        typical = math.sqrt(total(stats.sse + stats.weight * (gap * gap)) / weight)
+        rows = self._some_rows(SAMPLE)
+        squares = self.source.some(rows).own_distances(centers, self.labels[rows])
+        # the median, not the mean that a few far rows would make; unless most lie on their centers
+        typical = math.sqrt(max(float(np.median(squares)), float(squares.mean()) * 2.0**-20))
         low, high = self.source.box()
         reach = math.sqrt(self.source.d) * max(abs(float(low.min())), abs(float(high.max())))
         quantum = typical / FINE
-        return quantum if math.isfinite(quantum) and quantum > 2.0**-44 * reach else None
+        return quantum if 2.0**-44 * reach < quantum < math.inf else None
+
+    def _some_rows(self, most: int) -> Ints:
+        return np.arange(0, self.source.n, -(-self.source.n // most))
 
     def _by_bounds(self, centers: Centers) -> int:
         assert self._bounds is not None
         done = self.source.assign_bounded(
             centers, self._bounds, self._labels, self._sums, self._moved, self._fresh, self._prefix
         )
-        pairs = self.source.n * len(centers.values)
-        share, self._moved = done.scanned / pairs, done.moved
-        self.last = Pass(self.plan.path, share)
-        cost = share * (1 if self._prefix is None else self._prefix.price)
-        cost += done.candidates / pairs * (self._prefix.pair if self._prefix else 0)
-        if not self._fresh and cost > MOST_PAIRS and not self.plan.forced:
+        n, k, d = self.source.n, len(centers.values), self.source.d
+        self._moved = done.moved
+        self.last = Pass(self.plan.path, done.scanned / (n * k))
+        seen = d if self._prefix is None else self._prefix.length + 1
+        cost = bounded_cost(done, n, d, seen) / plain_cost(n, k, d)
+        if not self._fresh and cost > 1 and not self.plan.forced:
             self._bounds = None
-            self._wait, self._patience = self._patience, 2 * self._patience
         self._fresh = False
         return done.moved
 
@@ -149,6 +186,6 @@ class PrunedStep(LloydStep):
     def drop(self, clusters: Ints) -> None:
         """Remove clusters; rows (of weight zero) that were theirs wait for the next pass."""
         super().drop(clusters)
-        self._bounds, self._labelled = None, False
+        self._bounds, self._probe, self._labelled = None, None, False
         if self._leaves is not None:
             self._leaves.forget(self.labels)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from partita._kernels.draws import weighed
+from partita._threads import one_blas_thread
 from partita._typing import Floats, Ints
 from partita.empty import EmptyPolicy
 from partita.engine.lloyd import OBSERVER, lloyd
-from partita.engine.plan import plan_for
+from partita.engine.plan import Plan, plan_for
 from partita.engine.pruned import PrunedStep
 from partita.engine.steps import LloydStep
 from partita.halting import Halt
@@ -53,9 +55,26 @@ def best_of(
     restarts too.
     """
     begin = time.perf_counter()
+    plan = plan_for(source, k, algorithm, memory)
+    with ExitStack() as held:
+        if plan.path == "prefix":
+            held.enter_context(one_blas_thread())
+        return _best_of(source, starts, k, halt, empty, observers, ended, plan, begin)
+
+
+def _best_of(
+    source: Source,
+    starts: Sequence[Callable[[], Floats]],
+    k: int,
+    halt: Halt,
+    empty: EmptyPolicy,
+    observers: Sequence[Observer],
+    ended: Callable[[Fit], None] | None,
+    plan: Plan,
+    begin: float,
+) -> Result:
     grid = source.survey().grid
     best: tuple[float, Fit, LloydStep] | None = None
-    plan = plan_for(source, k, algorithm, memory)
     for start in starts:
         step: LloydStep = LloydStep(source, grid, k)
         if plan.path != "plain":

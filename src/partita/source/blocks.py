@@ -20,6 +20,7 @@ from partita.weights import Weights
 ALIGN = 512  # rows: a multiple of every kernel's block and of the seeding leaf
 # Multiply-adds in a block: some hundredths of a second, so that Ctrl-C is heard.
 _WORK = 1 << (30 if compiled() else 24)
+_ALONE = 96  # nodes of a tree, some 0.2 ms
 _INLINE = 1 << 21  # below this a second thread costs more than it brings
 
 
@@ -37,6 +38,7 @@ class Pruned:
 
     moved: int
     measured: int  # rows whose distance to their own center was computed
+    met: int  # rows that met other centers
     scanned: int  # pairs of rows and centers that met in the tiles
     candidates: int  # pairs that the tiles left
 
@@ -107,6 +109,9 @@ class DenseSource(Source, Protocol):
     ) -> Pruned:
         """As `assign`, by the leaves of a tree; labels are those of the leaves."""
 
+    def some(self, rows: Ints) -> DenseSource:
+        """Some rows as a source of their own, for one thread."""
+
     def plant(self, origin: Floats, scale: float) -> Any:
         """A k-d tree over the rows (x − origin)·scale."""
 
@@ -176,7 +181,10 @@ def share_nodes(
 
         workers.share(-(-nodes // step), work)
 
-    with_sums(moments, workers.n == 1, run, share)
+    if workers.n == 1 or nodes < _ALONE:
+        with_sums(moments, True, run, lambda begin: begin()(slice(0, nodes)))
+        return
+    with_sums(moments, False, run, share)
 
 
 def with_sums(

@@ -43,7 +43,7 @@ class MemorySource:
         self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
         self._single = rows.dtype in (np.float32, np.float16, np.uint8)
         self.in_place = rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous
-        self._coarse = True  # fast scores in float32, whatever the rows are made of
+        self._fine, self._patience = 0, 4  # passes for which float32 scores are too close
         self._extent: tuple[Floats, Floats, Array] | None = None  # asked for more than once
         self._survey: Survey | None = None
 
@@ -138,7 +138,8 @@ class MemorySource:
             return label_then_move(
                 self, labels, moments, lambda: self.assign(centers, labels, None)
             )
-        make = kernels.Codebook32 if self._coarse else kernels.Codebook64
+        coarse = self._single or self._fine <= 0
+        make = kernels.Codebook32 if coarse else kernels.Codebook64
         book = make(np.ascontiguousarray(centers.values), centers.origin)
         if is_small(self.n, len(centers.values) * self.d):  # the walk would cost more than the rows
             weights = {} if moments is None else self.weights.of_rows(slice(None))
@@ -153,8 +154,9 @@ class MemorySource:
 
         reduce_blocks(self.workers, self.n, len(centers.values) * self.d, moments, run)
         done = Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
-        if not self._single and done.rechecked > self.n >> 4:  # too close for float32
-            self._coarse = False
+        self._fine -= 1
+        if coarse and done.rechecked > self.n >> 4:  # float64 pays for a while, then look again
+            self._fine, self._patience = self._patience, 2 * self._patience
         return done
 
     # --- passes that leave out what cannot change a label: see engine/pruned.py ---
@@ -229,6 +231,11 @@ class MemorySource:
         """Whether sums of each thread's own would cost more than moving the rows afterwards."""
         return self.workers.n > 1 and expected < len(moments.hi)
 
+    def some(self, rows: Ints) -> MemorySource:
+        """Some rows as a source of their own, for one thread."""
+        few = np.ascontiguousarray(self.rows[rows])
+        return MemorySource(few, Weights.of(None, len(few)), Workers(1))
+
     def plant(self, origin: Floats, scale: float) -> Any:
         """A k-d tree over the rows (x − origin)·scale."""
         return kernels.plant(self._whole, origin, scale)
@@ -236,13 +243,19 @@ class MemorySource:
     def project(self, origin: Floats, basis: Floats) -> Floats:
         """(y', ‖y − Qy'‖) of every row y = x − origin, with Q the basis and y' = Qᵀy."""
         out = np.empty((self.n, basis.shape[1] + 1), np.float32)
-        for i in range(0, self.n, 4096):
-            rows = slice(i, min(self.n, i + 4096))
+
+        def some(rows: slice) -> None:
             y = self.rows[rows] - origin
             short = y @ basis
             rest = np.einsum("nd,nd->n", y, y) - np.einsum("nd,nd->n", short, short)
             out[rows, :-1] = short
             out[rows, -1] = np.sqrt(np.maximum(rest, 0.0))
+
+        def work(numbers: Iterator[int]) -> None:
+            for number in numbers:
+                some(slice(number * 1024, min(self.n, (number + 1) * 1024)))
+
+        self.workers.share(-(-self.n // 1024), work)
         return out
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:

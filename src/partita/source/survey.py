@@ -13,6 +13,7 @@ from partita.stats import Grid, Moments
 from partita.weights import Weights
 
 SAMPLE, MORE = 64, 2048  # rows that are looked at for outliers, first and where in doubt
+VALUES = 1 << 20  # and about how many values then
 SUSPECT = 2.0**10  # times the spread of the sample: look closer
 FAR = 2.0**20  # times the typical deviation: the mean is no good origin
 TOO_FAR = 2.0**40  # no grid holds both the outlier and the digits of the others
@@ -66,11 +67,13 @@ def _suspects(extent: Floats, sample: Sample) -> Ints:
     if found.size == 0:
         return found
     # Many features are one value most of the time: what do they do otherwise?
-    ranked = np.sort(sample(MORE, found), axis=0)
-    n = len(ranked)
-    away = np.sort(np.abs(ranked - ranked[(n - 1) // 2]), axis=0)
-    middle = np.minimum((n + np.count_nonzero(away == 0, axis=0)) // 2, n - 1)
-    typical = np.take_along_axis(away, middle[None], axis=0)[0]
+    rows = max(4 * SAMPLE, min(MORE, VALUES // found.size))
+    ranked = np.sort(sample(rows, found).T, axis=1)
+    n = ranked.shape[1]
+    away = np.abs(ranked - ranked[:, (n - 1) // 2, None])
+    away.sort(axis=1)
+    middle = np.minimum((n + np.count_nonzero(away == 0, axis=1)) // 2, n - 1)
+    typical = np.take_along_axis(away, middle[:, None], axis=1)[:, 0]
     return np.asarray(found[extent[found] > SUSPECT * typical])
 
 
