@@ -94,10 +94,11 @@ class Bounds:
         """The same, from the centers themselves; only those that moved since are measured again."""
         moved = np.flatnonzero(self._since > 0)
         if self._apart is None:
-            self._apart = np.empty((len(values), len(values)))
+            self._apart = np.empty((len(values), len(values)), np.float32)
             moved = np.arange(len(values))
         part = np.empty((len(moved), len(values)))
         kernels.distances(values[moved], values, part)
+        part *= 1 - 2.0**-22  # float32 rounds by less
         self._apart[moved] = part
         self._apart[:, moved] = part.T
         np.fill_diagonal(self._apart, np.inf)

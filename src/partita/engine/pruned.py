@@ -22,7 +22,7 @@ FEW = 0.2  # bounds are tried when less than this share of the rows moves
 FEWEST_TRIED, MOST_TRIED = 512, 8192  # rows, about one in 32
 PAYS = 0.85  # of the plain pass: bounds begin when they would cost less
 LEAF_PAIR = 2.5  # what a pair costs in a leaf, in pairs of the plain pass
-FLAT_ENOUGH, MANY_TIMES = 64, 32  # k² distances between centers pay for few features, many rows
+FLAT_ENOUGH = 64  # features, up to which distances between centers prune
 SAMPLE = 2048  # rows that say what a typical distance is
 FINE = 1024  # quanta in it; 64 times as far is the farthest bound
 
@@ -120,7 +120,7 @@ class PrunedStep(LloydStep):
         )
         blur = 0.0 if self._prefix is None else self._prefix.blur
         k, d = centers.values.shape
-        geometry = d <= FLAT_ENOUGH and k * MANY_TIMES <= self.source.n
+        geometry = d <= FLAT_ENOUGH and k * k <= 2 * self.source.n
         return Bounds(n, centers, groups, quantum, geometry, blur)
 
     def _would_pay(self, centers: Centers) -> bool:
