@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import same_bits
 from sklearn.cluster import KMeans as Peer
 from test_promises import labels_per_iteration
 
 from partita import KMeans
 from partita._kernels import reference
 from partita._threads import Workers
+from partita.engine.plan import PATHS
 from partita.estimators.validation import make_source
 from partita.progress import Centers
 from partita.stats import Moments
@@ -169,3 +171,57 @@ def test_mnist_in_uint8_gives_what_float32_gives(data_folder):
     np.testing.assert_array_equal(small.labels_, single.labels_)
     np.testing.assert_allclose(small.cluster_centers_, single.cluster_centers_, rtol=1e-6)
     assert small.cluster_centers_.dtype == np.float64
+
+
+# --- every path of the engine ---------------------------------------------------------------------
+
+SEVERAL = [
+    "bkmeans/Birch1", "hgmeans/pendigit", "mlbench/mlbench_Shuttle", "large/skin_segmentation",
+]  # fmt: skip
+    "bkmeans/Birch1",
+    "hgmeans/pendigit",
+    "mlbench/mlbench_Shuttle",
+    "large/skin_segmentation",
+]
+
+
+def rows_of(folder, name, dtype):
+    with np.load(folder / f"{name}.npz") as file:
+        if "X" not in file or file["X"].ndim != 2:
+            pytest.skip(f"{name} holds no table of rows")
+        rows = file["X"].astype(dtype)
+    if not np.isfinite(rows).all():
+        pytest.skip(f"{name} has missing values")
+    if len(rows) > 250_000:
+        pytest.skip(f"{name} has {len(rows)} rows")
+    return rows
+
+
+def compare_paths(rows, k, threads, iterations):
+    start = start_for(rows, k)
+    keywords = {"init": start, "n_init": 1, "tol": 0.0, "n_threads": threads}
+    for most in iterations:
+        plain = KMeans(k, algorithm="plain", max_iter=most, **keywords).fit(rows)
+        for path in PATHS:
+            other = KMeans(k, algorithm=path, max_iter=most, **keywords).fit(rows)
+            assert same_bits(plain, other), f"{path} after {most} iterations"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", SEVERAL)
+def test_every_path_on_real_data(data_folder, name):
+    rows = rows_of(data_folder, name, np.float64)
+    compare_paths(rows, 60, 2, [1, 2, 4, 12])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", data_sets())
+def test_every_path_on_all_real_data(data_folder, name, dtype):
+    rows = rows_of(data_folder, name, dtype)
+    distinct = len(np.unique(rows[:20_000], axis=0))
+    k = max(2, min(100, distinct // 3))
+    large = rows.size * k > 1e8
+    for threads in (1, 2, 3, 4):
+        compare_paths(rows, k, threads, [1, 2, 4, 12] if large else [1, 2, 3, 4, 6, 9, 300])
