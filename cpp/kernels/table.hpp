@@ -24,12 +24,15 @@ struct Kernels {
                          double*);
     void (*own_distance_sparse)(const CsrRows<T>&, const double*, const double*,
                                 const std::int32_t*, double*);
-    std::size_t (*seed_scratch)(std::size_t d);
-    void (*seed_potential)(const Rows<T>&, T, const T*, std::size_t, const double*, T*, bool,
-                           double*, unsigned char*);
+    void (*sketch_rows)(const Rows<T>&, T, const SketchView&);
+    std::size_t (*seed_scratch)(std::size_t d, std::size_t count);
+    void (*seed_gain)(const Rows<T>&, T, const T*, std::size_t, const double*, const T*,
+                      const SketchView&, std::uint16_t*, double*, unsigned char*);
+    void (*seed_choose)(const Rows<T>&, T, const T*, const double*, const std::uint16_t*,
+                        std::size_t, std::size_t, T*, const SketchView&, double*, unsigned char*);
     std::size_t (*plusplus_scratch)(std::size_t n, std::size_t d, std::size_t trials);
-    void (*plusplus)(const Rows<T>&, T, const double*, std::size_t, std::size_t, const double*,
-                     std::int64_t*, unsigned char*);
+    void (*plusplus)(const Rows<T>&, T, const double*, std::size_t, std::size_t, std::size_t,
+                     const double*, std::int64_t*, T*, double*, const SketchView&, unsigned char*);
     void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
     double (*spin)(std::int64_t, T*);
 };

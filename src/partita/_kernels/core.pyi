@@ -17,6 +17,9 @@ class SparseCodebook32:
 class SparseCodebook64:
     def __init__(self, centers: Floats, longest: int) -> None: ...
 
+class Sketch:
+    def __init__(self, data: Ints, middle: Floats, step: float) -> None: ...
+
 class Csr32:
     def __init__(self, start: Ints, column: Ints, value: Floats, d: int) -> None: ...
 
@@ -65,13 +68,26 @@ def own_distance_sparse(
     rows: Csr32 | Csr64, centers: Floats, squares: Floats, labels: Ints, out: Floats
 ) -> None: ...
 def square_norms(centers: Floats, out: Floats) -> None: ...
-def seed_potential(
+def sketch_rows(rows: Floats, scale: float, sketch: Sketch) -> None: ...
+def seed_gain(
     rows: Floats,
     scale: float,
     candidates: Floats,
     closest: Floats,
-    update: bool,
+    marks: Ints,
+    gain: Floats,
+    sketch: Sketch | None = None,
+    weight: Floats | None = None,
+) -> None: ...
+def seed_choose(
+    rows: Floats,
+    scale: float,
+    candidates: Floats,
+    which: int,
+    closest: Floats,
+    marks: Ints,
     potential: Floats,
+    sketch: Sketch | None = None,
     weight: Floats | None = None,
 ) -> None: ...
 def plusplus(
@@ -79,7 +95,11 @@ def plusplus(
     scale: float,
     uniform: Floats,
     trials: int,
+    rounds: tuple[int, int],
     chosen: Ints,
+    closest: Floats,
+    potential: Floats,
+    sketch: Sketch | None = None,
     weight: Floats | None = None,
 ) -> None: ...
 def extent(

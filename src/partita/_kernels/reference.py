@@ -10,7 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partita._kernels.draws import LEAF, draw_any, draw_rows, weighed
+from partita._kernels.seeds import Sketch as Sketch
+from partita._kernels.seeds import plusplus as plusplus
+from partita._kernels.seeds import seed_choose as seed_choose
+from partita._kernels.seeds import seed_gain as seed_gain
+from partita._kernels.seeds import sketch_rows as sketch_rows
 from partita._kernels.twofold import Twofold, add, divide, multiply, two_prod
 from partita._typing import Floats, Ints
 
@@ -322,74 +326,7 @@ def summarise(
     sse[some] = np.where(rest > 0, rest, 0.0) * unit * unscale * unscale
 
 
-# --- seeding, survey ------------------------------------------------------------------------------
-
-
-def leaf_sums(values: Floats) -> Floats:
-    """Σ of every `LEAF` values, in eight fixed lanes and a fixed tree."""
-    out = np.empty(-(-len(values) // LEAF))
-    for leaf in range(len(out)):
-        part = values[leaf * LEAF : (leaf + 1) * LEAF]
-        padded = np.zeros(-(-len(part) // 8) * 8)
-        padded[: len(part)] = part
-        lane = np.zeros(8)
-        for eight in padded.reshape(-1, 8):
-            lane += eight
-        out[leaf] = ((lane[0] + lane[1]) + (lane[2] + lane[3])) + (
-            (lane[4] + lane[5]) + (lane[6] + lane[7])
-        )
-    return out
-
-
-@_quiet
-def seed_potential(
-    rows: Floats,
-    scale: float,
-    candidates: Floats,
-    closest: Floats,
-    update: bool,
-    potential: Floats,
-    weight: Floats | None = None,
-) -> None:
-    """potential[leaf, c] = Σ over the leaf of w·min(closest, ‖x − candidate_c‖²), in X's dtype."""
-    y = rows * rows.dtype.type(scale)
-    for c, candidate in enumerate(candidates):
-        distance = np.zeros(len(y), dtype=y.dtype)
-        for t in range(y.shape[1]):
-            gap = y[:, t] - candidate[t]
-            distance += gap * gap
-        low = np.minimum(distance, closest)
-        term = low.astype(np.float64)
-        potential[:, c] = leaf_sums(weighed(term, weight))
-        if update:
-            closest[:] = low
-
-
-def plusplus(
-    rows: Floats,
-    scale: float,
-    uniform: Floats,
-    trials: int,
-    chosen: Ints,
-    weight: Floats | None = None,
-) -> None:
-    """All of greedy k-means++ at once; `chosen` (k,) says which rows."""
-    kind = rows.dtype.type
-    leaves = -(-len(rows) // LEAF)
-    closest = np.full(len(rows), np.inf, rows.dtype)
-    potential = np.empty((leaves, 1))
-    chosen[0] = draw_any(len(rows), weight, uniform[:1])[0]
-    first = rows[chosen[:1]] * kind(scale)
-    seed_potential(rows, scale, first, closest, True, potential, weight)
-    for j in range(1, len(chosen)):
-        now = uniform[1 + (j - 1) * trials : 1 + j * trials]
-        drawn = draw_rows(potential[:, 0], closest, weight, now)
-        candidates = rows[drawn] * kind(scale)
-        each = np.empty((leaves, trials))
-        seed_potential(rows, scale, candidates, closest, False, each, weight)
-        best = int(each.cumsum(axis=0)[-1].argmin())
-        chosen[j] = drawn[best]
-        seed_potential(rows, scale, candidates[best : best + 1], closest, True, potential, weight)
+# --- survey ---------------------------------------------------------------------------------------
 
 
 def extent(

@@ -1,0 +1,257 @@
+// A sketch of the rows in bytes, which tells most pairs (row, candidate) that cannot matter.
+//
+// A row x is rounded to x̂ = middle + step·q, q whole numbers in −127…127, and e = ‖x − x̂‖/step is
+// kept; the same for a candidate c. By the triangle inequality
+//
+//     ‖x − c‖ / step ≥ ‖q_x − q_c‖ − e_x − e_c,
+//
+// and ‖q_x − q_c‖² = ‖q_x‖² + ‖q_c‖² − 2·q_x·q_c is a whole number, found without rounding. With
+// reach = √closest/step + e_x, rounded up, a row with ‖q_x − q_c‖² ≥ (reach + e_c)² keeps what it
+// has. A row far outside is cut off at ±127: its e is large and it is always looked at.
+//
+// 16 rows make a panel: 4 features of each side by side, so that rows lie in lanes.
+#pragma once
+
+#include "pack.hpp"
+
+namespace partita::PARTITA_ISA {
+
+constexpr std::size_t kSketchRows = 16;   // rows of a panel
+constexpr int kSketchPairs = 8;           // candidates at a time
+
+// One panel: codes (quads, 16, 4) as q + 128, then ‖q‖², reach and error of each of the 16 rows.
+struct SketchPanel {
+    unsigned char* codes;
+    std::int32_t* square;
+    float* reach;
+    float* error;
+
+    SketchPanel(const SketchView& sketch, std::size_t panel, std::size_t d) {
+        const std::size_t quads = (d + 3) / 4;
+        codes = sketch.data + panel * (quads * 64 + 192);
+        square = reinterpret_cast<std::int32_t*>(codes + quads * 64);
+        reach = reinterpret_cast<float*>(square + kSketchRows);
+        error = reach + kSketchRows;
+    }
+};
+
+// A float not below v: what follows may round four times without losing a row.
+PARTITA_INLINE float rounded_up(double v) { return static_cast<float>(v * (1.0 + 0x1p-20)); }
+
+// One row to whole numbers; hands each of them to put(t, q), gives ‖q‖² and the error.
+template <class T, class Put>
+PARTITA_INLINE void to_codes(const SketchView& sketch, const T* x, T scale, std::size_t d,
+                             std::int32_t& square, float& error, Put put) {
+    const double fine = 1.0 / sketch.step;
+    double lost = 0.0;
+    std::int32_t sum = 0;
+    for (std::size_t t = 0; t < d; ++t) {
+        const double z = (static_cast<double>(x[t] * scale) - sketch.middle[t]) * fine;
+        const double cut = z > -127.0 ? (z < 127.0 ? z : 127.0) : -127.0;
+        const double q = (cut + 0x1.8p52) - 0x1.8p52;  // to the nearest whole number
+        lost += (z - q) * (z - q);
+        sum += static_cast<std::int32_t>(q) * static_cast<std::int32_t>(q);
+        put(t, static_cast<std::int32_t>(q));
+    }
+    square = sum;
+    const double slack = static_cast<double>(d) * 0x1p-40;  // for z, itself rounded
+    error = rounded_up(__builtin_sqrt(lost) * (1.0 + slack) + slack);
+}
+
+// How near a candidate must come: what D² = closest, as computed, allows for.
+template <class T>
+PARTITA_INLINE float reach_of(const SketchView& sketch, T closest, float error, std::size_t d) {
+    constexpr double unit = sizeof(T) == 4 ? 0x1p-23 : 0x1p-52, tiny = sizeof(T) == 4 ? 0x1p-149 : 0x1p-1074;
+    const double own = static_cast<double>(d + 8);
+    const double high = static_cast<double>(closest) * (1.0 + own * unit) + own * tiny;
+    return rounded_up(__builtin_sqrt(high) * (1.0 + 0x1p-40) / sketch.step + static_cast<double>(error));
+}
+
+// The sketch of a block of rows; as yet every candidate is within reach.
+template <class T>
+void sketch_rows(const Rows<T>& rows, T scale, const SketchView& sketch) {
+    for (std::size_t i = 0; i < rows.n; ++i) {
+        const SketchPanel panel(sketch, i / kSketchRows, rows.d);
+        const std::size_t r = i % kSketchRows;
+        unsigned char* at = panel.codes + r * 4;
+        for (std::size_t t = rows.d / 4 * 4; t < (rows.d + 3) / 4 * 4; ++t)
+            at[t / 4 * 64 + t % 4] = 128;
+        to_codes(sketch, rows.data + i * rows.d, scale, rows.d, panel.square[r], panel.error[r],
+                 [&](std::size_t t, std::int32_t q) {
+                     at[t / 4 * 64 + t % 4] = static_cast<unsigned char>(q + 128);
+                 });
+        panel.reach[r] = static_cast<float>(__builtin_inf());
+    }
+}
+
+// The candidates of one round, ready for `within_reach`.
+struct SketchCandidates {
+    std::size_t quads;
+    std::int8_t* bytes;      // (count, quads, 4)
+    std::int16_t* shorts;    // (count, quads, 4)
+    std::int32_t* constant;  // (count) ‖q‖² + 256·Σq: the codes of the rows are q + 128
+    float* error;            // (count)
+
+    static std::size_t bytes_needed(std::size_t count, std::size_t d) {
+        const std::size_t words = count * ((d + 3) / 4 * 4);
+        return aligned(words) + aligned(words * 2) + 2 * aligned(count * 4);
+    }
+    SketchCandidates(std::size_t count, std::size_t d, unsigned char* memory) : quads((d + 3) / 4) {
+        const std::size_t words = count * quads * 4;
+        bytes = reinterpret_cast<std::int8_t*>(memory);
+        shorts = reinterpret_cast<std::int16_t*>(memory += aligned(words));
+        constant = reinterpret_cast<std::int32_t*>(memory += aligned(words * 2));
+        error = reinterpret_cast<float*>(memory += aligned(count * 4));
+    }
+    template <class T>
+    void set(const SketchView& sketch, std::size_t c, const T* candidate, std::size_t d) {
+        std::int8_t* byte = bytes + c * quads * 4;
+        std::int16_t* wide = shorts + c * quads * 4;
+        for (std::size_t t = 0; t < quads * 4; ++t) byte[t] = 0, wide[t] = 0;
+        std::int32_t sum = 0, square = 0;
+        to_codes(sketch, candidate, T(1), d, square, error[c], [&](std::size_t t, std::int32_t q) {
+            byte[t] = static_cast<std::int8_t>(q);
+            wide[t] = static_cast<std::int16_t>(q);
+            sum += q;
+        });
+        constant[c] = square + 256 * sum;
+    }
+};
+
+// out (R, 16) = Σ (q_x + 128)·q_c of the 16 rows of a panel.
+template <int R>
+void sketch_dots(const unsigned char* codes, const SketchCandidates& c, std::size_t first,
+                 std::int32_t* out) {
+#if defined(__AVX512F__) || defined(__AVX2__)
+    // products of 16-bit numbers, added in pairs: two sums per row, added at the end
+#if defined(__AVX512F__)
+    constexpr int parts = 2;
+    __m512i acc[R][parts];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+        for (int p = 0; p < parts; ++p) acc[r][p] = _mm512_setzero_si512();
+    for (std::size_t q = 0; q < c.quads; ++q) {
+        __m512i x[parts];
+        for (int p = 0; p < parts; ++p)
+            x[p] = _mm512_cvtepu8_epi16(_mm256_loadu_si256(
+                reinterpret_cast<const __m256i*>(codes + q * 64 + static_cast<std::size_t>(p) * 32)));
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) {
+            long long four;
+            __builtin_memcpy(&four, c.shorts + ((first + static_cast<std::size_t>(r)) * c.quads + q) * 4, 8);
+            const __m512i y = _mm512_set1_epi64(four);
+            for (int p = 0; p < parts; ++p)
+                acc[r][p] = _mm512_add_epi32(acc[r][p], _mm512_madd_epi16(x[p], y));
+        }
+    }
+    for (int r = 0; r < R; ++r)
+        for (int p = 0; p < parts; ++p) {
+            alignas(64) std::int32_t two[16];
+            _mm512_store_si512(two, acc[r][p]);
+            for (int i = 0; i < 8; ++i) out[r * 16 + p * 8 + i] = two[2 * i] + two[2 * i + 1];
+        }
+#else
+    constexpr int parts = 4;
+    for (int r = 0; r < R; ++r) {
+        __m256i acc[parts];
+        for (int p = 0; p < parts; ++p) acc[p] = _mm256_setzero_si256();
+        const std::int16_t* four = c.shorts + (first + static_cast<std::size_t>(r)) * c.quads * 4;
+        for (std::size_t q = 0; q < c.quads; ++q) {
+            long long at;
+            __builtin_memcpy(&at, four + q * 4, 8);
+            const __m256i y = _mm256_set1_epi64x(at);
+            for (int p = 0; p < parts; ++p) {
+                const __m256i x = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(
+                    codes + q * 64 + static_cast<std::size_t>(p) * 16)));
+                acc[p] = _mm256_add_epi32(acc[p], _mm256_madd_epi16(x, y));
+            }
+        }
+        for (int p = 0; p < parts; ++p) {
+            alignas(32) std::int32_t two[8];
+            _mm256_store_si256(reinterpret_cast<__m256i*>(two), acc[p]);
+            for (int i = 0; i < 4; ++i) out[r * 16 + p * 4 + i] = two[2 * i] + two[2 * i + 1];
+        }
+    }
+#endif
+#else
+    for (int r = 0; r < R; ++r) {
+        std::int32_t acc[16] = {};
+        const std::int16_t* four = c.shorts + (first + static_cast<std::size_t>(r)) * c.quads * 4;
+        for (std::size_t q = 0; q < c.quads; ++q)
+            for (std::size_t i = 0; i < 16; ++i) {
+                const unsigned char* x = codes + q * 64 + i * 4;
+                const std::int16_t* y = four + q * 4;
+                acc[i] += (x[0] * y[0] + x[1] * y[1]) + (x[2] * y[2] + x[3] * y[3]);
+            }
+        for (int i = 0; i < 16; ++i) out[r * 16 + i] = acc[i];
+    }
+#endif
+}
+
+#if defined(__AVX512F__)
+#define PARTITA_VNNI __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx512vnni")))
+// The same with the instruction made for it.
+template <int R>
+PARTITA_VNNI void sketch_dots_vnni(const unsigned char* codes, const SketchCandidates& c,
+                                   std::size_t first, std::int32_t* out) {
+    __m512i acc[R];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) acc[r] = _mm512_setzero_si512();
+    const std::int8_t* at = c.bytes + first * c.quads * 4;
+    for (std::size_t q = 0; q < c.quads; ++q) {
+        const __m512i x = _mm512_loadu_si512(codes + q * 64);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) {
+            int four;
+            __builtin_memcpy(&four, at + (static_cast<std::size_t>(r) * c.quads + q) * 4, 4);
+            acc[r] = _mm512_dpbusd_epi32(acc[r], x, _mm512_set1_epi32(four));
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) _mm512_storeu_si512(out + r * 16, acc[r]);
+}
+#endif
+
+using SketchDots = void (*)(const unsigned char*, const SketchCandidates&, std::size_t,
+                            std::int32_t*);
+
+// The function for R candidates, R = 1…8.
+inline SketchDots sketch_dots_for(std::size_t count) {
+    static constexpr SketchDots plain[] = {&sketch_dots<1>, &sketch_dots<2>, &sketch_dots<3>,
+                                           &sketch_dots<4>, &sketch_dots<5>, &sketch_dots<6>,
+                                           &sketch_dots<7>, &sketch_dots<8>};
+#if defined(__AVX512F__)
+    static constexpr SketchDots vnni[] = {
+        &sketch_dots_vnni<1>, &sketch_dots_vnni<2>, &sketch_dots_vnni<3>, &sketch_dots_vnni<4>,
+        &sketch_dots_vnni<5>, &sketch_dots_vnni<6>, &sketch_dots_vnni<7>, &sketch_dots_vnni<8>};
+    if (__builtin_cpu_supports("avx512vnni")) return vnni[count - 1];
+#endif
+    return plain[count - 1];
+}
+
+// For each candidate a mask of the rows of the panel that it might come nearest to.
+inline void within_reach(const SketchPanel& panel, const SketchCandidates& c, std::size_t first,
+                         int count, const std::int32_t* dots, std::uint16_t* mask) {
+    for (int r = 0; r < count; ++r) {
+        const std::int32_t constant = c.constant[first + static_cast<std::size_t>(r)];
+        const float error = c.error[first + static_cast<std::size_t>(r)];
+        const std::int32_t* dot = dots + r * 16;
+#if defined(__AVX512F__)
+        const __m512i s = _mm512_sub_epi32(
+            _mm512_add_epi32(_mm512_loadu_si512(panel.square), _mm512_set1_epi32(constant)),
+            _mm512_slli_epi32(_mm512_loadu_si512(dot), 1));
+        const __m512 far = _mm512_add_ps(_mm512_loadu_ps(panel.reach), _mm512_set1_ps(error));
+        mask[r] = _mm512_cmp_ps_mask(_mm512_cvtepi32_ps(s), _mm512_mul_ps(far, far), _CMP_NGE_UQ);
+#else
+        unsigned bits = 0;
+        for (unsigned i = 0; i < 16; ++i) {
+            const float s = static_cast<float>(panel.square[i] + constant - 2 * dot[i]);
+            const float far = panel.reach[i] + error;
+            bits |= static_cast<unsigned>(!(s >= far * far)) << i;
+        }
+        mask[r] = static_cast<std::uint16_t>(bits);
+#endif
+    }
+}
+
+}  // namespace partita::PARTITA_ISA
