@@ -43,9 +43,10 @@ void expect(bool held, const char* what) {
 template <class L>
 void expect_labels(const L& labels, std::size_t n, std::size_t k, std::int32_t lowest) {
     expect(labels.shape(0) == n, "labels: one per row expected");
+    bool inside = true;
     for (std::size_t i = 0; i < n; ++i)
-        expect(labels.data()[i] >= lowest && labels.data()[i] < static_cast<std::int64_t>(k),
-               "labels: a value is outside 0..k-1");
+        inside &= labels.data()[i] >= lowest && labels.data()[i] < static_cast<std::int64_t>(k);
+    expect(inside, "labels: a value is outside 0..k-1");
 }
 
 template <class T>
@@ -274,53 +275,62 @@ void sketch_rows(Matrix<T> rows, double scale, const Sketch& sketch) {
 
 template <class T>
 void seed_gain(Matrix<T> rows, double scale, Matrix<T> candidates, Vector<T> closest,
-               Array<std::uint16_t, 3> marks, Array<double, 2> gain, const Sketch* sketch,
+               Vector<std::int32_t> labels, Matrix<T> chosen, Array<std::uint16_t, 3> marks, Array<double, 2> gain, const Sketch* sketch,
                std::optional<Vector<double>> weight) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1), count = candidates.shape(0);
     const std::size_t leaves = (n + 255) / 256;
     expect(candidates.shape(1) == d && closest.shape(0) == n, "seed_gain: shapes do not fit");
+    const std::size_t so_far = chosen.shape(0);
+    expect(so_far == 0 || chosen.shape(1) == d, "chosen: (chosen, d) expected");
+    if (so_far) expect_labels(labels, n, so_far, 0);
     expect(gain.shape(0) == leaves && gain.shape(1) == count, "gain: (leaves, candidates) expected");
     expect(marks.shape(0) == leaves && marks.shape(1) == count && marks.shape(2) == 16,
            "marks: (leaves, candidates, 16) expected");
     expect(!weight || weight->shape(0) == n, "weight: one per row expected");
     const partita::SketchView view = Sketch::view(sketch, n, d);
-    Memory memory = partita::make_aligned<unsigned char>(use.seed_scratch(d, count));
+    Memory memory = partita::make_aligned<unsigned char>(use.seed_scratch(d, count, so_far));
     nb::gil_scoped_release release;
     use.seed_gain(rows_of(rows), static_cast<T>(scale), candidates.data(), count,
-                  weight ? weight->data() : nullptr, closest.data(), view, marks.data(),
-                  gain.data(), memory.get());
+                  weight ? weight->data() : nullptr, closest.data(), labels.data(),
+                  chosen.data(), so_far, view, marks.data(), gain.data(), memory.get());
 }
 
 template <class T>
 void seed_choose(Matrix<T> rows, double scale, Matrix<T> candidates, std::size_t which,
-                 OutVector<T> closest, Array<const std::uint16_t, 3> marks,
+                 OutVector<T> closest, OutVector<std::int32_t> labels, std::int32_t number,
+                 Array<const std::uint16_t, 3> marks,
                  OutVector<double> potential, const Sketch* sketch,
                  std::optional<Vector<double>> weight) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1), count = candidates.shape(0);
     const std::size_t leaves = (n + 255) / 256;
-    expect(candidates.shape(1) == d && closest.shape(0) == n && potential.shape(0) == leaves,
+    expect(candidates.shape(1) == d && closest.shape(0) == n && labels.shape(0) == n &&
+               potential.shape(0) == leaves,
            "seed_choose: shapes do not fit");
     expect(which < count && marks.shape(0) == leaves && marks.shape(1) == count &&
                marks.shape(2) == 16,
            "marks: (leaves, candidates, 16) expected");
     expect(!weight || weight->shape(0) == n, "weight: one per row expected");
     const partita::SketchView view = Sketch::view(sketch, n, d);
-    Memory memory = partita::make_aligned<unsigned char>(use.seed_scratch(d, 1));
+    Memory memory = partita::make_aligned<unsigned char>(use.seed_scratch(d, 1, 0));
     nb::gil_scoped_release release;
     use.seed_choose(rows_of(rows), static_cast<T>(scale), candidates.data() + which * d,
                     weight ? weight->data() : nullptr, marks.data(), count, which, closest.data(),
-                    view, potential.data(), memory.get());
+                    labels.data(), number, view, potential.data(), memory.get());
 }
 
 template <class T>
 void plusplus(Matrix<T> rows, double scale, Vector<double> uniform, std::size_t trials,
               std::pair<std::size_t, std::size_t> rounds, OutVector<std::int64_t> chosen,
-              OutVector<T> closest, OutVector<double> potential, const Sketch* sketch,
+              Array<T, 2> centers, OutVector<T> closest, OutVector<std::int32_t> labels,
+              OutVector<double> potential, const Sketch* sketch,
               std::optional<Vector<double>> weight) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1), k = chosen.shape(0);
+    expect(centers.shape(0) == k && centers.shape(1) == d, "centers: (k, d) expected");
+    expect(labels.shape(0) == n, "labels: one per row expected");
+    if (rounds.first) expect_labels(labels, n, rounds.first, 0);
     expect(n > 0 && k > 0 && trials > 0 && uniform.shape(0) == 1 + (k - 1) * trials,
            "plusplus: 1 + (k - 1)·trials numbers expected");
     expect(rounds.first <= rounds.second && rounds.second <= k, "plusplus: rounds beyond k");
@@ -331,11 +341,11 @@ void plusplus(Matrix<T> rows, double scale, Vector<double> uniform, std::size_t 
     expect(!weight || weight->shape(0) == n, "weight: one per row expected");
     const partita::SketchView view = Sketch::view(sketch, n, d);
     Memory memory =
-        partita::make_aligned<unsigned char>(use.plusplus_scratch(n, d, trials));
+        partita::make_aligned<unsigned char>(use.plusplus_scratch(n, d, trials, k));
     nb::gil_scoped_release release;
     use.plusplus(rows_of(rows), static_cast<T>(scale), uniform.data(), rounds.first, rounds.second,
-                 trials, weight ? weight->data() : nullptr, chosen.data(), closest.data(),
-                 potential.data(), view, memory.get());
+                 trials, weight ? weight->data() : nullptr, chosen.data(), centers.data(),
+                 closest.data(), labels.data(), potential.data(), view, memory.get());
 }
 
 template <class T>
@@ -445,13 +455,16 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
           "squares"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert());
     m.def("sketch_rows", &sketch_rows<T>, "rows"_a.noconvert(), "scale"_a, "sketch"_a);
     m.def("seed_gain", &seed_gain<T>, "rows"_a.noconvert(), "scale"_a, "candidates"_a.noconvert(),
-          "closest"_a.noconvert(), "marks"_a.noconvert(), "gain"_a.noconvert(),
+          "closest"_a.noconvert(), "labels"_a.noconvert(), "chosen"_a.noconvert(),
+          "marks"_a.noconvert(), "gain"_a.noconvert(),
           "sketch"_a = none, "weight"_a = none);
     m.def("seed_choose", &seed_choose<T>, "rows"_a.noconvert(), "scale"_a,
-          "candidates"_a.noconvert(), "which"_a, "closest"_a.noconvert(), "marks"_a.noconvert(),
+          "candidates"_a.noconvert(), "which"_a, "closest"_a.noconvert(), "labels"_a.noconvert(),
+          "number"_a, "marks"_a.noconvert(),
           "potential"_a.noconvert(), "sketch"_a = none, "weight"_a = none);
     m.def("plusplus", &plusplus<T>, "rows"_a.noconvert(), "scale"_a, "uniform"_a.noconvert(),
-          "trials"_a, "rounds"_a, "chosen"_a.noconvert(), "closest"_a.noconvert(),
+          "trials"_a, "rounds"_a, "chosen"_a.noconvert(), "centers"_a.noconvert(),
+          "closest"_a.noconvert(), "labels"_a.noconvert(),
           "potential"_a.noconvert(), "sketch"_a = none, "weight"_a = none);
     m.def("extent", &extent<T>, "rows"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
           "taint"_a.noconvert(), "weight"_a = none);

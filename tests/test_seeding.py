@@ -37,13 +37,17 @@ def rounds_of(module, rows, scale, trials=3, rounds=12, weight=None, step=None):
     if weight is not None:
         closest[weight == 0] = 0.0
     sketch = None if step is None else sketch_for(module, rows, scale, step)
+    labels, chosen = np.zeros(len(rows), np.int32), np.empty((0, rows.shape[1]), rows.dtype)
     written = []
     for _ in range(rounds):
         marks, gain = np.empty((leaves, trials, 16), np.uint16), np.empty((leaves, trials))
         drawn = rng.integers(0, len(rows), trials)
         candidates = np.ascontiguousarray(rows[drawn] * rows.dtype.type(scale))
-        module.seed_gain(rows, scale, candidates, closest, marks, gain, sketch, weight)
-        module.seed_choose(rows, scale, candidates, 1, closest, marks, potential, sketch, weight)
+        module.seed_gain(rows, scale, candidates, closest, labels, chosen, marks, gain,
+                         sketch, weight)  # fmt: skip
+        module.seed_choose(rows, scale, candidates, 1, closest, labels, len(chosen), marks,
+                           potential, sketch, weight)  # fmt: skip
+        chosen = np.concatenate([chosen, candidates[1:2]])
         written += [gain.tobytes(), marks.tobytes(), closest.tobytes(), potential.tobytes()]
     return written
 
@@ -118,8 +122,8 @@ def test_at_once_round_by_round_and_the_twin_choose_the_same_rows(
     if weighted:
         closest[weight == 0] = 0.0
     uniform = np.random.default_rng(k).random(1 + (k - 1) * 4)
-    reference.plusplus(rows, 1.0, uniform, 4, (0, k), twin, closest, np.zeros(-(-n // 256)),
-                       weight=floats)  # fmt: skip
+    reference.plusplus(rows, 1.0, uniform, 4, (0, k), twin, np.empty((k, 3), dtype), closest,
+                       np.zeros(n, np.int32), np.zeros(-(-n // 256)), weight=floats)  # fmt: skip
     assert found == [twin.tolist()] * 4
     if weighted:
         assert (weight[twin] > 0).all()

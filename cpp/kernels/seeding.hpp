@@ -2,7 +2,7 @@
 //
 // A round asks of each of a few candidates how much it would gain, Σ w·max(0, closest − distance).
 // A row that does not come nearer adds exactly nothing, so it may be left out without a trace: the
-// sketch leaves out most. Distances are direct differences, so that a duplicate of a chosen row is
+// sketch leaves out most, the triangle inequality others. Distances are direct differences, so that a duplicate of a chosen row is
 // at distance exactly zero and is never chosen again.
 #pragma once
 
@@ -107,9 +107,9 @@ PARTITA_INLINE double weighed(T distance, const double* weight, std::size_t i) {
 constexpr std::size_t padded_features(std::size_t d) { return (d + kSeedLanes - 1) / kSeedLanes * kSeedLanes; }
 
 template <class T>
-std::size_t seed_scratch(std::size_t d, std::size_t count) {
+std::size_t seed_scratch(std::size_t d, std::size_t count, std::size_t chosen) {
     return aligned(count * padded_features(d) * sizeof(T)) +
-           SketchCandidates::bytes_needed(count, d);
+           SketchCandidates::bytes_needed(count, d) + aligned((1 + count) * chosen * 8);
 }
 
 // Candidates (count, d), scaled, copied so that zeros follow each.
@@ -123,62 +123,109 @@ T* pad_candidates(const T* candidate, std::size_t count, std::size_t d, unsigned
     return out;
 }
 
+// A row as near to a chosen row as half the way from there to a candidate cannot gain from it:
+// closest ≤ ‖chosen − candidate‖²/4, less what the rounding of all three distances may amount to.
+template <class T>
+struct HalfWay {
+    const T* chosen;     // (so_far, d) times scale, or null
+    const T* candidate;  // (count, padded d)
+    std::size_t d, count;
+    double* known;       // (so_far, 1 + count): the least, or −1 before it is asked for; then each
+
+    PARTITA_INLINE const double* from(std::int32_t label) const {
+        double* limit = known + static_cast<std::size_t>(label) * (1 + count);
+        if (limit[0] < 0) find(limit, chosen + static_cast<std::size_t>(label) * d);
+        return limit;
+    }
+    __attribute__((noinline)) void find(double* limit, const T* from) const {
+        constexpr double unit = sizeof(T) == 4 ? 0x1p-23 : 0x1p-52;
+        constexpr double tiny = sizeof(T) == 4 ? 0x1p-149 : 0x1p-1074;
+        const double own = 16.0 * static_cast<double>(d + 8);
+        limit[0] = __builtin_inf();
+        for (std::size_t c = 0; c < count; ++c) {
+            const T way = seed_distance<T, false>(from, candidate + c * padded_features(d), d, T(1));
+            const double safe = static_cast<double>(way) * 0.25 * (1.0 - own * unit) - own * tiny;
+            limit[1 + c] = safe > 0 ? safe : 0.0;
+            if (limit[1 + c] < limit[0]) limit[0] = limit[1 + c];
+        }
+    }
+};
+
+// A leaf of rows for `seed_gain`: which rows may come nearer to which candidate, as far as the sketch
+// and the triangle inequality know. Rows that will be looked at are fetched meanwhile.
+template <class T>
+void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const std::int32_t* labels,
+               const HalfWay<T>& half_way, const SketchView& sketch, const SketchCandidates& coded,
+               std::uint16_t* mark) {
+    const std::size_t n = rows.n, d = rows.d, m = n - start < kLeaf ? n - start : kLeaf;
+    const std::size_t panels = (m + kSketchRows - 1) / kSketchRows, count = half_way.count;
+    for (std::size_t i = 0; i < count * kPanels; ++i) mark[i] = i % kPanels < panels ? 0xffff : 0;
+    if (sketch.data)
+        for (std::size_t c = 0; c < count; c += kSketchPairs)
+            sketch_masks_for(count - c < kSketchPairs ? count - c : kSketchPairs)(
+                sketch, start / kSketchRows, panels, coded, c, d, mark, kPanels);
+    for (std::size_t p = 0; p < panels; ++p) {
+        const std::size_t first = start + p * kSketchRows;
+        unsigned any = 0, kept = n - first < kSketchRows ? (1u << (n - first)) - 1u : 0xffffu;
+        for (std::size_t c = 0; c < count; ++c) any |= mark[c * kPanels + p];
+        for (any &= kept; any; any &= any - 1) {
+            const std::size_t i = first + static_cast<std::size_t>(__builtin_ctz(any));
+            if (half_way.chosen && static_cast<double>(closest[i]) <= half_way.from(labels[i])[0]) {
+                kept ^= any & -any;
+                continue;
+            }
+            const auto* row = reinterpret_cast<const char*>(rows.data + i * d);
+            for (std::size_t at = 0; at < d * sizeof(T) && at < 512; at += 64)
+                __builtin_prefetch(row + at);
+        }
+        for (std::size_t c = 0; c < count; ++c)
+            mark[c * kPanels + p] = static_cast<std::uint16_t>(mark[c * kPanels + p] & kept);
+    }
+}
+
 // What the candidates would gain, leaf by leaf, and which rows each of them would come nearest to.
 template <class T>
 void seed_gain(const Rows<T>& rows, T scale,
                const T* candidate, std::size_t count,  // (count, d), already times scale
                const double* weight,                   // (n) or null
                const T* closest,                       // (n)
+               const std::int32_t* labels,             // (n) which of the chosen is the closest
+               const T* chosen, std::size_t so_far,    // (so_far, d), already times scale
                const SketchView& sketch,               // of these rows, or without data
                std::uint16_t* marks,                   // out: (leaves, count, 16)
                double* gain,                           // out: (leaves, count)
                unsigned char* memory) {
     const std::size_t n = rows.n, d = rows.d, wide = padded_features(d);
     const T* padded = pad_candidates(candidate, count, d, memory);
-    SketchCandidates coded(count, d, memory + aligned(count * wide * sizeof(T)));
+    memory += aligned(count * wide * sizeof(T));
+    SketchCandidates coded(count, d, memory);
     if (sketch.data)
         for (std::size_t c = 0; c < count; ++c) coded.set(sketch, c, candidate + c * d, d);
+    memory += SketchCandidates::bytes_needed(count, d);
+    const HalfWay<T> half_way{so_far ? chosen : nullptr, padded, d, count,
+                              reinterpret_cast<double*>(memory)};
+    for (std::size_t j = 0; j < so_far; ++j) half_way.known[j * (1 + count)] = -1.0;
     for (std::size_t leaf = 0; leaf * kLeaf < n; ++leaf) {
         double* sum = gain + leaf * count;
         std::uint16_t* mark = marks + leaf * count * kPanels;
         for (std::size_t c = 0; c < count; ++c) sum[c] = 0.0;
-        for (std::size_t p = 0; p < kPanels; ++p) {
-            const std::size_t first = leaf * kLeaf + p * kSketchRows;
-            const std::size_t m = first >= n ? 0 : n - first < kSketchRows ? n - first : kSketchRows;
-            const unsigned all = (1u << m) - 1u;
-            for (std::size_t c = 0; c < count; c += kSketchPairs) {
-                const int now = static_cast<int>(count - c < kSketchPairs ? count - c : kSketchPairs);
-                std::uint16_t maybe[kSketchPairs];
-                if (sketch.data && m) {
-                    alignas(64) std::int32_t dots[kSketchPairs * kSketchRows];
-                    const SketchPanel panel(sketch, first / kSketchRows, d);
-                    sketch_dots_for(static_cast<std::size_t>(now))(panel.codes, coded, c, dots);
-                    within_reach(panel, coded, c, now, dots, maybe);
-                } else {
-                    for (int r = 0; r < now; ++r) maybe[r] = 0xffff;
+        mark_leaf(rows, leaf * kLeaf, closest, labels, half_way, sketch, coded, mark);
+        for (std::size_t c = 0; c < count; ++c)
+            for (std::size_t p = 0; p < kPanels; ++p) {
+                unsigned nearer = 0;
+                for (unsigned bits = mark[c * kPanels + p]; bits; bits &= bits - 1) {
+                    const std::size_t i = leaf * kLeaf + p * kSketchRows +
+                                          static_cast<std::size_t>(__builtin_ctz(bits));
+                    const double now = static_cast<double>(closest[i]);
+                    if (so_far && now <= half_way.from(labels[i])[1 + c]) continue;
+                    const double distance = static_cast<double>(
+                        seed_distance(rows.data + i * d, padded + c * wide, d, scale));
+                    if (!(distance < now)) continue;
+                    sum[c] += weight ? (now - distance) * weight[i] : now - distance;
+                    nearer |= bits & -bits;
                 }
-                unsigned any = 0;
-                for (int r = 0; r < now; ++r) {
-                    any |= maybe[r];
-                    mark[(c + static_cast<std::size_t>(r)) * kPanels + p] = 0;
-                }
-                for (any &= all; any; any &= any - 1) {
-                    const unsigned lane = static_cast<unsigned>(__builtin_ctz(any));
-                    const std::size_t i = first + lane;
-                    for (int r = 0; r < now; ++r) {
-                        if (!(maybe[r] >> lane & 1u)) continue;
-                        const std::size_t at = c + static_cast<std::size_t>(r);
-                        const T distance =
-                            seed_distance(rows.data + i * d, padded + at * wide, d, scale);
-                        if (!(distance < closest[i])) continue;
-                        const double less =
-                            static_cast<double>(closest[i]) - static_cast<double>(distance);
-                        sum[at] += weight ? less * weight[i] : less;
-                        mark[at * kPanels + p] |= static_cast<std::uint16_t>(1u << lane);
-                    }
-                }
+                mark[c * kPanels + p] = static_cast<std::uint16_t>(nearer);
             }
-        }
     }
 }
 
@@ -188,6 +235,7 @@ template <class T>
 void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double* weight,
                  const std::uint16_t* marks, std::size_t count, std::size_t which,
                  T* closest,               // inout: (n)
+                 std::int32_t* labels, std::int32_t number,  // inout: (n), what to write there
                  const SketchView& sketch,
                  double* potential,        // inout: (leaves)
                  unsigned char* memory) {
@@ -204,7 +252,7 @@ void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double*
                 const std::size_t i = first + lane;
                 if (i >= n) break;
                 const T distance = seed_distance(rows.data + i * d, padded, d, scale);
-                if (distance < closest[i]) closest[i] = distance;
+                if (distance < closest[i]) closest[i] = distance, labels[i] = number;
                 changed = true;
                 if (!sketch.data) continue;
                 const SketchPanel panel(sketch, first / kSketchRows, d);
@@ -262,9 +310,9 @@ inline std::size_t draw_any(const double* weight, std::size_t n, double uniform)
 }
 
 template <class T>
-std::size_t plusplus_scratch(std::size_t n, std::size_t d, std::size_t trials) {
+std::size_t plusplus_scratch(std::size_t n, std::size_t d, std::size_t trials, std::size_t k) {
     const std::size_t leaves = (n + kLeaf - 1) / kLeaf;
-    return aligned(seed_scratch<T>(d, trials)) + aligned(leaves * 8) +
+    return aligned(seed_scratch<T>(d, trials, k)) + aligned(leaves * 8) +
            aligned(leaves * trials * 8) + aligned(leaves * trials * kPanels * 2) +
            aligned(trials * d * sizeof(T)) + aligned(trials * 8);
 }
@@ -274,14 +322,16 @@ std::size_t plusplus_scratch(std::size_t n, std::size_t d, std::size_t trials) {
 template <class T>
 void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t begin,
               std::size_t end, std::size_t trials, const double* weight, std::int64_t* chosen,
-              T* closest, double* potential, const SketchView& sketch, unsigned char* memory) {
+              T* centers,  // inout: (k, d) the chosen rows times scale
+              T* closest, std::int32_t* labels, double* potential, const SketchView& sketch,
+              unsigned char* memory) {
     const std::size_t n = rows.n, d = rows.d, leaves = (n + kLeaf - 1) / kLeaf;
     auto cut = [&memory](std::size_t bytes) {
         unsigned char* piece = memory;
         memory += aligned(bytes);
         return piece;
     };
-    unsigned char* scratch = cut(seed_scratch<T>(d, trials));
+    unsigned char* scratch = cut(seed_scratch<T>(d, trials, end));
     double* cumulated = reinterpret_cast<double*>(cut(leaves * 8));
     double* gain = reinterpret_cast<double*>(cut(leaves * trials * 8));
     std::uint16_t* marks = reinterpret_cast<std::uint16_t*>(cut(leaves * trials * kPanels * 2));
@@ -301,7 +351,8 @@ void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t b
             look_at(c, sum > 0.0 ? draw_row(closest, weight, n, cumulated, leaves, u)
                                  : draw_any(weight, n, u));
         }
-        seed_gain(rows, scale, candidate, count, weight, closest, sketch, marks, gain, scratch);
+        seed_gain(rows, scale, candidate, count, weight, closest, labels, centers, j, sketch,
+                  marks, gain, scratch);
         double most = -1.0;
         for (std::size_t c = 0; c < count; ++c) {
             double total = 0.0;
@@ -309,8 +360,9 @@ void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t b
             if (total > most) most = total, best = c;
         }
         chosen[j] = drawn[best];
-        seed_choose(rows, scale, candidate + best * d, weight, marks, count, best, closest, sketch,
-                    potential, scratch);
+        for (std::size_t t = 0; t < d; ++t) centers[j * d + t] = candidate[best * d + t];
+        seed_choose(rows, scale, candidate + best * d, weight, marks, count, best, closest, labels,
+                    static_cast<std::int32_t>(j), sketch, potential, scratch);
     }
 }
 

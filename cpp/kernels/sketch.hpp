@@ -17,7 +17,7 @@
 namespace partita::PARTITA_ISA {
 
 constexpr std::size_t kSketchRows = 16;   // rows of a panel
-constexpr int kSketchPairs = 8;           // candidates at a time
+constexpr std::size_t kSketchPairs = 8;   // candidates at a time
 
 // One panel: codes (quads, 16, 4) as q + 128, then ‖q‖², reach and error of each of the 16 rows.
 struct SketchPanel {
@@ -118,140 +118,149 @@ struct SketchCandidates {
     }
 };
 
-// out (R, 16) = Σ (q_x + 128)·q_c of the 16 rows of a panel.
-template <int R>
-void sketch_dots(const unsigned char* codes, const SketchCandidates& c, std::size_t first,
-                 std::int32_t* out) {
-#if defined(__AVX512F__) || defined(__AVX2__)
-    // products of 16-bit numbers, added in pairs: two sums per row, added at the end
+// Σ (q_x + 128)·q_c of the 16 rows of a panel, for candidates first … first + R − 1. Products of
+// 16-bit numbers are added in pairs, which leaves two sums per row for the end.
+struct PlainDots {
+    template <int R>
+    static PARTITA_INLINE void run(const unsigned char* codes, const SketchCandidates& c,
+                                   std::size_t first, std::int32_t (*out)[kSketchRows]) {
+        const std::int16_t* four = c.shorts + first * c.quads * 4;
 #if defined(__AVX512F__)
-    constexpr int parts = 2;
-    __m512i acc[R][parts];
+        __m512i acc[R][2];
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r)
-        for (int p = 0; p < parts; ++p) acc[r][p] = _mm512_setzero_si512();
-    for (std::size_t q = 0; q < c.quads; ++q) {
-        __m512i x[parts];
-        for (int p = 0; p < parts; ++p)
-            x[p] = _mm512_cvtepu8_epi16(_mm256_loadu_si256(
-                reinterpret_cast<const __m256i*>(codes + q * 64 + static_cast<std::size_t>(p) * 32)));
-#pragma GCC unroll 8
-        for (int r = 0; r < R; ++r) {
-            long long four;
-            __builtin_memcpy(&four, c.shorts + ((first + static_cast<std::size_t>(r)) * c.quads + q) * 4, 8);
-            const __m512i y = _mm512_set1_epi64(four);
-            for (int p = 0; p < parts; ++p)
-                acc[r][p] = _mm512_add_epi32(acc[r][p], _mm512_madd_epi16(x[p], y));
-        }
-    }
-    for (int r = 0; r < R; ++r)
-        for (int p = 0; p < parts; ++p) {
-            alignas(64) std::int32_t two[16];
-            _mm512_store_si512(two, acc[r][p]);
-            for (int i = 0; i < 8; ++i) out[r * 16 + p * 8 + i] = two[2 * i] + two[2 * i + 1];
-        }
-#else
-    constexpr int parts = 4;
-    for (int r = 0; r < R; ++r) {
-        __m256i acc[parts];
-        for (int p = 0; p < parts; ++p) acc[p] = _mm256_setzero_si256();
-        const std::int16_t* four = c.shorts + (first + static_cast<std::size_t>(r)) * c.quads * 4;
+        for (int r = 0; r < R; ++r) acc[r][0] = acc[r][1] = _mm512_setzero_si512();
         for (std::size_t q = 0; q < c.quads; ++q) {
-            long long at;
-            __builtin_memcpy(&at, four + q * 4, 8);
-            const __m256i y = _mm256_set1_epi64x(at);
-            for (int p = 0; p < parts; ++p) {
-                const __m256i x = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(
-                    codes + q * 64 + static_cast<std::size_t>(p) * 16)));
-                acc[p] = _mm256_add_epi32(acc[p], _mm256_madd_epi16(x, y));
+            const auto* at = reinterpret_cast<const __m256i*>(codes + q * 64);
+            const __m512i x0 = _mm512_cvtepu8_epi16(_mm256_loadu_si256(at));
+            const __m512i x1 = _mm512_cvtepu8_epi16(_mm256_loadu_si256(at + 1));
+#pragma GCC unroll 8
+            for (int r = 0; r < R; ++r) {
+                long long word;
+                __builtin_memcpy(&word, four + (static_cast<std::size_t>(r) * c.quads + q) * 4, 8);
+                const __m512i y = _mm512_set1_epi64(word);
+                acc[r][0] = _mm512_add_epi32(acc[r][0], _mm512_madd_epi16(x0, y));
+                acc[r][1] = _mm512_add_epi32(acc[r][1], _mm512_madd_epi16(x1, y));
             }
         }
-        for (int p = 0; p < parts; ++p) {
-            alignas(32) std::int32_t two[8];
-            _mm256_store_si256(reinterpret_cast<__m256i*>(two), acc[p]);
-            for (int i = 0; i < 4; ++i) out[r * 16 + p * 4 + i] = two[2 * i] + two[2 * i + 1];
+        const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+        for (int r = 0; r < R; ++r)
+            _mm512_storeu_si512(
+                out[r], _mm512_add_epi32(_mm512_permutex2var_epi32(acc[r][0], even, acc[r][1]),
+                                         _mm512_permutex2var_epi32(acc[r][0], odd, acc[r][1])));
+#elif defined(__AVX2__)
+        for (int r = 0; r < R; ++r, four += c.quads * 4) {
+            __m256i acc[4];
+            for (int p = 0; p < 4; ++p) acc[p] = _mm256_setzero_si256();
+            for (std::size_t q = 0; q < c.quads; ++q) {
+                const auto* at = reinterpret_cast<const __m128i*>(codes + q * 64);
+                long long word;
+                __builtin_memcpy(&word, four + q * 4, 8);
+                const __m256i y = _mm256_set1_epi64x(word);
+                for (int p = 0; p < 4; ++p)
+                    acc[p] = _mm256_add_epi32(
+                        acc[p], _mm256_madd_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128(at + p)), y));
+            }
+            for (int p = 0; p < 4; ++p) {
+                alignas(32) std::int32_t two[8];
+                _mm256_store_si256(reinterpret_cast<__m256i*>(two), acc[p]);
+                for (int i = 0; i < 4; ++i) out[r][p * 4 + i] = two[2 * i] + two[2 * i + 1];
+            }
         }
-    }
-#endif
 #else
-    for (int r = 0; r < R; ++r) {
-        std::int32_t acc[16] = {};
-        const std::int16_t* four = c.shorts + (first + static_cast<std::size_t>(r)) * c.quads * 4;
-        for (std::size_t q = 0; q < c.quads; ++q)
-            for (std::size_t i = 0; i < 16; ++i) {
-                const unsigned char* x = codes + q * 64 + i * 4;
-                const std::int16_t* y = four + q * 4;
-                acc[i] += (x[0] * y[0] + x[1] * y[1]) + (x[2] * y[2] + x[3] * y[3]);
-            }
-        for (int i = 0; i < 16; ++i) out[r * 16 + i] = acc[i];
-    }
+        for (int r = 0; r < R; ++r, four += c.quads * 4) {
+            for (std::size_t i = 0; i < kSketchRows; ++i) out[r][i] = 0;
+            for (std::size_t q = 0; q < c.quads; ++q)
+                for (std::size_t i = 0; i < kSketchRows; ++i) {
+                    const unsigned char* x = codes + q * 64 + i * 4;
+                    const std::int16_t* y = four + q * 4;
+                    out[r][i] += (x[0] * y[0] + x[1] * y[1]) + (x[2] * y[2] + x[3] * y[3]);
+                }
+        }
 #endif
-}
+    }
+};
 
 #if defined(__AVX512F__)
 #define PARTITA_VNNI __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx512vnni")))
 // The same with the instruction made for it.
-template <int R>
-PARTITA_VNNI void sketch_dots_vnni(const unsigned char* codes, const SketchCandidates& c,
-                                   std::size_t first, std::int32_t* out) {
-    __m512i acc[R];
+struct VnniDots {
+    template <int R>
+    static PARTITA_VNNI void run(const unsigned char* codes, const SketchCandidates& c,
+                                 std::size_t first, std::int32_t (*out)[kSketchRows]) {
+        __m512i acc[R];
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) acc[r] = _mm512_setzero_si512();
-    const std::int8_t* at = c.bytes + first * c.quads * 4;
-    for (std::size_t q = 0; q < c.quads; ++q) {
-        const __m512i x = _mm512_loadu_si512(codes + q * 64);
+        for (int r = 0; r < R; ++r) acc[r] = _mm512_setzero_si512();
+        const std::int8_t* at = c.bytes + first * c.quads * 4;
+        for (std::size_t q = 0; q < c.quads; ++q) {
+            const __m512i x = _mm512_loadu_si512(codes + q * 64);
 #pragma GCC unroll 8
-        for (int r = 0; r < R; ++r) {
-            int four;
-            __builtin_memcpy(&four, at + (static_cast<std::size_t>(r) * c.quads + q) * 4, 4);
-            acc[r] = _mm512_dpbusd_epi32(acc[r], x, _mm512_set1_epi32(four));
+            for (int r = 0; r < R; ++r) {
+                int four;
+                __builtin_memcpy(&four, at + (static_cast<std::size_t>(r) * c.quads + q) * 4, 4);
+                acc[r] = _mm512_dpbusd_epi32(acc[r], x, _mm512_set1_epi32(four));
+            }
         }
-    }
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) _mm512_storeu_si512(out + r * 16, acc[r]);
-}
+        for (int r = 0; r < R; ++r) _mm512_storeu_si512(out[r], acc[r]);
+    }
+};
 #endif
 
-using SketchDots = void (*)(const unsigned char*, const SketchCandidates&, std::size_t,
-                            std::int32_t*);
-
-// The function for R candidates, R = 1…8.
-inline SketchDots sketch_dots_for(std::size_t count) {
-    static constexpr SketchDots plain[] = {&sketch_dots<1>, &sketch_dots<2>, &sketch_dots<3>,
-                                           &sketch_dots<4>, &sketch_dots<5>, &sketch_dots<6>,
-                                           &sketch_dots<7>, &sketch_dots<8>};
+// A mask of the rows of a panel that a candidate might come nearest to.
+PARTITA_INLINE std::uint16_t within_reach(const SketchPanel& panel, std::int32_t constant,
+                                          float error, const std::int32_t* dot) {
 #if defined(__AVX512F__)
-    static constexpr SketchDots vnni[] = {
-        &sketch_dots_vnni<1>, &sketch_dots_vnni<2>, &sketch_dots_vnni<3>, &sketch_dots_vnni<4>,
-        &sketch_dots_vnni<5>, &sketch_dots_vnni<6>, &sketch_dots_vnni<7>, &sketch_dots_vnni<8>};
-    if (__builtin_cpu_supports("avx512vnni")) return vnni[count - 1];
-#endif
-    return plain[count - 1];
-}
-
-// For each candidate a mask of the rows of the panel that it might come nearest to.
-inline void within_reach(const SketchPanel& panel, const SketchCandidates& c, std::size_t first,
-                         int count, const std::int32_t* dots, std::uint16_t* mask) {
-    for (int r = 0; r < count; ++r) {
-        const std::int32_t constant = c.constant[first + static_cast<std::size_t>(r)];
-        const float error = c.error[first + static_cast<std::size_t>(r)];
-        const std::int32_t* dot = dots + r * 16;
-#if defined(__AVX512F__)
-        const __m512i s = _mm512_sub_epi32(
-            _mm512_add_epi32(_mm512_loadu_si512(panel.square), _mm512_set1_epi32(constant)),
-            _mm512_slli_epi32(_mm512_loadu_si512(dot), 1));
-        const __m512 far = _mm512_add_ps(_mm512_loadu_ps(panel.reach), _mm512_set1_ps(error));
-        mask[r] = _mm512_cmp_ps_mask(_mm512_cvtepi32_ps(s), _mm512_mul_ps(far, far), _CMP_NGE_UQ);
+    const __m512i s = _mm512_sub_epi32(
+        _mm512_add_epi32(_mm512_loadu_si512(panel.square), _mm512_set1_epi32(constant)),
+        _mm512_slli_epi32(_mm512_loadu_si512(dot), 1));
+    const __m512 far = _mm512_add_ps(_mm512_loadu_ps(panel.reach), _mm512_set1_ps(error));
+    return _mm512_cmp_ps_mask(_mm512_cvtepi32_ps(s), _mm512_mul_ps(far, far), _CMP_NGE_UQ);
 #else
-        unsigned bits = 0;
-        for (unsigned i = 0; i < 16; ++i) {
-            const float s = static_cast<float>(panel.square[i] + constant - 2 * dot[i]);
-            const float far = panel.reach[i] + error;
-            bits |= static_cast<unsigned>(!(s >= far * far)) << i;
-        }
-        mask[r] = static_cast<std::uint16_t>(bits);
-#endif
+    unsigned bits = 0;
+    for (unsigned i = 0; i < kSketchRows; ++i) {
+        const float s = static_cast<float>(panel.square[i] + constant - 2 * dot[i]);
+        const float far = panel.reach[i] + error;
+        bits |= static_cast<unsigned>(!(s >= far * far)) << i;
     }
+    return static_cast<std::uint16_t>(bits);
+#endif
+}
+
+// Panels begin … begin + panels − 1 and R candidates: mask[candidate·stride + panel].
+template <class Dots, int R>
+void sketch_masks(const SketchView& sketch, std::size_t begin, std::size_t panels,
+                  const SketchCandidates& c, std::size_t first, std::size_t d, std::uint16_t* mask,
+                  std::size_t stride) {
+    alignas(64) std::int32_t dots[R][kSketchRows];
+    for (std::size_t p = 0; p < panels; ++p) {
+        const SketchPanel panel(sketch, begin + p, d);
+        Dots::template run<R>(panel.codes, c, first, dots);
+#pragma GCC unroll 8
+        for (std::size_t r = 0; r < R; ++r)
+            mask[(first + r) * stride + p] =
+                within_reach(panel, c.constant[first + r], c.error[first + r], dots[r]);
+    }
+}
+
+using SketchMasks = void (*)(const SketchView&, std::size_t, std::size_t, const SketchCandidates&,
+                             std::size_t, std::size_t, std::uint16_t*, std::size_t);
+
+template <class Dots>
+SketchMasks sketch_masks_of(std::size_t count) {
+    static constexpr SketchMasks found[] = {
+        &sketch_masks<Dots, 1>, &sketch_masks<Dots, 2>, &sketch_masks<Dots, 3>,
+        &sketch_masks<Dots, 4>, &sketch_masks<Dots, 5>, &sketch_masks<Dots, 6>,
+        &sketch_masks<Dots, 7>, &sketch_masks<Dots, 8>};
+    return found[count - 1];
+}
+
+// The function for so many candidates, 1 … kSketchPairs.
+inline SketchMasks sketch_masks_for(std::size_t count) {
+#if defined(__AVX512F__)
+    if (__builtin_cpu_supports("avx512vnni")) return sketch_masks_of<VnniDots>(count);
+#endif
+    return sketch_masks_of<PlainDots>(count);
 }
 
 }  // namespace partita::PARTITA_ISA

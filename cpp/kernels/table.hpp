@@ -25,14 +25,17 @@ struct Kernels {
     void (*own_distance_sparse)(const CsrRows<T>&, const double*, const double*,
                                 const std::int32_t*, double*);
     void (*sketch_rows)(const Rows<T>&, T, const SketchView&);
-    std::size_t (*seed_scratch)(std::size_t d, std::size_t count);
+    std::size_t (*seed_scratch)(std::size_t d, std::size_t count, std::size_t chosen);
     void (*seed_gain)(const Rows<T>&, T, const T*, std::size_t, const double*, const T*,
-                      const SketchView&, std::uint16_t*, double*, unsigned char*);
+                      const std::int32_t*, const T*, std::size_t, const SketchView&,
+                      std::uint16_t*, double*, unsigned char*);
     void (*seed_choose)(const Rows<T>&, T, const T*, const double*, const std::uint16_t*,
-                        std::size_t, std::size_t, T*, const SketchView&, double*, unsigned char*);
-    std::size_t (*plusplus_scratch)(std::size_t n, std::size_t d, std::size_t trials);
+                        std::size_t, std::size_t, T*, std::int32_t*, std::int32_t,
+                        const SketchView&, double*, unsigned char*);
+    std::size_t (*plusplus_scratch)(std::size_t n, std::size_t d, std::size_t trials, std::size_t k);
     void (*plusplus)(const Rows<T>&, T, const double*, std::size_t, std::size_t, std::size_t,
-                     const double*, std::int64_t*, T*, double*, const SketchView&, unsigned char*);
+                     const double*, std::int64_t*, T*, T*, std::int32_t*, double*, const SketchView&,
+                     unsigned char*);
     void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
     double (*spin)(std::int64_t, T*);
 };

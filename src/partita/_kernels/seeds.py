@@ -57,6 +57,8 @@ def seed_gain(
     scale: float,
     candidates: Floats,
     closest: Floats,
+    labels: Ints,
+    chosen: Floats,
     marks: Ints,
     gain: Floats,
     sketch: Sketch | None = None,
@@ -64,7 +66,8 @@ def seed_gain(
 ) -> None:
     """gain[leaf, c] = Σ over the leaf of w·max(0, closest − ‖x − candidate_c‖²), rows in order.
 
-    Bit i of marks[leaf, c, panel]: whether row i of that panel of 16 would come nearer.
+    Bit i of marks[leaf, c, panel]: whether row i of that panel of 16 would come nearer. `labels`
+    and `chosen` are for the compiled twin, which spares rows by the triangle inequality.
     """
     bit = (1 << np.arange(16)).astype(np.uint16)
     for c, candidate in enumerate(candidates):
@@ -87,13 +90,20 @@ def seed_choose(
     candidates: Floats,
     which: int,
     closest: Floats,
+    labels: Ints,
+    number: int,
     marks: Ints,
     potential: Floats,
     sketch: Sketch | None = None,
     weight: Floats | None = None,
 ) -> None:
-    """Lower `closest` to candidate `which`; potential[leaf] = Σ over the leaf of w·closest."""
-    np.minimum(closest, seed_distances(rows, scale, candidates[which]), out=closest)
+    """Lower `closest` to candidate `which`; potential[leaf] = Σ over the leaf of w·closest.
+
+    `labels` becomes `number` where it is lower.
+    """
+    distance = seed_distances(rows, scale, candidates[which])
+    labels[distance < closest] = number
+    np.minimum(closest, distance, out=closest)
     potential[:] = leaf_sums(weighed(closest.astype(np.float64), weight))
 
 
@@ -104,7 +114,9 @@ def plusplus(
     trials: int,
     rounds: tuple[int, int],
     chosen: Ints,
+    centers: Floats,
     closest: Floats,
+    labels: Ints,
     potential: Floats,
     sketch: Sketch | None = None,
     weight: Floats | None = None,
@@ -119,7 +131,11 @@ def plusplus(
             drawn = draw_rows(potential, closest, weight, now)
         candidates = rows[drawn] * rows.dtype.type(scale)
         marks, gain = np.empty((leaves, len(drawn), 16), np.uint16), np.empty((leaves, len(drawn)))
-        seed_gain(rows, scale, candidates, closest, marks, gain, sketch, weight)
+        seed_gain(
+            rows, scale, candidates, closest, labels, centers[:j], marks, gain, sketch, weight
+        )
         best = int(gain.cumsum(axis=0)[-1].argmax())
-        chosen[j] = drawn[best]
-        seed_choose(rows, scale, candidates, best, closest, marks, potential, sketch, weight)
+        chosen[j], centers[j] = drawn[best], candidates[best]
+        seed_choose(
+            rows, scale, candidates, best, closest, labels, j, marks, potential, sketch, weight
+        )

@@ -53,6 +53,8 @@ class DenseSeeding:
         self.potential = np.zeros(leaves)
         self._marks = np.zeros((0, 0, 16), np.uint16)
         self._candidates = np.zeros((0, rows.d), kind)
+        self._labels = np.zeros(n, np.int32)  # which of the chosen rows is the closest
+        self._centers = np.empty((k, rows.d), kind)
         self._chosen = 0
         self._sketch: tuple[Ints, Floats, float] | None = None
         if k * trials >= 64 and n >= 4 * LEAF and rows.d <= _FEATURES:
@@ -69,7 +71,7 @@ class DenseSeeding:
         for j in range(0, k, step):
             kernels.plusplus(
                 of.block(rows), self.scale, uniform, self.trials, (j, min(k, j + step)), which,
-                self.closest, self.potential, self._part(rows), self._weight,
+                self._centers, self.closest, self._labels, self.potential, self._part(rows), self._weight,
             )  # fmt: skip
         return True
 
@@ -86,7 +88,8 @@ class DenseSeeding:
         def run(rows: slice, leaves: slice, part: dict[str, Any]) -> None:
             kernels.seed_gain(
                 self._rows.block(rows), self.scale, self._candidates, self.closest[rows],
-                self._marks[leaves], gain[leaves], **part,
+                self._labels[rows], self._centers[: self._chosen], self._marks[leaves],
+                gain[leaves], **part,
             )  # fmt: skip
 
         self._walk(4 * self._rows.d * len(rows), run)
@@ -99,11 +102,12 @@ class DenseSeeding:
         def run(rows: slice, leaves: slice, part: dict[str, Any]) -> None:
             kernels.seed_choose(
                 self._rows.block(rows), self.scale, self._candidates, which, self.closest[rows],
-                self._marks[leaves], self.potential[leaves], **part,
+                self._labels[rows], self._chosen, self._marks[leaves], self.potential[leaves], **part,
             )  # fmt: skip
 
+        self._walk(4 + 8 * self._rows.d // (self._chosen + 1), run)
+        self._centers[self._chosen] = self._candidates[which]
         self._chosen += 1
-        self._walk(4 + 8 * self._rows.d // self._chosen, run)
 
     def _walk(self, work: int, run: Callable[[slice, slice, dict[str, Any]], None]) -> None:
         def begin() -> Callable[[slice], None]:
