@@ -159,7 +159,8 @@ void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const s
                std::uint16_t* mark) {
     const std::size_t n = rows.n, d = rows.d, m = n - start < kLeaf ? n - start : kLeaf;
     const std::size_t panels = (m + kSketchRows - 1) / kSketchRows, count = half_way.count;
-    for (std::size_t i = 0; i < count * kPanels; ++i) mark[i] = i % kPanels < panels ? 0xffff : 0;
+    if (!sketch.data || panels < kPanels)
+        for (std::size_t i = 0; i < count * kPanels; ++i) mark[i] = i % kPanels < panels ? 0xffff : 0;
     if (sketch.data)
         for (std::size_t c = 0; c < count; c += kSketchPairs)
             sketch_masks_for(count - c < kSketchPairs ? count - c : kSketchPairs)(
@@ -178,6 +179,7 @@ void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const s
             for (std::size_t at = 0; at < d * sizeof(T) && at < 512; at += 64)
                 __builtin_prefetch(row + at);
         }
+        if (kept == 0xffffu) continue;
         for (std::size_t c = 0; c < count; ++c)
             mark[c * kPanels + p] = static_cast<std::uint16_t>(mark[c * kPanels + p] & kept);
     }
@@ -212,6 +214,7 @@ void seed_gain(const Rows<T>& rows, T scale,
         mark_leaf(rows, leaf * kLeaf, closest, labels, half_way, sketch, coded, mark);
         for (std::size_t c = 0; c < count; ++c)
             for (std::size_t p = 0; p < kPanels; ++p) {
+                if (!mark[c * kPanels + p]) continue;
                 unsigned nearer = 0;
                 for (unsigned bits = mark[c * kPanels + p]; bits; bits &= bits - 1) {
                     const std::size_t i = leaf * kLeaf + p * kSketchRows +

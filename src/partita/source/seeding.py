@@ -71,7 +71,8 @@ class DenseSeeding:
         for j in range(0, k, step):
             kernels.plusplus(
                 of.block(rows), self.scale, uniform, self.trials, (j, min(k, j + step)), which,
-                self._centers, self.closest, self._labels, self.potential, self._part(rows), self._weight,
+                self._centers, self.closest, self._labels, self.potential,
+                self._part(rows), self._weight,
             )  # fmt: skip
         return True
 
@@ -102,7 +103,8 @@ class DenseSeeding:
         def run(rows: slice, leaves: slice, part: dict[str, Any]) -> None:
             kernels.seed_choose(
                 self._rows.block(rows), self.scale, self._candidates, which, self.closest[rows],
-                self._labels[rows], self._chosen, self._marks[leaves], self.potential[leaves], **part,
+                self._labels[rows], self._chosen, self._marks[leaves],
+                self.potential[leaves], **part,
             )  # fmt: skip
 
         self._walk(4 + 8 * self._rows.d // (self._chosen + 1), run)
