@@ -223,9 +223,9 @@ void seed_gain(const Rows<T>& rows, T scale,
                     if (so_far && now <= half_way.from(labels[i])[1 + c]) continue;
                     const double distance = static_cast<double>(
                         seed_distance(rows.data + i * d, padded + c * wide, d, scale));
-                    if (!(distance < now)) continue;
-                    sum[c] += weight ? (now - distance) * weight[i] : now - distance;
-                    nearer |= bits & -bits;
+                    const double less = distance < now ? now - distance : 0.0;  // no branch
+                    sum[c] += weight ? less * weight[i] : less;
+                    nearer |= distance < now ? bits & -bits : 0u;
                 }
                 mark[c * kPanels + p] = static_cast<std::uint16_t>(nearer);
             }
