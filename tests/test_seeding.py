@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import adversaries
+from cases import adversaries, same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita import kmeans_plusplus
+from partita import KMeans, kmeans_plusplus
 from partita._kernels import reference
 from partita._threads import Workers
 from partita.estimators.validation import make_source
+from partita.init.parallel import parallel
 from partita.init.plusplus import plusplus, round_by_round
 from partita.source import seeding
 
@@ -101,6 +102,7 @@ def chosen_by(rows, weight, k, trials, threads, monkeypatch=None, **limits):
     return which.tolist()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (9, 9), (300, 7), (3000, 70)])
@@ -178,3 +180,66 @@ def test_seeding_keeps_few_bytes_per_row():
         data = state._sketch[0].nbytes
         plusplus(make_source(rows[:2000], None, workers), 50, np.random.default_rng(0))
     assert data + state.closest.nbytes <= len(rows) * (50 + 2 + 24)
+
+
+# --- k-means|| ------------------------------------------------------------------------------------
+
+
+def blobs(n=4000, d=5, groups=20):
+    rng = np.random.default_rng(1)
+    return rng.uniform(-20, 20, (groups, d))[rng.integers(0, groups, n)] + rng.normal(size=(n, d))
+
+
+def start(rows, k, seed=0, weight=None, threads=1, init=parallel):
+    with Workers(threads) as workers:
+        source = make_source(rows, weight, workers)
+        return init(source, k, np.random.default_rng(seed))
+
+
+def cost(rows, centers):
+    return ((rows[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum()
+
+
+def test_few_passes_are_about_as_good_as_one_for_every_center():
+    rows, k = blobs(), 20
+    few = [cost(rows, start(rows, k, seed)) for seed in range(10)]
+    many = [cost(rows, start(rows, k, seed, init=lambda *a: plusplus(*a)[0])) for seed in range(10)]
+    assert np.mean(few) <= 1.5 * np.mean(many)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_few_passes_choose_different_rows_of_weight_whatever_the_threads(make, weighted):
+    rows = blobs()
+    weight = np.arange(len(rows)) % 3 * 0.5 if weighted else None
+    found = [start(make(rows), 30, 5, weight, threads) for threads in (1, 2, 3, 4)]
+    assert all(np.array_equal(found[0], other) for other in found[1:])
+    which = [int(np.flatnonzero((rows == center).all(axis=1))[0]) for center in found[0]]
+    assert len(set(which)) == 30
+    assert weight is None or (weight[which] > 0).all()
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize(
+    ("n", "distinct", "k"), [(9, 9, 9), (3000, 12, 12), (3000, 1, 3), (40, 40, 2)]
+)
+def test_few_passes_find_every_different_row(make, n, distinct, k):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(distinct, 3))[rng.permutation(n) % distinct]
+    centers = start(make(rows), k)
+    assert centers.shape == (k, 3)
+    assert len({center.tobytes() for center in centers}) == min(k, distinct)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_few_passes_over_values_whose_squares_are_not_numbers(size):
+    rows = blobs() / 40 * size
+    centers = start(rows, 20)
+    assert len({center.tobytes() for center in centers}) == 20
+
+
+def test_few_passes_start_a_fit():
+    rows = blobs()
+    fit = KMeans(20, init="k-means||", random_state=0).fit(rows)
+    again = KMeans(20, init="k-means||", random_state=0, n_threads=2).fit(rows)
+    assert same_bits(fit, again)

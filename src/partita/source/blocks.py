@@ -78,6 +78,9 @@ class Source(Protocol):
     def take(self, rows: Ints) -> Floats:
         """Some rows, dense, as doubles."""
 
+    def subset(self, rows: Ints, weight: Floats) -> Source:
+        """A source of some of the rows, with weights of their own."""
+
     def box(self) -> tuple[Floats, Floats]:
         """Lowest and highest value (d,) of each feature, over rows of weight."""
 

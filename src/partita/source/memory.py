@@ -181,6 +181,10 @@ class MemorySource:
         """Some rows as doubles."""
         return np.asarray(self.rows[rows], dtype=np.float64)
 
+    def subset(self, rows: Ints, weight: Floats) -> MemorySource:
+        """A source of some of the rows, with weights of their own."""
+        return MemorySource(self.rows[rows], Weights.of(weight, len(rows)), self.workers)
+
     def seeding(self, k: int, trials: int) -> DenseSeeding:
         """The state of k-means++ before the first row is chosen."""
         native = self.rows.dtype == np.float32 or self.rows.dtype == np.float64

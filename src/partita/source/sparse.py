@@ -182,6 +182,10 @@ class SparseSource:
         """Some rows, dense, as doubles."""
         return np.asarray(self.rows[rows].toarray(), dtype=np.float64)
 
+    def subset(self, rows: Ints, weight: Floats) -> SparseSource:
+        """A source of some of the rows, with weights of their own."""
+        return SparseSource(self.rows[rows], Weights.of(weight, len(rows)), self.workers)
+
     def seeding(self, k: int, trials: int) -> SparseSeeding:
         """The state of k-means++ before the first row is chosen."""
         weight = None if self.weights.alike else self.weights.as_floats(self.n)
