@@ -275,7 +275,7 @@ void sketch_rows(Matrix<T> rows, double scale, const Sketch& sketch) {
 
 template <class T>
 void seed_gain(Matrix<T> rows, double scale, Matrix<T> candidates, Vector<T> closest,
-               Vector<std::int32_t> labels, Matrix<T> chosen, Array<std::uint16_t, 3> marks, Array<double, 2> gain, const Sketch* sketch,
+               Vector<std::int32_t> labels, Matrix<T> chosen, Array<std::uint64_t, 3> marks, Array<double, 2> gain, const Sketch* sketch,
                std::optional<Vector<double>> weight) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1), count = candidates.shape(0);
@@ -285,8 +285,8 @@ void seed_gain(Matrix<T> rows, double scale, Matrix<T> candidates, Vector<T> clo
     expect(so_far == 0 || chosen.shape(1) == d, "chosen: (chosen, d) expected");
     if (so_far) expect_labels(labels, n, so_far, 0);
     expect(gain.shape(0) == leaves && gain.shape(1) == count, "gain: (leaves, candidates) expected");
-    expect(marks.shape(0) == leaves && marks.shape(1) == count && marks.shape(2) == 16,
-           "marks: (leaves, candidates, 16) expected");
+    expect(marks.shape(0) == leaves && marks.shape(1) == count && marks.shape(2) == 4,
+           "marks: (leaves, candidates, 4) expected");
     expect(!weight || weight->shape(0) == n, "weight: one per row expected");
     const partita::SketchView view = Sketch::view(sketch, n, d);
     Memory memory = partita::make_aligned<unsigned char>(use.seed_scratch(d, count, so_far));
@@ -299,7 +299,7 @@ void seed_gain(Matrix<T> rows, double scale, Matrix<T> candidates, Vector<T> clo
 template <class T>
 void seed_choose(Matrix<T> rows, double scale, Matrix<T> candidates, std::size_t which,
                  OutVector<T> closest, OutVector<std::int32_t> labels, std::int32_t number,
-                 Array<const std::uint16_t, 3> marks,
+                 Array<const std::uint64_t, 3> marks,
                  OutVector<double> potential, const Sketch* sketch,
                  std::optional<Vector<double>> weight) {
     const auto& use = kernels_of<T>(&table());
@@ -309,8 +309,8 @@ void seed_choose(Matrix<T> rows, double scale, Matrix<T> candidates, std::size_t
                potential.shape(0) == leaves,
            "seed_choose: shapes do not fit");
     expect(which < count && marks.shape(0) == leaves && marks.shape(1) == count &&
-               marks.shape(2) == 16,
-           "marks: (leaves, candidates, 16) expected");
+               marks.shape(2) == 4,
+           "marks: (leaves, candidates, 4) expected");
     expect(!weight || weight->shape(0) == n, "weight: one per row expected");
     const partita::SketchView view = Sketch::view(sketch, n, d);
     Memory memory = partita::make_aligned<unsigned char>(use.seed_scratch(d, 1, 0));

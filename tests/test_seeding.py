@@ -41,7 +41,7 @@ def rounds_of(module, rows, scale, trials=3, rounds=12, weight=None, step=None):
     labels, chosen = np.zeros(len(rows), np.int32), np.empty((0, rows.shape[1]), rows.dtype)
     written = []
     for _ in range(rounds):
-        marks, gain = np.empty((leaves, trials, 16), np.uint16), np.empty((leaves, trials))
+        marks, gain = np.empty((leaves, trials, 4), np.uint64), np.empty((leaves, trials))
         drawn = rng.integers(0, len(rows), trials)
         candidates = np.ascontiguousarray(rows[drawn] * rows.dtype.type(scale))
         module.seed_gain(rows, scale, candidates, closest, labels, chosen, marks, gain,

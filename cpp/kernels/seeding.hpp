@@ -11,7 +11,7 @@
 namespace partita::PARTITA_ISA {
 
 constexpr std::size_t kLeaf = 256;   // rows whose gain and potential are summed as one
-constexpr std::size_t kPanels = kLeaf / kSketchRows;
+constexpr std::size_t kWords = kLeaf / 64;  // marks of a leaf: a bit for every row
 constexpr std::size_t kSeedLanes = 16;   // features t, t + 16, t + 32 … are summed in lane t
 
 // Vectors at any address, and parts of vectors.
@@ -156,21 +156,25 @@ struct HalfWay {
 template <class T>
 void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const std::int32_t* labels,
                const HalfWay<T>& half_way, const SketchView& sketch, const SketchCandidates& coded,
-               std::uint16_t* mark) {
+               std::uint64_t* mark) {
     const std::size_t n = rows.n, d = rows.d, m = n - start < kLeaf ? n - start : kLeaf;
-    const std::size_t panels = (m + kSketchRows - 1) / kSketchRows, count = half_way.count;
-    if (!sketch.data || panels < kPanels)
-        for (std::size_t i = 0; i < count * kPanels; ++i) mark[i] = i % kPanels < panels ? 0xffff : 0;
+    const std::size_t count = half_way.count;
+    if (!sketch.data || m < kLeaf)
+        for (std::size_t i = 0; i < count * kWords; ++i) mark[i] = ~std::uint64_t{0};
     if (sketch.data)
         for (std::size_t c = 0; c < count; c += kSketchPairs)
             sketch_masks_for(count - c < kSketchPairs ? count - c : kSketchPairs)(
-                sketch, start / kSketchRows, panels, coded, c, d, mark, kPanels);
-    for (std::size_t p = 0; p < panels; ++p) {
-        const std::size_t first = start + p * kSketchRows;
-        unsigned any = 0, kept = n - first < kSketchRows ? (1u << (n - first)) - 1u : 0xffffu;
-        for (std::size_t c = 0; c < count; ++c) any |= mark[c * kPanels + p];
+                sketch, start / kSketchRows, (m + kSketchRows - 1) / kSketchRows, coded, c, d, mark,
+                kWords);
+    for (std::size_t w = 0; w < kWords; ++w) {
+        const std::size_t first = w * 64;
+        std::uint64_t kept = first >= m        ? 0
+                             : m - first < 64 ? (std::uint64_t{1} << (m - first)) - 1
+                                              : ~std::uint64_t{0};
+        std::uint64_t any = 0;
+        for (std::size_t c = 0; c < count; ++c) any |= mark[c * kWords + w];
         for (any &= kept; any; any &= any - 1) {
-            const std::size_t i = first + static_cast<std::size_t>(__builtin_ctz(any));
+            const std::size_t i = start + first + static_cast<std::size_t>(__builtin_ctzll(any));
             if (half_way.chosen && static_cast<double>(closest[i]) <= half_way.from(labels[i])[0]) {
                 kept ^= any & -any;
                 continue;
@@ -179,9 +183,7 @@ void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const s
             for (std::size_t at = 0; at < d * sizeof(T) && at < 512; at += 64)
                 __builtin_prefetch(row + at);
         }
-        if (kept == 0xffffu) continue;
-        for (std::size_t c = 0; c < count; ++c)
-            mark[c * kPanels + p] = static_cast<std::uint16_t>(mark[c * kPanels + p] & kept);
+        for (std::size_t c = 0; c < count; ++c) mark[c * kWords + w] &= kept;
     }
 }
 
@@ -194,7 +196,7 @@ void seed_gain(const Rows<T>& rows, T scale,
                const std::int32_t* labels,             // (n) which of the chosen is the closest
                const T* chosen, std::size_t so_far,    // (so_far, d), already times scale
                const SketchView& sketch,               // of these rows, or without data
-               std::uint16_t* marks,                   // out: (leaves, count, 16)
+               std::uint64_t* marks,                   // out: (leaves, count, kWords)
                double* gain,                           // out: (leaves, count)
                unsigned char* memory) {
     const std::size_t n = rows.n, d = rows.d, wide = padded_features(d);
@@ -209,26 +211,24 @@ void seed_gain(const Rows<T>& rows, T scale,
     for (std::size_t j = 0; j < so_far; ++j) half_way.known[j * (1 + count)] = -1.0;
     for (std::size_t leaf = 0; leaf * kLeaf < n; ++leaf) {
         double* sum = gain + leaf * count;
-        std::uint16_t* mark = marks + leaf * count * kPanels;
+        std::uint64_t* mark = marks + leaf * count * kWords;
         for (std::size_t c = 0; c < count; ++c) sum[c] = 0.0;
         mark_leaf(rows, leaf * kLeaf, closest, labels, half_way, sketch, coded, mark);
-        for (std::size_t c = 0; c < count; ++c)
-            for (std::size_t p = 0; p < kPanels; ++p) {
-                if (!mark[c * kPanels + p]) continue;
-                unsigned nearer = 0;
-                for (unsigned bits = mark[c * kPanels + p]; bits; bits &= bits - 1) {
-                    const std::size_t i = leaf * kLeaf + p * kSketchRows +
-                                          static_cast<std::size_t>(__builtin_ctz(bits));
-                    const double now = static_cast<double>(closest[i]);
-                    if (so_far && now <= half_way.from(labels[i])[1 + c]) continue;
-                    const double distance = static_cast<double>(
-                        seed_distance(rows.data + i * d, padded + c * wide, d, scale));
-                    const double less = distance < now ? now - distance : 0.0;  // no branch
-                    sum[c] += weight ? less * weight[i] : less;
-                    nearer |= distance < now ? bits & -bits : 0u;
-                }
-                mark[c * kPanels + p] = static_cast<std::uint16_t>(nearer);
+        for (std::size_t at = 0; at < count * kWords; ++at) {
+            const std::size_t c = at / kWords, first = leaf * kLeaf + at % kWords * 64;
+            std::uint64_t nearer = 0;
+            for (std::uint64_t bits = mark[at]; bits; bits &= bits - 1) {
+                const std::size_t i = first + static_cast<std::size_t>(__builtin_ctzll(bits));
+                const double now = static_cast<double>(closest[i]);
+                if (so_far && now <= half_way.from(labels[i])[1 + c]) continue;
+                const double distance = static_cast<double>(
+                    seed_distance(rows.data + i * d, padded + c * wide, d, scale));
+                const double less = distance < now ? now - distance : 0.0;  // no branch
+                sum[c] += weight ? less * weight[i] : less;
+                nearer |= distance < now ? bits & -bits : 0;
             }
+            mark[at] = nearer;
+        }
     }
 }
 
@@ -236,7 +236,7 @@ void seed_gain(const Rows<T>& rows, T scale,
 // leaves' potentials Σ w·closest up to date.
 template <class T>
 void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double* weight,
-                 const std::uint16_t* marks, std::size_t count, std::size_t which,
+                 const std::uint64_t* marks, std::size_t count, std::size_t which,
                  T* closest,               // inout: (n)
                  std::int32_t* labels, std::int32_t number,  // inout: (n), what to write there
                  const SketchView& sketch,
@@ -245,23 +245,21 @@ void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double*
     const std::size_t n = rows.n, d = rows.d;
     const T* padded = pad_candidates(candidate, 1, d, memory);
     for (std::size_t leaf = 0; leaf * kLeaf < n; ++leaf) {
-        const std::uint16_t* mark = marks + (leaf * count + which) * kPanels;
+        const std::uint64_t* mark = marks + (leaf * count + which) * kWords;
         const std::size_t start = leaf * kLeaf, m = n - start < kLeaf ? n - start : kLeaf;
         bool changed = false;
-        for (std::size_t p = 0; p * kSketchRows < m; ++p) {
-            const std::size_t first = start + p * kSketchRows;
-            for (unsigned bits = mark[p]; bits; bits &= bits - 1) {
-                const unsigned lane = static_cast<unsigned>(__builtin_ctz(bits));
-                const std::size_t i = first + lane;
+        for (std::size_t w = 0; w < kWords; ++w)
+            for (std::uint64_t bits = mark[w]; bits; bits &= bits - 1) {
+                const std::size_t i = start + w * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
                 if (i >= n) break;
                 const T distance = seed_distance(rows.data + i * d, padded, d, scale);
                 if (distance < closest[i]) closest[i] = distance, labels[i] = number;
                 changed = true;
                 if (!sketch.data) continue;
-                const SketchPanel panel(sketch, first / kSketchRows, d);
+                const SketchPanel panel(sketch, i / kSketchRows, d);
+                const std::size_t lane = i % kSketchRows;
                 panel.reach[lane] = reach_of(sketch, closest[i], panel.error[lane], d);
             }
-        }
         if (!changed) continue;
         double term[kLeaf];
         for (std::size_t i = 0; i < m; ++i) term[i] = weighed(closest[start + i], weight, start + i);
@@ -316,7 +314,7 @@ template <class T>
 std::size_t plusplus_scratch(std::size_t n, std::size_t d, std::size_t trials, std::size_t k) {
     const std::size_t leaves = (n + kLeaf - 1) / kLeaf;
     return aligned(seed_scratch<T>(d, trials, k)) + aligned(leaves * 8) +
-           aligned(leaves * trials * 8) + aligned(leaves * trials * kPanels * 2) +
+           aligned(leaves * trials * 8) + aligned(leaves * trials * kWords * 8) +
            aligned(trials * d * sizeof(T)) + aligned(trials * 8);
 }
 
@@ -337,7 +335,7 @@ void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t b
     unsigned char* scratch = cut(seed_scratch<T>(d, trials, end));
     double* cumulated = reinterpret_cast<double*>(cut(leaves * 8));
     double* gain = reinterpret_cast<double*>(cut(leaves * trials * 8));
-    std::uint16_t* marks = reinterpret_cast<std::uint16_t*>(cut(leaves * trials * kPanels * 2));
+    std::uint64_t* marks = reinterpret_cast<std::uint64_t*>(cut(leaves * trials * kWords * 8));
     T* candidate = reinterpret_cast<T*>(cut(trials * d * sizeof(T)));
     std::int64_t* drawn = reinterpret_cast<std::int64_t*>(cut(trials * 8));
     auto look_at = [&](std::size_t c, std::size_t row) {

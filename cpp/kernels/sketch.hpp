@@ -227,24 +227,27 @@ PARTITA_INLINE std::uint16_t within_reach(const SketchPanel& panel, std::int32_t
 #endif
 }
 
-// Panels begin … begin + panels − 1 and R candidates: mask[candidate·stride + panel].
+// Panels begin … begin + panels − 1 and R candidates: words of 64 rows, mask[candidate·stride + word].
 template <class Dots, int R>
 void sketch_masks(const SketchView& sketch, std::size_t begin, std::size_t panels,
-                  const SketchCandidates& c, std::size_t first, std::size_t d, std::uint16_t* mask,
+                  const SketchCandidates& c, std::size_t first, std::size_t d, std::uint64_t* mask,
                   std::size_t stride) {
     alignas(64) std::int32_t dots[R][kSketchRows];
     for (std::size_t p = 0; p < panels; ++p) {
         const SketchPanel panel(sketch, begin + p, d);
         Dots::template run<R>(panel.codes, c, first, dots);
 #pragma GCC unroll 8
-        for (std::size_t r = 0; r < R; ++r)
-            mask[(first + r) * stride + p] =
+        for (std::size_t r = 0; r < R; ++r) {
+            std::uint64_t& word = mask[(first + r) * stride + p / 4];
+            const std::uint64_t found =
                 within_reach(panel, c.constant[first + r], c.error[first + r], dots[r]);
+            word = p % 4 ? word | found << (p % 4 * kSketchRows) : found;
+        }
     }
 }
 
 using SketchMasks = void (*)(const SketchView&, std::size_t, std::size_t, const SketchCandidates&,
-                             std::size_t, std::size_t, std::uint16_t*, std::size_t);
+                             std::size_t, std::size_t, std::uint64_t*, std::size_t);
 
 template <class Dots>
 SketchMasks sketch_masks_of(std::size_t count) {

@@ -28,8 +28,8 @@ struct Kernels {
     std::size_t (*seed_scratch)(std::size_t d, std::size_t count, std::size_t chosen);
     void (*seed_gain)(const Rows<T>&, T, const T*, std::size_t, const double*, const T*,
                       const std::int32_t*, const T*, std::size_t, const SketchView&,
-                      std::uint16_t*, double*, unsigned char*);
-    void (*seed_choose)(const Rows<T>&, T, const T*, const double*, const std::uint16_t*,
+                      std::uint64_t*, double*, unsigned char*);
+    void (*seed_choose)(const Rows<T>&, T, const T*, const double*, const std::uint64_t*,
                         std::size_t, std::size_t, T*, std::int32_t*, std::int32_t,
                         const SketchView&, double*, unsigned char*);
     std::size_t (*plusplus_scratch)(std::size_t n, std::size_t d, std::size_t trials, std::size_t k);

@@ -66,10 +66,10 @@ def seed_gain(
 ) -> None:
     """gain[leaf, c] = Σ over the leaf of w·max(0, closest − ‖x − candidate_c‖²), rows in order.
 
-    Bit i of marks[leaf, c, panel]: whether row i of that panel of 16 would come nearer. `labels`
-    and `chosen` are for the compiled twin, which spares rows by the triangle inequality.
+    Bit i of marks[leaf, c, word]: whether row i of those 64 would come nearer. `labels` and
+    `chosen` are for the compiled twin, which spares rows by the triangle inequality.
     """
-    bit = (1 << np.arange(16)).astype(np.uint16)
+    bit = np.uint64(1) << np.arange(64, dtype=np.uint64)
     for c, candidate in enumerate(candidates):
         distance = seed_distances(rows, scale, candidate)
         nearer = distance < closest
@@ -81,7 +81,7 @@ def seed_gain(
         gain[:, c] = less.reshape(-1, LEAF).cumsum(axis=1)[:, -1]
         padded = np.zeros(len(less), bool)
         padded[found] = True
-        marks[:, c] = (padded.reshape(-1, 16, 16) * bit).sum(axis=2)
+        marks[:, c] = (padded.reshape(-1, LEAF // 64, 64) * bit).sum(axis=2, dtype=np.uint64)
 
 
 def seed_choose(
@@ -130,7 +130,7 @@ def plusplus(
             now = uniform[1 + (j - 1) * trials : 1 + j * trials]
             drawn = draw_rows(potential, closest, weight, now)
         candidates = rows[drawn] * rows.dtype.type(scale)
-        marks, gain = np.empty((leaves, len(drawn), 16), np.uint16), np.empty((leaves, len(drawn)))
+        marks, gain = np.empty((leaves, len(drawn), 4), np.uint64), np.empty((leaves, len(drawn)))
         seed_gain(
             rows, scale, candidates, closest, labels, centers[:j], marks, gain, sketch, weight
         )

@@ -51,7 +51,7 @@ class DenseSeeding:
             self.closest[self._weight == 0] = 0.0  # nothing to gain there
         leaves = -(-n // LEAF)
         self.potential = np.zeros(leaves)
-        self._marks = np.zeros((0, 0, 16), np.uint16)
+        self._marks = np.zeros((0, 0, 4), np.uint64)
         self._candidates = np.zeros((0, rows.d), kind)
         self._labels = np.zeros(n, np.int32)  # which of the chosen rows is the closest
         self._centers = np.empty((k, rows.d), kind)
@@ -84,7 +84,7 @@ class DenseSeeding:
         """Σ w·max(0, closest − distance) for each of some candidates (count, d)."""
         self._candidates = (rows * self.scale).astype(self.closest.dtype)
         shape = len(self.potential), len(rows)
-        gain, self._marks = np.empty(shape), np.empty((*shape, 16), np.uint16)
+        gain, self._marks = np.empty(shape), np.empty((*shape, LEAF // 64), np.uint64)
 
         def run(rows: slice, leaves: slice, part: dict[str, Any]) -> None:
             kernels.seed_gain(
