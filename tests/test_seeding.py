@@ -97,8 +97,7 @@ def chosen_by(rows, weight, k, trials, threads, monkeypatch=None, **limits):
     with Workers(threads) as workers:
         source = make_source(rows, weight, workers)
         state = source.seeding(k, trials)
-        if not state.at_once(uniform, which):
-            round_by_round(source, state, uniform, which)
+        round_by_round(source, state, uniform, which)
     return which.tolist()
 
 
@@ -115,7 +114,7 @@ def test_at_once_round_by_round_and_the_twin_choose_the_same_rows(
     found = [
         chosen_by(rows, weight, k, 4, 1),  # at once
         chosen_by(rows, weight, k, 4, 1, monkeypatch, _CALL=1),  # one round per call
-        chosen_by(rows, weight, k, 4, 2, monkeypatch, _ROUND=0),  # round by round
+        chosen_by(rows, weight, k, 4, 2, monkeypatch, _SHORT=0),  # round by round
         chosen_by(rows, weight, k, 4, 2, monkeypatch, _FEATURES=0),  # without a sketch
     ]
     twin = np.empty(k, np.int64)
@@ -135,7 +134,7 @@ def test_at_once_round_by_round_and_the_twin_choose_the_same_rows(
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_the_rows_chosen_do_not_depend_on_threads(dtype, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(9000, 20)).astype(dtype)
-    found = [chosen_by(rows, None, 60, 6, t, monkeypatch, _ROUND=0) for t in (1, 2, 3, 4)]
+    found = [chosen_by(rows, None, 60, 6, t, monkeypatch, _SHORT=0) for t in (1, 2, 3, 4)]
     assert found == found[:1] * 4
 
 

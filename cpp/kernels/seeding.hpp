@@ -104,7 +104,9 @@ PARTITA_INLINE double weighed(T distance, const double* weight, std::size_t i) {
     return weight[i] > 0 ? static_cast<double>(distance) * weight[i] : 0.0;
 }
 
-constexpr std::size_t padded_features(std::size_t d) { return (d + kSeedLanes - 1) / kSeedLanes * kSeedLanes; }
+constexpr std::size_t padded_features(std::size_t d) {
+    return (d + kSeedLanes - 1) / kSeedLanes * kSeedLanes;
+}
 
 template <class T>
 std::size_t seed_scratch(std::size_t d, std::size_t count, std::size_t chosen) {
@@ -214,10 +216,11 @@ void seed_gain(const Rows<T>& rows, T scale,
         std::uint64_t* mark = marks + leaf * count * kWords;
         for (std::size_t c = 0; c < count; ++c) sum[c] = 0.0;
         mark_leaf(rows, leaf * kLeaf, closest, labels, half_way, sketch, coded, mark);
-        for (std::size_t at = 0; at < count * kWords; ++at) {
-            const std::size_t c = at / kWords, first = leaf * kLeaf + at % kWords * 64;
+        for (std::size_t at = 0; at < count * kWords; ++at) {  // 64 rows for all, then the next
+            const std::size_t c = at % count, w = at / count, first = leaf * kLeaf + w * 64;
+            std::uint64_t& marked = mark[c * kWords + w];
             std::uint64_t nearer = 0;
-            for (std::uint64_t bits = mark[at]; bits; bits &= bits - 1) {
+            for (std::uint64_t bits = marked; bits; bits &= bits - 1) {
                 const std::size_t i = first + static_cast<std::size_t>(__builtin_ctzll(bits));
                 const double now = static_cast<double>(closest[i]);
                 if (so_far && now <= half_way.from(labels[i])[1 + c]) continue;
@@ -227,7 +230,7 @@ void seed_gain(const Rows<T>& rows, T scale,
                 sum[c] += weight ? less * weight[i] : less;
                 nearer |= distance < now ? bits & -bits : 0;
             }
-            mark[at] = nearer;
+            marked = nearer;
         }
     }
 }

@@ -23,8 +23,7 @@ def plusplus(
     uniform = rng.random(1 + (k - 1) * trials)
     which = np.empty(k, np.int64)
     seeding = source.seeding(k, trials)
-    if not seeding.at_once(uniform, which):
-        round_by_round(source, seeding, uniform, which)
+    round_by_round(source, seeding, uniform, which)
     return source.take(which), which
 
 
@@ -32,6 +31,8 @@ def round_by_round(source: Source, seeding: Seeding, uniform: Floats, which: Int
     """Fill `which`: one draw first, then as many for each further row as `uniform` has left."""
     trials = (len(uniform) - 1) // max(1, len(which) - 1)
     for j in range(len(which)):
+        if seeding.at_once(j, uniform, which):
+            return
         now = uniform[1 + (j - 1) * trials : 1 + j * trials] if j else uniform[:1]
         drawn = seeding.draw(now)
         best = int(seeding.gains(source.take(drawn)).argmax())

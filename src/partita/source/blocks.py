@@ -34,8 +34,8 @@ class Assigned:
 class Seeding(Protocol):
     """The state of k-means++: how far every row is from the nearest chosen one."""
 
-    def at_once(self, uniform: Floats, which: Ints) -> bool:
-        """Run all rounds and say which rows were chosen, if the rows are few enough."""
+    def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
+        """Run all rounds from the j-th and say which rows were chosen, if they are short enough."""
 
     def draw(self, uniform: Floats) -> Ints:
         """Rows in proportion to weight times squared distance; at first to weight."""

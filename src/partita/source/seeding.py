@@ -18,7 +18,7 @@ from partita.weights import Weights
 _CUT = 0.98  # share of rows that lie within the range of a sketch
 _FEATURES = 1 << 15  # at most, for sums of products of bytes to fit 32 bits
 _CALL = 1 << 29  # multiply-adds in one call: some tenths of a second, so that Ctrl-C is heard
-_ROUND = 1 << 21  # instructions, about: a round of fewer is not worth a second thread
+_SHORT = 8e5  # nanoseconds: a shorter round is not worth a second thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +60,25 @@ class DenseSeeding:
         if k * trials >= 64 and n >= 4 * LEAF and rows.d <= _FEATURES:
             self._make_sketch()
 
-    def at_once(self, uniform: Floats, which: Ints) -> bool:
-        """Run all rounds in this thread, if they are too short to be shared."""
+    def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
+        """Run all rounds from the j-th in this thread, once they are too short to be shared."""
         of, k = self._rows, len(which)
-        each = of.n * (self.trials * (1 + of.d // 32) + 4)
-        if not of.whole or (of.workers.n > 1 and each > _ROUND):
+        if not of.whole or (of.workers.n > 1 and self._nanoseconds(j) > _SHORT):
             return False
         rows = slice(0, of.n)
         step = max(1, _CALL // (4 * of.n * of.d * self.trials))
-        for j in range(0, k, step):
+        for i in range(j, k, step):
             kernels.plusplus(
-                of.block(rows), self.scale, uniform, self.trials, (j, min(k, j + step)), which,
+                of.block(rows), self.scale, uniform, self.trials, (i, min(k, i + step)), which,
                 self._centers, self.closest, self._labels, self.potential,
                 self._part(rows), self._weight,
             )  # fmt: skip
         return True
+
+    def _nanoseconds(self, j: int) -> float:
+        # of the j-th round by one thread, about: the sketch, and distances of the rows it leaves
+        d, left = self._rows.d, 1.0 if self._sketch is None else min(1.0, 3 / (j + 1))
+        return self._rows.n * (2 + self.trials * (d / 64 + left * (2 + d / 8)))
 
     def draw(self, uniform: Floats) -> Ints:
         """Rows in proportion to weight·closest; at first to weight."""

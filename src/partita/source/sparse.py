@@ -38,7 +38,7 @@ class SparseSeeding:
         self.potential = np.zeros(-(-n // LEAF))
         self._low = np.empty((n, 0))
 
-    def at_once(self, uniform: Floats, which: Ints) -> bool:
+    def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
         """Sparse data goes round by round."""
         return False
 
