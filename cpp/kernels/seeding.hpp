@@ -31,6 +31,13 @@ struct Loose : Simd<T> {
             return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
         else
             return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
+#elif defined(__AVX2__)
+        const __m256i many = _mm256_set1_epi32(m > 8 ? 8 : static_cast<int>(m));
+        const __m256i mask = _mm256_cmpgt_epi32(many, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+        if constexpr (sizeof(T) == 4)
+            return _mm256_maskload_ps(p, mask);
+        else
+            return _mm256_maskload_pd(p, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(mask)));
 #else
         alignas(64) T lane[Simd<T>::width] = {};
         for (std::size_t i = 0; i < m && i < Simd<T>::width; ++i) lane[i] = p[i];
@@ -48,6 +55,15 @@ struct Loose : Simd<T> {
         } else {
             const __m256d b = _mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1));
             const __m128d c = _mm_add_pd(_mm256_castpd256_pd128(b), _mm256_extractf128_pd(b, 1));
+            return _mm_cvtsd_f64(_mm_add_sd(c, _mm_unpackhi_pd(c, c)));
+        }
+#elif defined(__AVX2__)
+        if constexpr (sizeof(T) == 4) {
+            const __m128 c = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+            const __m128 d = _mm_add_ps(c, _mm_movehl_ps(c, c));
+            return _mm_cvtss_f32(_mm_add_ss(d, _mm_movehdup_ps(d)));
+        } else {
+            const __m128d c = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
             return _mm_cvtsd_f64(_mm_add_sd(c, _mm_unpackhi_pd(c, c)));
         }
 #else

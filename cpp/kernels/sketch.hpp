@@ -161,10 +161,10 @@ struct PlainDots {
                     acc[p] = _mm256_add_epi32(
                         acc[p], _mm256_madd_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128(at + p)), y));
             }
-            for (int p = 0; p < 4; ++p) {
-                alignas(32) std::int32_t two[8];
-                _mm256_store_si256(reinterpret_cast<__m256i*>(two), acc[p]);
-                for (int i = 0; i < 4; ++i) out[r][p * 4 + i] = two[2 * i] + two[2 * i + 1];
+            for (int p = 0; p < 4; p += 2) {  // pairs: rows 0 1 4 5 2 3 6 7, then in order
+                const __m256i mixed = _mm256_hadd_epi32(acc[p], acc[p + 1]);
+                _mm256_storeu_si256(reinterpret_cast<__m256i*>(out[r] + p * 4),
+                                    _mm256_permute4x64_epi64(mixed, 0xd8));
             }
         }
 #else
@@ -216,6 +216,20 @@ PARTITA_INLINE std::uint16_t within_reach(const SketchPanel& panel, std::int32_t
         _mm512_slli_epi32(_mm512_loadu_si512(dot), 1));
     const __m512 far = _mm512_add_ps(_mm512_loadu_ps(panel.reach), _mm512_set1_ps(error));
     return _mm512_cmp_ps_mask(_mm512_cvtepi32_ps(s), _mm512_mul_ps(far, far), _CMP_NGE_UQ);
+#elif defined(__AVX2__)
+    unsigned bits = 0;
+    for (unsigned half = 0; half < kSketchRows; half += 8) {
+        auto whole = [half](const std::int32_t* p) {
+            return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + half));
+        };
+        const __m256i s =
+            _mm256_sub_epi32(_mm256_add_epi32(whole(panel.square), _mm256_set1_epi32(constant)),
+                             _mm256_slli_epi32(whole(dot), 1));
+        const __m256 far = _mm256_add_ps(_mm256_loadu_ps(panel.reach + half), _mm256_set1_ps(error));
+        const __m256 near = _mm256_cmp_ps(_mm256_cvtepi32_ps(s), _mm256_mul_ps(far, far), _CMP_NGE_UQ);
+        bits |= static_cast<unsigned>(_mm256_movemask_ps(near)) << half;
+    }
+    return static_cast<std::uint16_t>(bits);
 #else
     unsigned bits = 0;
     for (unsigned i = 0; i < kSketchRows; ++i) {
