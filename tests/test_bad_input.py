@@ -24,7 +24,7 @@ X = np.random.default_rng(0).integers(0, 8, size=(30, 3)) + 40.0 * GROUPS[:, Non
 START = X[[0, 10, 20]]
 NAMES = ["age", "size", "speed"]
 
-STARTS = ["k-means++", "random", "forgy", "box", "random-partition"]
+STARTS = ["k-means++", "k-means||", "random", "forgy", "box", "random-partition"]
 CONTAINERS = [np.asarray, sp.csr_array]
 METHODS = ["fit", "predict", "transform", "score"]
 

@@ -178,11 +178,6 @@ def test_mnist_in_uint8_gives_what_float32_gives(data_folder):
 SEVERAL = [
     "bkmeans/Birch1", "hgmeans/pendigit", "mlbench/mlbench_Shuttle", "large/skin_segmentation",
 ]  # fmt: skip
-    "bkmeans/Birch1",
-    "hgmeans/pendigit",
-    "mlbench/mlbench_Shuttle",
-    "large/skin_segmentation",
-]
 
 
 def rows_of(folder, name, dtype):

@@ -12,9 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita._kernels import kernels, reference
-from partita._threads import Workers
-from partita.estimators.validation import make_source
-from partita.init.plusplus import _round_by_round
 from partita.stats import Grid, Moments
 from partita.weights import Weights
 
@@ -257,49 +254,6 @@ def test_distances_have_the_bits_of_the_twin(core, problem):
     core.exact_few(rows, centers, few)
     reference.exact_few(rows, centers, some)
     np.testing.assert_array_equal(few, some)
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("n", [1, 8, 255, 256, 257, 1000])
-@pytest.mark.parametrize("candidates", [1, 3, 4, 9])
-def test_seeding_potentials_have_the_bits_of_the_twin(core, dtype, n, candidates):
-    rng = np.random.default_rng(n)
-    rows = rng.normal(size=(n, 5)).astype(dtype)
-    weight = rng.random(n)
-    chosen = np.ascontiguousarray(rows[rng.integers(0, n, candidates)] * dtype(0.5))
-    start = (rng.random(n) * 3).astype(dtype)
-    found = []
-    for module in (core, reference):
-        closest = start.copy()
-        potential = np.empty((-(-n // 256), candidates))
-        module.seed_potential(rows, 0.5, chosen, closest, False, potential, weight)
-        update = np.empty((-(-n // 256), 1))
-        module.seed_potential(rows, 0.5, chosen[:1], closest, True, update, weight)
-        found.append(potential.tobytes() + update.tobytes() + closest.tobytes())
-    assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("n", "k"), [(1, 1), (9, 9), (300, 7), (1000, 20)])
-def test_seeding_at_once_chooses_what_the_twin_and_the_rounds_choose(core, dtype, weighted, n, k):
-    rng = np.random.default_rng(n)
-    rows = rng.integers(0, 5, (n, 3)).astype(dtype)  # duplicates
-    weight = rng.integers(0, 3, n) + (np.arange(n) == 0.0) if weighted else None
-    uniform = rng.random(1 + (k - 1) * 4)
-    with Workers(1) as workers:
-        source = make_source(rows, weight, workers)
-        found = [_round_by_round(source, k, 4, uniform)]
-        scale = source._seed_scale
-    for module in (core, reference):
-        chosen = np.empty(k, np.int64)
-        floats = None if weight is None else weight.astype(float)
-        module.plusplus(rows, scale, uniform, 4, chosen, floats)
-        found.append(chosen)
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[1], found[2])
-    if weighted:
-        assert (weight[found[0]] > 0).all()
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -1,15 +1,107 @@
-// Distances for k-means++: the same bits on every machine, so that a seed means the same start.
+// Greedy k-means++: the same bits on every machine, so that a seed means the same start.
 //
-// No fused multiply-add here and features in order; direct differences, so that a duplicate of a
-// chosen row is at distance exactly zero and is never chosen again.
+// A round asks of each of a few candidates how much it would gain, Σ w·max(0, closest − distance).
+// A row that does not come nearer adds exactly nothing, so it may be left out without a trace: the
+// sketch leaves out most, the triangle inequality others. Distances are direct differences, so that a duplicate of a chosen row is
+// at distance exactly zero and is never chosen again.
 #pragma once
 
-#include "pack.hpp"
+#include "sketch.hpp"
 
 namespace partita::PARTITA_ISA {
 
-constexpr std::size_t kLeaf = 256;  // rows whose potential is summed as one
-constexpr int kSeedRows = 4;        // candidates at a time
+constexpr std::size_t kLeaf = 256;   // rows whose gain and potential are summed as one
+constexpr std::size_t kWords = kLeaf / 64;  // marks of a leaf: a bit for every row
+constexpr std::size_t kSeedLanes = 16;   // features t, t + 16, t + 32 … are summed in lane t
+
+// Vectors at any address, and parts of vectors.
+template <class T>
+struct Loose : Simd<T> {
+    using typename Simd<T>::Reg;
+    static PARTITA_INLINE Reg loadu(const T* p) {
+        Reg out;
+        __builtin_memcpy(&out, p, sizeof(Reg));
+        return out;
+    }
+    // the first m values, zeros after them
+    static PARTITA_INLINE Reg part(const T* p, std::size_t m) {
+#if defined(__AVX512F__)
+        const unsigned mask = m >= Simd<T>::width ? ~0u : (1u << m) - 1u;
+        if constexpr (sizeof(T) == 4)
+            return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
+        else
+            return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
+#elif defined(__AVX2__)
+        const __m256i many = _mm256_set1_epi32(m > 8 ? 8 : static_cast<int>(m));
+        const __m256i mask = _mm256_cmpgt_epi32(many, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+        if constexpr (sizeof(T) == 4)
+            return _mm256_maskload_ps(p, mask);
+        else
+            return _mm256_maskload_pd(p, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(mask)));
+#else
+        alignas(64) T lane[Simd<T>::width] = {};
+        for (std::size_t i = 0; i < m && i < Simd<T>::width; ++i) lane[i] = p[i];
+        return Simd<T>::load(lane);
+#endif
+    }
+    // lane l + lane l + 8, then l + 4, l + 2, l + 1
+    static PARTITA_INLINE T tree(Reg a) {
+#if defined(__AVX512F__)
+        if constexpr (sizeof(T) == 4) {
+            const __m256 b = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+            const __m128 c = _mm_add_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
+            const __m128 d = _mm_add_ps(c, _mm_movehl_ps(c, c));
+            return _mm_cvtss_f32(_mm_add_ss(d, _mm_movehdup_ps(d)));
+        } else {
+            const __m256d b = _mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1));
+            const __m128d c = _mm_add_pd(_mm256_castpd256_pd128(b), _mm256_extractf128_pd(b, 1));
+            return _mm_cvtsd_f64(_mm_add_sd(c, _mm_unpackhi_pd(c, c)));
+        }
+#elif defined(__AVX2__)
+        if constexpr (sizeof(T) == 4) {
+            const __m128 c = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+            const __m128 d = _mm_add_ps(c, _mm_movehl_ps(c, c));
+            return _mm_cvtss_f32(_mm_add_ss(d, _mm_movehdup_ps(d)));
+        } else {
+            const __m128d c = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+            return _mm_cvtsd_f64(_mm_add_sd(c, _mm_unpackhi_pd(c, c)));
+        }
+#else
+        alignas(64) T lane[Simd<T>::width];
+        Simd<T>::store(lane, a);
+        for (std::size_t half = Simd<T>::width / 2; half > 0; half /= 2)
+            for (std::size_t l = 0; l < half; ++l) lane[l] += lane[l + half];
+        return lane[0];
+#endif
+    }
+};
+
+// ‖x·scale − c‖² in kSeedLanes lanes and a fixed tree; c is scaled already and followed by zeros.
+template <class T, bool Scaled>
+PARTITA_INLINE T seed_distance(const T* x, const T* c, std::size_t d, T scale) {
+    using S = Loose<T>;
+    constexpr std::size_t W = S::width, V = kSeedLanes / W;
+    typename S::Reg acc[V];
+    for (std::size_t v = 0; v < V; ++v) acc[v] = S::set1(0);
+    auto add = [&](std::size_t v, typename S::Reg y, std::size_t t) {
+        if constexpr (Scaled) y = S::mul(y, S::set1(scale));
+        const typename S::Reg gap = S::sub(y, S::loadu(c + t));
+        acc[v] = S::add(acc[v], S::mul(gap, gap));
+    };
+    std::size_t t = 0;
+    for (; t + kSeedLanes <= d; t += kSeedLanes)
+        for (std::size_t v = 0; v < V; ++v) add(v, S::loadu(x + t + v * W), t + v * W);
+    for (std::size_t v = 0; t < d; ++v, t += W) add(v, S::part(x + t, d - t), t);
+    for (std::size_t half = V / 2; half > 0; half /= 2)
+        for (std::size_t v = 0; v < half; ++v) acc[v] = S::add(acc[v], acc[v + half]);
+    return S::tree(acc[0]);
+}
+
+template <class T>
+PARTITA_INLINE T seed_distance(const T* x, const T* c, std::size_t d, T scale) {
+    return scale == T(1) ? seed_distance<T, false>(x, c, d, scale)
+                         : seed_distance<T, true>(x, c, d, scale);
+}
 
 // Σ of 256 values in eight fixed lanes and a fixed tree.
 PARTITA_INLINE double leaf_sum(const double* value, std::size_t m) {
@@ -21,8 +113,6 @@ PARTITA_INLINE double leaf_sum(const double* value, std::size_t m) {
     return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-constexpr std::size_t kSeedWidth = 64;  // points packed at a time; divides kLeaf
-
 // weight·distance, where a row of weight zero may be infinitely far.
 template <class T>
 PARTITA_INLINE double weighed(T distance, const double* weight, std::size_t i) {
@@ -30,99 +120,169 @@ PARTITA_INLINE double weighed(T distance, const double* weight, std::size_t i) {
     return weight[i] > 0 ? static_cast<double>(distance) * weight[i] : 0.0;
 }
 
-// Squared distances of kSeedWidth packed points to R candidates, out: (R, kLeaf).
-template <class T, int R>
-void seed_tile(const T* panel, const T* candidate, std::size_t d, T* out) {
-    using S = Simd<T>;
-    constexpr int V = 2;  // vectors at a time: enough chains to hide an addition
-    for (std::size_t lane = 0; lane < kSeedWidth; lane += V * S::width) {
-        typename S::Reg acc[R][V];
-        for (int r = 0; r < R; ++r) acc[r][0] = acc[r][1] = S::set1(0);
-        for (std::size_t t = 0; t < d; ++t) {
-            const T* at = panel + t * kSeedWidth + lane;
-            const typename S::Reg y0 = S::load(at), y1 = S::load(at + S::width);
-#pragma GCC unroll 4
-            for (int r = 0; r < R; ++r) {
-                const typename S::Reg c = S::set1(candidate[static_cast<std::size_t>(r) * d + t]);
-                const typename S::Reg gap0 = S::sub(y0, c), gap1 = S::sub(y1, c);
-                acc[r][0] = S::add(acc[r][0], S::mul(gap0, gap0));
-                acc[r][1] = S::add(acc[r][1], S::mul(gap1, gap1));
+constexpr std::size_t padded_features(std::size_t d) {
+    return (d + kSeedLanes - 1) / kSeedLanes * kSeedLanes;
+}
+
+template <class T>
+std::size_t seed_scratch(std::size_t d, std::size_t count, std::size_t chosen) {
+    return aligned(count * padded_features(d) * sizeof(T)) +
+           SketchCandidates::bytes_needed(count, d) + aligned((1 + count) * chosen * 8);
+}
+
+// Candidates (count, d), scaled, copied so that zeros follow each.
+template <class T>
+T* pad_candidates(const T* candidate, std::size_t count, std::size_t d, unsigned char* memory) {
+    T* out = reinterpret_cast<T*>(memory);
+    const std::size_t wide = padded_features(d);
+    for (std::size_t c = 0; c < count; ++c)
+        for (std::size_t t = 0; t < wide; ++t)
+            out[c * wide + t] = t < d ? candidate[c * d + t] : T(0);
+    return out;
+}
+
+// A row as near to a chosen row as half the way from there to a candidate cannot gain from it:
+// closest ≤ ‖chosen − candidate‖²/4, less what the rounding of all three distances may amount to.
+template <class T>
+struct HalfWay {
+    const T* chosen;     // (so_far, d) times scale, or null
+    const T* candidate;  // (count, padded d)
+    std::size_t d, count;
+    double* known;       // (so_far, 1 + count): the least, or −1 before it is asked for; then each
+
+    PARTITA_INLINE const double* from(std::int32_t label) const {
+        double* limit = known + static_cast<std::size_t>(label) * (1 + count);
+        if (limit[0] < 0) find(limit, chosen + static_cast<std::size_t>(label) * d);
+        return limit;
+    }
+    __attribute__((noinline)) void find(double* limit, const T* from) const {
+        constexpr double unit = sizeof(T) == 4 ? 0x1p-23 : 0x1p-52;
+        constexpr double tiny = sizeof(T) == 4 ? 0x1p-149 : 0x1p-1074;
+        const double own = 16.0 * static_cast<double>(d + 8);
+        limit[0] = __builtin_inf();
+        for (std::size_t c = 0; c < count; ++c) {
+            const T way = seed_distance<T, false>(from, candidate + c * padded_features(d), d, T(1));
+            const double safe = static_cast<double>(way) * 0.25 * (1.0 - own * unit) - own * tiny;
+            limit[1 + c] = safe > 0 ? safe : 0.0;
+            if (limit[1 + c] < limit[0]) limit[0] = limit[1 + c];
+        }
+    }
+};
+
+// A leaf of rows for `seed_gain`: which rows may come nearer to which candidate, as far as the sketch
+// and the triangle inequality know. Rows that will be looked at are fetched meanwhile.
+template <class T>
+void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const std::int32_t* labels,
+               const HalfWay<T>& half_way, const SketchView& sketch, const SketchCandidates& coded,
+               std::uint64_t* mark) {
+    const std::size_t n = rows.n, d = rows.d, m = n - start < kLeaf ? n - start : kLeaf;
+    const std::size_t count = half_way.count;
+    if (!sketch.data || m < kLeaf)
+        for (std::size_t i = 0; i < count * kWords; ++i) mark[i] = ~std::uint64_t{0};
+    if (sketch.data)
+        for (std::size_t c = 0; c < count; c += kSketchPairs)
+            sketch_masks_for(count - c < kSketchPairs ? count - c : kSketchPairs)(
+                sketch, start / kSketchRows, (m + kSketchRows - 1) / kSketchRows, coded, c, d, mark,
+                kWords);
+    for (std::size_t w = 0; w < kWords; ++w) {
+        const std::size_t first = w * 64;
+        std::uint64_t kept = first >= m        ? 0
+                             : m - first < 64 ? (std::uint64_t{1} << (m - first)) - 1
+                                              : ~std::uint64_t{0};
+        std::uint64_t any = 0;
+        for (std::size_t c = 0; c < count; ++c) any |= mark[c * kWords + w];
+        for (any &= kept; any; any &= any - 1) {
+            const std::size_t i = start + first + static_cast<std::size_t>(__builtin_ctzll(any));
+            if (half_way.chosen && static_cast<double>(closest[i]) <= half_way.from(labels[i])[0]) {
+                kept ^= any & -any;
+                continue;
             }
+            const auto* row = reinterpret_cast<const char*>(rows.data + i * d);
+            for (std::size_t at = 0; at < d * sizeof(T) && at < 512; at += 64)
+                __builtin_prefetch(row + at);
         }
-        for (int r = 0; r < R; ++r)
-            for (int v = 0; v < V; ++v)
-                S::store(out + static_cast<std::size_t>(r) * kLeaf + lane +
-                             static_cast<std::size_t>(v) * S::width,
-                         acc[r][v]);
+        for (std::size_t c = 0; c < count; ++c) mark[c * kWords + w] &= kept;
     }
 }
 
+// What the candidates would gain, leaf by leaf, and which rows each of them would come nearest to.
 template <class T>
-std::size_t seed_scratch(std::size_t d) {
-    return (2 * d * kSeedWidth + kSeedRows * kLeaf) * sizeof(T) + kLeaf * 8 + 256;
-}
-
-// Up to kSeedWidth rows, transposed and scaled; a part of a panel is filled up with its first row.
-template <class T>
-void seed_pack(const T* rows, std::size_t m, std::size_t d, T scale, T* padded, T* panel) {
-    using S = Simd<T>;
-    if (m < kSeedWidth) {
-        for (std::size_t r = 0; r < kSeedWidth; ++r)
-            for (std::size_t t = 0; t < d; ++t) padded[r * d + t] = rows[(r < m ? r : 0) * d + t];
-        rows = padded;
-    }
-    const typename S::Reg by = S::set1(scale);
-    each_column(rows, d, static_cast<int>(kSeedWidth / S::width),
-                [&](std::size_t t, int v, typename S::Reg x) {
-                    S::store(panel + t * kSeedWidth + static_cast<std::size_t>(v) * S::width,
-                             S::mul(x, by));
-                });
-}
-
-// Squared distances of a leaf (at most kLeaf rows) to up to kSeedRows candidates.
-template <class T>
-void seed_leaf(const T* rows, std::size_t m, std::size_t d, T scale, const T* candidate, int count,
-               T* padded, T* panel, T* out) {
-    for (std::size_t p = 0; p < m; p += kSeedWidth) {
-        seed_pack(rows + p * d, m - p < kSeedWidth ? m - p : kSeedWidth, d, scale, padded, panel);
-        switch (count) {
-            case 1: seed_tile<T, 1>(panel, candidate, d, out + p); break;
-            case 2: seed_tile<T, 2>(panel, candidate, d, out + p); break;
-            case 3: seed_tile<T, 3>(panel, candidate, d, out + p); break;
-            default: seed_tile<T, 4>(panel, candidate, d, out + p);
-        }
-    }
-}
-
-// For each leaf and candidate: Σ w·min(closest, distance to the candidate). With `update` there is
-// one candidate, and `closest` is lowered to it.
-template <class T>
-void seed_potential(const Rows<T>& rows, T scale,
-                    const T* candidate, std::size_t count,  // (count, d), already times scale
-                    const double* weight,                   // (n) or null
-                    T* closest,                             // inout: (n)
-                    bool update, double* potential,         // out: (leaves, count)
-                    unsigned char* memory) {
-    T* panel = reinterpret_cast<T*>(memory);
-    T* padded = panel + rows.d * kSeedWidth;
-    T* out = padded + rows.d * kSeedWidth;
-    double* term = reinterpret_cast<double*>(out + kSeedRows * kLeaf);
-    for (std::size_t i = 0, leaf = 0; i < rows.n; i += kLeaf, ++leaf) {
-        const std::size_t m = rows.n - i < kLeaf ? rows.n - i : kLeaf;
-        for (std::size_t c = 0; c < count; c += kSeedRows) {
-            const int now = static_cast<int>(count - c < kSeedRows ? count - c : kSeedRows);
-            seed_leaf(rows.data + i * rows.d, m, rows.d, scale, candidate + c * rows.d, now, padded,
-                      panel, out);
-            for (int r = 0; r < now; ++r) {
-                const T* distance = out + static_cast<std::size_t>(r) * kLeaf;
-                for (std::size_t q = 0; q < m; ++q) {
-                    const T low = distance[q] < closest[i + q] ? distance[q] : closest[i + q];
-                    term[q] = weighed(low, weight, i + q);
-                    if (update) closest[i + q] = low;
-                }
-                potential[leaf * count + c + static_cast<std::size_t>(r)] = leaf_sum(term, m);
+void seed_gain(const Rows<T>& rows, T scale,
+               const T* candidate, std::size_t count,  // (count, d), already times scale
+               const double* weight,                   // (n) or null
+               const T* closest,                       // (n)
+               const std::int32_t* labels,             // (n) which of the chosen is the closest
+               const T* chosen, std::size_t so_far,    // (so_far, d), already times scale
+               const SketchView& sketch,               // of these rows, or without data
+               std::uint64_t* marks,                   // out: (leaves, count, kWords)
+               double* gain,                           // out: (leaves, count)
+               unsigned char* memory) {
+    const std::size_t n = rows.n, d = rows.d, wide = padded_features(d);
+    const T* padded = pad_candidates(candidate, count, d, memory);
+    memory += aligned(count * wide * sizeof(T));
+    SketchCandidates coded(count, d, memory);
+    if (sketch.data)
+        for (std::size_t c = 0; c < count; ++c) coded.set(sketch, c, candidate + c * d, d);
+    memory += SketchCandidates::bytes_needed(count, d);
+    const HalfWay<T> half_way{so_far ? chosen : nullptr, padded, d, count,
+                              reinterpret_cast<double*>(memory)};
+    for (std::size_t j = 0; j < so_far; ++j) half_way.known[j * (1 + count)] = -1.0;
+    for (std::size_t leaf = 0; leaf * kLeaf < n; ++leaf) {
+        double* sum = gain + leaf * count;
+        std::uint64_t* mark = marks + leaf * count * kWords;
+        for (std::size_t c = 0; c < count; ++c) sum[c] = 0.0;
+        mark_leaf(rows, leaf * kLeaf, closest, labels, half_way, sketch, coded, mark);
+        for (std::size_t at = 0; at < count * kWords; ++at) {  // 64 rows for all, then the next
+            const std::size_t c = at % count, w = at / count, first = leaf * kLeaf + w * 64;
+            std::uint64_t& marked = mark[c * kWords + w];
+            std::uint64_t nearer = 0;
+            for (std::uint64_t bits = marked; bits; bits &= bits - 1) {
+                const std::size_t i = first + static_cast<std::size_t>(__builtin_ctzll(bits));
+                const double now = static_cast<double>(closest[i]);
+                if (so_far && now <= half_way.from(labels[i])[1 + c]) continue;
+                const double distance = static_cast<double>(
+                    seed_distance(rows.data + i * d, padded + c * wide, d, scale));
+                const double less = distance < now ? now - distance : 0.0;  // no branch
+                sum[c] += weight ? less * weight[i] : less;
+                nearer |= distance < now ? bits & -bits : 0;
             }
+            marked = nearer;
         }
+    }
+}
+
+// Lowers `closest` to the distance from candidate `which` in the rows marked for it, and brings the
+// leaves' potentials Σ w·closest up to date.
+template <class T>
+void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double* weight,
+                 const std::uint64_t* marks, std::size_t count, std::size_t which,
+                 T* closest,               // inout: (n)
+                 std::int32_t* labels, std::int32_t number,  // inout: (n), what to write there
+                 const SketchView& sketch,
+                 double* potential,        // inout: (leaves)
+                 unsigned char* memory) {
+    const std::size_t n = rows.n, d = rows.d;
+    const T* padded = pad_candidates(candidate, 1, d, memory);
+    for (std::size_t leaf = 0; leaf * kLeaf < n; ++leaf) {
+        const std::uint64_t* mark = marks + (leaf * count + which) * kWords;
+        const std::size_t start = leaf * kLeaf, m = n - start < kLeaf ? n - start : kLeaf;
+        bool changed = false;
+        for (std::size_t w = 0; w < kWords; ++w)
+            for (std::uint64_t bits = mark[w]; bits; bits &= bits - 1) {
+                const std::size_t i = start + w * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
+                if (i >= n) break;
+                const T distance = seed_distance(rows.data + i * d, padded, d, scale);
+                if (distance < closest[i]) closest[i] = distance, labels[i] = number;
+                changed = true;
+                if (!sketch.data) continue;
+                const SketchPanel panel(sketch, i / kSketchRows, d);
+                const std::size_t lane = i % kSketchRows;
+                panel.reach[lane] = reach_of(sketch, closest[i], panel.error[lane], d);
+            }
+        if (!changed) continue;
+        double term[kLeaf];
+        for (std::size_t i = 0; i < m; ++i) term[i] = weighed(closest[start + i], weight, start + i);
+        potential[leaf] = leaf_sum(term, m);
     }
 }
 
@@ -155,19 +315,35 @@ std::size_t draw_row(const T* closest, const double* weight, std::size_t n, cons
     return first + step_of(inside, m, place - (leaf ? leaves[leaf - 1] : 0.0));
 }
 
-template <class T>
-std::size_t plusplus_scratch(std::size_t n, std::size_t d, std::size_t trials) {
-    const std::size_t leaves = (n + kLeaf - 1) / kLeaf;
-    return aligned(seed_scratch<T>(d)) + aligned(n * sizeof(T)) + aligned(n * 8) +
-           aligned(leaves * (trials + 1) * 8) + aligned(trials * d * sizeof(T)) +
-           aligned(trials * 8);
+// A row drawn in proportion to its weight alone.
+inline std::size_t draw_any(const double* weight, std::size_t n, double uniform) {
+    if (!weight) return static_cast<std::size_t>(uniform * static_cast<double>(n));
+    double total = 0.0, sum = 0.0;
+    std::size_t last = 0;  // of positive weight
+    for (std::size_t i = 0; i < n; ++i) {
+        if (total + weight[i] > total) last = i;
+        total += weight[i];
+    }
+    for (std::size_t i = 0; i < last; ++i)
+        if ((sum += weight[i]) > uniform * total) return i;
+    return last;
 }
 
-// All of greedy k-means++ in one call, for data so small that the calls would cost more.
+template <class T>
+std::size_t plusplus_scratch(std::size_t n, std::size_t d, std::size_t trials, std::size_t k) {
+    const std::size_t leaves = (n + kLeaf - 1) / kLeaf;
+    return aligned(seed_scratch<T>(d, trials, k)) + aligned(leaves * 8) +
+           aligned(leaves * trials * 8) + aligned(leaves * trials * kWords * 8) +
+           aligned(trials * d * sizeof(T)) + aligned(trials * 8);
+}
+
+// Rounds begin…end−1 of greedy k-means++ in one call, for data so small that calls would cost more.
 // uniform: 1 + (k − 1)·trials numbers in [0, 1). Writes which rows were chosen.
 template <class T>
-void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t k,
-              std::size_t trials, const double* weight, std::int64_t* chosen,
+void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t begin,
+              std::size_t end, std::size_t trials, const double* weight, std::int64_t* chosen,
+              T* centers,  // inout: (k, d) the chosen rows times scale
+              T* closest, std::int32_t* labels, double* potential, const SketchView& sketch,
               unsigned char* memory) {
     const std::size_t n = rows.n, d = rows.d, leaves = (n + kLeaf - 1) / kLeaf;
     auto cut = [&memory](std::size_t bytes) {
@@ -175,47 +351,38 @@ void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t k
         memory += aligned(bytes);
         return piece;
     };
-    unsigned char* scratch = cut(seed_scratch<T>(d));
-    T* closest = reinterpret_cast<T*>(cut(n * sizeof(T)));
-    double* cumulated = reinterpret_cast<double*>(cut(n * 8));
-    double* potential = reinterpret_cast<double*>(cut(leaves * (trials + 1) * 8));
+    unsigned char* scratch = cut(seed_scratch<T>(d, trials, end));
+    double* cumulated = reinterpret_cast<double*>(cut(leaves * 8));
+    double* gain = reinterpret_cast<double*>(cut(leaves * trials * 8));
+    std::uint64_t* marks = reinterpret_cast<std::uint64_t*>(cut(leaves * trials * kWords * 8));
     T* candidate = reinterpret_cast<T*>(cut(trials * d * sizeof(T)));
     std::int64_t* drawn = reinterpret_cast<std::int64_t*>(cut(trials * 8));
-    auto any_row = [&](double u) {  // in proportion to the weight alone
-        if (!weight) return static_cast<std::size_t>(u * static_cast<double>(n));
-        double sum = 0.0;
-        for (std::size_t i = 0; i < n; ++i) cumulated[i] = sum += weight[i];
-        return step_of(cumulated, n, u * sum);
+    auto look_at = [&](std::size_t c, std::size_t row) {
+        drawn[c] = static_cast<std::int64_t>(row);
+        for (std::size_t t = 0; t < d; ++t) candidate[c * d + t] = rows.data[row * d + t] * scale;
     };
-    auto choose = [&](std::size_t j, std::size_t row) {
-        chosen[j] = static_cast<std::int64_t>(row);
-        for (std::size_t t = 0; t < d; ++t) candidate[t] = rows.data[row * d + t] * scale;
-        seed_potential(rows, scale, candidate, 1, weight, closest, true, potential, scratch);
-    };
-    for (std::size_t i = 0; i < n; ++i) closest[i] = static_cast<T>(__builtin_inf());
-    choose(0, any_row(uniform[0]));
-    for (std::size_t j = 1; j < k; ++j) {
+    for (std::size_t j = begin; j < end; ++j) {
+        std::size_t best = 0, count = j ? trials : 1;
         double sum = 0.0;
-        for (std::size_t leaf = 0; leaf < leaves; ++leaf)
-            potential[leaf] = sum += potential[leaf];  // cumulated from here on
-        for (std::size_t c = 0; c < trials; ++c) {
-            const double u = uniform[1 + (j - 1) * trials + c];
-            const std::size_t row =
-                sum > 0.0 ? draw_row(closest, weight, n, potential, leaves, u) : any_row(u);
-            drawn[c] = static_cast<std::int64_t>(row);
-            for (std::size_t t = 0; t < d; ++t)
-                candidate[c * d + t] = rows.data[row * d + t] * scale;
+        if (j)
+            for (std::size_t leaf = 0; leaf < leaves; ++leaf) cumulated[leaf] = sum += potential[leaf];
+        for (std::size_t c = 0; c < count; ++c) {
+            const double u = uniform[j ? 1 + (j - 1) * trials + c : 0];
+            look_at(c, sum > 0.0 ? draw_row(closest, weight, n, cumulated, leaves, u)
+                                 : draw_any(weight, n, u));
         }
-        double* each = potential + leaves;
-        seed_potential(rows, scale, candidate, trials, weight, closest, false, each, scratch);
-        std::size_t best = 0;
-        double lowest = __builtin_inf();
-        for (std::size_t c = 0; c < trials; ++c) {
+        seed_gain(rows, scale, candidate, count, weight, closest, labels, centers, j, sketch,
+                  marks, gain, scratch);
+        double most = -1.0;
+        for (std::size_t c = 0; c < count; ++c) {
             double total = 0.0;
-            for (std::size_t leaf = 0; leaf < leaves; ++leaf) total += each[leaf * trials + c];
-            if (total < lowest) lowest = total, best = c;
+            for (std::size_t leaf = 0; leaf < leaves; ++leaf) total += gain[leaf * count + c];
+            if (total > most) most = total, best = c;
         }
-        choose(j, static_cast<std::size_t>(drawn[best]));
+        chosen[j] = drawn[best];
+        for (std::size_t t = 0; t < d; ++t) centers[j * d + t] = candidate[best * d + t];
+        seed_choose(rows, scale, candidate + best * d, weight, marks, count, best, closest, labels,
+                    static_cast<std::int32_t>(j), sketch, potential, scratch);
     }
 }
 

@@ -40,12 +40,18 @@ struct Kernels {
                          double*);
     void (*own_distance_sparse)(const CsrRows<T>&, const double*, const double*,
                                 const std::int32_t*, double*);
-    std::size_t (*seed_scratch)(std::size_t d);
-    void (*seed_potential)(const Rows<T>&, T, const T*, std::size_t, const double*, T*, bool,
-                           double*, unsigned char*);
-    std::size_t (*plusplus_scratch)(std::size_t n, std::size_t d, std::size_t trials);
-    void (*plusplus)(const Rows<T>&, T, const double*, std::size_t, std::size_t, const double*,
-                     std::int64_t*, unsigned char*);
+    void (*sketch_rows)(const Rows<T>&, T, const SketchView&);
+    std::size_t (*seed_scratch)(std::size_t d, std::size_t count, std::size_t chosen);
+    void (*seed_gain)(const Rows<T>&, T, const T*, std::size_t, const double*, const T*,
+                      const std::int32_t*, const T*, std::size_t, const SketchView&,
+                      std::uint64_t*, double*, unsigned char*);
+    void (*seed_choose)(const Rows<T>&, T, const T*, const double*, const std::uint64_t*,
+                        std::size_t, std::size_t, T*, std::int32_t*, std::int32_t,
+                        const SketchView&, double*, unsigned char*);
+    std::size_t (*plusplus_scratch)(std::size_t n, std::size_t d, std::size_t trials, std::size_t k);
+    void (*plusplus)(const Rows<T>&, T, const double*, std::size_t, std::size_t, std::size_t,
+                     const double*, std::int64_t*, T*, T*, std::int32_t*, double*, const SketchView&,
+                     unsigned char*);
     void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
     double (*spin)(std::int64_t, T*);
 };

@@ -157,6 +157,13 @@ struct Pruned {
     std::int64_t candidates;  // pairs that the tiles left
 };
 
+// Rows in bytes: see sketch.hpp. Without data there is none.
+struct SketchView {
+    unsigned char* data;     // inout: panels of 16 rows
+    const double* middle;    // (d) of the scaled rows
+    double step;             // a power of two
+};
+
 struct Outcome {
     std::int64_t moved;      // rows whose label changed
     std::int64_t rechecked;  // rows decided by D64 because the fast scores were too close

@@ -59,6 +59,9 @@ class SparseCodebook32:
 class SparseCodebook64:
     def __init__(self, centers: Floats, longest: int) -> None: ...
 
+class Sketch:
+    def __init__(self, data: Ints, middle: Floats, step: float) -> None: ...
+
 class Csr32:
     def __init__(self, start: Ints, column: Ints, value: Floats, d: int) -> None: ...
 
@@ -134,13 +137,30 @@ def own_distance_sparse(
     rows: Csr32 | Csr64, centers: Floats, squares: Floats, labels: Ints, out: Floats
 ) -> None: ...
 def square_norms(centers: Floats, out: Floats) -> None: ...
-def seed_potential(
+def sketch_rows(rows: Floats, scale: float, sketch: Sketch) -> None: ...
+def seed_gain(
     rows: Floats,
     scale: float,
     candidates: Floats,
     closest: Floats,
-    update: bool,
+    labels: Ints,
+    chosen: Floats,
+    marks: Ints,
+    gain: Floats,
+    sketch: Sketch | None = None,
+    weight: Floats | None = None,
+) -> None: ...
+def seed_choose(
+    rows: Floats,
+    scale: float,
+    candidates: Floats,
+    which: int,
+    closest: Floats,
+    labels: Ints,
+    number: int,
+    marks: Ints,
     potential: Floats,
+    sketch: Sketch | None = None,
     weight: Floats | None = None,
 ) -> None: ...
 def plusplus(
@@ -148,7 +168,13 @@ def plusplus(
     scale: float,
     uniform: Floats,
     trials: int,
+    rounds: tuple[int, int],
     chosen: Ints,
+    centers: Floats,
+    closest: Floats,
+    labels: Ints,
+    potential: Floats,
+    sketch: Sketch | None = None,
     weight: Floats | None = None,
 ) -> None: ...
 def extent(

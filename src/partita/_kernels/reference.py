@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita._kernels.draws import LEAF, draw_any, draw_rows, weighed
 from partita._kernels.labels import (
     Codebook,
     Codebook32,
@@ -37,87 +36,20 @@ from partita._kernels.pruned import (
     bounded,
     plant,
 )
+from partita._kernels.seeds import Sketch, plusplus, seed_choose, seed_gain, sketch_rows
 from partita._kernels.sums import Sums, move_rows, move_sparse, row_terms, summarise
-from partita._kernels.twofold import quiet
 from partita._typing import Floats, Ints
 
 __all__ = [
-    "Codebook", "Codebook32", "Codebook64", "Csr", "Csr32", "Csr64", "Leaves", "Motion",
+    "Codebook", "Codebook32", "Codebook64", "Csr", "Csr32", "Csr64", "Leaves", "Motion", "Sketch",
     "SparseCodebook", "SparseCodebook32", "SparseCodebook64", "Sums", "Target", "TreeBook",
     "assign", "assign_leaves", "assign_sparse", "bounded", "d64", "distances", "exact_few",
-    "exact_sum", "extent", "instruction_set", "instruction_sets", "leaf_sums", "move_rows",
-    "move_sparse", "own_distance", "own_distance_sparse", "plant", "plusplus", "row_terms",
-    "seed_potential", "square_norms", "summarise", "use_instruction_set",
+    "exact_sum", "extent", "instruction_set", "instruction_sets", "move_rows", "move_sparse",
+    "own_distance", "own_distance_sparse", "plant", "plusplus", "row_terms", "seed_choose",
+    "seed_gain", "sketch_rows", "square_norms", "summarise", "use_instruction_set",
 ]  # fmt: skip
 
 DIGITS = 68  # 32-bit digits of an exact sum of doubles
-
-
-def leaf_sums(values: Floats) -> Floats:
-    """Σ of every `LEAF` values, in eight fixed lanes and a fixed tree."""
-    out = np.empty(-(-len(values) // LEAF))
-    for leaf in range(len(out)):
-        part = values[leaf * LEAF : (leaf + 1) * LEAF]
-        padded = np.zeros(-(-len(part) // 8) * 8)
-        padded[: len(part)] = part
-        lane = np.zeros(8)
-        for eight in padded.reshape(-1, 8):
-            lane += eight
-        out[leaf] = ((lane[0] + lane[1]) + (lane[2] + lane[3])) + (
-            (lane[4] + lane[5]) + (lane[6] + lane[7])
-        )
-    return out
-
-
-@quiet
-def seed_potential(
-    rows: Floats,
-    scale: float,
-    candidates: Floats,
-    closest: Floats,
-    update: bool,
-    potential: Floats,
-    weight: Floats | None = None,
-) -> None:
-    """potential[leaf, c] = Σ over the leaf of w·min(closest, ‖x − candidate_c‖²), in X's dtype."""
-    y = rows * rows.dtype.type(scale)
-    for c, candidate in enumerate(candidates):
-        distance = np.zeros(len(y), dtype=y.dtype)
-        for t in range(y.shape[1]):
-            gap = y[:, t] - candidate[t]
-            distance += gap * gap
-        low = np.minimum(distance, closest)
-        term = low.astype(np.float64)
-        potential[:, c] = leaf_sums(weighed(term, weight))
-        if update:
-            closest[:] = low
-
-
-def plusplus(
-    rows: Floats,
-    scale: float,
-    uniform: Floats,
-    trials: int,
-    chosen: Ints,
-    weight: Floats | None = None,
-) -> None:
-    """All of greedy k-means++ at once; `chosen` (k,) says which rows."""
-    kind = rows.dtype.type
-    leaves = -(-len(rows) // LEAF)
-    closest = np.full(len(rows), np.inf, rows.dtype)
-    potential = np.empty((leaves, 1))
-    chosen[0] = draw_any(len(rows), weight, uniform[:1])[0]
-    first = rows[chosen[:1]] * kind(scale)
-    seed_potential(rows, scale, first, closest, True, potential, weight)
-    for j in range(1, len(chosen)):
-        now = uniform[1 + (j - 1) * trials : 1 + j * trials]
-        drawn = draw_rows(potential[:, 0], closest, weight, now)
-        candidates = rows[drawn] * kind(scale)
-        each = np.empty((leaves, trials))
-        seed_potential(rows, scale, candidates, closest, False, each, weight)
-        best = int(each.cumsum(axis=0)[-1].argmin())
-        chosen[j] = drawn[best]
-        seed_potential(rows, scale, candidates[best : best + 1], closest, True, potential, weight)
 
 
 def extent(

@@ -37,15 +37,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     ----------
     n_clusters : int, default=8
         The number of clusters, and of centers.
-    init : {"k-means++", "random", "box", "random-partition"}, callable, array or model, \
-default="k-means++"
-        Where to start. "k-means++" is the greedy variant; "random" (also "forgy") takes rows of the
-        data; + "box" draws vectors in the bounding box; + "random-partition" averages a random
-        partition; an array holds the centers; a callable is called as
-        init(X, n_clusters, random_state=…); + a fitted model lends its `cluster_centers_`.
+    init : {"k-means++", "k-means||", "random", "box", "random-partition"}, callable, array or \
+model, default="k-means++"
+        Where to start. "k-means++" is the greedy variant; + "k-means||" picks from many rows taken
+        in a few passes; "random" (also "forgy") takes rows of the data; + "box" draws vectors in
+        the bounding box; + "random-partition" averages a random partition; an array holds the
+        centers; a callable is called as init(X, n_clusters, random_state=…); + a fitted model lends
+        its `cluster_centers_`.
     n_init : "auto" or int, default="auto"
-        How many starts, of which the best result is kept: 1 for "k-means++" and given centers,
-        10 for the others.
+        How many starts, of which the best result is kept: 1 for "k-means++", "k-means||" and
+        given centers, 10 for the others.
     max_iter : int, default=300
         The most iterations of a single run.
     tol : float, default=1e-4

@@ -110,7 +110,7 @@ class Settings:
         if isinstance(init, str):
             _one_of("init", init, tuple(STARTS))
             named = STARTS[init]
-            runs = self._runs(1 if init == "k-means++" else 10)
+            runs = self._runs(1 if init in ("k-means++", "k-means||") else 10)
             return [lambda source, rng: named(source, k, rng)] * runs
         if callable(init) and not hasattr(init, "get_params"):
 

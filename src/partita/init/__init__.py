@@ -9,6 +9,7 @@ import numpy as np
 from partita._typing import Floats
 from partita.init.box import box
 from partita.init.forgy import forgy
+from partita.init.parallel import parallel
 from partita.init.plusplus import plusplus
 from partita.init.random_partition import random_partition
 from partita.source.blocks import Source
@@ -17,10 +18,11 @@ Start = Callable[[Source, int, np.random.Generator], Floats]
 
 STARTS: dict[str, Start] = {
     "k-means++": lambda source, k, rng: plusplus(source, k, rng)[0],
+    "k-means||": parallel,
     "random": forgy,  # scikit-learn's name
     "forgy": forgy,
     "box": box,
     "random-partition": random_partition,
 }
 
-__all__ = ["STARTS", "Start", "box", "forgy", "plusplus", "random_partition"]
+__all__ = ["STARTS", "Start", "box", "forgy", "parallel", "plusplus", "random_partition"]

@@ -43,6 +43,22 @@ class Pruned:
     candidates: int  # pairs that the tiles left
 
 
+class Seeding(Protocol):
+    """The state of k-means++: how far every row is from the nearest chosen one."""
+
+    def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
+        """Run all rounds from the j-th and say which rows were chosen, if they are short enough."""
+
+    def draw(self, uniform: Floats) -> Ints:
+        """Rows in proportion to weight times squared distance; at first to weight."""
+
+    def gains(self, rows: Floats) -> Floats:
+        """How much each of some candidates (count, d) would lower the sum of these."""
+
+    def choose(self, which: int) -> None:
+        """Make one of the candidates a chosen row."""
+
+
 class Source(Protocol):
     """Rows that can be summarised, labelled and picked from; the loop knows no more about them."""
 
@@ -76,17 +92,14 @@ class Source(Protocol):
     def take(self, rows: Ints) -> Floats:
         """Some rows, dense, as doubles."""
 
+    def subset(self, rows: Ints, weight: Floats) -> Source:
+        """A source of some of the rows, with weights of their own."""
+
     def box(self) -> tuple[Floats, Floats]:
         """Lowest and highest value (d,) of each feature, over rows of weight."""
 
-    def seed_at_once(self, k: int, trials: int, uniform: Floats) -> Ints | None:
-        """The rows that k-means++ chooses, if the data is small enough for one call."""
-
-    def far_away(self) -> Floats:
-        """Infinity (n,), in the type that seeding distances have."""
-
-    def distances_to(self, candidates: Floats, closest: Floats, update: bool) -> Floats:
-        """Seeding: Σ w·min(closest, distance) for each leaf of 256 rows and each candidate."""
+    def seeding(self, k: int, trials: int) -> Seeding:
+        """The state of k-means++ before the first row is chosen."""
 
 
 class DenseSource(Source, Protocol):

@@ -23,6 +23,7 @@ from partita.source.blocks import (
     share_nodes,
     walk,
 )
+from partita.source.seeding import DenseRows, DenseSeeding
 from partita.source.survey import Survey, survey_dense
 from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
@@ -293,42 +294,24 @@ class MemorySource:
         """Some rows as doubles."""
         return np.asarray(self.rows[rows], dtype=np.float64)
 
-    def distances_to(self, candidates: Floats, closest: Floats, update: bool) -> Floats:
-        """Seeding: Σ w·min(closest, distance) for each leaf of 256 rows and each candidate."""
-        weight = None if self.weights.alike else self.weights.as_floats(self.n)
-        out = np.empty((-(-self.n // 256), len(candidates)))
-        scale = self._seed_scale
-        scaled = (candidates * scale).astype(closest.dtype)
+    def subset(self, rows: Ints, weight: Floats) -> MemorySource:
+        """A source of some of the rows, with weights of their own."""
+        return MemorySource(self.rows[rows], Weights.of(weight, len(rows)), self.workers)
 
-        def begin() -> Callable[[slice], None]:
-            def run(rows: slice) -> None:
-                leaves = slice(rows.start // 256, -(-rows.stop // 256))
-                part = None if weight is None else weight[rows]
-                kernels.seed_potential(
-                    self._block(rows), scale, scaled, closest[rows], update, out[leaves], part
-                )
-
-            return run
-
-        walk(self.workers, self.n, 4 * self.d * len(candidates), begin)
-        return out
-
-    def seed_at_once(self, k: int, trials: int, uniform: Floats) -> Ints | None:
-        """The rows that k-means++ chooses, if the data is small enough for one call."""
-        if not is_small(self.n, 4 * k * trials * self.d):
-            return None
-        weight = None if self.weights.alike else self.weights.as_floats(self.n)
-        chosen = np.empty(k, np.int64)
-        kernels.plusplus(self._whole, self._seed_scale, uniform, trials, chosen, weight)
-        return chosen
-
-    def far_away(self) -> Floats:
-        """The start of `closest` for seeding: infinity, in the type its distances have."""
-        return np.full(self.n, np.inf, np.float32 if self._single else np.float64)
+    def seeding(self, k: int, trials: int) -> DenseSeeding:
+        """The state of k-means++ before the first row is chosen."""
+        native = self.rows.dtype == np.float32 or self.rows.dtype == np.float64
+        rows = DenseRows(
+            self.n, self.d, self.weights, self.workers, self._block, self._sample,
+            whole=native or is_small(self.n, 4 * k * trials * self.d),
+        )  # fmt: skip
+        return DenseSeeding(rows, self._seed_scale, k, trials)
 
     @cached_property
     def _seed_scale(self) -> float:
-        # A power of two near 1/extent keeps squares of float32 in range; the sampling is unchanged.
+        # Where squares would leave the range of numbers, a power of two; the sampling is unchanged.
         low, high = self.box()
         reach = max(abs(float(low.min())), abs(float(high.max())))
-        return power_of_two(reach, 100 if self._single else 1000)
+        scale = power_of_two(reach, 100 if self._single else 1000)
+        plain = 2.0**40 if self._single else 2.0**400
+        return scale if not 1 / plain < scale < plain else 1.0

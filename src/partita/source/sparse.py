@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from partita._kernels import kernels
-from partita._kernels.draws import weighed
+from partita._kernels.draws import LEAF, draw_rows, weighed
 from partita._threads import Workers
 from partita._typing import Floats, Ints
 from partita.progress import Centers
@@ -23,6 +23,43 @@ from partita.source.blocks import (
 from partita.source.survey import TOO_FAR, Survey, survey_plain
 from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
+
+
+class SparseSeeding:
+    """The rounds of k-means++ for sparse rows."""
+
+    def __init__(
+        self, n: int, weight: Floats | None, distances: Callable[[Floats], Floats]
+    ) -> None:
+        self._weight, self._distances = weight, distances
+        self.closest = np.full(n, np.inf)
+        if weight is not None:
+            self.closest[weight == 0] = 0.0  # nothing to gain there
+        self.potential = np.zeros(-(-n // LEAF))
+        self._low = np.empty((n, 0))
+
+    def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
+        """Sparse data goes round by round."""
+        return False
+
+    def draw(self, uniform: Floats) -> Ints:
+        """Rows in proportion to weight·closest; at first to weight."""
+        return draw_rows(self.potential, self.closest, self._weight, uniform)
+
+    def gains(self, rows: Floats) -> Floats:
+        """Σ w·max(0, closest − distance) for each of some candidates (count, d)."""
+        with np.errstate(over="ignore", invalid="ignore"):  # rows of weight zero may be anywhere
+            self._low = np.minimum(self._distances(rows), self.closest[:, None])
+            less = np.where(self._low < self.closest[:, None], self.closest[:, None] - self._low, 0)
+        if self._weight is not None:
+            less *= self._weight[:, None]
+        return np.asarray(less.sum(axis=0))
+
+    def choose(self, which: int) -> None:
+        """Make one of the candidates a chosen row."""
+        self.closest = self._low[:, which].copy()
+        term = weighed(self.closest, self._weight)
+        self.potential = np.add.reduceat(term, np.arange(0, len(term), LEAF))
 
 
 class SparseSource:
@@ -150,24 +187,14 @@ class SparseSource:
         """Some rows, dense, as doubles."""
         return np.asarray(self.rows[rows].toarray(), dtype=np.float64)
 
-    def seed_at_once(self, k: int, trials: int, uniform: Floats) -> None:
-        """Sparse data goes round by round."""
+    def subset(self, rows: Ints, weight: Floats) -> SparseSource:
+        """A source of some of the rows, with weights of their own."""
+        return SparseSource(self.rows[rows], Weights.of(weight, len(rows)), self.workers)
 
-    def far_away(self) -> Floats:
-        """The start of `closest` for seeding."""
-        return np.full(self.n, np.inf)
-
-    def distances_to(self, candidates: Floats, closest: Floats, update: bool) -> Floats:
-        """Seeding: Σ w·min(closest, distance) for each leaf of 256 rows and each candidate."""
-        with np.errstate(over="ignore", invalid="ignore"):  # rows of weight zero may be anywhere
-            low = np.minimum(self._distances(candidates), closest[:, None])
-        if update:
-            closest[:] = low[:, 0]
-        term = low
-        if not self.weights.alike:
-            weight = np.broadcast_to(self.weights.as_floats(self.n)[:, None], low.shape)
-            term = weighed(low, weight)
-        return np.asarray(np.add.reduceat(term, np.arange(0, self.n, 256), axis=0))
+    def seeding(self, k: int, trials: int) -> SparseSeeding:
+        """The state of k-means++ before the first row is chosen."""
+        weight = None if self.weights.alike else self.weights.as_floats(self.n)
+        return SparseSeeding(self.n, weight, self._distances)
 
     def _distances(self, candidates: Floats) -> Floats:
         rows, squares = self._scaled

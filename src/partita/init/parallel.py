@@ -1,0 +1,63 @@
+"""k-means|| (Bahmani et al. 2012): many rows at once in a few rounds, then the best of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from partita._kernels.draws import draw_any, weighed
+from partita._typing import Floats, Ints
+from partita.init.plusplus import plusplus
+from partita.progress import Centers
+from partita.source.blocks import Source, exact_total
+
+ROUNDS = 5
+FACTOR = 2  # rows expected in a round, times k
+
+
+def parallel(source: Source, k: int, rng: np.random.Generator) -> Floats:
+    """k rows as centers, by a few passes over the data instead of k.
+
+    Each round takes every row on its own with probability FACTOR·k·w·D²/Σ w·D²; greedy k-means++
+    then picks k of the rows taken, each with the weight of the rows it is the nearest to. Where the
+    rounds would take most rows, or took too few different ones, it is k-means++ on all rows.
+    """
+    if source.n <= FACTOR * k * ROUNDS:
+        return plusplus(source, k, rng)[0]
+    weight = None if source.weights.alike else source.weights.as_floats(source.n)
+    taken = _Taken(source)
+    taken.add(draw_any(source.n, weight, rng.random(1)))
+    for _ in range(ROUNDS):
+        terms = weighed(taken.closest, weight)
+        potential = exact_total(terms)
+        if not 0 < potential < math.inf:
+            break
+        taken.add(np.flatnonzero(rng.random(source.n) < terms * (FACTOR * k / potential)))
+    mass = np.bincount(taken.labels, weight, minlength=len(taken.rows)).astype(np.float64)
+    if np.count_nonzero(mass) < k:
+        return plusplus(source, k, rng)[0]
+    return plusplus(source.subset(taken.rows, mass), k, rng)[0]
+
+
+class _Taken:
+    """The rows taken so far, and for every row the nearest of them and D64 to it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.rows = np.empty(0, np.intp)
+        self.labels = np.zeros(source.n, np.intp)
+        self.closest = np.full(source.n, np.inf)
+
+    def add(self, rows: Ints) -> None:
+        if len(rows) == 0:
+            return
+        source = self._source
+        centers = Centers(source.take(rows), np.zeros(source.d))
+        labels = np.full(source.n, -1, np.int32)
+        source.assign(centers, labels, None)
+        distance = source.own_distances(centers, labels)
+        nearer = distance < self.closest
+        self.labels[nearer] = labels[nearer] + len(self.rows)
+        self.closest[nearer] = distance[nearer]
+        self.rows = np.concatenate([self.rows, rows])
