@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from datasets import Real
 from growth import FULL_SWEEPS, QUICK_SWEEPS, Sweep
@@ -25,6 +25,11 @@ class Plan:
     inexact: tuple[Real, ...]
     sweeps: tuple[Sweep, ...]
     until: float  # seconds since the run began: the last stages too begin nothing new
+
+    def within(self, seconds: float) -> Plan:
+        """The same in another time: the last rows may be left out."""
+        shorter = seconds / 5400.0
+        return replace(self, fits_until=self.fits_until * shorter, until=self.until * shorter)
 
 
 def _each(name: str, *numbers: int) -> tuple[Real, ...]:

@@ -1,6 +1,6 @@
 """Compare partita with its peers on this machine: see README.md beside this file.
 
-python bench/run.py [--quick] [--only STAGE,…] [--threads 2] [--out FILE.md]
+python bench/run.py [--quick] [--only STAGE,…] [--minutes 90] [--threads 2] [--out FILE.md]
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from stages import STAGES, Session
 def main() -> int:
     options = _options()
     signal.signal(signal.SIGTERM, _interrupt)
-    session = Session(QUICK_PLAN if options.quick else FULL_PLAN, options.threads, options.out)
+    plan = QUICK_PLAN if options.quick else FULL_PLAN
+    if options.minutes:
+        plan = plan.within(60.0 * options.minutes)
+    session = Session(plan, options.threads, options.out)
     if OURS not in session.stands:
         print(f"partita is absent: {session.absent[OURS]}", file=sys.stderr)
         return 1
@@ -57,6 +60,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare partita with its peers.")
     parser.add_argument("--quick", action="store_true", help="a small part, under five minutes")
     parser.add_argument("--threads", type=int, default=2, help="threads of every library")
+    parser.add_argument("--minutes", type=float, help="about how long it may take (default 90)")
     parser.add_argument("--out", type=Path, help="also write this Markdown file, and a picture")
     parser.add_argument(
         "--only", type=_stages, default=list(STAGES), help=f"some of: {', '.join(STAGES)}"
