@@ -20,7 +20,7 @@ from partita.stats import Grid
 
 FEW = 0.2  # bounds are tried when less than this share of the rows moves
 FEWEST_TRIED, MOST_TRIED = 512, 8192  # rows, about one in 32
-PAYS = 0.85  # of the plain pass: bounds begin when they would cost less
+PAYS = 0.7  # of the plain pass: bounds begin when they would cost less; the first pass costs more
 LEAF_PAIR = 2.5  # what a pair costs in a leaf, in pairs of the plain pass
 FLAT_ENOUGH = 64  # features, up to which distances between centers prune
 SAMPLE = 2048  # rows that say what a typical distance is
