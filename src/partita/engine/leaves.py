@@ -13,22 +13,36 @@ from partita.source.blocks import DenseSource, Pruned
 from partita.stats import Moments, power_of_two
 
 
-class Leaves:
-    """A tree over the rows of a source, and the labels in its order."""
+class Tree:
+    """A tree over the rows of a source: planted once, for all runs.
+
+    Its leaves remember the pass before, so a run that takes over from another makes them forget.
+    """
 
     def __init__(self, source: DenseSource) -> None:
         low, high = source.box()
         self.origin = source.survey().grid.origin
-        self.scale = power_of_two(
-            float(np.maximum(high - self.origin, self.origin - low).max()), 60
-        )
-        self.tree: Any = source.plant(self.origin, self.scale)
+        reach = np.maximum(high - self.origin, self.origin - low)
+        self.scale = power_of_two(float(reach.max()), 60)
+        self.leaves: Any = source.plant(self.origin, self.scale)
+        self.user: object = None
+
+
+class Leaves:
+    """The labels of a run in the order of a tree."""
+
+    def __init__(self, source: DenseSource, planted: Tree) -> None:
+        self._planted = planted
+        self.origin, self.scale, self.tree = planted.origin, planted.scale, planted.leaves
         self.labels: Ints = np.full(source.n, -1, np.int32)
         self._source = source
         self._before: Centers | None = None
 
     def assign(self, centers: Centers, moments: Moments | None, expected: int) -> Pruned:
         """Label every row, in the tree's order; bring `moments` up to date with the changes."""
+        if self._planted.user is not self:
+            self.tree.forget()
+            self._before, self._planted.user = None, self
         moved = np.ones(len(centers.values), np.uint8)
         before = self._before
         if before is not None and before.origin is centers.origin:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from partita._typing import Ints
 from partita.engine.bounds import Bounds
 from partita.engine.cost import bounded_cost, plain_cost
 from partita.engine.grouping import MOST, Groups
-from partita.engine.leaves import Leaves
+from partita.engine.leaves import Leaves, Tree
 from partita.engine.plan import Plan, bounds_plan
 from partita.engine.prefix import Prefix, fit_prefix
 from partita.engine.steps import LloydStep
@@ -27,14 +28,23 @@ SAMPLE = 2048  # rows that say what a typical distance is
 FINE = 1024  # quanta in it; 64 times as far is the farthest bound
 
 
+@dataclass(slots=True)
+class Shared:
+    """What several runs on the same rows need once."""
+
+    tree: Tree | None = None
+    prefix: Prefix | None = None
+
+
 class PrunedStep(LloydStep):
     """Passes by the path of a plan; one that may leave it does so by what the passes saved."""
 
     source: DenseSource
 
-    def __init__(self, source: DenseSource, grid: Grid, k: int, plan: Plan) -> None:
+    def __init__(self, source: DenseSource, grid: Grid, k: int, plan: Plan, shared: Shared) -> None:
         super().__init__(source, grid, k)
         self.plan = plan
+        self._shared = shared
         self._leaves: Leaves | None = None
         self._bounds: Bounds | None = None
         self._prefix: Prefix | None = None
@@ -71,7 +81,9 @@ class PrunedStep(LloydStep):
 
     def _by_leaves(self, centers: Centers) -> int:
         if self._leaves is None:
-            self._leaves = Leaves(self.source)
+            if self._shared.tree is None:
+                self._shared.tree = Tree(self.source)
+            self._leaves = Leaves(self.source, self._shared.tree)
         done = self._leaves.assign(centers, self._sums, self._moved)
         self._stale = self._labelled = True
         self._moved = done.moved
@@ -96,7 +108,10 @@ class PrunedStep(LloydStep):
         if self.plan.path == "plain" or not self._labelled:
             return False
         if self.plan.path == "prefix" and self._prefix is None:
-            self._prefix = fit_prefix(self.source, centers, self.labels, self.plan.forced)
+            if self._shared.prefix is None:
+                found = fit_prefix(self.source, centers, self.labels, self.plan.forced)
+                self._shared.prefix = found
+            self._prefix = self._shared.prefix
             if self._prefix is None:
                 why = "no prefix tells enough centers apart"
                 self._turn_to(bounds_plan(len(centers.values), why))
@@ -120,7 +135,7 @@ class PrunedStep(LloydStep):
         )
         blur = 0.0 if self._prefix is None else self._prefix.blur
         k, d = centers.values.shape
-        geometry = d <= FLAT_ENOUGH and k * k <= 2 * self.source.n
+        geometry = d <= FLAT_ENOUGH and k * k <= 2 * self.source.n and quantum > 1e-30
         return Bounds(n, centers, groups, quantum, geometry, blur)
 
     def _would_pay(self, centers: Centers) -> bool:

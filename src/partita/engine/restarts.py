@@ -17,7 +17,7 @@ from partita._typing import Floats, Ints
 from partita.empty import EmptyPolicy
 from partita.engine.lloyd import OBSERVER, lloyd
 from partita.engine.plan import Plan, plan_for
-from partita.engine.pruned import PrunedStep
+from partita.engine.pruned import PrunedStep, Shared
 from partita.engine.steps import LloydStep
 from partita.halting import Halt
 from partita.progress import Centers, Fit, Observer
@@ -73,12 +73,12 @@ def _best_of(
     plan: Plan,
     begin: float,
 ) -> Result:
-    grid = source.survey().grid
+    grid, shared = source.survey().grid, Shared()
     best: tuple[float, Fit, LloydStep] | None = None
     for start in starts:
         step: LloydStep = LloydStep(source, grid, k)
         if plan.path != "plain":
-            step = PrunedStep(cast("DenseSource", source), grid, k, plan)
+            step = PrunedStep(cast("DenseSource", source), grid, k, plan, shared)
         step.notes = [f"{plan.path}: {plan.why}"]
         at = Centers(np.ascontiguousarray(start(), dtype=np.float64), np.zeros(source.d))
         fit = lloyd(step, at, halt=halt, empty=empty, observers=observers, begin=begin)
