@@ -28,6 +28,7 @@ struct Suspects {
     std::int32_t* count;    // (k + 1)
 };
 
+constexpr std::size_t kAhead = 6;         // rows between asking for one and reading it
 constexpr std::size_t kMostPairs = 1024;  // candidates of one panel that are held at a time
 
 struct Pairs {
@@ -180,6 +181,13 @@ private:
 
     const R* row(std::size_t i) const { return rows_.data + i * rows_.d; }
 
+    // Asks for the beginning of a row that will be read soon; the rest follows by itself.
+    PARTITA_INLINE void fetch(std::size_t i) const {
+        const char* at = reinterpret_cast<const char*>(row(i));
+        const std::size_t bytes = rows_.d * sizeof(R) < 512 ? rows_.d * sizeof(R) : 512;
+        for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b, 0, 2);
+    }
+
     // Which groups may hold a center that is as near as `upper`, and the least bound of all.
     PARTITA_INLINE static Level level(const BoundView& bounds, const MotionView& motion,
                                       std::size_t groups, std::size_t i, std::int32_t upper) {
@@ -222,6 +230,7 @@ private:
         }
         done_.measured += static_cast<std::int64_t>(listed);
         for (std::size_t e = 0; e < listed; ++e) {
+            if (e + kAhead < listed) fetch(static_cast<std::size_t>(list.row[e + kAhead]));
             const std::size_t i = static_cast<std::size_t>(list.row[e]);
             const std::size_t a = static_cast<std::size_t>(label[i]);
             const double own = quick_distance(exact_, row(i), a, __builtin_inf());
@@ -340,6 +349,10 @@ private:
             if (!tile_filter_of<float>(rows)(s_.panel, filter_.packed + first * filter_.depth,
                                              filter_.start + first, filter_.depth, bar, low, hits))
                 continue;
+            std::uint32_t some = 0;
+            for (int r = 0; r < rows; ++r) some |= hits[r];
+            for (some &= used; some; some &= some - 1)
+                fetch(static_cast<std::size_t>(at[__builtin_ctz(some)]));
             for (int r = 0; r < rows; ++r)
                 for (std::uint32_t lanes = hits[r] & used; lanes; lanes &= lanes - 1) {
                     const std::int32_t lane = __builtin_ctz(lanes);
