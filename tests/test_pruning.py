@@ -137,7 +137,7 @@ def test_auto_prunes_and_says_how():
     assert model.trace_[-1].path == "blocks"
     assert model.trace_[-1].compared < 0.1
     assert "2 features" in model.paths_[0]
-    rows = blobs(n=20_000, d=24)
+    rows = blobs(n=40_000, d=24)
     model = fit_from(rows, starts(rows, 100))
     assert [p.path for p in model.trace_[:1]] == ["plain"]
     assert model.trace_[-1].path == "yinyang"

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from partita.engine.cost import plain_cost
 from partita.engine.grouping import MOST, TILE
 from partita.source.blocks import Source, is_small
 
 PATHS = ("plain", "blocks", "hamerly", "yinyang", "prefix")
 FLAT = 8  # features, up to which boxes are small enough for blocks
+SHORT = 6e7  # about 1 ms of one core: what bounds save is less than what they cost
 HIGH, MANY = 64, 64  # features and centers from which a prefix may pay
 
 
@@ -46,6 +48,8 @@ def plan_for(source: Source, k: int, algorithm: str, memory: float) -> Plan:
         return Plan("plain", "so small that a plain pass is over at once")
     if d <= FLAT:
         return _within(Plan("blocks", f"{d} features: boxes of rows are small"), source, k, memory)
+    if plain_cost(n, k, d) < SHORT:
+        return Plan("plain", "a plain pass takes no longer than keeping books would")
     if d >= HIGH and k >= MANY:
         why = f"{d} features, {k} centers: a prefix may tell most of them apart"
         return _within(Plan("prefix", why), source, k, memory)
