@@ -9,6 +9,7 @@ from __future__ import annotations
 from partita.source.blocks import Pruned
 
 PAIR = 6  # of a pair in the tiles, beside its features
+SCAN = 1.35  # of a pair that meets in the tiles of a group, to one of the plain pass
 ROW = 270  # to look at a row's bounds
 MEASURE = 1100, 6.5  # for a row's distance to its own center: once, and per feature
 MEET = 1600, 16.0  # for a row that meets groups: once, and per feature of the filter
@@ -26,6 +27,6 @@ def bounded_cost(done: Pruned, n: int, d: int, filter_d: int) -> float:
         n * ROW
         + done.measured * (MEASURE[0] + MEASURE[1] * d)
         + done.met * (MEET[0] + MEET[1] * filter_d)
-        + 1.1 * done.scanned * (filter_d + PAIR)
+        + SCAN * done.scanned * (filter_d + PAIR)
         + done.candidates * (CANDIDATE[0] + CANDIDATE[1] * d)
     )
