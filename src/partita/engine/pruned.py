@@ -49,7 +49,8 @@ class PrunedStep(LloydStep):
         self._bounds: Bounds | None = None
         self._prefix: Prefix | None = None
         self._probe: tuple[DenseSource, Ints, Bounds] | None = None  # a few rows with bounds
-        self._wait, self._patience = 0, 1  # passes before the next probe
+        self._wait, self._patience = 0, 1  # passes before bounds are tried again
+        self._fresh = True  # whether the bounds say nothing yet
         self._labelled = False  # whether every row has a label
         self._stale = False  # whether the leaves know the labels better
 
@@ -107,6 +108,9 @@ class PrunedStep(LloydStep):
         """Make bounds, if they would have saved something."""
         if self.plan.path == "plain" or not self._labelled:
             return False
+        if self._wait > 0:
+            self._wait -= 1
+            return False
         if self.plan.path == "prefix" and self._prefix is None:
             if self._shared.prefix is None:
                 found = fit_prefix(self.source, centers, self.labels, self.plan.forced)
@@ -141,8 +145,7 @@ class PrunedStep(LloydStep):
     def _would_pay(self, centers: Centers) -> bool:
         """Try bounds on a few rows, from one pass to the next."""
         n, d = self.source.n, self.source.d
-        if self._moved > FEW * n or self._wait > 0:
-            self._wait -= 1
+        if self._moved > FEW * n:
             return False
         if self._probe is None:
             rows = self._some_rows(min(MOST_TRIED, max(FEWEST_TRIED, n // 32)))
@@ -156,8 +159,13 @@ class PrunedStep(LloydStep):
         done = few.assign_bounded(centers, bounds, labels, None, 0, False, None)
         cost = bounded_cost(done, few.n, d, d) / plain_cost(few.n, len(centers.values), d)
         self._probe = None
+        if cost < PAYS:
+            return True
+        self._be_patient()
+        return False
+
+    def _be_patient(self) -> None:
         self._wait, self._patience = self._patience, min(2 * self._patience, 16)
-        return cost < PAYS
 
     def _quantum(self, centers: Centers) -> float | None:
         """A small share of a typical distance; None if what D64 rounds is not smaller still."""
@@ -185,6 +193,7 @@ class PrunedStep(LloydStep):
         cost = bounded_cost(done, n, d, seen) / plain_cost(n, k, d)
         if not self._fresh and cost > 1 and not self.plan.forced:
             self._bounds = None
+            self._be_patient()
         self._fresh = False
         return done.moved
 
