@@ -126,7 +126,7 @@ private:
     struct Scratch {
         double* score;
         Choice wide, near, few;
-        float* y;
+        float *y, *middle, *local;
         std::int32_t* every;
         unsigned char* fold;
         std::size_t used;
@@ -146,6 +146,8 @@ private:
             wide = choice(), near = choice();
             few = {nullptr, reinterpret_cast<std::int32_t*>(cut(4 * k)), k};
             y = reinterpret_cast<float*>(cut(8 * Simd<float>::width * d));
+            middle = reinterpret_cast<float*>(cut(4 * d));
+            local = reinterpret_cast<float*>(cut(4 * k * (d + 1)));
             every = reinterpret_cast<std::int32_t*>(cut(4 * k));
             fold = cut(0);
         }
@@ -170,12 +172,42 @@ private:
         }
         done_.met += static_cast<std::int64_t>(last - first);
         done_.scanned += static_cast<std::int64_t>((last - first) * few.count);
-        double reach = 0;
+        score_leaf(first, last, few, localise(few, middle, half));
+    }
+
+    // Near centers relative to the middle of the box, so that float32 need not hold more digits than
+    // the box is wide; and what two scores may differ by without saying which is lower.
+    //     y, c: as rounded to float32    h, C: lengths of the box and of the centers from its middle
+    //     score: γ(hC + C²)    rounding of y: 2⁻²³‖y‖·C    D64: η(‖y‖ + C)²
+    float localise(const Nearby& few, const double* middle, const double* half) {
+        const std::size_t d = tree_.d;
+        double reach = 0, width = 0, longest = 0;
         for (std::size_t t = 0; t < d; ++t) {
             const double side = __builtin_fabs(middle[t]) + half[t];
             reach += side * side;
+            width += half[t] * half[t];
+            s_.middle[t] = static_cast<float>(middle[t]);
         }
-        score_leaf(first, last, few, static_cast<float>(__builtin_sqrt(reach) * 1.0001));
+        for (std::size_t e = 0; e < few.count; ++e) {
+            float* local = s_.local + e * (d + 1);
+            double square = 0;
+            for (std::size_t t = 0; t < d; ++t) {
+                const std::size_t at = t * centers_.padded + static_cast<std::size_t>(few.which[e]);
+                const double v = centers_.values[at] - static_cast<double>(s_.middle[t]);
+                square += v * v;
+                local[t + 1] = static_cast<float>(v);
+            }
+            local[0] = static_cast<float>(0.5 * square);
+            longest = square > longest ? square : longest;
+        }
+        reach = __builtin_sqrt(reach) * 1.001, longest = __builtin_sqrt(longest) * 1.001;
+        width = __builtin_sqrt(width) * 1.001 + 0x1p-23 * reach;
+        const double gamma = static_cast<double>(d + 10) * 0x1p-24;
+        const double eta = static_cast<double>(d + 10) * 0x1p-52;
+        const double error = gamma * (width * longest + longest * longest) +
+                             0x1p-23 * reach * longest +
+                             eta * (reach + longest) * (reach + longest) + 0x1p-120;
+        return static_cast<float>(4 * error);
     }
 
     // No center that was near, and none that is near now, has moved: nor has any label. Remembers
@@ -196,38 +228,33 @@ private:
         return same;
     }
 
-    void score_leaf(std::size_t first, std::size_t last, const Nearby& few, float reach) {
+    void score_leaf(std::size_t first, std::size_t last, const Nearby& few, float doubt) {
         switch (tree_.d) {
-            case 1: return score<1>(first, last, few, reach);
-            case 2: return score<2>(first, last, few, reach);
-            case 3: return score<3>(first, last, few, reach);
-            case 4: return score<4>(first, last, few, reach);
-            default: return score<0>(first, last, few, reach);
+            case 1: return score<1>(first, last, few, doubt);
+            case 2: return score<2>(first, last, few, doubt);
+            case 3: return score<3>(first, last, few, doubt);
+            case 4: return score<4>(first, last, few, doubt);
+            default: return score<0>(first, last, few, doubt);
         }
     }
 
     // Two vectors of rows against the near centers at a time. D: the number of features, 0 for any.
     template <std::size_t D>
-    void score(std::size_t first, std::size_t last, const Nearby& few, float reach) {
+    void score(std::size_t first, std::size_t last, const Nearby& few, float doubt) {
         using S = Simd<float>;
         constexpr std::size_t W = 2 * S::width;
         const std::size_t d = D ? D : tree_.d;
-        float doubt = 0;
-        for (std::size_t e = 0; e < few.count; ++e) {
-            const float own = centers_.slope[few.which[e]] * reach + centers_.slack[few.which[e]];
-            doubt = own > doubt ? own : doubt;
-        }
-        doubt = 4 * (doubt + reach * reach * centers_.own_error);
         alignas(64) float best[W], second[W];
         alignas(64) std::int32_t nearest[W];
         for (std::size_t i = first; i < last; i += W) {
             const std::size_t m = last - i < W ? last - i : W;
             for (std::size_t t = 0; t < d; ++t) {
                 const float* at = tree_.values + t * tree_.n + i;
+                const float b = s_.middle[t];
                 if (m == W)
-                    for (std::size_t r = 0; r < W; ++r) s_.y[t * W + r] = at[r];
+                    for (std::size_t r = 0; r < W; ++r) s_.y[t * W + r] = at[r] - b;
                 else
-                    for (std::size_t r = 0; r < W; ++r) s_.y[t * W + r] = at[r < m ? r : 0];
+                    for (std::size_t r = 0; r < W; ++r) s_.y[t * W + r] = at[r < m ? r : 0] - b;
             }
             S::Reg low[2], low2[2];
             S::IntReg arg[2];
@@ -236,15 +263,14 @@ private:
                 arg[v] = S::set1_int(0);
             }
             for (std::size_t e = 0; e < few.count; ++e) {
-                const std::int32_t j = few.which[e];
-                const float* c = centers_.scores + static_cast<std::size_t>(j) * (d + 1);
+                const float* c = s_.local + e * (d + 1);
                 S::Reg acc[2] = {S::set1(c[0]), S::set1(c[0])};
                 for (std::size_t t = 0; t < d; ++t) {
                     const S::Reg b = S::set1(c[t + 1]);
                     acc[0] = S::fnmadd(b, S::load(s_.y + t * W), acc[0]);
                     acc[1] = S::fnmadd(b, S::load(s_.y + t * W + S::width), acc[1]);
                 }
-                const S::IntReg id = S::set1_int(j);
+                const S::IntReg id = S::set1_int(few.which[e]);
                 for (int v = 0; v < 2; ++v) {
                     const S::Mask closer = S::less(acc[v], low[v]);
                     low2[v] = S::min(low2[v], S::max(low[v], acc[v]));

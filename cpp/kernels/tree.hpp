@@ -140,10 +140,8 @@ class TreeBook {
 public:
     TreeBook(const double* centers, std::size_t k, std::size_t d, double scale,
              const std::uint8_t* moved)
-        : values_((d + 1) * padded(k)), scores_(k * (d + 1)), slope_(k), slack_(k),
-          moved_(moved, moved + k) {
+        : values_((d + 1) * padded(k)), moved_(moved, moved + k) {
         const std::size_t room = padded(k);
-        const Margin<float> margin(d, d);
         double longest = 0;
         for (std::size_t j = 0; j < k; ++j) {
             double square = 0;
@@ -151,19 +149,13 @@ public:
                 const double v = centers[j * d + t] * scale;
                 square += v * v;
                 values_[t * room + j] = v;
-                scores_[j * (d + 1) + 1 + t] = static_cast<float>(v);
             }
-            const double norm = std::sqrt(square) * (1 + 1e-9);
-            longest = std::max(longest, norm);
+            longest = std::max(longest, std::sqrt(square) * (1 + 1e-9));
             values_[d * room + j] = 0.5 * square;
-            slope_[j] = margin.slope(norm, 0x1p-51 * norm);
-            slack_[j] = margin.slack(norm, 0x1p-51 * norm);
-            scores_[j * (d + 1)] = static_cast<float>(0.5 * square);
         }
         for (std::size_t j = k; j < room; ++j)
             values_[d * room + j] = std::numeric_limits<double>::infinity();
-        view_ = {k, d, room, values_.data(), scores_.data(), slope_.data(), slack_.data(),
-                 margin.own_error(), longest, moved_.data()};
+        view_ = {k, d, room, values_.data(), longest, moved_.data()};
     }
     const TreeCenters& view() const { return view_; }
 
@@ -171,7 +163,6 @@ private:
     static std::size_t padded(std::size_t k) { return (k + 7) / 8 * 8; }  // whole vectors
 
     std::vector<double> values_;
-    std::vector<float> scores_, slope_, slack_;
     std::vector<std::uint8_t> moved_;
     TreeCenters view_;
 };

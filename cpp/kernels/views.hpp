@@ -86,10 +86,6 @@ struct TreeView {
 struct TreeCenters {
     std::size_t k, d, padded;
     const double* values;        // (d + 1, padded) coordinates, feature by feature, then ½‖c‖²
-    const float* scores;         // (k, d + 1) ½‖c‖², then coordinates
-    const float* slope;          // (k)
-    const float* slack;          // (k)
-    float own_error;
     double longest;              // of all centers
     const std::uint8_t* moved;   // (k) since the pass before
 };

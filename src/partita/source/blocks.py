@@ -17,10 +17,11 @@ from partita.source.survey import Survey
 from partita.stats import ClusterStats, Moments, total
 from partita.weights import Weights
 
-ALIGN = 512  # rows: a multiple of every kernel's block and of the seeding leaf
+PARTS = 4  # blocks for each thread: enough that none waits long for another
+ALIGN = 256  # rows: the seeding leaf
 # Multiply-adds in a block: some hundredths of a second, so that Ctrl-C is heard.
 _WORK = 1 << (30 if compiled() else 24)
-_ALONE = 96  # nodes of a tree, some 0.2 ms
+_ALONE = 400  # nodes of a tree, below half a millisecond
 _INLINE = 1 << 21  # below this a second thread costs more than it brings
 
 
@@ -158,7 +159,7 @@ def walk(
         return
     step = block_rows(work_per_row)
     if workers.n > 1:
-        step = max(ALIGN, min(step, -(-n // (8 * workers.n * ALIGN)) * ALIGN))
+        step = max(ALIGN, min(step, -(-n // (PARTS * workers.n * ALIGN)) * ALIGN))
 
     def work(numbers: Iterator[int]) -> None:
         run = begin()
@@ -184,7 +185,7 @@ def share_nodes(
     workers: Workers, nodes: int, moments: Moments | None, run: Callable[[slice, Any], None]
 ) -> None:
     """The same for the nodes of a tree."""
-    step = max(1, -(-nodes // (8 * workers.n)))
+    step = max(1, -(-nodes // (PARTS * workers.n)))
 
     def share(begin: Callable[[], Callable[[slice], None]]) -> None:
         def work(numbers: Iterator[int]) -> None:
