@@ -186,6 +186,14 @@ std::vector<std::int64_t> bounded(
     expect(upper.shape(0) == n && other.shape(0) == n && lower.shape(0) == n &&
                lower.shape(1) == stride,
            "bounded: bounds do not fit");
+    const void* written[] = {labels.data(), upper.data(), other.data(), lower.data()};
+    const void* read[] = {motion.up.data(),       motion.down.data(),  motion.place.data(),
+                          motion.group.data(),    motion.alone.data(), motion.group_up.data(),
+                          motion.group_down.data(), motion.near.data()};
+    for (const void* out : written)
+        expect(std::count(std::begin(written), std::end(written), out) == 1 &&
+                   std::count(std::begin(read), std::end(read), out) == 0,
+               "bounded: arrays that are written must be arrays of their own");
     expect(!sums || sums->hi.shape(0) == book.k, "bounded: sums of another number of clusters");
     partita::SumView view{};
     if (sums) view = sums->view(times, weight, n, d);

@@ -69,7 +69,7 @@ struct BoundScratch {
     }
 };
 
-constexpr std::size_t kStride = 64;  // features between two looks at whether to go on
+constexpr std::size_t kLook = 64;  // features between two looks at whether to go on
 
 PARTITA_INLINE double lane_sum(Simd<double>::Reg v) {
     constexpr std::size_t W = Simd<double>::width;
@@ -96,7 +96,7 @@ PARTITA_INLINE double quick_distance(const ExactView& exact, const R* x, std::si
     double sum = 0.0;
     std::size_t t = 0;
     while (t + S::width <= d) {
-        const std::size_t stop = d - t < kStride ? d : t + kStride;
+        const std::size_t stop = d - t < kLook ? d : t + kLook;
         S::Reg a = squares(t), b = S::set1(0.0);
         t += S::width;
         for (; t + 2 * S::width <= stop; t += 2 * S::width) {
@@ -138,7 +138,8 @@ PARTITA_INLINE std::int32_t quanta_up(double distance, double per_quantum) {
 
 PARTITA_INLINE std::int32_t quanta_down(double distance, double per_quantum) {
     const double q = distance * per_quantum * (1 - 0x1p-40);
-    return q < 65535.0 ? static_cast<std::int32_t>(q > 0 ? q : 0) : 65535;
+    if (!(q > 0)) return 0;  // NaN too
+    return q < 65535.0 ? static_cast<std::int32_t>(q) : 65535;
 }
 
 PARTITA_INLINE std::uint16_t to16(std::int32_t v) {
@@ -401,7 +402,10 @@ private:
             const float size = __builtin_fabsf(score);
             float v = square[r] + 2 * score - (norm[r] * norm[r] * loose + size * 0x1p-21f);
             v = v > 0 ? v : 0;
-            float q = (__builtin_sqrtf(v) - blur[r]) * per;
+            float far = __builtin_sqrtf(v) - blur[r];
+            // centers beyond kFarRow have no score; they are farther than this
+            far = far < static_cast<float>(kFarRow) ? far : static_cast<float>(kFarRow);
+            float q = far * per;
             q = q > 0 ? q : 0;
             quanta[r] = q < 65535 ? static_cast<std::int32_t>(q) : 65535;
         }

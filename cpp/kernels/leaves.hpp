@@ -32,7 +32,8 @@ PARTITA_INLINE double box_margin(const double* middle, const double* half, std::
                                  double longest) {
     double reach = longest;
     for (std::size_t t = 0; t < d; ++t) reach += __builtin_fabs(middle[t]) + half[t];
-    return 0x1p-44 * reach * reach;  // some dozens of roundings of terms below reach²
+    // a few roundings for each feature, of terms below reach²
+    return 0x1p-44 * (1.0 + static_cast<double>(d) / 64.0) * reach * reach;
 }
 
 // The centers of `from` that may be nearest to something in the box.

@@ -75,7 +75,9 @@ private:
             if (!(high - low > widest)) continue;
             widest = high - low;
             feature = t;
-            at = low;  // what is above the lowest
+            // beside the point that the sample is, so that its bulk is alone after two cuts
+            const float bulk = y[first * d_ + t];
+            at = bulk > low ? std::nextafter(bulk, -INFINITY) : bulk;
         }
         return widest > 0;
     }
@@ -97,7 +99,7 @@ private:
             for (std::size_t t = 0; t < d_; ++t) std::swap(y[low * d_ + t], y[high * d_ + t]);
             std::swap(order_[low], order_[high]);
         }
-        if (low == first || low == last) {  // cannot be, but a loop without end would be worse
+        if (low == first || low == last) {  // only NaN comes here
             begin_.push_back(static_cast<std::int32_t>(first));
             return;
         }

@@ -12,6 +12,11 @@ MOST = 32  # groups: one bit each in a word
 TILE = 14  # centers that one tile holds at most
 
 
+def bounds_stride(groups: int) -> int:
+    """Length of a row of bounds: more than four groups are rounded up to a multiple of 8."""
+    return groups if groups <= 4 else -(-groups // 8) * 8
+
+
 @dataclass(frozen=True, slots=True)
 class Groups:
     """k centers in groups; `members` lists them group after group."""
@@ -23,9 +28,8 @@ class Groups:
 
     @property
     def stride(self) -> int:
-        """Length of a row of bounds: more than four groups are rounded up to a multiple of 8."""
-        count = len(self.sizes)
-        return count if count <= 4 else -(-count // 8) * 8
+        """Length of a row of bounds."""
+        return bounds_stride(len(self.sizes))
 
     @classmethod
     def of(cls, parts: list[Ints]) -> Groups:

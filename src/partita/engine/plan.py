@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from partita.engine.cost import plain_cost
-from partita.engine.grouping import MOST, TILE
+from partita.engine.grouping import MOST, TILE, bounds_stride
+from partita.engine.prefix import LONGEST
 from partita.source.blocks import Source, is_small
 
 PATHS = ("plain", "blocks", "hamerly", "yinyang", "prefix")
@@ -83,12 +84,13 @@ def _within(plan: Plan, source: Source, k: int, memory: float) -> Plan:
 def memory_of(path: str, source: Source, k: int) -> float:
     """Bytes beyond the data that a path needs for its rows."""
     n, d = source.n, source.d
-    groups = min(MOST, max(1, k // TILE))
+    groups = bounds_stride(min(MOST, max(1, k // TILE)))
+    between = 16 * k * k if k * k <= 2 * n else 0  # distances between centers, while measured
     copied = 0 if source.in_place else n * d * source.dtype.itemsize
     return {
         "plain": 0,
-        "blocks": n * (8 * d + 8) + copied,  # coordinates twice while the tree grows
-        "hamerly": n * 8 + copied,
-        "yinyang": n * (6 + 2 * groups) + copied,
-        "prefix": n * (6 + 2 * groups + 4 * (d // 4 + 1)) + copied,
+        "blocks": n * (8 * d + 12) + copied,  # coordinates twice while the tree grows
+        "hamerly": n * 8 + between + copied,
+        "yinyang": n * (6 + 2 * groups) + between + copied,
+        "prefix": n * (6 + 2 * groups + 4 * (min(LONGEST, d // 4) + 1)) + copied,
     }[path]

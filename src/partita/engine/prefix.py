@@ -40,8 +40,11 @@ class Prefix:
         self.length = basis.shape[1]
         # what a pair costs, in pairs of the full tiles: in the filter, and measured alone after it
         self.price, self.pair = (self.length + 1) / len(origin), PAIR
-        # rounding of the rows to float32, and of their length t, per unit of their size
-        self.blur = 2.0**-22 + 2.0 * float(np.sqrt((len(origin) + 8) * 2.0**-52))
+        # rounding of the rows to float32, and of their length t, per unit of their size: t² is a
+        # difference of sums of d products, and Q is orthonormal but for rounding
+        off = float(np.abs(self.basis.T @ self.basis - np.eye(self.length)).sum())
+        products = (len(origin) + 8) * (2.0 + 2.0 * math.sqrt(self.length)) * 2.0**-52
+        self.blur = 2.0**-22 + math.sqrt(products + 2.0 * off)
 
     def centers(self, centers: Centers) -> Floats:
         """Centers (k, length + 1) of the small problem."""

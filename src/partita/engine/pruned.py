@@ -34,6 +34,7 @@ class Shared:
 
     tree: Tree | None = None
     prefix: Prefix | None = None
+    tried: bool = False  # whether a prefix was looked for
 
 
 class PrunedStep(LloydStep):
@@ -112,16 +113,9 @@ class PrunedStep(LloydStep):
             self._wait -= 1
             return False
         if self.plan.path == "prefix" and self._prefix is None:
-            if self._shared.prefix is None:
-                found = fit_prefix(self.source, centers, self.labels, self.plan.forced)
-                self._shared.prefix = found
-            self._prefix = self._shared.prefix
-            if self._prefix is None:
-                why = "no prefix tells enough centers apart"
-                self._turn_to(bounds_plan(len(centers.values), why))
-            else:
-                what = f"{self._prefix.length} of {self.source.d} rotated features"
-                self.notes.append(f"prefix: {what}")
+            if self._new_bounds(1, centers) is None:  # no prefix either, then
+                return False
+            self._take_prefix(centers)
         if not (self.plan.forced or self._prefix is not None or self._would_pay(centers)):
             return False
         self._probe = None
@@ -129,17 +123,30 @@ class PrunedStep(LloydStep):
         self._fresh = True
         return self._bounds is not None
 
+    def _take_prefix(self, centers: Centers) -> None:
+        """The prefix that all runs share; bounds without one, if none pays."""
+        if not self._shared.tried:
+            self._shared.tried = True
+            self._shared.prefix = fit_prefix(self.source, centers, self.labels, self.plan.forced)
+        self._prefix = self._shared.prefix
+        if self._prefix is None:
+            why = "no prefix tells enough centers apart"
+            self._turn_to(bounds_plan(len(centers.values), why))
+        else:
+            what = f"{self._prefix.length} of {self.source.d} rotated features"
+            self.notes.append(f"prefix: {what}")
+
     def _new_bounds(self, n: int, centers: Centers) -> Bounds | None:
         quantum = self._quantum(centers)
         if quantum is None:
-            self._turn_to(Plan("plain", "distances are too small for where the data is"))
+            self._turn_to(Plan("plain", "no quantum fits the distances and the extent of the data"))
             return None
         groups = Groups.around(
             centers.about(self.origin), 1 if self.plan.path == "hamerly" else MOST
         )
         blur = 0.0 if self._prefix is None else self._prefix.blur
         k, d = centers.values.shape
-        geometry = d <= FLAT_ENOUGH and k * k <= 2 * self.source.n and quantum > 1e-30
+        geometry = d <= FLAT_ENOUGH and k * k <= 2 * self.source.n
         return Bounds(n, centers, groups, quantum, geometry, blur)
 
     def _would_pay(self, centers: Centers) -> bool:
@@ -168,15 +175,16 @@ class PrunedStep(LloydStep):
         self._wait, self._patience = self._patience, min(2 * self._patience, 16)
 
     def _quantum(self, centers: Centers) -> float | None:
-        """A small share of a typical distance; None if what D64 rounds is not smaller still."""
+        """A small share of a typical distance; None if what is rounded is not smaller still."""
         rows = self._some_rows(SAMPLE)
         squares = self.source.some(rows).own_distances(centers, self.labels[rows])
         # the median, not the mean that a few far rows would make; unless most lie on their centers
         typical = math.sqrt(max(float(np.median(squares)), float(squares.mean()) * 2.0**-20))
         low, high = self.source.box()
-        reach = math.sqrt(self.source.d) * max(abs(float(low.min())), abs(float(high.max())))
-        quantum = typical / FINE
-        return quantum if 2.0**-44 * reach < quantum < math.inf else None
+        largest = float(max(np.abs(low).max(), np.abs(high).max(), np.abs(centers.plain).max()))
+        quantum, reach = typical / FINE, math.sqrt(self.source.d) * largest
+        # distances between centers and prefixes are float32, whose range this keeps clear of
+        return quantum if max(2.0**-44 * reach, 1e-30) < quantum and reach < 1e30 else None
 
     def _some_rows(self, most: int) -> Ints:
         return np.arange(0, self.source.n, -(-self.source.n // most))

@@ -186,6 +186,7 @@ class MemorySource:
             seen = prefix.centers(centers)
             at = np.zeros(seen.shape[1])
         book = kernels.Codebook32(seen, at, groups.members, groups.sizes)
+        all_rows = self._whole  # here, not in each thread: it may have to be made
         counts: list[list[int]] = []
 
         def run(rows: slice, own: Moments | None) -> None:
@@ -193,7 +194,7 @@ class MemorySource:
             weights = {} if own is None else self.weights.of_rows(rows)
             counts.append(
                 kernels.bounded(
-                    book, target, self._whole[rows], labels[rows], bounds.upper[rows],
+                    book, target, all_rows[rows], labels[rows], bounds.upper[rows],
                     bounds.other[rows], bounds.lower[rows], motion, fresh, sums, **weights,
                     filter_rows=None if prefix is None else prefix.rows[rows],
                 )
@@ -210,14 +211,14 @@ class MemorySource:
         before = leaves.labels.copy() if few else None
         book = leaves.book(centers, moved)
         target = kernels.Target(np.ascontiguousarray(centers.values), centers.origin)
-        tree, counts = leaves.tree, []
+        tree, all_rows, counts = leaves.tree, self._whole, []
 
         def run(nodes: slice, own: Moments | None) -> None:
             sums = None if own is None else own.sums
             weights = {} if own is None else self.weights.of_rows(slice(None))
             counts.append(
                 kernels.assign_leaves(
-                    tree, nodes.start, nodes.stop, book, target, self._whole, leaves.labels, sums,
+                    tree, nodes.start, nodes.stop, book, target, all_rows, leaves.labels, sums,
                     **weights,
                 )
             )  # fmt: skip
