@@ -119,18 +119,6 @@ PARTITA_INLINE double quick_distance(const ExactView& exact, const R* x, std::si
 
 inline double near_share(std::size_t d) { return 4.0 * static_cast<double>(d + 8) * 0x1p-53; }
 
-// D64 of one row and one center.
-template <class R>
-double exact_distance(const ExactView& exact, const R* x, std::size_t j) {
-    const double* c = exact.centers + j * exact.d;
-    double sum = 0.0;
-    for (std::size_t t = 0; t < exact.d; ++t) {
-        const double gap = (static_cast<double>(x[t]) - exact.origin[t]) * exact.scale - c[t];
-        sum += gap * gap;
-    }
-    return sum;
-}
-
 PARTITA_INLINE std::int32_t quanta_up(double distance, double per_quantum) {
     const double q = distance * per_quantum * (1 + 0x1p-40) + 1.0;
     return q < kUnbounded ? static_cast<std::int32_t>(q) : kUnbounded;  // NaN is unbounded

@@ -206,7 +206,7 @@ public:
                  member_.data(), packed_.get(), start_.get(), slope_.get(), slack_.get(),
                  pivot_.data(), zero_.data(), static_cast<T>(scale),
                  static_cast<T>(1.01 * drift * scale), margin.own_error(),
-                 static_cast<T>(1 + margin.gamma), centers_.get(), origin_.data(), whole};
+                 static_cast<T>(1 + margin.gamma), {k, d, centers_.get(), origin_.data(), whole}};
     }
     const BookView<T>& view() const { return view_; }
 

@@ -51,27 +51,39 @@ PARTITA_INLINE void exact_tile(const double* panel, const double* centers, std::
         }
 }
 
+// D64 of one row and one center.
+template <class R>
+double exact_distance(const ExactView& exact, const R* x, std::size_t j) {
+    const double* c = exact.centers + j * exact.d;
+    double sum = 0.0;
+    for (std::size_t t = 0; t < exact.d; ++t) {
+        const double gap = (static_cast<double>(x[t]) - exact.origin[t]) * exact.scale - c[t];
+        sum += gap * gap;
+    }
+    return sum;
+}
+
 // Labels of up to kExactWidth listed rows, by D64 to all centers.
-template <class T, class R>
-void exact_nearest(const BookView<T>& book, const R* rows, const std::int32_t* listed,
+template <class R>
+void exact_nearest(const ExactView& exact, const R* rows, const std::int32_t* listed,
                    std::size_t count, double* panel,  // scratch: (d, kExactWidth)
                    std::int32_t* label) {
     alignas(64) double best[kExactWidth];
     alignas(64) std::int64_t nearest[kExactWidth];
-    const std::size_t d = book.d;
+    const std::size_t d = exact.d;
     for (std::size_t r = 0; r < kExactWidth; ++r) {
         const R* x = rows + static_cast<std::size_t>(listed[r < count ? r : 0]) * d;
         for (std::size_t t = 0; t < d; ++t)
-            panel[t * kExactWidth + r] = (static_cast<double>(x[t]) - book.origin[t]) * book.scale;
+            panel[t * kExactWidth + r] = (static_cast<double>(x[t]) - exact.origin[t]) * exact.scale;
         best[r] = __builtin_inf();
         nearest[r] = 0;
     }
     std::size_t j = 0;
-    for (; j + kExactRows <= book.k; j += kExactRows)
-        exact_tile<kExactRows>(panel, book.centers + j * d, d, static_cast<std::int64_t>(j), best,
+    for (; j + kExactRows <= exact.k; j += kExactRows)
+        exact_tile<kExactRows>(panel, exact.centers + j * d, d, static_cast<std::int64_t>(j), best,
                                nearest);
-    for (; j < book.k; ++j)
-        exact_tile<1>(panel, book.centers + j * d, d, static_cast<std::int64_t>(j), best, nearest);
+    for (; j < exact.k; ++j)
+        exact_tile<1>(panel, exact.centers + j * d, d, static_cast<std::int64_t>(j), best, nearest);
     for (std::size_t r = 0; r < count; ++r) label[r] = static_cast<std::int32_t>(nearest[r]);
 }
 

@@ -28,17 +28,21 @@ struct Choice {
     std::size_t room;
 };
 
-PARTITA_INLINE double box_margin(const double* middle, const double* half, std::size_t d,
-                                 double longest) {
-    double reach = longest;
+// What rounding may add to the test, per unit of ‖y‖² + ½‖c_j‖² + ½‖c_a‖²: a few roundings for each
+// feature. One far center widens nobody else's margin.
+PARTITA_INLINE double box_share(std::size_t d) {
+    return 0x1p-41 * (1.0 + static_cast<double>(d) / 64.0);
+}
+
+PARTITA_INLINE double box_reach(const double* middle, const double* half, std::size_t d) {
+    double reach = 0;
     for (std::size_t t = 0; t < d; ++t) reach += __builtin_fabs(middle[t]) + half[t];
-    // a few roundings for each feature, of terms below reach²
-    return 0x1p-44 * (1.0 + static_cast<double>(d) / 64.0) * reach * reach;
+    return reach * reach;
 }
 
 // The centers of `from` that may be nearest to something in the box.
 inline Nearby keep_near(const Nearby& from, const double* middle, const double* half, std::size_t d,
-                        double margin, const Choice& to,
+                        const Choice& to,
                         double* score) {  // scratch: (room of from)
     using S = Simd<double>;
     const std::size_t room = from.room;
@@ -60,10 +64,13 @@ inline Nearby keep_near(const Nearby& from, const double* middle, const double* 
     std::size_t a = 0;
     for (std::size_t l = 0; l < S::width; ++l)
         if (lows[l] < best) best = lows[l], a = static_cast<std::size_t>(args[l]) + l;
-    const S::Reg bar = S::set1(best + margin);
+    const double share = box_share(d);
+    const S::Reg own_share = S::set1(share);
+    const S::Reg bar = S::set1(
+        best + share * (box_reach(middle, half, d) + from.value[d * room + a]));
     std::size_t kept = 0;
     for (std::size_t j = 0; j < from.count; j += S::width) {
-        S::Reg s = S::load(score + j);
+        S::Reg s = S::fnmadd(own_share, S::widen(from.value + d * room + j), S::load(score + j));
         for (std::size_t t = 0; t < d; ++t) {
             const S::Reg c = S::widen(from.value + t * room + j);
             const S::Reg own = S::set1(from.value[t * room + a]);
@@ -155,8 +162,7 @@ private:
     };
 
     Nearby keep(const Nearby& from, const double* middle, const double* half, const Choice& to) {
-        const double margin = box_margin(middle, half, tree_.d, centers_.longest);
-        return keep_near(from, middle, half, tree_.d, margin, to, s_.score);
+        return keep_near(from, middle, half, tree_.d, to, s_.score);
     }
 
     void visit(std::size_t leaf, const Nearby& near) {

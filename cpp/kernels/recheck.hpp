@@ -11,18 +11,6 @@ namespace partita::PARTITA_ISA {
 
 constexpr int kMostCandidates = 8;
 
-// D64 of one row and one center, scaled.
-template <class T, class R>
-double exact_pair(const BookView<T>& book, const R* x, std::size_t j) {
-    const double* c = book.centers + j * book.d;
-    double sum = 0.0;
-    for (std::size_t t = 0; t < book.d; ++t) {
-        const double gap = (static_cast<double>(x[t]) - book.origin[t]) * book.scale - c[t];
-        sum += gap * gap;
-    }
-    return sum;
-}
-
 // One panel of open rows. `bar` is what a score must not exceed for its center to be a candidate.
 template <class T>
 struct Open {
@@ -81,7 +69,8 @@ void decide(const BookView<T>& book, const R* rows, Open<T>& open, R* few, T* pa
         double low = __builtin_inf();
         for (int c = 0; c < open.candidates[i]; ++c) {
             const std::int32_t j = open.candidate[i][c];
-            const double distance = exact_pair(book, few + i * book.d, static_cast<std::size_t>(j));
+            const double distance =
+                exact_distance(book.exact, few + i * book.d, static_cast<std::size_t>(j));
             if (distance < low) low = distance, open.label[i] = j;  // candidates ascend
         }
         if (!(low < __builtin_inf())) all[hopeless++] = static_cast<std::int32_t>(i);
@@ -89,7 +78,7 @@ void decide(const BookView<T>& book, const R* rows, Open<T>& open, R* few, T* pa
     for (std::size_t i = 0; i < hopeless; i += kExactWidth) {
         const std::size_t m = hopeless - i < kExactWidth ? hopeless - i : kExactWidth;
         std::int32_t label[kExactWidth];
-        exact_nearest(book, few, all + i, m, exact, label);
+        exact_nearest(book.exact, few, all + i, m, exact, label);
         for (std::size_t r = 0; r < m; ++r) open.label[all[i + r]] = label[r];
     }
 }

@@ -144,7 +144,6 @@ public:
              const std::uint8_t* moved)
         : values_((d + 1) * padded(k)), moved_(moved, moved + k) {
         const std::size_t room = padded(k);
-        double longest = 0;
         for (std::size_t j = 0; j < k; ++j) {
             double square = 0;
             for (std::size_t t = 0; t < d; ++t) {
@@ -152,12 +151,11 @@ public:
                 square += v * v;
                 values_[t * room + j] = v;
             }
-            longest = std::max(longest, std::sqrt(square) * (1 + 1e-9));
             values_[d * room + j] = 0.5 * square;
         }
         for (std::size_t j = k; j < room; ++j)
             values_[d * room + j] = std::numeric_limits<double>::infinity();
-        view_ = {k, d, room, values_.data(), longest, moved_.data()};
+        view_ = {k, d, room, values_.data(), moved_.data()};
     }
     const TreeCenters& view() const { return view_; }
 

@@ -11,6 +11,14 @@ namespace partita {
 
 constexpr double kFarRow = 0x1p60;  // rows beyond it, in units of a typical center, are left to D64
 
+// Centers as D64 takes them.
+struct ExactView {
+    std::size_t k, d;
+    const double* centers;   // (k, d) relative to `origin`, times `scale`
+    const double* origin;    // (d)
+    double scale;            // 1, or a power of two where squares would overflow
+};
+
 // Centers ready for the tile kernels, with what their rounding may cost. See codebook.hpp.
 // Centers lie group by group, each group in tiles of its own; place p holds center member[p].
 template <class T>
@@ -31,17 +39,7 @@ struct BookView {
     T drift;                 // ‖origin − pivot‖, scaled: how far the two frames are apart
     T own_error;             // error of D64 itself per squared norm of the point
     T norm_up;               // what covers the rounding of a computed norm
-    const double* centers;   // (k, d) relative to `origin`, times `scale`: what D64 uses
-    const double* origin;    // (d)
-    double scale;            // of D64: 1, or a power of two where squares would overflow
-};
-
-// Centers as D64 takes them.
-struct ExactView {
-    std::size_t k, d;
-    const double* centers;   // (k, d) relative to `origin`, times `scale`
-    const double* origin;    // (d)
-    double scale;
+    ExactView exact;
 };
 
 // Rows of more than four bounds are padded to a multiple of 8.
@@ -86,7 +84,6 @@ struct TreeView {
 struct TreeCenters {
     std::size_t k, d, padded;
     const double* values;        // (d + 1, padded) coordinates, feature by feature, then ½‖c‖²
-    double longest;              // of all centers
     const std::uint8_t* moved;   // (k) since the pass before
 };
 
