@@ -11,14 +11,15 @@ from partita.source.blocks import Pruned
 PAIR = 6  # of a pair in the tiles, beside its features
 SCAN = 1.35  # of a pair that meets in the tiles of a group, to one of the plain pass
 ROW = 270  # to look at a row's bounds
-MEASURE = 1100, 6.5  # for a row's distance to its own center: once, and per feature
+READ = 10.0  # to read and pack a feature of a row
+MEASURE = 1100, 10.0  # for a row's distance to its own center: once, and per feature
 MEET = 1600, 16.0  # for a row that meets groups: once, and per feature of the filter
 CANDIDATE = 1300, 12.0  # for a pair that the filter left: once, and per feature
 
 
 def plain_cost(n: int, k: int, d: int) -> float:
-    """Every row meets every center."""
-    return float(n) * k * (d + PAIR)
+    """Every row meets every center, and is read and packed once."""
+    return float(n) * (k * (d + PAIR) + READ * d)
 
 
 def bounded_cost(done: Pruned, n: int, d: int, filter_d: int) -> float:

@@ -45,7 +45,7 @@ def plan_for(source: Source, k: int, algorithm: str, memory: float) -> Plan:
         return _within(
             Plan(path, f"algorithm={algorithm!r} was asked for", True), source, k, memory
         )
-    if is_small(n, k * d):
+    if is_small(n, (8 if d <= FLAT else 1) * k * d):
         return Plan("plain", "so small that a plain pass is over at once")
     if d <= FLAT:
         return _within(Plan("blocks", f"{d} features: boxes of rows are small"), source, k, memory)

@@ -144,6 +144,11 @@ def is_small(n: int, work_per_row: int) -> bool:
     return n * work_per_row < _INLINE
 
 
+def tile_work(k: int, d: int) -> int:
+    """The work of a row that meets k centers in the tiles, where a multiply-add is cheap."""
+    return max(d, k * d // 4)
+
+
 def walk(
     workers: Workers,
     n: int,

@@ -21,6 +21,7 @@ from partita.source.blocks import (
     ordered_stats,
     reduce_blocks,
     share_nodes,
+    tile_work,
     walk,
 )
 from partita.source.seeding import DenseRows, DenseSeeding
@@ -142,7 +143,8 @@ class MemorySource:
         coarse = self._single or self._fine <= 0
         make = kernels.Codebook32 if coarse else kernels.Codebook64
         book = make(np.ascontiguousarray(centers.values), centers.origin)
-        if is_small(self.n, len(centers.values) * self.d):  # the walk would cost more than the rows
+        work = tile_work(len(centers.values), self.d)
+        if is_small(self.n, work):  # the walk would cost more than the rows
             weights = {} if moments is None else self.weights.of_rows(slice(None))
             sums = None if moments is None else moments.sums
             return Assigned(*kernels.assign(book, self._whole, labels, sums, **weights))
@@ -153,7 +155,7 @@ class MemorySource:
             weights = {} if own is None else self.weights.of_rows(rows)
             counts.append(kernels.assign(book, self._block(rows), labels[rows], sums, **weights))
 
-        reduce_blocks(self.workers, self.n, len(centers.values) * self.d, moments, run)
+        reduce_blocks(self.workers, self.n, work, moments, run)
         done = Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
         self._fine -= 1
         if coarse and done.rechecked > self.n >> 4:  # float64 pays for a while, then look again
