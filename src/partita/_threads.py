@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from types import TracebackType
 
@@ -102,16 +102,21 @@ class Workers:
                     return
                 yield number
 
-        # The caller works too: others join as soon as they are awake, which may be late.
-        futures = [self._pool.submit(work, draw()) for _ in range(threads - 1)]
+        def join() -> None:
+            try:
+                work(draw())
+            except BaseException:
+                stop.set()
+                raise
+
+        # The caller works too: others join as soon as they are awake, and one that comes too late
+        # is not waited for.
+        futures = [self._pool.submit(join) for _ in range(threads - 1)]
         try:
             work(draw())
-            wait(futures, return_when=FIRST_EXCEPTION)
         finally:
             stop.set()
-            for future in futures:
-                future.cancel()  # nothing is left for one that has not begun
-            wait(futures)
-        for future in futures:
-            if not future.cancelled():
-                future.result()
+            begun = [future for future in futures if not future.cancel()]
+            wait(begun)
+        for future in begun:
+            future.result()
