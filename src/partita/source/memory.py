@@ -45,7 +45,7 @@ class MemorySource:
         self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
         self._single = rows.dtype in (np.float32, np.float16, np.uint8)
         self.in_place = rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous
-        self._fine, self._patience = 0, 4  # passes for which float32 scores are too close
+        self._fine, self._patience = 0, 1  # passes for which float32 scores are too close
         self._extent: tuple[Floats, Floats, Array] | None = None  # asked for more than once
         self._survey: Survey | None = None
 
