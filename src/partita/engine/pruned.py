@@ -156,7 +156,7 @@ class PrunedStep(LloydStep):
             return False
         if self._probe is None:
             rows = self._some_rows(min(MOST_TRIED, max(FEWEST_TRIED, n // 32)))
-            few, labels = self.source.some(rows), self.labels[rows]
+            few, labels = self.source.subset(rows), self.labels[rows]
             bounds = self._new_bounds(few.n, centers)
             if bounds is not None:
                 few.assign_bounded(centers, bounds, labels, None, 0, True, None)
@@ -177,7 +177,7 @@ class PrunedStep(LloydStep):
     def _quantum(self, centers: Centers) -> float | None:
         """A small share of a typical distance; None if what is rounded is not smaller still."""
         rows = self._some_rows(SAMPLE)
-        squares = self.source.some(rows).own_distances(centers, self.labels[rows])
+        squares = self.source.subset(rows).own_distances(centers, self.labels[rows])
         # the median, not the mean that a few far rows would make; unless most lie on their centers
         typical = math.sqrt(max(float(np.median(squares)), float(squares.mean()) * 2.0**-20))
         low, high = self.source.box()

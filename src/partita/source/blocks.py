@@ -93,8 +93,8 @@ class Source(Protocol):
     def take(self, rows: Ints) -> Floats:
         """Some rows, dense, as doubles."""
 
-    def subset(self, rows: Ints, weight: Floats) -> Source:
-        """A source of some of the rows, with weights of their own."""
+    def subset(self, rows: Ints, weight: Floats | None = None) -> Source:
+        """A source of some of the rows, with weights of their own (or none)."""
 
     def box(self) -> tuple[Floats, Floats]:
         """Lowest and highest value (d,) of each feature, over rows of weight."""
@@ -123,8 +123,8 @@ class DenseSource(Source, Protocol):
     ) -> Pruned:
         """As `assign`, by the leaves of a tree; labels are those of the leaves."""
 
-    def some(self, rows: Ints) -> DenseSource:
-        """Some rows as a source of their own, for one thread."""
+    def subset(self, rows: Ints, weight: Floats | None = None) -> DenseSource:
+        """A source of some of the rows, with weights of their own (or none)."""
 
     def plant(self, origin: Floats, scale: float) -> Any:
         """A k-d tree over the rows (x − origin)·scale."""

@@ -235,11 +235,6 @@ class MemorySource:
         """Whether sums of each thread's own would cost more than moving the rows afterwards."""
         return self.workers.n > 1 and expected < len(moments.hi)
 
-    def some(self, rows: Ints) -> MemorySource:
-        """Some rows as a source of their own, for one thread."""
-        few = np.ascontiguousarray(self.rows[rows])
-        return MemorySource(few, Weights.of(None, len(few)), Workers(1))
-
     def plant(self, origin: Floats, scale: float) -> Any:
         """A k-d tree over the rows (x − origin)·scale."""
         return kernels.plant(self._whole, origin, scale)
@@ -297,8 +292,8 @@ class MemorySource:
         """Some rows as doubles."""
         return np.asarray(self.rows[rows], dtype=np.float64)
 
-    def subset(self, rows: Ints, weight: Floats) -> MemorySource:
-        """A source of some of the rows, with weights of their own."""
+    def subset(self, rows: Ints, weight: Floats | None = None) -> MemorySource:
+        """A source of some of the rows, with weights of their own (or none)."""
         return MemorySource(self.rows[rows], Weights.of(weight, len(rows)), self.workers)
 
     def seeding(self, k: int, trials: int) -> DenseSeeding:

@@ -187,8 +187,8 @@ class SparseSource:
         """Some rows, dense, as doubles."""
         return np.asarray(self.rows[rows].toarray(), dtype=np.float64)
 
-    def subset(self, rows: Ints, weight: Floats) -> SparseSource:
-        """A source of some of the rows, with weights of their own."""
+    def subset(self, rows: Ints, weight: Floats | None = None) -> SparseSource:
+        """A source of some of the rows, with weights of their own (or none)."""
         return SparseSource(self.rows[rows], Weights.of(weight, len(rows)), self.workers)
 
     def seeding(self, k: int, trials: int) -> SparseSeeding:
