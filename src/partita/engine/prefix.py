@@ -15,8 +15,9 @@ import math
 import numpy as np
 
 from partita._typing import Floats, Ints
+from partita.engine.cost import bounded_cost, plain_cost
 from partita.progress import Centers
-from partita.source.blocks import DenseSource
+from partita.source.blocks import DenseSource, Pruned
 
 SAMPLE = 2048  # rows that the rotation is fitted to
 TRIED = 512  # rows that a length is tried on
@@ -25,9 +26,7 @@ LONGEST = 160
 ROUNDS = 3  # of subspace iteration
 # The rotation may cost as much as so many plain passes, whose tiles are so many times faster.
 PASSES, SLOWER = 3.0, 4.0
-# A pair that survives the filter is measured alone, not in a tile: it costs so many times more.
-PAIR = 12.0
-GAIN = 0.6  # a filter must cost less than this share of the full tiles
+GAIN = 0.6  # a pass by the filter must cost less than this share of a plain one
 
 
 class Prefix:
@@ -38,8 +37,6 @@ class Prefix:
         self.basis = np.ascontiguousarray(basis)
         self.rows: Floats = source.project(origin, self.basis)
         self.length = basis.shape[1]
-        # what a pair costs, in pairs of the full tiles: in the filter, and measured alone after it
-        self.price, self.pair = (self.length + 1) / len(origin), PAIR
         # rounding of the rows to float32, and of their length t, per unit of their size: t² is a
         # difference of sums of d products, and Q is orthonormal but for rounding
         off = float(np.abs(self.basis.T @ self.basis - np.eye(self.length)).sum())
@@ -84,18 +81,19 @@ def fit_prefix(source: DenseSource, centers: Centers, labels: Ints, forced: bool
         length = max(1, round(d * share))
         if length > basis.shape[1]:
             break
-        cost = (length + 1) / d + PAIR * _survivors(rows, at, basis[:, :length], bar)
+        m = len(rows)
+        done = Pruned(0, m, m, m * k, _survivors(rows, at, basis[:, :length], bar))
+        cost = bounded_cost(done, m, d, length + 1) / plain_cost(m, k, d)
         if cost < cheapest:
             best, cheapest = length, cost
     return Prefix(source, origin, basis[:, :best]) if best else None
 
 
-def _survivors(rows: Floats, centers: Floats, basis: Floats, bar: Floats) -> float:
-    """Share of pairs that the filter leaves, own centers not counted."""
+def _survivors(rows: Floats, centers: Floats, basis: Floats, bar: Floats) -> int:
+    """How many pairs the filter leaves, own centers not counted."""
     y, c = shorten(rows, basis), shorten(centers, basis)
     squares = np.einsum("nd,nd->n", y, y)[:, None] + np.einsum("kd,kd->k", c, c) - 2.0 * (y @ c.T)
-    left = np.count_nonzero(squares <= bar[:, None]) - len(rows)
-    return float(max(0, left) / squares.size)
+    return max(0, int(np.count_nonzero(squares <= bar[:, None])) - len(rows))
 
 
 def main_axes(rows: Floats, count: int, rounds: int = ROUNDS) -> Floats:
