@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from cases import adversaries, problems
@@ -40,7 +42,8 @@ def walk(core, monkeypatch):
         typical = float(np.median(distance.min(axis=1))) or 1.0
         basis = main_axes(rows.astype(float) - origin, length) if length else None
         groups = Groups.around(path[0].values, most)
-        bounds = Bounds(len(rows), path[0], groups, typical / 1024, geometry, 1e-6 * (length > 0))
+        blurred = SimpleNamespace(blur=1e-6) if length else None  # what the bounds ask a prefix for
+        bounds = Bounds(len(rows), path[0], groups, typical / 1024, geometry, blurred)
         for step, at in enumerate(path):
             motion = bounds.follow(at, labels)
             given_rows = {}

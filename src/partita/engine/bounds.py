@@ -9,6 +9,7 @@ import numpy as np
 from partita._kernels import kernels
 from partita._typing import Floats, Ints
 from partita.engine.grouping import Groups
+from partita.engine.prefix import Prefix
 from partita.progress import Centers
 
 NEVER = 1 << 29  # an upper bound that is never below a lower one
@@ -25,15 +26,22 @@ class Bounds:
     """
 
     def __init__(
-        self, n: int, at: Centers, groups: Groups, quantum: float, geometry: bool, blur: float = 0.0
+        self,
+        n: int,
+        at: Centers,
+        groups: Groups,
+        quantum: float,
+        geometry: bool,
+        prefix: Prefix | None = None,
     ) -> None:
         self.groups = groups
         self.quantum = quantum
+        self.prefix = prefix
+        self.fresh = True  # they say nothing before the first pass
         self.upper: Ints = np.full(n, NEVER, np.int32)
         self.other: Ints = np.zeros(n, np.uint16)
         self.lower: Ints = np.zeros((n, groups.stride), np.uint16)
         self.lower[:, len(groups.sizes) :] = 65535
-        self._blur = blur
         self._at = at
         k = len(groups.members)
         self._geometry = geometry
@@ -42,23 +50,22 @@ class Bounds:
         self._least: Floats | None = None  # (k, groups) quanta
         self._closest: Ints = np.zeros((k, groups.stride), np.uint16)
         self._alone: Ints = np.full(k, -1, np.int32)
-        self._own: Floats = np.zeros(len(self.groups.members))
-        self._groups: Floats = np.zeros(self.groups.stride)
+        self._own: Floats = np.zeros(k)
+        self._groups: Floats = np.zeros(groups.stride)
         self._all = 0.0
 
     def follow(self, centers: Centers, labels: Ints) -> Any:
         """Take note of where the centers are now; what the kernel needs to know of it."""
         shift = shifts(self._at, centers) / self.quantum
         self._at = centers
-        heads = np.cumsum(self.groups.sizes) - self.groups.sizes
-        farthest = np.maximum.reduceat(shift[self.groups.members], heads)
+        farthest = np.maximum.reduceat(shift[self.groups.members], self.groups.heads)
         self._catch_up(farthest)
         self._own = self._own + shift
         lost = self._own > NEVER >> 1
         if lost.any():  # farther than can be counted: know nothing of their rows
             self.upper[lost[labels]] = NEVER
             self._own[lost] = 0.0
-        self._groups[: len(heads)] += farthest
+        self._groups[: len(farthest)] += farthest
         self._all += float(farthest.max())
         return kernels.Motion(
             up=_ceil(self._own, NEVER).astype(np.int32),
@@ -72,7 +79,7 @@ class Bounds:
             near=self._near(centers, shift, farthest),
             alone=self._alone,
             quantum=self.quantum,
-            blur=self._blur,
+            blur=0.0 if self.prefix is None else self.prefix.blur,
         )
 
     def _near(self, centers: Centers, shift: Floats, farthest: Floats) -> Ints:
@@ -102,8 +109,8 @@ class Bounds:
         self._apart[moved] = part
         self._apart[:, moved] = part.T
         np.fill_diagonal(self._apart, np.inf)
-        heads = np.cumsum(self.groups.sizes) - self.groups.sizes
-        least = np.minimum.reduceat(self._apart[:, self.groups.members], heads, axis=1)
+        members, heads = self.groups.members, self.groups.heads
+        least = np.minimum.reduceat(self._apart[:, members], heads, axis=1)
         return np.asarray(least * ((1 - 2.0**-40) / self.quantum))
 
     def _catch_up(self, farthest: Floats) -> None:

@@ -31,6 +31,11 @@ class Groups:
         """Length of a row of bounds."""
         return bounds_stride(len(self.sizes))
 
+    @property
+    def heads(self) -> Ints:
+        """Where each group begins in `members`."""
+        return np.cumsum(self.sizes) - self.sizes
+
     @classmethod
     def of(cls, parts: list[Ints]) -> Groups:
         """From lists of centers."""

@@ -51,7 +51,6 @@ class PrunedStep(LloydStep):
         self._prefix: Prefix | None = None
         self._probe: tuple[DenseSource, Ints, Bounds] | None = None  # a few rows with bounds
         self._wait, self._patience = 0, 1  # passes before bounds are tried again
-        self._fresh = True  # whether the bounds say nothing yet
         self._labelled = False  # whether every row has a label
         self._stale = False  # whether the leaves know the labels better
 
@@ -120,7 +119,6 @@ class PrunedStep(LloydStep):
             return False
         self._probe = None
         self._bounds = self._new_bounds(self.source.n, centers)
-        self._fresh = True
         return self._bounds is not None
 
     def _take_prefix(self, centers: Centers) -> None:
@@ -144,10 +142,9 @@ class PrunedStep(LloydStep):
         groups = Groups.around(
             centers.about(self.origin), 1 if self.plan.path == "hamerly" else MOST
         )
-        blur = 0.0 if self._prefix is None else self._prefix.blur
         k, d = centers.values.shape
         geometry = d <= FLAT_ENOUGH and k * k <= 2 * self.source.n
-        return Bounds(n, centers, groups, quantum, geometry, blur)
+        return Bounds(n, centers, groups, quantum, geometry, self._prefix)
 
     def _would_pay(self, centers: Centers) -> bool:
         """Try bounds on a few rows, from one pass to the next."""
@@ -159,11 +156,11 @@ class PrunedStep(LloydStep):
             few, labels = self.source.subset(rows), self.labels[rows]
             bounds = self._new_bounds(few.n, centers)
             if bounds is not None:
-                few.assign_bounded(centers, bounds, labels, None, 0, True, None)
+                few.assign_bounded(centers, bounds, labels, None, 0)
                 self._probe = few, labels, bounds
             return False
         few, labels, bounds = self._probe
-        done = few.assign_bounded(centers, bounds, labels, None, 0, False, None)
+        done = few.assign_bounded(centers, bounds, labels, None, 0)
         cost = bounded_cost(done, few.n, d, d) / plain_cost(few.n, len(centers.values), d)
         self._probe = None
         if cost < PAYS:
@@ -191,18 +188,18 @@ class PrunedStep(LloydStep):
 
     def _by_bounds(self, centers: Centers) -> int:
         assert self._bounds is not None
+        first = self._bounds.fresh
         done = self.source.assign_bounded(
-            centers, self._bounds, self._labels, self._sums, self._moved, self._fresh, self._prefix
+            centers, self._bounds, self._labels, self._sums, self._moved
         )
         n, k, d = self.source.n, len(centers.values), self.source.d
         self._moved = done.moved
         self.last = Pass(self.plan.path, done.scanned / (n * k))
         seen = d if self._prefix is None else self._prefix.length + 1
         cost = bounded_cost(done, n, d, seen) / plain_cost(n, k, d)
-        if not self._fresh and cost > 1 and not self.plan.forced:
+        if not first and cost > 1 and not self.plan.forced:
             self._bounds = None
             self._be_patient()
-        self._fresh = False
         return done.moved
 
     # --- changes from outside ---

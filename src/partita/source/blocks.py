@@ -107,16 +107,9 @@ class DenseSource(Source, Protocol):
     """What pruned passes need: see engine/."""
 
     def assign_bounded(
-        self,
-        centers: Centers,
-        bounds: Any,
-        labels: Ints,
-        moments: Moments | None,
-        expected: int,
-        fresh: bool,
-        prefix: Any,
+        self, centers: Centers, bounds: Any, labels: Ints, moments: Moments | None, expected: int
     ) -> Pruned:
-        """As `assign`, by bounds; `fresh` bounds say nothing yet."""
+        """As `assign`, by bounds, which are brought up to date."""
 
     def assign_leaves(
         self, leaves: Any, centers: Centers, moved: Ints, moments: Moments | None, expected: int

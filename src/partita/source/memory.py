@@ -165,23 +165,15 @@ class MemorySource:
     # --- passes that leave out what cannot change a label: see engine/pruned.py ---
 
     def assign_bounded(
-        self,
-        centers: Centers,
-        bounds: Any,
-        labels: Ints,
-        moments: Moments | None,
-        expected: int,
-        fresh: bool,
-        prefix: Any,
+        self, centers: Centers, bounds: Any, labels: Ints, moments: Moments | None, expected: int
     ) -> Pruned:
-        """As `assign`, by bounds; `fresh` bounds say nothing yet."""
+        """As `assign`, by bounds, which are brought up to date."""
         if moments is not None and self._few_moves(expected, moments):
             return label_then_move(
-                self, labels, moments,
-                lambda: self.assign_bounded(centers, bounds, labels, None, 0, fresh, prefix),
-            )  # fmt: skip
+                self, labels, moments, lambda: self.assign_bounded(centers, bounds, labels, None, 0)
+            )
         motion = bounds.follow(centers, labels)
-        values, groups = np.ascontiguousarray(centers.values), bounds.groups
+        values, groups, prefix = np.ascontiguousarray(centers.values), bounds.groups, bounds.prefix
         target = kernels.Target(values, centers.origin)
         seen, at = values, centers.origin
         if prefix is not None:
@@ -197,12 +189,13 @@ class MemorySource:
             counts.append(
                 kernels.bounded(
                     book, target, all_rows[rows], labels[rows], bounds.upper[rows],
-                    bounds.other[rows], bounds.lower[rows], motion, fresh, sums, **weights,
+                    bounds.other[rows], bounds.lower[rows], motion, bounds.fresh, sums, **weights,
                     filter_rows=None if prefix is None else prefix.rows[rows],
                 )
             )  # fmt: skip
 
         reduce_blocks(self.workers, self.n, WIDE, moments, run)
+        bounds.fresh = False
         return Pruned(*(sum(each) for each in zip(*counts, strict=True)))
 
     def assign_leaves(
