@@ -144,10 +144,10 @@ struct CsrRows {
 
 struct Pruned {
     std::int64_t moved;       // rows whose label changed
-    std::int64_t measured;    // rows whose own distance was computed
+    std::int64_t measured;    // rows that were looked at: by bounds, measured to their own center
     std::int64_t met;         // rows that met other centers
-    std::int64_t scanned;     // pairs of rows and centers in the tiles
-    std::int64_t candidates;  // pairs that the tiles left
+    std::int64_t scanned;     // pairs of rows and centers that met
+    std::int64_t candidates;  // what that left open: pairs by bounds, rows by leaves
 };
 
 // Rows in bytes: see sketch.hpp. Without data there is none.

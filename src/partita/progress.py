@@ -125,4 +125,4 @@ class Fit:
     trace: Trace
     stopped_by: str
     exact_sums: bool = True  # False: weights too unequal for the grid, floats in row order
-    why: tuple[str, ...] = ()  # which paths the assignments took, and why
+    paths: tuple[str, ...] = ()  # which paths the assignments took, and why

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import cast
 
@@ -16,7 +16,7 @@ from partita._threads import one_blas_thread
 from partita._typing import Floats, Ints
 from partita.empty import EmptyPolicy
 from partita.engine.lloyd import OBSERVER, lloyd
-from partita.engine.plan import Plan, plan_for
+from partita.engine.plan import plan_for
 from partita.engine.pruned import PrunedStep, Shared
 from partita.engine.steps import LloydStep
 from partita.halting import Halt
@@ -55,42 +55,25 @@ def best_of(
     restarts too.
     """
     begin = time.perf_counter()
-    plan = plan_for(source, k, algorithm, memory)
-    with ExitStack() as held:
-        if plan.path == "prefix":
-            held.enter_context(one_blas_thread())
-        return _best_of(source, starts, k, halt, empty, observers, ended, plan, begin)
-
-
-def _best_of(
-    source: Source,
-    starts: Sequence[Callable[[], Floats]],
-    k: int,
-    halt: Halt,
-    empty: EmptyPolicy,
-    observers: Sequence[Observer],
-    ended: Callable[[Fit], None] | None,
-    plan: Plan,
-    begin: float,
-) -> Result:
-    grid, shared = source.survey().grid, Shared()
+    plan, grid, shared = plan_for(source, k, algorithm, memory), source.survey().grid, Shared()
     best: tuple[float, Fit, LloydStep] | None = None
-    for start in starts:
-        step: LloydStep = LloydStep(source, grid, k)
-        if plan.path != "plain":
-            step = PrunedStep(cast("DenseSource", source), grid, k, plan, shared)
-        step.notes = [f"{plan.path}: {plan.why}"]
-        at = Centers(np.ascontiguousarray(start(), dtype=np.float64), np.zeros(source.d))
-        fit = lloyd(step, at, halt=halt, empty=empty, observers=observers, begin=begin)
-        cost = total(fit.stats.sse)
-        if best is None or cost < best[0]:
-            best = cost, fit, step
-        if ended is not None:
-            ended(fit)
-        if fit.stopped_by == OBSERVER or halt.is_over(fit.trace):
-            break
-    assert best is not None
-    return finish(best[1], best[2])
+    with one_blas_thread() if plan.path == "prefix" else nullcontext():
+        for start in starts:
+            step: LloydStep = LloydStep(source, grid, k)
+            if plan.path != "plain":
+                step = PrunedStep(cast("DenseSource", source), grid, k, plan, shared)
+            step.notes = [f"{plan.path}: {plan.why}"]
+            at = Centers(np.ascontiguousarray(start(), dtype=np.float64), np.zeros(source.d))
+            fit = lloyd(step, at, halt=halt, empty=empty, observers=observers, begin=begin)
+            cost = total(fit.stats.sse)
+            if best is None or cost < best[0]:
+                best = cost, fit, step
+            if ended is not None:
+                ended(fit)
+            if fit.stopped_by == OBSERVER or halt.is_over(fit.trace):
+                break
+        assert best is not None
+        return finish(best[1], best[2])
 
 
 def finish(fit: Fit, step: LloydStep) -> Result:

@@ -193,7 +193,7 @@ model, default="k-means++"
         self.n_iter_ = len(result.fit.trace)
         self.trace_ = result.fit.trace
         self.stopped_by_ = result.fit.stopped_by
-        self.paths_ = result.fit.why
+        self.paths_ = result.fit.paths
         self.stats_ = result.stats
         self._n_features_out = len(result.centers)
         return self

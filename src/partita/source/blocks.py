@@ -38,10 +38,10 @@ class Pruned:
     """What one pruned pass did."""
 
     moved: int
-    measured: int  # rows whose distance to their own center was computed
+    measured: int  # rows that were looked at: by bounds, measured to their own center
     met: int  # rows that met other centers
-    scanned: int  # pairs of rows and centers that met in the tiles
-    candidates: int  # pairs that the tiles left
+    scanned: int  # pairs of rows and centers that met
+    candidates: int  # what that left open: pairs by bounds, rows by leaves
 
 
 class Seeding(Protocol):
