@@ -13,7 +13,8 @@
 #pragma once
 
 #include "moments.hpp"
-#include "recheck.hpp"
+#include "pack.hpp"
+#include "quick.hpp"
 
 namespace partita::PARTITA_ISA {
 
@@ -50,74 +51,20 @@ struct BoundScratch {
     BoundScratch(unsigned char* memory, std::size_t n, std::size_t k, std::size_t depth,
                  std::size_t fold_bytes) {
         constexpr std::size_t W = kPanelWidth<float>;
-        used = 0;
-        auto cut = [this, memory](std::size_t size) {
-            unsigned char* piece = memory ? memory + used : nullptr;
-            used += aligned(size);
-            return piece;
-        };
-        suspects.row = reinterpret_cast<std::int32_t*>(cut(4 * n));
-        suspects.groups = reinterpret_cast<std::uint32_t*>(cut(4 * n));
-        suspects.own = reinterpret_cast<double*>(cut(8 * n));
-        suspects.order = reinterpret_cast<std::int32_t*>(cut(4 * n));
-        suspects.count = reinterpret_cast<std::int32_t*>(cut(4 * (k + 1)));
-        pairs = reinterpret_cast<Pairs*>(cut(sizeof(Pairs)));
-        padded = reinterpret_cast<float*>(cut(4 * W * depth));
-        panel = reinterpret_cast<float*>(cut(4 * W * (depth + 1)));
-        few = reinterpret_cast<F*>(cut(sizeof(F) * W * depth));
-        fold = cut(fold_bytes);
+        Knife knife(memory);
+        suspects.row = knife.cut<std::int32_t>(n);
+        suspects.groups = knife.cut<std::uint32_t>(n);
+        suspects.own = knife.cut<double>(n);
+        suspects.order = knife.cut<std::int32_t>(n);
+        suspects.count = knife.cut<std::int32_t>(k + 1);
+        pairs = knife.cut<Pairs>(1);
+        padded = knife.cut<float>(W * depth);
+        panel = knife.cut<float>(W * (depth + 1));
+        few = knife.cut<F>(W * depth);
+        fold = knife.cut<unsigned char>(fold_bytes);
+        used = knife.used();
     }
 };
-
-constexpr std::size_t kLook = 64;  // features between two looks at whether to go on
-
-PARTITA_INLINE double lane_sum(Simd<double>::Reg v) {
-    constexpr std::size_t W = Simd<double>::width;
-    alignas(64) double lane[W];
-    Simd<double>::store(lane, v);
-    for (std::size_t half = W / 2; half; half /= 2)
-        for (std::size_t l = 0; l < half; ++l) lane[l] += lane[l + half];
-    return lane[0];
-}
-
-// D64 but for rounding: off by less than a share near_share(d) of itself. Stops beyond `enough`.
-template <class R>
-PARTITA_INLINE double quick_distance(const ExactView& exact, const R* x, std::size_t j,
-                                     double enough) {
-    using S = Simd<double>;
-    const std::size_t d = exact.d;
-    const double* c = exact.centers + j * d;
-    const S::Reg scale = S::set1(exact.scale);
-    auto squares = [&](std::size_t t) {
-        const S::Reg gap = S::sub(
-            S::mul(S::sub(S::widen(x + t), S::widen(exact.origin + t)), scale), S::widen(c + t));
-        return S::mul(gap, gap);
-    };
-    double sum = 0.0;
-    std::size_t t = 0;
-    while (t + S::width <= d) {
-        const std::size_t stop = d - t < kLook ? d : t + kLook;
-        S::Reg a = squares(t), b = S::set1(0.0);
-        t += S::width;
-        for (; t + 2 * S::width <= stop; t += 2 * S::width) {
-            a = S::add(a, squares(t));
-            b = S::add(b, squares(t + S::width));
-        }
-        if (t + S::width <= stop) {
-            b = S::add(b, squares(t));
-            t += S::width;
-        }
-        sum += lane_sum(S::add(a, b));
-        if (sum > enough) return sum;
-    }
-    for (; t < d; ++t) {
-        const double gap = (static_cast<double>(x[t]) - exact.origin[t]) * exact.scale - c[t];
-        sum += gap * gap;
-    }
-    return sum;
-}
-
-inline double near_share(std::size_t d) { return 4.0 * static_cast<double>(d + 8) * 0x1p-53; }
 
 PARTITA_INLINE std::int32_t quanta_up(double distance, double per_quantum) {
     const double q = distance * per_quantum * (1 + 0x1p-40) + 1.0;
@@ -182,7 +129,7 @@ private:
                                       std::size_t groups, std::size_t i, std::int32_t upper) {
         Level found = level_of(bounds.lower + i * bounds.stride, motion.group_up, groups,
                                to16(upper + 1));
-        found.reached &= groups == 32 ? ~0u : (1u << groups) - 1;
+        found.reached &= first_bits(groups);
         return found;
     }
 
@@ -203,7 +150,7 @@ private:
         const MotionView motion = motion_;
         const std::int32_t* const label = label_;
         const std::size_t n = rows_.n;
-        const std::uint32_t every = filter_.groups == 32 ? ~0u : (1u << filter_.groups) - 1;
+        const std::uint32_t every = first_bits(filter_.groups);
         const Suspects list = s_.suspects;
         std::size_t listed = 0;
         if (whole) {
@@ -330,7 +277,7 @@ private:
                     const std::int32_t* at, std::int32_t* nearest, double* best, Pairs& pairs) {
         std::uint32_t hits[kTileRows];
         for (std::size_t r = 0; r < W; ++r) low[r] = static_cast<float>(__builtin_inf());
-        const std::uint32_t used = count == 32 ? ~0u : (1u << count) - 1;
+        const std::uint32_t used = first_bits(count);
         for (std::size_t q = filter_.group[g]; q < filter_.group[g + 1]; ++q) {
             const std::size_t first = filter_.first[q];
             const int rows = tile_rows(filter_, q);

@@ -9,7 +9,8 @@
 // is right; the one nearest to b prunes best. All of it in double, with a margin for its rounding.
 #pragma once
 
-#include "bounds.hpp"
+#include "exact.hpp"
+#include "moments.hpp"
 
 namespace partita::PARTITA_ISA {
 
@@ -140,24 +141,19 @@ private:
         std::size_t used;
 
         Scratch(unsigned char* memory, std::size_t k, std::size_t d) {
-            used = 0;
-            auto cut = [this, memory](std::size_t size) {
-                unsigned char* piece = memory ? memory + used : nullptr;
-                used += aligned(size);
-                return piece;
+            Knife knife(memory);
+            auto choice = [&knife, k](std::size_t values) {
+                double* value = values ? knife.cut<double>(k * values) : nullptr;
+                return Choice{value, knife.cut<std::int32_t>(k), k};
             };
-            auto choice = [&cut, k, d] {
-                double* value = reinterpret_cast<double*>(cut(8 * k * (d + 1)));
-                return Choice{value, reinterpret_cast<std::int32_t*>(cut(4 * k)), k};
-            };
-            score = reinterpret_cast<double*>(cut(8 * k));
-            wide = choice(), near = choice();
-            few = {nullptr, reinterpret_cast<std::int32_t*>(cut(4 * k)), k};
-            y = reinterpret_cast<float*>(cut(8 * Simd<float>::width * d));
-            middle = reinterpret_cast<float*>(cut(4 * d));
-            local = reinterpret_cast<float*>(cut(4 * k * (d + 1)));
-            every = reinterpret_cast<std::int32_t*>(cut(4 * k));
-            fold = cut(0);
+            score = knife.cut<double>(k);
+            wide = choice(d + 1), near = choice(d + 1), few = choice(0);
+            y = knife.cut<float>(2 * Simd<float>::width * d);
+            middle = knife.cut<float>(d);
+            local = knife.cut<float>(k * (d + 1));
+            every = knife.cut<std::int32_t>(k);
+            fold = knife.cut<unsigned char>(0);
+            used = knife.used();
         }
     };
 

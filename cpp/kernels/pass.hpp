@@ -33,23 +33,19 @@ struct Scratch {
 
     Scratch(unsigned char* memory, std::size_t d) {
         const std::size_t b = block_points<T>(d), panel_size = kPanelWidth<T> * (d + 1);
-        used = 0;
-        auto cut = [this, memory](std::size_t size) {
-            unsigned char* piece = memory ? memory + used : nullptr;  // null: only plan
-            used += aligned(size);
-            return piece;
-        };
-        panels = reinterpret_cast<T*>(cut(b * (d + 1) * sizeof(T)));
-        panel = reinterpret_cast<T*>(cut(panel_size * sizeof(T)));
-        padded = reinterpret_cast<T*>(cut(panel_size * sizeof(T)));
-        few = reinterpret_cast<R*>(cut(panel_size * sizeof(R)));
-        best = reinterpret_cast<T*>(cut(b * sizeof(T)));
-        second = reinterpret_cast<T*>(cut(b * sizeof(T)));
-        norm = reinterpret_cast<T*>(cut(b * sizeof(T)));
-        square = reinterpret_cast<T*>(cut(b * sizeof(T)));
-        nearest = reinterpret_cast<Int*>(cut(b * sizeof(Int)));
-        exact = reinterpret_cast<double*>(cut(d * kExactWidth * 8));
-        fold = cut(Folder<R>::bytes(d));
+        Knife knife(memory);
+        panels = knife.cut<T>(b * (d + 1));
+        panel = knife.cut<T>(panel_size);
+        padded = knife.cut<T>(panel_size);
+        few = knife.cut<R>(panel_size);
+        best = knife.cut<T>(b);
+        second = knife.cut<T>(b);
+        norm = knife.cut<T>(b);
+        square = knife.cut<T>(b);
+        nearest = knife.cut<Int>(b);
+        exact = knife.cut<double>(d * kExactWidth);
+        fold = knife.cut<unsigned char>(Folder<R>::bytes(d));
+        used = knife.used();
     }
 };
 

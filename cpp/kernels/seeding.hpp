@@ -330,11 +330,31 @@ inline std::size_t draw_any(const double* weight, std::size_t n, double uniform)
 }
 
 template <class T>
+struct RoundScratch {
+    unsigned char* scratch;
+    double *cumulated, *gain;
+    std::uint64_t* marks;
+    T* candidate;
+    std::int64_t* drawn;
+    std::size_t used;  // bytes
+
+    RoundScratch(unsigned char* memory, std::size_t n, std::size_t d, std::size_t trials,
+                 std::size_t k) {
+        const std::size_t leaves = (n + kLeaf - 1) / kLeaf;
+        Knife knife(memory);
+        scratch = knife.cut<unsigned char>(seed_scratch<T>(d, trials, k));
+        cumulated = knife.cut<double>(leaves);
+        gain = knife.cut<double>(leaves * trials);
+        marks = knife.cut<std::uint64_t>(leaves * trials * kWords);
+        candidate = knife.cut<T>(trials * d);
+        drawn = knife.cut<std::int64_t>(trials);
+        used = knife.used();
+    }
+};
+
+template <class T>
 std::size_t plusplus_scratch(std::size_t n, std::size_t d, std::size_t trials, std::size_t k) {
-    const std::size_t leaves = (n + kLeaf - 1) / kLeaf;
-    return aligned(seed_scratch<T>(d, trials, k)) + aligned(leaves * 8) +
-           aligned(leaves * trials * 8) + aligned(leaves * trials * kWords * 8) +
-           aligned(trials * d * sizeof(T)) + aligned(trials * 8);
+    return RoundScratch<T>(nullptr, n, d, trials, k).used;
 }
 
 // Rounds begin…end−1 of greedy k-means++ in one call, for data so small that calls would cost more.
@@ -346,19 +366,11 @@ void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t b
               T* closest, std::int32_t* labels, double* potential, const SketchView& sketch,
               unsigned char* memory) {
     const std::size_t n = rows.n, d = rows.d, leaves = (n + kLeaf - 1) / kLeaf;
-    auto cut = [&memory](std::size_t bytes) {
-        unsigned char* piece = memory;
-        memory += aligned(bytes);
-        return piece;
-    };
-    unsigned char* scratch = cut(seed_scratch<T>(d, trials, end));
-    double* cumulated = reinterpret_cast<double*>(cut(leaves * 8));
-    double* gain = reinterpret_cast<double*>(cut(leaves * trials * 8));
-    std::uint64_t* marks = reinterpret_cast<std::uint64_t*>(cut(leaves * trials * kWords * 8));
-    T* candidate = reinterpret_cast<T*>(cut(trials * d * sizeof(T)));
-    std::int64_t* drawn = reinterpret_cast<std::int64_t*>(cut(trials * 8));
+    const RoundScratch<T> s(memory, n, d, trials, end);
+    double *cumulated = s.cumulated, *gain = s.gain;
+    T* candidate = s.candidate;
     auto look_at = [&](std::size_t c, std::size_t row) {
-        drawn[c] = static_cast<std::int64_t>(row);
+        s.drawn[c] = static_cast<std::int64_t>(row);
         for (std::size_t t = 0; t < d; ++t) candidate[c * d + t] = rows.data[row * d + t] * scale;
     };
     for (std::size_t j = begin; j < end; ++j) {
@@ -372,17 +384,17 @@ void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t b
                                  : draw_any(weight, n, u));
         }
         seed_gain(rows, scale, candidate, count, weight, closest, labels, centers, j, sketch,
-                  marks, gain, scratch);
+                  s.marks, gain, s.scratch);
         double most = -1.0;
         for (std::size_t c = 0; c < count; ++c) {
             double total = 0.0;
             for (std::size_t leaf = 0; leaf < leaves; ++leaf) total += gain[leaf * count + c];
             if (total > most) most = total, best = c;
         }
-        chosen[j] = drawn[best];
+        chosen[j] = s.drawn[best];
         for (std::size_t t = 0; t < d; ++t) centers[j * d + t] = candidate[best * d + t];
-        seed_choose(rows, scale, candidate + best * d, weight, marks, count, best, closest, labels,
-                    static_cast<std::int32_t>(j), sketch, potential, scratch);
+        seed_choose(rows, scale, candidate + best * d, weight, s.marks, count, best, closest, labels,
+                    static_cast<std::int32_t>(j), sketch, potential, s.scratch);
     }
 }
 

@@ -101,8 +101,7 @@ bool tile_filter(const T* panel, const T* centers, const T* start, std::size_t d
                  std::uint32_t* hits) {  // out: (R)
     using S = Simd<T>;
     constexpr int V = kTileVectors;
-    constexpr std::uint32_t all =
-        kPanelWidth<T> == 32 ? ~0u : (1u << (kPanelWidth<T> % 32)) - 1;
+    const std::uint32_t all = first_bits(kPanelWidth<T>);
     typename S::Reg acc[R][V];
     tile_scores<T, R>(panel, centers, start, depth, acc);
     std::uint32_t any = 0;

@@ -27,6 +27,28 @@ struct Simd;
 // Bytes rounded up to whole cache lines.
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
+// Cuts pieces that begin on cache lines off one block of memory; without a block it only counts.
+class Knife {
+public:
+    explicit Knife(unsigned char* memory) : memory_(memory) {}
+    template <class T>
+    PARTITA_INLINE T* cut(std::size_t count) {
+        unsigned char* piece = memory_ ? memory_ + used_ : nullptr;
+        used_ += aligned(count * sizeof(T));
+        return reinterpret_cast<T*>(piece);
+    }
+    std::size_t used() const { return used_; }  // bytes
+
+private:
+    unsigned char* memory_;
+    std::size_t used_ = 0;
+};
+
+// A word with the lowest `count` bits set, up to all 32.
+PARTITA_INLINE std::uint32_t first_bits(std::size_t count) {
+    return count >= 32 ? ~0u : (1u << count) - 1;
+}
+
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 
 // 32 registers: 14 centers x 2 vectors of points leave room for the panel and one broadcast.

@@ -1,0 +1,59 @@
+// D64 but for rounding: several chains at once, for rows that bounds or a filter leave open. Near ties
+// are left to D64 itself.
+#pragma once
+
+#include "exact.hpp"
+
+namespace partita::PARTITA_ISA {
+
+constexpr std::size_t kLook = 64;  // features between two looks at whether to go on
+
+PARTITA_INLINE double lane_sum(Simd<double>::Reg v) {
+    constexpr std::size_t W = Simd<double>::width;
+    alignas(64) double lane[W];
+    Simd<double>::store(lane, v);
+    for (std::size_t half = W / 2; half; half /= 2)
+        for (std::size_t l = 0; l < half; ++l) lane[l] += lane[l + half];
+    return lane[0];
+}
+
+// D64 but for rounding: off by less than a share near_share(d) of itself. Stops beyond `enough`.
+template <class R>
+PARTITA_INLINE double quick_distance(const ExactView& exact, const R* x, std::size_t j,
+                                     double enough) {
+    using S = Simd<double>;
+    const std::size_t d = exact.d;
+    const double* c = exact.centers + j * d;
+    const S::Reg scale = S::set1(exact.scale);
+    auto squares = [&](std::size_t t) {
+        const S::Reg gap = S::sub(
+            S::mul(S::sub(S::widen(x + t), S::widen(exact.origin + t)), scale), S::widen(c + t));
+        return S::mul(gap, gap);
+    };
+    double sum = 0.0;
+    std::size_t t = 0;
+    while (t + S::width <= d) {
+        const std::size_t stop = d - t < kLook ? d : t + kLook;
+        S::Reg a = squares(t), b = S::set1(0.0);
+        t += S::width;
+        for (; t + 2 * S::width <= stop; t += 2 * S::width) {
+            a = S::add(a, squares(t));
+            b = S::add(b, squares(t + S::width));
+        }
+        if (t + S::width <= stop) {
+            b = S::add(b, squares(t));
+            t += S::width;
+        }
+        sum += lane_sum(S::add(a, b));
+        if (sum > enough) return sum;
+    }
+    for (; t < d; ++t) {
+        const double gap = (static_cast<double>(x[t]) - exact.origin[t]) * exact.scale - c[t];
+        sum += gap * gap;
+    }
+    return sum;
+}
+
+inline double near_share(std::size_t d) { return 4.0 * static_cast<double>(d + 8) * 0x1p-53; }
+
+}  // namespace partita::PARTITA_ISA
