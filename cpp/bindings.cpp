@@ -16,6 +16,7 @@
 
 #include "kernels/codebook.hpp"
 #include "kernels/tree.hpp"
+#include "shares.hpp"
 #include "simd/dispatch.hpp"
 
 namespace nb = nanobind;
@@ -61,6 +62,18 @@ partita::Rows<T> rows_of(const Matrix<T>& rows) {
     return {rows.data(), rows.shape(0), rows.shape(1)};
 }
 
+// Who does the work: the crew that was given, or the caller alone.
+class Workforce {
+public:
+    explicit Workforce(partita::Crew* crew) : crew_(crew ? crew : &alone_.emplace(1)) {}
+    operator partita::Crew&() const { return *crew_; }
+    std::size_t threads() const { return crew_->threads(); }
+
+private:
+    std::optional<partita::Crew> alone_;
+    partita::Crew* crew_;
+};
+
 // Centers packed for one set of kernels, which must be the one that reads them.
 template <class Book>
 struct Packed {
@@ -97,7 +110,7 @@ struct Sums {
         expect(!times || times->shape(0) == n, "times: one per row expected");
         expect(!weight || weight->shape(0) == n, "weight: one per row expected");
         return {hi.shape(0), d, origin.data(), scale, up.data(), limb, hi.data(), lo.data(),
-                times ? times->data() : nullptr, weight ? weight->data() : nullptr};
+                times ? times->data() : nullptr, weight ? weight->data() : nullptr, nullptr};
     }
 };
 
@@ -118,7 +131,7 @@ template <class T, class R>
 std::pair<std::int64_t, std::int64_t> assign(
     const Packed<partita::Codebook<T>>& packed, Matrix<R> rows, OutVector<std::int32_t> labels,
     const Sums* sums, std::optional<Vector<std::int64_t>> times,
-    std::optional<Vector<double>> weight) {
+    std::optional<Vector<double>> weight, partita::Crew* crew) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     const partita::BookView<T>& book = packed.book.view();
     const auto& use = kernels_of<R>(packed.use);
@@ -128,16 +141,24 @@ std::pair<std::int64_t, std::int64_t> assign(
     expect(!sums || sums->hi.shape(0) == book.k, "assign: sums of another number of clusters");
     partita::SumView view{};
     if (sums) view = sums->view(times, weight, n, d);
-    const partita::SumView* into = sums ? &view : nullptr;
     constexpr bool alike = std::is_same_v<T, R>;
-    Memory memory = partita::make_aligned<unsigned char>(
-        alike ? use.assign_scratch(d) : use.assign_single_scratch(d));
+    const std::size_t scratch = alike ? use.assign_scratch(d) : use.assign_single_scratch(d);
     nb::gil_scoped_release release;
-    partita::Outcome outcome;
-    if constexpr (alike)
-        outcome = use.assign(book, rows_of(rows), into, labels.data(), memory.get());
-    else
-        outcome = use.assign_single(book, rows_of(rows), into, labels.data(), memory.get());
+    const Workforce all(crew);
+    const partita::Outcome outcome = partita::share_items<partita::Outcome>(
+        all, n, partita::part_rows(all, n), sums ? &view : nullptr, scratch,
+        [&](std::size_t first, std::size_t last, const partita::SumView* into,
+            unsigned char* memory) {
+            partita::SumView mine{};
+            if (into) mine = partita::from_row(*into, first);
+            const partita::Rows<R> part{rows.data() + first * d, last - first, d};
+            const partita::SumView* with = into ? &mine : nullptr;
+            std::int32_t* label = labels.data() + first;
+            if constexpr (alike)
+                return use.assign(book, part, with, label, memory);
+            else
+                return use.assign_single(book, part, with, label, memory);
+        });
     return {outcome.moved, outcome.rechecked};
 }
 
@@ -170,7 +191,7 @@ std::vector<std::int64_t> bounded(
     OutVector<std::int32_t> labels, OutVector<std::int32_t> upper, OutVector<std::uint16_t> other,
     Array<std::uint16_t, 2> lower, const Motion& motion, bool whole, const Sums* sums,
     std::optional<Vector<std::int64_t>> times, std::optional<Vector<double>> weight,
-    std::optional<Matrix<float>> filter_rows) {
+    std::optional<Matrix<float>> filter_rows, partita::Crew* crew) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     const partita::BookView<float>& book = filter.book.view();
     const partita::ExactView& exact = target.view();
@@ -198,17 +219,26 @@ std::vector<std::int64_t> bounded(
     partita::SumView view{};
     if (sums) view = sums->view(times, weight, n, d);
     const partita::MotionView moved = motion.view(book.k, book.groups);
-    const partita::BoundView bounds{upper.data(), other.data(), lower.data(), stride};
-    Memory memory =
-        partita::make_aligned<unsigned char>(use.bounded_scratch(n, book.k, d, book.d));
     nb::gil_scoped_release release;
-    const partita::SumView* into = sums ? &view : nullptr;
-    const partita::Pruned done =
-        filter_rows
-            ? use.bounded_by(book, exact, rows_of(rows), filter_rows->data(), moved, bounds,
-                             labels.data(), whole, into, memory.get())
-            : use.bounded(book, exact, rows_of(rows), rows.data(), moved, bounds, labels.data(),
-                          whole, into, memory.get());
+    const Workforce all(crew);
+    const std::size_t step = partita::part_rows(all, n), most = std::min(step, n);
+    const partita::Pruned done = partita::share_items<partita::Pruned>(
+        all, n, step, sums ? &view : nullptr, use.bounded_scratch(most, book.k, d, book.d),
+        [&](std::size_t first, std::size_t last, const partita::SumView* into,
+            unsigned char* memory) {
+            partita::SumView mine{};
+            if (into) mine = partita::from_row(*into, first);
+            const partita::Rows<R> part{rows.data() + first * d, last - first, d};
+            const partita::SumView* with = into ? &mine : nullptr;
+            const partita::BoundView bounds{upper.data() + first, other.data() + first,
+                                            lower.data() + first * stride, stride};
+            std::int32_t* label = labels.data() + first;
+            return filter_rows
+                       ? use.bounded_by(book, exact, part, filter_rows->data() + first * book.d,
+                                        moved, bounds, label, whole, with, memory)
+                       : use.bounded(book, exact, part, part.data, moved, bounds, label, whole,
+                                     with, memory);
+        });
     return {done.moved, done.measured, done.met, done.scanned, done.candidates};
 }
 
@@ -244,7 +274,7 @@ std::vector<std::int64_t> assign_leaves(
     Leaves& leaves, std::size_t first, std::size_t last, const partita::TreeBook& book,
     const partita::Target& target, Matrix<R> rows, OutVector<std::int32_t> labels,
     const Sums* sums, std::optional<Vector<std::int64_t>> times,
-    std::optional<Vector<double>> weight) {
+    std::optional<Vector<double>> weight, partita::Crew* crew) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     const partita::TreeView tree = leaves.tree.view();
     const partita::TreeCenters& centers = book.view();
@@ -263,12 +293,18 @@ std::vector<std::int64_t> assign_leaves(
     expect(!sums || sums->hi.shape(0) == exact.k, "leaves: sums of another number of clusters");
     partita::SumView view{};
     if (sums) view = sums->view(times, weight, n, d);
-    Memory memory = partita::make_aligned<unsigned char>(use.leaves_scratch(centers.padded, d));
     nb::gil_scoped_release release;
     const partita::TreeMemory remembered{leaves.leaves.data(), leaves.nodes.data()};
-    const partita::Pruned done =
-        use.assign_leaves(tree, centers, exact, rows_of(rows), first, last, labels.data(),
-                          remembered, sums ? &view : nullptr, memory.get());
+    const Workforce all(crew);
+    const std::size_t nodes = last - first, parts = partita::kParts * all.threads();
+    const partita::Pruned done = partita::share_items<partita::Pruned>(
+        all, nodes, std::max<std::size_t>(1, (nodes + parts - 1) / parts), sums ? &view : nullptr,
+        use.leaves_scratch(centers.padded, d),
+        [&](std::size_t from, std::size_t to, const partita::SumView* into,
+            unsigned char* memory) {
+            return use.assign_leaves(tree, centers, exact, rows_of(rows), first + from, first + to,
+                                     labels.data(), remembered, into, memory);
+        });
     return {done.moved, done.measured, done.met, done.scanned, done.candidates};
 }
 
@@ -297,15 +333,24 @@ std::pair<std::int64_t, std::int64_t> assign_sparse(
 template <class T>
 void move_rows(const Sums& sums, Matrix<T> rows, Vector<std::int32_t> from,
                Vector<std::int32_t> to, std::optional<Vector<std::int64_t>> times,
-               std::optional<Vector<double>> weight) {
+               std::optional<Vector<double>> weight, partita::Crew* crew) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     expect_labels(from, n, sums.hi.shape(0), -1);
     expect_labels(to, n, sums.hi.shape(0), 0);
     const partita::SumView view = sums.view(times, weight, n, d);
-    Memory memory = partita::make_aligned<unsigned char>(use.assign_scratch(d));
+    const std::size_t scratch = use.assign_scratch(d);
     nb::gil_scoped_release release;
-    use.move_rows(view, rows_of(rows), from.data(), to.data(), memory.get());
+    const Workforce all(crew);
+    partita::share_items<partita::Outcome>(
+        all, n, partita::part_rows(all, n), &view, scratch,
+        [&](std::size_t first, std::size_t last, const partita::SumView* into,
+            unsigned char* memory) {
+            const partita::SumView mine = partita::from_row(*into, first);
+            use.move_rows(mine, {rows.data() + first * d, last - first, d}, from.data() + first,
+                          to.data() + first, memory);
+            return partita::Outcome{};
+        });
 }
 
 template <class T>
@@ -321,8 +366,11 @@ void move_sparse(const Sums& sums, const Csr<T>& rows, Vector<std::int32_t> from
     use.move_sparse(view, csr, from.data(), to.data());
 }
 
+constexpr std::size_t kFewCells = 4096;  // sums that one thread is as quick with
+
 void summarise(const Sums& sums, double unit, Matrix<double> centers, OutVector<double> weight,
-               Array<double, 2> mean, OutVector<double> sse, OutVector<double> gap) {
+               Array<double, 2> mean, OutVector<double> sse, OutVector<double> gap,
+               partita::Crew* crew) {
     const std::size_t k = sums.hi.shape(0), d = sums.origin.shape(0);
     expect(centers.shape(0) == k && centers.shape(1) == d, "summarise: centers must be (k, d)");
     expect(weight.shape(0) == k && sse.shape(0) == k && gap.shape(0) == k && mean.shape(0) == k &&
@@ -330,8 +378,14 @@ void summarise(const Sums& sums, double unit, Matrix<double> centers, OutVector<
            "summarise: outputs must be (k), (k, d), (k), (k)");
     const partita::SumView view = sums.view(std::nullopt, std::nullopt, 0, d);
     nb::gil_scoped_release release;
-    table().summarise(view, unit, centers.data(), weight.data(), mean.data(), sse.data(),
-                      gap.data());
+    const Workforce all(crew);
+    const std::size_t enough = std::max<std::size_t>(1, kFewCells / (d + 2));
+    const std::size_t even = (k + 2 * all.threads() - 1) / (2 * all.threads());
+    partita::share_parts(all, k, std::max(even, enough), 0,
+                         [&](std::size_t first, std::size_t last, unsigned char*) {
+                             table().summarise(view, unit, first, last, centers.data(),
+                                               weight.data(), mean.data(), sse.data(), gap.data());
+                         });
 }
 
 template <class T>
@@ -357,15 +411,20 @@ void distances(Matrix<T> rows, Matrix<double> centers, Array<double, 2> out) {
 
 template <class T>
 void own_distance(Matrix<T> rows, Matrix<double> centers, Vector<double> origin,
-                  Vector<std::int32_t> labels, OutVector<double> out) {
+                  Vector<std::int32_t> labels, OutVector<double> out, partita::Crew* crew) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     expect(centers.shape(1) == d && origin.shape(0) == d && out.shape(0) == n,
            "own_distance: shapes do not fit");
     expect_labels(labels, n, centers.shape(0), 0);
     nb::gil_scoped_release release;
-    use.own_distance(rows_of(rows), centers.data(), origin.data(), labels.data(),
-                              out.data());
+    const Workforce all(crew);
+    partita::share_parts(all, n, partita::part_rows(all, n), 0,
+                         [&](std::size_t first, std::size_t last, unsigned char*) {
+                             use.own_distance({rows.data() + first * d, last - first, d},
+                                              centers.data(), origin.data(),
+                                              labels.data() + first, out.data() + first);
+                         });
 }
 
 template <class T>
@@ -492,17 +551,33 @@ void plusplus(Matrix<T> rows, double scale, Vector<double> uniform, std::size_t 
                  closest.data(), labels.data(), potential.data(), view, memory.get());
 }
 
+// Lowers `low`, raises `high`, taints `taint`: each part for itself, then all together.
 template <class T>
 void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> taint,
-            std::optional<Vector<double>> weight) {
+            std::optional<Vector<double>> weight, partita::Crew* crew) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     expect(low.shape(0) == d && high.shape(0) == d && taint.shape(0) == d &&
                (!weight || weight->shape(0) == n),
            "extent: shapes do not fit");
     nb::gil_scoped_release release;
-    use.extent(rows_of(rows), weight ? weight->data() : nullptr, low.data(), high.data(),
-                        taint.data());
+    const Workforce all(crew);
+    const std::size_t step = partita::part_rows(all, n);
+    std::vector<T> found((n + step - 1) / step * 3 * d);
+    partita::share_parts(
+        all, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
+            T* mine = found.data() + first / step * 3 * d;
+            std::copy_n(low.data(), d, mine);
+            std::copy_n(high.data(), d, mine + d);
+            use.extent({rows.data() + first * d, last - first, d},
+                       weight ? weight->data() + first : nullptr, mine, mine + d, mine + 2 * d);
+        });
+    for (std::size_t at = 0; at < found.size(); at += 3 * d)
+        for (std::size_t t = 0; t < d; ++t) {
+            low.data()[t] = std::min(low.data()[t], found[at + t]);
+            high.data()[t] = std::max(high.data()[t], found[at + d + t]);
+            taint.data()[t] += found[at + 2 * d + t];
+        }
 }
 
 void exact_sum(Vector<double> values, OutVector<std::int64_t> digits) {
@@ -605,10 +680,10 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
         },
         "start"_a.noconvert(), "column"_a.noconvert(), "value"_a.noconvert(), "d"_a);
     m.def("assign", &assign<T, T>, "book"_a, "rows"_a.noconvert(), "labels"_a.noconvert(),
-          "sums"_a = none, "times"_a = none, "weight"_a = none);
+          "sums"_a = none, "times"_a = none, "weight"_a = none, "crew"_a = none);
     m.def("assign_leaves", &assign_leaves<T>, "leaves"_a, "first"_a, "last"_a, "book"_a,
           "target"_a, "rows"_a.noconvert(), "labels"_a.noconvert(), "sums"_a = none,
-          "times"_a = none, "weight"_a = none);
+          "times"_a = none, "weight"_a = none, "crew"_a = none);
     m.def(
         "plant",
         [](Matrix<T> rows, Vector<double> origin, double scale) {
@@ -622,11 +697,11 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
     m.def("bounded", &bounded<T>, "filter"_a, "target"_a, "rows"_a.noconvert(),
           "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
           "lower"_a.noconvert(), "motion"_a, "whole"_a, "sums"_a = none, "times"_a = none,
-          "weight"_a = none, "filter_rows"_a.noconvert() = none);
+          "weight"_a = none, "filter_rows"_a.noconvert() = none, "crew"_a = none);
     m.def("assign_sparse", &assign_sparse<T>, "book"_a, "rows"_a, "labels"_a.noconvert(),
           "sums"_a = none, "times"_a = none, "weight"_a = none);
     m.def("move_rows", &move_rows<T>, "sums"_a, "rows"_a.noconvert(), "before"_a.noconvert(),
-          "after"_a.noconvert(), "times"_a = none, "weight"_a = none);
+          "after"_a.noconvert(), "times"_a = none, "weight"_a = none, "crew"_a = none);
     m.def("move_sparse", &move_sparse<T>, "sums"_a, "rows"_a, "before"_a.noconvert(),
           "after"_a.noconvert(), "times"_a = none, "weight"_a = none);
     m.def("exact_few", &exact_few<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
@@ -634,7 +709,7 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
     m.def("distances", &distances<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
           "out"_a.noconvert());
     m.def("own_distance", &own_distance<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
-          "origin"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert());
+          "origin"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert(), "crew"_a = none);
     m.def("own_distance_sparse", &own_distance_sparse<T>, "rows"_a, "centers"_a.noconvert(),
           "squares"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert());
     m.def("sketch_rows", &sketch_rows<T>, "rows"_a.noconvert(), "scale"_a, "sketch"_a);
@@ -651,7 +726,7 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
           "closest"_a.noconvert(), "labels"_a.noconvert(),
           "potential"_a.noconvert(), "sketch"_a = none, "weight"_a = none);
     m.def("extent", &extent<T>, "rows"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
-          "taint"_a.noconvert(), "weight"_a = none);
+          "taint"_a.noconvert(), "weight"_a = none, "crew"_a = none);
 }
 
 }  // namespace
@@ -663,6 +738,9 @@ NB_MODULE(core, m) {
                       Vector<double>, double, double>(),
              "hi"_a.noconvert(), "lo"_a.noconvert(), "origin"_a.noconvert(), "up"_a.noconvert(),
              "scale"_a, "limb"_a);
+    nb::class_<partita::Crew>(m, "Crew")
+        .def(nb::init<std::size_t>(), "threads"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("threads", &partita::Crew::threads);
     nb::class_<partita::Target>(m, "Target")
         .def(
             "__init__",
@@ -717,9 +795,10 @@ NB_MODULE(core, m) {
     bind_typed<double>(m, "Codebook64", "SparseCodebook64", "Csr64");
     const auto none = nb::none();
     m.def("assign", &assign<float, double>, "book"_a, "rows"_a.noconvert(),
-          "labels"_a.noconvert(), "sums"_a = none, "times"_a = none, "weight"_a = none);
+          "labels"_a.noconvert(), "sums"_a = none, "times"_a = none, "weight"_a = none, "crew"_a = none);
     m.def("summarise", &summarise, "sums"_a, "unit"_a, "centers"_a.noconvert(),
-          "weight"_a.noconvert(), "mean"_a.noconvert(), "sse"_a.noconvert(), "gap"_a.noconvert());
+          "weight"_a.noconvert(), "mean"_a.noconvert(), "sse"_a.noconvert(), "gap"_a.noconvert(),
+          "crew"_a = none);
     m.def("square_norms", &square_norms, "centers"_a.noconvert(), "out"_a.noconvert());
     m.def("exact_sum", &exact_sum, "values"_a.noconvert(), "digits"_a.noconvert());
     m.def("spin", &spin, "rounds"_a, "single"_a);

@@ -16,6 +16,7 @@ import pytest
 from cases import same_bits
 
 from partita import KMeans
+from partita._kernels import compiled
 from partita._threads import Workers, _cores, default_threads
 
 
@@ -43,12 +44,47 @@ def test_a_fit_after_fork_gives_the_same_bits():
     assert all(same_bits(before, fit) for fit in after)
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="this system has no /proc")
 def test_no_thread_survives_a_fit():
-    import threading
+    def threads():
+        return len(os.listdir("/proc/self/task"))
 
-    before = threading.active_count()
-    small_fit(0)
-    assert threading.active_count() == before
+    before, during = threads(), []
+    KMeans(
+        10, random_state=0, max_iter=8, n_threads=3, callback=lambda _: during.append(threads())
+    ).fit(some_rows())
+    assert max(during) == before + (2 if compiled() else 0)
+    assert threads() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_in_the_middle_of_a_fit_finishes_it_with_the_same_bits():
+    """The child has the fit but not its threads: it must neither wait for them nor crash."""
+    whole, children = small_fit(2), []
+
+    def fork_once(progress):
+        if progress.iteration == 3:
+            children.append(os.fork())
+
+    fit = KMeans(10, random_state=2, max_iter=8, n_threads=2, callback=fork_once).fit(some_rows())
+    if children[-1] == 0:
+        os._exit(0 if same_bits(whole, fit) else 1)
+    assert same_bits(whole, fit)
+    assert wait_for(children[-1]) == 0
+
+
+def wait_for(child, seconds=30):
+    """The exit code of a process; it is ended if it does not end by itself."""
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "it hung"
 
 
 def test_an_error_in_one_block_stops_the_others():
@@ -71,6 +107,7 @@ def test_ctrl_c_stops_a_long_fit_within_a_second(threads):
     code = f"""
 import numpy as np
 from partita import KMeans
+from partita._kernels import compiled
 rows = np.random.default_rng(0).random((200_000, 64), dtype=np.float32)
 print("ready", flush=True)
 KMeans(2000, init="random", n_init=1, tol=0, max_iter=10_000, n_threads={threads}).fit(rows)

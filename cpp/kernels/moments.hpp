@@ -56,6 +56,16 @@ PARTITA_INLINE bool weightless(const SumView& sums, std::size_t i) {
     return (sums.times && sums.times[i] == 0) || (sums.weight && sums.weight[i] == 0.0);
 }
 
+// Sums of one thread's own are cleared cluster by cluster, when one is first needed: most passes
+// change a few.
+PARTITA_INLINE void touch(const SumView& sums, std::size_t cluster) {
+    if (!sums.touched || sums.touched[cluster]) return;
+    sums.touched[cluster] = 1;
+    const std::size_t columns = sums.d + 2;
+    for (std::size_t t = 0; t < columns; ++t)
+        sums.hi[cluster * columns + t] = sums.lo[cluster * columns + t] = 0;
+}
+
 // Dense rows on their way into the sums. They are gathered until there are enough values for long
 // loops: with two features a row alone is all overhead.
 template <class T>
@@ -150,6 +160,7 @@ private:
         const Limbs weight = sums_.weight ? to_grid(sums_.weight[i] * sums_.up[d], 0.0, sums_.limb)
                                           : Limbs{1, 0};
         auto put = [&](std::int64_t cluster, std::int64_t by) {
+            touch(sums_, static_cast<std::size_t>(cluster));
             std::int64_t* hi = sums_.hi + static_cast<std::size_t>(cluster) * columns;
             std::int64_t* lo = sums_.lo + static_cast<std::size_t>(cluster) * columns;
             add_terms(hi, hi_ + r * d, by, d);
@@ -174,6 +185,8 @@ void move_sparse_row(const SumView& sums, const CsrRows<T>& rows, std::size_t i,
     if (weightless(sums, i)) return;
     const std::size_t d = sums.d, columns = d + 2;
     const std::int64_t times = sums.times ? sums.times[i] : 1;
+    touch(sums, static_cast<std::size_t>(to));
+    if (from >= 0) touch(sums, static_cast<std::size_t>(from));
     auto put = [&](std::size_t column, Limbs g) {
         const std::size_t at = static_cast<std::size_t>(to) * columns + column;
         sums.hi[at] += times * g.hi;
@@ -232,14 +245,15 @@ PARTITA_INLINE void add_feature(const SumView& sums, std::size_t at, std::size_t
     lanes.gap[lane] += gap * gap;
 }
 
-// weight, mean (relative to the origin) and sse of each cluster, and the distance of its mean to a
+// weight, mean (relative to the origin) and sse of clusters first…last, and the distance of its mean to a
 // center (relative to the origin); zeros for a cluster of no weight.
 //     sse = Σ w‖y‖² − ‖Σ w·y‖² / Σ w   cancels, hence the twofold arithmetic
-inline void summarise(const SumView& sums, double unit, const double* centers, double* weight,
-                      double* mean, double* sse, double* gap) {
+inline void summarise(const SumView& sums, double unit, std::size_t first, std::size_t last,
+                      const double* centers, double* weight, double* mean, double* sse,
+                      double* gap) {
     const std::size_t d = sums.d, columns = d + 2;
     const double small = 1.0 / sums.limb, unscale = 1.0 / sums.scale;
-    for (std::size_t j = 0; j < sums.k; ++j) {
+    for (std::size_t j = first; j < last; ++j) {
         const std::size_t at = j * columns;
         const Twofold w = value_of(sums.hi[at + d], sums.lo[at + d], small, 1.0 / sums.up[d]);
         weight[j] = w.head * unit;

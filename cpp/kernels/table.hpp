@@ -60,7 +60,8 @@ struct KernelTable {
     const char* name;
     Kernels<float> single;
     Kernels<double> full;
-    void (*summarise)(const SumView&, double, const double*, double*, double*, double*, double*);
+    void (*summarise)(const SumView&, double, std::size_t, std::size_t, const double*, double*,
+                      double*, double*, double*);
     void (*square_norms)(const double*, std::size_t, std::size_t, double*);
     void (*exact_sum)(const double*, std::size_t, std::int64_t*);
 };

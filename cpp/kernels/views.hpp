@@ -126,6 +126,7 @@ struct SumView {
     std::int64_t* lo;        // inout: (k, d + 2)
     const std::int64_t* times;  // (n) whole weights, or null
     const double* weight;       // (n) other weights, at most 1, or null
+    std::uint8_t* touched;      // (k) 0: the rows of hi and lo are not yet cleared; null: all are
 };
 
 template <class T>

@@ -1,7 +1,9 @@
 """Threads: how many, and how blocks of work are handed to them.
 
 A pool lives as long as the fit that made it: nothing is started at import, nothing survives a fork,
-and several fits may run at once. Kernels release the GIL, so Python threads are enough.
+and several fits may run at once. Passes over rows that need no preparation are shared among the
+threads of a crew (cpp/crew.hpp), which are awake within a microsecond; where each block is Python's
+work too, Python threads share it, and the kernels release the GIL.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from types import TracebackType
+from typing import Any
+
+from partita._kernels import kernels
 
 
 def default_threads() -> int:
@@ -65,6 +70,14 @@ class Workers:
     def __init__(self, n: int) -> None:
         self.n = n
         self._pool: ThreadPoolExecutor | None = None
+        self._crew: Any = None
+
+    @property
+    def crew(self) -> Any:
+        """The threads that kernels share their rows among."""
+        if self._crew is None:
+            self._crew = kernels.Crew(self.n)
+        return self._crew
 
     def __enter__(self) -> Workers:
         return self
@@ -75,6 +88,7 @@ class Workers:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._crew = None
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None

@@ -172,9 +172,9 @@ class Moments:
         """The float64 view, means relative to the grid's origin."""
         return self.stats_about(np.zeros((len(self.hi), len(self.grid.origin))))[0]
 
-    def stats_about(self, centers: Floats) -> tuple[ClusterStats, Floats]:
+    def stats_about(self, centers: Floats, crew: Any = None) -> tuple[ClusterStats, Floats]:
         """The same, and the distance (k,) of each mean to a center; 0 if the cluster is empty."""
         weight, sse, gap = np.empty((3, len(self.hi)))
         mean = np.empty(centers.shape)
-        kernels.summarise(self.sums, self.grid.unit, centers, weight, mean, sse, gap)
+        kernels.summarise(self.sums, self.grid.unit, centers, weight, mean, sse, gap, crew)
         return ClusterStats(weight, mean, sse), gap

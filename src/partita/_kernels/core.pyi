@@ -23,6 +23,11 @@ class Codebook64:
         sizes: Ints | None = None,
     ) -> None: ...
 
+class Crew:
+    def __init__(self, threads: int) -> None: ...
+    @property
+    def threads(self) -> int: ...
+
 class Target:
     def __init__(self, centers: Floats, origin: Floats) -> None: ...
 
@@ -75,6 +80,7 @@ def assign(
     sums: Sums | None = None,
     times: Ints | None = None,
     weight: Floats | None = None,
+    crew: Crew | None = None,
 ) -> tuple[int, int]: ...
 def bounded(
     filter: Codebook32,
@@ -90,6 +96,7 @@ def bounded(
     times: Ints | None = None,
     weight: Floats | None = None,
     filter_rows: Floats | None = None,
+    crew: Crew | None = None,
 ) -> list[int]: ...
 def plant(rows: Floats, origin: Floats, scale: float) -> Leaves: ...
 def assign_leaves(
@@ -103,6 +110,7 @@ def assign_leaves(
     sums: Sums | None = None,
     times: Ints | None = None,
     weight: Floats | None = None,
+    crew: Crew | None = None,
 ) -> list[int]: ...
 def assign_sparse(
     book: SparseCodebook32 | SparseCodebook64,
@@ -119,6 +127,7 @@ def move_rows(
     after: Ints,
     times: Ints | None = None,
     weight: Floats | None = None,
+    crew: Crew | None = None,
 ) -> None: ...
 def move_sparse(
     sums: Sums,
@@ -131,7 +140,12 @@ def move_sparse(
 def exact_few(rows: Floats, centers: Floats, labels: Ints) -> bool: ...
 def distances(rows: Floats, centers: Floats, out: Floats) -> None: ...
 def own_distance(
-    rows: Floats, centers: Floats, origin: Floats, labels: Ints, out: Floats
+    rows: Floats,
+    centers: Floats,
+    origin: Floats,
+    labels: Ints,
+    out: Floats,
+    crew: Crew | None = None,
 ) -> None: ...
 def own_distance_sparse(
     rows: Csr32 | Csr64, centers: Floats, squares: Floats, labels: Ints, out: Floats
@@ -178,7 +192,12 @@ def plusplus(
     weight: Floats | None = None,
 ) -> None: ...
 def extent(
-    rows: Floats, low: Floats, high: Floats, taint: Floats, weight: Floats | None = None
+    rows: Floats,
+    low: Floats,
+    high: Floats,
+    taint: Floats,
+    weight: Floats | None = None,
+    crew: Crew | None = None,
 ) -> None: ...
 def summarise(
     sums: Sums,
@@ -188,6 +207,7 @@ def summarise(
     mean: Floats,
     sse: Floats,
     gap: Floats,
+    crew: Crew | None = None,
 ) -> None: ...
 def exact_sum(values: Floats, digits: Ints) -> None: ...
 def spin(rounds: int, single: bool) -> float: ...

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from partita._kernels.crew import Crew
 from partita._kernels.sums import Sums, move_rows
 from partita._kernels.twofold import Twofold, add, quiet, two_prod
 from partita._typing import Floats, Ints
@@ -106,6 +107,7 @@ def assign(
     sums: Sums | None = None,
     times: Ints | None = None,
     weight: Floats | None = None,
+    crew: Crew | None = None,
 ) -> tuple[int, int]:
     """Label every row, add the moved ones to their clusters; how many moved and were rechecked."""
     scale = book.scale
@@ -148,7 +150,14 @@ def distances(rows: Floats, centers: Floats, out: Floats) -> None:
 
 
 @quiet
-def own_distance(rows: Floats, centers: Floats, origin: Floats, labels: Ints, out: Floats) -> None:
+def own_distance(
+    rows: Floats,
+    centers: Floats,
+    origin: Floats,
+    labels: Ints,
+    out: Floats,
+    crew: Crew | None = None,
+) -> None:
     """out_i = D64(x_i, centers[label_i])."""
     out[:] = 0.0
     for t in range(rows.shape[1]):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from partita._kernels.crew import Crew
 from partita._kernels.labels import Codebook, assign, d64
 from partita._kernels.sums import Sums
 from partita._typing import Floats, Ints
@@ -55,6 +56,7 @@ def bounded(
     times: Ints | None = None,
     weight: Floats | None = None,
     filter_rows: Floats | None = None,
+    crew: Crew | None = None,
 ) -> list[int]:
     """Label every row, bring its bounds up to date; rows moved, measured, met; pairs met, left."""
     del filter, filter_rows
@@ -120,6 +122,7 @@ def assign_leaves(
     sums: Sums | None = None,
     times: Ints | None = None,
     weight: Floats | None = None,
+    crew: Crew | None = None,
 ) -> list[int]:
     """Label the rows of nodes first…last; rows moved, visited, met; pairs met, left to D64."""
     del book

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from partita._kernels.crew import Crew
 from partita._kernels.labels import (
     Codebook,
     Codebook32,
@@ -41,19 +42,25 @@ from partita._kernels.sums import Sums, move_rows, move_sparse, row_terms, summa
 from partita._typing import Floats, Ints
 
 __all__ = [
-    "Codebook", "Codebook32", "Codebook64", "Csr", "Csr32", "Csr64", "Leaves", "Motion", "Sketch",
-    "SparseCodebook", "SparseCodebook32", "SparseCodebook64", "Sums", "Target", "TreeBook",
-    "assign", "assign_leaves", "assign_sparse", "bounded", "d64", "distances", "exact_few",
-    "exact_sum", "extent", "instruction_set", "instruction_sets", "move_rows", "move_sparse",
-    "own_distance", "own_distance_sparse", "plant", "plusplus", "row_terms", "seed_choose",
-    "seed_gain", "sketch_rows", "square_norms", "summarise", "use_instruction_set",
+    "Codebook", "Codebook32", "Codebook64", "Crew", "Csr", "Csr32", "Csr64", "Leaves", "Motion",
+    "Sketch", "SparseCodebook", "SparseCodebook32", "SparseCodebook64", "Sums", "Target",
+    "TreeBook", "assign", "assign_leaves", "assign_sparse", "bounded", "d64", "distances",
+    "exact_few", "exact_sum", "extent", "instruction_set", "instruction_sets", "move_rows",
+    "move_sparse", "own_distance", "own_distance_sparse", "plant", "plusplus", "row_terms",
+    "seed_choose", "seed_gain", "sketch_rows", "square_norms", "summarise",
+    "use_instruction_set",
 ]  # fmt: skip
 
 DIGITS = 68  # 32-bit digits of an exact sum of doubles
 
 
 def extent(
-    rows: Floats, low: Floats, high: Floats, taint: Floats, weight: Floats | None = None
+    rows: Floats,
+    low: Floats,
+    high: Floats,
+    taint: Floats,
+    weight: Floats | None = None,
+    crew: Crew | None = None,
 ) -> None:
     """Lower `low`, raise `high`; `taint` becomes NaN where a column holds NaN or infinity."""
     with np.errstate(invalid="ignore"):

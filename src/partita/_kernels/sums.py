@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from partita._kernels.crew import Crew
 from partita._kernels.twofold import Twofold, add, divide, multiply, quiet, two_prod
 from partita._typing import Floats, Ints
 
@@ -66,6 +67,7 @@ def move_rows(
     after: Ints,
     times: Ints | None = None,
     weight: Floats | None = None,
+    crew: Crew | None = None,
 ) -> None:
     """Move rows from cluster before[i] (−1: from nowhere) to cluster after[i] in the sums."""
     counts = times if times is not None else weight
@@ -115,6 +117,7 @@ def summarise(
     mean: Floats,
     sse: Floats,
     gap: Floats,
+    crew: Crew | None = None,
 ) -> None:
     """Weight, mean, sse of each cluster and ‖mean − center‖; zeros where it is empty.
 

@@ -38,7 +38,7 @@ class Leaves:
         self._source = source
         self._before: Centers | None = None
 
-    def assign(self, centers: Centers, moments: Moments | None, expected: int) -> Pruned:
+    def assign(self, centers: Centers, moments: Moments | None) -> Pruned:
         """Label every row, in the tree's order; bring `moments` up to date with the changes."""
         if self._planted.user is not self:
             self.tree.forget()
@@ -48,7 +48,7 @@ class Leaves:
         if before is not None and before.origin is centers.origin:
             moved = (centers.values != before.values).any(axis=1).astype(np.uint8)
         self._before = centers
-        return self._source.assign_leaves(self, centers, moved, moments, expected)
+        return self._source.assign_leaves(self, centers, moved, moments)
 
     def book(self, centers: Centers, moved: Ints) -> Any:
         """Centers as the leaves meet them."""

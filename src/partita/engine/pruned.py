@@ -85,7 +85,7 @@ class PrunedStep(LloydStep):
             if self._shared.tree is None:
                 self._shared.tree = Tree(self.source)
             self._leaves = Leaves(self.source, self._shared.tree)
-        done = self._leaves.assign(centers, self._sums, self._moved)
+        done = self._leaves.assign(centers, self._sums)
         self._stale = self._labelled = True
         self._moved = done.moved
         share = done.scanned / self.source.n / len(centers.values)
@@ -156,11 +156,11 @@ class PrunedStep(LloydStep):
             few, labels = self.source.subset(rows), self.labels[rows]
             bounds = self._new_bounds(few.n, centers)
             if bounds is not None:
-                few.assign_bounded(centers, bounds, labels, None, 0)
+                few.assign_bounded(centers, bounds, labels, None)
                 self._probe = few, labels, bounds
             return False
         few, labels, bounds = self._probe
-        done = few.assign_bounded(centers, bounds, labels, None, 0)
+        done = few.assign_bounded(centers, bounds, labels, None)
         cost = bounded_cost(done, few.n, d, d) / plain_cost(few.n, len(centers.values), d)
         self._probe = None
         if cost < PAYS:
@@ -189,9 +189,7 @@ class PrunedStep(LloydStep):
     def _by_bounds(self, centers: Centers) -> int:
         assert self._bounds is not None
         first = self._bounds.fresh
-        done = self.source.assign_bounded(
-            centers, self._bounds, self._labels, self._sums, self._moved
-        )
+        done = self.source.assign_bounded(centers, self._bounds, self._labels, self._sums)
         n, k, d = self.source.n, len(centers.values), self.source.d
         self._moved = done.moved
         self.last = Pass(self.plan.path, done.scanned / (n * k))

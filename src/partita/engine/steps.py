@@ -31,7 +31,7 @@ class LloydStep:
 
     def assign(self, centers: Centers) -> int:
         """Label every row by `centers`; how many rows changed their label."""
-        done = self.source.assign(centers, self.labels, self._sums, self._moved)
+        done = self.source.assign(centers, self.labels, self._sums)
         self.last, self._moved = Pass("plain", 1.0), done.moved
         return done.moved
 
@@ -43,7 +43,7 @@ class LloydStep:
         """The summaries as they are now, means relative to `origin`, and ‖mean − center‖ (k,)."""
         here = np.ascontiguousarray(centers.about(self.origin))
         if self.exact:
-            return self._moments.stats_about(here)
+            return self._moments.stats_about(here, self.source.workers.crew)
         stats = self.source.ordered_stats(self.labels, len(here), self.origin)
         gap = np.where(stats.weight[:, None] > 0, stats.mean - here, 0.0)
         return stats, np.array([math.hypot(*row) for row in gap])

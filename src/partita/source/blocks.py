@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,8 +21,9 @@ PARTS = 4  # blocks for each thread: enough that none waits long for another
 ALIGN = 256  # rows: the seeding leaf
 # Multiply-adds in a block: some hundredths of a second, so that Ctrl-C is heard.
 _WORK = 1 << (30 if compiled() else 24)
-_ALONE = 400  # nodes of a tree, below half a millisecond
 _INLINE = 1 << 21  # below this a second thread costs more than it brings
+_AT_ONCE = 1 << 18  # and a thread of a crew, which is awake
+_STRETCH = 16  # blocks that a crew shares in one call
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +68,15 @@ class Source(Protocol):
     d: int
     dtype: np.dtype[Any]  # of the centers that go back to the user
     weights: Weights
+    workers: Workers
     dense: bool  # whether it is a DenseSource
     in_place: bool  # whether the kernels read the rows where they are
 
     def survey(self) -> Survey:
         """Extent, origin and total of the data."""
 
-    def assign(
-        self, centers: Centers, labels: Ints, moments: Moments | None, expected: int | None = None
-    ) -> Assigned:
-        """Label every row in place; bring `moments` up to date with the changes.
-
-        `expected` says how many rows will probably move (None: no idea).
-        """
+    def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
+        """Label every row in place; bring `moments` up to date with the changes."""
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
         """Move a few rows to other clusters, in the labels and in the moments."""
@@ -107,12 +104,12 @@ class DenseSource(Source, Protocol):
     """What pruned passes need: see engine/."""
 
     def assign_bounded(
-        self, centers: Centers, bounds: Any, labels: Ints, moments: Moments | None, expected: int
+        self, centers: Centers, bounds: Any, labels: Ints, moments: Moments | None
     ) -> Pruned:
         """As `assign`, by bounds, which are brought up to date."""
 
     def assign_leaves(
-        self, leaves: Any, centers: Centers, moved: Ints, moments: Moments | None, expected: int
+        self, leaves: Any, centers: Centers, moved: Ints, moments: Moments | None
     ) -> Pruned:
         """As `assign`, by the leaves of a tree; labels are those of the leaves."""
 
@@ -175,63 +172,30 @@ def reduce_blocks(
     run: Callable[[slice, Any], None],
 ) -> None:
     """Call run(rows, sums) for all blocks; each thread has sums of its own, added up at the end."""
-    alone = workers.n == 1 or is_small(n, work_per_row)
-    with_sums(moments, alone, run, lambda begin: walk(workers, n, work_per_row, begin))
-
-
-def share_nodes(
-    workers: Workers, nodes: int, moments: Moments | None, run: Callable[[slice, Any], None]
-) -> None:
-    """The same for the nodes of a tree."""
-    step = max(1, -(-nodes // (PARTS * workers.n)))
-
-    def share(begin: Callable[[], Callable[[slice], None]]) -> None:
-        def work(numbers: Iterator[int]) -> None:
-            one = begin()
-            for number in numbers:
-                one(slice(number * step, min(nodes, (number + 1) * step)))
-
-        workers.share(-(-nodes // step), work)
-
-    if workers.n == 1 or nodes < _ALONE:
-        with_sums(moments, True, run, lambda begin: begin()(slice(0, nodes)))
-        return
-    with_sums(moments, False, run, share)
-
-
-def with_sums(
-    moments: Moments | None,
-    alone: bool,
-    run: Callable[[slice, Any], None],
-    share: Callable[[Callable[[], Callable[[slice], None]]], None],
-) -> None:
-    """Share work among threads, each with sums of its own unless it is alone."""
     own: list[Moments] = []
+    alone = workers.n == 1 or is_small(n, work_per_row)
 
     def begin() -> Callable[[slice], None]:
         if moments is None or alone:
-            return lambda part: run(part, moments)
+            return lambda rows: run(rows, moments)
         mine = Moments.zero(len(moments.hi), moments.grid)
         own.append(mine)
-        return lambda part: run(part, mine)
+        return lambda rows: run(rows, mine)
 
-    share(begin)
+    walk(workers, n, work_per_row, begin)
     if moments is not None:
         for each in own:
             moments.add(each)
 
 
-T = TypeVar("T")
-
-
-def label_then_move(source: Source, labels: Ints, moments: Moments, label: Callable[[], T]) -> T:
-    """Label every row first, then move those that changed: for sums larger than the changes."""
-    before = labels.copy()
-    done = label()
-    moved = np.flatnonzero(labels != before)
-    after, labels[moved] = labels[moved], before[moved]
-    source.move(moved, after, labels, moments)
-    return done
+def stretches(workers: Workers, n: int, work_per_row: int) -> Iterator[tuple[slice, Any]]:
+    """The rows of one call after the other, each with the crew to share them (None: too few)."""
+    if n * work_per_row < _AT_ONCE:
+        yield slice(0, n), None
+        return
+    step = _STRETCH * workers.n * block_rows(work_per_row)
+    for i in range(0, n, step):
+        yield slice(i, min(n, i + step)), workers.crew
 
 
 def exact_total(values: Floats) -> float:

@@ -17,19 +17,18 @@ from partita.source.blocks import (
     Pruned,
     as_kernel_type,
     is_small,
-    label_then_move,
     ordered_stats,
     reduce_blocks,
-    share_nodes,
+    stretches,
     tile_work,
-    walk,
 )
 from partita.source.seeding import DenseRows, DenseSeeding
 from partita.source.survey import Survey, survey_dense
 from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
 
-WIDE = 1 << 14  # work per row of a pruned pass: large blocks, so that like rows find each other
+WIDE = 1 << 9  # about the work of a row in a pruned pass
+NODE = 1 << 17  # and of a node of a tree
 
 
 class MemorySource:
@@ -62,25 +61,13 @@ class MemorySource:
             return self._extent
         kind = np.float32 if self._single else np.float64
         weight = None if self.weights.alike else self.weights.as_floats(self.n)
-        found: list[tuple[Array, Array, Array]] = []
-
-        def begin() -> Callable[[slice], None]:
-            low = np.full(self.d, np.inf, kind)
-            high = np.full(self.d, -np.inf, kind)
-            taint = np.zeros(self.d, kind)
-            found.append((low, high, taint))
-
-            def run(rows: slice) -> None:
-                part = None if weight is None else weight[rows]
-                kernels.extent(self._block(rows), low, high, taint, part)
-
-            return run
-
-        walk(self.workers, self.n, self.d, begin)
-        low, high, taint = found[0]
-        for other in found[1:]:
-            low, high = np.minimum(low, other[0]), np.maximum(high, other[1])
-            taint = taint + other[2]
+        low, high = np.full(self.d, np.inf, kind), np.full(self.d, -np.inf, kind)
+        taint = np.zeros(self.d, kind)
+        step = self.n if self.in_place else max(1, (1 << 22) // self.d)  # of others, copies
+        for i in range(0, self.n, step):
+            rows = slice(i, i + step)
+            part = None if weight is None else weight[rows]
+            kernels.extent(self._block(rows), low, high, taint, part, self.workers.crew)
         tainted = np.flatnonzero(np.isnan(taint))
         self._extent = low.astype(np.float64), high.astype(np.float64), tainted
         return self._extent
@@ -115,47 +102,46 @@ class MemorySource:
 
     def _sum_up(self, moments: Moments) -> None:
         nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
-        if is_small(self.n, 4 * self.d):
-            weights = self.weights.of_rows(slice(None))
-            kernels.move_rows(moments.sums, self._whole, nowhere, first, **weights)
-            return
 
-        def run(rows: slice, own: Moments) -> None:
+        def run(rows: slice, own: Moments | None, crew: Any) -> None:
+            assert own is not None
             kernels.move_rows(
                 own.sums, self._block(rows), nowhere[rows], first[rows],
-                **self.weights.of_rows(rows),
+                **self.weights.of_rows(rows), crew=crew,
             )  # fmt: skip
 
-        reduce_blocks(self.workers, self.n, 4 * self.d, moments, run)
+        self._share(4 * self.d, moments, run)
 
-    def assign(
-        self, centers: Centers, labels: Ints, moments: Moments | None, expected: int | None = None
-    ) -> Assigned:
-        """Label every row in place; bring `moments` up to date with the changes.
-
-        Where fewer rows than clusters will probably move, sums of each thread's own, to be cleared
-        and added up, would cost more than the moves: those are made afterwards.
-        """
-        if moments is not None and expected is not None and self._few_moves(expected, moments):
-            return label_then_move(
-                self, labels, moments, lambda: self.assign(centers, labels, None)
+    def _share(
+        self,
+        work: int,
+        moments: Moments | None,
+        run: Callable[[slice, Moments | None, Any], None],
+    ) -> None:
+        """Call run(rows, sums, crew) for all rows: where they are, or copied block by block."""
+        if self.in_place:
+            for rows, crew in stretches(self.workers, self.n, work):
+                run(rows, moments, crew)
+        else:
+            reduce_blocks(
+                self.workers, self.n, work, moments, lambda rows, own: run(rows, own, None)
             )
+
+    def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
+        """Label every row in place; bring `moments` up to date with the changes."""
         coarse = self._single or self._fine <= 0
         make = kernels.Codebook32 if coarse else kernels.Codebook64
         book = make(np.ascontiguousarray(centers.values), centers.origin)
         work = tile_work(len(centers.values), self.d)
-        if is_small(self.n, work):  # the walk would cost more than the rows
-            weights = {} if moments is None else self.weights.of_rows(slice(None))
-            sums = None if moments is None else moments.sums
-            return Assigned(*kernels.assign(book, self._whole, labels, sums, **weights))
         counts: list[tuple[int, int]] = []
 
-        def run(rows: slice, own: Moments | None) -> None:
+        def run(rows: slice, own: Moments | None, crew: Any) -> None:
             sums = None if own is None else own.sums
             weights = {} if own is None else self.weights.of_rows(rows)
-            counts.append(kernels.assign(book, self._block(rows), labels[rows], sums, **weights))
+            block = self._block(rows)
+            counts.append(kernels.assign(book, block, labels[rows], sums, **weights, crew=crew))
 
-        reduce_blocks(self.workers, self.n, work, moments, run)
+        self._share(work, moments, run)
         done = Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
         self._fine -= 1
         if coarse and done.rechecked > self.n >> 4:  # float64 pays for a while, then look again
@@ -165,13 +151,9 @@ class MemorySource:
     # --- passes that leave out what cannot change a label: see engine/pruned.py ---
 
     def assign_bounded(
-        self, centers: Centers, bounds: Any, labels: Ints, moments: Moments | None, expected: int
+        self, centers: Centers, bounds: Any, labels: Ints, moments: Moments | None
     ) -> Pruned:
         """As `assign`, by bounds, which are brought up to date."""
-        if moments is not None and self._few_moves(expected, moments):
-            return label_then_move(
-                self, labels, moments, lambda: self.assign_bounded(centers, bounds, labels, None, 0)
-            )
         motion = bounds.follow(centers, labels)
         values, groups, prefix = np.ascontiguousarray(centers.values), bounds.groups, bounds.prefix
         target = kernels.Target(values, centers.origin)
@@ -180,53 +162,38 @@ class MemorySource:
             seen = prefix.centers(centers)
             at = np.zeros(seen.shape[1])
         book = kernels.Codebook32(seen, at, groups.members, groups.sizes)
-        all_rows = self._whole  # here, not in each thread: it may have to be made
+        all_rows = self._whole
+        sums = None if moments is None else moments.sums
         counts: list[list[int]] = []
-
-        def run(rows: slice, own: Moments | None) -> None:
-            sums = None if own is None else own.sums
-            weights = {} if own is None else self.weights.of_rows(rows)
+        for rows, crew in stretches(self.workers, self.n, WIDE):
+            weights = {} if moments is None else self.weights.of_rows(rows)
             counts.append(
                 kernels.bounded(
                     book, target, all_rows[rows], labels[rows], bounds.upper[rows],
                     bounds.other[rows], bounds.lower[rows], motion, bounds.fresh, sums, **weights,
-                    filter_rows=None if prefix is None else prefix.rows[rows],
+                    filter_rows=None if prefix is None else prefix.rows[rows], crew=crew,
                 )
             )  # fmt: skip
-
-        reduce_blocks(self.workers, self.n, WIDE, moments, run)
         bounds.fresh = False
         return Pruned(*(sum(each) for each in zip(*counts, strict=True)))
 
     def assign_leaves(
-        self, leaves: Any, centers: Centers, moved: Ints, moments: Moments | None, expected: int
+        self, leaves: Any, centers: Centers, moved: Ints, moments: Moments | None
     ) -> Pruned:
         """As `assign`, by the leaves of a tree; labels are those of the leaves."""
-        few = moments is not None and self._few_moves(expected, moments)
-        before = leaves.labels.copy() if few else None
         book = leaves.book(centers, moved)
         target = kernels.Target(np.ascontiguousarray(centers.values), centers.origin)
-        tree, all_rows, counts = leaves.tree, self._whole, []
-
-        def run(nodes: slice, own: Moments | None) -> None:
-            sums = None if own is None else own.sums
-            weights = {} if own is None else self.weights.of_rows(slice(None))
+        sums = None if moments is None else moments.sums
+        weights = {} if moments is None else self.weights.of_rows(slice(None))
+        counts: list[list[int]] = []
+        for nodes, crew in stretches(self.workers, leaves.tree.nodes, NODE):
             counts.append(
                 kernels.assign_leaves(
-                    tree, nodes.start, nodes.stop, book, target, all_rows, leaves.labels, sums,
-                    **weights,
+                    leaves.tree, nodes.start, nodes.stop, book, target, self._whole, leaves.labels,
+                    sums, **weights, crew=crew,
                 )
             )  # fmt: skip
-
-        share_nodes(self.workers, tree.nodes, None if few else moments, run)
-        if before is not None and moments is not None:
-            at = np.flatnonzero(leaves.labels != before)
-            self._move(tree.order[at], before[at], leaves.labels[at], moments)
         return Pruned(*(sum(each) for each in zip(*counts, strict=True)))
-
-    def _few_moves(self, expected: int, moments: Moments) -> bool:
-        """Whether sums of each thread's own would cost more than moving the rows afterwards."""
-        return self.workers.n > 1 and expected < len(moments.hi)
 
     def plant(self, origin: Floats, scale: float) -> Any:
         """A k-d tree over the rows (x − origin)·scale."""
@@ -263,12 +230,12 @@ class MemorySource:
         """D64 (n,) of every row to the center of its label."""
         values, out = np.ascontiguousarray(centers.values), np.empty(self.n)
 
-        def begin() -> Callable[[slice], None]:
-            return lambda rows: kernels.own_distance(
-                self._block(rows), values, centers.origin, labels[rows], out[rows]
+        def run(rows: slice, _: Moments | None, crew: Any) -> None:
+            kernels.own_distance(
+                self._block(rows), values, centers.origin, labels[rows], out[rows], crew
             )
 
-        walk(self.workers, self.n, 2 * self.d, begin)
+        self._share(2 * self.d, None, run)
         return out
 
     def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:

@@ -15,7 +15,6 @@ from partita._typing import Floats, Ints
 from partita.progress import Centers
 from partita.source.blocks import (
     Assigned,
-    label_then_move,
     ordered_stats,
     reduce_blocks,
     walk,
@@ -121,18 +120,19 @@ class SparseSource:
             **self.weights.of_rows(slice(0, self.n)),
         )  # fmt: skip
 
-    def assign(
-        self, centers: Centers, labels: Ints, moments: Moments | None, expected: int | None = None
-    ) -> Assigned:
+    def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
         """Label every row in place; bring `moments` up to date with the changes.
 
         Where the sums are larger than the data, sums of each thread's own would cost more than the
         rows: those that moved are moved afterwards.
         """
         if moments is not None and self.workers.n > 1 and self.rows.nnz < 4 * moments.hi.size:
-            return label_then_move(
-                self, labels, moments, lambda: self.assign(centers, labels, None)
-            )
+            before = labels.copy()
+            done = self.assign(centers, labels, None)
+            moved = np.flatnonzero(labels != before)
+            after, labels[moved] = labels[moved], before[moved]
+            self.move(moved, after, labels, moments)
+            return done
         make = kernels.SparseCodebook32 if self._single else kernels.SparseCodebook64
         book = make(np.ascontiguousarray(centers.plain), self._longest)
         counts: list[tuple[int, int]] = []
