@@ -15,6 +15,8 @@
 #include <nanobind/stl/optional.h>
 
 #include "kernels/codebook.hpp"
+#include "kernels/motion.hpp"
+#include "kernels/panels.hpp"
 #include "kernels/tree.hpp"
 #include "shares.hpp"
 #include "simd/dispatch.hpp"
@@ -126,12 +128,39 @@ struct Csr {
     }
 };
 
-// Rows of type R against centers packed for scores in T.
+// Rows packed by one set of kernels, for that set alone.
+struct KeptRows {
+    partita::Panels panels;
+    const KernelTable* use;
+};
+
+template <class R>
+KeptRows* keep_rows(const Packed<partita::Codebook<float>>& packed, Matrix<R> rows,
+                    partita::Crew* crew) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    const partita::BookView<float>& book = packed.book.view();
+    const auto& use = kernels_of<R>(packed.use);
+    expect(d == book.d, "keep_rows: rows and centers have different numbers of features");
+    nb::gil_scoped_release release;
+    auto kept = std::make_unique<KeptRows>(
+        KeptRows{partita::Panels(book, n, packed.use->single.panel_width), packed.use});
+    const Workforce all(crew);
+    partita::share_parts(all, n, partita::part_rows(all, n), use.assign_single_scratch(d),
+                         [&](std::size_t first, std::size_t last, unsigned char* memory) {
+                             use.keep_panels(book, {rows.data() + first * d, last - first, d},
+                                             kept->panels.view(first).data,
+                                             kept->panels.squares(first), memory);
+                         });
+    return kept.release();
+}
+
+// Rows of type R against centers packed for scores in T. `kept` holds the same rows from row `at` on.
 template <class T, class R>
 std::pair<std::int64_t, std::int64_t> assign(
     const Packed<partita::Codebook<T>>& packed, Matrix<R> rows, OutVector<std::int32_t> labels,
     const Sums* sums, std::optional<Vector<std::int64_t>> times,
-    std::optional<Vector<double>> weight, partita::Crew* crew) {
+    std::optional<Vector<double>> weight, partita::Crew* crew, const KeptRows* kept,
+    std::size_t at) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     const partita::BookView<T>& book = packed.book.view();
     const auto& use = kernels_of<R>(packed.use);
@@ -142,6 +171,13 @@ std::pair<std::int64_t, std::int64_t> assign(
     partita::SumView view{};
     if (sums) view = sums->view(times, weight, n, d);
     constexpr bool alike = std::is_same_v<T, R>;
+    bool ready = false;
+    if constexpr (std::is_same_v<T, float>) {
+        ready = kept && kept->use == packed.use && kept->panels.fit(book);
+        expect(!ready || (at % kept->panels.width() == 0 && at <= kept->panels.n() &&
+                          n <= kept->panels.n() - at),
+               "assign: other rows were kept");
+    }
     const std::size_t scratch = alike ? use.assign_scratch(d) : use.assign_single_scratch(d);
     nb::gil_scoped_release release;
     const Workforce all(crew);
@@ -154,42 +190,52 @@ std::pair<std::int64_t, std::int64_t> assign(
             const partita::Rows<R> part{rows.data() + first * d, last - first, d};
             const partita::SumView* with = into ? &mine : nullptr;
             std::int32_t* label = labels.data() + first;
+            partita::PanelView<T> here{};
+            if constexpr (std::is_same_v<T, float>)
+                if (ready) here = kept->panels.view(at + first);
             if constexpr (alike)
-                return use.assign(book, part, with, label, memory);
+                return use.assign(book, part, here, with, label, memory);
             else
-                return use.assign_single(book, part, with, label, memory);
+                return use.assign_single(book, part, here, with, label, memory);
         });
     return {outcome.moved, outcome.rechecked};
 }
 
-// How far centers have moved, and where they are in the book; the arrays are kept alive.
-struct Motion {
-    Vector<std::int32_t> up, down, place, group, alone;
-    Vector<std::uint16_t> group_up, group_down;
-    Matrix<std::uint16_t> near;
-    std::int32_t all_up, all_down;
-    double quantum, blur;
-
-    partita::MotionView view(std::size_t k, std::size_t groups) const {
-        const std::size_t stride = partita::bounds_stride(groups);
-        expect(up.shape(0) == k && down.shape(0) == k && place.shape(0) == k &&
-                   group.shape(0) == k && alone.shape(0) == k && group_up.shape(0) == stride &&
-                   group_down.shape(0) == stride && near.shape(0) == k && near.shape(1) == stride,
-               "motion: shapes do not fit");
-        for (std::size_t j = 0; j < k; ++j)
-            expect(place.data()[j] >= 0 && static_cast<std::size_t>(place.data()[j]) < k &&
-                       group.data()[j] >= 0 && static_cast<std::size_t>(group.data()[j]) < groups,
-                   "motion: a place or group is out of range");
-        return {up.data(), down.data(), group_up.data(), group_down.data(), all_up, all_down,
-                place.data(), group.data(), near.data(), alone.data(), quantum, blur};
-    }
-};
+// Takes note of where the centers are now; see motion.hpp.
+void follow(partita::Motion& motion, Matrix<double> centers, Vector<double> origin,
+            Vector<std::int32_t> labels, OutVector<std::int32_t> upper,
+            OutVector<std::uint16_t> other, Array<std::uint16_t, 2> lower, partita::Crew* crew) {
+    const std::size_t k = motion.k(), d = motion.d(), n = labels.shape(0);
+    const std::size_t stride = partita::bounds_stride(motion.groups());
+    expect(centers.shape(0) == k && centers.shape(1) == d && origin.shape(0) == d,
+           "follow: centers (k, d) and origin (d) expected");
+    expect(upper.shape(0) == n && other.shape(0) == n && lower.shape(0) == n &&
+               lower.shape(1) == stride,
+           "follow: bounds do not fit");
+    expect_labels(labels, n, k, 0);
+    const auto& use = table().full;
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    motion.follow(centers.data(), origin.data(), labels.data(), n,
+                  {upper.data(), other.data(), lower.data(), stride},
+                  [&](const double* rows, std::size_t m, double* out) {
+                      const std::size_t even = (m + 2 * all.threads() - 1) / (2 * all.threads());
+                      const std::size_t step = std::max<std::size_t>(even, 16);
+                      partita::share_parts(
+                          all, m, step, use.assign_scratch(d),
+                          [&](std::size_t first, std::size_t last, unsigned char* memory) {
+                              use.distances({rows + first * d, last - first, d},
+                                            motion.values().data(), k,
+                                            reinterpret_cast<double*>(memory), out + first * k);
+                          });
+                  });
+}
 
 template <class R>
 std::vector<std::int64_t> bounded(
     const Packed<partita::Codebook<float>>& filter, const partita::Target& target, Matrix<R> rows,
     OutVector<std::int32_t> labels, OutVector<std::int32_t> upper, OutVector<std::uint16_t> other,
-    Array<std::uint16_t, 2> lower, const Motion& motion, bool whole, const Sums* sums,
+    Array<std::uint16_t, 2> lower, const partita::Motion& motion, bool whole, const Sums* sums,
     std::optional<Vector<std::int64_t>> times, std::optional<Vector<double>> weight,
     std::optional<Matrix<float>> filter_rows, partita::Crew* crew) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
@@ -207,18 +253,16 @@ std::vector<std::int64_t> bounded(
     expect(upper.shape(0) == n && other.shape(0) == n && lower.shape(0) == n &&
                lower.shape(1) == stride,
            "bounded: bounds do not fit");
+    expect(motion.k() == book.k && motion.groups() == book.groups,
+           "bounded: motion of other centers");
     const void* written[] = {labels.data(), upper.data(), other.data(), lower.data()};
-    const void* read[] = {motion.up.data(),       motion.down.data(),  motion.place.data(),
-                          motion.group.data(),    motion.alone.data(), motion.group_up.data(),
-                          motion.group_down.data(), motion.near.data()};
     for (const void* out : written)
-        expect(std::count(std::begin(written), std::end(written), out) == 1 &&
-                   std::count(std::begin(read), std::end(read), out) == 0,
+        expect(std::count(std::begin(written), std::end(written), out) == 1,
                "bounded: arrays that are written must be arrays of their own");
     expect(!sums || sums->hi.shape(0) == book.k, "bounded: sums of another number of clusters");
     partita::SumView view{};
     if (sums) view = sums->view(times, weight, n, d);
-    const partita::MotionView moved = motion.view(book.k, book.groups);
+    const partita::MotionView moved = motion.view();
     nb::gil_scoped_release release;
     const Workforce all(crew);
     const std::size_t step = partita::part_rows(all, n), most = std::min(step, n);
@@ -633,20 +677,25 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
     nb::class_<Packed<Codebook<T>>>(m, book).def(
         "__init__",
         [](Packed<Codebook<T>>* self, Matrix<double> centers, Vector<double> origin,
-           std::optional<Vector<std::int32_t>> members, std::optional<Vector<std::int32_t>> sizes) {
+           std::optional<Vector<std::int32_t>> members, std::optional<Vector<std::int32_t>> sizes,
+           const KeptRows* like) {
             const std::size_t k = centers.shape(0), d = centers.shape(1);
             expect(k > 0 && d > 0 && origin.shape(0) == d,
                    "codebook: centers (k, d) and origin (d) expected");
             partita::Grouping grouping{};
             if (members) grouping = grouping_of(*members, sizes, k);
+            expect(!like || (sizeof(T) == 4 && like->panels.d() == d),
+                   "codebook: kept rows have another number of features");
+            partita::Frame frame{};
+            if (like) frame = like->panels.frame();
             nb::gil_scoped_release release;
             const KernelTable* use = &table();
             new (self) Packed<Codebook<T>>{
                 Codebook<T>(centers.data(), origin.data(), k, d, kernels_of<T>(use).tile_rows,
-                            members ? &grouping : nullptr),
+                            members ? &grouping : nullptr, like ? &frame : nullptr),
                 use};
         },
-        "centers"_a, "origin"_a, "members"_a = none, "sizes"_a = none);
+        "centers"_a, "origin"_a, "members"_a = none, "sizes"_a = none, "like"_a = none);
     nb::class_<Packed<SparseCodebook<T>>>(m, sparse_book)
         .def(
             "__init__",
@@ -680,7 +729,9 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
         },
         "start"_a.noconvert(), "column"_a.noconvert(), "value"_a.noconvert(), "d"_a);
     m.def("assign", &assign<T, T>, "book"_a, "rows"_a.noconvert(), "labels"_a.noconvert(),
-          "sums"_a = none, "times"_a = none, "weight"_a = none, "crew"_a = none);
+          "sums"_a = none, "times"_a = none, "weight"_a = none, "crew"_a = none, "kept"_a = none, "at"_a = 0);
+    m.def("keep_rows", &keep_rows<T>, "book"_a, "rows"_a.noconvert(), "crew"_a = none,
+          nb::rv_policy::take_ownership);
     m.def("assign_leaves", &assign_leaves<T>, "leaves"_a, "first"_a, "last"_a, "book"_a,
           "target"_a, "rows"_a.noconvert(), "labels"_a.noconvert(), "sums"_a = none,
           "times"_a = none, "weight"_a = none, "crew"_a = none);
@@ -741,6 +792,7 @@ NB_MODULE(core, m) {
     nb::class_<partita::Crew>(m, "Crew")
         .def(nb::init<std::size_t>(), "threads"_a, nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("threads", &partita::Crew::threads);
+    nb::class_<KeptRows>(m, "KeptRows");
     nb::class_<partita::Target>(m, "Target")
         .def(
             "__init__",
@@ -773,21 +825,27 @@ NB_MODULE(core, m) {
                                              scale, moved.data());
             },
             "centers"_a.noconvert(), "scale"_a, "moved"_a.noconvert());
-    nb::class_<Motion>(m, "Motion")
+    nb::class_<partita::Motion>(m, "Motion")
         .def(
             "__init__",
-            [](Motion* self, Vector<std::int32_t> up, Vector<std::int32_t> down,
-               Vector<std::uint16_t> group_up, Vector<std::uint16_t> group_down,
-               std::int32_t all_up, std::int32_t all_down, Vector<std::int32_t> place,
-               Vector<std::int32_t> group, Matrix<std::uint16_t> near, Vector<std::int32_t> alone,
-               double quantum, double blur) {
-                new (self) Motion{up, down, place, group, alone, group_up, group_down, near,
-                                  all_up, all_down, quantum, blur};
+            [](partita::Motion* self, Vector<std::int32_t> members, Vector<std::int32_t> sizes,
+               Matrix<double> centers, Vector<double> origin, double quantum, double blur,
+               bool geometry) {
+                const std::size_t k = centers.shape(0), d = centers.shape(1);
+                expect(k > 0 && d > 0 && origin.shape(0) == d,
+                       "motion: centers (k, d) and origin (d) expected");
+                const partita::Grouping grouping = grouping_of(members, sizes, k);
+                expect(grouping.groups <= 32 && quantum > 0, "motion: 1 to 32 groups expected");
+                new (self) partita::Motion(grouping, centers.data(), origin.data(), k, d, quantum,
+                                           blur, geometry);
             },
-            "up"_a.noconvert(), "down"_a.noconvert(), "group_up"_a.noconvert(),
-            "group_down"_a.noconvert(), "all_up"_a, "all_down"_a, "place"_a.noconvert(),
-            "group"_a.noconvert(), "near"_a.noconvert(), "alone"_a.noconvert(), "quantum"_a,
-            "blur"_a);
+            "members"_a, "sizes"_a, "centers"_a, "origin"_a, "quantum"_a, "blur"_a, "geometry"_a)
+        .def("follow", &follow, "centers"_a.noconvert(), "origin"_a.noconvert(),
+             "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
+             "lower"_a.noconvert(), "crew"_a = nb::none())
+        .def_prop_ro("own", [](const partita::Motion& self) { return self.own(); })
+        .def_prop_ro("come", [](const partita::Motion& self) { return self.come(); })
+        .def_prop_ro("all", &partita::Motion::all);
     nb::class_<Sketch>(m, "Sketch")
         .def(nb::init<OutVector<std::uint8_t>, Vector<double>, double>(), "data"_a.noconvert(),
              "middle"_a.noconvert(), "step"_a);
@@ -795,7 +853,7 @@ NB_MODULE(core, m) {
     bind_typed<double>(m, "Codebook64", "SparseCodebook64", "Csr64");
     const auto none = nb::none();
     m.def("assign", &assign<float, double>, "book"_a, "rows"_a.noconvert(),
-          "labels"_a.noconvert(), "sums"_a = none, "times"_a = none, "weight"_a = none, "crew"_a = none);
+          "labels"_a.noconvert(), "sums"_a = none, "times"_a = none, "weight"_a = none, "crew"_a = none, "kept"_a = none, "at"_a = 0);
     m.def("summarise", &summarise, "sums"_a, "unit"_a, "centers"_a.noconvert(),
           "weight"_a.noconvert(), "mean"_a.noconvert(), "sse"_a.noconvert(), "gap"_a.noconvert(),
           "crew"_a = none);

@@ -104,6 +104,40 @@ def test_labels_are_those_of_the_twin_for_any_number_of_features(core, dtype, d)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("name", list(adversaries(np.float64)))
+def test_rows_that_were_kept_give_the_same_labels(core, dtype, threads, name):
+    """Packed for one set of centers, they serve another, about another origin."""
+    rows, start = adversaries(dtype)[name]
+    rows = np.tile(rows, (3, 1))
+    zero, origin, crew = np.zeros(rows.shape[1]), rows[0].astype(float), core.Crew(threads)
+    kept = core.keep_rows(core.Codebook32(start.astype(float), zero), rows, crew)
+    for centers in (start.astype(float) - origin, (start[::-1] * 1.5).astype(float) - origin):
+        ours, twin = np.full(len(rows), -1, np.int32), np.full(len(rows), -1, np.int32)
+        book = core.Codebook32(centers, origin, like=kept)
+        core.assign(book, rows, ours, crew=crew, kept=kept)
+        reference.assign(reference.Codebook(centers, origin), rows, twin)
+        np.testing.assert_array_equal(ours, twin)
+        ours[64:] = -1
+        core.assign(book, rows[64:], ours[64:], kept=kept, at=64)
+        np.testing.assert_array_equal(ours, twin)
+
+
+def test_rows_of_another_size_were_not_kept(core):
+    if core is reference:
+        pytest.skip("NumPy text keeps nothing")
+    rows, zero = np.random.default_rng(0).normal(size=(100, 3)), np.zeros(3)
+    kept = core.keep_rows(core.Codebook32(rows[:4], zero), rows)
+    book = core.Codebook32(rows[:4], zero, like=kept)
+    more, labels = np.vstack([rows, rows]), np.full(200, -1, np.int32)
+    for at in (0, 32, 7, 1 << 40):
+        with pytest.raises(ValueError, match="other rows were kept"):
+            core.assign(book, more, labels, kept=kept, at=at)
+    with pytest.raises(ValueError, match="another number of features"):
+        core.Codebook32(rows[:4, :2].copy(), np.zeros(2), like=kept)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_center_panels_beyond_the_cache_change_nothing(core, dtype):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(300, 256)).astype(dtype)

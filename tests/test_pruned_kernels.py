@@ -71,16 +71,16 @@ def check(bounds, motion, rows, at, labels):
     groups, q = bounds.groups, bounds.quantum
     distance = np.sqrt(reference.d64(rows, at.values, at.origin))
     own = distance[np.arange(len(rows)), labels].copy()
-    travel = np.ceil(bounds._own).astype(np.int64)
+    travel = np.ceil(motion.own).astype(np.int64)
     upper = bounds.upper.astype(np.int64) + travel[labels]
     assert ((upper * q >= own * (1 - 1e-9)) | (upper > 65535)).all()  # beyond, a row is always open
     distance[np.arange(len(rows)), labels] = np.inf
-    up = np.ceil(bounds._groups)
+    up = np.ceil(motion.come)
     for g in range(len(groups.sizes)):
         others = distance[:, groups.group == g].min(axis=1)
         left = np.maximum(bounds.lower[:, g].astype(float) - up[g], 0) * q
         assert (left <= others * (1 + 1e-9)).all()
-    left = np.maximum(bounds.other.astype(float) - np.ceil(bounds._all), 0) * q
+    left = np.maximum(bounds.other.astype(float) - np.ceil(motion.all), 0) * q
     assert (left <= distance.min(axis=1) * (1 + 1e-9)).all()
 
 
@@ -240,6 +240,48 @@ def test_bad_groups_labels_and_memories_are_errors(core):
     leaves.forget()
     core.assign_leaves(leaves, 0, 1, few, core.Target(centers[2:], zero), rows, labels)
     assert (labels == 0).all()
+
+
+@pytest.mark.parametrize("geometry", [False, True])
+@pytest.mark.parametrize("size", [1e-3, 3.0, 300.0, 1e9])
+def test_motion_is_what_its_twin_says(core, geometry, size):
+    rng = np.random.default_rng(3)
+    centers, zero = rng.normal(size=(70, 6)), np.zeros(6)
+    groups = Groups.around(centers)
+    labels = rng.integers(0, 70, 500).astype(np.int32)
+    books = []
+    for use in (core, reference):
+        motion = use.Motion(groups.members, groups.sizes, centers, zero, 0.01, 0.0, geometry)
+        upper, other = np.arange(500, dtype=np.int32), np.full(500, 40_000, np.uint16)
+        lower = np.full((500, groups.stride), 50_000, np.uint16)
+        books.append((motion, upper, other, lower))
+    for _ in range(4):
+        centers = centers + rng.normal(size=centers.shape) * size * (rng.random((70, 1)) < 0.4)
+        for motion, *bounds in books:
+            motion.follow(centers, zero, labels, *bounds)
+        (ours, *bounds), (theirs, *others) = books
+        np.testing.assert_allclose(ours.own, theirs.own, rtol=1e-12)
+        np.testing.assert_allclose(ours.come, theirs.come, rtol=1e-12)
+        np.testing.assert_allclose(ours.all, theirs.all, rtol=1e-12)
+        for a, b in zip(bounds, others, strict=True):
+            np.testing.assert_allclose(a.astype(float), b.astype(float), atol=1)
+
+
+def test_motion_of_other_centers_is_refused(core):
+    rows, centers, zero = np.zeros((40, 2)), np.arange(6.0).reshape(3, 2), np.zeros(2)
+    groups = Groups.around(centers, 1)
+    few = Groups.around(centers[:2], 1)
+    motion = core.Motion(few.members, few.sizes, centers[:2].copy(), zero, 1.0, 0.0, False)
+    labels = np.zeros(40, np.int32)
+    bounds = np.zeros(40, np.int32), np.zeros(40, np.uint16), np.zeros((40, 1), np.uint16)
+    if core is not reference:
+        with pytest.raises(ValueError, match="other centers"):
+            core.bounded(
+                book_of(core, centers, zero, groups), core.Target(centers, zero), rows, labels,
+                *bounds, motion, True,
+            )  # fmt: skip
+    with pytest.raises(ValueError, match=r"\(k, d\)|broadcast"):
+        motion.follow(centers, zero, labels, *bounds)
 
 
 def test_what_is_written_may_not_be_what_is_read(core):

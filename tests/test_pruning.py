@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 from partita import KMeans
-from partita._kernels import compiled
+from partita._kernels import compiled, kernels, reference
 from partita._threads import Workers
-from partita.engine.bounds import Bounds, shifts
+from partita.engine.bounds import Bounds
 from partita.engine.grouping import TILE, Groups
 from partita.engine.plan import PATHS, memory_of, plan_for
 from partita.engine.prefix import main_axes, shorten
@@ -228,12 +228,19 @@ def test_shifts_are_upper_bounds(seed, d, same):
     rng = np.random.default_rng(seed)
     origin = rng.normal(size=d) * 1e6
     other = origin if same else origin + rng.normal(size=d)
-    before = Centers(rng.normal(size=(5, d)), origin)
-    after = Centers(before.values + rng.normal(size=(5, d)) * 10.0 ** rng.integers(-12, 2), other)
-    gap = after.values.astype(np.longdouble) - before.values
-    gap = gap + (after.origin.astype(np.longdouble) - before.origin)
+    before = rng.normal(size=(5, d))
+    after = before + rng.normal(size=(5, d)) * 10.0 ** rng.integers(-12, 2)
+    gap = after.astype(np.longdouble) - before
+    gap = gap + (other.astype(np.longdouble) - origin)
     true = np.sqrt((gap * gap).sum(axis=1))
-    assert (shifts(before, after) >= true * (1 - np.longdouble(2) ** -50)).all()
+    one = np.array([5], np.int32)
+    quantum, bounds = 2.0**10, [np.zeros(1, t) for t in (np.int32, np.int32, np.uint16)]
+    for use in {kernels, reference}:
+        motion = use.Motion(np.arange(5, dtype=np.int32), one, before, origin, quantum, 0.0, False)
+        motion.follow(after, other, *bounds, np.zeros((1, 1), np.uint16))
+        moved = np.array(motion.own, np.longdouble) * quantum
+        assert (moved >= true * (1 - np.longdouble(2) ** -50)).all()
+        assert (moved <= true * (1 + 2.0**-30) + 1e-6).all()
 
 
 @given(seed=st.integers(0, 999), length=st.integers(1, 8))

@@ -134,26 +134,37 @@ struct Grouping {
     std::size_t groups;
 };
 
+// Where a book puts its zero and how it scales: a frame that others may share.
+struct Frame {
+    const double* zero;  // (d)
+    double scale;
+};
+
 template <class T>
 class Codebook {
 public:
-    // centers: (k, d) relative to origin (d). tile_rows: what the kernel in use can hold.
+    // centers: (k, d) relative to origin (d). tile_rows: what the kernel in use can hold. Without a
+    // frame the book chooses its own.
     Codebook(const double* centers, const double* origin, std::size_t k, std::size_t d,
-             std::size_t tile_rows, const Grouping* grouping = nullptr) {
+             std::size_t tile_rows, const Grouping* grouping = nullptr,
+             const Frame* frame = nullptr) {
         const Margin<T> margin(d, d);
-        const std::vector<T> pivot = choose_pivot<T>(centers, origin, k, d);
+        std::vector<T> pivot;
+        if (!frame) pivot = choose_pivot<T>(centers, origin, k, d);
         // In double the frame of D64 is the frame of the fast kernel: moving would cost more
         // rounding than it saves.
         std::vector<double> move(d);
         zero_.resize(d);
         double drift = 0;
         for (std::size_t t = 0; t < d; ++t) {
-            zero_[t] = sizeof(T) == 4 ? static_cast<double>(pivot[t]) : origin[t];
+            zero_[t] = frame ? frame->zero[t]
+                             : (sizeof(T) == 4 ? static_cast<double>(pivot[t]) : origin[t]);
             move[t] = origin[t] - zero_[t];
             drift += move[t] * move[t];
         }
         drift = std::sqrt(drift);
-        const double scale = scale_for<T>(typical_size(centers, move.data(), k, d));
+        const double scale =
+            frame ? frame->scale : scale_for<T>(typical_size(centers, move.data(), k, d));
         const std::vector<double> still(d, 0.0);
         const double whole = exact_scale(typical_size(centers, still.data(), k, d));
 

@@ -66,21 +66,23 @@ PARTITA_INLINE void touch(const SumView& sums, std::size_t cluster) {
         sums.hi[cluster * columns + t] = sums.lo[cluster * columns + t] = 0;
 }
 
-// Dense rows on their way into the sums. They are gathered until there are enough values for long
-// loops: with two features a row alone is all overhead.
+// Dense rows on their way into the sums. Narrow ones are gathered until there are enough values for
+// long loops: with two features a row alone is all overhead.
 template <class T>
 class Folder {
 public:
-    static constexpr std::size_t kValues = 512;
+    static constexpr std::size_t kValues = 512, kWide = 16;
 
-    static std::size_t capacity(std::size_t d) { return d == 0 || d >= kValues ? 1 : kValues / d; }
+    static bool wide(std::size_t d) { return d >= kWide; }
+    static std::size_t capacity(std::size_t d) { return d == 0 || wide(d) ? 1 : kValues / d; }
     static std::size_t bytes(std::size_t d) {
         const std::size_t rows = capacity(d);
-        return 8 * rows * (8 * d + 4);
+        return wide(d) ? 0 : 8 * rows * (8 * d + 4);
     }
 
     Folder(const SumView& sums, unsigned char* memory)
         : sums_(sums), rows_(capacity(sums.d)), filled_(0) {
+        if (wide(sums.d)) return;
         const std::size_t m = rows_ * sums.d;
         double* at = reinterpret_cast<double*>(memory);
         auto cut = [&at](std::size_t n) {
@@ -107,6 +109,7 @@ public:
     PARTITA_INLINE void push(const T* x, std::size_t i, std::int32_t from, std::int32_t to) {
         const std::size_t d = sums_.d;
         if (weightless(sums_, i)) return;
+        if (wide(d)) return sums_.weight ? add_wide<true>(x, i, from, to) : add_wide<false>(x, i, from, to);
         for (std::size_t t = 0; t < d; ++t) y_[filled_ * d + t] = static_cast<double>(x[t]);
         if (sums_.weight)
             for (std::size_t t = 0; t < d; ++t) weight_[filled_ * d + t] = sums_.weight[i];
@@ -117,6 +120,7 @@ public:
     }
 
     void flush() {
+        if (wide(sums_.d)) return;
         if (sums_.weight)
             compute<true>();
         else
@@ -126,6 +130,54 @@ public:
     }
 
 private:
+    template <bool weighted>
+    void add_wide(const T* x, std::size_t i, std::int32_t from, std::int32_t to) {
+        const double weight = weighted ? sums_.weight[i] : 1.0;
+        const std::int64_t times = sums_.times ? sums_.times[i] : 1;
+        touch(sums_, static_cast<std::size_t>(to));
+        if (from >= 0) touch(sums_, static_cast<std::size_t>(from));
+        if (times != 1)
+            from < 0 ? move_wide<weighted, false, true>(x, weight, from, to, times)
+                     : move_wide<weighted, true, true>(x, weight, from, to, times);
+        else
+            from < 0 ? move_wide<weighted, false, false>(x, weight, from, to, times)
+                     : move_wide<weighted, true, false>(x, weight, from, to, times);
+    }
+
+    template <bool weighted, bool leaves, bool counted>
+    void move_wide(const T* __restrict x, double weight, std::int32_t from, std::int32_t to,
+                   std::int64_t times) {
+        const std::size_t d = sums_.d, columns = d + 2;
+        const double scale = sums_.scale, limb = sums_.limb, square_up = sums_.up[d + 1];
+        const double* __restrict origin = sums_.origin;
+        const double* __restrict up = sums_.up;
+        std::int64_t* __restrict hi = sums_.hi + static_cast<std::size_t>(to) * columns;
+        std::int64_t* __restrict lo = sums_.lo + static_cast<std::size_t>(to) * columns;
+        const std::size_t old = leaves ? static_cast<std::size_t>(from) * columns : 0;
+        std::int64_t* __restrict old_hi = sums_.hi + old;
+        std::int64_t* __restrict old_lo = sums_.lo + old;
+        auto put = [&](std::size_t t, Limbs g) {
+            if constexpr (counted) g = {times * g.hi, times * g.lo};
+            hi[t] += g.hi;
+            lo[t] += g.lo;
+            if constexpr (leaves) {
+                old_hi[t] -= g.hi;
+                old_lo[t] -= g.lo;
+            }
+        };
+        Limbs squares{0, 0};
+        for (std::size_t t = 0; t < d; ++t) {
+            const double y = (static_cast<double>(x[t]) - origin[t]) * scale;
+            Limbs term, square;
+            value_terms<weighted>(y, up[t], square_up, weight, limb, term, square);
+            put(t, term);
+            squares.hi += square.hi;
+            squares.lo += square.lo;
+        }
+        put(d, weighted ? to_grid(weight * up[d], 0.0, limb) : Limbs{1, 0});
+        put(d + 1, squares);
+    }
+
     template <bool weighted>
     void compute() {
         const std::size_t m = filled_ * sums_.d;

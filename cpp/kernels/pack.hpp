@@ -36,8 +36,18 @@ PARTITA_INLINE void centre_row(const BookView<T>& book, const R* x, T* out) {
         out[t] = static_cast<T>((static_cast<double>(x[t]) - book.zero[t]) * scale);
 }
 
-// Transposes, centres and scales kPanelWidth rows into one panel. Where centers have slopes of their
-// own, a last row holds each point's norm, so that the tile subtracts the error of every pair.
+// Norms, from above. Where centers have slopes of their own, a last row of the panel holds them, so that
+// the tile subtracts the error of every pair.
+template <class T>
+PARTITA_INLINE void set_norms(const BookView<T>& book, const T* square, T* panel, T* norm) {
+    for (std::size_t r = 0; r < kPanelWidth<T>; ++r)
+        norm[r] = static_cast<T>(__builtin_sqrt(square[r])) * book.norm_up + book.drift;
+    if (book.depth == book.d) return;
+    for (std::size_t r = 0; r < kPanelWidth<T>; ++r)
+        panel[book.d * kPanelWidth<T> + r] = norm[r];
+}
+
+// Transposes, centres and scales kPanelWidth rows into one panel.
 template <class T, class R>
 void pack_panel(const BookView<T>& book, const R* rows,
                 T* padded,  // scratch: (kPanelWidth, d)
@@ -62,10 +72,7 @@ void pack_panel(const BookView<T>& book, const R* rows,
     }
     for (int v = 0; v < kTileVectors; ++v)
         S::store(square + static_cast<std::size_t>(v) * S::width, squares[v]);
-    for (std::size_t r = 0; r < W; ++r) {
-        norm[r] = static_cast<T>(__builtin_sqrt(square[r])) * book.norm_up + book.drift;
-        if (book.depth > d) panel[d * W + r] = norm[r];
-    }
+    set_norms(book, square, panel, norm);
 }
 
 }  // namespace partita::PARTITA_ISA

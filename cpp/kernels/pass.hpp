@@ -67,22 +67,45 @@ private:
     std::size_t share_;
 };
 
-// Fast scores of one block: lowest, second lowest and index of the lowest for every row. `after` rows
-// follow the block in memory.
+// Packs m rows, panels `stride` apart; zeros follow the last rows where they do not fill one.
 template <class T, class R>
-void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::size_t after,
-                 const Scratch<T, R>& s) {
+void pack_rows(const BookView<T>& book, const R* rows, std::size_t m, const Scratch<T, R>& s,
+               std::size_t stride, T* panels, T* square, T* norm) {
     constexpr std::size_t W = kPanelWidth<T>;
-    const std::size_t depth = book.depth, d = book.d, panels = (m + W - 1) / W;
-    for (std::size_t p = 0; p < panels; ++p) {
-        const R* from = rows + p * W * d;
-        if (m - p * W < W) {  // the last rows do not fill a panel: zeros follow them
-            for (std::size_t i = 0; i < W * d; ++i) s.few[i] = i < (m - p * W) * d ? from[i] : R(0);
+    const std::size_t d = book.d;
+    for (std::size_t r = 0; r < m; r += W) {
+        const R* from = rows + r * d;
+        if (m - r < W) {
+            for (std::size_t i = 0; i < W * d; ++i) s.few[i] = i < (m - r) * d ? from[i] : R(0);
             from = s.few;
         }
-        pack_panel(book, from, s.padded, s.panels + p * W * depth, s.square + p * W,
-                   s.norm + p * W);
+        pack_panel(book, from, s.padded, panels + r / W * stride, square + r, norm + r);
     }
+}
+
+// Packs rows to be kept; the first begins a panel.
+template <class R>
+void keep_panels(const BookView<float>& book, const Rows<R>& rows, float* panels, float* square,
+                 unsigned char* memory) {
+    const Scratch<float, R> s(memory, rows.d);
+    const std::size_t b = block_points<float>(rows.d), wide = rows.d + 1;
+    for (std::size_t i = 0; i < rows.n; i += b)
+        pack_rows(book, rows.data + i * rows.d, rows.n - i < b ? rows.n - i : b, s,
+                  kPanelWidth<float> * wide, panels + i * wide, square + i, s.norm);
+}
+
+// Fast scores of one block: lowest, second lowest and index of the lowest for every row. `after` rows
+// follow the block in memory; `kept` holds the block's rows if it holds any.
+template <class T, class R>
+void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::size_t after,
+                 const PanelView<T>& kept, const Scratch<T, R>& s) {
+    constexpr std::size_t W = kPanelWidth<T>;
+    const std::size_t depth = book.depth, d = book.d, panels = (m + W - 1) / W;
+    const T* packed = kept.data ? kept.data : s.panels;
+    const std::size_t stride = W * (kept.data ? d + 1 : depth);
+    if (!kept.data) pack_rows(book, rows, m, s, stride, s.panels, s.square, s.norm);
+    for (std::size_t p = 0; kept.data && p < panels; ++p)
+        set_norms(book, kept.square + p * W, kept.data + p * stride, s.norm + p * W);
     for (std::size_t r = 0; r < panels * W; ++r) {
         s.best[r] = s.second[r] = static_cast<T>(__builtin_inf());
         s.nearest[r] = 0;
@@ -91,14 +114,14 @@ void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::siz
     for (std::size_t q0 = 0; q0 < book.tiles; q0 += held) {
         const std::size_t q1 = book.tiles - q0 < held ? book.tiles : q0 + held;
         for (std::size_t p = 0; p < panels; ++p) {
-            const bool more = q0 == 0 && (p + 1) * W <= after;
+            const bool more = !kept.data && q0 == 0 && (p + 1) * W <= after;
             Fetch fetch(rows + (more ? m + p * W : 0) * d, more ? W * d : 0, q1 - q0);
             TileFunction<T> run = nullptr;
             for (std::size_t q = q0, size = 0; q < q1; ++q) {
                 fetch.some();
                 const std::size_t first = book.first[q], now = book.first[q + 1] - first;
                 if (now != size) run = tile_of<T>(static_cast<int>(size = now));
-                run(s.panels + p * W * depth, book.packed + first * depth, book.start + first,
+                run(packed + p * stride, book.packed + first * depth, book.start + first,
                     depth, static_cast<std::int64_t>(first), s.best + p * W, s.second + p * W,
                     s.nearest + p * W);
             }
@@ -109,8 +132,8 @@ void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::siz
 // Assigns every row and adds it to its cluster. `label` holds the previous labels (-1: none).
 // Rows that the fast scores leave open wait until there is a panel of them.
 template <class T, class R>
-Outcome assign(const BookView<T>& book, const Rows<R>& rows, const SumView* sums,
-               std::int32_t* label, unsigned char* memory) {
+Outcome assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<T>& kept,
+               const SumView* sums, std::int32_t* label, unsigned char* memory) {
     const Scratch<T, R> s(memory, book.d);
     const SumView none{};
     Folder<R> folder(sums ? *sums : none, s.fold);
@@ -132,7 +155,9 @@ Outcome assign(const BookView<T>& book, const Rows<R>& rows, const SumView* sums
     };
     for (std::size_t i = 0; i < rows.n; i += b) {
         const std::size_t m = rows.n - i < b ? rows.n - i : b;
-        score_block(book, rows.data + i * rows.d, m, rows.n - i - m, s);
+        const PanelView<T> here =
+            kept.data ? PanelView<T>{kept.data + i * (rows.d + 1), kept.square + i} : kept;
+        score_block(book, rows.data + i * rows.d, m, rows.n - i - m, here, s);
         for (std::size_t r = 0; r < m; ++r) {
             const std::size_t j = static_cast<std::size_t>(s.nearest[r]);
             const T norm = s.norm[r];

@@ -12,14 +12,15 @@ using Bounded = Pruned(const BookView<float>&, const ExactView&, const Rows<R>&,
 
 template <class T>
 struct Kernels {
-    std::size_t tile_rows;
+    std::size_t tile_rows, panel_width;
     std::size_t (*assign_scratch)(std::size_t d);
-    Outcome (*assign)(const BookView<T>&, const Rows<T>&, const SumView*, std::int32_t*,
-                      unsigned char*);
+    Outcome (*assign)(const BookView<T>&, const Rows<T>&, const PanelView<T>&, const SumView*,
+                      std::int32_t*, unsigned char*);
     // fast scores in float32, whatever the rows are made of
     std::size_t (*assign_single_scratch)(std::size_t d);
-    Outcome (*assign_single)(const BookView<float>&, const Rows<T>&, const SumView*, std::int32_t*,
-                             unsigned char*);
+    Outcome (*assign_single)(const BookView<float>&, const Rows<T>&, const PanelView<float>&,
+                             const SumView*, std::int32_t*, unsigned char*);
+    void (*keep_panels)(const BookView<float>&, const Rows<T>&, float*, float*, unsigned char*);
     std::size_t (*bounded_scratch)(std::size_t n, std::size_t k, std::size_t d, std::size_t depth);
     Bounded<T, T>* bounded;
     Bounded<T, float>* bounded_by;  // with filter rows of their own

@@ -135,6 +135,14 @@ struct Rows {  // dense rows, one after the other
     std::size_t n, d;
 };
 
+// Rows as the tiles take them, kept from pass to pass; without data they are packed anew. See
+// panels.hpp.
+template <class T>
+struct PanelView {
+    T* data;          // panel after panel: (d + 1, kPanelWidth), the last row for norms
+    const T* square;  // (n, up to a whole panel) ‖y‖² of each row
+};
+
 template <class T>
 struct CsrRows {
     const std::int64_t* start;  // (n + 1)

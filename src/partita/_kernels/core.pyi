@@ -12,6 +12,7 @@ class Codebook32:
         origin: Floats,
         members: Ints | None = None,
         sizes: Ints | None = None,
+        like: KeptRows | None = None,
     ) -> None: ...
 
 class Codebook64:
@@ -21,7 +22,10 @@ class Codebook64:
         origin: Floats,
         members: Ints | None = None,
         sizes: Ints | None = None,
+        like: KeptRows | None = None,
     ) -> None: ...
+
+class KeptRows: ...
 
 class Crew:
     def __init__(self, threads: int) -> None: ...
@@ -34,19 +38,30 @@ class Target:
 class Motion:
     def __init__(
         self,
-        up: Ints,
-        down: Ints,
-        group_up: Ints,
-        group_down: Ints,
-        all_up: int,
-        all_down: int,
-        place: Ints,
-        group: Ints,
-        near: Ints,
-        alone: Ints,
+        members: Ints,
+        sizes: Ints,
+        centers: Floats,
+        origin: Floats,
         quantum: float,
         blur: float,
+        geometry: bool,
     ) -> None: ...
+    def follow(
+        self,
+        centers: Floats,
+        origin: Floats,
+        labels: Ints,
+        upper: Ints,
+        other: Ints,
+        lower: Ints,
+        crew: Crew | None = None,
+    ) -> None: ...
+    @property
+    def own(self) -> list[float]: ...
+    @property
+    def come(self) -> list[float]: ...
+    @property
+    def all(self) -> float: ...
 
 class Leaves:
     @property
@@ -81,7 +96,10 @@ def assign(
     times: Ints | None = None,
     weight: Floats | None = None,
     crew: Crew | None = None,
+    kept: KeptRows | None = None,
+    at: int = 0,
 ) -> tuple[int, int]: ...
+def keep_rows(book: Codebook32, rows: Floats, crew: Crew | None = None) -> KeptRows: ...
 def bounded(
     filter: Codebook32,
     target: Target,

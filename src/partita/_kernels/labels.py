@@ -25,6 +25,13 @@ def exact_scale(centers: Floats) -> float:
 
 
 @dataclass(frozen=True)
+class KeptRows:
+    """Rows as the compiled tiles take them; NumPy text takes them as they are."""
+
+    rows: Floats
+
+
+@dataclass(frozen=True)
 class Codebook:
     """Centers (k, d) relative to `origin` (d), as the assignment takes them."""
 
@@ -32,6 +39,7 @@ class Codebook:
     origin: Floats
     members: Ints | None = None  # centers group after group: see engine/grouping.py
     sizes: Ints | None = None
+    like: KeptRows | None = None
 
     @property
     def scale(self) -> float:
@@ -40,6 +48,11 @@ class Codebook:
 
 
 Codebook32 = Codebook64 = Codebook
+
+
+def keep_rows(book: Codebook, rows: Floats, crew: Crew | None = None) -> KeptRows:
+    """What spares the compiled kernels the packing of rows in every pass."""
+    return KeptRows(rows)
 
 
 @dataclass(frozen=True)
@@ -108,6 +121,8 @@ def assign(
     times: Ints | None = None,
     weight: Floats | None = None,
     crew: Crew | None = None,
+    kept: KeptRows | None = None,
+    at: int = 0,
 ) -> tuple[int, int]:
     """Label every row, add the moved ones to their clusters; how many moved and were rechecked."""
     scale = book.scale

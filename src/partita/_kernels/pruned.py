@@ -14,6 +14,8 @@ from partita._typing import Floats, Ints
 MOST = 65535  # the largest lower bound
 NEVER = 1 << 29  # an upper bound that no lower bound exceeds
 FAN = 16  # leaves of a node
+_STALE = 32  # quanta a center may move before distances between centers are measured again
+_FAR = 1 << 14  # quanta of travel after which bounds are brought up to date
 
 
 @dataclass(frozen=True)
@@ -24,22 +26,126 @@ class Target:
     origin: Floats
 
 
-@dataclass(frozen=True)
 class Motion:
-    """How far centers have come since bounds counted from zero, in quanta."""
+    """How far centers have come since bounds counted from zero, in quanta.
 
-    up: Ints  # (k,) each center, rounded up
-    down: Ints  # (k,) and down
-    group_up: Ints  # (stride,) the farthest of each group
-    group_down: Ints
-    all_up: int  # the farthest of all
-    all_down: int
-    place: Ints  # (k,) of each center in the book
-    group: Ints  # (k,) of each center
-    near: Ints  # (k, stride) from each center to the nearest other of each group, in quanta
-    alone: Ints  # (k,) an upper bound up to here proves a label by `near` alone
-    quantum: float
-    blur: float
+    What is remembered is how far each center (`own`), the farthest of each group (`come`) and the
+    farthest of all (`all`) have come; and, with `geometry`, how far centers are from each other.
+    """
+
+    def __init__(
+        self,
+        members: Ints,
+        sizes: Ints,
+        centers: Floats,
+        origin: Floats,
+        quantum: float,
+        blur: float,
+        geometry: bool,
+    ) -> None:
+        k, groups = len(members), len(sizes)
+        stride = groups if groups <= 4 else -(-groups // 8) * 8
+        self.quantum, self.blur, self._geometry = quantum, blur, geometry
+        self._centers, self._origin = centers.copy(), origin.copy()
+        self._members, self._heads = members, np.cumsum(sizes) - sizes
+        self.group = np.empty(k, np.int32)  # of each center
+        self.group[members] = np.repeat(np.arange(groups, dtype=np.int32), sizes)
+        self.own: Floats = np.zeros(k)
+        self.come: Floats = np.zeros(stride)
+        self.all = 0.0
+        self._since: Floats = np.zeros(k)  # moved since distances between centers were measured
+        self._least: Floats | None = None  # (k, groups) of those distances, in quanta
+        self.near: Ints = np.zeros((k, stride), np.uint16)  # the same from below
+        self.alone: Ints = np.full(k, -1, np.int32)  # an upper bound up to here proves a label
+
+    def follow(
+        self,
+        centers: Floats,
+        origin: Floats,
+        labels: Ints,
+        upper: Ints,
+        other: Ints,
+        lower: Ints,
+        crew: Crew | None = None,
+    ) -> None:
+        """Take note of where the centers are now; bring up to date what has come too far."""
+        shift = self._shift(centers, origin) / self.quantum
+        farthest = np.maximum.reduceat(shift[self._members], self._heads)
+        count = len(farthest)
+        if self.all + farthest.max() > _FAR:
+            far = np.uint16(_ceil(np.array(self.all), MOST))
+            np.subtract(np.maximum(other, far), far, out=other)
+            self.all = 0.0
+        for g in np.flatnonzero(self.come[:count] + farthest > _FAR):
+            column, up = lower[:, g], np.uint16(_ceil(self.come[g : g + 1], MOST)[0])
+            np.subtract(np.maximum(column, up), up, out=column)
+            self.come[g] = 0.0
+        self.own = self.own + shift
+        lost = self.own > NEVER >> 1
+        upper[lost[labels]] = NEVER  # farther than can be counted: know nothing of their rows
+        self.own[lost] = 0.0
+        self.come[:count] += farthest
+        self.all += float(farthest.max())
+        if self._geometry:
+            self._look_around(centers, shift, farthest)
+
+    def _shift(self, centers: Floats, origin: Floats) -> Floats:
+        """How far each center moved (k,), from above."""
+        gap, size = centers - self._centers, np.zeros(len(centers))
+        if (origin != self._origin).any():
+            gap = gap + (origin - self._origin)
+            for part in (self._centers, centers, self._origin[None], origin[None]):
+                size = size + np.sqrt(np.einsum("kd,kd->k", part, part))
+        self._centers, self._origin = centers.copy(), origin.copy()
+        with np.errstate(over="ignore"):
+            moved = np.sqrt(np.einsum("kd,kd->k", gap, gap))
+        return np.asarray(moved * (1 + 2.0**-40) + 2.0**-50 * size)
+
+    def _look_around(self, centers: Floats, shift: Floats, farthest: Floats) -> None:
+        """How far the nearest other center of each group is, in quanta, from below."""
+        self._since = self._since + shift
+        if self._least is None or self._since.max() > _STALE:
+            apart = np.sqrt(d64(centers, centers)) * (1 - 2.0**-22)
+            np.fill_diagonal(apart, np.inf)
+            least = np.minimum.reduceat(apart[:, self._members], self._heads, axis=1)
+            self._least = np.asarray(least * ((1 - 2.0**-40) / self.quantum))
+            self._since = np.zeros(len(shift))
+        else:
+            self._least = self._least - (shift[:, None] + farthest)
+        quanta = np.clip(np.floor(self._least), 0, MOST)
+        self.near[:, : len(farthest)] = quanta.astype(np.uint16)
+        self.alone = ((quanta.min(axis=1) - 2) // 2).astype(np.int32)
+
+    # what a pass compares bounds with
+
+    @property
+    def up(self) -> Ints:
+        """The travel of each center, rounded up."""
+        return _ceil(self.own, NEVER).astype(np.int32)
+
+    @property
+    def down(self) -> Ints:
+        """And down."""
+        return np.floor(np.minimum(self.own, NEVER)).astype(np.int32)
+
+    @property
+    def group_up(self) -> Ints:
+        """The travel of the farthest of each group, rounded up."""
+        return _ceil(self.come, MOST).astype(np.uint16)
+
+    @property
+    def group_down(self) -> Ints:
+        """And down."""
+        return np.floor(np.minimum(self.come, MOST)).astype(np.uint16)
+
+    @property
+    def all_down(self) -> int:
+        """The travel of the farthest of all, rounded down."""
+        return int(min(self.all, MOST))
+
+
+def _ceil(travel: Floats, most: int) -> Floats:
+    return np.asarray(np.minimum(np.ceil(travel * (1 + 2.0**-40)), most))
 
 
 def bounded(

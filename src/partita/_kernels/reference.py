@@ -16,6 +16,7 @@ from partita._kernels.labels import (
     Csr,
     Csr32,
     Csr64,
+    KeptRows,
     SparseCodebook,
     SparseCodebook32,
     SparseCodebook64,
@@ -24,6 +25,7 @@ from partita._kernels.labels import (
     d64,
     distances,
     exact_few,
+    keep_rows,
     own_distance,
     own_distance_sparse,
     square_norms,
@@ -42,13 +44,13 @@ from partita._kernels.sums import Sums, move_rows, move_sparse, row_terms, summa
 from partita._typing import Floats, Ints
 
 __all__ = [
-    "Codebook", "Codebook32", "Codebook64", "Crew", "Csr", "Csr32", "Csr64", "Leaves", "Motion",
-    "Sketch", "SparseCodebook", "SparseCodebook32", "SparseCodebook64", "Sums", "Target",
-    "TreeBook", "assign", "assign_leaves", "assign_sparse", "bounded", "d64", "distances",
-    "exact_few", "exact_sum", "extent", "instruction_set", "instruction_sets", "move_rows",
-    "move_sparse", "own_distance", "own_distance_sparse", "plant", "plusplus", "row_terms",
-    "seed_choose", "seed_gain", "sketch_rows", "square_norms", "summarise",
-    "use_instruction_set",
+    "Codebook", "Codebook32", "Codebook64", "Crew", "Csr", "Csr32", "Csr64", "KeptRows",
+    "Leaves", "Motion", "Sketch", "SparseCodebook", "SparseCodebook32", "SparseCodebook64",
+    "Sums", "Target", "TreeBook", "assign", "assign_leaves", "assign_sparse", "bounded", "d64",
+    "distances", "exact_few", "exact_sum", "extent", "instruction_set", "instruction_sets",
+    "keep_rows", "move_rows", "move_sparse", "own_distance", "own_distance_sparse", "plant",
+    "plusplus", "row_terms", "seed_choose", "seed_gain", "sketch_rows", "square_norms",
+    "summarise", "use_instruction_set",
 ]  # fmt: skip
 
 DIGITS = 68  # 32-bit digits of an exact sum of doubles

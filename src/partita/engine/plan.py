@@ -20,7 +20,7 @@ from partita.source.blocks import Source, is_small
 
 PATHS = ("plain", "blocks", "hamerly", "yinyang", "prefix")
 FLAT = 4  # features, up to which boxes are small; beyond, a tree may cost more than it saves
-SHORT = 6e7  # about 1 ms of one core: what bounds save is less than what they cost
+SHORT = 8e5  # nanoseconds of one core: what bounds save is less than what they cost
 HIGH, MANY = 64, 64  # features and centers from which a prefix may pay
 
 

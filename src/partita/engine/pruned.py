@@ -9,7 +9,7 @@ import numpy as np
 
 from partita._typing import Ints
 from partita.engine.bounds import Bounds
-from partita.engine.cost import bounded_cost, plain_cost
+from partita.engine.cost import BOOKS, bounded_cost, plain_cost
 from partita.engine.grouping import MOST, Groups
 from partita.engine.leaves import Leaves, Tree
 from partita.engine.plan import Plan, bounds_plan
@@ -49,6 +49,7 @@ class PrunedStep(LloydStep):
         self._leaves: Leaves | None = None
         self._bounds: Bounds | None = None
         self._prefix: Prefix | None = None
+        self._groups: Groups | None = None  # of the bounds, and of those that are tried before
         self._probe: tuple[DenseSource, Ints, Bounds] | None = None  # a few rows with bounds
         self._wait, self._patience = 0, 1  # passes before bounds are tried again
         self._labelled = False  # whether every row has a label
@@ -99,7 +100,7 @@ class PrunedStep(LloydStep):
         return done.moved
 
     def _turn_to(self, plan: Plan) -> None:
-        self.plan = plan
+        self.plan, self._groups = plan, None
         self.notes.append(f"{plan.path}: {plan.why}")
 
     # --- bounds ---
@@ -139,12 +140,12 @@ class PrunedStep(LloydStep):
         if quantum is None:
             self._turn_to(Plan("plain", "no quantum fits the distances and the extent of the data"))
             return None
-        groups = Groups.around(
-            centers.about(self.origin), 1 if self.plan.path == "hamerly" else MOST
-        )
+        if self._groups is None:
+            most = 1 if self.plan.path == "hamerly" else MOST
+            self._groups = Groups.around(centers.about(self.origin), most)
         k, d = centers.values.shape
         geometry = d <= FLAT_ENOUGH and k * k <= 2 * self.source.n
-        return Bounds(n, centers, groups, quantum, geometry, self._prefix)
+        return Bounds(n, centers, self._groups, quantum, geometry, self._prefix)
 
     def _would_pay(self, centers: Centers) -> bool:
         """Try bounds on a few rows, from one pass to the next."""
@@ -161,15 +162,17 @@ class PrunedStep(LloydStep):
             return False
         few, labels, bounds = self._probe
         done = few.assign_bounded(centers, bounds, labels, None)
-        cost = bounded_cost(done, few.n, d, d) / plain_cost(few.n, len(centers.values), d)
+        k = len(centers.values)
+        cost = bounded_cost(done, few.n, d, d) * (n / few.n) + BOOKS * self.source.workers.n
         self._probe = None
-        if cost < PAYS:
+        if cost < PAYS * plain_cost(n, k, d):
             return True
         self._be_patient()
         return False
 
     def _be_patient(self) -> None:
         self._wait, self._patience = self._patience, min(2 * self._patience, 16)
+        self._groups = None  # centers will be elsewhere
 
     def _quantum(self, centers: Centers) -> float | None:
         """A small share of a typical distance; None if what is rounded is not smaller still."""
@@ -194,8 +197,8 @@ class PrunedStep(LloydStep):
         self._moved = done.moved
         self.last = Pass(self.plan.path, done.scanned / (n * k))
         seen = d if self._prefix is None else self._prefix.length + 1
-        cost = bounded_cost(done, n, d, seen) / plain_cost(n, k, d)
-        if not first and cost > 1 and not self.plan.forced:
+        cost = bounded_cost(done, n, d, seen) + BOOKS * self.source.workers.n
+        if not first and cost > plain_cost(n, k, d) and not self.plan.forced:
             self._bounds = None
             self._be_patient()
         return done.moved
@@ -213,6 +216,6 @@ class PrunedStep(LloydStep):
     def drop(self, clusters: Ints) -> None:
         """Remove clusters; rows (of weight zero) that were theirs wait for the next pass."""
         super().drop(clusters)
-        self._bounds, self._probe, self._labelled = None, None, False
+        self._bounds, self._probe, self._groups, self._labelled = None, None, None, False
         if self._leaves is not None:
             self._leaves.forget(self.labels)

@@ -16,7 +16,7 @@ from partita._threads import one_blas_thread
 from partita._typing import Floats, Ints
 from partita.empty import EmptyPolicy
 from partita.engine.lloyd import OBSERVER, lloyd
-from partita.engine.plan import plan_for
+from partita.engine.plan import memory_of, plan_for
 from partita.engine.pruned import PrunedStep, Shared
 from partita.engine.steps import LloydStep
 from partita.halting import Halt
@@ -56,6 +56,7 @@ def best_of(
     """
     begin = time.perf_counter()
     plan, grid, shared = plan_for(source, k, algorithm, memory), source.survey().grid, Shared()
+    source.spare = memory - memory_of(plan.path, source, k)
     best: tuple[float, Fit, LloydStep] | None = None
     with one_blas_thread() if plan.path == "prefix" else nullcontext():
         for start in starts:

@@ -71,6 +71,7 @@ class Source(Protocol):
     workers: Workers
     dense: bool  # whether it is a DenseSource
     in_place: bool  # whether the kernels read the rows where they are
+    spare: float  # bytes it may take to keep rows as the kernels take them
 
     def survey(self) -> Survey:
         """Extent, origin and total of the data."""

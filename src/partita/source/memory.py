@@ -28,6 +28,7 @@ from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
 
 WIDE = 1 << 9  # about the work of a row in a pruned pass
+FEW = 1 << 14  # values that are packed as quickly as they are looked up
 NODE = 1 << 17  # and of a node of a tree
 
 
@@ -44,6 +45,9 @@ class MemorySource:
         self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
         self._single = rows.dtype in (np.float32, np.float16, np.uint8)
         self.in_place = rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous
+        self.spare = 0.0
+        self._passes = 0  # plain ones so far
+        self._kept: Any = None  # all rows, packed
         self._fine, self._patience = 0, 1  # passes for which float32 scores are too close
         self._extent: tuple[Floats, Floats, Array] | None = None  # asked for more than once
         self._survey: Survey | None = None
@@ -130,8 +134,13 @@ class MemorySource:
     def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
         """Label every row in place; bring `moments` up to date with the changes."""
         coarse = self._single or self._fine <= 0
-        make = kernels.Codebook32 if coarse else kernels.Codebook64
-        book = make(np.ascontiguousarray(centers.values), centers.origin)
+        values = np.ascontiguousarray(centers.values)
+        if coarse:
+            book = kernels.Codebook32(values, centers.origin, like=self._kept)
+            self._keep(book)
+        else:
+            book = kernels.Codebook64(values, centers.origin)
+        kept = self._kept if coarse else None
         work = tile_work(len(centers.values), self.d)
         counts: list[tuple[int, int]] = []
 
@@ -139,14 +148,26 @@ class MemorySource:
             sums = None if own is None else own.sums
             weights = {} if own is None else self.weights.of_rows(rows)
             block = self._block(rows)
-            counts.append(kernels.assign(book, block, labels[rows], sums, **weights, crew=crew))
+            counts.append(
+                kernels.assign(
+                    book, block, labels[rows], sums, **weights, crew=crew, kept=kept, at=rows.start
+                )
+            )  # fmt: skip
 
         self._share(work, moments, run)
         done = Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
         self._fine -= 1
         if coarse and done.rechecked > self.n >> 4:  # float64 pays for a while, then look again
             self._fine, self._patience = self._patience, 2 * self._patience
+            self._kept = None
+        self._passes += 1
         return done
+
+    def _keep(self, book: Any) -> None:
+        """Keep the rows packed from the second pass on, if there is room."""
+        wanted = self._kept is None and self._passes > 0 and self.n * self.d > FEW
+        if wanted and self.in_place and 4 * self.n * (self.d + 2) <= self.spare:
+            self._kept = kernels.keep_rows(book, self.rows, self.workers.crew)
 
     # --- passes that leave out what cannot change a label: see engine/pruned.py ---
 
@@ -154,7 +175,7 @@ class MemorySource:
         self, centers: Centers, bounds: Any, labels: Ints, moments: Moments | None
     ) -> Pruned:
         """As `assign`, by bounds, which are brought up to date."""
-        motion = bounds.follow(centers, labels)
+        motion = bounds.follow(centers, labels, self.workers.crew)
         values, groups, prefix = np.ascontiguousarray(centers.values), bounds.groups, bounds.prefix
         target = kernels.Target(values, centers.origin)
         seen, at = values, centers.origin

@@ -66,6 +66,7 @@ class SparseSource:
 
     dense = False
     in_place = True
+    spare = 0.0
 
     def __init__(self, rows: Any, weights: Weights, workers: Workers) -> None:
         self.rows = rows
