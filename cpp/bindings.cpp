@@ -38,6 +38,8 @@ using Vector = Array<const T, 1>;
 template <class T>
 using OutVector = Array<T, 1>;
 
+constexpr std::size_t kFewCells = 4096;  // values of centers that one thread is as quick with
+
 const KernelTable& table() { return *partita::active_table().load(); }
 
 void expect(bool held, const char* what) {
@@ -233,14 +235,14 @@ void follow(partita::Motion& motion, Matrix<double> centers, Vector<double> orig
 
 template <class R>
 std::vector<std::int64_t> bounded(
-    const Packed<partita::Codebook<float>>& filter, const partita::Target& target, Matrix<R> rows,
+    const Packed<partita::Codebook<float>>& filter, const partita::Target* target, Matrix<R> rows,
     OutVector<std::int32_t> labels, OutVector<std::int32_t> upper, OutVector<std::uint16_t> other,
     Array<std::uint16_t, 2> lower, const partita::Motion& motion, bool whole, const Sums* sums,
     std::optional<Vector<std::int64_t>> times, std::optional<Vector<double>> weight,
     std::optional<Matrix<float>> filter_rows, partita::Crew* crew) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     const partita::BookView<float>& book = filter.book.view();
-    const partita::ExactView& exact = target.view();
+    const partita::ExactView& exact = target ? target->view() : book.exact;
     const auto& use = kernels_of<R>(filter.use);
     expect(d == exact.d && book.k == exact.k && book.groups <= 32,
            "bounded: rows, centers and filter do not fit");
@@ -409,8 +411,6 @@ void move_sparse(const Sums& sums, const Csr<T>& rows, Vector<std::int32_t> from
     nb::gil_scoped_release release;
     use.move_sparse(view, csr, from.data(), to.data());
 }
-
-constexpr std::size_t kFewCells = 4096;  // sums that one thread is as quick with
 
 void summarise(const Sums& sums, double unit, Matrix<double> centers, OutVector<double> weight,
                Array<double, 2> mean, OutVector<double> sse, OutVector<double> gap,
@@ -624,6 +624,28 @@ void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> ta
         }
 }
 
+// counts (3, d): below `middle`, at it, and otherwise nearer than `near`.
+template <class T>
+void tally(Matrix<T> rows, Vector<T> middle, Vector<T> near, Array<std::int64_t, 2> counts,
+           partita::Crew* crew) {
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect(middle.shape(0) == d && near.shape(0) == d && counts.shape(0) == 3 &&
+               counts.shape(1) == d,
+           "tally: shapes do not fit");
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    const std::size_t step = partita::part_rows(all, n);
+    std::vector<std::uint32_t> found((n + step - 1) / step * 3 * d);
+    partita::share_parts(all, n, step, 0,
+                         [&](std::size_t first, std::size_t last, unsigned char*) {
+                             std::uint32_t* mine = found.data() + first / step * 3 * d;
+                             use.tally({rows.data() + first * d, last - first, d}, middle.data(),
+                                       near.data(), mine, mine + d, mine + 2 * d);
+                         });
+    for (std::size_t e = 0; e < found.size(); ++e) counts.data()[e % (3 * d)] += found[e];
+}
+
 void exact_sum(Vector<double> values, OutVector<std::int64_t> digits) {
     expect(digits.shape(0) == 68, "exact_sum: 68 digits expected");
     nb::gil_scoped_release release;
@@ -678,7 +700,7 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
         "__init__",
         [](Packed<Codebook<T>>* self, Matrix<double> centers, Vector<double> origin,
            std::optional<Vector<std::int32_t>> members, std::optional<Vector<std::int32_t>> sizes,
-           const KeptRows* like) {
+           const KeptRows* like, partita::Crew* crew) {
             const std::size_t k = centers.shape(0), d = centers.shape(1);
             expect(k > 0 && d > 0 && origin.shape(0) == d,
                    "codebook: centers (k, d) and origin (d) expected");
@@ -690,12 +712,21 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
             if (like) frame = like->panels.frame();
             nb::gil_scoped_release release;
             const KernelTable* use = &table();
+            const Workforce all(crew);
+            auto share = [&](std::size_t count, auto work) {
+                const std::size_t parts = std::max<std::size_t>(1, k * d / kFewCells);
+                const std::size_t most = std::min(parts, 2 * all.threads());
+                partita::share_parts(
+                    all, count, (count + most - 1) / most, 0,
+                    [&](std::size_t first, std::size_t last, unsigned char*) { work(first, last); });
+            };
             new (self) Packed<Codebook<T>>{
                 Codebook<T>(centers.data(), origin.data(), k, d, kernels_of<T>(use).tile_rows,
-                            members ? &grouping : nullptr, like ? &frame : nullptr),
+                            members ? &grouping : nullptr, like ? &frame : nullptr, share),
                 use};
         },
-        "centers"_a, "origin"_a, "members"_a = none, "sizes"_a = none, "like"_a = none);
+        "centers"_a, "origin"_a, "members"_a = none, "sizes"_a = none, "like"_a = none,
+        "crew"_a = none);
     nb::class_<Packed<SparseCodebook<T>>>(m, sparse_book)
         .def(
             "__init__",
@@ -745,7 +776,7 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
             return new Leaves(partita::Tree(rows.data(), n, d, origin.data(), scale));
         },
         "rows"_a.noconvert(), "origin"_a.noconvert(), "scale"_a, nb::rv_policy::take_ownership);
-    m.def("bounded", &bounded<T>, "filter"_a, "target"_a, "rows"_a.noconvert(),
+    m.def("bounded", &bounded<T>, "filter"_a, "target"_a.none(), "rows"_a.noconvert(),
           "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
           "lower"_a.noconvert(), "motion"_a, "whole"_a, "sums"_a = none, "times"_a = none,
           "weight"_a = none, "filter_rows"_a.noconvert() = none, "crew"_a = none);
@@ -776,6 +807,8 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
           "trials"_a, "rounds"_a, "chosen"_a.noconvert(), "centers"_a.noconvert(),
           "closest"_a.noconvert(), "labels"_a.noconvert(),
           "potential"_a.noconvert(), "sketch"_a = none, "weight"_a = none);
+    m.def("tally", &tally<T>, "rows"_a.noconvert(), "middle"_a.noconvert(), "near"_a.noconvert(),
+          "counts"_a.noconvert(), "crew"_a = none);
     m.def("extent", &extent<T>, "rows"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
           "taint"_a.noconvert(), "weight"_a = none, "crew"_a = none);
 }

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #endif
 
-#include "kernels/codebook.hpp"
+#include "kernels/aligned.hpp"
 
 namespace partita {
 

@@ -307,6 +307,19 @@ def test_extent_equals_the_twin_and_taints_what_is_not_finite(core, dtype):
         np.testing.assert_array_equal(high[fine], counted.max(axis=0)[fine])
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_tally_equals_its_twin(core, dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(-3, 4, (1000, 37)).astype(dtype)
+    rows[:, ::3] *= dtype(0.1)
+    middle, near = rows[0].copy(), np.linspace(0, 4, 37).astype(dtype)
+    ours, twin = np.zeros((3, 37), np.int64), np.zeros((3, 37), np.int64)
+    core.tally(rows, middle, near, ours, core.Crew(3))
+    reference.tally(rows, middle, near, twin)
+    np.testing.assert_array_equal(ours, twin)
+    assert (ours[:2].sum(axis=0) <= 1000).all()
+
+
 @given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=40))
 def test_exact_sum_is_rounded_once(core, values):
     array = np.array(values, dtype=np.float64)

@@ -21,25 +21,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
-#include <new>
 #include <vector>
 
+#include "aligned.hpp"
 #include "views.hpp"
 
 namespace partita {
-
-template <class T>
-struct AlignedDelete {
-    void operator()(T* p) const { ::operator delete[](p, std::align_val_t(64)); }
-};
-template <class T>
-using Aligned = std::unique_ptr<T[], AlignedDelete<T>>;
-template <class T>
-Aligned<T> make_aligned(std::size_t n) {
-    const std::size_t bytes = (n * sizeof(T) + 127) / 64 * 64;
-    return Aligned<T>(static_cast<T*>(::operator new[](bytes, std::align_val_t(64))));
-}
 
 // A power of two that brings `size` to [½, 1), kept where T can hold it and its square.
 template <class T>
@@ -69,19 +56,23 @@ inline double sum(double a, double b) { return a + b; }
 
 // How large centers are, moved by `move`: the lower median of their largest coordinates, zeros left
 // out. Not the largest, so that one far center does not scale the squares of all others away.
-inline double typical_size(const double* centers, const double* move, std::size_t k,
-                           std::size_t d) {
-    std::vector<double> sizes;
-    sizes.reserve(k);
-    for (std::size_t j = 0; j < k; ++j) {
-        const double* c = centers + j * d;
-        const double size = fold(d, [&](std::size_t t) { return std::abs(c[t] + move[t]); }, larger);
-        if (size > 0) sizes.push_back(size);
-    }
+inline double largest_of(const double* c, const double* move, std::size_t d) {
+    return fold(d, [&](std::size_t t) { return std::abs(c[t] + move[t]); }, larger);
+}
+
+inline double typical_of(std::vector<double> sizes) {
+    std::erase_if(sizes, [](double size) { return !(size > 0); });
     if (sizes.empty()) return 0.0;
     const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>((sizes.size() - 1) / 2);
     std::nth_element(sizes.begin(), middle, sizes.end());
     return *middle;
+}
+
+inline double typical_size(const double* centers, const double* move, std::size_t k,
+                           std::size_t d) {
+    std::vector<double> sizes(k);
+    for (std::size_t j = 0; j < k; ++j) sizes[j] = largest_of(centers + j * d, move, d);
+    return typical_of(std::move(sizes));
 }
 
 // D64 is taken as it is, but where squares of typical centers would overflow or underflow.
@@ -144,10 +135,11 @@ template <class T>
 class Codebook {
 public:
     // centers: (k, d) relative to origin (d). tile_rows: what the kernel in use can hold. Without a
-    // frame the book chooses its own.
+    // frame the book chooses its own. share(n, f) calls f(first, last) for parts of 0…n.
+    template <class Share>
     Codebook(const double* centers, const double* origin, std::size_t k, std::size_t d,
-             std::size_t tile_rows, const Grouping* grouping = nullptr,
-             const Frame* frame = nullptr) {
+             std::size_t tile_rows, const Grouping* grouping, const Frame* frame, Share share)
+        : d_(d) {
         const Margin<T> margin(d, d);
         std::vector<T> pivot;
         if (!frame) pivot = choose_pivot<T>(centers, origin, k, d);
@@ -163,10 +155,17 @@ public:
             drift += move[t] * move[t];
         }
         drift = std::sqrt(drift);
-        const double scale =
-            frame ? frame->scale : scale_for<T>(typical_size(centers, move.data(), k, d));
+        std::vector<double> sizes(k), plain_sizes(k);
         const std::vector<double> still(d, 0.0);
-        const double whole = exact_scale(typical_size(centers, still.data(), k, d));
+        share(k, [&](std::size_t first, std::size_t last) {
+            for (std::size_t j = first; j < last; ++j) {
+                const double* c = centers + j * d;
+                if (!frame) sizes[j] = largest_of(c, move.data(), d);
+                plain_sizes[j] = largest_of(c, still.data(), d);
+            }
+        });
+        const double scale = frame ? frame->scale : scale_for<T>(typical_of(std::move(sizes)));
+        const double whole = exact_scale(typical_of(std::move(plain_sizes)));
 
         origin_.assign(origin, origin + d);
         pivot_.resize(d);
@@ -176,25 +175,15 @@ public:
         slope_ = make_aligned<T>(k);
         slack_ = make_aligned<T>(k);
         centers_ = make_aligned<double>(k * d);
-        for (std::size_t e = 0; e < k * d; ++e) centers_[e] = centers[e] * whole;
+        share(k, [&](std::size_t first, std::size_t last) {
+            for (std::size_t p = first; p < last; ++p) {
+                const std::size_t at = static_cast<std::size_t>(member_[p]) * d;
+                for (std::size_t e = at; e < at + d; ++e) centers_[e] = centers[e] * whole;
+                bound(p, centers + at, move.data(), scale, drift * scale, margin);
+            }
+        });
         double steepest = 0, mean = 0;
         for (std::size_t p = 0; p < k; ++p) {
-            const double* c = centers + static_cast<std::size_t>(member_[p]) * d;
-            const double square = fold(
-                d, [&](std::size_t t) { const double v = (c[t] + move[t]) * scale; return v * v; },
-                sum);
-            const double size = fold(
-                d, [&](std::size_t t) { const double v = c[t] * scale; return v * v; }, sum);
-            const double norm = std::sqrt(square) * (1 + 1e-9);
-            if (!(norm < kFar)) {  // nearest to no row that the fast scores decide
-                start_[p] = std::numeric_limits<T>::infinity();
-                slope_[p] = slack_[p] = 0;
-                continue;
-            }
-            const double moved = 0x1p-51 * (std::sqrt(size) + drift * scale);
-            slope_[p] = margin.slope(norm, moved);
-            slack_[p] = margin.slack(norm, moved);
-            start_[p] = static_cast<T>(0.5 * square - static_cast<double>(slack_[p]));
             steepest = std::max(steepest, static_cast<double>(slope_[p]));
             mean += static_cast<double>(slope_[p]) / static_cast<double>(k);
         }
@@ -202,17 +191,9 @@ public:
         if (alike) std::fill_n(slope_.get(), k, static_cast<T>(steepest));
         const std::size_t depth = alike ? d : d + 1;
         packed_ = make_aligned<T>(k * depth);
-        for (std::size_t q = 0; q + 1 < first_.size(); ++q) {
-            const std::size_t at = first_[q], rows = first_[q + 1] - at;
-            T* tile = packed_.get() + at * depth;
-            for (std::size_t r = 0; r < rows; ++r) {
-                const double* c = centers + static_cast<std::size_t>(member_[at + r]) * d;
-                const bool near = start_[at + r] < std::numeric_limits<T>::infinity();
-                for (std::size_t t = 0; t < d; ++t)
-                    tile[t * rows + r] = near ? static_cast<T>((c[t] + move[t]) * scale) : T(0);
-                if (!alike) tile[d * rows + r] = slope_[at + r];
-            }
-        }
+        share(first_.size() - 1, [&](std::size_t first, std::size_t last) {
+            for (std::size_t q = first; q < last; ++q) pack(q, depth, centers, move.data(), scale);
+        });
         view_ = {k, d, depth, first_.size() - 1, group_.size() - 1, first_.data(), group_.data(),
                  member_.data(), packed_.get(), start_.get(), slope_.get(), slack_.get(),
                  pivot_.data(), zero_.data(), static_cast<T>(scale),
@@ -222,6 +203,39 @@ public:
     const BookView<T>& view() const { return view_; }
 
 private:
+    // What the rounding of scores with the center in place p may cost.
+    void bound(std::size_t p, const double* c, const double* move, double scale, double drift,
+               const Margin<T>& margin) {
+        const double square = fold(
+            d_, [&](std::size_t t) { const double v = (c[t] + move[t]) * scale; return v * v; },
+            sum);
+        const double size =
+            fold(d_, [&](std::size_t t) { const double v = c[t] * scale; return v * v; }, sum);
+        const double norm = std::sqrt(square) * (1 + 1e-9);
+        if (!(norm < kFar)) {  // nearest to no row that the fast scores decide
+            start_[p] = std::numeric_limits<T>::infinity();
+            slope_[p] = slack_[p] = 0;
+            return;
+        }
+        const double moved = 0x1p-51 * (std::sqrt(size) + drift);
+        slope_[p] = margin.slope(norm, moved);
+        slack_[p] = margin.slack(norm, moved);
+        start_[p] = static_cast<T>(0.5 * square - static_cast<double>(slack_[p]));
+    }
+
+    void pack(std::size_t q, std::size_t depth, const double* centers, const double* move,
+              double scale) {
+        const std::size_t at = first_[q], rows = first_[q + 1] - at;
+        T* tile = packed_.get() + at * depth;
+        for (std::size_t r = 0; r < rows; ++r) {
+            const double* c = centers + static_cast<std::size_t>(member_[at + r]) * d_;
+            const bool near = start_[at + r] < std::numeric_limits<T>::infinity();
+            for (std::size_t t = 0; t < d_; ++t)
+                tile[t * rows + r] = near ? static_cast<T>((c[t] + move[t]) * scale) : T(0);
+            if (depth > d_) tile[d_ * rows + r] = slope_[at + r];
+        }
+    }
+
     // Cuts every group into tiles of nearly the same size, the larger ones first.
     void arrange(std::size_t k, std::size_t tile_rows, const Grouping* grouping) {
         member_.resize(k);
@@ -241,6 +255,7 @@ private:
         first_.push_back(static_cast<std::uint32_t>(at));
     }
 
+    std::size_t d_;
     Aligned<T> packed_, start_, slope_, slack_;
     Aligned<double> centers_;
     std::vector<std::uint32_t> first_, group_;

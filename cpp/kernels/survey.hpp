@@ -22,6 +22,24 @@ void extent(const Rows<T>& rows, const double* weight, T* low, T* high, T* taint
     }
 }
 
+// How the values of each feature lie about `middle`: how many are below it, at it, and otherwise nearer
+// to it than `near`.
+template <class T>
+void tally(const Rows<T>& rows, const T* __restrict middle, const T* __restrict near,
+           std::uint32_t* __restrict below, std::uint32_t* __restrict at,
+           std::uint32_t* __restrict around) {
+    for (std::size_t i = 0; i < rows.n; ++i) {
+        const T* __restrict x = rows.data + i * rows.d;
+        for (std::size_t t = 0; t < rows.d; ++t) {
+            const T away = x[t] - middle[t];
+            const std::uint32_t same = away == 0;
+            below[t] += away < 0;
+            at[t] += same;
+            around[t] += (away < near[t]) & (-away < near[t]) & !same;
+        }
+    }
+}
+
 // Adds doubles without rounding: each is split into 32-bit digits of a 2176-bit number, so the
 // order does not matter. digits[i] counts 2^(32·i − 1088). Values must be finite.
 constexpr std::size_t kDigits = 68;

@@ -54,6 +54,8 @@ struct Kernels {
                      const double*, std::int64_t*, T*, T*, std::int32_t*, double*, const SketchView&,
                      unsigned char*);
     void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
+    void (*tally)(const Rows<T>&, const T*, const T*, std::uint32_t*, std::uint32_t*,
+                  std::uint32_t*);
     double (*spin)(std::int64_t, T*);
 };
 

@@ -13,6 +13,7 @@ class Codebook32:
         members: Ints | None = None,
         sizes: Ints | None = None,
         like: KeptRows | None = None,
+        crew: Crew | None = None,
     ) -> None: ...
 
 class Codebook64:
@@ -23,6 +24,7 @@ class Codebook64:
         members: Ints | None = None,
         sizes: Ints | None = None,
         like: KeptRows | None = None,
+        crew: Crew | None = None,
     ) -> None: ...
 
 class KeptRows: ...
@@ -102,7 +104,7 @@ def assign(
 def keep_rows(book: Codebook32, rows: Floats, crew: Crew | None = None) -> KeptRows: ...
 def bounded(
     filter: Codebook32,
-    target: Target,
+    target: Target | None,
     rows: Floats,
     labels: Ints,
     upper: Ints,
@@ -208,6 +210,9 @@ def plusplus(
     potential: Floats,
     sketch: Sketch | None = None,
     weight: Floats | None = None,
+) -> None: ...
+def tally(
+    rows: Floats, middle: Floats, near: Floats, counts: Ints, crew: Crew | None = None
 ) -> None: ...
 def extent(
     rows: Floats,

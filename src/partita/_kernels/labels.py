@@ -40,6 +40,7 @@ class Codebook:
     members: Ints | None = None  # centers group after group: see engine/grouping.py
     sizes: Ints | None = None
     like: KeptRows | None = None
+    crew: Crew | None = None
 
     @property
     def scale(self) -> float:

@@ -150,7 +150,7 @@ def _ceil(travel: Floats, most: int) -> Floats:
 
 def bounded(
     filter: Codebook,
-    target: Target,
+    target: Target | None,
     rows: Floats,
     labels: Ints,
     upper: Ints,
@@ -165,7 +165,8 @@ def bounded(
     crew: Crew | None = None,
 ) -> list[int]:
     """Label every row, bring its bounds up to date; rows moved, measured, met; pairs met, left."""
-    del filter, filter_rows
+    del filter_rows
+    target = target or Target(filter.centers, filter.origin)
     book = Codebook(target.centers, target.origin)
     if whole:
         open_rows = np.ones(len(rows), bool)

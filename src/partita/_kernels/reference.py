@@ -41,6 +41,7 @@ from partita._kernels.pruned import (
 )
 from partita._kernels.seeds import Sketch, plusplus, seed_choose, seed_gain, sketch_rows
 from partita._kernels.sums import Sums, move_rows, move_sparse, row_terms, summarise
+from partita._kernels.twofold import quiet
 from partita._typing import Floats, Ints
 
 __all__ = [
@@ -50,7 +51,7 @@ __all__ = [
     "distances", "exact_few", "exact_sum", "extent", "instruction_set", "instruction_sets",
     "keep_rows", "move_rows", "move_sparse", "own_distance", "own_distance_sparse", "plant",
     "plusplus", "row_terms", "seed_choose", "seed_gain", "sketch_rows", "square_norms",
-    "summarise", "use_instruction_set",
+    "summarise", "tally", "use_instruction_set",
 ]  # fmt: skip
 
 DIGITS = 68  # 32-bit digits of an exact sum of doubles
@@ -72,6 +73,17 @@ def extent(
     if len(rows):
         np.fmin(low, np.fmin.reduce(rows, axis=0), out=low)
         np.fmax(high, np.fmax.reduce(rows, axis=0), out=high)
+
+
+@quiet
+def tally(
+    rows: Floats, middle: Floats, near: Floats, counts: Ints, crew: Crew | None = None
+) -> None:
+    """Add to counts (3, d) how many values are below `middle`, at it, and nearer than `near`."""
+    away = rows - middle
+    counts[0] += (away < 0).sum(axis=0)
+    counts[1] += (away == 0).sum(axis=0)
+    counts[2] += ((np.abs(away) < near) & (away != 0)).sum(axis=0)
 
 
 def exact_sum(values: Floats, digits: Ints) -> None:

@@ -10,7 +10,7 @@ from partita.source.blocks import Pruned
 
 PAIR = 0.07, 0.0125  # of a pair in the tiles: once, and per feature
 ROW = 3.0, 0.2  # of a row in the plain pass
-BOOKS = 9e4  # of a pass by bounds, before it looks at a row
+BOOKS = 9e4, 3.0  # of a pass by bounds, before it looks at a row: once, and per value of a center
 LOOK = 5.4  # to look at a row's bounds
 MEASURE = 20.0, 0.75  # for a row's distance to its own center
 MEET = 36.0  # for a row that meets groups
@@ -23,8 +23,13 @@ def plain_cost(n: int, k: int, d: int) -> float:
     return n * (k * (PAIR[0] + PAIR[1] * d) + ROW[0] + ROW[1] * d)
 
 
+def books_cost(k: int, d: int) -> float:
+    """What a pass by bounds costs however many rows there are."""
+    return BOOKS[0] + BOOKS[1] * k * d
+
+
 def bounded_cost(done: Pruned, n: int, d: int, filter_d: int) -> float:
-    """A pass by bounds, but for what it costs however many rows there are."""
+    """What it costs for its rows."""
     return (
         n * LOOK
         + done.measured * (MEASURE[0] + MEASURE[1] * d)

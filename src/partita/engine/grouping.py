@@ -10,6 +10,7 @@ from partita._typing import Floats, Ints
 
 MOST = 32  # groups: one bit each in a word
 TILE = 14  # centers that one tile holds at most
+WIDEST = 128  # features by which centers are grouped: those in which they differ most
 
 
 def bounds_stride(groups: int) -> int:
@@ -54,6 +55,9 @@ class Groups:
         are near each other have near places.
         """
         count = max(1, min(most, len(centers) // TILE))
+        if count > 1 and centers.shape[1] > WIDEST:
+            spread = centers.var(axis=0)
+            centers = np.ascontiguousarray(centers[:, np.argsort(spread)[-WIDEST:]])
         return cls.of(_halves(centers, np.arange(len(centers)), count))
 
 

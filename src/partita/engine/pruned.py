@@ -9,7 +9,7 @@ import numpy as np
 
 from partita._typing import Ints
 from partita.engine.bounds import Bounds
-from partita.engine.cost import BOOKS, bounded_cost, plain_cost
+from partita.engine.cost import books_cost, bounded_cost, plain_cost
 from partita.engine.grouping import MOST, Groups
 from partita.engine.leaves import Leaves, Tree
 from partita.engine.plan import Plan, bounds_plan
@@ -19,12 +19,15 @@ from partita.progress import Centers, Pass
 from partita.source.blocks import DenseSource
 from partita.stats import Grid
 
+SETTLE = 8  # passes before bounds are tried where they bring little
+TRIAL = 20_000  # rows: with fewer, preparing centers for a trial is a good part of a pass
 FEW = 0.2  # bounds are tried when less than this share of the rows moves
 FEWEST_TRIED, MOST_TRIED = 512, 8192  # rows, about one in 32
 PAYS = 0.7  # of the plain pass: bounds begin when they would cost less; the first pass costs more
 LEAF_PAIR = 2.5  # what a pair costs in a leaf, in pairs of the plain pass
 FLAT_ENOUGH = 64  # features, up to which distances between centers prune
-SAMPLE = 2048  # rows that say what a typical distance is
+SAMPLE = 512  # rows that say what a typical distance is
+VALUES = 1 << 18  # and of all rows that are tried: they are copied
 FINE = 1024  # quanta in it; 64 times as far is the farthest bound
 
 
@@ -51,7 +54,9 @@ class PrunedStep(LloydStep):
         self._prefix: Prefix | None = None
         self._groups: Groups | None = None  # of the bounds, and of those that are tried before
         self._probe: tuple[DenseSource, Ints, Bounds] | None = None  # a few rows with bounds
-        self._wait, self._patience = 0, 1  # passes before bounds are tried again
+        # passes before bounds are tried: later where that costs much of a pass, or brings little
+        self._wait = SETTLE if plan.path == "hamerly" else min(SETTLE, TRIAL // source.n)
+        self._patience = 1
         self._labelled = False  # whether every row has a label
         self._stale = False  # whether the leaves know the labels better
 
@@ -109,7 +114,7 @@ class PrunedStep(LloydStep):
         """Make bounds, if they would have saved something."""
         if self.plan.path == "plain" or not self._labelled:
             return False
-        if self._wait > 0:
+        if self._wait > 0 and not self.plan.forced:
             self._wait -= 1
             return False
         if self.plan.path == "prefix" and self._prefix is None:
@@ -163,7 +168,9 @@ class PrunedStep(LloydStep):
         few, labels, bounds = self._probe
         done = few.assign_bounded(centers, bounds, labels, None)
         k = len(centers.values)
-        cost = bounded_cost(done, few.n, d, d) * (n / few.n) + BOOKS * self.source.workers.n
+        cost = (
+            bounded_cost(done, few.n, d, d) * (n / few.n) + books_cost(k, d) * self.source.workers.n
+        )
         self._probe = None
         if cost < PAYS * plain_cost(n, k, d):
             return True
@@ -187,6 +194,7 @@ class PrunedStep(LloydStep):
         return quantum if max(2.0**-44 * reach, 1e-30) < quantum and reach < 1e30 else None
 
     def _some_rows(self, most: int) -> Ints:
+        most = min(most, max(64, VALUES // self.source.d))
         return np.arange(0, self.source.n, -(-self.source.n // most))
 
     def _by_bounds(self, centers: Centers) -> int:
@@ -197,7 +205,7 @@ class PrunedStep(LloydStep):
         self._moved = done.moved
         self.last = Pass(self.plan.path, done.scanned / (n * k))
         seen = d if self._prefix is None else self._prefix.length + 1
-        cost = bounded_cost(done, n, d, seen) + BOOKS * self.source.workers.n
+        cost = bounded_cost(done, n, d, seen) + books_cost(k, d) * self.source.workers.n
         if not first and cost > plain_cost(n, k, d) and not self.plan.forced:
             self._bounds = None
             self._be_patient()

@@ -29,6 +29,7 @@ from partita.weights import Weights
 
 WIDE = 1 << 9  # about the work of a row in a pruned pass
 FEW = 1 << 14  # values that are packed as quickly as they are looked up
+MANY = 256  # centers: with more, packing is little beside them
 NODE = 1 << 17  # and of a node of a tree
 
 
@@ -59,6 +60,12 @@ class MemorySource:
     def _whole(self) -> Array:
         return as_kernel_type(self.rows)
 
+    def _pieces(self) -> Iterator[slice]:
+        """All rows at once where they are in place; of others, some megabytes at a time."""
+        step = self.n if self.in_place else max(1, (1 << 22) // self.d)
+        for i in range(0, self.n, step):
+            yield slice(i, i + step)
+
     def extent(self) -> tuple[Floats, Floats, Array]:
         """Lowest and highest value of each feature over rows of weight; tainted columns."""
         if self._extent is not None:
@@ -67,9 +74,7 @@ class MemorySource:
         weight = None if self.weights.alike else self.weights.as_floats(self.n)
         low, high = np.full(self.d, np.inf, kind), np.full(self.d, -np.inf, kind)
         taint = np.zeros(self.d, kind)
-        step = self.n if self.in_place else max(1, (1 << 22) // self.d)  # of others, copies
-        for i in range(0, self.n, step):
-            rows = slice(i, i + step)
+        for rows in self._pieces():
             part = None if weight is None else weight[rows]
             kernels.extent(self._block(rows), low, high, taint, part, self.workers.crew)
         tainted = np.flatnonzero(np.isnan(taint))
@@ -84,8 +89,9 @@ class MemorySource:
         """Extent, origin and total of the data."""
         if self._survey is None:
             low, high = self.box()
+            tally = self._tally if self.weights.alike else None
             self._survey = survey_dense(
-                low, high, self.weights, self._sum_up, self._sample, self._columns
+                low, high, self.weights, self._sum_up, self._sample, self._columns, tally
             )
         return self._survey
 
@@ -103,6 +109,15 @@ class MemorySource:
             block = self.rows[:, features[i : i + step]].T
             for values in block:
                 yield values.astype(np.float64)
+
+    def _tally(self, middle: Floats, near: Floats) -> tuple[int, Ints]:
+        kind = np.float32 if self._single else np.float64
+        counts = np.zeros((3, self.d), np.int64)
+        for rows in self._pieces():
+            kernels.tally(
+                self._block(rows), middle.astype(kind), near.astype(kind), counts, self.workers.crew
+            )
+        return self.n, counts
 
     def _sum_up(self, moments: Moments) -> None:
         nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
@@ -134,12 +149,12 @@ class MemorySource:
     def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
         """Label every row in place; bring `moments` up to date with the changes."""
         coarse = self._single or self._fine <= 0
-        values = np.ascontiguousarray(centers.values)
+        values, crew = np.ascontiguousarray(centers.values), self.workers.crew
         if coarse:
-            book = kernels.Codebook32(values, centers.origin, like=self._kept)
-            self._keep(book)
+            book = kernels.Codebook32(values, centers.origin, like=self._kept, crew=crew)
+            self._keep(book, len(values))
         else:
-            book = kernels.Codebook64(values, centers.origin)
+            book = kernels.Codebook64(values, centers.origin, crew=crew)
         kept = self._kept if coarse else None
         work = tile_work(len(centers.values), self.d)
         counts: list[tuple[int, int]] = []
@@ -157,15 +172,21 @@ class MemorySource:
         self._share(work, moments, run)
         done = Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
         self._fine -= 1
-        if coarse and done.rechecked > self.n >> 4:  # float64 pays for a while, then look again
+        if coarse and self._too_close(done, len(values)):  # float64 for a while, then look again
             self._fine, self._patience = self._patience, 2 * self._patience
             self._kept = None
         self._passes += 1
         return done
 
-    def _keep(self, book: Any) -> None:
+    def _too_close(self, done: Assigned, k: int) -> bool:
+        """Whether rechecks cost more than scores in float64 would (in nanoseconds, measured)."""
+        pair = 0.07 + 0.0125 * self.d
+        again = done.rechecked * (300 + 4 * self.d + k * pair)
+        return bool(again > self.n * k * (pair + 0.07))
+
+    def _keep(self, book: Any, k: int) -> None:
         """Keep the rows packed from the second pass on, if there is room."""
-        wanted = self._kept is None and self._passes > 0 and self.n * self.d > FEW
+        wanted = self._kept is None and self._passes > 0 and self.n * self.d > FEW and k <= MANY
         if wanted and self.in_place and 4 * self.n * (self.d + 2) <= self.spare:
             self._kept = kernels.keep_rows(book, self.rows, self.workers.crew)
 
@@ -175,14 +196,14 @@ class MemorySource:
         self, centers: Centers, bounds: Any, labels: Ints, moments: Moments | None
     ) -> Pruned:
         """As `assign`, by bounds, which are brought up to date."""
-        motion = bounds.follow(centers, labels, self.workers.crew)
-        values, groups, prefix = np.ascontiguousarray(centers.values), bounds.groups, bounds.prefix
-        target = kernels.Target(values, centers.origin)
-        seen, at = values, centers.origin
+        crew, groups, prefix = self.workers.crew, bounds.groups, bounds.prefix
+        motion = bounds.follow(centers, labels, crew)
+        seen, at, target = np.ascontiguousarray(centers.values), centers.origin, None
         if prefix is not None:
+            target = kernels.Target(seen, at)
             seen = prefix.centers(centers)
             at = np.zeros(seen.shape[1])
-        book = kernels.Codebook32(seen, at, groups.members, groups.sizes)
+        book = kernels.Codebook32(seen, at, groups.members, groups.sizes, crew=crew)
         all_rows = self._whole
         sums = None if moments is None else moments.sums
         counts: list[list[int]] = []

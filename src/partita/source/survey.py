@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from partita._typing import Floats, Ints
+from partita._typing import Array, Floats, Ints
 from partita.stats import Grid, Moments
 from partita.weights import Weights
 
@@ -19,6 +19,7 @@ FAR = 2.0**20  # times the typical deviation: the mean is no good origin
 TOO_FAR = 2.0**40  # no grid holds both the outlier and the digits of the others
 
 Sample = Callable[[int, Ints | slice], Floats]  # (at most how many rows, which features)
+Tally = Callable[[Floats, Floats], tuple[int, Ints]]  # n, and how features lie: see kernels.tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ def survey_dense(
     sum_up: Callable[[Moments], None],
     sample: Sample,
     columns: Callable[[Ints], Iterator[Floats]],
+    tally: Tally | None,
 ) -> Survey:
     """Origin and grid from the extent of the data and one exact total of it.
 
@@ -50,7 +52,7 @@ def survey_dense(
     mean, spread = _total(first, sum_up)
     step = np.ldexp(1.0, np.maximum(np.frexp(high - low)[1] - 6, -1060))
     origin, ordered = low + step * np.rint(mean / step), weights.ordered
-    suspects = _suspects(high - low, sample)
+    suspects = _suspects(high - low, sample, tally)
     for t, values in zip(suspects, columns(suspects), strict=True):
         median, deviation = _middle(values, weights)
         if high[t] - low[t] > FAR * deviation > 0:
@@ -59,11 +61,14 @@ def survey_dense(
     return Survey(Grid.of_extent(low, high, origin, weights), spread, ordered)
 
 
-def _suspects(extent: Floats, sample: Sample) -> Ints:
-    """Features whose extent is far beyond what a sample of the rows shows."""
-    ranked = np.sort(sample(SAMPLE, slice(None)), axis=0)
-    quartiles = ranked[3 * len(ranked) // 4] - ranked[len(ranked) // 4]
-    found = np.flatnonzero(extent > SUSPECT * quartiles)
+def _suspects(extent: Floats, sample: Sample, tally: Tally | None) -> Ints:
+    """Features whose extent may be too far beyond what deviates from the median."""
+    few = np.sort(sample(SAMPLE, slice(None)).T, axis=1)
+    quarter = few.shape[1] // 4
+    wide = extent > SUSPECT * (few[:, 3 * quarter] - few[:, quarter])
+    if tally is not None and wide.any():
+        wide &= ~_cleared(few[:, (few.shape[1] - 1) // 2].copy(), extent / FAR, tally)
+    found = np.flatnonzero(wide)
     if found.size == 0:
         return found
     # Many features are one value most of the time: what do they do otherwise?
@@ -75,6 +80,13 @@ def _suspects(extent: Floats, sample: Sample) -> Ints:
     middle = np.minimum((n + np.count_nonzero(away == 0, axis=1)) // 2, n - 1)
     typical = np.take_along_axis(away, middle[:, None], axis=1)[:, 0]
     return np.asarray(found[extent[found] > SUSPECT * typical])
+
+
+def _cleared(middle: Floats, near: Floats, tally: Tally) -> Array:
+    """Features of which counting alone says: the median is known, and most others are not near."""
+    n, (below, at, around) = tally(middle, near * (1 + 2.0**-20))  # what float32 may round
+    known = (below <= (n - 1) // 2) & ((n - 1) // 2 < below + at)
+    return np.asarray(known & (around <= (n - at - 1) // 2))
 
 
 def survey_plain(
