@@ -38,7 +38,7 @@ using Vector = Array<const T, 1>;
 template <class T>
 using OutVector = Array<T, 1>;
 
-constexpr std::size_t kFewCells = 4096;  // values of centers that one thread is as quick with
+constexpr std::size_t kFewCells = 1024;  // values of centers that one thread is as quick with
 
 const KernelTable& table() { return *partita::active_table().load(); }
 
@@ -306,7 +306,7 @@ struct Leaves {
             for (std::int32_t j : memory.near) wrong |= static_cast<std::uint32_t>(j) >= k;
             return !wrong;
         };
-        const std::size_t fan = partita::kFan, end = std::min(last * fan, leaves.size());
+        const std::size_t fan = partita::kNodeLeaves, end = std::min(last * fan, leaves.size());
         return std::all_of(nodes.begin() + static_cast<std::ptrdiff_t>(first),
                            nodes.begin() + static_cast<std::ptrdiff_t>(last), within) &&
                std::all_of(leaves.begin() + static_cast<std::ptrdiff_t>(std::min(first * fan, end)),
@@ -331,9 +331,9 @@ std::vector<std::int64_t> assign_leaves(
     expect(first <= last && last <= tree.nodes, "leaves: nodes out of range");
     expect(labels.shape(0) == n, "labels: one per row expected");
     const std::size_t begin =
-        static_cast<std::size_t>(tree.begin[std::min(first * tree.fan, tree.leaves)]);
+        static_cast<std::size_t>(tree.begin[std::min(first * partita::kNodeLeaves, tree.leaves)]);
     const std::size_t end =
-        static_cast<std::size_t>(tree.begin[std::min(last * tree.fan, tree.leaves)]);
+        static_cast<std::size_t>(tree.begin[std::min(last * partita::kNodeLeaves, tree.leaves)]);
     expect_within(labels.data() + begin, end - begin, exact.k, -1);
     expect(leaves.fits(first, last, exact.k), "leaves: forget() before another number of clusters");
     expect(!sums || sums->hi.shape(0) == exact.k, "leaves: sums of another number of clusters");
@@ -345,7 +345,7 @@ std::vector<std::int64_t> assign_leaves(
     const std::size_t nodes = last - first, parts = partita::kParts * all.threads();
     const partita::Pruned done = partita::share_items<partita::Pruned>(
         all, nodes, std::max<std::size_t>(1, (nodes + parts - 1) / parts), sums ? &view : nullptr,
-        use.leaves_scratch(centers.padded, d),
+        use.leaves_scratch(centers.padded, d, tree.levels),
         [&](std::size_t from, std::size_t to, const partita::SumView* into,
             unsigned char* memory) {
             return use.assign_leaves(tree, centers, exact, rows_of(rows), first + from, first + to,
@@ -768,14 +768,22 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
           "times"_a = none, "weight"_a = none, "crew"_a = none);
     m.def(
         "plant",
-        [](Matrix<T> rows, Vector<double> origin, double scale) {
+        [](Matrix<T> rows, Vector<double> origin, double scale, partita::Crew* crew) {
             const std::size_t n = rows.shape(0), d = rows.shape(1);
             expect(n > 0 && d > 0 && n < (std::size_t{1} << 31) && origin.shape(0) == d,
                    "plant: rows (n, d) and origin (d) expected");
             nb::gil_scoped_release release;
-            return new Leaves(partita::Tree(rows.data(), n, d, origin.data(), scale));
+            const Workforce all(crew);
+            auto share = [&](std::size_t count, auto work) {
+                const std::size_t parts = partita::kParts * all.threads();
+                partita::share_parts(
+                    all, count, (count + parts - 1) / parts, 0,
+                    [&](std::size_t first, std::size_t last, unsigned char*) { work(first, last); });
+            };
+            return new Leaves(partita::Tree(rows.data(), n, d, origin.data(), scale, share));
         },
-        "rows"_a.noconvert(), "origin"_a.noconvert(), "scale"_a, nb::rv_policy::take_ownership);
+        "rows"_a.noconvert(), "origin"_a.noconvert(), "scale"_a, "crew"_a = none,
+        nb::rv_policy::take_ownership);
     m.def("bounded", &bounded<T>, "filter"_a, "target"_a.none(), "rows"_a.noconvert(),
           "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
           "lower"_a.noconvert(), "motion"_a, "whole"_a, "sums"_a = none, "times"_a = none,

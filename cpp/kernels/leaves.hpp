@@ -22,7 +22,7 @@ struct Nearby {
     std::size_t count, room;
 };
 
-// Room for a choice of them; without room for values, of their numbers alone.
+// Room for a choice of them, up to a whole vector; without room for values, of their numbers alone.
 struct Choice {
     double* value;
     std::int32_t* which;
@@ -41,51 +41,46 @@ PARTITA_INLINE double box_reach(const double* middle, const double* half, std::s
     return reach * reach;
 }
 
-// The centers of `from` that may be nearest to something in the box.
-inline Nearby keep_near(const Nearby& from, const double* middle, const double* half, std::size_t d,
-                        const Choice& to,
-                        double* score) {  // scratch: (room of from)
+// The centers of `from` that may be nearest to something in the box. D: the number of features, 0 for
+// any.
+template <std::size_t D>
+Nearby keep_near(const Nearby& from, const double* middle, const double* half, std::size_t features,
+                 const Choice& to,
+                 double* score) {  // scratch: (room of from)
     using S = Simd<double>;
-    const std::size_t room = from.room;
+    const std::size_t room = from.room, d = D ? D : features;
+    const double* const squares = from.value + d * room;
     S::Reg low = S::set1(__builtin_inf());
     S::IntReg arg = S::set1_int(0);
     for (std::size_t j = 0; j < from.count; j += S::width) {
-        S::Reg s = S::widen(from.value + d * room + j);
+        S::Reg s = S::widen(squares + j);
         for (std::size_t t = 0; t < d; ++t)
             s = S::fnmadd(S::set1(middle[t]), S::widen(from.value + t * room + j), s);
         S::store(score + j, s);
         arg = S::select(S::less(s, low), S::set1_int(static_cast<std::int64_t>(j)), arg);
         low = S::min(s, low);
     }
-    alignas(64) double lows[S::width];
     alignas(64) std::int64_t args[S::width];
-    S::store(lows, low);
     S::store_int(args, arg);
-    double best = __builtin_inf();
-    std::size_t a = 0;
-    for (std::size_t l = 0; l < S::width; ++l)
-        if (lows[l] < best) best = lows[l], a = static_cast<std::size_t>(args[l]) + l;
+    const std::size_t lane = lowest_lane(low), a = static_cast<std::size_t>(args[lane]) + lane;
     const double share = box_share(d);
     const S::Reg own_share = S::set1(share);
-    const S::Reg bar = S::set1(
-        best + share * (box_reach(middle, half, d) + from.value[d * room + a]));
+    const S::Reg bar = S::set1(score[a] + share * (box_reach(middle, half, d) + squares[a]));
     std::size_t kept = 0;
     for (std::size_t j = 0; j < from.count; j += S::width) {
-        S::Reg s = S::fnmadd(own_share, S::widen(from.value + d * room + j), S::load(score + j));
+        S::Reg s = S::fnmadd(own_share, S::widen(squares + j), S::load(score + j));
         for (std::size_t t = 0; t < d; ++t) {
             const S::Reg c = S::widen(from.value + t * room + j);
             const S::Reg own = S::set1(from.value[t * room + a]);
             s = S::fnmadd(S::max(S::sub(c, own), S::sub(own, c)), S::set1(half[t]), s);
         }
-        const std::size_t left = from.count - j;
-        std::uint32_t near = ~S::bits(S::less(bar, s)) &  // NaN stays
-                             (left < S::width ? (1u << left) - 1 : (1u << S::width) - 1);
-        for (; near; near &= near - 1, ++kept) {
-            const std::size_t at = j + static_cast<std::size_t>(__builtin_ctz(near));
-            to.which[kept] = from.which[at];
-            if (!to.value) continue;
-            for (std::size_t t = 0; t <= d; ++t) to.value[t * to.room + kept] = from.value[t * room + at];
-        }
+        const std::uint32_t near =  // NaN stays
+            ~S::bits(S::less(bar, s)) & first_bits(S::width) & first_bits(from.count - j);
+        squeeze(from.which + j, near, to.which + kept);
+        if (to.value)
+            for (std::size_t t = 0; t <= d; ++t)
+                squeeze(from.value + t * room + j, near, to.value + t * to.room + kept);
+        kept += static_cast<std::size_t>(__builtin_popcount(near));
     }
     for (std::size_t e = kept; to.value && e % S::width; ++e) {
         for (std::size_t t = 0; t < d; ++t) to.value[t * to.room + e] = 0.0;
@@ -101,31 +96,33 @@ public:
              const Rows<R>& rows, std::int32_t* label, const TreeMemory& remembered,
              const SumView* sums, unsigned char* memory)
         : tree_(tree), centers_(centers), exact_(exact), rows_(rows), label_(label),
-          remembered_(remembered), sums_(sums), s_(memory, centers.padded, exact.d),
+          remembered_(remembered), sums_(sums), s_(memory, centers.padded, exact.d, tree.levels),
           folder_(sums ? *sums : none_, s_.fold) {}
 
-    static std::size_t bytes(std::size_t padded, std::size_t d) {
-        return Scratch(nullptr, padded, d).used + Folder<R>::bytes(d);
+    static std::size_t bytes(std::size_t padded, std::size_t d, std::size_t levels) {
+        return Scratch(nullptr, padded, d, levels).used + Folder<R>::bytes(d);
     }
 
     // Nodes first…last.
     Pruned run(std::size_t first, std::size_t last) {
-        const std::size_t d = tree_.d;
         for (std::size_t j = 0; j < centers_.k; ++j) s_.every[j] = static_cast<std::int32_t>(j);
         const Nearby all{centers_.values, s_.every, centers_.k, centers_.padded};
-        Nearby wide{};
+        Nearby above[kMostLevels];
         for (std::size_t node = first; node < last; ++node) {
-            if (node == first || node % tree_.fan == 0) {
-                const std::size_t top = node / tree_.fan;
-                wide = keep(all, tree_.top_middle + top * d, tree_.top_half + top * d, s_.wide);
+            const Nearby* from = &all;  // what is near the boxes around this one
+            for (std::size_t level = tree_.levels; --level > kNodeLevel; from = &above[level]) {
+                const std::size_t shift = 2 * (level - kNodeLevel), box = node >> shift;
+                if (node == first || box << shift == node)
+                    above[level] = keep(*from, level, box, s_.near[level]);
             }
-            const Nearby near =
-                keep(wide, tree_.node_middle + node * d, tree_.node_half + node * d, s_.near);
+            const Nearby near = keep(*from, kNodeLevel, node, s_.near[kNodeLevel]);
             if (unchanged(remembered_.nodes[node], near)) continue;
-            const std::size_t begin = node * tree_.fan;
-            const std::size_t end =
-                begin + tree_.fan < tree_.leaves ? begin + tree_.fan : tree_.leaves;
-            for (std::size_t leaf = begin; leaf < end; ++leaf) visit(leaf, near);
+            for (std::size_t e = 0; e < kNodeLeaves; e += kFan) {
+                const std::size_t leaf = node * kNodeLeaves + e;
+                if (leaf >= tree_.leaves) break;
+                const Nearby some = keep(near, 1, leaf / kFan, s_.near[1]);
+                for (std::size_t i = leaf; i < leaf + kFan && i < tree_.leaves; ++i) visit(i, some);
+            }
         }
         if (sums_) folder_.flush();
         return done_;
@@ -134,20 +131,21 @@ public:
 private:
     struct Scratch {
         double* score;
-        Choice wide, near, few;
+        Choice near[kMostLevels];  // of each level; of leaves, numbers alone
         float *y, *middle, *local;
         std::int32_t* every;
         unsigned char* fold;
         std::size_t used;
 
-        Scratch(unsigned char* memory, std::size_t k, std::size_t d) {
+        Scratch(unsigned char* memory, std::size_t k, std::size_t d, std::size_t levels) {
             Knife knife(memory);
             auto choice = [&knife, k](std::size_t values) {
                 double* value = values ? knife.cut<double>(k * values) : nullptr;
                 return Choice{value, knife.cut<std::int32_t>(k), k};
             };
             score = knife.cut<double>(k);
-            wide = choice(d + 1), near = choice(d + 1), few = choice(0);
+            for (std::size_t level = 0; level < levels; ++level)
+                near[level] = choice(level ? d + 1 : 0);
             y = knife.cut<float>(2 * Simd<float>::width * d);
             middle = knife.cut<float>(d);
             local = knife.cut<float>(k * (d + 1));
@@ -157,14 +155,20 @@ private:
         }
     };
 
-    Nearby keep(const Nearby& from, const double* middle, const double* half, const Choice& to) {
-        return keep_near(from, middle, half, tree_.d, to, s_.score);
+    Nearby keep(const Nearby& from, std::size_t level, std::size_t box, const Choice& to) {
+        const BoxView& boxes = tree_.boxes[level];
+        const double *middle = boxes.middle + box * tree_.d, *half = boxes.half + box * tree_.d;
+        switch (tree_.d) {
+            case 1: return keep_near<1>(from, middle, half, 1, to, s_.score);
+            case 2: return keep_near<2>(from, middle, half, 2, to, s_.score);
+            case 3: return keep_near<3>(from, middle, half, 3, to, s_.score);
+            default: return keep_near<0>(from, middle, half, tree_.d, to, s_.score);
+        }
     }
 
     void visit(std::size_t leaf, const Nearby& near) {
         const std::size_t d = tree_.d;
-        const double *middle = tree_.middle + leaf * d, *half = tree_.half + leaf * d;
-        const Nearby few = keep(near, middle, half, s_.few);
+        const Nearby few = keep(near, 0, leaf, s_.near[0]);
         if (unchanged(remembered_.leaves[leaf], few)) return;
         const std::size_t first = static_cast<std::size_t>(tree_.begin[leaf]);
         const std::size_t last = static_cast<std::size_t>(tree_.begin[leaf + 1]);
@@ -175,7 +179,8 @@ private:
         }
         done_.met += static_cast<std::int64_t>(last - first);
         done_.scanned += static_cast<std::int64_t>((last - first) * few.count);
-        score_leaf(first, last, few, localise(few, middle, half));
+        const BoxView& box = tree_.boxes[0];
+        score_leaf(first, last, few, localise(few, box.middle + leaf * d, box.half + leaf * d));
     }
 
     // Near centers relative to the middle of the box, so that float32 need not hold more digits than

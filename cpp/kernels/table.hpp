@@ -24,7 +24,7 @@ struct Kernels {
     std::size_t (*bounded_scratch)(std::size_t n, std::size_t k, std::size_t d, std::size_t depth);
     Bounded<T, T>* bounded;
     Bounded<T, float>* bounded_by;  // with filter rows of their own
-    std::size_t (*leaves_scratch)(std::size_t k, std::size_t d);
+    std::size_t (*leaves_scratch)(std::size_t k, std::size_t d, std::size_t levels);
     Pruned (*assign_leaves)(const TreeView&, const TreeCenters&, const ExactView&, const Rows<T>&,
                             std::size_t, std::size_t, std::int32_t*, const TreeMemory&,
                             const SumView*, unsigned char*);

@@ -12,129 +12,204 @@
 
 namespace partita {
 
-constexpr std::size_t kLeafRows = 64;     // a leaf has no more, unless its rows are all the same
-constexpr std::size_t kFan = 16;          // leaves of one node, nodes of one top
+constexpr std::size_t kLeafRows = 64;  // a leaf has no more, unless its rows are all the same
 
 // y = (row − origin)·scale, as float32, feature by feature; boxes hold the y before rounding too.
+// The first cuts are made one after the other, the rest by share(n, f), which calls f(first, last) for
+// parts of 0…n in any order; the tree is the same.
 class Tree {
 public:
-    template <class R>
-    Tree(const R* rows, std::size_t n, std::size_t d, const double* origin, double scale)
+    template <class R, class Share>
+    Tree(const R* rows, std::size_t n, std::size_t d, const double* origin, double scale,
+         Share share)
         : n_(n), d_(d), order_(n), values_(n * d) {
-        std::iota(order_.begin(), order_.end(), 0);
-        std::vector<float> y(n * d);
-        for (std::size_t i = 0; i < n; ++i)
-            for (std::size_t t = 0; t < d; ++t)
-                y[i * d + t] =
-                    static_cast<float>((static_cast<double>(rows[i * d + t]) - origin[t]) * scale);
-        split(y, 0, n);
+        Points points(n, d), spare(n, d);
+        share(n, [&](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i) {
+                points.row[i] = static_cast<std::int32_t>(i);
+                for (std::size_t t = 0; t < d; ++t)
+                    points.y[i * d + t] = static_cast<float>(
+                        (static_cast<double>(rows[i * d + t]) - origin[t]) * scale);
+            }
+        });
+        std::vector<Part> parts{{0, n, false, {}}};
+        for (std::size_t level = 0; level < kSerial; ++level) {
+            std::vector<Part> next;
+            for (const Part& part : parts) {
+                const std::size_t cut = halve(points, spare, part);
+                if (cut == part.first) {
+                    next.push_back(part);
+                } else {
+                    next.push_back({part.first, cut, !part.moved, {}});
+                    next.push_back({cut, part.last, !part.moved, {}});
+                }
+            }
+            parts = std::move(next);
+        }
+        share(parts.size(), [&](std::size_t first, std::size_t last) {
+            for (std::size_t p = first; p < last; ++p) grow(points, spare, parts[p], parts[p].begin);
+        });
+        for (const Part& part : parts)
+            begin_.insert(begin_.end(), part.begin.begin(), part.begin.end());
         begin_.push_back(static_cast<std::int32_t>(n));
-        for (std::size_t i = 0; i < n; ++i)
-            for (std::size_t t = 0; t < d; ++t) values_[t * n + i] = y[i * d + t];
-        add_boxes(y, 1, leaf_);
-        add_boxes(y, kFan, node_);
-        add_boxes(y, kFan * kFan, top_);
+        add_boxes(share);
     }
 
     std::size_t leaves() const { return begin_.size() - 1; }
-    std::size_t nodes() const { return (leaves() + kFan - 1) / kFan; }
+    std::size_t nodes() const { return (leaves() + kNodeLeaves - 1) / kNodeLeaves; }
     const std::vector<std::int32_t>& order() const { return order_; }
     TreeView view() const {
-        return {n_, d_, leaves(), nodes(), kFan, begin_.data(), order_.data(), values_.data(),
-                leaf_.middle.data(), leaf_.half.data(), node_.middle.data(), node_.half.data(),
-                top_.middle.data(), top_.half.data()};
+        TreeView view{n_, d_, leaves(), nodes(), levels_.size(), begin_.data(), order_.data(),
+                      values_.data(), {}};
+        for (std::size_t l = 0; l < levels_.size(); ++l)
+            view.boxes[l] = {levels_[l].middle.data(), levels_[l].half.data()};
+        return view;
     }
 
 private:
+    static constexpr std::size_t kSerial = 4;  // cuts before threads share the parts
+
+    struct Points {
+        std::vector<float> y;
+        std::vector<std::int32_t> row;
+        Points(std::size_t n, std::size_t d) : y(n * d), row(n) {}
+    };
+    struct Part {
+        std::size_t first, last;
+        bool moved;  // whether the rows are in the spare points
+        std::vector<std::int32_t> begin;  // of its leaves
+    };
+    struct Boxes {
+        std::vector<double> middle, half;
+    };
+
     // A widest feature and about its median, by a sample; by the box where the sample is one point.
-    bool cut(const std::vector<float>& y, std::size_t first, std::size_t last, std::size_t& feature,
-             float& at) const {
+    bool choose(const Points& from, std::size_t first, std::size_t last, std::size_t& feature,
+                float& at) const {
         constexpr std::size_t most = 31;
-        const std::size_t m = std::min(most, last - first);
-        float widest = 0;
+        const std::size_t m = std::min(last - first < 1024 ? 15 : most, last - first);
+        float sample[most], widest = 0, top = 0;
         for (std::size_t t = 0; t < d_; ++t) {
-            float sample[most];
-            for (std::size_t s = 0; s < m; ++s)
-                sample[s] = y[(first + s * (last - first) / m) * d_ + t];
-            const auto [low, high] = std::minmax_element(sample, sample + m);
-            if (!(*high - *low > widest)) continue;
-            widest = *high - *low;
+            float low = INFINITY, high = -INFINITY;
+            for (std::size_t s = 0; s < m; ++s) {
+                const float v = from.y[(first + s * (last - first) / m) * d_ + t];
+                low = std::min(low, v);
+                high = std::max(high, v);
+            }
+            if (!(high - low > widest)) continue;
+            widest = high - low;
             feature = t;
-            const float top = *high;
+            top = high;
+        }
+        if (widest > 0) {
+            for (std::size_t s = 0; s < m; ++s)
+                sample[s] = from.y[(first + s * (last - first) / m) * d_ + feature];
             std::nth_element(sample, sample + m / 2, sample + m);
             at = sample[m / 2];
             if (at == top) at = std::nextafter(at, -INFINITY);  // so that the top is beyond it
+            return true;
         }
-        if (widest > 0) return true;
         for (std::size_t t = 0; t < d_; ++t) {
-            float low = y[first * d_ + t], high = low;
+            float low = from.y[first * d_ + t], high = low;
             for (std::size_t i = first; i < last; ++i) {
-                low = std::min(low, y[i * d_ + t]);
-                high = std::max(high, y[i * d_ + t]);
+                low = std::min(low, from.y[i * d_ + t]);
+                high = std::max(high, from.y[i * d_ + t]);
             }
             if (!(high - low > widest)) continue;
             widest = high - low;
             feature = t;
             // beside the point that the sample is, so that its bulk is alone after two cuts
-            const float bulk = y[first * d_ + t];
+            const float bulk = from.y[first * d_ + t];
             at = bulk > low ? std::nextafter(bulk, -INFINITY) : bulk;
         }
         return widest > 0;
     }
 
-    void split(std::vector<float>& y, std::size_t first, std::size_t last) {
+    // Moves a part to the other points, values up to the cut to the front, and says where that is; the
+    // first row of the part if it is a leaf, which stays where it is. Without a branch for each row:
+    // which half it goes to is anybody's guess.
+    std::size_t halve(Points& points, Points& spare, const Part& part) const {
+        const Points& from = part.moved ? spare : points;
+        Points& to = part.moved ? points : spare;
         std::size_t feature = 0;
         float at = 0;
-        if (last - first <= kLeafRows || !cut(y, first, last, feature, at)) {
-            begin_.push_back(static_cast<std::int32_t>(first));
-            return;
+        if (part.last - part.first <= kLeafRows ||
+            !choose(from, part.first, part.last, feature, at))
+            return part.first;
+        std::size_t low = part.first, high = part.last;
+        for (std::size_t i = part.first; i < part.last; ++i) {
+            const bool below = from.y[i * d_ + feature] <= at;
+            const std::size_t put = below ? low : high - 1;
+            low += below;
+            high -= !below;
+            to.row[put] = from.row[i];
+            for (std::size_t t = 0; t < d_; ++t) to.y[put * d_ + t] = from.y[i * d_ + t];
         }
-        std::size_t low = first, high = last;
-        while (low < high) {  // values up to `at` to the front
-            if (y[low * d_ + feature] <= at) {
-                ++low;
-                continue;
-            }
-            --high;
-            for (std::size_t t = 0; t < d_; ++t) std::swap(y[low * d_ + t], y[high * d_ + t]);
-            std::swap(order_[low], order_[high]);
-        }
-        if (low == first || low == last) {  // only NaN comes here
-            begin_.push_back(static_cast<std::int32_t>(first));
-            return;
-        }
-        split(y, first, low);
-        split(y, low, last);
+        return low == part.last ? part.first : low;  // only NaN leaves one half empty
     }
 
-    struct Boxes {
-        std::vector<double> middle, half;
-    };
-
-    // Boxes around every `leaves` leaves, as doubles, wide enough for what float32 took away.
-    void add_boxes(const std::vector<float>& y, std::size_t leaves_each, Boxes& boxes) const {
-        for (std::size_t leaf = 0; leaf < leaves(); leaf += leaves_each) {
-            const std::size_t first = static_cast<std::size_t>(begin_[leaf]);
-            const std::size_t last =
-                static_cast<std::size_t>(begin_[std::min(leaf + leaves_each, leaves())]);
-            for (std::size_t t = 0; t < d_; ++t) {
-                float low = y[first * d_ + t], high = low;
-                for (std::size_t i = first; i < last; ++i) {
-                    low = std::min(low, y[i * d_ + t]);
-                    high = std::max(high, y[i * d_ + t]);
-                }
-                const double a = low, b = high;
-                const double lost = 0x1p-23 * std::max(std::abs(a), std::abs(b)) + 0x1p-140;
-                boxes.middle.push_back(0.5 * (a + b));
-                boxes.half.push_back((0.5 * (b - a) + lost) * (1 + 0x1p-50));
+    // Cuts a part into leaves, whose rows go to their places.
+    void grow(Points& points, Points& spare, const Part& part, std::vector<std::int32_t>& begin) {
+        const std::size_t cut = halve(points, spare, part);
+        if (cut == part.first) {
+            const Points& from = part.moved ? spare : points;
+            begin.push_back(static_cast<std::int32_t>(part.first));
+            for (std::size_t i = part.first; i < part.last; ++i) {
+                order_[i] = from.row[i];
+                for (std::size_t t = 0; t < d_; ++t) values_[t * n_ + i] = from.y[i * d_ + t];
             }
+            return;
+        }
+        grow(points, spare, {part.first, cut, !part.moved, {}}, begin);
+        grow(points, spare, {cut, part.last, !part.moved, {}}, begin);
+    }
+
+    // Boxes around leaves, as doubles, wide enough for what float32 took away; then around kFan of
+    // these, and so on until there are few.
+    template <class Share>
+    void add_boxes(Share share) {
+        std::size_t count = leaves();
+        std::vector<float> low(count * d_), high(count * d_);
+        share(count, [&](std::size_t first, std::size_t last) {
+            for (std::size_t leaf = first; leaf < last; ++leaf)
+                for (std::size_t t = 0; t < d_; ++t) {
+                    const float* y = values_.data() + t * n_;
+                    const auto [a, b] =
+                        std::minmax_element(y + begin_[leaf], y + begin_[leaf + 1]);
+                    low[leaf * d_ + t] = *a;
+                    high[leaf * d_ + t] = *b;
+                }
+        });
+        for (;;) {
+            Boxes boxes{std::vector<double>(count * d_), std::vector<double>(count * d_)};
+            for (std::size_t e = 0; e < count * d_; ++e) {
+                const double a = low[e], b = high[e];
+                const double lost = 0x1p-23 * std::max(std::abs(a), std::abs(b)) + 0x1p-140;
+                boxes.middle[e] = 0.5 * (a + b);
+                boxes.half[e] = (0.5 * (b - a) + lost) * (1 + 0x1p-50);
+            }
+            levels_.push_back(std::move(boxes));
+            if (levels_.size() > kNodeLevel && (count <= kFan || levels_.size() == kMostLevels))
+                return;
+            const std::size_t fewer = (count + kFan - 1) / kFan;
+            for (std::size_t u = 0; u < fewer; ++u)
+                for (std::size_t t = 0; t < d_; ++t) {
+                    float a = low[u * kFan * d_ + t], b = high[u * kFan * d_ + t];
+                    for (std::size_t e = u * kFan; e < std::min(count, (u + 1) * kFan); ++e) {
+                        a = std::min(a, low[e * d_ + t]);
+                        b = std::max(b, high[e * d_ + t]);
+                    }
+                    low[u * d_ + t] = a;
+                    high[u * d_ + t] = b;
+                }
+            count = fewer;
         }
     }
 
     std::size_t n_, d_;
     std::vector<std::int32_t> order_, begin_;
     std::vector<float> values_;
-    Boxes leaf_, node_, top_;
+    std::vector<Boxes> levels_;
 };
 
 // Centers in the frame of a tree: coordinates times its scale, relative to its origin.

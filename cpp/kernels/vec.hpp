@@ -302,6 +302,39 @@ struct Simd<double> : Generic<double, std::int64_t> {};
 
 #endif
 
+// The lanes of one vector of doubles, and their numbers, that `bits` names, one after the other. A whole
+// vector may be written.
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+PARTITA_INLINE void squeeze(const double* from, std::uint32_t bits, double* to) {
+    _mm512_storeu_pd(
+        to, _mm512_maskz_compress_pd(static_cast<__mmask8>(bits), _mm512_loadu_pd(from)));
+}
+PARTITA_INLINE void squeeze(const std::int32_t* from, std::uint32_t bits, std::int32_t* to) {
+    const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        _mm256_maskz_compress_epi32(static_cast<__mmask8>(bits), v));
+}
+// The number of a lane that holds the lowest value.
+PARTITA_INLINE std::size_t lowest_lane(__m512d v) {
+    const __m512d low = _mm512_set1_pd(_mm512_reduce_min_pd(v));
+    return static_cast<std::size_t>(
+        __builtin_ctz(_mm512_cmp_pd_mask(v, low, _CMP_EQ_OQ) | (1u << 7)));
+}
+#else
+template <class T>
+PARTITA_INLINE void squeeze(const T* from, std::uint32_t bits, T* to) {
+    for (; bits; bits &= bits - 1) *to++ = from[__builtin_ctz(bits)];
+}
+PARTITA_INLINE std::size_t lowest_lane(Simd<double>::Reg v) {
+    alignas(64) double lane[Simd<double>::width];
+    Simd<double>::store(lane, v);
+    std::size_t lowest = 0;
+    for (std::size_t l = 1; l < Simd<double>::width; ++l)
+        if (lane[l] < lane[lowest]) lowest = l;
+    return lowest;
+}
+#endif
+
 // Up to 32 bounds of one row, 16 bits each: which of (lower − by) do not exceed `level`, and the
 // least of them.
 struct Level {

@@ -68,16 +68,20 @@ struct MotionView {
     double blur;                                // error of a filter row, per unit of its length
 };
 
-// Rows in the order of a k-d tree: leaves of near neighbours, nodes of `fan` leaves, tops of `fan`
-// nodes. See tree.hpp.
+// Rows in the order of a k-d tree: leaves of near neighbours, and boxes around them, around kFan of
+// these boxes, and so on. See tree.hpp.
+constexpr std::size_t kFan = 4, kMostLevels = 14;
+constexpr std::size_t kNodeLevel = 2, kNodeLeaves = kFan * kFan;  // a node is a box of this level
+
+struct BoxView {
+    const double *middle, *half;  // (boxes, d)
+};
 struct TreeView {
-    std::size_t n, d, leaves, nodes, fan;
+    std::size_t n, d, leaves, nodes, levels;
     const std::int32_t* begin;   // (leaves + 1) first row of each leaf
     const std::int32_t* order;   // (n) which row of the data each one is
     const float* values;         // (d, n)
-    const double *middle, *half;            // (leaves, d) box around the rows of a leaf
-    const double *node_middle, *node_half;  // (nodes, d)
-    const double *top_middle, *top_half;    // (tops, d)
+    BoxView boxes[kMostLevels];  // of each level, the leaves' first
 };
 
 // Centers as the leaves meet them, in the frame of the tree.

@@ -212,7 +212,7 @@ class TreeBook:
     moved: Ints
 
 
-def plant(rows: Floats, origin: Floats, scale: float) -> Leaves:
+def plant(rows: Floats, origin: Floats, scale: float, crew: Crew | None = None) -> Leaves:
     """A tree over (rows − origin)·scale."""
     del origin, scale
     return Leaves(len(rows))

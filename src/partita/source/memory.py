@@ -239,7 +239,7 @@ class MemorySource:
 
     def plant(self, origin: Floats, scale: float) -> Any:
         """A k-d tree over the rows (x − origin)·scale."""
-        return kernels.plant(self._whole, origin, scale)
+        return kernels.plant(self._whole, origin, scale, self.workers.crew)
 
     def project(self, origin: Floats, basis: Floats) -> Floats:
         """(y', ‖y − Qy'‖) of every row y = x − origin, with Q the basis and y' = Qᵀy."""
