@@ -19,14 +19,14 @@ from partita.engine.cost import bounded_cost, plain_cost
 from partita.progress import Centers
 from partita.source.blocks import DenseSource, Pruned
 
-SAMPLE = 2048  # rows that the rotation is fitted to
-TRIED = 512  # rows that a length is tried on
+SAMPLE = 1024  # rows that the rotation is fitted to
+TRIED = 128  # rows that a length is tried on
 SHARES = (1 / 24, 1 / 16, 1 / 12, 1 / 8, 1 / 6, 1 / 4)  # lengths that are tried, of d
 LONGEST = 160
-ROUNDS = 3  # of subspace iteration
+ROUNDS = 2  # of subspace iteration
 # The rotation may cost as much as so many plain passes, whose tiles are so many times faster.
 PASSES, SLOWER = 3.0, 4.0
-GAIN = 0.6  # a pass by the filter must cost less than this share of a plain one
+GAIN = 0.75  # a pass by the filter must cost less than this share of a plain one
 
 
 class Prefix:
@@ -77,15 +77,16 @@ def fit_prefix(source: DenseSource, centers: Centers, labels: Ints, forced: bool
     own = rows - at[labels[picked[few]]]
     bar = np.einsum("nd,nd->n", own, own)
     best, cheapest = 0, math.inf if forced else GAIN
-    for share in SHARES:
+    for share in reversed(SHARES):
         length = max(1, round(d * share))
         if length > basis.shape[1]:
-            break
+            continue
         m = len(rows)
         done = Pruned(0, m, m, m * k, _survivors(rows, at, basis[:, :length], bar))
         cost = bounded_cost(done, m, d, length + 1) / plain_cost(m, k, d)
-        if cost < cheapest:
-            best, cheapest = length, cost
+        if cost >= cheapest:  # shorter ones would leave more and more pairs
+            break
+        best, cheapest = length, cost
     return Prefix(source, origin, basis[:, :best]) if best else None
 
 
