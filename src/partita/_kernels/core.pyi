@@ -118,9 +118,7 @@ def bounded(
     filter_rows: Floats | None = None,
     crew: Crew | None = None,
 ) -> list[int]: ...
-def plant(
-    rows: Floats, origin: Floats, scale: float, crew: Crew | None = None
-) -> Leaves: ...
+def plant(rows: Floats, origin: Floats, scale: float, crew: Crew | None = None) -> Leaves: ...
 def assign_leaves(
     leaves: Leaves,
     first: int,

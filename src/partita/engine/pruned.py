@@ -29,6 +29,7 @@ FLAT_ENOUGH = 64  # features, up to which distances between centers prune
 SAMPLE = 512  # rows that say what a typical distance is
 VALUES = 1 << 18  # and of all rows that are tried: they are copied
 FINE = 1024  # quanta in it; 64 times as far is the farthest bound
+MOST_ROWS, FARTHEST = 0.97, 8192  # so many rows are no farther than so many quanta
 
 
 @dataclass(slots=True)
@@ -189,7 +190,9 @@ class PrunedStep(LloydStep):
         typical = math.sqrt(max(float(np.median(squares)), float(squares.mean()) * 2.0**-20))
         low, high = self.source.box()
         largest = float(max(np.abs(low).max(), np.abs(high).max(), np.abs(centers.plain).max()))
-        quantum, reach = typical / FINE, math.sqrt(self.source.d) * largest
+        far = math.sqrt(float(np.quantile(squares, MOST_ROWS)))
+        quantum = max(typical / FINE, far / FARTHEST)
+        reach = math.sqrt(self.source.d) * largest
         # distances between centers and prefixes are float32, whose range this keeps clear of
         return quantum if max(2.0**-44 * reach, 1e-30) < quantum and reach < 1e30 else None
 
