@@ -10,6 +10,7 @@ from partita._typing import Floats, Ints
 
 MOST = 32  # groups: one bit each in a word
 TILE = 14  # centers that one tile holds at most
+RESTLESS = 32  # times the usual shift
 WIDEST = 128  # features by which centers are grouped: those in which they differ most
 
 
@@ -48,17 +49,32 @@ class Groups:
         return cls(members, sizes, place, group)
 
     @classmethod
-    def around(cls, centers: Floats, most: int = MOST) -> Groups:
+    def around(cls, centers: Floats, most: int = MOST, shift: Floats | None = None) -> Groups:
         """Halve the centers across the direction in which they spread most, again and again.
 
         Groups hold whole tiles, and the halves of a group follow each other, so that centers that
-        are near each other have near places.
+        are near each other have near places. Centers whose last `shift` (k,) was far beyond that
+        of others are kept apart: a group's bound falls with the farthest that one of it moves.
         """
         count = max(1, min(most, len(centers) // TILE))
         if count > 1 and centers.shape[1] > WIDEST:
             spread = centers.var(axis=0)
             centers = np.ascontiguousarray(centers[:, np.argsort(spread)[-WIDEST:]])
-        return cls.of(_halves(centers, np.arange(len(centers)), count))
+        everyone = np.arange(len(centers))
+        restless = everyone[:0] if shift is None or count == 1 else _restless(shift)
+        if restless.size == 0:
+            return cls.of(_halves(centers, everyone, count))
+        apart = min(count - 1, -(-restless.size // TILE))
+        calm = np.delete(everyone, restless)
+        return cls.of(_halves(centers, calm, count - apart) + _halves(centers, restless, apart))
+
+
+def _restless(shift: Floats) -> Ints:
+    """The centers that moved far beyond what is usual, at most an eighth of them."""
+    moved = shift[shift > 0]
+    usual = float(np.median(moved)) if moved.size else 0.0
+    farthest = np.argsort(-shift, kind="stable")[: len(shift) // 8]
+    return np.sort(farthest[shift[farthest] > RESTLESS * usual])
 
 
 def _halves(centers: Floats, which: Ints, count: int) -> list[Ints]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partita._typing import Ints
+from partita._typing import Floats, Ints
 from partita.engine.bounds import Bounds
 from partita.engine.cost import books_cost, bounded_cost, plain_cost
 from partita.engine.grouping import MOST, Groups
@@ -59,6 +59,7 @@ class PrunedStep(LloydStep):
         self._wait = SETTLE if plan.path == "hamerly" else min(SETTLE, TRIAL // source.n)
         self._patience = 1
         self._labelled = False  # whether every row has a label
+        self._before: Centers | None = None  # of the last pass
         self._stale = False  # whether the leaves know the labels better
 
     # labels are in the order of the leaves while there are leaves
@@ -82,8 +83,10 @@ class PrunedStep(LloydStep):
         if self._bounds is None and not self._begin(centers):
             moved = super().assign(centers)
             self._labelled = True
-            return moved
-        return self._by_bounds(centers)
+        else:
+            moved = self._by_bounds(centers)
+        self._before = centers
+        return moved
 
     # --- leaves ---
 
@@ -148,10 +151,17 @@ class PrunedStep(LloydStep):
             return None
         if self._groups is None:
             most = 1 if self.plan.path == "hamerly" else MOST
-            self._groups = Groups.around(centers.about(self.origin), most)
+            self._groups = Groups.around(centers.about(self.origin), most, self._shift(centers))
         k, d = centers.values.shape
         geometry = d <= FLAT_ENOUGH and k * k <= 2 * self.source.n
         return Bounds(n, centers, self._groups, quantum, geometry, self._prefix)
+
+    def _shift(self, centers: Centers) -> Floats | None:
+        """How far each center came since the last pass (k,)."""
+        if self._before is None or len(self._before.values) != len(centers.values):
+            return None
+        gap = centers.about(self.origin) - self._before.about(self.origin)
+        return np.asarray(np.sqrt(np.einsum("kd,kd->k", gap, gap)))
 
     def _would_pay(self, centers: Centers) -> bool:
         """Try bounds on a few rows, from one pass to the next."""
@@ -190,7 +200,7 @@ class PrunedStep(LloydStep):
         typical = math.sqrt(max(float(np.median(squares)), float(squares.mean()) * 2.0**-20))
         low, high = self.source.box()
         largest = float(max(np.abs(low).max(), np.abs(high).max(), np.abs(centers.plain).max()))
-        far = math.sqrt(float(np.quantile(squares, MOST_ROWS)))
+        far = math.sqrt(float(np.sort(squares)[int(MOST_ROWS * len(squares))]))
         quantum = max(typical / FINE, far / FARTHEST)
         reach = math.sqrt(self.source.d) * largest
         # distances between centers and prefixes are float32, whose range this keeps clear of
