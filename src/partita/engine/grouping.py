@@ -89,7 +89,7 @@ def _halves(centers: Floats, which: Ints, count: int) -> list[Ints]:
     return _halves(centers, ranked[:cut], left) + _halves(centers, ranked[cut:], count - left)
 
 
-def _main_direction(cloud: Floats, rounds: int = 4) -> Floats:
+def _main_direction(cloud: Floats, rounds: int = 2) -> Floats:
     """About the first principal axis: any direction would do, a good one makes small groups."""
     along = cloud[np.einsum("kd,kd->k", cloud, cloud).argmax()]
     for _ in range(rounds):
