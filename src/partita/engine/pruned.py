@@ -22,7 +22,8 @@ from partita.stats import Grid
 SETTLE = 8  # passes before bounds are tried where they bring little
 TRIAL = 20_000  # rows: with fewer, preparing centers for a trial is a good part of a pass
 FEW = 0.2  # bounds are tried when less than this share of the rows moves
-FEWEST_TRIED, MOST_TRIED = 512, 8192  # rows, about one in 32
+FEWEST_TRIED, MOST_TRIED = 512, 4096  # rows, about one in 64
+MOST_PATIENCE = 16  # passes
 PAYS = 0.7  # of the plain pass: bounds begin when they would cost less; the first pass costs more
 LEAF_PAIR = 2.5  # what a pair costs in a leaf, in pairs of the plain pass
 FLAT_ENOUGH = 64  # features, up to which distances between centers prune
@@ -169,7 +170,7 @@ class PrunedStep(LloydStep):
         if self._moved > FEW * n:
             return False
         if self._probe is None:
-            rows = self._some_rows(min(MOST_TRIED, max(FEWEST_TRIED, n // 32)))
+            rows = self._some_rows(min(MOST_TRIED, max(FEWEST_TRIED, n // 64)))
             few, labels = self.source.subset(rows), self.labels[rows]
             bounds = self._new_bounds(few.n, centers)
             if bounds is not None:
@@ -185,11 +186,13 @@ class PrunedStep(LloydStep):
         self._probe = None
         if cost < PAYS * plain_cost(n, k, d):
             return True
-        self._be_patient()
+        self._be_patient(cost / plain_cost(n, k, d))
         return False
 
-    def _be_patient(self) -> None:
-        self._wait, self._patience = self._patience, min(2 * self._patience, 16)
+    def _be_patient(self, ratio: float) -> None:
+        """Try again after a while, which is longer the more bounds cost beside a plain pass."""
+        self._wait = min(MOST_PATIENCE, math.ceil(self._patience * ratio))
+        self._patience = min(2 * self._patience, MOST_PATIENCE)
         self._groups = None  # centers will be elsewhere
 
     def _quantum(self, centers: Centers) -> float | None:
@@ -219,9 +222,10 @@ class PrunedStep(LloydStep):
         self.last = Pass(self.plan.path, done.scanned / (n * k))
         seen = d if self._prefix is None else self._prefix.length + 1
         cost = bounded_cost(done, n, d, seen) + books_cost(k, d) * self.source.workers.n
-        if not first and cost > plain_cost(n, k, d) and not self.plan.forced:
+        ratio = cost / plain_cost(n, k, d)
+        if not first and ratio > 1 and not self.plan.forced:
             self._bounds = None
-            self._be_patient()
+            self._be_patient(ratio)
         return done.moved
 
     # --- changes from outside ---
