@@ -1,4 +1,4 @@
-// Types, shapes and the release of the GIL between Python and the kernels; nothing else.
+// Between Python and the kernels: types, shapes, the release of the GIL, and the parts that threads share.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -221,7 +221,7 @@ void follow(partita::Motion& motion, Matrix<double> centers, Vector<double> orig
     motion.follow(centers.data(), origin.data(), labels.data(), n,
                   {upper.data(), other.data(), lower.data(), stride},
                   [&](const double* rows, std::size_t m, double* out) {
-                      const std::size_t even = (m + 2 * all.threads() - 1) / (2 * all.threads());
+                      const std::size_t even = partita::even_part(m, 2 * all.threads());
                       const std::size_t step = std::max<std::size_t>(even, 16);
                       partita::share_parts(
                           all, m, step, use.assign_scratch(d),
@@ -342,9 +342,10 @@ std::vector<std::int64_t> assign_leaves(
     nb::gil_scoped_release release;
     const partita::TreeMemory remembered{leaves.leaves.data(), leaves.nodes.data()};
     const Workforce all(crew);
-    const std::size_t nodes = last - first, parts = partita::kParts * all.threads();
+    const std::size_t nodes = last - first;
     const partita::Pruned done = partita::share_items<partita::Pruned>(
-        all, nodes, std::max<std::size_t>(1, (nodes + parts - 1) / parts), sums ? &view : nullptr,
+        all, nodes, partita::even_part(nodes, partita::kParts * all.threads()),
+        sums ? &view : nullptr,
         use.leaves_scratch(centers.padded, d, tree.levels),
         [&](std::size_t from, std::size_t to, const partita::SumView* into,
             unsigned char* memory) {
@@ -424,7 +425,7 @@ void summarise(const Sums& sums, double unit, Matrix<double> centers, OutVector<
     nb::gil_scoped_release release;
     const Workforce all(crew);
     const std::size_t enough = std::max<std::size_t>(1, kFewCells / (d + 2));
-    const std::size_t even = (k + 2 * all.threads() - 1) / (2 * all.threads());
+    const std::size_t even = partita::even_part(k, 2 * all.threads());
     partita::share_parts(all, k, std::max(even, enough), 0,
                          [&](std::size_t first, std::size_t last, unsigned char*) {
                              table().summarise(view, unit, first, last, centers.data(),
@@ -706,7 +707,8 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
                    "codebook: centers (k, d) and origin (d) expected");
             partita::Grouping grouping{};
             if (members) grouping = grouping_of(*members, sizes, k);
-            expect(!like || (sizeof(T) == 4 && like->panels.d() == d),
+            expect(!like || sizeof(T) == 4, "codebook: kept rows are for float32 scores");
+            expect(!like || like->panels.d() == d,
                    "codebook: kept rows have another number of features");
             partita::Frame frame{};
             if (like) frame = like->panels.frame();
@@ -717,7 +719,7 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
                 const std::size_t parts = std::max<std::size_t>(1, k * d / kFewCells);
                 const std::size_t most = std::min(parts, 2 * all.threads());
                 partita::share_parts(
-                    all, count, (count + most - 1) / most, 0,
+                    all, count, partita::even_part(count, most), 0,
                     [&](std::size_t first, std::size_t last, unsigned char*) { work(first, last); });
             };
             new (self) Packed<Codebook<T>>{
@@ -775,9 +777,8 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
             nb::gil_scoped_release release;
             const Workforce all(crew);
             auto share = [&](std::size_t count, auto work) {
-                const std::size_t parts = partita::kParts * all.threads();
                 partita::share_parts(
-                    all, count, (count + parts - 1) / parts, 0,
+                    all, count, partita::even_part(count, partita::kParts * all.threads()), 0,
                     [&](std::size_t first, std::size_t last, unsigned char*) { work(first, last); });
             };
             return new Leaves(partita::Tree(rows.data(), n, d, origin.data(), scale, share));
@@ -832,7 +833,7 @@ NB_MODULE(core, m) {
              "scale"_a, "limb"_a);
     nb::class_<partita::Crew>(m, "Crew")
         .def(nb::init<std::size_t>(), "threads"_a, nb::call_guard<nb::gil_scoped_release>())
-        .def_prop_ro("threads", &partita::Crew::threads);
+        .def("dismiss", &partita::Crew::dismiss, nb::call_guard<nb::gil_scoped_release>());
     nb::class_<KeptRows>(m, "KeptRows");
     nb::class_<partita::Target>(m, "Target")
         .def(

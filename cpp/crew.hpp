@@ -8,8 +8,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #ifdef __unix__
@@ -25,18 +29,25 @@ public:
     // The caller is one of the threads; the others start with the first job that they can share.
     explicit Crew(std::size_t threads)
         : desks_(std::max<std::size_t>(threads, 1)),
-          patience_(threads <= std::thread::hardware_concurrency() ? kPatience : kNone) {}
+          patience_(threads > 1 && threads <= std::thread::hardware_concurrency() ? kPatience
+                                                                                 : kNone) {}
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
-    ~Crew() {
+    ~Crew() { dismiss(); }
+
+    // Ends the threads; those who come later start anew.
+    void dismiss() {
         if (helpers_.empty()) return;
-        if (process() != born_) {  // a fork has the object but not its threads
-            for (std::thread& helper : helpers_) helper.detach();
+        if (process() != born_) {  // a fork has the handles but not the threads: nothing may touch them
+            new std::vector<std::thread>(std::move(helpers_));
+            helpers_.clear();
             return;
         }
         over_.store(true);
         ring();
         for (std::thread& helper : helpers_) helper.join();
+        helpers_.clear();
+        over_.store(false);
     }
 
     std::size_t threads() const { return desks_.size(); }
@@ -57,7 +68,8 @@ public:
     std::mutex& turn() { return turn_; }
 
     // Calls work(part, who) once for every part; `who` is below `seats` and tells threads apart.
-    // The caller works too, and waits for those who came, not for those who are still waking up.
+    // The caller works too, and waits for those who came, not for those who are still waking up. What
+    // work throws ends the drawing of parts and is thrown to the caller when all have stopped.
     template <class Work>
     void share(std::size_t parts, std::size_t seats, Work&& work) {
         seats = std::min({seats, parts, threads()});
@@ -78,6 +90,10 @@ public:
         gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
         for (int round = 0; gate_.load(std::memory_order_acquire) != 0; ++round)
             round < 4096 ? pause() : std::this_thread::yield();
+        if (failed_.load()) {
+            failed_.store(false);
+            std::rethrow_exception(std::exchange(failure_, nullptr));
+        }
     }
 
 private:
@@ -110,6 +126,7 @@ private:
     bool assemble() {
         if (helpers_.empty()) {
             born_ = process();
+            born_bell_ = bell_.load();
             try {
                 for (std::size_t who = 1; who < threads(); ++who)
                     helpers_.emplace_back([this, who] { help(who); });
@@ -128,12 +145,17 @@ private:
         for (;;) {
             const std::size_t part = next_.fetch_add(1, std::memory_order_relaxed);
             if (part >= parts_) return;
-            call_(job_, part, who);
+            try {
+                call_(job_, part, who);
+            } catch (...) {
+                if (!failed_.exchange(true)) failure_ = std::current_exception();
+                next_.store(parts_, std::memory_order_relaxed);
+            }
         }
     }
 
     void help(std::size_t who) {
-        std::uint32_t heard = 0;
+        std::uint32_t heard = born_bell_;
         for (;;) {
             heard = listen(heard);
             if (over_.load()) return;
@@ -166,6 +188,9 @@ private:
     std::vector<std::thread> helpers_;
     std::mutex turn_;
     long born_ = 0;
+    std::uint32_t born_bell_ = 0;  // what the bell said when they were started
+    std::atomic<bool> failed_{false};
+    std::exception_ptr failure_;
     std::atomic<bool> over_{false};
     void* job_ = nullptr;
     void (*call_)(void*, std::size_t, std::size_t) = nullptr;

@@ -32,9 +32,15 @@ inline SumView from_row(SumView sums, std::size_t first) {
 // Parts for each thread: enough that none waits long for another. Whole blocks of kAlign rows.
 constexpr std::size_t kParts = 4, kAlign = 256;
 
-inline std::size_t part_rows(const Crew& crew, std::size_t n, std::size_t most = 1 << 16) {
+// How many items make a part, if there are to be `parts`.
+inline std::size_t even_part(std::size_t items, std::size_t parts) {
+    return std::max<std::size_t>(1, (items + parts - 1) / std::max<std::size_t>(1, parts));
+}
+
+inline std::size_t part_rows(const Crew& crew, std::size_t n) {
+    constexpr std::size_t most = 1 << 16;
     if (crew.threads() == 1) return std::max<std::size_t>(1, std::min(n, most));
-    const std::size_t even = (n + kParts * crew.threads() - 1) / (kParts * crew.threads());
+    const std::size_t even = even_part(n, kParts * crew.threads());
     return std::min(most, std::max(kAlign, (even + kAlign - 1) / kAlign * kAlign));
 }
 

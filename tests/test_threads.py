@@ -66,6 +66,8 @@ def test_a_fork_in_the_middle_of_a_fit_finishes_it_with_the_same_bits():
     def fork_once(progress):
         if progress.iteration == 3:
             children.append(os.fork())
+            if children[-1] == 0:
+                small_fit(1)  # with threads of its own, among the handles of those it has not
 
     fit = KMeans(10, random_state=2, max_iter=8, n_threads=2, callback=fork_once).fit(some_rows())
     if children[-1] == 0:
@@ -107,7 +109,6 @@ def test_ctrl_c_stops_a_long_fit_within_a_second(threads):
     code = f"""
 import numpy as np
 from partita import KMeans
-from partita._kernels import compiled
 rows = np.random.default_rng(0).random((200_000, 64), dtype=np.float32)
 print("ready", flush=True)
 KMeans(2000, init="random", n_init=1, tol=0, max_iter=10_000, n_threads={threads}).fit(rows)

@@ -18,8 +18,6 @@
 
 namespace partita::PARTITA_ISA {
 
-constexpr std::int32_t kUnbounded = 1 << 29;  // an upper bound that no lower bound exceeds
-
 // Rows of one call that may change their label.
 struct Suspects {
     std::int32_t* row;

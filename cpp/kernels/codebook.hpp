@@ -54,12 +54,13 @@ double fold(std::size_t d, Term term, Join join) {
 inline double larger(double a, double b) { return a > b ? a : b; }
 inline double sum(double a, double b) { return a + b; }
 
-// How large centers are, moved by `move`: the lower median of their largest coordinates, zeros left
-// out. Not the largest, so that one far center does not scale the squares of all others away.
+// The largest coordinate of a center moved by `move`.
 inline double largest_of(const double* c, const double* move, std::size_t d) {
     return fold(d, [&](std::size_t t) { return std::abs(c[t] + move[t]); }, larger);
 }
 
+// How large centers are: the lower median of their largest coordinates, zeros left out. Not the largest,
+// so that one far center does not scale the squares of all others away.
 inline double typical_of(std::vector<double> sizes) {
     std::erase_if(sizes, [](double size) { return !(size > 0); });
     if (sizes.empty()) return 0.0;
@@ -160,11 +161,14 @@ public:
         share(k, [&](std::size_t first, std::size_t last) {
             for (std::size_t j = first; j < last; ++j) {
                 const double* c = centers + j * d;
-                if (!frame) sizes[j] = largest_of(c, move.data(), d);
+                sizes[j] = largest_of(c, move.data(), d);
                 plain_sizes[j] = largest_of(c, still.data(), d);
             }
         });
-        const double scale = frame ? frame->scale : scale_for<T>(typical_of(std::move(sizes)));
+        // A frame of other centers serves while these are about as large: see kFar.
+        const double typical = typical_of(std::move(sizes));
+        const double scale = frame && fits(typical * frame->scale) ? frame->scale
+                                                                   : scale_for<T>(typical);
         const double whole = exact_scale(typical_of(std::move(plain_sizes)));
 
         origin_.assign(origin, origin + d);
@@ -203,6 +207,8 @@ public:
     const BookView<T>& view() const { return view_; }
 
 private:
+    static bool fits(double typical) { return typical == 0 || (typical > 0x1p-30 && typical < 0x1p30); }
+
     // What the rounding of scores with the center in place p may cost.
     void bound(std::size_t p, const double* c, const double* move, double scale, double drift,
                const Margin<T>& margin) {

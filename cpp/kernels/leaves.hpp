@@ -162,6 +162,7 @@ private:
             case 1: return keep_near<1>(from, middle, half, 1, to, s_.score);
             case 2: return keep_near<2>(from, middle, half, 2, to, s_.score);
             case 3: return keep_near<3>(from, middle, half, 3, to, s_.score);
+            case 4: return keep_near<4>(from, middle, half, 4, to, s_.score);
             default: return keep_near<0>(from, middle, half, tree_.d, to, s_.score);
         }
     }

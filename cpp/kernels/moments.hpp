@@ -237,8 +237,6 @@ void move_sparse_row(const SumView& sums, const CsrRows<T>& rows, std::size_t i,
     if (weightless(sums, i)) return;
     const std::size_t d = sums.d, columns = d + 2;
     const std::int64_t times = sums.times ? sums.times[i] : 1;
-    touch(sums, static_cast<std::size_t>(to));
-    if (from >= 0) touch(sums, static_cast<std::size_t>(from));
     auto put = [&](std::size_t column, Limbs g) {
         const std::size_t at = static_cast<std::size_t>(to) * columns + column;
         sums.hi[at] += times * g.hi;

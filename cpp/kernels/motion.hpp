@@ -72,7 +72,7 @@ public:
     }
 
 private:
-    static constexpr double kLost = 1 << 29;   // an upper bound that no lower bound exceeds
+    static constexpr double kLost = kUnbounded;
     static constexpr double kMost = 65535;     // the largest lower bound
     static constexpr double kFarCome = 1 << 14;  // after which bounds are brought up to date
     static constexpr double kStale = 32;       // after which distances between centers are

@@ -6,6 +6,7 @@
 
 namespace partita {
 
+// One pass at a time: each writes the norms that its centers need among the features.
 class Panels {
 public:
     // Room for n rows in the frame of a book, in panels of `width`.

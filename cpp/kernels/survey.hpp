@@ -1,4 +1,5 @@
-// One look at the data before a fit: the extent of each feature, and whether all is finite.
+// A look at the data before a fit: the extent of each feature, whether all is finite, and how its
+// values lie about a middle.
 // Also the exact sum of a column of doubles, and a register-only loop that measures the machine.
 #pragma once
 

@@ -47,6 +47,8 @@ constexpr std::size_t bounds_stride(std::size_t groups) {
     return groups <= 4 ? groups : (groups + 7) / 8 * 8;
 }
 
+constexpr std::int32_t kUnbounded = 1 << 29;  // an upper bound that no lower bound exceeds
+
 // What the pruned pass remembers of every row, in whole quanta. See bounds.hpp.
 struct BoundView {
     std::int32_t* upper;     // (n) distance to the own center, from above

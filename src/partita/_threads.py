@@ -2,8 +2,8 @@
 
 A pool lives as long as the fit that made it: nothing is started at import, nothing survives a fork,
 and several fits may run at once. Passes over rows that need no preparation are shared among the
-threads of a crew (cpp/crew.hpp), which are awake within a microsecond; where each block is Python's
-work too, Python threads share it, and the kernels release the GIL.
+threads of a crew (cpp/crew.hpp), which stay awake from one pass to the next; where each block is
+Python's work too, Python threads share it, and the kernels release the GIL.
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ class Workers:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._crew = None
+        if self._crew is not None:
+            self._crew.dismiss()  # a traceback may hold on to it
+            self._crew = None
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None

@@ -10,3 +10,6 @@ class Crew:
     """Threads that the compiled kernels share their rows among; NumPy text runs in the caller's."""
 
     threads: int
+
+    def dismiss(self) -> None:
+        """Nobody is there."""

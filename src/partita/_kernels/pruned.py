@@ -18,6 +18,11 @@ _STALE = 32  # quanta a center may move before distances between centers are mea
 _FAR = 1 << 14  # quanta of travel after which bounds are brought up to date
 
 
+def bounds_stride(groups: int) -> int:
+    """Length of a row of bounds: more than four groups are rounded up to a multiple of 8."""
+    return groups if groups <= 4 else -(-groups // 8) * 8
+
+
 @dataclass(frozen=True)
 class Target:
     """Centers (k, d) relative to `origin` (d), for D64."""
@@ -44,7 +49,7 @@ class Motion:
         geometry: bool,
     ) -> None:
         k, groups = len(members), len(sizes)
-        stride = groups if groups <= 4 else -(-groups // 8) * 8
+        stride = bounds_stride(groups)
         self.quantum, self.blur, self._geometry = quantum, blur, geometry
         self._centers, self._origin = centers.copy(), origin.copy()
         self._members, self._heads = members, np.cumsum(sizes) - sizes

@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 
 from partita._kernels import kernels
+from partita._kernels.pruned import NEVER
 from partita._typing import Ints
 from partita.engine.grouping import Groups
 from partita.engine.prefix import Prefix
 from partita.progress import Centers
 
-NEVER = 1 << 29  # an upper bound that is never below a lower one
-
 
 class Bounds:
     """Upper bounds to the own center and lower bounds to each group of others.
 
-    Bounds are not rewritten while centers move: `motion` remembers how far those have come. With
+    Bounds are not rewritten while centers move: their motion is remembered instead. With
     `geometry` the distances between centers prove labels too, however far others have come.
     """
 

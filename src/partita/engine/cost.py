@@ -6,9 +6,8 @@ on real data. They need not be exact: they choose a path, not a result.
 
 from __future__ import annotations
 
-from partita.source.blocks import Pruned
+from partita.source.blocks import PAIR, Pruned
 
-PAIR = 0.07, 0.0125  # of a pair in the tiles: once, and per feature
 ROW = 3.0, 0.2  # of a row in the plain pass
 BOOKS = 9e4, 3.0  # of a pass by bounds, before it looks at a row: once, and per value of a center
 LOOK = 5.4  # to look at a row's bounds
@@ -23,9 +22,9 @@ def plain_cost(n: int, k: int, d: int) -> float:
     return n * (k * (PAIR[0] + PAIR[1] * d) + ROW[0] + ROW[1] * d)
 
 
-def books_cost(k: int, d: int) -> float:
-    """What a pass by bounds costs however many rows there are."""
-    return BOOKS[0] + BOOKS[1] * k * d
+def books_cost(k: int, d: int, threads: int) -> float:
+    """What a pass by bounds costs however many rows there are: all but one thread wait."""
+    return (BOOKS[0] + BOOKS[1] * k * d) * threads
 
 
 def bounded_cost(done: Pruned, n: int, d: int, filter_d: int) -> float:

@@ -6,17 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from partita._kernels.pruned import bounds_stride
 from partita._typing import Floats, Ints
 
 MOST = 32  # groups: one bit each in a word
 TILE = 14  # centers that one tile holds at most
 RESTLESS = 32  # times the usual shift
 WIDEST = 128  # features by which centers are grouped: those in which they differ most
-
-
-def bounds_stride(groups: int) -> int:
-    """Length of a row of bounds: more than four groups are rounded up to a multiple of 8."""
-    return groups if groups <= 4 else -(-groups // 8) * 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +28,6 @@ class Groups:
     def stride(self) -> int:
         """Length of a row of bounds."""
         return bounds_stride(len(self.sizes))
-
-    @property
-    def heads(self) -> Ints:
-        """Where each group begins in `members`."""
-        return np.cumsum(self.sizes) - self.sizes
 
     @classmethod
     def of(cls, parts: list[Ints]) -> Groups:

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from partita._kernels.pruned import bounds_stride
 from partita.engine.cost import plain_cost
-from partita.engine.grouping import MOST, TILE, bounds_stride
+from partita.engine.grouping import MOST, TILE
 from partita.engine.prefix import LONGEST
 from partita.source.blocks import Source, is_small
 
@@ -89,8 +90,8 @@ def memory_of(path: str, source: Source, k: int) -> float:
     copied = 0 if source.in_place else n * d * source.dtype.itemsize
     return {
         "plain": 0,
-        "blocks": n * (8 * d + 12) + copied,  # coordinates twice while the tree grows
+        "blocks": n * (12 * d + 16) + copied,  # coordinates three times while the tree grows
         "hamerly": n * 8 + between + copied,
         "yinyang": n * (6 + 2 * groups) + between + copied,
-        "prefix": n * (6 + 2 * groups + 4 * (min(LONGEST, d // 4) + 1)) + copied,
+        "prefix": n * (6 + 2 * groups + 4 * (min(LONGEST, d // 4) + 1)) + between + copied,
     }[path]

@@ -26,6 +26,7 @@ LONGEST = 160
 ROUNDS = 2  # of subspace iteration
 # The rotation may cost as much as so many plain passes, whose tiles are so many times faster.
 PASSES, SLOWER = 3.0, 4.0
+HOPELESS = 1.5  # times the cheapest
 GAIN = 0.75  # a pass by the filter must cost less than this share of a plain one
 
 
@@ -72,7 +73,7 @@ def fit_prefix(source: DenseSource, centers: Centers, labels: Ints, forced: bool
     sample = source.take(picked) - origin
     basis = main_axes(sample, min(longest, len(sample)))
     at = centers.about(origin)
-    few = slice(0, TRIED)
+    few = slice(None, None, -(-len(picked) // TRIED))
     rows = sample[few]
     own = rows - at[labels[picked[few]]]
     bar = np.einsum("nd,nd->n", own, own)
@@ -84,9 +85,10 @@ def fit_prefix(source: DenseSource, centers: Centers, labels: Ints, forced: bool
         m = len(rows)
         done = Pruned(0, m, m, m * k, _survivors(rows, at, basis[:, :length], bar))
         cost = bounded_cost(done, m, d, length + 1) / plain_cost(m, k, d)
-        if cost >= cheapest:  # shorter ones would leave more and more pairs
+        if cost > HOPELESS * cheapest:  # shorter ones would leave more and more pairs
             break
-        best, cheapest = length, cost
+        if cost < cheapest:
+            best, cheapest = length, cost
     return Prefix(source, origin, basis[:, :best]) if best else None
 
 

@@ -12,7 +12,7 @@ from partita.engine.bounds import Bounds
 from partita.engine.cost import books_cost, bounded_cost, plain_cost
 from partita.engine.grouping import MOST, Groups
 from partita.engine.leaves import Leaves, Tree
-from partita.engine.plan import Plan, bounds_plan
+from partita.engine.plan import Plan, bounds_plan, memory_of
 from partita.engine.prefix import Prefix, fit_prefix
 from partita.engine.steps import LloydStep
 from partita.progress import Centers, Pass
@@ -28,7 +28,7 @@ PAYS = 0.7  # of the plain pass: bounds begin when they would cost less; the fir
 LEAF_PAIR = 2.5  # what a pair costs in a leaf, in pairs of the plain pass
 FLAT_ENOUGH = 64  # features, up to which distances between centers prune
 SAMPLE = 512  # rows that say what a typical distance is
-VALUES = 1 << 18  # and of all rows that are tried: they are copied
+VALUES = 1 << 18  # of a sample at most, as it is copied
 FINE = 1024  # quanta in it; 64 times as far is the farthest bound
 MOST_ROWS, FARTHEST = 0.97, 8192  # so many rows are no farther than so many quanta
 
@@ -104,9 +104,10 @@ class PrunedStep(LloydStep):
         if share * LEAF_PAIR > 1 and not self.plan.forced:
             self.labels = self.labels
             self._leaves = None
-            self._turn_to(
-                bounds_plan(len(centers.values), f"leaves met {share:.0%} of the centers")
-            )
+            why = f"leaves met {share:.0%} of the centers"
+            plan = bounds_plan(len(centers.values), why)
+            fits = memory_of(plan.path, self.source, len(centers.values)) <= self.source.spare
+            self._turn_to(plan if fits else Plan("plain", why))
         return done.moved
 
     def _turn_to(self, plan: Plan) -> None:
@@ -180,8 +181,8 @@ class PrunedStep(LloydStep):
         few, labels, bounds = self._probe
         done = few.assign_bounded(centers, bounds, labels, None)
         k = len(centers.values)
-        cost = (
-            bounded_cost(done, few.n, d, d) * (n / few.n) + books_cost(k, d) * self.source.workers.n
+        cost = bounded_cost(done, few.n, d, d) * (n / few.n) + books_cost(
+            k, d, self.source.workers.n
         )
         self._probe = None
         if cost < PAYS * plain_cost(n, k, d):
@@ -221,7 +222,7 @@ class PrunedStep(LloydStep):
         self._moved = done.moved
         self.last = Pass(self.plan.path, done.scanned / (n * k))
         seen = d if self._prefix is None else self._prefix.length + 1
-        cost = bounded_cost(done, n, d, seen) + books_cost(k, d) * self.source.workers.n
+        cost = bounded_cost(done, n, d, seen) + books_cost(k, d, self.source.workers.n)
         ratio = cost / plain_cost(n, k, d)
         if not first and ratio > 1 and not self.plan.forced:
             self._bounds = None

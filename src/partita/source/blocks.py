@@ -23,7 +23,8 @@ ALIGN = 256  # rows: the seeding leaf
 _WORK = 1 << (30 if compiled() else 24)
 _INLINE = 1 << 21  # below this a second thread costs more than it brings
 _AT_ONCE = 1 << 18  # and a thread of a crew, which is awake
-_STRETCH = 16  # blocks that a crew shares in one call
+_STRETCH = 4  # blocks of each thread that a crew shares in one call
+PAIR = 0.07, 0.0125  # nanoseconds of a pair in the tiles: once, and per feature
 
 
 @dataclass(frozen=True, slots=True)

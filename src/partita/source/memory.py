@@ -13,6 +13,7 @@ from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
 from partita.progress import Centers
 from partita.source.blocks import (
+    PAIR,
     Assigned,
     Pruned,
     as_kernel_type,
@@ -27,10 +28,10 @@ from partita.source.survey import Survey, survey_dense
 from partita.stats import ClusterStats, Moments, power_of_two
 from partita.weights import Weights
 
-WIDE = 1 << 9  # about the work of a row in a pruned pass
+WIDE = 1 << 9  # about the least work of a row in a pruned pass
+NODE = 1 << 19  # about the work of a node of a tree
 FEW = 1 << 14  # values that are packed as quickly as they are looked up
 MANY = 256  # centers: with more, packing is little beside them
-NODE = 1 << 17  # and of a node of a tree
 
 
 class MemorySource:
@@ -47,7 +48,7 @@ class MemorySource:
         self._single = rows.dtype in (np.float32, np.float16, np.uint8)
         self.in_place = rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous
         self.spare = 0.0
-        self._passes = 0  # plain ones so far
+        self._passes = 0  # plain ones in float32 so far
         self._kept: Any = None  # all rows, packed
         self._fine, self._patience = 0, 1  # passes for which float32 scores are too close
         self._extent: tuple[Floats, Floats, Array] | None = None  # asked for more than once
@@ -60,11 +61,12 @@ class MemorySource:
     def _whole(self) -> Array:
         return as_kernel_type(self.rows)
 
-    def _pieces(self) -> Iterator[slice]:
-        """All rows at once where they are in place; of others, some megabytes at a time."""
-        step = self.n if self.in_place else max(1, (1 << 22) // self.d)
-        for i in range(0, self.n, step):
-            yield slice(i, i + step)
+    def _pieces(self) -> Iterator[tuple[slice, Any]]:
+        """Rows for a look at all of them, and who shares them: of those not in place, a copy."""
+        if self.in_place:
+            return stretches(self.workers, self.n, 4 * self.d)
+        step = max(1, (1 << 22) // self.d)
+        return ((slice(i, i + step), self.workers.crew) for i in range(0, self.n, step))
 
     def extent(self) -> tuple[Floats, Floats, Array]:
         """Lowest and highest value of each feature over rows of weight; tainted columns."""
@@ -74,9 +76,9 @@ class MemorySource:
         weight = None if self.weights.alike else self.weights.as_floats(self.n)
         low, high = np.full(self.d, np.inf, kind), np.full(self.d, -np.inf, kind)
         taint = np.zeros(self.d, kind)
-        for rows in self._pieces():
+        for rows, crew in self._pieces():
             part = None if weight is None else weight[rows]
-            kernels.extent(self._block(rows), low, high, taint, part, self.workers.crew)
+            kernels.extent(self._block(rows), low, high, taint, part, crew)
         tainted = np.flatnonzero(np.isnan(taint))
         self._extent = low.astype(np.float64), high.astype(np.float64), tainted
         return self._extent
@@ -113,10 +115,9 @@ class MemorySource:
     def _tally(self, middle: Floats, near: Floats) -> tuple[int, Ints]:
         kind = np.float32 if self._single else np.float64
         counts = np.zeros((3, self.d), np.int64)
-        for rows in self._pieces():
-            kernels.tally(
-                self._block(rows), middle.astype(kind), near.astype(kind), counts, self.workers.crew
-            )
+        middle, near = middle.astype(kind), near.astype(kind)
+        for rows, crew in self._pieces():
+            kernels.tally(self._block(rows), middle, near, counts, crew)
         return self.n, counts
 
     def _sum_up(self, moments: Moments) -> None:
@@ -174,15 +175,16 @@ class MemorySource:
         self._fine -= 1
         if coarse and self._too_close(done, len(values)):  # float64 for a while, then look again
             self._fine, self._patience = self._patience, 2 * self._patience
-            self._kept = None
-        self._passes += 1
+            if not self._single:  # the next one is a trial, not worth packing for
+                self._kept, self._passes = None, -1
+        self._passes += coarse
         return done
 
     def _too_close(self, done: Assigned, k: int) -> bool:
         """Whether rechecks cost more than scores in float64 would (in nanoseconds, measured)."""
-        pair = 0.07 + 0.0125 * self.d
+        pair = PAIR[0] + PAIR[1] * self.d
         again = done.rechecked * (300 + 4 * self.d + k * pair)
-        return bool(again > self.n * k * (pair + 0.07))
+        return bool(again > self.n * k * (pair + PAIR[0]))
 
     def _keep(self, book: Any, k: int) -> None:
         """Keep the rows packed from the second pass on, if there is room."""
@@ -207,7 +209,8 @@ class MemorySource:
         all_rows = self._whole
         sums = None if moments is None else moments.sums
         counts: list[list[int]] = []
-        for rows, crew in stretches(self.workers, self.n, WIDE):
+        work = max(WIDE, tile_work(len(seen), seen.shape[1]))
+        for rows, crew in stretches(self.workers, self.n, work):
             weights = {} if moments is None else self.weights.of_rows(rows)
             counts.append(
                 kernels.bounded(
