@@ -1,0 +1,250 @@
+// Labels and distances.
+
+#include "common.hpp"
+
+namespace partita::binding {
+
+namespace {
+
+template <class R>
+KeptRows* keep_rows(const Packed<Codebook<float>>& packed, Matrix<R> rows, Crew* crew) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    const BookView<float>& book = packed.book.view();
+    const auto& use = kernels_of<R>(packed.use);
+    expect(d == book.d, "keep_rows: rows and centers have different numbers of features");
+    nb::gil_scoped_release release;
+    auto kept = std::make_unique<KeptRows>(
+        KeptRows{Panels(book, n, packed.use->single.panel_width), packed.use});
+    const Workforce all(crew);
+    share_parts(all, n, part_rows(all, n), use.assign_single_scratch(d),
+                [&](std::size_t first, std::size_t last, unsigned char* memory) {
+                    use.keep_panels(book, {rows.data() + first * d, last - first, d},
+                                    kept->panels.view(first).data, kept->panels.squares(first),
+                                    memory);
+                });
+    return kept.release();
+}
+
+// Rows of type R against centers packed for scores in T. `kept` holds the same rows from row `at`
+// on.
+template <class T, class R>
+std::pair<std::int64_t, std::int64_t> assign(const Packed<Codebook<T>>& packed, Matrix<R> rows,
+                                             OutVector<std::int32_t> labels, const Sums* sums,
+                                             std::optional<Vector<std::int64_t>> times,
+                                             std::optional<Vector<double>> weight, Crew* crew,
+                                             const KeptRows* kept, std::size_t at) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    const BookView<T>& book = packed.book.view();
+    const auto& use = kernels_of<R>(packed.use);
+    expect(d == book.d, "assign: rows and centers have different numbers of features");
+    expect(book.groups == 1, "assign: centers without groups expected");
+    expect_labels(labels, n, book.k, -1);
+    expect(!sums || sums->hi.shape(0) == book.k, "assign: sums of another number of clusters");
+    SumView view{};
+    if (sums) view = sums->view(times, weight, n, d);
+    constexpr bool alike = std::is_same_v<T, R>;
+    bool ready = false;
+    if constexpr (std::is_same_v<T, float>) {
+        ready = kept && kept->use == packed.use && kept->panels.fit(book);
+        expect(!ready || (at % kept->panels.width() == 0 && at <= kept->panels.n() &&
+                          n <= kept->panels.n() - at),
+               "assign: other rows were kept");
+    }
+    const std::size_t scratch = alike ? use.assign_scratch(d) : use.assign_single_scratch(d);
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    const Outcome outcome = share_items<Outcome>(
+        all, n, part_rows(all, n), sums ? &view : nullptr, scratch,
+        [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
+            SumView mine{};
+            if (into) mine = from_row(*into, first);
+            const Rows<R> part{rows.data() + first * d, last - first, d};
+            const SumView* with = into ? &mine : nullptr;
+            std::int32_t* label = labels.data() + first;
+            PanelView<T> here{};
+            if constexpr (std::is_same_v<T, float>)
+                if (ready) here = kept->panels.view(at + first);
+            if constexpr (alike) return use.assign(book, part, here, with, label, memory);
+            else return use.assign_single(book, part, here, with, label, memory);
+        });
+    return {outcome.moved, outcome.rechecked};
+}
+
+template <class T>
+std::pair<std::int64_t, std::int64_t> assign_sparse(const Packed<SparseCodebook<T>>& packed,
+                                                    const Csr<T>& rows,
+                                                    OutVector<std::int32_t> labels,
+                                                    const Sums* sums,
+                                                    std::optional<Vector<std::int64_t>> times,
+                                                    std::optional<Vector<double>> weight) {
+    const CsrRows<T> csr = rows.view();
+    const auto& book = packed.book;
+    const auto& use = kernels_of<T>(packed.use);
+    expect(csr.d == book.view().d, "assign: rows and centers have different numbers of features");
+    expect_labels(labels, csr.n, book.view().k, -1);
+    expect(!sums || sums->hi.shape(0) == book.view().k,
+           "assign: sums of another number of clusters");
+    SumView view{};
+    if (sums) view = sums->view(times, weight, csr.n, csr.d);
+    Memory memory = make_aligned<unsigned char>(use.sparse_scratch(csr.d, book.view().padded));
+    nb::gil_scoped_release release;
+    const Outcome outcome =
+        use.assign_sparse(book.view(), csr, sums ? &view : nullptr, labels.data(), memory.get());
+    return {outcome.moved, outcome.rechecked};
+}
+
+template <class T>
+bool exact_few(Matrix<T> rows, Matrix<double> centers, OutVector<std::int32_t> labels) {
+    const auto& use = kernels_of<T>(&table());
+    expect(rows.shape(1) == centers.shape(1) && labels.shape(0) == rows.shape(0),
+           "exact_few: shapes do not fit");
+    nb::gil_scoped_release release;
+    return use.exact_few(rows_of(rows), centers.data(), centers.shape(0), labels.data());
+}
+
+template <class T>
+void distances(Matrix<T> rows, Matrix<double> centers, Array<double, 2> out) {
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = rows.shape(0), d = rows.shape(1), k = centers.shape(0);
+    expect(centers.shape(1) == d && out.shape(0) == n && out.shape(1) == k,
+           "distances: shapes do not fit");
+    Memory memory = make_aligned<unsigned char>(use.assign_scratch(d));
+    nb::gil_scoped_release release;
+    use.distances(rows_of(rows), centers.data(), k, reinterpret_cast<double*>(memory.get()),
+                  out.data());
+}
+
+template <class T>
+void own_distance(Matrix<T> rows, Matrix<double> centers, Vector<double> origin,
+                  Vector<std::int32_t> labels, OutVector<double> out, Crew* crew) {
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect(centers.shape(1) == d && origin.shape(0) == d && out.shape(0) == n,
+           "own_distance: shapes do not fit");
+    expect_labels(labels, n, centers.shape(0), 0);
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    share_parts(all, n, part_rows(all, n), 0,
+                [&](std::size_t first, std::size_t last, unsigned char*) {
+                    use.own_distance({rows.data() + first * d, last - first, d}, centers.data(),
+                                     origin.data(), labels.data() + first, out.data() + first);
+                });
+}
+
+template <class T>
+void own_distance_sparse(const Csr<T>& rows, Matrix<double> centers, Matrix<double> squares,
+                         Vector<std::int32_t> labels, OutVector<double> out) {
+    const auto& use = kernels_of<T>(&table());
+    const CsrRows<T> csr = rows.view();
+    expect(centers.shape(1) == csr.d && out.shape(0) == csr.n &&
+               squares.shape(0) == centers.shape(0) && squares.shape(1) == 2,
+           "own_distance: shapes do not fit");
+    expect_labels(labels, csr.n, centers.shape(0), 0);
+    nb::gil_scoped_release release;
+    use.own_distance_sparse(csr, centers.data(), squares.data(), labels.data(), out.data());
+}
+
+void square_norms(Matrix<double> centers, Array<double, 2> out) {
+    expect(out.shape(0) == centers.shape(0) && out.shape(1) == 2,
+           "square_norms: out must be (k, 2)");
+    nb::gil_scoped_release release;
+    table().square_norms(centers.data(), centers.shape(0), centers.shape(1), out.data());
+}
+
+template <class T>
+void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const char* csr) {
+    const auto none = nb::none();
+    nb::class_<Packed<Codebook<T>>>(m, book).def(
+        "__init__",
+        [](Packed<Codebook<T>>* self, Matrix<double> centers, Vector<double> origin,
+           std::optional<Vector<std::int32_t>> members, std::optional<Vector<std::int32_t>> sizes,
+           const KeptRows* like, Crew* crew) {
+            const std::size_t k = centers.shape(0), d = centers.shape(1);
+            expect(k > 0 && d > 0 && origin.shape(0) == d,
+                   "codebook: centers (k, d) and origin (d) expected");
+            Grouping grouping{};
+            if (members) grouping = grouping_of(*members, sizes, k);
+            expect(!like || sizeof(T) == 4, "codebook: kept rows are for float32 scores");
+            expect(!like || like->panels.d() == d,
+                   "codebook: kept rows have another number of features");
+            Frame frame{};
+            if (like) frame = like->panels.frame();
+            nb::gil_scoped_release release;
+            const KernelTable* use = &table();
+            const Workforce all(crew);
+            auto share = [&](std::size_t count, auto work) {
+                const std::size_t parts = std::max<std::size_t>(1, k * d / kFewCells);
+                const std::size_t most = std::min(parts, 2 * all.threads());
+                share_parts(all, count, even_part(count, most), 0,
+                            [&](std::size_t first, std::size_t last, unsigned char*) {
+                                work(first, last);
+                            });
+            };
+            new (self) Packed<Codebook<T>>{
+                Codebook<T>(centers.data(), origin.data(), k, d, kernels_of<T>(use).tile_rows,
+                            members ? &grouping : nullptr, like ? &frame : nullptr, share),
+                use};
+        },
+        "centers"_a, "origin"_a, "members"_a = none, "sizes"_a = none, "like"_a = none,
+        "crew"_a = none);
+    nb::class_<Packed<SparseCodebook<T>>>(m, sparse_book)
+        .def(
+            "__init__",
+            [](Packed<SparseCodebook<T>>* self, Matrix<double> centers, std::size_t longest) {
+                expect(centers.shape(0) > 0 && centers.shape(1) > 0,
+                       "codebook: centers (k, d) expected");
+                nb::gil_scoped_release release;
+                new (self) Packed<SparseCodebook<T>>{
+                    SparseCodebook<T>(centers.data(), centers.shape(0), centers.shape(1), longest),
+                    &table()};
+            },
+            "centers"_a, "longest"_a);
+    nb::class_<Csr<T>>(m, csr).def(
+        "__init__",
+        [](Csr<T>* self, Vector<std::int64_t> start, Vector<std::int32_t> column, Vector<T> value,
+           std::size_t d) {
+            expect(start.shape(0) > 0 && start.data()[0] >= 0 && column.shape(0) == value.shape(0),
+                   "csr: start, column and value do not fit");
+            nb::gil_scoped_release release;
+            for (std::size_t i = 0; i + 1 < start.shape(0); ++i)
+                expect(start.data()[i] <= start.data()[i + 1], "csr: start must not decrease");
+            expect(static_cast<std::size_t>(start.data()[start.shape(0) - 1]) <= column.shape(0),
+                   "csr: start reaches beyond the stored values");
+            for (std::int64_t p = start.data()[0]; p < start.data()[start.shape(0) - 1]; ++p)
+                expect(column.data()[p] >= 0 && static_cast<std::size_t>(column.data()[p]) < d,
+                       "csr: a column index is out of range");
+            nb::gil_scoped_acquire acquire;  // arrays are counted references
+            new (self) Csr<T>{start, column, value, d};
+        },
+        "start"_a.noconvert(), "column"_a.noconvert(), "value"_a.noconvert(), "d"_a);
+    m.def("assign", &assign<T, T>, "book"_a, "rows"_a.noconvert(), "labels"_a.noconvert(),
+          "sums"_a = none, "times"_a = none, "weight"_a = none, "crew"_a = none, "kept"_a = none,
+          "at"_a = 0);
+    m.def("keep_rows", &keep_rows<T>, "book"_a, "rows"_a.noconvert(), "crew"_a = none,
+          nb::rv_policy::take_ownership);
+    m.def("assign_sparse", &assign_sparse<T>, "book"_a, "rows"_a, "labels"_a.noconvert(),
+          "sums"_a = none, "times"_a = none, "weight"_a = none);
+    m.def("exact_few", &exact_few<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
+          "labels"_a.noconvert());
+    m.def("distances", &distances<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
+          "out"_a.noconvert());
+    m.def("own_distance", &own_distance<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
+          "origin"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert(), "crew"_a = none);
+    m.def("own_distance_sparse", &own_distance_sparse<T>, "rows"_a, "centers"_a.noconvert(),
+          "squares"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert());
+}
+
+}  // namespace
+
+void bind_labels(nb::module_& m) {
+    nb::class_<KeptRows>(m, "KeptRows");
+    bind_typed<float>(m, "Codebook32", "SparseCodebook32", "Csr32");
+    bind_typed<double>(m, "Codebook64", "SparseCodebook64", "Csr64");
+    const auto none = nb::none();
+    m.def("assign", &assign<float, double>, "book"_a, "rows"_a.noconvert(), "labels"_a.noconvert(),
+          "sums"_a = none, "times"_a = none, "weight"_a = none, "crew"_a = none, "kept"_a = none,
+          "at"_a = 0);
+    m.def("square_norms", &square_norms, "centers"_a.noconvert(), "out"_a.noconvert());
+}
+
+}  // namespace partita::binding

@@ -1,0 +1,46 @@
+// The module: who works, which instruction set is in use, and what the other files bind.
+
+#include "common.hpp"
+
+namespace partita::binding {
+
+namespace {
+
+double spin(std::int64_t rounds, bool single) {
+    nb::gil_scoped_release release;
+    float f[2] = {1e-3f, 1e-3f};
+    double g[2] = {1e-3, 1e-3};
+    return single ? table().single.spin(rounds, f) : table().full.spin(rounds, g);
+}
+
+std::vector<std::string> instruction_sets() {
+    std::vector<std::string> names;
+    for (const KernelTable* t : runnable_tables()) names.emplace_back(t->name);
+    return names;
+}
+
+void use_instruction_set(const std::string& name) {
+    for (const KernelTable* t : runnable_tables())
+        if (name == t->name) return active_table().store(t);
+    throw std::invalid_argument("instruction set '" + name + "' is not available here");
+}
+
+}  // namespace
+
+}  // namespace partita::binding
+
+NB_MODULE(core, m) {
+    using namespace partita::binding;
+    m.doc() = "The compiled kernels of partita; `partita._kernels.reference` is their NumPy text.";
+    nb::class_<partita::Crew>(m, "Crew")
+        .def(nb::init<std::size_t>(), "threads"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("dismiss", &partita::Crew::dismiss, nb::call_guard<nb::gil_scoped_release>());
+    bind_sums(m);
+    bind_labels(m);
+    bind_pruned(m);
+    bind_seeding(m);
+    m.def("spin", &spin, "rounds"_a, "single"_a);
+    m.def("instruction_sets", &instruction_sets);
+    m.def("instruction_set", [] { return std::string(table().name); });
+    m.def("use_instruction_set", &use_instruction_set, "name"_a);
+}

@@ -1,0 +1,250 @@
+// Passes that leave out what cannot change a label.
+
+#include "common.hpp"
+
+#include "../kernels/motion.hpp"
+#include "../kernels/tree.hpp"
+
+namespace partita::binding {
+
+namespace {
+
+// Takes note of where the centers are now; see motion.hpp.
+void follow(Motion& motion, Matrix<double> centers, Vector<double> origin,
+            Vector<std::int32_t> labels, OutVector<std::int32_t> upper,
+            OutVector<std::uint16_t> other, Array<std::uint16_t, 2> lower, Crew* crew) {
+    const std::size_t k = motion.k(), d = motion.d(), n = labels.shape(0);
+    const std::size_t stride = bounds_stride(motion.groups());
+    expect(centers.shape(0) == k && centers.shape(1) == d && origin.shape(0) == d,
+           "follow: centers (k, d) and origin (d) expected");
+    expect(upper.shape(0) == n && other.shape(0) == n && lower.shape(0) == n &&
+               lower.shape(1) == stride,
+           "follow: bounds do not fit");
+    expect_labels(labels, n, k, 0);
+    const auto& use = table().full;
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    motion.follow(centers.data(), origin.data(), labels.data(), n,
+                  {upper.data(), other.data(), lower.data(), stride},
+                  [&](const double* rows, std::size_t m, double* out) {
+                      const std::size_t even = even_part(m, 2 * all.threads());
+                      const std::size_t step = std::max<std::size_t>(even, 16);
+                      share_parts(all, m, step, use.assign_scratch(d),
+                                  [&](std::size_t first, std::size_t last, unsigned char* memory) {
+                                      use.distances({rows + first * d, last - first, d},
+                                                    motion.values().data(), k,
+                                                    reinterpret_cast<double*>(memory),
+                                                    out + first * k);
+                                  });
+                  });
+}
+
+template <class R>
+std::vector<std::int64_t> bounded(const Packed<Codebook<float>>& filter, const Target* target,
+                                  Matrix<R> rows, OutVector<std::int32_t> labels,
+                                  OutVector<std::int32_t> upper, OutVector<std::uint16_t> other,
+                                  Array<std::uint16_t, 2> lower, const Motion& motion, bool whole,
+                                  const Sums* sums, std::optional<Vector<std::int64_t>> times,
+                                  std::optional<Vector<double>> weight,
+                                  std::optional<Matrix<float>> filter_rows, Crew* crew) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    const BookView<float>& book = filter.book.view();
+    const ExactView& exact = target ? target->view() : book.exact;
+    const auto& use = kernels_of<R>(filter.use);
+    expect(d == exact.d && book.k == exact.k && book.groups <= 32,
+           "bounded: rows, centers and filter do not fit");
+    expect(
+        filter_rows ? filter_rows->shape(0) == n && filter_rows->shape(1) == book.d : book.d == d,
+        "bounded: filter rows do not fit");
+    expect(n < (std::size_t{1} << 31), "bounded: too many rows in one call");
+    expect_labels(labels, n, book.k, 0);
+    const std::size_t stride = bounds_stride(book.groups);
+    expect(upper.shape(0) == n && other.shape(0) == n && lower.shape(0) == n &&
+               lower.shape(1) == stride,
+           "bounded: bounds do not fit");
+    expect(motion.k() == book.k && motion.groups() == book.groups,
+           "bounded: motion of other centers");
+    const void* written[] = {labels.data(), upper.data(), other.data(), lower.data()};
+    for (const void* out : written)
+        expect(std::count(std::begin(written), std::end(written), out) == 1,
+               "bounded: arrays that are written must be arrays of their own");
+    expect(!sums || sums->hi.shape(0) == book.k, "bounded: sums of another number of clusters");
+    SumView view{};
+    if (sums) view = sums->view(times, weight, n, d);
+    const MotionView moved = motion.view();
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    const std::size_t step = part_rows(all, n), most = std::min(step, n);
+    const Pruned done = share_items<Pruned>(
+        all, n, step, sums ? &view : nullptr, use.bounded_scratch(most, book.k, d, book.d),
+        [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
+            SumView mine{};
+            if (into) mine = from_row(*into, first);
+            const Rows<R> part{rows.data() + first * d, last - first, d};
+            const SumView* with = into ? &mine : nullptr;
+            const BoundView bounds{upper.data() + first, other.data() + first,
+                                   lower.data() + first * stride, stride};
+            std::int32_t* label = labels.data() + first;
+            return filter_rows
+                       ? use.bounded_by(book, exact, part, filter_rows->data() + first * book.d,
+                                        moved, bounds, label, whole, with, memory)
+                       : use.bounded(book, exact, part, part.data, moved, bounds, label, whole,
+                                     with, memory);
+        });
+    return {done.moved, done.measured, done.met, done.scanned, done.candidates};
+}
+
+// A tree over some rows, and what its leaves remember of the pass before.
+struct Leaves {
+    Tree tree;
+    std::vector<LeafMemory> leaves;
+    std::vector<NodeMemory> nodes;
+
+    explicit Leaves(Tree&& planted) : tree(std::move(planted)) { forget(); }
+    void forget() {
+        leaves.assign(tree.leaves(), {});
+        nodes.assign(tree.nodes(), {});
+    }
+    // Whether everything that is remembered is one of k centers.
+    bool fits(std::size_t first, std::size_t last, std::size_t k) const {
+        auto within = [k](const auto& memory) {
+            std::uint32_t wrong = 0;
+            for (std::int32_t j : memory.near) wrong |= static_cast<std::uint32_t>(j) >= k;
+            return !wrong;
+        };
+        const std::size_t fan = kNodeLeaves, end = std::min(last * fan, leaves.size());
+        return std::all_of(nodes.begin() + static_cast<std::ptrdiff_t>(first),
+                           nodes.begin() + static_cast<std::ptrdiff_t>(last), within) &&
+               std::all_of(leaves.begin() + static_cast<std::ptrdiff_t>(std::min(first * fan, end)),
+                           leaves.begin() + static_cast<std::ptrdiff_t>(end), within);
+    }
+};
+
+// Nodes first…last of the tree. `labels` are in the tree's order, rows in the data's.
+template <class R>
+std::vector<std::int64_t> assign_leaves(Leaves& leaves, std::size_t first, std::size_t last,
+                                        const TreeBook& book, const Target& target, Matrix<R> rows,
+                                        OutVector<std::int32_t> labels, const Sums* sums,
+                                        std::optional<Vector<std::int64_t>> times,
+                                        std::optional<Vector<double>> weight, Crew* crew) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    const TreeView tree = leaves.tree.view();
+    const TreeCenters& centers = book.view();
+    const ExactView& exact = target.view();
+    const auto& use = kernels_of<R>(&table());
+    expect(n == tree.n && d == tree.d && d == exact.d && d == centers.d && centers.k == exact.k,
+           "leaves: tree, rows and centers do not fit");
+    expect(first <= last && last <= tree.nodes, "leaves: nodes out of range");
+    expect(labels.shape(0) == n, "labels: one per row expected");
+    const std::size_t begin =
+        static_cast<std::size_t>(tree.begin[std::min(first * kNodeLeaves, tree.leaves)]);
+    const std::size_t end =
+        static_cast<std::size_t>(tree.begin[std::min(last * kNodeLeaves, tree.leaves)]);
+    expect_within(labels.data() + begin, end - begin, exact.k, -1);
+    expect(leaves.fits(first, last, exact.k), "leaves: forget() before another number of clusters");
+    expect(!sums || sums->hi.shape(0) == exact.k, "leaves: sums of another number of clusters");
+    SumView view{};
+    if (sums) view = sums->view(times, weight, n, d);
+    nb::gil_scoped_release release;
+    const TreeMemory remembered{leaves.leaves.data(), leaves.nodes.data()};
+    const Workforce all(crew);
+    const std::size_t nodes = last - first;
+    const Pruned done = share_items<Pruned>(
+        all, nodes, even_part(nodes, kParts * all.threads()), sums ? &view : nullptr,
+        use.leaves_scratch(centers.padded, d, tree.levels),
+        [&](std::size_t from, std::size_t to, const SumView* into, unsigned char* memory) {
+            return use.assign_leaves(tree, centers, exact, rows_of(rows), first + from, first + to,
+                                     labels.data(), remembered, into, memory);
+        });
+    return {done.moved, done.measured, done.met, done.scanned, done.candidates};
+}
+
+template <class T>
+void bind_typed(nb::module_& m) {
+    const auto none = nb::none();
+    m.def("assign_leaves", &assign_leaves<T>, "leaves"_a, "first"_a, "last"_a, "book"_a, "target"_a,
+          "rows"_a.noconvert(), "labels"_a.noconvert(), "sums"_a = none, "times"_a = none,
+          "weight"_a = none, "crew"_a = none);
+    m.def(
+        "plant",
+        [](Matrix<T> rows, Vector<double> origin, double scale, Crew* crew) {
+            const std::size_t n = rows.shape(0), d = rows.shape(1);
+            expect(n > 0 && d > 0 && n < (std::size_t{1} << 31) && origin.shape(0) == d,
+                   "plant: rows (n, d) and origin (d) expected");
+            nb::gil_scoped_release release;
+            const Workforce all(crew);
+            auto share = [&](std::size_t count, auto work) {
+                share_parts(all, count, even_part(count, kParts * all.threads()), 0,
+                            [&](std::size_t first, std::size_t last, unsigned char*) {
+                                work(first, last);
+                            });
+            };
+            return new Leaves(Tree(rows.data(), n, d, origin.data(), scale, share));
+        },
+        "rows"_a.noconvert(), "origin"_a.noconvert(), "scale"_a, "crew"_a = none,
+        nb::rv_policy::take_ownership);
+    m.def("bounded", &bounded<T>, "filter"_a, "target"_a.none(), "rows"_a.noconvert(),
+          "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
+          "lower"_a.noconvert(), "motion"_a, "whole"_a, "sums"_a = none, "times"_a = none,
+          "weight"_a = none, "filter_rows"_a.noconvert() = none, "crew"_a = none);
+}
+
+}  // namespace
+
+void bind_pruned(nb::module_& m) {
+    nb::class_<Target>(m, "Target")
+        .def(
+            "__init__",
+            [](Target* self, Matrix<double> centers, Vector<double> origin) {
+                expect(centers.shape(0) > 0 && centers.shape(1) > 0 &&
+                           origin.shape(0) == centers.shape(1),
+                       "target: centers (k, d) and origin (d) expected");
+                nb::gil_scoped_release release;
+                new (self)
+                    Target(centers.data(), origin.data(), centers.shape(0), centers.shape(1));
+            },
+            "centers"_a, "origin"_a);
+    nb::class_<Leaves>(m, "Leaves")
+        .def("forget", &Leaves::forget)
+        .def_prop_ro("nodes", [](const Leaves& self) { return self.tree.nodes(); })
+        .def_prop_ro("order", [](const Leaves& self) {
+            return nb::ndarray<nb::numpy, const std::int32_t, nb::ndim<1>>(
+                self.tree.order().data(), {self.tree.order().size()}, nb::find(self));
+        });
+    nb::class_<TreeBook>(m, "TreeBook")
+        .def(
+            "__init__",
+            [](TreeBook* self, Matrix<double> centers, double scale, Vector<std::uint8_t> moved) {
+                expect(centers.shape(0) > 0 && centers.shape(1) > 0 &&
+                           moved.shape(0) == centers.shape(0),
+                       "tree book: centers (k, d) and moved (k) expected");
+                new (self) TreeBook(centers.data(), centers.shape(0), centers.shape(1), scale,
+                                    moved.data());
+            },
+            "centers"_a.noconvert(), "scale"_a, "moved"_a.noconvert());
+    nb::class_<Motion>(m, "Motion")
+        .def(
+            "__init__",
+            [](Motion* self, Vector<std::int32_t> members, Vector<std::int32_t> sizes,
+               Matrix<double> centers, Vector<double> origin, double quantum, double blur,
+               bool geometry) {
+                const std::size_t k = centers.shape(0), d = centers.shape(1);
+                expect(k > 0 && d > 0 && origin.shape(0) == d,
+                       "motion: centers (k, d) and origin (d) expected");
+                const Grouping grouping = grouping_of(members, sizes, k);
+                expect(grouping.groups <= 32 && quantum > 0, "motion: 1 to 32 groups expected");
+                new (self)
+                    Motion(grouping, centers.data(), origin.data(), k, d, quantum, blur, geometry);
+            },
+            "members"_a, "sizes"_a, "centers"_a, "origin"_a, "quantum"_a, "blur"_a, "geometry"_a)
+        .def("follow", &follow, "centers"_a.noconvert(), "origin"_a.noconvert(),
+             "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
+             "lower"_a.noconvert(), "crew"_a = nb::none())
+        .def_prop_ro("own", [](const Motion& self) { return self.own(); })
+        .def_prop_ro("come", [](const Motion& self) { return self.come(); })
+        .def_prop_ro("all", &Motion::all);
+    bind_typed<float>(m);
+    bind_typed<double>(m);
+}
+
+}  // namespace partita::binding

@@ -1,0 +1,147 @@
+// Exact sums, and the first look at the data.
+
+#include "common.hpp"
+
+namespace partita::binding {
+
+namespace {
+
+template <class T>
+void move_rows(const Sums& sums, Matrix<T> rows, Vector<std::int32_t> from, Vector<std::int32_t> to,
+               std::optional<Vector<std::int64_t>> times, std::optional<Vector<double>> weight,
+               Crew* crew) {
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect_labels(from, n, sums.hi.shape(0), -1);
+    expect_labels(to, n, sums.hi.shape(0), 0);
+    const SumView view = sums.view(times, weight, n, d);
+    const std::size_t scratch = use.assign_scratch(d);
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    share_items<Outcome>(
+        all, n, part_rows(all, n), &view, scratch,
+        [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
+            const SumView mine = from_row(*into, first);
+            use.move_rows(mine, {rows.data() + first * d, last - first, d}, from.data() + first,
+                          to.data() + first, memory);
+            return Outcome{};
+        });
+}
+
+template <class T>
+void move_sparse(const Sums& sums, const Csr<T>& rows, Vector<std::int32_t> from,
+                 Vector<std::int32_t> to, std::optional<Vector<std::int64_t>> times,
+                 std::optional<Vector<double>> weight) {
+    const auto& use = kernels_of<T>(&table());
+    const CsrRows<T> csr = rows.view();
+    expect_labels(from, csr.n, sums.hi.shape(0), -1);
+    expect_labels(to, csr.n, sums.hi.shape(0), 0);
+    const SumView view = sums.view(times, weight, csr.n, csr.d);
+    nb::gil_scoped_release release;
+    use.move_sparse(view, csr, from.data(), to.data());
+}
+
+void summarise(const Sums& sums, double unit, Matrix<double> centers, OutVector<double> weight,
+               Array<double, 2> mean, OutVector<double> sse, OutVector<double> gap, Crew* crew) {
+    const std::size_t k = sums.hi.shape(0), d = sums.origin.shape(0);
+    expect(centers.shape(0) == k && centers.shape(1) == d, "summarise: centers must be (k, d)");
+    expect(weight.shape(0) == k && sse.shape(0) == k && gap.shape(0) == k && mean.shape(0) == k &&
+               mean.shape(1) == d,
+           "summarise: outputs must be (k), (k, d), (k), (k)");
+    const SumView view = sums.view(std::nullopt, std::nullopt, 0, d);
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    const std::size_t enough = std::max<std::size_t>(1, kFewCells / (d + 2));
+    const std::size_t even = even_part(k, 2 * all.threads());
+    share_parts(all, k, std::max(even, enough), 0,
+                [&](std::size_t first, std::size_t last, unsigned char*) {
+                    table().summarise(view, unit, first, last, centers.data(), weight.data(),
+                                      mean.data(), sse.data(), gap.data());
+                });
+}
+
+// Lowers `low`, raises `high`, taints `taint`: each part for itself, then all together.
+template <class T>
+void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> taint,
+            std::optional<Vector<double>> weight, Crew* crew) {
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect(low.shape(0) == d && high.shape(0) == d && taint.shape(0) == d &&
+               (!weight || weight->shape(0) == n),
+           "extent: shapes do not fit");
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    const std::size_t step = part_rows(all, n);
+    std::vector<T> found((n + step - 1) / step * 3 * d);
+    share_parts(all, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
+        T* mine = found.data() + first / step * 3 * d;
+        std::copy_n(low.data(), d, mine);
+        std::copy_n(high.data(), d, mine + d);
+        use.extent({rows.data() + first * d, last - first, d},
+                   weight ? weight->data() + first : nullptr, mine, mine + d, mine + 2 * d);
+    });
+    for (std::size_t at = 0; at < found.size(); at += 3 * d)
+        for (std::size_t t = 0; t < d; ++t) {
+            low.data()[t] = std::min(low.data()[t], found[at + t]);
+            high.data()[t] = std::max(high.data()[t], found[at + d + t]);
+            taint.data()[t] += found[at + 2 * d + t];
+        }
+}
+
+// counts (3, d): below `middle`, at it, and otherwise nearer than `near`.
+template <class T>
+void tally(Matrix<T> rows, Vector<T> middle, Vector<T> near, Array<std::int64_t, 2> counts,
+           Crew* crew) {
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect(
+        middle.shape(0) == d && near.shape(0) == d && counts.shape(0) == 3 && counts.shape(1) == d,
+        "tally: shapes do not fit");
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    const std::size_t step = part_rows(all, n);
+    std::vector<std::uint32_t> found((n + step - 1) / step * 3 * d);
+    share_parts(all, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
+        std::uint32_t* mine = found.data() + first / step * 3 * d;
+        use.tally({rows.data() + first * d, last - first, d}, middle.data(), near.data(), mine,
+                  mine + d, mine + 2 * d);
+    });
+    for (std::size_t e = 0; e < found.size(); ++e) counts.data()[e % (3 * d)] += found[e];
+}
+
+void exact_sum(Vector<double> values, OutVector<std::int64_t> digits) {
+    expect(digits.shape(0) == 68, "exact_sum: 68 digits expected");
+    nb::gil_scoped_release release;
+    table().exact_sum(values.data(), values.shape(0), digits.data());
+}
+
+template <class T>
+void bind_typed(nb::module_& m) {
+    const auto none = nb::none();
+    m.def("move_rows", &move_rows<T>, "sums"_a, "rows"_a.noconvert(), "before"_a.noconvert(),
+          "after"_a.noconvert(), "times"_a = none, "weight"_a = none, "crew"_a = none);
+    m.def("move_sparse", &move_sparse<T>, "sums"_a, "rows"_a, "before"_a.noconvert(),
+          "after"_a.noconvert(), "times"_a = none, "weight"_a = none);
+    m.def("extent", &extent<T>, "rows"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
+          "taint"_a.noconvert(), "weight"_a = none, "crew"_a = none);
+    m.def("tally", &tally<T>, "rows"_a.noconvert(), "middle"_a.noconvert(), "near"_a.noconvert(),
+          "counts"_a.noconvert(), "crew"_a = none);
+}
+
+}  // namespace
+
+void bind_sums(nb::module_& m) {
+    nb::class_<Sums>(m, "Sums").def(nb::init<Array<std::int64_t, 2>, Array<std::int64_t, 2>,
+                                             Vector<double>, Vector<double>, double, double>(),
+                                    "hi"_a.noconvert(), "lo"_a.noconvert(), "origin"_a.noconvert(),
+                                    "up"_a.noconvert(), "scale"_a, "limb"_a);
+    bind_typed<float>(m);
+    bind_typed<double>(m);
+    const auto none = nb::none();
+    m.def("summarise", &summarise, "sums"_a, "unit"_a, "centers"_a.noconvert(),
+          "weight"_a.noconvert(), "mean"_a.noconvert(), "sse"_a.noconvert(), "gap"_a.noconvert(),
+          "crew"_a = none);
+    m.def("exact_sum", &exact_sum, "values"_a.noconvert(), "digits"_a.noconvert());
+}
+
+}  // namespace partita::binding
