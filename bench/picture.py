@@ -18,7 +18,7 @@ _LABELS = {"n": "rows n", "k": "centers K", "d": "features d"}
 
 
 def draw(rows: Sequence[Row], curves: Sequence[Curve], path: Path) -> None:
-    """One figure; a side without results stays empty."""
+    """One figure: the ratios, the growth curves, or both side by side."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -26,8 +26,11 @@ def draw(rows: Sequence[Row], curves: Sequence[Curve], path: Path) -> None:
 
     judged = [row for row in rows if row.ratio is not None]
     height = max(9.0, 1.5 + 0.22 * len(judged))
-    figure = plt.figure(figsize=(15, height), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=(1, 1.1))
+    both = bool(judged and curves)
+    figure = plt.figure(figsize=(15 if both else 8, height), layout="constrained")
+    left = right = figure
+    if both:
+        left, right = figure.subfigures(1, 2, width_ratios=(1, 1.1))
     if judged:
         _ratios(left.subplots(), judged)
     if curves:

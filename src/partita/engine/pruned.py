@@ -19,8 +19,8 @@ from partita.progress import Centers, Pass
 from partita.source.blocks import DenseSource
 from partita.stats import Grid
 
-SETTLE = 8  # passes before bounds are tried where they bring little
-TRIAL = 20_000  # rows: with fewer, preparing centers for a trial is a good part of a pass
+SETTLE = 12  # passes before bounds are tried where they bring little
+TRIAL = 40_000  # rows: with fewer, preparing centers for a trial is a good part of a pass
 FEW = 0.2  # bounds are tried when less than this share of the rows moves
 FEWEST_TRIED, MOST_TRIED = 512, 4096  # rows, about one in 64
 MOST_PATIENCE = 16  # passes
