@@ -20,7 +20,7 @@ from partita.weights import Weights
 PARTS = 4  # blocks for each thread: enough that none waits long for another
 ALIGN = 256  # rows: the seeding leaf
 # Multiply-adds in a block: some hundredths of a second, so that Ctrl-C is heard.
-_WORK = 1 << (30 if compiled() else 24)
+_WORK = 1 << (29 if compiled() else 24)
 _INLINE = 1 << 21  # below this a second thread costs more than it brings
 _AT_ONCE = 1 << 18  # and a thread of a crew, which is awake
 _STRETCH = 4  # blocks of each thread that a crew shares in one call
