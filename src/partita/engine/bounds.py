@@ -31,7 +31,6 @@ class Bounds:
         prefix: Prefix | None = None,
     ) -> None:
         self.groups = groups
-        self.quantum = quantum
         self.prefix = prefix
         self.fresh = True  # they say nothing before the first pass
         self.upper: Ints = np.full(n, NEVER, np.int32)

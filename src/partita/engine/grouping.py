@@ -21,8 +21,6 @@ class Groups:
 
     members: Ints  # (k,)
     sizes: Ints  # (groups,)
-    place: Ints  # (k,) of each center in `members`
-    group: Ints  # (k,) of each center
 
     @property
     def stride(self) -> int:
@@ -33,11 +31,7 @@ class Groups:
     def of(cls, parts: list[Ints]) -> Groups:
         """From lists of centers."""
         members = np.concatenate(parts).astype(np.int32)
-        sizes = np.array([len(part) for part in parts], np.int32)
-        place, group = np.empty((2, len(members)), np.int32)
-        place[members] = np.arange(len(members), dtype=np.int32)
-        group[members] = np.repeat(np.arange(len(parts), dtype=np.int32), sizes)
-        return cls(members, sizes, place, group)
+        return cls(members, np.array([len(part) for part in parts], np.int32))
 
     @classmethod
     def around(cls, centers: Floats, most: int = MOST, shift: Floats | None = None) -> Groups:
