@@ -63,10 +63,10 @@ class MemorySource:
 
     def _pieces(self) -> Iterator[tuple[slice, Any]]:
         """Rows for a look at all of them, and who shares them: of those not in place, a copy."""
-        if self.in_place:
-            return stretches(self.workers, self.n, 4 * self.d)
-        step = max(1, (1 << 22) // self.d)
-        return ((slice(i, i + step), self.workers.crew) for i in range(0, self.n, step))
+        step = self.n if self.in_place else max(1, (1 << 22) // self.d)
+        for rows, crew in stretches(self.workers, self.n, 4 * self.d):
+            for i in range(rows.start, rows.stop, step):
+                yield slice(i, min(rows.stop, i + step)), crew
 
     def extent(self) -> tuple[Floats, Floats, Array]:
         """Lowest and highest value of each feature over rows of weight; tainted columns."""
