@@ -173,11 +173,11 @@ class MemorySource:
         self._share(work, moments, run)
         done = Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
         self._fine -= 1
-        if coarse and self._too_close(done, len(values)):  # float64 for a while, then look again
-            self._fine, self._patience = self._patience, 2 * self._patience
-            if not self._single:  # the next one is a trial, not worth packing for
-                self._kept, self._passes = None, -1
         self._passes += coarse
+        if coarse and not self._single and self._too_close(done, len(values)):
+            # float64 for a while, then look again: by a pass that is not worth packing for
+            self._fine, self._patience = self._patience, 2 * self._patience
+            self._kept, self._passes = None, 0
         return done
 
     def _too_close(self, done: Assigned, k: int) -> bool:
