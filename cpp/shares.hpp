@@ -101,4 +101,11 @@ void share_parts(Crew& crew, std::size_t items, std::size_t step, std::size_t sc
                          });
 }
 
+// The same in at most `parts`, for work that needs no memory: work(first, last).
+template <class Work>
+void share_evenly(Crew& crew, std::size_t items, std::size_t parts, Work work) {
+    share_parts(crew, items, even_part(items, parts), 0,
+                [&](std::size_t first, std::size_t last, unsigned char*) { work(first, last); });
+}
+
 }  // namespace partita

@@ -172,13 +172,9 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
             nb::gil_scoped_release release;
             const KernelTable* use = &table();
             const Workforce all(crew);
+            const std::size_t parts = std::min(k * d / kFewCells + 1, 2 * all.threads());
             auto share = [&](std::size_t count, auto work) {
-                const std::size_t parts = std::max<std::size_t>(1, k * d / kFewCells);
-                const std::size_t most = std::min(parts, 2 * all.threads());
-                share_parts(all, count, even_part(count, most), 0,
-                            [&](std::size_t first, std::size_t last, unsigned char*) {
-                                work(first, last);
-                            });
+                share_evenly(all, count, parts, work);
             };
             new (self) Packed<Codebook<T>>{
                 Codebook<T>(centers.data(), origin.data(), k, d, kernels_of<T>(use).tile_rows,

@@ -174,10 +174,7 @@ void bind_typed(nb::module_& m) {
             nb::gil_scoped_release release;
             const Workforce all(crew);
             auto share = [&](std::size_t count, auto work) {
-                share_parts(all, count, even_part(count, kParts * all.threads()), 0,
-                            [&](std::size_t first, std::size_t last, unsigned char*) {
-                                work(first, last);
-                            });
+                share_evenly(all, count, kParts * all.threads(), work);
             };
             return new Leaves(Tree(rows.data(), n, d, origin.data(), scale, share));
         },

@@ -51,13 +51,11 @@ void summarise(const Sums& sums, double unit, Matrix<double> centers, OutVector<
     const SumView view = sums.view(std::nullopt, std::nullopt, 0, d);
     nb::gil_scoped_release release;
     const Workforce all(crew);
-    const std::size_t enough = std::max<std::size_t>(1, kFewCells / (d + 2));
-    const std::size_t even = even_part(k, 2 * all.threads());
-    share_parts(all, k, std::max(even, enough), 0,
-                [&](std::size_t first, std::size_t last, unsigned char*) {
-                    table().summarise(view, unit, first, last, centers.data(), weight.data(),
-                                      mean.data(), sse.data(), gap.data());
-                });
+    const std::size_t parts = std::min(k * (d + 2) / kFewCells + 1, 2 * all.threads());
+    share_evenly(all, k, parts, [&](std::size_t first, std::size_t last) {
+        table().summarise(view, unit, first, last, centers.data(), weight.data(), mean.data(),
+                          sse.data(), gap.data());
+    });
 }
 
 // Lowers `low`, raises `high`, taints `taint`: each part for itself, then all together.
