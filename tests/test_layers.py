@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "partita"
 # lowest first; a module may import from its own layer and from those before it
 LAYERS = [
     ("_typing", "_kernels", "_optional", "_threads", "_random", "_warnings", "_memory"),
-    ("weights", "stats", "progress", "halting", "empty"),  # algebra
+    ("weights", "stats", "progress", "geometry", "halting", "empty"),  # algebra
     ("source",),
     ("init", "engine"),
     ("estimators", "_versions"),  # faces

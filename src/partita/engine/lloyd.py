@@ -1,25 +1,23 @@
-"""The loop: assign every point, move every center to its mean, until there is a reason to stop."""
+"""The loop: assign every point, move every center to its cluster, until there is reason to stop."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 
 import numpy as np
 
 from partita.empty import EmptyPolicy
-from partita.engine.steps import LloydStep
+from partita.engine.steps import Step
 from partita.halting import Halt
 from partita.progress import Centers, Fit, Observer, Progress, Trace
-from partita.stats import total
 
 OBSERVER = "an observer asked to stop"
 
 
 @np.errstate(over="ignore")  # a cost beyond the largest double is infinite, without a word
 def lloyd(
-    step: LloydStep,
+    step: Step,
     centers: Centers,
     *,
     halt: Halt,
@@ -36,19 +34,19 @@ def lloyd(
     while True:
         moved_points = step.assign(centers)
         stats, gap = step.stats_about(centers)
-        cost = total(stats.sse + stats.weight * (gap * gap))
+        cost = step.cost(stats, gap)
         without = len(stats.weight) - int(np.count_nonzero(stats.weight))
         if without:
             before = step.labels.copy()
             centers = empty.repair(step, centers, np.flatnonzero(stats.weight == 0))
             stats, gap = step.stats_about(centers)
             moved_points += int((step.labels != before).sum())
-        moved = step.update(stats, centers)
+        moved, cost_after, shift = step.update(stats, gap, centers)
         progress = Progress(
             iteration=len(trace) + 1,
             cost=cost,
-            cost_after=total(stats.sse),
-            shift=math.hypot(*gap.tolist()),
+            cost_after=cost_after,
+            shift=shift,
             moved_points=moved_points,
             empty=without,
             seconds=time.perf_counter() - begin,

@@ -15,6 +15,7 @@ from partita.engine.leaves import Leaves, Tree
 from partita.engine.plan import Plan, bounds_plan, memory_of
 from partita.engine.prefix import Prefix, fit_prefix
 from partita.engine.steps import LloydStep
+from partita.geometry import EUCLIDEAN, Geometry
 from partita.progress import Centers, Pass
 from partita.source.blocks import DenseSource
 from partita.stats import Grid
@@ -47,8 +48,16 @@ class PrunedStep(LloydStep):
 
     source: DenseSource
 
-    def __init__(self, source: DenseSource, grid: Grid, k: int, plan: Plan, shared: Shared) -> None:
-        super().__init__(source, grid, k)
+    def __init__(
+        self,
+        source: DenseSource,
+        grid: Grid,
+        k: int,
+        plan: Plan,
+        shared: Shared,
+        geometry: Geometry = EUCLIDEAN,
+    ) -> None:
+        super().__init__(source, grid, k, geometry)
         self.plan = plan
         self._shared = shared
         self._leaves: Leaves | None = None

@@ -19,10 +19,11 @@ from partita.engine.lloyd import OBSERVER, lloyd
 from partita.engine.plan import memory_of, plan_for
 from partita.engine.pruned import PrunedStep, Shared
 from partita.engine.steps import LloydStep
+from partita.geometry import EUCLIDEAN, Geometry
 from partita.halting import Halt
 from partita.progress import Centers, Fit, Observer
 from partita.source.blocks import DenseSource, Source, exact_total
-from partita.stats import ClusterStats, total
+from partita.stats import ClusterStats
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ def best_of(
     ended: Callable[[Fit], None] | None = None,
     algorithm: str = "auto",
     memory: float = math.inf,
+    geometry: Geometry = EUCLIDEAN,
 ) -> Result:
     """Run the loop from every start; the lowest cost wins, the earlier run on ties.
 
@@ -60,13 +62,14 @@ def best_of(
     best: tuple[float, Fit, LloydStep] | None = None
     with one_blas_thread() if plan.path == "prefix" else nullcontext():
         for start in starts:
-            step: LloydStep = LloydStep(source, grid, k)
+            step: LloydStep = LloydStep(source, grid, k, geometry)
             if plan.path != "plain":
-                step = PrunedStep(cast("DenseSource", source), grid, k, plan, shared)
+                step = PrunedStep(cast("DenseSource", source), grid, k, plan, shared, geometry)
             step.notes = [f"{plan.path}: {plan.why}"]
-            at = Centers(np.ascontiguousarray(start(), dtype=np.float64), np.zeros(source.d))
+            first = geometry.start(np.ascontiguousarray(start(), dtype=np.float64))
+            at = Centers(first, np.zeros(source.d))
             fit = lloyd(step, at, halt=halt, empty=empty, observers=observers, begin=begin)
-            cost = total(fit.stats.sse)
+            cost = fit.trace[-1].cost_after
             if best is None or cost < best[0]:
                 best = cost, fit, step
             if ended is not None:
@@ -87,5 +90,6 @@ def finish(fit: Fit, step: LloydStep) -> Result:
     cost = source.own_distances(returned, step.labels)
     if not source.weights.alike:
         cost = weighed(cost, source.weights.as_floats(source.n))
-    inertia = exact_total(cost) * (source.weights.unit if source.weights.alike else 1.0)
+    price = step.geometry.price * (source.weights.unit if source.weights.alike else 1.0)
+    inertia = exact_total(cost) * price
     return Result(centers, step.labels, inertia, stats.moved(step.origin), fit)

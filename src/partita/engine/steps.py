@@ -1,26 +1,50 @@
-"""The plain step. A step owns the labels and the sums; the source owns the rows."""
+"""A step: what the loop asks for. It owns the labels and the sums; the source owns the rows."""
 
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import numpy as np
 
 from partita._typing import Floats, Ints
+from partita.empty import Assignment
+from partita.geometry import EUCLIDEAN, Geometry, Update
 from partita.progress import Centers, Pass
 from partita.source.blocks import Source
 from partita.stats import ClusterStats, Grid, Moments
 
 
+class Step(Assignment, Protocol):
+    """What the loop asks for, beside what a policy for empty clusters does."""
+
+    exact: bool  # whether sums are exact
+    last: Pass  # how the last assignment was made
+    notes: list[str]  # which paths were taken, and why
+
+    def assign(self, centers: Centers) -> int:
+        """Label every row by `centers`; how many rows changed their label."""
+
+    def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
+        """The summaries as they are now, and ‖mean − center‖ (k,)."""
+
+    def cost(self, stats: ClusterStats, gap: Floats) -> float:
+        """J at centers that are `gap` away from the means."""
+
+    def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
+        """The best center of every cluster; one without weight keeps its center `before`."""
+
+
 class LloydStep:
     """One full pass: every row meets every center, and the sums follow the rows that moved."""
 
-    def __init__(self, source: Source, grid: Grid, k: int) -> None:
+    def __init__(self, source: Source, grid: Grid, k: int, geometry: Geometry = EUCLIDEAN) -> None:
         self.source = source
+        self.geometry = geometry
         self.labels: Ints = np.full(source.n, -1, np.int32)
         self.exact = not source.survey().ordered
         self.last = Pass("plain", 1.0)
-        self.notes: list[str] = []  # which paths were taken, and why
+        self.notes: list[str] = []
         self._moved = source.n  # rows that changed their label in the last pass
         self._moments = Moments.zero(k, grid)
 
@@ -48,13 +72,13 @@ class LloydStep:
         gap = np.where(stats.weight[:, None] > 0, stats.mean - here, 0.0)
         return stats, np.array([math.hypot(*row) for row in gap])
 
-    def update(self, stats: ClusterStats, previous: Centers) -> Centers:
-        """The mean of every cluster; one without weight keeps its previous center."""
-        if np.count_nonzero(stats.weight) == len(stats.weight):
-            return Centers(stats.mean, self.origin)
-        some = stats.weight > 0
-        values = np.where(some[:, None], stats.mean, previous.about(self.origin))
-        return Centers(values, self.origin)
+    def cost(self, stats: ClusterStats, gap: Floats) -> float:
+        """J at centers that are `gap` away from the means."""
+        return self.geometry.cost(stats, gap)
+
+    def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
+        """The best center of every cluster; one without weight keeps its center `before`."""
+        return self.geometry.update(stats, self.origin, gap, before)
 
     # what a policy for empty clusters needs
 

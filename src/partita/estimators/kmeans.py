@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-    clone,
-)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from partita._random import generator
 from partita._threads import Workers
-from partita._typing import Array
+from partita._typing import Array, Floats
 from partita._warnings import warn
 from partita.engine.restarts import Result, best_of
 from partita.estimators import labelling, validation
-from partita.estimators.settings import Settings
+from partita.estimators.base import Clusterer
+from partita.estimators.settings import LloydSettings
 from partita.halting import Halt
 from partita.progress import Observer
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class KMeans(Clusterer):
     """K-means clustering by Lloyd's algorithm.
 
     Every parameter, method and attribute of `sklearn.cluster.KMeans` is here and means the same
@@ -149,7 +142,7 @@ model, default="k-means++"
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Compute the clustering of X, with one weight per row if given."""
         del y  # scikit-learn's pipelines pass it
-        settings = Settings.checked(self)
+        settings = LloydSettings(self)
         X, features = validation.check_new(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_enough(X.shape[0], settings.k)
@@ -174,7 +167,7 @@ model, default="k-means++"
             )
         return self._keep(result, settings, features)
 
-    def _keep(self, result: Result, settings: Settings, features: dict[str, Any]) -> KMeans:
+    def _keep(self, result: Result, settings: LloydSettings, features: dict[str, Any]) -> KMeans:
         found = np.count_nonzero(np.bincount(result.labels))
         if found < len(result.centers):
             warn(
@@ -182,29 +175,14 @@ model, default="k-means++"
                 f"({settings.k}). Possibly due to duplicate points in X.",
                 ConvergenceWarning,
             )
-        for name in validation.FEATURES:
-            if name in features:
-                setattr(self, name, features[name])
-            elif hasattr(self, name):
-                delattr(self, name)
+        self._keep_features(features)
+        self._keep_run(result.fit)
         self.cluster_centers_ = result.centers
         self.labels_ = result.labels
         self.inertia_ = result.inertia
-        self.n_iter_ = len(result.fit.trace)
-        self.trace_ = result.fit.trace
-        self.stopped_by_ = result.fit.stopped_by
-        self.paths_ = result.fit.paths
         self.stats_ = result.stats
         self._n_features_out = len(result.centers)
         return self
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit, and return the label of each row."""
-        return self.fit(X, sample_weight=sample_weight).labels_
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and return the distance of each row to every center."""
-        return self.fit(X, sample_weight=sample_weight).transform(X)
 
     # --- using a fit ------------------------------------------------------------------------------
 
@@ -252,33 +230,12 @@ model, default="k-means++"
         self.stats_ = type(s)(s.weight[order], s.mean[order], s.sse[order])
         return self
 
-    @property
-    def membership_(self) -> Any:
-        """Z (n, k): the sparse 0/1 matrix with one 1 per row, at the row's cluster."""
-        check_is_fitted(self)
-        return labelling.one_hot(self.labels_, len(self.cluster_centers_))
+    def _costs(self, X: Any) -> tuple[Array, Floats]:
+        X = validation.check_again(self, X)
+        labels = labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
+        cost = labelling.squares(X, self.cluster_centers_, self.n_threads, self._names())
+        return labels, cost
 
-    def _names(self) -> Any:
-        return getattr(self, "feature_names_in_", None)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; a model given as `init` lends its centers and is not descended into."""
-        return dict(super().get_params(deep=False))
-
-    def __sklearn_clone__(self) -> KMeans:
-        # scikit-learn's clone would unfit a model given as `init`, and so lose its centers
-        params = {
-            name: value if name == "init" else clone(value, safe=False)
-            for name, value in self.get_params().items()
-        }
-        twin = type(self)(**{**params, "init": copy.deepcopy(self.init)})
-        for name in ("_metadata_request", "_sklearn_output_config"):
-            if name in vars(self):
-                setattr(twin, name, copy.deepcopy(vars(self)[name]))
-        return twin
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _temperature(self) -> float:
+        # 2σ² of a mixture of round Gaussians, all alike, that has the spread of the fit
+        return float(2 * self.inertia_ / (self.stats_.weight.sum() * self.n_features_in_))

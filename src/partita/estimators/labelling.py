@@ -37,9 +37,29 @@ def nearest(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Array
 
 
 def distances(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Floats:
-    """Euclidean distances (n, k), each by D64: no cancellation, whatever the offset of the data."""
-    single = X.dtype == np.float32
-    out = np.empty((X.shape[0], len(centers)), np.float32 if single else np.float64)
+    """Euclidean distances (n, k) in the dtype of X."""
+    out = np.empty((X.shape[0], len(centers)), np.float32 if X.dtype == np.float32 else np.float64)
+    _measure(
+        X, centers, n_threads, names, lambda rows, found: np.copyto(out[rows], found, "same_kind")
+    )
+    return out
+
+
+def squares(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Floats:
+    """Squared Euclidean distances (n, k), doubles."""
+    out = np.empty((X.shape[0], len(centers)))
+    _measure(X, centers, n_threads, names, lambda rows, found: np.square(found, out=out[rows]))
+    return out
+
+
+def _measure(
+    X: Any,
+    centers: Floats,
+    n_threads: int | None,
+    names: Any,
+    hear: Callable[[slice, Floats], object],
+) -> None:
+    """Call hear(rows, distances) for all rows: D64, no cancellation, whatever the offset."""
     plain = _doubles(centers)
     with Workers(check_threads(n_threads)) as workers:
         check_finite(make_source(X, None, workers), X, names)
@@ -52,12 +72,11 @@ def distances(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Flo
                     block = X[some].toarray() if sp.issparse(X) else X[some]
                     found = np.empty((len(block), len(plain)))
                     kernels.distances(as_kernel_type(block), plain, found)
-                    out[some] = found
+                    hear(some, found)
 
             return run
 
         walk(workers, X.shape[0], 4 * plain.size, begin)
-    return out
 
 
 def inertia(
@@ -79,6 +98,24 @@ def _doubles(centers: Floats) -> Floats:
 
 def _plain(centers: Floats) -> Centers:
     return Centers(_doubles(centers), np.zeros(centers.shape[1]))
+
+
+def soft(labels: Ints, cost: Floats, temperature: float) -> Floats:
+    """Memberships (n, k) in proportion to exp(−cost / temperature), the largest at the label."""
+    rows = np.arange(len(labels))
+    with np.errstate(over="ignore", invalid="ignore"):
+        above = cost - cost[rows, labels, None]
+        # fmax: what is beyond all doubles cannot be told apart, and is shared
+        share = (
+            np.exp(-np.fmax(above / temperature, 0.0)) if temperature > 0 else (above == 0) * 1.0
+        )
+    share[rows, labels] = 1.0
+    share /= share.sum(axis=1, keepdims=True)
+    # what is as large at a lower index, by rounding or by a tie, gives way by the last bit
+    own = np.broadcast_to(share[rows, labels, None], share.shape)
+    ties = (share >= own) & (np.arange(share.shape[1]) < labels[:, None])
+    share[ties] = np.nextafter(own[ties], 0.0)
+    return np.asarray(share)
 
 
 def one_hot(labels: Ints, k: int) -> Any:

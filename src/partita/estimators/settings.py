@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,32 +21,15 @@ from partita.init import STARTS
 from partita.progress import Fit, Observer, Progress
 from partita.source.blocks import Source
 
-if TYPE_CHECKING:
-    from partita.estimators.kmeans import KMeans
-
-
 # scikit-learn's names, and ours for what they mean here: the same answer, by the fastest path.
 FASTEST = ("lloyd", "elkan", "auto")
 
 
 class Settings:
-    """The parameters of an estimator, checked, in the engine's terms."""
+    """The parameters that the whole family has, checked, in the engine's terms."""
 
-    def __init__(self, model: KMeans) -> None:
+    def __init__(self, model: Any) -> None:
         self.model = model
-        self.k = validation.whole("n_clusters", model.n_clusters)
-        self.max_iter = validation.whole("max_iter", model.max_iter)
-        self.threads = validation.check_threads(model.n_threads)
-        self.verbose = bool(model.verbose)
-
-    @classmethod
-    def checked(cls, model: KMeans) -> Settings:
-        """Check what does not depend on the data."""
-        _one_of("algorithm", model.algorithm, (*FASTEST, *PATHS))
-        _one_of("empty", model.empty, tuple(POLICIES))
-        tol = model.tol
-        if not (isinstance(tol, numbers.Real) and not isinstance(tol, bool) and tol >= 0):
-            raise ValueError(f"tol={tol!r} was given; a number that is not negative is expected")
         if model.halt is not None and not isinstance(model.halt, Halt):
             raise ValueError(
                 f"halt={model.halt!r} was given; a criterion from partita.halting is expected, "
@@ -54,36 +37,21 @@ class Settings:
             )
         if model.callback is not None and not callable(model.callback):
             raise ValueError(f"callback={model.callback!r} was given; a callable is expected")
-        limit = model.memory_limit
-        if limit is not None and not (
-            isinstance(limit, numbers.Real) and not isinstance(limit, bool) and limit >= 0
-        ):
+        if model.memory_limit is not None and not validation.is_amount(model.memory_limit):
             raise ValueError(
-                f"memory_limit={limit!r} was given; a number of bytes is expected, or None for a "
-                "quarter of what is free"
+                f"memory_limit={model.memory_limit!r} was given; a number of bytes is expected, or "
+                "None for a quarter of what is free"
             )
-        if model.algorithm == "elkan" and model.n_clusters == 1:
-            warn(
-                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
-                RuntimeWarning,
-            )
-        return cls(model)
-
-    @property
-    def algorithm(self) -> str:
-        """The path to take, or "auto"."""
-        return "auto" if self.model.algorithm in FASTEST else str(self.model.algorithm)
+        self.k = validation.whole("n_clusters", model.n_clusters)
+        self.max_iter = validation.whole("max_iter", model.max_iter)
+        self.threads = validation.check_threads(model.n_threads)
+        self.verbose = bool(model.verbose)
 
     @property
     def memory(self) -> float:
         """How many bytes beyond the data a fit may take: a quarter of what is free, if not said."""
         limit = self.model.memory_limit
         return free_memory() / 4 if limit is None else float(limit)
-
-    @property
-    def empty(self) -> EmptyPolicy:
-        """The policy for clusters without weight."""
-        return POLICIES[self.model.empty]
 
     @property
     def observers(self) -> list[Observer]:
@@ -96,35 +64,76 @@ class Settings:
         """Who hears of the end of every run."""
         return _print_end if self.verbose else None
 
+    def until(self, otherwise: Halt | None = None) -> Halt:
+        """No label changed, then the user's criterion or what stands in for it, then the limit."""
+        if self.model.halt is not None:
+            otherwise = self.model.halt
+        last = MaxIter(self.max_iter)
+        return SamePartition() | (last if otherwise is None else otherwise | last)
+
+    def runs(self, auto: int) -> int:
+        """How many runs `n_init` asks for."""
+        n_init = self.model.n_init
+        if isinstance(n_init, str) and n_init == "auto":
+            return auto
+        return validation.whole("n_init", n_init, instead=", or 'auto'")
+
+
+class LloydSettings(Settings):
+    """And those of the members whose centers are vectors."""
+
+    def __init__(self, model: Any) -> None:
+        one_of("algorithm", model.algorithm, (*FASTEST, *PATHS))
+        one_of("empty", model.empty, tuple(POLICIES))
+        if not validation.is_amount(model.tol):
+            raise ValueError(
+                f"tol={model.tol!r} was given; a number that is not negative is expected"
+            )
+        super().__init__(model)
+        if model.algorithm == "elkan" and model.n_clusters == 1:
+            warn(
+                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
+                RuntimeWarning,
+            )
+
+    @property
+    def algorithm(self) -> str:
+        """The path to take, or "auto"."""
+        return "auto" if self.model.algorithm in FASTEST else str(self.model.algorithm)
+
+    @property
+    def empty(self) -> EmptyPolicy:
+        """The policy for clusters without weight."""
+        return POLICIES[self.model.empty]
+
     def halt(self, source: Source) -> Halt:
         """No label changed, then `tol` or the user's criterion, then the limit."""
-        if self.model.halt is not None:
-            return SamePartition() | self.model.halt | MaxIter(self.max_iter)
+        if self.model.halt is not None:  # no survey is needed
+            return self.until()
         tol = self.model.tol
-        small = Shift(math.sqrt(tol) * source.survey().spread if tol else 0.0)
-        return SamePartition() | small | MaxIter(self.max_iter)
+        return self.until(Shift(math.sqrt(tol) * source.survey().spread if tol else 0.0))
 
     def starts(self, X: Any) -> list[Callable[[Source, np.random.Generator], Floats]]:
         """One function (source, rng) -> centers for every run."""
         init, k = self.model.init, self.k
         if isinstance(init, str):
-            _one_of("init", init, tuple(STARTS))
+            one_of("init", init, tuple(STARTS))
             named = STARTS[init]
-            runs = self._runs(1 if init in ("k-means++", "k-means||") else 10)
+            runs = self.runs(1 if init in ("k-means++", "k-means||") else 10)
             return [lambda source, rng: named(source, k, rng)] * runs
         if callable(init) and not hasattr(init, "get_params"):
 
             def call(source: Source, rng: np.random.Generator) -> Floats:
                 return validation.check_start(init(X, k, random_state=legacy(rng)), X, k)
 
-            return [call] * self._runs(10)
+            return [call] * self.runs(10)
         if init is None or isinstance(init, numbers.Number):
             raise ValueError(
                 f"init={init!r} was given; one of {', '.join(STARTS)}, an array of centers, a "
                 "fitted model or a callable is expected"
             )
         given = validation.check_start(init, X, k)
-        if self._runs(1) != 1:
+        if self.runs(1) != 1:
             warn(
                 "Explicit initial center position passed: performing only one init in "
                 f"{type(self.model).__name__} instead of n_init={self.model.n_init}.",
@@ -132,14 +141,9 @@ class Settings:
             )
         return [lambda source, rng: given]
 
-    def _runs(self, auto: int) -> int:
-        n_init = self.model.n_init
-        if isinstance(n_init, str) and n_init == "auto":
-            return auto
-        return validation.whole("n_init", n_init, instead=", or 'auto'")
 
-
-def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
+def one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
+    """A parameter that must be one of some names."""
     if value not in known:
         raise ValueError(f"{name}={value!r} was given; one of {', '.join(known)} is expected")
 

@@ -263,6 +263,23 @@ def whole(name: str, value: Any, instead: str = "") -> int:
     return int(value)
 
 
+def is_amount(value: Any) -> bool:
+    """Whether it is a number that is not negative."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value) >= 0
+
+
+def check_temperature(temperature: Any, auto: float) -> float:
+    """How soft memberships are: a number of at least 0."""
+    if isinstance(temperature, str) and temperature == "auto":
+        return auto
+    if not is_amount(temperature):
+        raise ValueError(
+            f"temperature={temperature!r} was given; a number that is not negative is expected, "
+            "or 'auto'"
+        )
+    return float(temperature)
+
+
 def check_enough(n: int, k: int) -> None:
     """There must be as many rows as clusters."""
     if n < k:

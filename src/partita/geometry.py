@@ -1,0 +1,101 @@
+"""What a center is: the mean of its cluster, or the direction of that mean."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from partita._typing import Floats
+from partita.progress import Centers
+from partita.stats import ClusterStats, total
+
+
+class Update(NamedTuple):
+    """What moving the centers to their clusters did."""
+
+    centers: Centers
+    cost: float  # of the same assignment, at these centers
+    shift: float  # ‖centers after − centers before‖, all of them together
+
+
+class Geometry(ABC):
+    """Where the best center of a cluster is, and what a squared distance to it costs."""
+
+    price: float  # of a squared distance
+
+    def cost(self, stats: ClusterStats, gap: Floats) -> float:
+        """J at centers that are `gap` (k,) away from the means (Huygens)."""
+        return self.price * total(stats.sse + stats.weight * (gap * gap))
+
+    @abstractmethod
+    def start(self, centers: Floats) -> Floats:
+        """Centers (k, d) to begin with, from vectors that may be none yet."""
+
+    @abstractmethod
+    def update(self, stats: ClusterStats, origin: Floats, gap: Floats, before: Centers) -> Update:
+        """The best center of every cluster; one that has none keeps its center `before`.
+
+        The means of `stats` are relative to `origin`, and `gap` (k,) away from the centers before.
+        """
+
+
+class Euclidean(Geometry):
+    """K-means: the center is the mean, the cost a squared distance."""
+
+    price = 1.0
+
+    def start(self, centers: Floats) -> Floats:
+        """Any vector may be a center."""
+        return centers
+
+    def update(self, stats: ClusterStats, origin: Floats, gap: Floats, before: Centers) -> Update:
+        """The mean of every cluster; one without weight keeps its center."""
+        values = stats.mean
+        if np.count_nonzero(stats.weight) < len(stats.weight):
+            some = stats.weight[:, None] > 0
+            values = np.where(some, values, before.about(origin))
+        return Update(Centers(values, origin), total(stats.sse), math.hypot(*gap.tolist()))
+
+
+class Spherical(Geometry):
+    """Spherical K-means: rows and centers have unit length, 1 − cos = ½‖x − c‖² is the cost.
+
+    Among all unit vectors the direction of the mean costs least, W(1 − ‖mean‖). In that form a
+    tight cluster would cancel to nothing, so it is ½(sse + W(1 − ‖mean‖)²): the same number, as
+    sse = W(1 − ‖mean‖²), by terms that are small where it is.
+    """
+
+    price = 0.5
+
+    def start(self, centers: Floats) -> Floats:
+        """The directions of the vectors."""
+        return directions(centers)[0]
+
+    def update(self, stats: ClusterStats, origin: Floats, gap: Floats, before: Centers) -> Update:
+        """The direction of every mean; a cluster whose mean is 0 keeps its center."""
+        previous, mean = before.plain, stats.mean + origin
+        found, length = directions(mean)
+        some = (stats.weight > 0) & (length > 0)
+        values = found if some.all() else np.where(some[:, None], found, previous)
+        away = _lengths(mean - values)
+        shift = math.hypot(*_lengths(values - previous).tolist())
+        return Update(Centers(values, np.zeros_like(origin)), self.cost(stats, away), shift)
+
+
+def directions(vectors: Floats) -> tuple[Floats, Floats]:
+    """The vectors (k, d) at unit length, and their lengths (k,); one of length 0 stays as it is."""
+    peak = np.abs(vectors).max(axis=1, initial=0.0)
+    size = np.where(peak > 0, peak, 1.0)[:, None]
+    scaled = vectors / size  # no square leaves the range of doubles
+    length = _lengths(scaled)
+    return scaled / np.where(length > 0, length, 1.0)[:, None], length * peak
+
+
+def _lengths(vectors: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("kd,kd->k", vectors, vectors)))
+
+
+EUCLIDEAN, SPHERICAL = Euclidean(), Spherical()
