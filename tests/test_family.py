@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from partita import KMeans
+from partita import KMeans, SphericalKMeans
 
-MEMBERS = [KMeans(3, random_state=0)]
+MEMBERS = [KMeans(3, random_state=0), SphericalKMeans(3, random_state=0)]
 
 
 def ids(member):

@@ -270,6 +270,22 @@ def test_sparse_rows_give_what_the_twin_gives(core, dtype, weighted, k):
     np.testing.assert_allclose(out, expected, rtol=1e-14, atol=0)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("seed", range(5))
+def test_sparse_rows_that_share_nothing_are_told_apart_by_the_last_bit(core, dtype, seed):
+    """Unit rows without a common feature are √2 apart: only how D64 rounds decides."""
+    matrix = sp.random(200, 400, density=0.01, format="csr", random_state=seed, dtype=np.float64)
+    length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    matrix = sp.diags_array(1 / np.where(length > 0, length, 1)) @ matrix
+    matrix = sp.csr_matrix(matrix.astype(dtype))
+    centers = matrix[:40].toarray().astype(float)
+    centers[7] = np.random.default_rng(seed).random(400) / 20  # one has every feature
+    a, b = np.full(200, -1, np.int32), np.full(200, -1, np.int32)
+    core.assign_sparse(sparse_book_for(core, dtype, centers), csr_for(core, matrix), a)
+    reference.assign_sparse(reference.SparseCodebook(centers), csr_for(reference, matrix), b)
+    np.testing.assert_array_equal(a, b)
+
+
 @given(problem=problems())
 def test_distances_have_the_bits_of_the_twin(core, problem):
     rows, start = problem

@@ -1,11 +1,11 @@
-"""`KMeans` under scikit-learn's own estimator checks."""
+"""The family under scikit-learn's own estimator checks."""
 
 from __future__ import annotations
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from partita import KMeans
+from partita import KMeans, SphericalKMeans
 
 # scikit-learn declares these two for its own KMeans: with other rows, k-means++ makes other random
 # choices, so a weighted and a repeated data set start elsewhere. From the same start they agree bit
@@ -16,11 +16,15 @@ EXPECTED = {
     "check_sample_weight_equivalence_on_sparse_data": RANDOM_START,
 }
 
+MEMBERS = [
+    KMeans(),
+    KMeans(n_clusters=2, n_init=2),
+    SphericalKMeans(zero_rows="drop"),  # some checks give it rows of zeros
+]
+
 
 # Some checks give eight clusters fewer distinct rows; scikit-learn warns there, and so do we.
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
-@parametrize_with_checks(
-    [KMeans(), KMeans(n_clusters=2, n_init=2)], expected_failed_checks=lambda _: EXPECTED
-)
+@parametrize_with_checks(MEMBERS, expected_failed_checks=lambda _: EXPECTED)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -323,13 +323,27 @@ public:
             for (std::size_t j = 0; j < k; ++j)
                 if (start_[j] < std::numeric_limits<T>::infinity())
                     by_feature_[t * padded + j] = static_cast<T>(centers[j * d + t] * scale);
+        list_used(centers, k, d);
         view_ = {k, d, padded, by_feature_.get(), start_.get(), slope_.get(), slack_.get(),
                  static_cast<T>(scale), margin.own_error(), static_cast<T>(1 + margin.gamma),
-                 centers_.get(), whole};
+                 centers_.get(), whole, used_from_.data(), used_.data()};
     }
     const SparseBookView<T>& view() const { return view_; }
 
 private:
+    // Centers that are rows themselves, as most are at first, have few features.
+    void list_used(const double* centers, std::size_t k, std::size_t d) {
+        used_from_.assign(1, 0);
+        for (std::size_t j = 0; j < k; ++j) {
+            for (std::size_t t = 0; t < d && used_.size() - used_from_[j] <= d / 8; ++t)
+                if (centers[j * d + t] != 0) used_.push_back(static_cast<std::int32_t>(t));
+            if (used_.size() - used_from_[j] > d / 8) used_.resize(used_from_[j]);
+            used_from_.push_back(used_.size());
+        }
+    }
+
+    std::vector<std::size_t> used_from_;
+    std::vector<std::int32_t> used_;
     Aligned<T> by_feature_, start_, slope_, slack_;
     Aligned<double> centers_;
     SparseBookView<T> view_;

@@ -31,19 +31,46 @@ std::size_t sparse_scratch(std::size_t d, std::size_t padded) {
     return (d + 8) * 8 + (padded + 16) * sizeof(T) + 128;
 }
 
+// D64 of the spread-out row and a center of few features: a feature that is zero in both adds
+// nothing, so leaving it out changes no bit.
+template <class T>
+double sparse_distance(const SparseBookView<T>& book, std::size_t j, const std::int32_t* column,
+                       std::size_t stored, const double* dense) {
+    const double* c = book.centers + j * book.d;
+    const std::int32_t* used = book.used + book.used_from[j];
+    const std::int32_t* end = book.used + book.used_from[j + 1];
+    double sum = 0.0;
+    for (std::size_t p = 0; p < stored || used != end;) {
+        std::int32_t t;
+        if (used == end || (p < stored && column[p] <= *used)) {
+            t = column[p++];
+            used += used != end && *used == t;
+        } else {
+            t = *used++;
+        }
+        const double gap = dense[t] - c[t];
+        sum += gap * gap;
+    }
+    return sum;
+}
+
 // Nearest by D64 among the centers whose score is within `bar`; `dense` holds the row, spread out.
 template <class T>
 std::int32_t sparse_exact(const SparseBookView<T>& book, const T* score, T bar,
-                          const double* dense) {
+                          const std::int32_t* column, std::size_t stored, const double* dense) {
     double best = __builtin_inf();
     std::size_t nearest = 0;
     for (std::size_t j = 0; j < book.k; ++j) {
         if (score[j] > bar) continue;
-        const double* c = book.centers + j * book.d;
         double sum = 0.0;
-        for (std::size_t t = 0; t < book.d; ++t) {
-            const double gap = dense[t] - c[t];
-            sum += gap * gap;
+        if (book.used_from[j] < book.used_from[j + 1]) {
+            sum = sparse_distance(book, j, column, stored, dense);
+        } else {
+            const double* c = book.centers + j * book.d;
+            for (std::size_t t = 0; t < book.d; ++t) {
+                const double gap = dense[t] - c[t];
+                sum += gap * gap;
+            }
         }
         if (sum < best) {
             best = sum;
@@ -101,7 +128,7 @@ Outcome assign_sparse(const SparseBookView<T>& book, const CsrRows<T>& rows, con
             for (std::size_t p = 0; p < stored; ++p)
                 dense[column[p]] = static_cast<double>(value[p]) * book.scale;
             const T bar = in_range ? best + doubt : static_cast<T>(__builtin_inf());
-            now = sparse_exact(book, score, bar, dense);
+            now = sparse_exact(book, score, bar, column, stored, dense);
             for (std::size_t p = 0; p < stored; ++p) dense[column[p]] = 0.0;
         }
         if (label[i] == now) continue;

@@ -118,6 +118,8 @@ struct SparseBookView {
     T fast_scale, own_error, norm_up;
     const double* centers;   // (k, d) times `scale`
     double scale;
+    const std::size_t* used_from;  // (k + 1) into `used`
+    const std::int32_t* used;      // which features of a center are not zero; none if many are
 };
 
 // Exact sums of k clusters: columns 0..d-1 hold Σ w·y, column d holds Σ w, column d+1 Σ w·‖y‖²,

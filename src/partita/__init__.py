@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from partita.empty import EmptyClusterError
     from partita.estimators.functions import k_means, kmeans_plusplus
     from partita.estimators.kmeans import KMeans
+    from partita.estimators.spherical import SphericalKMeans
     from partita.progress import Progress, Trace
     from partita.stats import ClusterStats
 
@@ -25,6 +26,7 @@ _HOME = {
     "EmptyClusterError": "partita.empty",
     "KMeans": "partita.estimators.kmeans",
     "Progress": "partita.progress",
+    "SphericalKMeans": "partita.estimators.spherical",
     "Trace": "partita.progress",
     "k_means": "partita.estimators.functions",
     "kmeans_plusplus": "partita.estimators.functions",
@@ -37,6 +39,7 @@ __all__ = [
     "EmptyClusterError",
     "KMeans",
     "Progress",
+    "SphericalKMeans",
     "Trace",
     "__version__",
     "halting",

@@ -72,7 +72,13 @@ class Spherical(Geometry):
 
     def start(self, centers: Floats) -> Floats:
         """The directions of the vectors."""
-        return directions(centers)[0]
+        found, length = directions(centers)
+        if not length.all():
+            raise ValueError(
+                f"init has {int((length == 0).sum())} centers of zeros, which have no direction; "
+                "give other centers, or init='k-means++'"
+            )
+        return found
 
     def update(self, stats: ClusterStats, origin: Floats, gap: Floats, before: Centers) -> Update:
         """The direction of every mean; a cluster whose mean is 0 keeps its center."""

@@ -74,7 +74,11 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     def membership_(self) -> Any:
         """Z (n, k): the sparse 0/1 matrix with one 1 per row, at the row's cluster."""
         check_is_fitted(self)
-        return labelling.one_hot(self.labels_, self._n_features_out)
+        return labelling.one_hot(self.labels_, self._clusters)
+
+    @property
+    def _clusters(self) -> int:
+        return self._n_features_out
 
     def _keep_features(self, features: dict[str, Any]) -> None:
         for name in validation.FEATURES:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from partita._random import generator
 from partita._threads import Workers
 from partita._typing import Array, Floats
-from partita._warnings import warn
-from partita.engine.restarts import Result, best_of
 from partita.estimators import labelling, validation
-from partita.estimators.base import Clusterer
+from partita.estimators.centers import CenterClusterer
 from partita.estimators.settings import LloydSettings
 from partita.halting import Halt
 from partita.progress import Observer
 
 
-class KMeans(Clusterer):
+class KMeans(CenterClusterer):
     """K-means clustering by Lloyd's algorithm.
 
     Every parameter, method and attribute of `sklearn.cluster.KMeans` is here and means the same
@@ -146,43 +141,11 @@ model, default="k-means++"
         X, features = validation.check_new(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_enough(X.shape[0], settings.k)
-        starts, rng = settings.starts(X), generator(self.random_state)
         with Workers(settings.threads) as workers:
             source = validation.make_source(X, weight, workers)
             validation.check_finite(source, X, features.get("feature_names_in_"))
-            seeds = [rng, *rng.spawn(len(starts) - 1)]  # the first run is that of n_init=1
-            result = best_of(
-                source,
-                [
-                    lambda start=start, seed=seed: start(source, seed)  # type: ignore[misc]
-                    for start, seed in zip(starts, seeds, strict=True)
-                ],
-                k=settings.k,
-                halt=settings.halt(source),
-                empty=settings.empty,
-                observers=settings.observers,
-                ended=settings.ended,
-                algorithm=settings.algorithm,
-                memory=settings.memory,
-            )
-        return self._keep(result, settings, features)
-
-    def _keep(self, result: Result, settings: LloydSettings, features: dict[str, Any]) -> KMeans:
-        found = np.count_nonzero(np.bincount(result.labels))
-        if found < len(result.centers):
-            warn(
-                f"Number of distinct clusters ({found}) found smaller than n_clusters "
-                f"({settings.k}). Possibly due to duplicate points in X.",
-                ConvergenceWarning,
-            )
-        self._keep_features(features)
-        self._keep_run(result.fit)
-        self.cluster_centers_ = result.centers
-        self.labels_ = result.labels
-        self.inertia_ = result.inertia
-        self.stats_ = result.stats
-        self._n_features_out = len(result.centers)
-        return self
+            result = self._best(source, X, settings)
+        return self._keep(result, result.labels, settings.k, features)
 
     # --- using a fit ------------------------------------------------------------------------------
 
@@ -206,29 +169,6 @@ model, default="k-means++"
         weight = validation.check_weights(sample_weight, X.shape[0])
         centers = self.cluster_centers_
         return -labelling.inertia(X, centers, weight, self.n_threads, self._names())
-
-    def match(self, other: Any) -> KMeans:
-        """Renumber the clusters in place so that they agree with those of an earlier model.
-
-        The centers are paired at the least total squared distance; clusters without a partner
-        come last. A point tied between two centers keeps its cluster, so it may differ from
-        `predict`, which gives ties to the lower new number.
-        """
-        check_is_fitted(self)
-        d = self.n_features_in_
-        theirs = validation.centers_of(other, "other", "k", d)
-        if theirs.shape[1] != d:
-            raise ValueError(
-                f"other has the shape {theirs.shape}; centers of shape (k, {d}) are expected"
-            )
-        order = labelling.matching_order(self.cluster_centers_, theirs)
-        number = np.empty_like(order)
-        number[order] = np.arange(len(order))
-        self.cluster_centers_ = self.cluster_centers_[order]
-        self.labels_ = number[self.labels_].astype(np.int32)
-        s = self.stats_
-        self.stats_ = type(s)(s.weight[order], s.mean[order], s.sse[order])
-        return self
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
         X = validation.check_again(self, X)

@@ -15,12 +15,15 @@ from partita._typing import Array, Floats, Ints
 from partita.estimators.validation import check_finite, check_threads, make_source
 from partita.progress import Centers
 from partita.source.blocks import as_kernel_type, exact_total, walk
+from partita.source.sparse import SparseSource
 
 _FEW = 8  # rows below which packing the centers costs more than it brings
 
 
 def nearest(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Array:
     """The label of each row by D64 to `centers`."""
+    if X.shape[0] == 0:
+        return np.empty(0, np.int32)
     if X.shape[0] < _FEW and not sp.issparse(X):
         labels = np.empty(len(X), np.int32)
         if not np.isfinite(X).all():
@@ -62,17 +65,19 @@ def _measure(
     """Call hear(rows, distances) for all rows: D64, no cancellation, whatever the offset."""
     plain = _doubles(centers)
     with Workers(check_threads(n_threads)) as workers:
-        check_finite(make_source(X, None, workers), X, names)
+        source = make_source(X, None, workers)
+        check_finite(source, X, names)
+        if isinstance(source, SparseSource):  # center by center: no row is made dense
+            only = np.zeros(source.n, np.int32)
+            squares = [source.own_distances(_plain(c[None]), only) for c in plain]
+            hear(slice(0, source.n), np.sqrt(np.transpose(squares)))
+            return
 
         def begin() -> Callable[[slice], None]:
             def run(rows: slice) -> None:
-                step = max(1, (1 << 20) // X.shape[1]) if sp.issparse(X) else rows.stop
-                for i in range(rows.start, rows.stop, step):
-                    some = slice(i, min(i + step, rows.stop))
-                    block = X[some].toarray() if sp.issparse(X) else X[some]
-                    found = np.empty((len(block), len(plain)))
-                    kernels.distances(as_kernel_type(block), plain, found)
-                    hear(some, found)
+                found = np.empty((rows.stop - rows.start, len(plain)))
+                kernels.distances(as_kernel_type(X[rows]), plain, found)
+                hear(rows, found)
 
             return run
 
@@ -101,7 +106,10 @@ def _plain(centers: Floats) -> Centers:
 
 
 def soft(labels: Ints, cost: Floats, temperature: float) -> Floats:
-    """Memberships (n, k) in proportion to exp(−cost / temperature), the largest at the label."""
+    """Memberships (n, k) in proportion to exp(−cost / temperature), the largest at the label.
+
+    Rows whose label is −1 belong nowhere.
+    """
     rows = np.arange(len(labels))
     with np.errstate(over="ignore", invalid="ignore"):
         above = cost - cost[rows, labels, None]
@@ -115,13 +123,15 @@ def soft(labels: Ints, cost: Floats, temperature: float) -> Floats:
     own = np.broadcast_to(share[rows, labels, None], share.shape)
     ties = (share >= own) & (np.arange(share.shape[1]) < labels[:, None])
     share[ties] = np.nextafter(own[ties], 0.0)
+    share[labels < 0] = 0.0
     return np.asarray(share)
 
 
 def one_hot(labels: Ints, k: int) -> Any:
-    """The sparse 0/1 membership matrix (n, k)."""
-    n = len(labels)
-    return sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, k))
+    """The sparse 0/1 membership matrix (n, k); nothing in rows whose label is −1."""
+    some = labels >= 0
+    start = np.concatenate([[0], np.cumsum(some)])
+    return sp.csr_array((np.ones(start[-1]), labels[some], start), shape=(len(labels), k))
 
 
 def matching_order(centers: Floats, theirs: Floats) -> Ints:
