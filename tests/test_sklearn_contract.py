@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from partita import KMeans, SphericalKMeans
+from partita import KMeans, MiniBatchKMeans, SphericalKMeans
 
 # scikit-learn declares these two for its own KMeans: with other rows, k-means++ makes other random
 # choices, so a weighted and a repeated data set start elsewhere. From the same start they agree bit
@@ -19,6 +19,7 @@ EXPECTED = {
 MEMBERS = [
     KMeans(),
     KMeans(n_clusters=2, n_init=2),
+    MiniBatchKMeans(),
     SphericalKMeans(zero_rows="drop"),  # some checks give it rows of zeros
 ]
 

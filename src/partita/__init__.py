@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from partita.empty import EmptyClusterError
     from partita.estimators.functions import k_means, kmeans_plusplus
     from partita.estimators.kmeans import KMeans
+    from partita.estimators.minibatch import MiniBatchKMeans
     from partita.estimators.spherical import SphericalKMeans
     from partita.progress import Progress, Trace
     from partita.stats import ClusterStats
@@ -25,6 +26,7 @@ _HOME = {
     "ClusterStats": "partita.stats",
     "EmptyClusterError": "partita.empty",
     "KMeans": "partita.estimators.kmeans",
+    "MiniBatchKMeans": "partita.estimators.minibatch",
     "Progress": "partita.progress",
     "SphericalKMeans": "partita.estimators.spherical",
     "Trace": "partita.progress",
@@ -38,6 +40,7 @@ __all__ = [
     "ClusterStats",
     "EmptyClusterError",
     "KMeans",
+    "MiniBatchKMeans",
     "Progress",
     "SphericalKMeans",
     "Trace",

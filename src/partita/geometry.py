@@ -24,7 +24,8 @@ class Update(NamedTuple):
 class Geometry(ABC):
     """Where the best center of a cluster is, and what a squared distance to it costs."""
 
-    price: float  # of a squared distance
+    def __init__(self, price: float) -> None:
+        self.price = price  # of a squared distance
 
     def cost(self, stats: ClusterStats, gap: Floats) -> float:
         """J at centers that are `gap` (k,) away from the means (Huygens)."""
@@ -45,8 +46,6 @@ class Geometry(ABC):
 class Euclidean(Geometry):
     """K-means: the center is the mean, the cost a squared distance."""
 
-    price = 1.0
-
     def start(self, centers: Floats) -> Floats:
         """Any vector may be a center."""
         return centers
@@ -57,7 +56,8 @@ class Euclidean(Geometry):
         if np.count_nonzero(stats.weight) < len(stats.weight):
             some = stats.weight[:, None] > 0
             values = np.where(some, values, before.about(origin))
-        return Update(Centers(values, origin), total(stats.sse), math.hypot(*gap.tolist()))
+        cost = self.price * total(stats.sse)
+        return Update(Centers(values, origin), cost, math.hypot(*gap.tolist()))
 
 
 class Spherical(Geometry):
@@ -67,8 +67,6 @@ class Spherical(Geometry):
     tight cluster would cancel to nothing, so it is ½(sse + W(1 − ‖mean‖)²): the same number, as
     sse = W(1 − ‖mean‖²), by terms that are small where it is.
     """
-
-    price = 0.5
 
     def start(self, centers: Floats) -> Floats:
         """The directions of the vectors."""
@@ -104,4 +102,4 @@ def _lengths(vectors: Floats) -> Floats:
     return np.asarray(np.sqrt(np.einsum("kd,kd->k", vectors, vectors)))
 
 
-EUCLIDEAN, SPHERICAL = Euclidean(), Spherical()
+EUCLIDEAN, SPHERICAL = Euclidean(1.0), Spherical(0.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,12 @@ class Weights:
         if self.values is not None:
             return {"weight": self.values[rows]}
         return {}
+
+    def part(self, rows: Ints) -> Weights:
+        """The weights of some rows, in the same units."""
+        times = None if self.times is None else self.times[rows]
+        values = None if self.values is None else self.values[rows]
+        return replace(self, times=times, values=values)
 
     def as_floats(self, n: int) -> Floats:
         """The plain weights (n,)."""

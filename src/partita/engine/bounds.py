@@ -51,6 +51,15 @@ class Bounds:
         )  # fmt: skip
         return self._motion
 
+    def grow(self, n: int) -> None:
+        """Make room for more rows, of which nothing is known."""
+        have = len(self.upper)
+        self.upper = np.resize(self.upper, n)
+        self.other = np.resize(self.other, n)
+        self.lower = np.resize(self.lower, (n, self.lower.shape[1]))
+        self.lower[have:, len(self.groups.sizes) :] = 65535
+        self.forget(np.arange(have, n))
+
     def forget(self, rows: Ints) -> None:
         """Know nothing of some rows any more."""
         self.upper[rows] = NEVER

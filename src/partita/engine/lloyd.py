@@ -24,12 +24,14 @@ def lloyd(
     empty: EmptyPolicy,
     observers: Sequence[Observer] = (),
     begin: float | None = None,
+    before: Sequence[Progress] = (),
 ) -> Fit:
     """Alternate assignment and update from `centers` until `halt` gives a reason to stop.
 
     `begin` is when the clock of the trace was started (`time.perf_counter`); now, if not given.
+    `before` is the trace of what this run goes on with.
     """
-    trace: list[Progress] = []
+    trace = list(before)
     begin = time.perf_counter() if begin is None else begin
     while True:
         moved_points = step.assign(centers)
@@ -37,10 +39,10 @@ def lloyd(
         cost = step.cost(stats, gap)
         without = len(stats.weight) - int(np.count_nonzero(stats.weight))
         if without:
-            before = step.labels.copy()
+            labels = step.labels.copy()
             centers = empty.repair(step, centers, np.flatnonzero(stats.weight == 0))
             stats, gap = step.stats_about(centers)
-            moved_points += int((step.labels != before).sum())
+            moved_points += int((step.labels != labels).sum())
         moved, cost_after, shift = step.update(stats, gap, centers)
         progress = Progress(
             iteration=len(trace) + 1,

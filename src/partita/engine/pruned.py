@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from partita.engine.prefix import Prefix, fit_prefix
 from partita.engine.steps import LloydStep
 from partita.geometry import EUCLIDEAN, Geometry
 from partita.progress import Centers, Pass
-from partita.source.blocks import DenseSource
+from partita.source.blocks import DenseSource, Source
 from partita.stats import Grid
 
 SETTLE = 12  # passes before bounds are tried where they bring little
@@ -71,6 +71,7 @@ class PrunedStep(LloydStep):
         self._labelled = False  # whether every row has a label
         self._before: Centers | None = None  # of the last pass
         self._stale = False  # whether the leaves know the labels better
+        self._newcomers: Ints = np.empty(0, np.intp)  # rows that joined after the last pass
 
     # labels are in the order of the leaves while there are leaves
 
@@ -89,14 +90,28 @@ class PrunedStep(LloydStep):
     def assign(self, centers: Centers) -> int:
         """Label every row by `centers`; how many rows changed their label."""
         if self.plan.path == "blocks":
-            return self._by_leaves(centers)
-        if self._bounds is None and not self._begin(centers):
+            moved = self._by_leaves(centers)
+        elif self._bounds is None and not self._begin(centers):
             moved = super().assign(centers)
-            self._labelled = True
+            self._labelled, self._before = True, centers
         else:
-            moved = self._by_bounds(centers)
-        self._before = centers
+            moved, self._before = self._by_bounds(centers), centers
+        self._newcomers = self._newcomers[:0]
         return moved
+
+    def grow(self, source: Source, plan: Plan) -> None:
+        """Go on with more rows by a plan for them: those so far, then others, on the same grid."""
+        self._newcomers = np.arange(self.source.n, source.n)
+        super().grow(source, plan)
+        self._shared, self._leaves, self._probe = Shared(), None, None
+        if self._prefix is not None:  # it would have to be learnt anew
+            self._bounds = self._prefix = None
+        if self._bounds is None:
+            self._labelled = False
+            if plan.path != self.plan.path:
+                self._turn_to(replace(plan, why=f"{plan.why}, {source.n} rows"))
+        else:
+            self._bounds.grow(source.n)
 
     # --- leaves ---
 
@@ -105,6 +120,8 @@ class PrunedStep(LloydStep):
             if self._shared.tree is None:
                 self._shared.tree = Tree(self.source)
             self._leaves = Leaves(self.source, self._shared.tree)
+            if len(self._newcomers):  # the others have labels
+                self._leaves.forget(self._labels)
         done = self._leaves.assign(centers, self._sums)
         self._stale = self._labelled = True
         self._moved = done.moved
@@ -225,7 +242,7 @@ class PrunedStep(LloydStep):
 
     def _by_bounds(self, centers: Centers) -> int:
         assert self._bounds is not None
-        first = self._bounds.fresh
+        first, joined = self._bounds.fresh, self._join(centers)
         done = self.source.assign_bounded(centers, self._bounds, self._labels, self._sums)
         n, k, d = self.source.n, len(centers.values), self.source.d
         self._moved = done.moved
@@ -236,7 +253,14 @@ class PrunedStep(LloydStep):
         if not first and ratio > 1 and not self.plan.forced:
             self._bounds = None
             self._be_patient(ratio)
-        return done.moved
+        return done.moved + joined
+
+    def _join(self, centers: Centers) -> int:
+        """Label the newcomers by a plain pass: bounds are about a label."""
+        rows = self._newcomers
+        if len(rows):
+            self.source.part(rows).assign(centers, self._labels[rows[0] :], self._sums)
+        return len(rows)
 
     # --- changes from outside ---
 

@@ -82,8 +82,13 @@ def best_of(
 
 def finish(fit: Fit, step: LloydStep) -> Result:
     """Round the centers to the dtype of the data, and assign once more to exactly those."""
+    centers = fit.centers.plain.astype(step.source.dtype)
+    return Result(centers, *labelled(centers, step), fit)
+
+
+def labelled(centers: Floats, step: LloydStep) -> tuple[Ints, float, ClusterStats]:
+    """Labels by centers as they are returned, what that costs, and the summaries of it."""
     source = step.source
-    centers = fit.centers.plain.astype(source.dtype)
     returned = Centers(centers.astype(np.float64), np.zeros(source.d))
     step.assign(returned)
     stats, _ = step.stats_about(returned)
@@ -91,5 +96,4 @@ def finish(fit: Fit, step: LloydStep) -> Result:
     if not source.weights.alike:
         cost = weighed(cost, source.weights.as_floats(source.n))
     price = step.geometry.price * (source.weights.unit if source.weights.alike else 1.0)
-    inertia = exact_total(cost) * price
-    return Result(centers, step.labels, inertia, stats.moved(step.origin), fit)
+    return step.labels, exact_total(cost) * price, stats.moved(step.origin)

@@ -9,6 +9,7 @@ import numpy as np
 
 from partita._typing import Floats, Ints
 from partita.empty import Assignment
+from partita.engine.plan import Plan
 from partita.geometry import EUCLIDEAN, Geometry, Update
 from partita.progress import Centers, Pass
 from partita.source.blocks import Source
@@ -47,11 +48,19 @@ class LloydStep:
         self.notes: list[str] = []
         self._moved = source.n  # rows that changed their label in the last pass
         self._moments = Moments.zero(k, grid)
+        self.stats = ClusterStats.zero(k, 0)  # as they were asked for last
 
     @property
     def origin(self) -> Floats:
         """What the means of the summaries are relative to."""
         return self._moments.grid.origin
+
+    def grow(self, source: Source, plan: Plan) -> None:
+        """Go on with more rows by a plan for them: those so far, then others, on the same grid."""
+        del plan  # there is but one way
+        more = np.full(source.n - self.source.n, -1, np.int32)
+        self.labels = np.concatenate([self.labels, more])
+        self.source = source
 
     def assign(self, centers: Centers) -> int:
         """Label every row by `centers`; how many rows changed their label."""
@@ -65,6 +74,10 @@ class LloydStep:
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
         """The summaries as they are now, means relative to `origin`, and ‖mean − center‖ (k,)."""
+        self.stats, gap = self._summarise(centers)
+        return self.stats, gap
+
+    def _summarise(self, centers: Centers) -> tuple[ClusterStats, Floats]:
         here = np.ascontiguousarray(centers.about(self.origin))
         if self.exact:
             return self._moments.stats_about(here, self.source.workers.crew)

@@ -24,6 +24,7 @@ class CenterClusterer(Clusterer):
     """Runs the loop from several starts, and keeps the best."""
 
     cluster_centers_: Floats
+    inertia_: float
     stats_: ClusterStats
     random_state: Any
 
@@ -49,21 +50,32 @@ class CenterClusterer(Clusterer):
         )
 
     def _keep(self, result: Result, labels: Array, k: int, features: dict[str, Any]) -> Self:
-        found = np.count_nonzero(np.bincount(result.labels))
-        if found < len(result.centers):
+        self._warn_of_few(np.bincount(result.labels), len(result.centers), k)
+        self._keep_features(features)
+        self._keep_run(result.fit)
+        self._keep_centers(result.centers, labels, result.inertia, result.stats)
+        return self
+
+    def _keep_centers(
+        self, centers: Floats, labels: Array | None, inertia: float, stats: ClusterStats
+    ) -> None:
+        self.cluster_centers_ = centers
+        if labels is not None:
+            self.labels_ = labels
+        elif hasattr(self, "labels_"):
+            del self.labels_
+        self.inertia_ = inertia
+        self.stats_ = stats
+        self._n_features_out = len(centers)
+
+    def _warn_of_few(self, weight: Array, of: int, k: int) -> None:
+        found = int(np.count_nonzero(weight))
+        if found < of:
             warn(
                 f"Number of distinct clusters ({found}) found smaller than n_clusters "
                 f"({k}). Possibly due to duplicate points in X.",
                 ConvergenceWarning,
             )
-        self._keep_features(features)
-        self._keep_run(result.fit)
-        self.cluster_centers_ = result.centers
-        self.labels_ = labels
-        self.inertia_ = result.inertia
-        self.stats_ = result.stats
-        self._n_features_out = len(result.centers)
-        return self
 
     def match(self, other: Any) -> Self:
         """Renumber the clusters in place so that they agree with those of an earlier model.
@@ -88,3 +100,38 @@ class CenterClusterer(Clusterer):
         s = self.stats_
         self.stats_ = type(s)(s.weight[order], s.mean[order], s.sse[order])
         return self
+
+
+class EuclideanClusterer(CenterClusterer):
+    """Labels rows by the squared distance to centers."""
+
+    def predict(self, X: Any) -> Array:
+        """The nearest center of each row, the lower index on ties."""
+        if "cluster_centers_" not in vars(self):  # quicker than scikit-learn's look at every tag
+            check_is_fitted(self)
+        X = validation.check_again(self, X)
+        return labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
+
+    def transform(self, X: Any) -> Any:
+        """The distance (n, k) of each row to every center, in the dtype of X."""
+        check_is_fitted(self)
+        X = validation.check_again(self, X)
+        return labelling.distances(X, self.cluster_centers_, self.n_threads, self._names())
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The opposite of the objective of X at the centers."""
+        check_is_fitted(self)
+        X = validation.check_again(self, X)
+        weight = validation.check_weights(sample_weight, X.shape[0])
+        centers = self.cluster_centers_
+        return -labelling.inertia(X, centers, weight, self.n_threads, self._names())
+
+    def _costs(self, X: Any) -> tuple[Array, Floats]:
+        X = validation.check_again(self, X)
+        labels = labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
+        cost = labelling.squares(X, self.cluster_centers_, self.n_threads, self._names())
+        return labels, cost
+
+    def _temperature(self) -> float:
+        # 2σ² of a mixture of round Gaussians, all alike, that has the spread of the fit
+        return float(2 * self.inertia_ / (self.stats_.weight.sum() * self.n_features_in_))

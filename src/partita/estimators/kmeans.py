@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from partita._threads import Workers
-from partita._typing import Array, Floats
-from partita.estimators import labelling, validation
-from partita.estimators.centers import CenterClusterer
+from partita.estimators import validation
+from partita.estimators.centers import EuclideanClusterer
 from partita.estimators.settings import LloydSettings
 from partita.halting import Halt
 from partita.progress import Observer
 
 
-class KMeans(CenterClusterer):
+class KMeans(EuclideanClusterer):
     """K-means clustering by Lloyd's algorithm.
 
     Every parameter, method and attribute of `sklearn.cluster.KMeans` is here and means the same
@@ -25,16 +22,17 @@ class KMeans(CenterClusterer):
     ----------
     n_clusters : int, default=8
         The number of clusters, and of centers.
-    init : {"k-means++", "k-means||", "random", "box", "random-partition"}, callable, array or \
-model, default="k-means++"
+    init : {"k-means++", "k-means||", "mini-batch", "random", "box", "random-partition"}, \
+callable, array or model, default="k-means++"
         Where to start. "k-means++" is the greedy variant; + "k-means||" picks from many rows taken
-        in a few passes; "random" (also "forgy") takes rows of the data; + "box" draws vectors in
-        the bounding box; + "random-partition" averages a random partition; an array holds the
-        centers; a callable is called as init(X, n_clusters, random_state=…); + a fitted model lends
-        its `cluster_centers_`.
+        in a few passes; + "mini-batch" goes on from where `MiniBatchKMeans` ends, which saves most
+        of the time where there are very many rows; "random" (also "forgy") takes rows of the data;
+        + "box" draws vectors in the bounding box; + "random-partition" averages a random partition;
+        an array holds the centers; a callable is called as init(X, n_clusters, random_state=…); + a
+        fitted model lends its `cluster_centers_`.
     n_init : "auto" or int, default="auto"
-        How many starts, of which the best result is kept: 1 for "k-means++", "k-means||" and
-        given centers, 10 for the others.
+        How many starts, of which the best result is kept: 1 for "k-means++", "k-means||",
+        "mini-batch" and given centers, 10 for the others.
     max_iter : int, default=300
         The most iterations of a single run.
     tol : float, default=1e-4
@@ -132,8 +130,6 @@ model, default="k-means++"
         self.n_threads = n_threads
         self.memory_limit = memory_limit
 
-    # --- fitting ----------------------------------------------------------------------------------
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Compute the clustering of X, with one weight per row if given."""
         del y  # scikit-learn's pipelines pass it
@@ -146,36 +142,3 @@ model, default="k-means++"
             validation.check_finite(source, X, features.get("feature_names_in_"))
             result = self._best(source, X, settings)
         return self._keep(result, result.labels, settings.k, features)
-
-    # --- using a fit ------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> Array:
-        """The nearest center of each row, the lower index on ties."""
-        if "cluster_centers_" not in vars(self):  # quicker than scikit-learn's look at every tag
-            check_is_fitted(self)
-        X = validation.check_again(self, X)
-        return labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
-
-    def transform(self, X: Any) -> Any:
-        """The distance (n, k) of each row to every center, in the dtype of X."""
-        check_is_fitted(self)
-        X = validation.check_again(self, X)
-        return labelling.distances(X, self.cluster_centers_, self.n_threads, self._names())
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The opposite of the objective of X at the centers."""
-        check_is_fitted(self)
-        X = validation.check_again(self, X)
-        weight = validation.check_weights(sample_weight, X.shape[0])
-        centers = self.cluster_centers_
-        return -labelling.inertia(X, centers, weight, self.n_threads, self._names())
-
-    def _costs(self, X: Any) -> tuple[Array, Floats]:
-        X = validation.check_again(self, X)
-        labels = labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
-        cost = labelling.squares(X, self.cluster_centers_, self.n_threads, self._names())
-        return labels, cost
-
-    def _temperature(self) -> float:
-        # 2σ² of a mixture of round Gaussians, all alike, that has the spread of the fit
-        return float(2 * self.inertia_ / (self.stats_.weight.sum() * self.n_features_in_))

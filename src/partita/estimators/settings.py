@@ -23,6 +23,7 @@ from partita.source.blocks import Source
 
 # scikit-learn's names, and ours for what they mean here: the same answer, by the fastest path.
 FASTEST = ("lloyd", "elkan", "auto")
+CAREFUL = ("k-means++", "k-means||", "mini-batch")  # starts of which one is enough
 
 
 class Settings:
@@ -82,15 +83,18 @@ class Settings:
 class LloydSettings(Settings):
     """And those of the members whose centers are vectors."""
 
+    restarts = 10  # for starts that leave much to chance
+
     def __init__(self, model: Any) -> None:
-        one_of("algorithm", model.algorithm, (*FASTEST, *PATHS))
+        self._algorithm = getattr(model, "algorithm", "lloyd")
+        one_of("algorithm", self._algorithm, (*FASTEST, *PATHS))
         one_of("empty", model.empty, tuple(POLICIES))
         if not validation.is_amount(model.tol):
             raise ValueError(
                 f"tol={model.tol!r} was given; a number that is not negative is expected"
             )
         super().__init__(model)
-        if model.algorithm == "elkan" and model.n_clusters == 1:
+        if self._algorithm == "elkan" and model.n_clusters == 1:
             warn(
                 "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
                 RuntimeWarning,
@@ -99,7 +103,7 @@ class LloydSettings(Settings):
     @property
     def algorithm(self) -> str:
         """The path to take, or "auto"."""
-        return "auto" if self.model.algorithm in FASTEST else str(self.model.algorithm)
+        return "auto" if self._algorithm in FASTEST else str(self._algorithm)
 
     @property
     def empty(self) -> EmptyPolicy:
@@ -119,14 +123,14 @@ class LloydSettings(Settings):
         if isinstance(init, str):
             one_of("init", init, tuple(STARTS))
             named = STARTS[init]
-            runs = self.runs(1 if init in ("k-means++", "k-means||") else 10)
+            runs = self.runs(1 if init in CAREFUL else self.restarts)
             return [lambda source, rng: named(source, k, rng)] * runs
         if callable(init) and not hasattr(init, "get_params"):
 
             def call(source: Source, rng: np.random.Generator) -> Floats:
                 return validation.check_start(init(X, k, random_state=legacy(rng)), X, k)
 
-            return [call] * self.runs(10)
+            return [call] * self.runs(self.restarts)
         if init is None or isinstance(init, numbers.Number):
             raise ValueError(
                 f"init={init!r} was given; one of {', '.join(STARTS)}, an array of centers, a "

@@ -254,11 +254,11 @@ def check_start(init: Any, X: Any, k: int) -> Floats:
     return centers
 
 
-def whole(name: str, value: Any, instead: str = "") -> int:
-    """A parameter that must be a whole number of at least 1."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+def whole(name: str, value: Any, least: int = 1, instead: str = "") -> int:
+    """A parameter that must be a whole number of at least `least`."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
         raise ValueError(
-            f"{name}={value!r} was given; a whole number of at least 1 is expected{instead}"
+            f"{name}={value!r} was given; a whole number of at least {least} is expected{instead}"
         )
     return int(value)
 

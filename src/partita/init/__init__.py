@@ -9,6 +9,7 @@ import numpy as np
 from partita._typing import Floats
 from partita.init.box import box
 from partita.init.forgy import forgy
+from partita.init.minibatch import minibatch
 from partita.init.parallel import parallel
 from partita.init.plusplus import plusplus
 from partita.init.random_partition import random_partition
@@ -19,10 +20,20 @@ Start = Callable[[Source, int, np.random.Generator], Floats]
 STARTS: dict[str, Start] = {
     "k-means++": lambda source, k, rng: plusplus(source, k, rng)[0],
     "k-means||": parallel,
+    "mini-batch": minibatch,
     "random": forgy,  # scikit-learn's name
     "forgy": forgy,
     "box": box,
     "random-partition": random_partition,
 }
 
-__all__ = ["STARTS", "Start", "box", "forgy", "parallel", "plusplus", "random_partition"]
+__all__ = [
+    "STARTS",
+    "Start",
+    "box",
+    "forgy",
+    "minibatch",
+    "parallel",
+    "plusplus",
+    "random_partition",
+]

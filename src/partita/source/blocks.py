@@ -95,6 +95,9 @@ class Source(Protocol):
     def subset(self, rows: Ints, weight: Floats | None = None) -> Source:
         """A source of some of the rows, with weights of their own (or none)."""
 
+    def part(self, rows: Ints) -> Source:
+        """A source of some of the rows with their weights, on the grid of all."""
+
     def box(self) -> tuple[Floats, Floats]:
         """Lowest and highest value (d,) of each feature, over rows of weight."""
 

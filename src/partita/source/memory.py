@@ -301,6 +301,12 @@ class MemorySource:
         """A source of some of the rows, with weights of their own (or none)."""
         return MemorySource(self.rows[rows], Weights.of(weight, len(rows)), self.workers)
 
+    def part(self, rows: Ints) -> MemorySource:
+        """A source of some of the rows with their weights, on the grid of all."""
+        part = MemorySource(self.rows[rows], self.weights.part(rows), self.workers)
+        part._extent, part._survey = self.extent(), self.survey()
+        return part
+
     def seeding(self, k: int, trials: int) -> DenseSeeding:
         """The state of k-means++ before the first row is chosen."""
         native = self.rows.dtype == np.float32 or self.rows.dtype == np.float64

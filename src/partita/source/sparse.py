@@ -192,6 +192,12 @@ class SparseSource:
         """A source of some of the rows, with weights of their own (or none)."""
         return SparseSource(self.rows[rows], Weights.of(weight, len(rows)), self.workers)
 
+    def part(self, rows: Ints) -> SparseSource:
+        """A source of some of the rows with their weights, on the grid of all."""
+        part = SparseSource(self.rows[rows], self.weights.part(rows), self.workers)
+        part._survey = self.survey()
+        return part
+
     def seeding(self, k: int, trials: int) -> SparseSeeding:
         """The state of k-means++ before the first row is chosen."""
         weight = None if self.weights.alike else self.weights.as_floats(self.n)
