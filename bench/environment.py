@@ -9,7 +9,7 @@ from pathlib import Path
 
 _POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PARTITA_NUM_THREADS")
 _CORE = "OPENBLAS_CORETYPE"
-_OLD_OPENBLAS = ("faiss", "faiss SuperKmeans", "mlpack")
+_OLD_OPENBLAS = ("faiss", "faiss SuperKmeans", "faiss spherical", "mlpack")
 
 
 def variables(name: str, threads: int) -> dict[str, str]:

@@ -25,6 +25,7 @@ class Plan:
     inexact: tuple[Real, ...]
     sweeps: tuple[Sweep, ...]
     until: float  # seconds since the run began: the last stages too begin nothing new
+    quick: bool = False
 
     def within(self, seconds: float) -> Plan:
         """The same in another time: the last rows may be left out."""
@@ -93,4 +94,5 @@ QUICK_PLAN = Plan(
     inexact=(Real("GloVe", 500),),
     sweeps=QUICK_SWEEPS,
     until=260.0,
+    quick=True,
 )

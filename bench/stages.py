@@ -13,12 +13,14 @@ from calls import Iris, Predict, call_table
 from choosers import CHOOSERS
 from contestants import BUILDERS, OURS
 from datasets import Real
+from family import family_table, matches, play
 from fits import fit_tables
 from growth import Curve, growth_table
 from growth import measure as measure_growth
 from inexact import Duel, duel, inexact_table
 from iteration import Contest, cost_table, time_table
 from measure import Clock
+from members import MEMBERS
 from picture import draw
 from plan import Plan
 from race import Row, race
@@ -53,6 +55,12 @@ class Session:
     def open_choosers(self) -> None:
         self.choosers, absent = open_stands(CHOOSERS, self._threads)
         self.absent |= absent
+
+    def open_members(self) -> dict[str, Stand]:
+        members, absent = open_stands(MEMBERS, self._threads)
+        self.absent |= absent
+        self.choosers |= members
+        return members
 
     def say(self, what: object) -> None:
         print(f"... {self.clock.seconds:4.0f} s: {what}", file=sys.stderr, flush=True)
@@ -151,6 +159,16 @@ def inexact(session: Session) -> None:
             session.report.put("inexact", inexact_table(done))
 
 
+def family(session: Session) -> None:
+    done, stands = [], session.open_members()
+    for match in matches(session.plan.quick):
+        if session.clock.seconds > session.plan.until or not _present(session, [match.task]):
+            continue
+        session.say(f"{match.ours} on {match.task}")
+        done.append(play(match, stands))
+        session.report.put("family", family_table(done))
+
+
 def growth(session: Session) -> None:
     for sweep in session.plan.sweeps:
         if session.clock.seconds > session.plan.until:
@@ -177,5 +195,6 @@ STAGES: dict[str, Callable[[Session], None]] = {
     "iteration": iteration,
     "seeding": seeding,
     "inexact": inexact,
+    "family": family,
     "growth": growth,
 }

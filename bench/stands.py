@@ -18,9 +18,10 @@ import environment
 from choosers import CHOOSERS
 from contestants import BUILDERS, Card, Contestant
 from desk import Desk
+from members import MEMBERS
 
 _PAUSE = 0.02  # seconds: OpenMP threads spin for up to 8 ms after their last task
-_ALL: Mapping[str, Callable[[int], Contestant]] = {**BUILDERS, **CHOOSERS}
+_ALL: Mapping[str, Callable[[int], Contestant]] = {**BUILDERS, **CHOOSERS, **MEMBERS}
 
 
 class AbsentError(Exception):

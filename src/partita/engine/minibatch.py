@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -22,13 +22,16 @@ from partita.empty import EmptyPolicy
 from partita.engine.lloyd import lloyd
 from partita.engine.plan import memory_of, plan_for
 from partita.engine.pruned import PrunedStep, Shared
+from partita.engine.restarts import best_of
 from partita.engine.steps import LloydStep
 from partita.geometry import Euclidean
-from partita.halting import Halt, SamePartition, When
+from partita.halting import Halt, MaxIter, SamePartition, When
 from partita.progress import Centers, Fit, Observer, Progress
 from partita.source.blocks import DenseSource, Source, exact_total
 from partita.stats import ClusterStats
 
+STARTS = 5  # of which the best goes on: on few rows they cost little
+REFINED = 5  # iterations on these rows, before starts are compared
 FIRST = 1 << 18  # rows whose order is drawn at once; that of the others when they are needed
 FEWEST = 4  # rows of the first batch for each cluster
 ENOUGH = 1e-3  # of the cost: if the chance of the rows is worth less, no more are needed
@@ -66,6 +69,14 @@ class Order:
             self._drawn = np.concatenate([self._drawn, others])
         drawn = self._drawn[:count]
         return np.asarray(drawn if self._some is None else self._some[drawn])
+
+
+def best_start(
+    sample: Source, starts: Sequence[Callable[[], Floats]], k: int, empty: EmptyPolicy
+) -> Floats:
+    """The start that leads to the least cost on a sample, after a few iterations there."""
+    halt = SamePartition() | MaxIter(REFINED)
+    return best_of(sample, starts, k=k, halt=halt, empty=empty).centers
 
 
 class Nested:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,15 @@ import numpy as np
 from partita._random import generator
 from partita._threads import Workers
 from partita._typing import Array, Floats
-from partita.engine.minibatch import Batches, Nested, Order, costs, join
+from partita.engine.minibatch import STARTS, Batches, Nested, Order, best_start, join
 from partita.engine.restarts import labelled
 from partita.engine.steps import LloydStep
 from partita.estimators import validation
 from partita.estimators.centers import EuclideanClusterer
 from partita.estimators.settings import LloydSettings
 from partita.halting import Halt, Shift
-from partita.progress import Centers, Observer
-from partita.source.blocks import Source, exact_total
+from partita.progress import Observer
+from partita.source.blocks import Source
 from partita.stats import ClusterStats
 
 
@@ -51,8 +52,8 @@ class MiniBatchKMeans(EuclideanClusterer):
         Rows that the start is chosen from, and judged by: three batches, and three for each
         cluster, if not given.
     n_init : "auto" or int, default="auto"
-        How many starts, of which the best goes on: 1 for "k-means++", "k-means||" and given
-        centers, 3 for the others.
+        How many starts, of which the best after a few iterations on these rows goes on: 5, which
+        cost little there; 1 if centers are given.
     reassignment_ratio : float, default=0.01
         When rows join, clusters lighter than this share of the heaviest are moved to far rows among
         them, if that lowers their cost. 0: never.
@@ -200,7 +201,7 @@ class MiniBatchKMeans(EuclideanClusterer):
 class BatchSettings(LloydSettings):
     """The parameters of `MiniBatchKMeans`, checked, in the engine's terms."""
 
-    restarts = 3
+    few = many = STARTS
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
@@ -232,13 +233,11 @@ class BatchSettings(LloydSettings):
         return Shift(math.sqrt(self.model.tol) * source.survey().spread)
 
     def best_start(self, source: Source, X: Any, order: Order, rng: np.random.Generator) -> Floats:
-        """The start that costs the rows it was chosen from the least."""
+        """The start that a few iterations on some rows say is the best; given centers as given."""
         rows = order.first(min(order.n, self._size))
         sample, starts = source.part(rows), self.starts(X[rows])
+        if len(starts) == 1:
+            return starts[0](sample, rng)
         seeds = [rng, *rng.spawn(len(starts) - 1)]
-        found = [start(sample, seed) for start, seed in zip(starts, seeds, strict=True)]
-        if len(found) == 1:
-            return found[0]
-        still = np.zeros(source.d)
-        cost = [exact_total(costs(sample, Centers(centers, still))) for centers in found]
-        return found[int(np.argmin(cost))]
+        made = [partial(start, sample, seed) for start, seed in zip(starts, seeds, strict=True)]
+        return best_start(sample, made, self.k, self.empty)

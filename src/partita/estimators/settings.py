@@ -83,7 +83,7 @@ class Settings:
 class LloydSettings(Settings):
     """And those of the members whose centers are vectors."""
 
-    restarts = 10  # for starts that leave much to chance
+    few, many = 1, 10  # runs, if `n_init` does not say; many where starts leave much to chance
 
     def __init__(self, model: Any) -> None:
         self._algorithm = getattr(model, "algorithm", "lloyd")
@@ -123,14 +123,14 @@ class LloydSettings(Settings):
         if isinstance(init, str):
             one_of("init", init, tuple(STARTS))
             named = STARTS[init]
-            runs = self.runs(1 if init in CAREFUL else self.restarts)
+            runs = self.runs(self.few if init in CAREFUL else self.many)
             return [lambda source, rng: named(source, k, rng)] * runs
         if callable(init) and not hasattr(init, "get_params"):
 
             def call(source: Source, rng: np.random.Generator) -> Floats:
                 return validation.check_start(init(X, k, random_state=legacy(rng)), X, k)
 
-            return [call] * self.runs(self.restarts)
+            return [call] * self.runs(self.many)
         if init is None or isinstance(init, numbers.Number):
             raise ValueError(
                 f"init={init!r} was given; one of {', '.join(STARTS)}, an array of centers, a "

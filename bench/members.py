@@ -1,0 +1,87 @@
+"""Other members of the family and their peers: each from a start of its own, drawn by a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from contestants import Card, Contestant, Outcome
+from shapes import Array
+
+Call = Callable[[Array, int, int], tuple[Array, int]]  # (rows, k, seed) -> (centers, iterations)
+
+
+@dataclass(frozen=True)
+class Member(Contestant):
+    """A call with a start of the library's own; what `most` says is the seed of it."""
+
+    card: Card
+    call: Call
+
+    def fit(self, rows: Array, start: Array, most: int) -> Any:
+        return self.call(rows, len(start), most)
+
+    def outcome(self, model: Any) -> Outcome:
+        return Outcome(*model)
+
+
+def _estimator(kind: Callable[..., Any], version: str, **options: Any) -> Contestant:
+    def call(rows: Array, k: int, seed: int) -> tuple[Array, int]:
+        model = kind(k, random_state=seed, **options).fit(rows)
+        return model.cluster_centers_, int(model.n_iter_)
+
+    return Member(Card(version), call)
+
+
+def spherical(threads: int) -> Contestant:
+    import partita
+
+    return _estimator(partita.SphericalKMeans, partita.__version__, n_threads=threads)
+
+
+def faiss_spherical(threads: int) -> Contestant:
+    """On all rows, which it wants at unit length; 25 iterations, its default."""
+    import faiss
+
+    faiss.omp_set_num_threads(threads)
+
+    def call(rows: Array, k: int, seed: int) -> tuple[Array, int]:
+        unit = rows.astype(np.float32)
+        unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+        model = faiss.Kmeans(
+            rows.shape[1], k, spherical=True, seed=seed, max_points_per_centroid=len(rows)
+        )
+        model.train(unit)
+        return model.centroids, len(model.iteration_stats)
+
+    return Member(Card(faiss.__version__), call)
+
+
+def minibatch(threads: int) -> Contestant:
+    import partita
+
+    return _estimator(partita.MiniBatchKMeans, partita.__version__, n_threads=threads)
+
+
+def full(threads: int) -> Contestant:
+    import partita
+
+    return _estimator(partita.KMeans, partita.__version__, n_threads=threads)
+
+
+def sklearn_minibatch(threads: int) -> Contestant:
+    from sklearn.cluster import MiniBatchKMeans
+
+    return _estimator(MiniBatchKMeans, version("scikit-learn"))
+
+
+MEMBERS: dict[str, Callable[[int], Contestant]] = {
+    "partita spherical": spherical,
+    "faiss spherical": faiss_spherical,
+    "partita mini-batch": minibatch,
+    "partita full fit": full,
+    "sklearn mini-batch": sklearn_minibatch,
+}
