@@ -14,13 +14,23 @@ from sklearn.datasets import load_digits
 
 from partita import KMeans, MiniBatchKMeans
 from partita._threads import Workers
-from partita.engine.minibatch import Batches, Nested, Order, light_clusters, reassigned
+from partita.empty import Relocate
+from partita.engine.minibatch import (
+    Batches,
+    Nested,
+    Order,
+    costs,
+    join,
+    light_clusters,
+    reassigned,
+)
 from partita.engine.plan import Plan
 from partita.engine.pruned import PrunedStep, Shared
 from partita.engine.steps import LloydStep
 from partita.estimators.validation import make_source
-from partita.halting import Deadline, Target
+from partita.halting import Deadline, MaxIter, Target
 from partita.progress import Centers
+from partita.stats import ClusterStats
 
 
 def blobs(seed, n, d, k, spread=0.6):
@@ -97,15 +107,26 @@ def test_the_batch_grows_until_its_chance_is_worth_little():
         source, rng = make_source(rows, None, workers), np.random.default_rng(0)
         order = Order(source, rng)
         run = Nested(source, order, 10, Batches(first=200), rng)
-        run.run(model.cluster_centers_, settings_policy())
+        run.run(model.cluster_centers_, Relocate())
         assert 10 / 1e-3 / 2 < run._size <= 4 * 10 / 1e-3
         assert run._noise() < 1e-3 * model.inertia_
 
 
-def settings_policy():
-    from partita.empty import POLICIES
-
-    return POLICIES["relocate"]
+def test_a_batch_knows_what_all_rows_will_cost():
+    """400 rows and 20 clusters: the batch itself looks a tenth too cheap."""
+    off = []
+    for seed in range(8):
+        rows, rng = blobs(seed, 40_000, 6, 20, spread=0.2)
+        with Workers(1) as workers:
+            source = make_source(rows, None, workers)
+            memory = 600 * 6 * 8  # bytes: the batch cannot grow
+            run = Nested(source, Order(source, rng), 20, Batches(first=400), rng, memory)
+            fit = run.run(rows[:20], Relocate(), MaxIter(4))
+            true = costs(source, fit.centers).sum()
+            off.append((fit.trace[-1].cost_after / true, run._cost_of_all(fit.trace[-1]) / true))
+    plain, honest = np.mean(off, axis=0)
+    assert plain < 0.93
+    assert 0.97 < honest < 1.03
 
 
 # --- fits ---
@@ -255,6 +276,17 @@ def test_a_light_cluster_moves_only_where_it_helps():
         assert (moved.values[1] > 90).all()
         both = Centers(np.array([[0.0, 0.0], [100.0, 100.0]]), np.zeros(2))
         assert reassigned(both, np.array([1]), source, rng) is both
+
+
+def test_a_cluster_that_moved_begins_anew():
+    rng = np.random.default_rng(0)
+    near = rng.normal(size=(400, 2))
+    seen = ClusterStats(np.array([400.0, 1.0]), np.array([[0.0, 0.0], [0.1, 0.0]]), np.ones(2))
+    with Workers(1) as workers:
+        source = make_source(np.concatenate([near, near[:50] + 100]), None, workers)
+        both = join(seen, source, 0.9, rng)
+    assert both.weight[1] == 0
+    assert (both.mean[1] > 90).all()
 
 
 # --- streams ---

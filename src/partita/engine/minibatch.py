@@ -170,6 +170,14 @@ class Nested:
         each = np.divide(stats.sse, count, out=np.zeros_like(count), where=count > 0)
         return float(each.sum()) * step.geometry.price
 
+    def _cost_of_all(self, last: Progress) -> float:
+        """What all rows would cost at these centers, without looking at them.
+
+        That differs by the noise twice: the centers suit the batch better, and other rows worse,
+        than the true means would.
+        """
+        return last.cost_after + 2 * self._noise()
+
     def _has_settled(self, trace: Sequence[Progress]) -> str | None:
         last, noise = trace[-1], self._noise()
         enough = self.batches.patience is not None and noise <= ENOUGH * last.cost_after
@@ -183,9 +191,7 @@ class Nested:
         self.looked += self._size
         if self.looked >= self.batches.epochs * self._order.n:
             return f"as many rows were looked at as in {self.batches.epochs} passes over all"
-        # what the rows of the batch cost, and what all would cost, differ by the noise twice: these
-        # centers suit the batch better, and all rows worse, than the true means would
-        cost = trace[-1].cost_after + 2 * self._noise()
+        cost = self._cost_of_all(trace[-1])
         if cost < self._best * (1 - CLEAR):
             self._best, self._since = cost, 0
             return None
