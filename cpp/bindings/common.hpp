@@ -165,5 +165,6 @@ void bind_labels(nb::module_& m);
 void bind_sums(nb::module_& m);
 void bind_pruned(nb::module_& m);
 void bind_seeding(nb::module_& m);
+void bind_swaps(nb::module_& m);
 
 }  // namespace partita::binding

@@ -39,6 +39,7 @@ NB_MODULE(core, m) {
     bind_labels(m);
     bind_pruned(m);
     bind_seeding(m);
+    bind_swaps(m);
     m.def("spin", &spin, "rounds"_a, "single"_a);
     m.def("instruction_sets", &instruction_sets);
     m.def("instruction_set", [] { return std::string(table().name); });

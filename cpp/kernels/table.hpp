@@ -57,6 +57,13 @@ struct Kernels {
     void (*tally)(const Rows<T>&, const T*, const T*, std::uint32_t*, std::uint32_t*,
                   std::uint32_t*);
     double (*spin)(std::int64_t, T*);
+    void (*nearest_two)(const SwapView<T>&);
+    Exchange (*swap_change)(const SwapView<T>&, const T*, double*);
+    double (*swap_apply)(const SwapView<T>&, std::size_t, const T*);
+    double (*swap_gain)(const T*, const T*, const double*, std::size_t);
+    void (*pair_columns)(const T*, std::size_t, std::size_t, const T*, std::size_t, Metric, T*,
+                         std::size_t);
+    Looks (*inspect)(const T*, std::size_t, std::size_t, std::size_t);
 };
 
 struct KernelTable {

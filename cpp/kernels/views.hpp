@@ -179,4 +179,30 @@ struct Outcome {
     std::int64_t rechecked;  // rows decided by D64 because the fast scores were too close
 };
 
+// The points of k-medoids, and how far each is from the nearest medoid and from the second.
+template <class T>
+struct SwapView {
+    std::size_t n, k;
+    std::int32_t *near, *second;  // (n) places in 0..k-1
+    T *closest, *next;            // (n) dissimilarities to these two
+    const double* weight;         // (n), or null: all alike
+    double* removal;              // (k) what the loss rises by without this medoid
+    T* columns;                   // (k, n) dissimilarities to every medoid
+};
+
+// What a candidate in the place of the best medoid adds to the loss.
+struct Exchange {
+    double change;
+    std::int32_t place;
+};
+
+// What a matrix of dissimilarities is like.
+struct Looks {
+    double low, high, taint, diagonal, asymmetry;
+};
+
+// Rows in panels of kPanel points: (panels, d, kPanel), the last one filled up with zeros.
+constexpr std::size_t kPanel = 64;
+enum class Metric { squared, euclidean, manhattan };
+
 }  // namespace partita

@@ -236,3 +236,62 @@ def spin(rounds: int, single: bool) -> float: ...
 def instruction_sets() -> list[str]: ...
 def instruction_set() -> str: ...
 def use_instruction_set(name: str) -> None: ...
+
+class Swaps32:
+    loss: float
+    def __init__(
+        self,
+        medoids: Ints,
+        columns: Floats,
+        near: Ints,
+        second: Ints,
+        closest: Floats,
+        next: Floats,
+        removal: Floats,
+        weight: Floats | None = None,
+    ) -> None: ...
+
+class Swaps64:
+    loss: float
+    def __init__(
+        self,
+        medoids: Ints,
+        columns: Floats,
+        near: Ints,
+        second: Ints,
+        closest: Floats,
+        next: Floats,
+        removal: Floats,
+        weight: Floats | None = None,
+    ) -> None: ...
+
+def swap_scan(
+    swaps: Swaps32 | Swaps64,
+    table: Floats,
+    rows: Ints,
+    ids: Ints,
+    change: Floats,
+    place: Ints,
+    crew: Crew | None = None,
+) -> None: ...
+def swap_search(
+    swaps: Swaps32 | Swaps64,
+    table: Floats,
+    rows: Ints,
+    ids: Ints,
+    idle: int,
+    limit: int,
+    crew: Crew | None = None,
+) -> tuple[int, int, int]: ...
+def swap_apply(swaps: Swaps32 | Swaps64, column: Floats, id: int, place: int) -> bool: ...
+def swap_gain(
+    table: Floats,
+    closest: Floats | None,
+    weight: Floats | None,
+    gain: Floats,
+    crew: Crew | None = None,
+) -> None: ...
+def pair_columns(
+    panels: Floats, centers: Floats, metric: str, out: Floats, crew: Crew | None = None
+) -> None: ...
+def inspect(matrix: Floats, looks: Floats, crew: Crew | None = None) -> None: ...

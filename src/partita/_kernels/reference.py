@@ -41,17 +41,29 @@ from partita._kernels.pruned import (
 )
 from partita._kernels.seeds import Sketch, plusplus, seed_choose, seed_gain, sketch_rows
 from partita._kernels.sums import Sums, move_rows, move_sparse, row_terms, summarise
+from partita._kernels.swaps import (
+    Swaps,
+    Swaps32,
+    Swaps64,
+    inspect,
+    pair_columns,
+    swap_apply,
+    swap_gain,
+    swap_scan,
+    swap_search,
+)
 from partita._kernels.twofold import quiet
 from partita._typing import Floats, Ints
 
 __all__ = [
-    "Codebook", "Codebook32", "Codebook64", "Crew", "Csr", "Csr32", "Csr64", "KeptRows",
-    "Leaves", "Motion", "Sketch", "SparseCodebook", "SparseCodebook32", "SparseCodebook64",
-    "Sums", "Target", "TreeBook", "assign", "assign_leaves", "assign_sparse", "bounded", "d64",
-    "distances", "exact_few", "exact_sum", "extent", "instruction_set", "instruction_sets",
-    "keep_rows", "move_rows", "move_sparse", "own_distance", "own_distance_sparse", "plant",
-    "plusplus", "row_terms", "seed_choose", "seed_gain", "sketch_rows", "square_norms",
-    "summarise", "tally", "use_instruction_set",
+    "Codebook", "Codebook32", "Codebook64", "Crew", "Csr", "Csr32", "Csr64", "KeptRows", "Leaves",
+    "Motion", "Sketch", "SparseCodebook", "SparseCodebook32", "SparseCodebook64", "Sums", "Swaps",
+    "Swaps32", "Swaps64", "Target", "TreeBook", "assign", "assign_leaves", "assign_sparse",
+    "bounded", "d64", "distances", "exact_few", "exact_sum", "extent", "inspect",
+    "instruction_set", "instruction_sets", "keep_rows", "move_rows", "move_sparse", "own_distance",
+    "own_distance_sparse", "pair_columns", "plant", "plusplus", "row_terms", "seed_choose",
+    "seed_gain", "sketch_rows", "square_norms", "summarise", "swap_apply", "swap_gain",
+    "swap_scan", "swap_search", "tally", "use_instruction_set",
 ]  # fmt: skip
 
 DIGITS = 68  # 32-bit digits of an exact sum of doubles

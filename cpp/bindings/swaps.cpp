@@ -1,0 +1,280 @@
+// K-medoids: swaps, the dissimilarities of vectors, and a look at a matrix of them.
+
+#include <nanobind/stl/tuple.h>
+
+#include <atomic>
+#include <tuple>
+
+#include "common.hpp"
+
+namespace partita::binding {
+
+namespace {
+
+// The arrays behind the points and their medoids, kept alive as long as the object.
+template <class T>
+struct Swaps {
+    OutVector<std::int64_t> medoids;
+    Array<T, 2> columns;
+    OutVector<std::int32_t> near, second;
+    OutVector<T> closest, next;
+    OutVector<double> removal;
+    std::optional<Vector<double>> weight;
+    double loss = 0;
+
+    Swaps(OutVector<std::int64_t> medoids, Array<T, 2> columns, OutVector<std::int32_t> near,
+          OutVector<std::int32_t> second, OutVector<T> closest, OutVector<T> next,
+          OutVector<double> removal, std::optional<Vector<double>> weight)
+        : medoids(medoids), columns(columns), near(near), second(second), closest(closest),
+          next(next), removal(removal), weight(weight) {
+        const std::size_t k = medoids.shape(0), n = near.shape(0);
+        expect(k >= 2 && columns.shape(0) == k && columns.shape(1) == n && removal.shape(0) == k,
+               "swaps: at least two medoids, columns (k, n) and removal (k) expected");
+        expect(second.shape(0) == n && closest.shape(0) == n && next.shape(0) == n &&
+                   (!weight || weight->shape(0) == n),
+               "swaps: one entry per point expected");
+        nb::gil_scoped_release release;
+        kernels_of<T>(&table()).nearest_two(view());
+        loss = kernels_of<T>(&table()).swap_apply(view(), k, nullptr);
+    }
+    SwapView<T> view() const {
+        return {near.shape(0),  medoids.shape(0), near.data(), second.data(),
+                closest.data(), next.data(),      weight ? weight->data() : nullptr,
+                removal.data(), columns.data()};
+    }
+    bool has(std::int64_t id) const {
+        const std::int64_t* end = medoids.data() + medoids.shape(0);
+        return std::find(static_cast<const std::int64_t*>(medoids.data()), end, id) != end;
+    }
+};
+
+// Candidates: rows of a table of columns, and the number of the point that each belongs to.
+template <class T>
+void expect_candidates(const Swaps<T>& swaps, const Matrix<T>& table,
+                       const Vector<std::int64_t>& rows, const Vector<std::int64_t>& ids) {
+    expect(table.shape(1) == swaps.near.shape(0), "candidates: one dissimilarity per point expected");
+    expect(rows.shape(0) == ids.shape(0), "candidates: one number per row expected");
+    for (std::size_t i = 0; i < rows.shape(0); ++i)
+        expect(rows.data()[i] >= 0 && static_cast<std::size_t>(rows.data()[i]) < table.shape(0),
+               "candidates: a row is outside the table");
+    expect_within(swaps.near.data(), swaps.near.shape(0), swaps.medoids.shape(0), 0);
+}
+
+constexpr std::size_t kSums = 4;  // doubles per medoid that swap_change needs
+
+// What every candidate would change, and in whose place; infinity for those that are medoids.
+template <class T>
+void swap_scan(const Swaps<T>& swaps, Matrix<T> table, Vector<std::int64_t> rows,
+               Vector<std::int64_t> ids, OutVector<double> change, OutVector<std::int32_t> place,
+               Crew* crew) {
+    const auto& use = kernels_of<T>(&binding::table());
+    expect_candidates(swaps, table, rows, ids);
+    const std::size_t count = rows.shape(0);
+    expect(change.shape(0) == count && place.shape(0) == count, "scan: one result per row expected");
+    const SwapView<T> view = swaps.view();
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    share_parts(all, count, even_part(count, kParts * all.threads()), 8 * kSums * view.k,
+                [&](std::size_t first, std::size_t last, unsigned char* memory) {
+                    for (std::size_t i = first; i < last; ++i) {
+                        Exchange found{std::numeric_limits<double>::infinity(), 0};
+                        if (!swaps.has(ids.data()[i]))
+                            found = use.swap_change(
+                                view,
+                                table.data() + static_cast<std::size_t>(rows.data()[i]) * view.n,
+                                reinterpret_cast<double*>(memory));
+                        change.data()[i] = found.change;
+                        place.data()[i] = found.place;
+                    }
+                });
+}
+
+// The first of `count` candidates that lowers the loss, or `count`: each for itself, so threads may
+// look at several. Those after one that was found are not looked at.
+template <class Look>
+std::size_t first_that_gains(Crew& crew, std::size_t count, std::size_t scratch, Exchange* found,
+                             Look look) {
+    std::atomic<std::size_t> first{count};
+    share_parts(crew, count, even_part(count, 2 * crew.threads()), scratch,
+                [&](std::size_t begin, std::size_t end, unsigned char* memory) {
+                    for (std::size_t i = begin; i < end && i < first.load(); ++i) {
+                        found[i] = look(i, reinterpret_cast<double*>(memory));
+                        if (!(found[i].change < 0)) continue;
+                        std::size_t known = first.load();
+                        while (i < known && !first.compare_exchange_weak(known, i)) {
+                        }
+                        return;
+                    }
+                });
+    return first.load();
+}
+
+// Tries candidates in order and swaps whenever the loss falls, until `limit` in a row were of no use
+// (`idle` before this call). Returns how many were tried, how many are idle now, and the swaps made.
+// The loss depends on the medoids alone, and only a lower one is taken: so it ends.
+template <class T>
+std::tuple<std::int64_t, std::int64_t, std::int64_t> swap_search(
+    Swaps<T>& swaps, Matrix<T> table, Vector<std::int64_t> rows, Vector<std::int64_t> ids,
+    std::int64_t idle, std::int64_t limit, Crew* crew) {
+    const auto& use = kernels_of<T>(&binding::table());
+    expect_candidates(swaps, table, rows, ids);
+    const SwapView<T> view = swaps.view();
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    const std::size_t few = all.threads() == 1 ? 64 : 2 * all.threads(), most = 64 * all.threads();
+    const auto row = [&](std::size_t i) {
+        return table.data() + static_cast<std::size_t>(rows.data()[i]) * view.n;
+    };
+    std::vector<Exchange> found(most);
+    std::vector<T> before(view.n);
+    std::size_t at = 0, batch = few;
+    std::int64_t made = 0;
+    while (at < rows.shape(0) && idle < limit) {
+        const std::size_t count = std::min(
+            {batch, rows.shape(0) - at, static_cast<std::size_t>(limit - idle)});
+        const std::size_t first = first_that_gains(
+            all, count, 8 * kSums * view.k, found.data(), [&](std::size_t i, double* sums) {
+                if (swaps.has(ids.data()[at + i])) return Exchange{0, 0};
+                return use.swap_change(view, row(at + i), sums);
+            });
+        if (first == count) {
+            at += count, idle += static_cast<std::int64_t>(count);
+            batch = std::min(most, 2 * batch);
+            continue;
+        }
+        const auto place = static_cast<std::size_t>(found[first].place);
+        std::copy_n(view.columns + place * view.n, view.n, before.data());
+        const double loss = use.swap_apply(view, place, row(at + first));
+        if (loss < swaps.loss) {
+            swaps.loss = loss;
+            swaps.medoids.data()[place] = ids.data()[at + first];
+            idle = 0, ++made;
+            batch = few;
+        } else {  // it was rounding
+            use.swap_apply(view, place, before.data());
+            idle += static_cast<std::int64_t>(first) + 1;
+        }
+        at += first + 1;
+    }
+    return {static_cast<std::int64_t>(at), idle, made};
+}
+
+// Puts one candidate in a place; returns whether the loss fell. If it did not, nothing has changed.
+template <class T>
+bool swap_apply(Swaps<T>& swaps, Vector<T> column, std::int64_t id, std::int64_t place) {
+    const auto& use = kernels_of<T>(&table());
+    const SwapView<T> view = swaps.view();
+    expect(column.shape(0) == view.n, "swap: one dissimilarity per point expected");
+    expect(place >= 0 && static_cast<std::size_t>(place) < view.k, "swap: no such place");
+    expect_within(swaps.near.data(), view.n, view.k, 0);
+    nb::gil_scoped_release release;
+    const auto here = static_cast<std::size_t>(place);
+    const std::vector<T> before(view.columns + here * view.n, view.columns + (here + 1) * view.n);
+    const double loss = use.swap_apply(view, here, column.data());
+    if (loss < swaps.loss) {
+        swaps.loss = loss;
+        swaps.medoids.data()[place] = id;
+        return true;
+    }
+    use.swap_apply(view, here, before.data());
+    return false;
+}
+
+// How much nearer the points come to each candidate, or without `closest` how far they are from it.
+template <class T>
+void swap_gain(Matrix<T> table, std::optional<Vector<T>> closest,
+               std::optional<Vector<double>> weight, OutVector<double> gain, Crew* crew) {
+    const auto& use = kernels_of<T>(&binding::table());
+    const std::size_t count = table.shape(0), n = table.shape(1);
+    expect(gain.shape(0) == count && (!closest || closest->shape(0) == n) &&
+               (!weight || weight->shape(0) == n),
+           "gain: shapes do not fit");
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    share_evenly(all, count, kParts * all.threads(), [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i)
+            gain.data()[i] = use.swap_gain(table.data() + i * n, closest ? closest->data() : nullptr,
+                                           weight ? weight->data() : nullptr, n);
+    });
+}
+
+Metric metric_named(const std::string& name) {
+    if (name == "sqeuclidean") return Metric::squared;
+    if (name == "euclidean") return Metric::euclidean;
+    expect(name == "manhattan", "pairs: sqeuclidean, euclidean or manhattan expected");
+    return Metric::manhattan;
+}
+
+template <class T>
+void pair_columns(Array<const T, 3> panels, Matrix<T> centers, const std::string& metric,
+                  Array<T, 2> out, Crew* crew) {
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t d = panels.shape(1), k = centers.shape(0), n = out.shape(1);
+    expect(panels.shape(2) == kPanel && (n + kPanel - 1) / kPanel == panels.shape(0),
+           "pairs: panels must be (n / 64, d, 64), rounded up");
+    expect(centers.shape(1) == d && out.shape(0) == k, "pairs: centers (k, d), out (k, n) expected");
+    const Metric kind = metric_named(metric);
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    const std::size_t few = even_part(panels.shape(0), kParts * all.threads());
+    share_parts(all, panels.shape(0), few, 0,
+                [&](std::size_t first, std::size_t last, unsigned char*) {
+                    use.pair_columns(panels.data() + first * d * kPanel, d,
+                                     std::min(n, last * kPanel) - first * kPanel, centers.data(), k,
+                                     kind, out.data() + first * kPanel, n);
+                });
+}
+
+// looks (5): lowest and highest value, NaN or 0, the largest on the diagonal and the largest |a − aᵀ|.
+template <class T>
+void inspect(Matrix<T> matrix, OutVector<double> looks, Crew* crew) {
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = matrix.shape(0);
+    expect(n > 0 && matrix.shape(1) == n && looks.shape(0) == 5, "inspect: a square matrix expected");
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    constexpr std::size_t step = 64;
+    std::vector<Looks> found((n + step - 1) / step);
+    share_parts(all, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
+        found[first / step] = use.inspect(matrix.data(), n, first, last);
+    });
+    Looks whole = found[0];
+    for (const Looks& part : found)
+        whole = {std::min(whole.low, part.low), std::max(whole.high, part.high),
+                 whole.taint + part.taint, std::max(whole.diagonal, part.diagonal),
+                 std::max(whole.asymmetry, part.asymmetry)};
+    const double all_of_it[] = {whole.low, whole.high, whole.taint, whole.diagonal, whole.asymmetry};
+    std::copy_n(all_of_it, 5, looks.data());
+}
+
+template <class T>
+void bind_typed(nb::module_& m, const char* name) {
+    const auto none = nb::none();
+    nb::class_<Swaps<T>>(m, name)
+        .def(nb::init<OutVector<std::int64_t>, Array<T, 2>, OutVector<std::int32_t>,
+                      OutVector<std::int32_t>, OutVector<T>, OutVector<T>, OutVector<double>,
+                      std::optional<Vector<double>>>(),
+             "medoids"_a.noconvert(), "columns"_a.noconvert(), "near"_a.noconvert(),
+             "second"_a.noconvert(), "closest"_a.noconvert(), "next"_a.noconvert(),
+             "removal"_a.noconvert(), "weight"_a = none)
+        .def_ro("loss", &Swaps<T>::loss);
+    m.def("swap_scan", &swap_scan<T>, "swaps"_a, "table"_a.noconvert(), "rows"_a.noconvert(),
+          "ids"_a.noconvert(), "change"_a.noconvert(), "place"_a.noconvert(), "crew"_a = none);
+    m.def("swap_search", &swap_search<T>, "swaps"_a, "table"_a.noconvert(), "rows"_a.noconvert(),
+          "ids"_a.noconvert(), "idle"_a, "limit"_a, "crew"_a = none);
+    m.def("swap_apply", &swap_apply<T>, "swaps"_a, "column"_a.noconvert(), "id"_a, "place"_a);
+    m.def("swap_gain", &swap_gain<T>, "table"_a.noconvert(), "closest"_a.noconvert().none(),
+          "weight"_a.noconvert().none(), "gain"_a.noconvert(), "crew"_a = none);
+    m.def("pair_columns", &pair_columns<T>, "panels"_a.noconvert(), "centers"_a.noconvert(),
+          "metric"_a, "out"_a.noconvert(), "crew"_a = none);
+    m.def("inspect", &inspect<T>, "matrix"_a.noconvert(), "looks"_a.noconvert(), "crew"_a = none);
+}
+
+}  // namespace
+
+void bind_swaps(nb::module_& m) {
+    bind_typed<float>(m, "Swaps32");
+    bind_typed<double>(m, "Swaps64");
+}
+
+}  // namespace partita::binding

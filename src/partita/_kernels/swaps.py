@@ -1,0 +1,193 @@
+"""The swaps of k-medoids as NumPy text, the dissimilarities of vectors, and a look at a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from partita._kernels.crew import Crew
+from partita._kernels.twofold import quiet
+from partita._typing import Array, Floats, Ints
+
+FEW, WIDE = 4, 8  # lanes of sums: of few rows, and of all
+PANEL = 64
+
+
+def _lanes(values: Floats, lanes: int) -> Floats:
+    """Σ of every lane, in the order of the rows."""
+    return np.bincount(np.arange(len(values)) % lanes, weights=values, minlength=lanes)
+
+
+def _sum(values: Floats) -> float:
+    total = 0.0
+    for part in _lanes(values, WIDE).tolist():
+        total += part
+    return float(total)
+
+
+class Swaps:
+    """Points, their two nearest of k >= 2 medoids, and what the loss rises by without each."""
+
+    def __init__(
+        self,
+        medoids: Ints,
+        columns: Floats,
+        near: Ints,
+        second: Ints,
+        closest: Floats,
+        next: Floats,
+        removal: Floats,
+        weight: Floats | None = None,
+    ) -> None:
+        self.medoids, self.columns = medoids, columns
+        self.near, self.second = near, second
+        self.closest, self.next = closest, next
+        self.removal = removal
+        self.weight = np.ones(len(near)) if weight is None else weight
+        self.look_up(np.arange(len(near)))
+        self.loss = self.measure()
+
+    def look_up(self, points: Ints) -> None:
+        """The two nearest medoids of some points, the lower place on ties."""
+        here = np.argsort(self.columns[:, points], axis=0, kind="stable")[:2]
+        self.near[points], self.second[points] = here
+        self.closest[points] = self.columns[here[0], points]
+        self.next[points] = self.columns[here[1], points]
+
+    @quiet
+    def measure(self) -> float:
+        """The loss; what removals cost is renewed."""
+        rise = self.weight * (self.next.astype(np.float64) - self.closest)
+        self.removal[:] = np.bincount(self.near, weights=rise, minlength=len(self.removal))
+        return _sum(self.weight * self.closest.astype(np.float64))
+
+    def put(self, place: int, column: Floats) -> float:
+        """The candidate with this column in a place: the loss."""
+        self.columns[place] = column
+        own, nearer = self.near == place, column < self.closest
+        second = column < self.next
+        lost = ~second & (own | (self.second == place))
+        first = ~own & nearer
+        self.next[first], self.second[first] = self.closest[first], self.near[first]
+        self.near[first] = place
+        taken = first | (own & second)
+        self.closest[taken] = column[taken]
+        after = ~own & ~nearer & second
+        self.next[after], self.second[after] = column[after], place
+        self.look_up(np.flatnonzero(lost))
+        return self.measure()
+
+    @quiet
+    def change(self, column: Floats) -> tuple[float, int]:
+        """What a candidate adds to the loss in the place of the best medoid, and which that is."""
+        k = len(self.medoids)
+        who = np.flatnonzero(column < self.next)
+        d, first = column[who].astype(np.float64), self.closest[who].astype(np.float64)
+        w = self.weight[who]
+        lane = who % FEW
+        gain = np.bincount(lane, weights=w * np.minimum(d - first, 0.0), minlength=FEW)
+        kept = w * (np.maximum(d, first) - self.next[who])
+        sums = np.bincount(lane * k + self.near[who], weights=kept, minlength=FEW * k)
+        a, b, c, e = sums.reshape(FEW, k)
+        lost = self.removal + ((a + b) + (c + e))
+        place = int(np.argmin(lost))
+        return float(lost[place] + ((gain[0] + gain[1]) + (gain[2] + gain[3]))), place
+
+
+Swaps32 = Swaps64 = Swaps
+
+
+def swap_scan(
+    swaps: Swaps,
+    table: Floats,
+    rows: Ints,
+    ids: Ints,
+    change: Floats,
+    place: Ints,
+    crew: Crew | None = None,
+) -> None:
+    """What every candidate would change, and in whose place; infinity for those in place."""
+    for i, (row, id) in enumerate(_candidates(rows, ids)):
+        change[i], place[i] = np.inf, 0
+        if id not in swaps.medoids:
+            change[i], place[i] = swaps.change(table[row])
+
+
+def _candidates(rows: Ints, ids: Ints) -> Iterator[tuple[int, int]]:
+    return zip(rows.tolist(), ids.tolist(), strict=True)
+
+
+def swap_search(
+    swaps: Swaps,
+    table: Floats,
+    rows: Ints,
+    ids: Ints,
+    idle: int,
+    limit: int,
+    crew: Crew | None = None,
+) -> tuple[int, int, int]:
+    """Swap whenever the loss falls, until `limit` candidates in a row were of no use.
+
+    How many were tried, how many are idle now, and how many swaps were made.
+    """
+    tried = made = 0
+    for row, id in _candidates(rows, ids):
+        if idle >= limit:
+            break
+        tried, idle = tried + 1, idle + 1
+        if id in swaps.medoids:
+            continue
+        change, place = swaps.change(table[row])
+        if change < 0 and swap_apply(swaps, table[row], id, place):
+            idle, made = 0, made + 1
+    return tried, idle, made
+
+
+def swap_apply(swaps: Swaps, column: Floats, id: int, place: int) -> bool:
+    """Put one candidate in a place if the loss falls; whether it did."""
+    before = swaps.columns[place].copy()
+    loss = swaps.put(place, column)
+    if loss < swaps.loss:
+        swaps.loss = loss
+        swaps.medoids[place] = id
+        return True
+    swaps.put(place, before)
+    return False
+
+
+def swap_gain(
+    table: Floats,
+    closest: Floats | None,
+    weight: Floats | None,
+    gain: Floats,
+    crew: Crew | None = None,
+) -> None:
+    """How much nearer points come to each candidate; without `closest`, how far they are."""
+    for i, column in enumerate(table):
+        value = column.astype(np.float64)
+        if closest is not None:
+            value = np.maximum(closest.astype(np.float64) - value, 0.0)
+        gain[i] = _sum(value if weight is None else weight * value)
+
+
+@quiet
+def pair_columns(
+    panels: Array, centers: Floats, metric: str, out: Floats, crew: Crew | None = None
+) -> None:
+    """Dissimilarities (k, n) of rows in panels (n / 64, d, 64) to centers (k, d)."""
+    n = out.shape[1]
+    total = np.zeros((len(centers), len(panels) * PANEL), out.dtype)
+    for t in range(panels.shape[1]):
+        gap = panels[:, t].ravel() - centers[:, t, None]
+        total += np.abs(gap) if metric == "manhattan" else gap * gap
+    out[:] = (np.sqrt(total) if metric == "euclidean" else total)[:, :n]
+
+
+@quiet
+def inspect(matrix: Floats, looks: Floats, crew: Crew | None = None) -> None:
+    """looks (5): lowest, highest, NaN or 0, largest on the diagonal, largest |a − aᵀ|."""
+    looks[0], looks[1] = np.fmin.reduce(matrix, axis=None), np.fmax.reduce(matrix, axis=None)
+    looks[2] = (matrix * 0).sum()
+    looks[3] = max(0.0, float(np.fmax.reduce(np.diagonal(matrix))))
+    looks[4] = max(0.0, float(np.fmax.reduce(np.abs(matrix - matrix.T), axis=None)))
