@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from partita.estimators.kmeans import KMeans
     from partita.estimators.minibatch import MiniBatchKMeans
     from partita.estimators.spherical import SphericalKMeans
+    from partita.estimators.medoids import KMedoids
     from partita.progress import Progress, Trace
     from partita.stats import ClusterStats
 
@@ -26,6 +27,7 @@ _HOME = {
     "ClusterStats": "partita.stats",
     "EmptyClusterError": "partita.empty",
     "KMeans": "partita.estimators.kmeans",
+    "KMedoids": "partita.estimators.medoids",
     "MiniBatchKMeans": "partita.estimators.minibatch",
     "Progress": "partita.progress",
     "SphericalKMeans": "partita.estimators.spherical",
@@ -40,6 +42,7 @@ __all__ = [
     "ClusterStats",
     "EmptyClusterError",
     "KMeans",
+    "KMedoids",
     "MiniBatchKMeans",
     "Progress",
     "SphericalKMeans",

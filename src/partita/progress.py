@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 from partita._typing import Floats
 from partita.stats import ClusterStats
@@ -126,3 +126,19 @@ class Fit:
     stopped_by: str
     exact_sums: bool = True  # False: weights too unequal for the grid, floats in row order
     paths: tuple[str, ...] = ()  # which paths the assignments took, and why
+
+
+class Ended(Protocol):
+    """What is told of a run of any member of the family."""
+
+    @property
+    def trace(self) -> Trace:
+        """Its iterations."""
+
+    @property
+    def stopped_by(self) -> str:
+        """Why it stopped."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """How it was made."""

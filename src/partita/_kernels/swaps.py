@@ -16,7 +16,8 @@ PANEL = 64
 
 def _lanes(values: Floats, lanes: int) -> Floats:
     """Σ of every lane, in the order of the rows."""
-    return np.bincount(np.arange(len(values)) % lanes, weights=values, minlength=lanes)
+    total = np.bincount(np.arange(len(values)) % lanes, weights=values, minlength=lanes)
+    return np.asarray(total, dtype=np.float64)
 
 
 def _sum(values: Floats) -> float:

@@ -56,11 +56,17 @@ def lloyd(
             compared=step.last.compared,
         )
         trace.append(progress)
-        reason = halt.reason(trace)
-        for observer in observers:
-            answer = observer(progress)
-            if isinstance(answer, (int, np.bool_)) and answer:
-                reason = OBSERVER
+        reason = verdict(trace, halt, observers)
         if reason:
             return Fit(moved, stats, Trace(tuple(trace)), reason, step.exact, tuple(step.notes))
         centers = moved
+
+
+def verdict(trace: Sequence[Progress], halt: Halt, observers: Sequence[Observer]) -> str | None:
+    """Why to stop after the last iteration of `trace`, of which the observers hear now."""
+    reason = halt.reason(trace)
+    for observer in observers:
+        answer = observer(trace[-1])
+        if isinstance(answer, (int, np.bool_)) and answer:
+            reason = OBSERVER
+    return reason

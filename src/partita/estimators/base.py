@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from partita._typing import Array, Floats
 from partita.estimators import labelling, validation
-from partita.progress import Fit
+from partita.progress import Ended
 
 
 class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -87,7 +87,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             elif hasattr(self, name):
                 delattr(self, name)
 
-    def _keep_run(self, fit: Fit) -> None:
+    def _keep_run(self, fit: Ended) -> None:
         self.n_iter_ = len(fit.trace)
         self.trace_ = fit.trace
         self.stopped_by_ = fit.stopped_by

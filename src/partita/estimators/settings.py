@@ -18,7 +18,7 @@ from partita.engine.plan import PATHS
 from partita.estimators import validation
 from partita.halting import Halt, MaxIter, SamePartition, Shift
 from partita.init import STARTS
-from partita.progress import Fit, Observer, Progress
+from partita.progress import Ended, Observer, Progress
 from partita.source.blocks import Source
 
 # scikit-learn's names, and ours for what they mean here: the same answer, by the fastest path.
@@ -61,7 +61,7 @@ class Settings:
         return [*heard, _print_progress] if self.verbose else heard
 
     @property
-    def ended(self) -> Callable[[Fit], None] | None:
+    def ended(self) -> Callable[[Ended], None] | None:
         """Who hears of the end of every run."""
         return _print_end if self.verbose else None
 
@@ -158,5 +158,5 @@ def _print_progress(progress: Progress) -> None:
     print(f"Iteration {progress.iteration - 1}, inertia {progress.cost}.")
 
 
-def _print_end(fit: Fit) -> None:
+def _print_end(fit: Ended) -> None:
     print(f"Stopped at iteration {len(fit.trace) - 1}: {fit.stopped_by}.")

@@ -32,9 +32,14 @@ def check_new(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
     if _is_ready(X):
         return X, {"n_features_in_": X.shape[1]}
     rows = as_rows(X, name=type(estimator).__name__)
+    return rows, features_of(X)
+
+
+def features_of(X: Any) -> dict[str, Any]:
+    """How many features X has, and their names where it has names."""
     probe = _Probe()
     validate_data(probe, X, reset=True, skip_check_array=True)
-    return rows, {name: value for name, value in vars(probe).items() if name in FEATURES}
+    return {name: value for name, value in vars(probe).items() if name in FEATURES}
 
 
 class _Probe(BaseEstimator):  # type: ignore[misc]

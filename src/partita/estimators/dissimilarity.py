@@ -1,0 +1,274 @@
+"""What a user means by a dissimilarity: a matrix that is checked, or a metric for rows."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import distance_metrics
+from sklearn.utils.validation import validate_data
+
+from partita._kernels import kernels
+from partita._threads import Workers, one_blas_thread
+from partita._typing import Array, Floats, Ints
+from partita.estimators import validation
+from partita.source.dissimilarity import (
+    PLAIN,
+    Condensed,
+    Matrix,
+    Measured,
+    Table,
+    Vectors,
+    check_measured,
+    in_panels,
+    scale_for,
+    unit_of,
+)
+from partita.source.frames import from_frame, is_frame
+
+BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
+METRICS = tuple(sorted({
+    *distance_metrics(), *BOOLEAN, "braycurtis", "canberra", "chebyshev", "correlation", "hamming",
+    "mahalanobis", "minkowski", "seuclidean", "sqeuclidean", "precomputed",
+}))  # fmt: skip
+SPARSE = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan")
+_CHUNK = 1 << 21  # dissimilarities measured at once
+
+
+# --- metrics ----------------------------------------------------------------------------------
+
+
+def check_metric(metric: Any, params: Any) -> None:
+    """A name that is known, or a callable; parameters by name."""
+    if not callable(metric) and metric not in METRICS:
+        raise ValueError(
+            f"metric={metric!r} was given; a callable is expected, or one of {', '.join(METRICS)}"
+        )
+    if params is not None and not isinstance(params, Mapping):
+        raise ValueError(f"metric_params={params!r} was given; a dict of keywords is expected")
+    if params and metric == "precomputed":
+        raise ValueError(
+            f"metric_params={params!r} was given with metric='precomputed'; a matrix that is "
+            "given has no parameters"
+        )
+
+
+class Metric:
+    """A metric for rows, with all its parameters: those of the fit also serve new rows."""
+
+    def __init__(self, metric: Any, params: Any, X: Any) -> None:
+        self.metric = metric
+        self.params: dict[str, Any] = dict(params or {})
+        if sp.issparse(X) and not callable(metric) and metric not in SPARSE:
+            raise ValueError(
+                f"metric={metric!r} needs dense rows, but X is sparse; give X.toarray(), or one of "
+                f"the metrics {', '.join(SPARSE)}"
+            )
+        # scikit-learn learns these from the rows it sees at once, and we show it few at a time
+        if metric == "seuclidean" and "V" not in self.params:
+            self.params["V"] = np.var(np.asarray(X, np.float64), axis=0, ddof=1)
+        if metric == "mahalanobis" and "VI" not in self.params:
+            self.params["VI"] = np.linalg.inv(np.cov(np.asarray(X, np.float64).T)).T
+
+    @property
+    def plain(self) -> str | None:
+        """The name by which our own kernel knows it."""
+        return None if callable(self.metric) or self.params else PLAIN.get(self.metric)
+
+    @property
+    def allows_nan(self) -> bool:
+        """Whether rows may have gaps."""
+        return bool(self.metric == "nan_euclidean")
+
+    def _ready(self, X: Any) -> Any:
+        return X != 0 if self.metric in BOOLEAN and not callable(self.metric) else X
+
+    def measure(self, rows: Any, others: Any) -> Floats:
+        """Dissimilarities (a, b) by scikit-learn."""
+        found = pairwise_distances(rows, others, metric=self.metric, **self.params)
+        return np.asarray(found, dtype=np.float64)
+
+    def table(self, X: Any, workers: Workers) -> Table:
+        """The dissimilarities of rows to each other."""
+        if self.plain and not sp.issparse(X):
+            return Vectors(X, self.plain, workers)
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        return Measured(self._ready(X), self.measure, dtype, workers)
+
+    def between(self, X: Any, centers: Any, workers: Workers) -> tuple[Floats, float]:
+        """Doubles (n, k), and the unit they are given in."""
+        if not self.plain or sp.issparse(X):
+            with one_blas_thread():
+                found = self.measure(self._ready(X), self._ready(centers))
+            check_measured(found)
+            return found, 1.0
+        scale = scale_for(max(_largest(X), _largest(centers)))
+        out = np.empty((len(centers), len(X)))
+        with np.errstate(over="ignore"):
+            panels = in_panels(X.astype(np.float64) * scale)
+            middle = np.ascontiguousarray(centers, dtype=np.float64) * scale
+        kernels.pair_columns(panels, middle, self.plain, out, workers.crew)
+        return out.T, unit_of(self.plain, scale)
+
+
+def _largest(X: Floats) -> float:
+    return float(max(X.max(initial=0), -X.min(initial=0)))
+
+
+def chunks(n: int, k: int) -> list[slice]:
+    """Rows that are measured at once."""
+    step = max(1, _CHUNK // k)
+    return [slice(i, min(n, i + step)) for i in range(0, n, step)]
+
+
+# --- matrices ---------------------------------------------------------------------------------
+
+
+def check_matrix(X: Any, workers: Workers) -> Table:
+    """The table of a square matrix or of its condensed triangle, once nothing is wrong with it."""
+    values = as_numbers(X)
+    if values.ndim == 1:
+        return _check_condensed(values)
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
+        raise ValueError(
+            f"X has the shape {values.shape}; with metric='precomputed' a square matrix of "
+            "dissimilarities between all rows is expected, or its upper triangle as "
+            "scipy.spatial.distance.pdist gives it"
+        )
+    if values.flags.f_contiguous and not values.flags.c_contiguous:
+        values = values.T  # it is symmetric
+    low, high, taint, diagonal, uneven = _looks(values, workers)
+    _check_values(values, low, taint)
+    slack = (1e-5 if values.dtype in (np.float32, np.float16) else 1e-8) * high
+    if uneven > slack:
+        raise ValueError(
+            f"the matrix of dissimilarities is not symmetric: d(i, j) and d(j, i) differ by up to "
+            f"{uneven:.3g}; symmetrise it, for example (X + X.T) / 2"
+        )
+    if diagonal > slack:
+        raise ValueError(
+            f"the diagonal of the matrix of dissimilarities reaches {diagonal:.3g}; a row is not "
+            "dissimilar to itself, so it must be 0. A similarity s becomes a dissimilarity as "
+            "max(s) - s, for example"
+        )
+    scale = 1.0 if high * len(values) < 1e300 else 2.0**-100
+    return Matrix(values, _kernel_dtype(values, high), scale)
+
+
+def _looks(values: Array, workers: Workers) -> list[float]:
+    if values.dtype in validation.FLOATS and values.flags.c_contiguous and values.flags.aligned:
+        looks = np.empty(5)
+        kernels.inspect(values, looks, workers.crew)
+        return [float(value) for value in looks]
+    found = [0.0] * 5
+    for some in chunks(*values.shape):  # other dtypes, and views
+        part = np.ascontiguousarray(values[some], dtype=np.float64)
+        across = np.ascontiguousarray(values[:, some].T, dtype=np.float64)
+        with np.errstate(invalid="ignore"):
+            found[0] = min(found[0], float(part.min()))
+            found[1] = max(found[1], float(part.max()))
+            found[2] += float((part * 0).sum())
+            found[4] = max(found[4], float(np.abs(part - across).max()))
+    found[3] = float(np.diagonal(values).max())
+    return found
+
+
+def _check_condensed(values: Array) -> Table:
+    n = (1 + math.isqrt(1 + 8 * len(values))) // 2
+    if n * (n - 1) // 2 != len(values) or n < 2:
+        raise ValueError(
+            f"X has the length {len(values)}; the condensed dissimilarities of n rows are "
+            f"n·(n - 1)/2 numbers: {n * (n - 1) // 2} for {n} rows, {n * (n + 1) // 2} for {n + 1}"
+        )
+    with np.errstate(invalid="ignore"):
+        _check_values(values, float(values.min()), float((values * 0.0).sum()))
+    everyone = np.arange(n)
+    return Condensed(values, _kernel_dtype(values, float(values.max())), n, everyone, everyone)
+
+
+def as_numbers(X: Any) -> Array:
+    """Real numbers in any dtype, without a copy where there need not be one."""
+    if sp.issparse(X):
+        raise TypeError(
+            "Sparse data was passed, but dissimilarities that are not stored would be zero; a "
+            "dense matrix is expected: use '.toarray()' to convert it"
+        )
+    if is_frame(X):
+        X = from_frame(X) if type(X).__module__.partition(".")[0] != "pandas" else X.to_numpy()
+    values = np.asarray(X)
+    if values.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X holds complex dissimilarities")
+    if values.dtype.kind not in "fiub":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"X holds what is not a number: {error}") from error
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        values = values.astype(np.float64)
+    if values.size == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={values.shape}); at least 1 row is needed"
+        )
+    return values.view(np.uint8) if values.dtype == bool else values
+
+
+def _check_values(values: Array, low: float, taint: float) -> None:
+    if taint != taint:
+        raise ValueError(
+            f"Input X contains {'NaN' if np.isnan(values).any() else 'infinity'}: every "
+            "dissimilarity must be a finite number; impute what is missing, or give what is "
+            "unreachable a large number"
+        )
+    if low < 0:
+        raise ValueError(
+            f"Negative values in data passed to X: dissimilarities reach {low:.3g}, but 0 must be "
+            "the least. A similarity s becomes a dissimilarity as max(s) - s, for example"
+        )
+
+
+def _kernel_dtype(values: Array, high: float) -> Any:
+    """Floats that hold these numbers: whole numbers up to 2^24 exactly in float32."""
+    if values.dtype in validation.FLOATS:
+        return values.dtype
+    return np.float32 if values.dtype == np.float16 or high <= 2.0**24 else np.float64
+
+
+def check_to_train(model: Any, X: Any) -> Floats:
+    """Dissimilarities (m, n) of new rows to the rows of the fit."""
+    values = as_numbers(X)
+    if values.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {values.ndim}D array instead. Reshape your data: with "
+            f"metric='precomputed' the dissimilarities (m, {model.n_features_in_}) of new rows to "
+            "those of the fit are expected"
+        )
+    validate_data(model, X, reset=False, skip_check_array=True)
+    with np.errstate(invalid="ignore"):
+        _check_values(values, float(values.min()), float((values * 0.0).sum()))
+    return values
+
+
+# --- starts -----------------------------------------------------------------------------------
+
+
+def check_medoids(given: Any, k: int, n: int) -> Ints:
+    """Numbers of k different rows, or an error that says what does not fit."""
+    wanted = f"the numbers of {k} different rows below {n} are expected"
+    try:
+        medoids = np.asarray(given)
+        if medoids.ndim != 1 or not all(isinstance(i, numbers.Integral) for i in medoids.tolist()):
+            raise ValueError(f"init has the shape {medoids.shape} and the dtype {medoids.dtype}")
+    except ValueError as error:
+        raise ValueError(f"{error}; {wanted}") from error
+    if len(medoids) != k:
+        raise ValueError(f"init has {len(medoids)} numbers of rows; {wanted}")
+    if medoids.min() < 0 or medoids.max() >= n:
+        raise ValueError(f"init reaches from {medoids.min()} to {medoids.max()}; {wanted}")
+    if len(np.unique(medoids)) < k:
+        raise ValueError(f"init names a row twice; {wanted}")
+    return medoids.astype(np.int64)
