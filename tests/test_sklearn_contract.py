@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from partita import KMeans, MiniBatchKMeans, SphericalKMeans
+from partita import KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans
 
 # scikit-learn declares these two for its own KMeans: with other rows, k-means++ makes other random
 # choices, so a weighted and a repeated data set start elsewhere. From the same start they agree bit
 # for bit (test_promises.py).
-RANDOM_START = "k-means++ draws other rows when rows are repeated or removed"
+RANDOM_START = "a start draws other rows when rows are repeated or removed"
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": RANDOM_START,
     "check_sample_weight_equivalence_on_sparse_data": RANDOM_START,
@@ -28,4 +28,27 @@ MEMBERS = [
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 @parametrize_with_checks(MEMBERS, expected_failed_checks=lambda _: EXPECTED)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+MEDOIDS = [
+    KMedoids(),
+    KMedoids(n_clusters=2, metric="manhattan", method="pam"),
+    KMedoids(n_clusters=2, metric="precomputed"),
+]
+ROWS = "the check gives rows of features where dissimilarities are expected"
+
+
+NUMBERS = "clusters are numbered by the rows of their medoids, which the check shuffles"
+
+
+def expected_of(estimator):
+    if estimator.metric == "precomputed":
+        return {"check_clustering": ROWS}
+    return dict.fromkeys(EXPECTED, NUMBERS) if estimator.method == "pam" else EXPECTED
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+@parametrize_with_checks(MEDOIDS, expected_failed_checks=expected_of)
+def test_scikit_learn_checks_of_medoids(estimator, check):
     check(estimator)

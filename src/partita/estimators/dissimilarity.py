@@ -86,6 +86,10 @@ class Metric:
         return bool(self.metric == "nan_euclidean")
 
     def _ready(self, X: Any) -> Any:
+        """Rows as scikit-learn takes them."""
+        if sp.issparse(X) and X.nnz < 2**31:  # its sparse Manhattan metric knows no longer indices
+            start, column = X.indptr.astype(np.int32), X.indices.astype(np.int32)
+            return sp.csr_matrix((X.data, column, start), shape=X.shape)
         return X != 0 if self.metric in BOOLEAN and not callable(self.metric) else X
 
     def measure(self, rows: Any, others: Any) -> Floats:
@@ -135,6 +139,7 @@ def check_matrix(X: Any, workers: Workers) -> Table:
     if values.ndim == 1:
         return _check_condensed(values)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
+        _check_finite(values)
         raise ValueError(
             f"X has the shape {values.shape}; with metric='precomputed' a square matrix of "
             "dissimilarities between all rows is expected, or its upper triangle as "
@@ -207,23 +212,29 @@ def as_numbers(X: Any) -> Array:
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"X holds what is not a number: {error}") from error
+            raise type(error)(f"X holds what is not a number: {error}") from error
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
         values = values.astype(np.float64)
     if values.size == 0:
+        what = "sample(s)" if len(values) == 0 else "feature(s)"
         raise ValueError(
-            f"Found array with 0 sample(s) (shape={values.shape}); at least 1 row is needed"
+            f"Found array with 0 {what} (shape={values.shape}) while a minimum of 1 is required."
         )
     return values.view(np.uint8) if values.dtype == bool else values
 
 
-def _check_values(values: Array, low: float, taint: float) -> None:
-    if taint != taint:
+def _check_finite(values: Array) -> None:
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError(
             f"Input X contains {'NaN' if np.isnan(values).any() else 'infinity'}: every "
             "dissimilarity must be a finite number; impute what is missing, or give what is "
             "unreachable a large number"
         )
+
+
+def _check_values(values: Array, low: float, taint: float) -> None:
+    if taint != taint:
+        _check_finite(values)
     if low < 0:
         raise ValueError(
             f"Negative values in data passed to X: dissimilarities reach {low:.3g}, but 0 must be "
@@ -247,9 +258,9 @@ def check_to_train(model: Any, X: Any) -> Floats:
             f"metric='precomputed' the dissimilarities (m, {model.n_features_in_}) of new rows to "
             "those of the fit are expected"
         )
+    _check_finite(values)
     validate_data(model, X, reset=False, skip_check_array=True)
-    with np.errstate(invalid="ignore"):
-        _check_values(values, float(values.min()), float((values * 0.0).sum()))
+    _check_values(values, float(values.min()), 0.0)
     return values
 
 

@@ -295,7 +295,7 @@ class KMedoids(Clusterer):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         precomputed = isinstance(self.metric, str) and self.metric == "precomputed"
-        tags.input_tags.pairwise = precomputed
+        tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
         tags.input_tags.sparse = callable(self.metric) or self.metric in SPARSE
         tags.input_tags.allow_nan = not callable(self.metric) and self.metric == "nan_euclidean"
         return tags
