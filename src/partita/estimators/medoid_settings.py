@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from partita._random import generator, legacy
-from partita._threads import Workers
+from partita._threads import Workers, one_blas_thread
 from partita._typing import Floats, Ints
 from partita._warnings import warn
 from partita.engine.medoids import Plan, Run, Start, best_of, sweep
@@ -18,7 +19,7 @@ from partita.estimators.dissimilarity import check_medoids
 from partita.estimators.settings import Settings, one_of
 from partita.halting import Halt, MaxIter
 from partita.init.medoids import MEDOID_STARTS
-from partita.source.dissimilarity import Table, hold
+from partita.source.dissimilarity import Measured, Table, hold
 
 METHODS = ("fasterpam", "pam", "alternate", "clara", "onebatch")
 SAMPLING = ("clara", "onebatch")
@@ -96,6 +97,18 @@ class MedoidSettings(Settings):
         workers: Workers,
     ) -> tuple[Run, dict[int, float] | None]:
         """The best run, its medoids as numbers among the rows that are counted."""
+        with one_blas_thread() if isinstance(table, Measured) else nullcontext():
+            return self._search(table, weight, counted, start, given, workers)
+
+    def _search(
+        self,
+        table: Table,
+        weight: Floats | None,
+        counted: Ints,
+        start: Start,
+        given: Ints | None,
+        workers: Workers,
+    ) -> tuple[Run, dict[int, float] | None]:
         plan = Plan(
             method=self.model.method,
             halt=self.halt,

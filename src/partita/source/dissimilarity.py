@@ -16,7 +16,7 @@ import numpy as np
 
 from partita._kernels import kernels
 from partita._kernels.swaps import PANEL
-from partita._threads import Workers, one_blas_thread
+from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
 from partita.stats import power_of_two
 
@@ -185,7 +185,7 @@ Measure = Callable[[Any, Any], Floats]  # rows (a, d), rows (b, d) -> (a, b)
 
 
 class Measured(Table):
-    """Rows of any kind under any metric, block by block."""
+    """Rows of any kind under any metric, block by block; BLAS should run in one thread."""
 
     def __init__(
         self,
@@ -215,8 +215,7 @@ class Measured(Table):
                 found = self._measure(self._rows[rows[some]], self._others)
                 out[some] = np.where(rows[some, None] == self._points, 0.0, found)
 
-        with one_blas_thread():
-            self._workers.share(math.ceil(len(rows) / _TASK), work)
+        self._workers.share(math.ceil(len(rows) / _TASK), work)
         check_measured(out)
         return out
 

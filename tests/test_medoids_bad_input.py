@@ -1,0 +1,155 @@
+"""Input that `KMedoids` cannot take: each has an error of its own that says what to do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris
+
+from partita import KMedoids
+
+X = load_iris().data
+D = np.abs(X[:30, None] - X[None, :30]).sum(axis=2)
+
+
+def spoiled(value, row=3, column=7, both=True, dtype=np.float64):
+    table = D.astype(dtype)
+    table[row, column] = value
+    if both:
+        table[column, row] = value
+    return table
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (lambda t: spoiled(1.0, both=False, dtype=t), "not symmetric.*symmetrise"),
+        (lambda t: spoiled(-1.0, dtype=t), "Negative values.*-1"),
+        (lambda t: spoiled(np.nan, dtype=t), "contains NaN"),
+        (lambda t: spoiled(np.inf, dtype=t), "contains infinity"),
+        (lambda t: spoiled(0.5, 4, 4, dtype=t), "diagonal.*0.5"),
+        (lambda t: D[:, :20].astype(t), r"shape \(30, 20\).*square matrix"),
+        (lambda t: D[None].astype(t), r"shape \(1, 30, 30\)"),
+        (lambda t: D[0].astype(t), "length 30.*28 for 8 rows, 36 for 9"),
+        (lambda t: np.full(6, np.nan, t), "contains NaN"),
+        (lambda t: np.full(6, -2.0, t), "Negative values.*-2"),
+        (lambda t: np.empty((0, 0), t), "0 sample"),
+        (lambda t: np.full((2, 2), "a"), "not a number"),
+        (lambda t: np.eye(3) * 1j, "omplex"),
+    ],
+)
+def test_a_matrix_that_is_none(table, words, dtype):
+    model = KMedoids(2, metric="precomputed", random_state=0).fit(D)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=words):
+        model.fit(table(dtype))
+    assert dict(vars(model)) == before  # the earlier fit is as it was
+
+
+@pytest.mark.parametrize("fault", [-1, 3])
+def test_whole_numbers_are_looked_at_too(fault):
+    table = np.rint(D).astype(np.int32)
+    table[2, 9] += 5 if fault == 3 else 0
+    if fault == -1:
+        table[2, 9] = table[9, 2] = -1
+    with pytest.raises(ValueError, match="Negative" if fault == -1 else "symmetric"):
+        KMedoids(2, metric="precomputed").fit(table)
+
+
+def test_rounding_is_no_fault():
+    table = spoiled(D[3, 7] * (1 + 1e-14), both=False)
+    table[5, 5] = 1e-14
+    assert KMedoids(2, metric="precomputed").fit(table).inertia_ > 0
+
+
+def test_a_sparse_matrix_of_dissimilarities():
+    with pytest.raises(TypeError, match="dense matrix"):
+        KMedoids(2, metric="precomputed").fit(sp.csr_matrix(D))
+    with pytest.raises(ValueError, match=r"needs dense rows.*toarray"):
+        KMedoids(2, metric="chebyshev").fit(sp.csr_matrix(X))
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"n_clusters": 0}, "n_clusters=0"),
+        ({"n_clusters": 151}, "n_samples=150 should be >= n_clusters=151"),
+        ({"metric": "euclid"}, "metric='euclid' was given.*euclidean"),
+        ({"metric": None}, "metric=None"),
+        ({"metric_params": 3}, "metric_params=3"),
+        ({"metric": "precomputed", "metric_params": {"p": 1}}, "has no parameters"),
+        ({"method": "voronoi"}, "method='voronoi'.*fasterpam"),
+        ({"init": "k-means++"}, "init='k-means\\+\\+'.*k-medoids\\+\\+"),
+        ({"init": None}, "init=None"),
+        ({"init": [0, 0, 1]}, "a row twice"),
+        ({"init": [0, 1]}, "init has 2 numbers.*3 different rows"),
+        ({"init": [0, 1, 150]}, "reaches from 0 to 150"),
+        ({"init": [0, 1, -1]}, "reaches from -1"),
+        ({"init": [0.5, 1, 2]}, "3 different rows below 150"),
+        ({"init": X[:3]}, "shape \\(3, 4\\)"),
+        ({"init": [0, 1, 2], "method": "clara"}, "not with method='clara'"),
+        ({"init": lambda X, k, random_state: [1]}, "init has 1 numbers"),
+        ({"n_init": 0}, "n_init=0"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"batch_size": 0}, "batch_size=0"),
+        ({"k_range": 5}, "k_range=5"),
+        ({"k_range": (1, 4)}, "at least 2"),
+        ({"k_range": (5, 4)}, "k_range"),
+        ({"k_range": (2, 4), "method": "clara"}, "sees all rows"),
+        ({"k_range": (2, 200)}, "n_clusters=200"),
+        ({"halt": 3}, "halt=3"),
+        ({"callback": 3}, "callback=3"),
+        ({"n_threads": 0}, "n_threads=0"),
+        ({"memory_limit": -1}, "memory_limit=-1"),
+        ({"random_state": "a"}, "random_state='a'"),
+        ({"metric": lambda a, b: -1.0}, "negative dissimilarity"),
+        ({"metric": lambda a, b: float("nan")}, "NaN or infinity"),
+    ],
+)
+def test_parameters_that_cannot_be(keywords, words):
+    with pytest.raises(ValueError, match=words):
+        KMedoids(**{"n_clusters": 3, **keywords}).fit(X)
+
+
+def test_explicit_rows_make_one_run():
+    with pytest.warns(RuntimeWarning, match="only one init"):
+        KMedoids(3, init=[1, 2, 3], n_init=5).fit(X)
+
+
+def test_new_rows_must_fit_the_fit():
+    model = KMedoids(3, metric="precomputed", random_state=0).fit(D)
+    assert model.predict(D[:4]).shape == (4,)
+    with pytest.raises(ValueError, match="30 features"):
+        model.predict(D[:4, :20])
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        model.predict(D[0])
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(np.full((2, 30), np.nan))
+    with pytest.raises(ValueError, match="Negative"):
+        model.transform(-D)
+    rows = KMedoids(3).fit(X)
+    with pytest.raises(ValueError, match="NaN"):
+        rows.predict(np.full((2, 4), np.nan))
+    with pytest.raises(ValueError, match="4 features"):
+        rows.predict(X[:, :3])
+
+
+@pytest.mark.skipif(not hasattr(os, "kill"), reason="signals are sent by os.kill")
+@pytest.mark.parametrize("memory", [0, 4e9])
+def test_ctrl_c_is_heard(memory):
+    rows = np.random.default_rng(0).normal(size=(20_000, 24))
+    model = KMedoids(200, random_state=0, memory_limit=memory, n_init=100, n_threads=2)
+    timer = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
+    begin = time.perf_counter()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(rows)
+    assert time.perf_counter() - begin < 4
+    assert not hasattr(model, "labels_")
