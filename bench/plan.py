@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 
 from datasets import Real
 from growth import FULL_SWEEPS, QUICK_SWEEPS, Sweep
+from medoids import FULL as FULL_MEDOIDS
+from medoids import QUICK as QUICK_MEDOIDS
+from medoids import Distances
 from shapes import FULL, QUICK, TALL, TALL_QUICK, Shape
 
 
@@ -24,6 +27,7 @@ class Plan:
     seedings: tuple[Real | Shape, ...]
     inexact: tuple[Real, ...]
     sweeps: tuple[Sweep, ...]
+    medoids: tuple[Distances, ...]
     until: float  # seconds since the run began: the last stages too begin nothing new
     quick: bool = False
 
@@ -75,6 +79,7 @@ FULL_PLAN = Plan(
     ),
     inexact=(*_each("GloVe", 500, 1000), *_each("MNIST", 500, 1000)),
     sweeps=FULL_SWEEPS,
+    medoids=FULL_MEDOIDS,
     until=4900.0,
 )
 
@@ -93,6 +98,7 @@ QUICK_PLAN = Plan(
     seedings=(Real("pla33810", 300), Real("letter", 500), QUICK[1]),
     inexact=(Real("GloVe", 500),),
     sweeps=QUICK_SWEEPS,
+    medoids=QUICK_MEDOIDS,
     until=260.0,
     quick=True,
 )

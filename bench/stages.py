@@ -21,6 +21,8 @@ from inexact import Duel, duel, inexact_table
 from iteration import Contest, cost_table, time_table
 from measure import Clock
 from members import MEMBERS
+from medoids import QUALITY, Quality, Swaps, quality_table
+from medoids import time_table as swap_table
 from picture import draw
 from plan import Plan
 from race import Row, race
@@ -28,6 +30,7 @@ from report import Report
 from seeding import Seeding, seeding_table
 from shapes import Shape
 from stands import Stand, open_stands
+from swappers import SWAPPERS, THEIRS
 
 T = TypeVar("T", bound="Real | Shape")
 
@@ -50,6 +53,7 @@ class Session:
         self._load = environment.load()
         self.stands, self.absent = open_stands(BUILDERS, threads)
         self.choosers: dict[str, Stand] = {}
+        self.swappers: dict[str, Stand] = {}
         self._kernels = self.stands[OURS].ask("instruction_set") if OURS in self.stands else ""
 
     def open_choosers(self) -> None:
@@ -61,6 +65,9 @@ class Session:
         self.absent |= absent
         self.choosers |= members
         return members
+    def open_swappers(self) -> None:
+        self.swappers, absent = open_stands(SWAPPERS, self._threads)
+        self.absent |= absent
 
     def say(self, what: object) -> None:
         print(f"... {self.clock.seconds:4.0f} s: {what}", file=sys.stderr, flush=True)
@@ -80,11 +87,14 @@ class Session:
         return self.report.text(self._head())
 
     def close(self) -> None:
-        for stand in (*self.stands.values(), *self.choosers.values()):
+        for stand in self._everybody():
             stand.close()
 
+    def _everybody(self) -> list[Stand]:
+        return [*self.stands.values(), *self.choosers.values(), *self.swappers.values()]
+
     def _head(self) -> list[str]:
-        everybody = [*self.stands.values(), *self.choosers.values()]
+        everybody = self._everybody()
         peak = "" if self.peak is None else f"; float32 FMA peak {self.peak / 1e9:.0f} GFLOP/s"
         return [
             f"{environment.processor()}; {self._threads} threads{peak}.",
@@ -178,6 +188,23 @@ def growth(session: Session) -> None:
         session.report.put("growth", growth_table(session.curves))
 
 
+def medoids(session: Session) -> None:
+    session.open_swappers()
+    done: list[Swaps] = []
+    for task in session.plan.medoids:
+        if session.clock.seconds > session.plan.until:
+            return
+        session.say(f"medoids of {task}")
+        done.append(Swaps(task))
+        done[-1].measure(session.swappers)
+        session.report.put("medoids", swap_table(done, list(session.swappers)))
+    if THEIRS in session.swappers:
+        session.say("the loss of medoids")
+        losses = [Quality(task, session.swappers) for task in QUALITY]
+        names = list(session.swappers)
+        session.report.put("medoids", swap_table(done, names), quality_table(losses))
+
+
 def _present(session: Session, tasks: Sequence[T]) -> list[T]:
     """Those whose data are there; the reason why others are not is noted."""
     here = []
@@ -197,4 +224,5 @@ STAGES: dict[str, Callable[[Session], None]] = {
     "inexact": inexact,
     "family": family,
     "growth": growth,
+    "medoids": medoids,
 }

@@ -22,6 +22,10 @@ from members import MEMBERS
 
 _PAUSE = 0.02  # seconds: OpenMP threads spin for up to 8 ms after their last task
 _ALL: Mapping[str, Callable[[int], Contestant]] = {**BUILDERS, **CHOOSERS, **MEMBERS}
+from swappers import SWAPPERS
+
+_PAUSE = 0.02  # seconds: OpenMP threads spin for up to 8 ms after their last task
+_ALL: Mapping[str, Callable[[int], Contestant]] = {**BUILDERS, **CHOOSERS, **SWAPPERS}
 
 
 class AbsentError(Exception):

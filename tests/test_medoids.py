@@ -425,3 +425,24 @@ def test_a_condensed_matrix_serves_like_its_square():
             np.testing.assert_array_equal(a.labels_, b.labels_)
             assert a.inertia_ == b.inertia_
     assert a.n_features_in_ == 300
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_twin_makes_the_same_fit(core, monkeypatch, method, dtype):
+    from partita._kernels import reference as twin
+    from partita.engine import swap
+    from partita.estimators import dissimilarity as face
+    from partita.source import dissimilarity as source
+
+    rows = BLOBS.astype(dtype)
+    weight = np.random.default_rng(0).random(len(rows))
+    keywords = {"method": method, "random_state": 0, "init": "k-medoids++"}
+    ours = KMedoids(9, **keywords).fit(rows, sample_weight=weight)
+    for module in (swap, face, source):
+        monkeypatch.setattr(module, "kernels", twin)
+    same = KMedoids(9, **keywords).fit(rows, sample_weight=weight)
+    np.testing.assert_array_equal(ours.medoid_indices_, same.medoid_indices_)
+    assert ours.inertia_ == same.inertia_
+    assert [p.cost for p in ours.trace_] == [p.cost for p in same.trace_]

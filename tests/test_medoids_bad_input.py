@@ -153,3 +153,24 @@ def test_ctrl_c_is_heard(memory):
         model.fit(rows)
     assert time.perf_counter() - begin < 4
     assert not hasattr(model, "labels_")
+
+
+def test_a_start_that_is_called_may_not_choose_rows_without_weight():
+    weight = np.ones(150)
+    weight[:50] = 0
+    model = KMedoids(2, init=lambda X, k, random_state: [60, 140]).fit(X, sample_weight=weight)
+    assert (model.medoid_indices_ >= 50).all()
+    with pytest.raises(ValueError, match="a row of weight zero"):
+        KMedoids(2, init=lambda X, k, random_state: [3, 140]).fit(X, sample_weight=weight)
+    with pytest.raises(ValueError, match="not with method='clara'"):
+        KMedoids(2, init=lambda X, k, random_state: [3, 140], method="clara").fit(X)
+
+
+def test_a_matrix_as_it_may_lie_in_memory():
+    model = KMedoids(3, metric="precomputed", random_state=0)
+    plain = model.fit(D).inertia_
+    frozen = D.copy()
+    frozen.flags.writeable = False
+    crooked = np.frombuffer(b"x" + D.tobytes(), np.uint8)[1:].view(np.float64).reshape(D.shape)
+    for table in (frozen, crooked, D.astype(">f8"), D.astype(np.longdouble), D.astype(object)):
+        assert model.fit(table).inertia_ == plain

@@ -32,7 +32,7 @@ class Progress:
     cost_after : float
         J of the same assignment at the updated centers: never more.
     shift : float
-        ‖centers after − centers before‖, all of them together.
+        ‖centers after − centers before‖, all of them together; of medoids, how many changed.
     moved_points : int
         Points whose label changed.
     empty : int
@@ -41,7 +41,7 @@ class Progress:
         Since the fit began, restarts before this one included.
     path : str
         How the assignment was made: "plain" (every row met every center), "blocks", "hamerly",
-        "yinyang" or "prefix".
+        "yinyang" or "prefix"; of medoids, the method.
     compared : float
         Share of the n·k pairs of rows and centers that met.
     """

@@ -69,7 +69,7 @@ def descend(search: Search, unit: float, plan: Plan) -> Run:
         if reason:
             done = Trace(tuple(trace))
             cost = times(search.loss, unit)
-            return Run(search.medoids, cost, search.swaps_made, done, reason, (search.path,))
+            return Run(search.medoids, cost, search.swaps_made, done, reason)
 
 
 def run(problem: Problem, k: int, start: Start, rng: np.random.Generator, plan: Plan) -> Run:
@@ -79,7 +79,9 @@ def run(problem: Problem, k: int, start: Start, rng: np.random.Generator, plan: 
     if plan.method == "onebatch":
         return _on_a_batch(problem, k, start, rng, plan)
     medoids = start(problem, k, rng)
-    return descend(_search(problem, medoids, rng, plan.method), problem.unit, plan)
+    found = descend(_search(problem, medoids, rng, plan.method), problem.unit, plan)
+    how = "made as they are needed" if problem.table.whole is None else "in memory"
+    return replace(found, paths=(f"{found.trace[-1].path}: columns {how}",))
 
 
 def _search(problem: Problem, medoids: Ints, rng: np.random.Generator, method: str) -> Search:

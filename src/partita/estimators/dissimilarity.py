@@ -244,9 +244,9 @@ def _check_values(values: Array, low: float, taint: float) -> None:
 
 def _kernel_dtype(values: Array, high: float) -> Any:
     """Floats that hold these numbers: whole numbers up to 2^24 exactly in float32."""
-    if values.dtype in validation.FLOATS:
-        return values.dtype
-    return np.float32 if values.dtype == np.float16 or high <= 2.0**24 else np.float64
+    if values.dtype.kind == "f":
+        return np.float64 if values.dtype.itemsize == 8 else np.float32
+    return np.float32 if high <= 2.0**24 else np.float64
 
 
 def check_to_train(model: Any, X: Any) -> Floats:

@@ -47,68 +47,63 @@ class MedoidSettings(Settings):
         last = MaxIter(self.max_iter)
         return last if self.model.halt is None else self.model.halt | last
 
-    def start(self, X: Any, n: int) -> tuple[Start, Ints | None]:
-        """How a run starts, and the rows that were given, if they were."""
+    def start(self, X: Any, counted: Ints, given: Ints | None) -> Start:
+        """How a run starts, among the rows that are counted."""
         init = self.model.init
+        if given is not None:
+            return lambda *_: np.searchsorted(counted, given)
+        if isinstance(init, str):
+            return MEDOID_STARTS[self._named]
+
+        def call(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
+            rows = check_medoids(init(X, k, random_state=legacy(rng)), k, X.shape[0])
+            if not np.isin(rows, counted).all():
+                raise ValueError("init chose a row of weight zero; choose among the others")
+            return np.searchsorted(counted, rows)
+
+        return call
+
+    @property
+    def _named(self) -> str:
+        if self.model.init != "auto":
+            return str(self.model.init)
+        return "build" if self.model.method == "pam" else "random"
+
+    def given(self, n: int) -> Ints | None:
+        """The rows to start from, if they were given."""
+        init, method = self.model.init, self.model.method
         if isinstance(init, str):
             one_of("init", init, ("auto", *MEDOID_STARTS))
-            if init == "auto":
-                init = "build" if self.model.method == "pam" else "random"
-            if init == "lab" and self.model.method == "onebatch":
-                raise ValueError(
-                    "init='lab' samples by itself; with method='onebatch' use 'random'"
-                )
-            return MEDOID_STARTS[init], None
-        if callable(init):
-
-            def call(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
-                return check_medoids(init(X, k, random_state=legacy(rng)), k, n)
-
-            return call, None
-        if init is None or self.model.method == "clara":
+            if init == "lab" and method == "onebatch":
+                raise ValueError("init='lab' was given with method='onebatch'; use init='random'")
+            return None
+        if init is None or method == "clara":
             raise ValueError(
-                f"init={init!r} was given; one of auto, {', '.join(MEDOID_STARTS)} or a callable "
-                "is expected, or (not with method='clara') an array with the numbers of rows"
+                f"init={init!r} was given with method={method!r}; one of auto, "
+                f"{', '.join(MEDOID_STARTS)} is expected, or (not with method='clara') an array "
+                "with the numbers of rows, or a callable that returns them"
             )
-        return MEDOID_STARTS["random"], check_medoids(init, self.most, n)
+        return None if callable(init) else check_medoids(init, self.most, n)
 
     def seeds(self, given: bool) -> list[np.random.Generator]:
         """One generator for each run."""
-        auto = {"alternate": 10, "clara": 5}.get(self.model.method, 1)
-        runs = self.runs(auto)
-        if given or (self.model.init in ("build", "auto") and self.model.method == "pam"):
-            if given and runs != 1 and self.model.n_init != "auto":
-                warn(
-                    f"Explicit rows passed as init: performing only one init in "
-                    f"{type(self.model).__name__} instead of n_init={self.model.n_init}.",
-                    RuntimeWarning,
-                )
-            runs = 1
+        method = self.model.method
+        runs = self.runs({"alternate": 10, "clara": 5}.get(method, 1))
+        if given and runs != 1 and self.model.n_init != "auto":
+            warn(
+                "Explicit rows passed as init: performing only one init in "
+                f"{type(self.model).__name__} instead of n_init={self.model.n_init}.",
+                RuntimeWarning,
+            )
+        if given or (self._named == "build" and method in ("pam", "alternate")):
+            runs = 1  # nothing is random
         rng = generator(self.model.random_state)
         return [rng, *rng.spawn(runs - 1)]  # the first run is that of n_init=1
 
     def search(
-        self,
-        table: Table,
-        weight: Floats | None,
-        counted: Ints,
-        start: Start,
-        given: Ints | None,
-        workers: Workers,
+        self, table: Table, weight: Floats | None, start: Start, given: bool, workers: Workers
     ) -> tuple[Run, dict[int, float] | None]:
-        """The best run, its medoids as numbers among the rows that are counted."""
-        with one_blas_thread() if isinstance(table, Measured) else nullcontext():
-            return self._search(table, weight, counted, start, given, workers)
-
-    def _search(
-        self,
-        table: Table,
-        weight: Floats | None,
-        counted: Ints,
-        start: Start,
-        given: Ints | None,
-        workers: Workers,
-    ) -> tuple[Run, dict[int, float] | None]:
+        """The best run, and the silhouettes if the number of clusters is to be chosen."""
         plan = Plan(
             method=self.model.method,
             halt=self.halt,
@@ -118,19 +113,14 @@ class MedoidSettings(Settings):
             memory=self.memory,
             begin=time.perf_counter(),
         )
-        if len(counted) < table.n:
-            table = table.among(counted)
-            weight = None if weight is None else weight[counted]
-        if self.model.method not in SAMPLING and self.most > 1:
-            table = hold(table, plan.memory)
-        problem = Problem(table, weight, workers)
-        if given is not None:
-            here = np.searchsorted(counted, given)
-            start = lambda *_: here  # noqa: E731
-        seeds = self.seeds(given is not None)
-        if self.range is not None:
-            return sweep(problem, self.range, start, seeds, plan)
-        return best_of(problem, self.k, start, seeds, plan), None
+        seeds = self.seeds(given)
+        with one_blas_thread() if isinstance(table, Measured) else nullcontext():
+            if self.model.method not in SAMPLING and self.most > 1:
+                table = hold(table, plan.memory)
+            problem = Problem(table, weight, workers)
+            if self.range is not None:
+                return sweep(problem, self.range, start, seeds, plan)
+            return best_of(problem, self.k, start, seeds, plan), None
 
 
 def _check_range(given: Any) -> tuple[int, int] | None:

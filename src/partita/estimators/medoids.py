@@ -165,17 +165,25 @@ class KMedoids(Clusterer):
             rows, features, table, metric = self._read(X, workers)
             weight = validation.check_weights(sample_weight, table.n)
             validation.check_enough(table.n, settings.most)
-            start, given = settings.start(X if rows is None else rows, table.n)
+            given = settings.given(table.n)
             counted = counted_rows(weight, table.n, settings.most, given)
-            run, scores = settings.search(table, weight, counted, start, given, workers)
+            start = settings.start(X if rows is None else rows, counted, given)
+            some = len(counted) < table.n
+            run, scores = settings.search(
+                table.among(counted) if some else table,
+                weight[counted] if some and weight is not None else weight,
+                start,
+                given is not None,
+                workers,
+            )
             medoids = counted[run.medoids]
             if given is None:
                 medoids = np.sort(medoids)
             parts = self._parts(rows, table, metric, medoids, workers)
             labels, cost = np.empty(table.n, np.int32), np.empty(table.n)
-            for some, far, unit in parts:
-                labels[some] = far.argmin(axis=1)
-                cost[some] = _real(far.min(axis=1), unit)
+            for here, far, unit in parts:
+                labels[here] = far.argmin(axis=1)
+                cost[here] = _real(far.min(axis=1), unit)
         found = np.count_nonzero(np.bincount(labels))
         if found < len(medoids):
             warn(

@@ -82,7 +82,8 @@ class Matrix(Table):
         self.candidates, self.n = values.shape
         self.dtype = np.dtype(values.dtype if dtype is None else dtype)
         self.unit = 1.0 / scale
-        if values.dtype == self.dtype and values.flags.c_contiguous and scale == 1.0:
+        ready = values.dtype == self.dtype and values.flags.c_contiguous and values.flags.aligned
+        if ready and scale == 1.0:
             self.whole = values
 
     def columns(self, which: Ints) -> Floats:
