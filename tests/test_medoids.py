@@ -164,7 +164,7 @@ def test_bits_do_not_depend_on_threads_or_memory(method, metric, dtype):
     for threads, memory in ((1, None), (2, None), (3, None), (1, 0), (2, 0), (3, 0)):
         models.append(
             KMedoids(
-                7, metric=metric, method=method, random_state=3, n_threads=threads,
+                7, metric=metric, method=method, n_init=2, random_state=3, n_threads=threads,
                 memory_limit=memory,
             ).fit(rows)
         )  # fmt: skip
