@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from partita import KMeans, MiniBatchKMeans, SphericalKMeans
+from partita import KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans
 
 MEMBERS = [
     KMeans(3, random_state=0),
@@ -22,6 +22,8 @@ MEMBERS = [KMeans(3, random_state=0), SphericalKMeans(3, random_state=0)]
 from partita import KMeans, KMedoids
 
 MEMBERS = [KMeans(3, random_state=0), KMedoids(3, random_state=0)]
+    KMedoids(3, random_state=0),
+]
 
 
 def ids(member):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from partita.estimators.minibatch import MiniBatchKMeans
     from partita.estimators.spherical import SphericalKMeans
     from partita.estimators.medoids import KMedoids
+    from partita.estimators.spherical import SphericalKMeans
     from partita.progress import Progress, Trace
     from partita.stats import ClusterStats
 
