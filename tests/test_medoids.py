@@ -18,6 +18,7 @@ from sklearn.metrics import pairwise_distances
 
 from partita import KMeans, KMedoids
 from partita.halting import Deadline, Target, When
+from partita.source import dissimilarity
 
 METHODS = ["fasterpam", "pam", "alternate", "clara", "onebatch"]
 pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
@@ -25,12 +26,15 @@ pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 
 @st.composite
 def problems(draw, whole=None, max_n=24):
-    """(matrix, k, weight or None): whole numbers with many ties, or reals."""
+    """(matrix, k, weight or None): whole numbers with many ties, or fractions.
+
+    All sums of them are exact, so that ties are ties.
+    """
     n = draw(st.integers(2, max_n))
     k = draw(st.integers(1, n))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     whole = draw(st.booleans()) if whole is None else whole
-    values = rng.integers(0, 9, (n, n)) if whole else rng.random((n, n))
+    values = rng.integers(0, 9, (n, n)) if whole else rng.integers(0, 2**20, (n, n)) / 2**20
     table = (np.triu(values, 1) + np.triu(values, 1).T).astype(np.float64)
     kind = draw(st.sampled_from(["none", "whole", "some zero"]))
     weight = None if kind == "none" else rng.integers(1, 4, n).astype(float)
@@ -151,6 +155,25 @@ def test_scale_does_not_matter(problem, power):
         np.testing.assert_array_equal(heavy.medoid_indices_, plain.medoid_indices_)
 
 
+@given(problem=problems(), method=st.sampled_from(METHODS), size=st.integers(1, 9))
+def test_blocks_of_candidates_do_not_matter(problem, method, size):
+    table, k, weight = problem
+    keywords = {"method": method, "batch_size": 6, "init": "random"}
+    whole = fit(table, k, weight, **keywords)
+
+    def blocks(self, order):
+        for i in range(0, len(order), size):
+            some = order[i : i + size]
+            yield self.columns(some), np.arange(len(some)), some
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dissimilarity.Table, "blocks", blocks)
+        parts = fit(table, k, weight, **keywords)
+    np.testing.assert_array_equal(parts.medoid_indices_, whole.medoid_indices_)
+    assert [p.cost for p in parts.trace_] == [p.cost for p in whole.trace_]
+    assert [p.compared for p in parts.trace_] == [p.compared for p in whole.trace_]
+
+
 # --- vectors ----------------------------------------------------------------------------------
 
 BLOBS = make_blobs(300, 3, centers=7, random_state=0)[0]
@@ -242,6 +265,9 @@ def test_a_row_of_zeros_under_cosine_is_not_dissimilar_to_itself():
     model = KMedoids(5, metric="cosine", random_state=0).fit(rows)
     assert model.inertia_ == 0
     np.testing.assert_array_equal(model.labels_, np.arange(5))
+    for memory in (None, 0):
+        model = KMedoids(4, metric="cosine", random_state=0, memory_limit=memory).fit(rows)
+        assert model.trace_[-1].cost_after == model.inertia_ == 1
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e200])
@@ -365,6 +391,14 @@ def test_an_earlier_start_wins_a_tie_and_more_starts_are_never_worse():
     assert costs[0] > costs[2]
 
 
+@pytest.mark.parametrize("method", ["clara", "onebatch"])
+def test_samples_are_judged_by_all_rows(method):
+    for seed in range(10):
+        keywords = {"method": method, "batch_size": 20, "random_state": seed}
+        one, best = (KMedoids(7, n_init=n, **keywords).fit(BLOBS).inertia_ for n in (1, 8))
+        assert best <= one
+
+
 def test_a_run_can_be_stopped():
     count = KMedoids(9, random_state=0, callback=lambda p: True, n_init=5).fit(BLOBS)
     assert count.n_iter_ == 1
@@ -388,6 +422,16 @@ def test_the_number_of_clusters_by_the_medoid_silhouette():
     assert model.silhouettes_[5] == pytest.approx((1 - two[:, 0] / two[:, 1]).mean())
     assert max(model.silhouettes_, key=model.silhouettes_.get) == 5
     assert KMedoids(5, random_state=0).fit(rows).silhouettes_ is None
+
+
+def test_the_medoid_that_is_missed_least_goes_first():
+    table, heard = squareform(pdist(np.rint(BLOBS[:40]), "cityblock")), []
+    fit(table, 2, k_range=(2, 6), callback=heard.append)
+    model = fit(table, 6)
+    begun = [p.cost for p in heard if p.iteration == 1]
+    fewer = itertools.combinations(model.medoid_indices_, 5)
+    assert len(begun) == 5
+    assert begun[1] == min(reference.loss(table, five, np.ones(40)) for five in fewer)
 
 
 def test_a_pickle_is_as_good_as_new():
