@@ -118,6 +118,14 @@ def test_parameters_that_cannot_be(keywords, words):
         KMedoids(**{"n_clusters": 3, **keywords}).fit(X)
 
 
+def test_a_covariance_without_an_inverse():
+    with pytest.raises(ValueError, match=r"mahalanobis.*'VI'"):
+        KMedoids(3, metric="mahalanobis").fit(np.c_[X[:, :2], np.ones(150)])
+    one = KMedoids(3, metric="mahalanobis", random_state=0).fit(X[:, :1])
+    same = KMedoids(3, random_state=0).fit(X[:, :1])
+    np.testing.assert_array_equal(one.labels_, same.labels_)
+
+
 def test_explicit_rows_make_one_run():
     with pytest.warns(RuntimeWarning, match="only one init"):
         KMedoids(3, init=[1, 2, 3], n_init=5).fit(X)
@@ -164,6 +172,9 @@ def test_a_start_that_is_called_may_not_choose_rows_without_weight():
         KMedoids(2, init=lambda X, k, random_state: [3, 140]).fit(X, sample_weight=weight)
     with pytest.raises(ValueError, match="not with method='clara'"):
         KMedoids(2, init=lambda X, k, random_state: [3, 140], method="clara").fit(X)
+    for table in (D.tolist(), D[np.triu_indices(30, 1)]):
+        keywords = {"metric": "precomputed", "init": lambda X, k, random_state: [3, 29]}
+        assert KMedoids(2, **keywords).fit(table).inertia_ > 0
 
 
 def test_a_matrix_as_it_may_lie_in_memory():

@@ -73,7 +73,7 @@ class Metric:
         if metric == "seuclidean" and "V" not in self.params:
             self.params["V"] = np.var(np.asarray(X, np.float64), axis=0, ddof=1)
         if metric == "mahalanobis" and "VI" not in self.params:
-            self.params["VI"] = np.linalg.inv(np.cov(np.asarray(X, np.float64).T)).T
+            self.params["VI"] = _inverse_covariance(np.asarray(X, np.float64))
 
     @property
     def plain(self) -> str | None:
@@ -118,6 +118,16 @@ class Metric:
             middle = np.ascontiguousarray(centers, dtype=np.float64) * scale
         kernels.pair_columns(panels, middle, self.plain, out, workers.crew)
         return out.T, unit_of(self.plain, scale)
+
+
+def _inverse_covariance(X: Floats) -> Floats:
+    try:
+        return np.linalg.inv(np.atleast_2d(np.cov(X.T))).T
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            "metric='mahalanobis' needs the inverse of the covariance of X, which has none; give "
+            "one as metric_params={'VI': ...}, or remove features that others determine"
+        ) from error
 
 
 def _largest(X: Floats) -> float:

@@ -47,7 +47,7 @@ class MedoidSettings(Settings):
         last = MaxIter(self.max_iter)
         return last if self.model.halt is None else self.model.halt | last
 
-    def start(self, X: Any, counted: Ints, given: Ints | None) -> Start:
+    def _start(self, X: Any, n: int, counted: Ints, given: Ints | None) -> Start:
         """How a run starts, among the rows that are counted."""
         init = self.model.init
         if given is not None:
@@ -56,7 +56,7 @@ class MedoidSettings(Settings):
             return MEDOID_STARTS[self._named]
 
         def call(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
-            rows = check_medoids(init(X, k, random_state=legacy(rng)), k, X.shape[0])
+            rows = check_medoids(init(X, k, random_state=legacy(rng)), k, n)
             if not np.isin(rows, counted).all():
                 raise ValueError("init chose a row of weight zero; choose among the others")
             return np.searchsorted(counted, rows)
@@ -69,7 +69,7 @@ class MedoidSettings(Settings):
             return str(self.model.init)
         return "build" if self.model.method == "pam" else "random"
 
-    def given(self, n: int) -> Ints | None:
+    def _given(self, n: int) -> Ints | None:
         """The rows to start from, if they were given."""
         init, method = self.model.init, self.model.method
         if isinstance(init, str):
@@ -85,7 +85,7 @@ class MedoidSettings(Settings):
             )
         return None if callable(init) else check_medoids(init, self.most, n)
 
-    def seeds(self, given: bool) -> list[np.random.Generator]:
+    def _seeds(self, given: bool) -> list[np.random.Generator]:
         """One generator for each run."""
         method = self.model.method
         runs = self.runs({"alternate": 10, "clara": 5}.get(method, 1))
@@ -101,9 +101,9 @@ class MedoidSettings(Settings):
         return [rng, *rng.spawn(runs - 1)]  # the first run is that of n_init=1
 
     def search(
-        self, table: Table, weight: Floats | None, start: Start, given: bool, workers: Workers
-    ) -> tuple[Run, dict[int, float] | None]:
-        """The best run, and the silhouettes if the number of clusters is to be chosen."""
+        self, X: Any, table: Table, weight: Floats | None, workers: Workers
+    ) -> tuple[Ints, Run, dict[int, float] | None]:
+        """Medoids, the best run, and the silhouettes if the number of clusters is to be chosen."""
         plan = Plan(
             method=self.model.method,
             halt=self.halt,
@@ -113,14 +113,23 @@ class MedoidSettings(Settings):
             memory=self.memory,
             begin=time.perf_counter(),
         )
-        seeds = self.seeds(given)
+        given = self._given(table.n)
+        counted = counted_rows(weight, table.n, self.most, given)
+        start = self._start(X, table.n, counted, given)
+        seeds = self._seeds(given is not None)
         with one_blas_thread() if isinstance(table, Measured) else nullcontext():
+            if weight is not None and len(counted) < table.n:
+                table, weight = table.among(counted), weight[counted]
             if self.model.method not in SAMPLING and self.most > 1:
                 table = hold(table, plan.memory)
             problem = Problem(table, weight, workers)
-            if self.range is not None:
-                return sweep(problem, self.range, start, seeds, plan)
-            return best_of(problem, self.k, start, seeds, plan), None
+            scores: dict[int, float] | None = None
+            if self.range is None:
+                run = best_of(problem, self.k, start, seeds, plan)
+            else:
+                run, scores = sweep(problem, self.range, start, seeds, plan)
+        medoids = counted[run.medoids]
+        return (medoids if given is not None else np.sort(medoids)), run, scores
 
 
 def _check_range(given: Any) -> tuple[int, int] | None:

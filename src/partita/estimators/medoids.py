@@ -23,11 +23,14 @@ from partita.estimators.dissimilarity import (
     check_to_train,
     chunks,
 )
-from partita.estimators.medoid_settings import MedoidSettings, counted_rows
+from partita.estimators.medoid_settings import MedoidSettings
 from partita.halting import Halt
 from partita.progress import Observer
 from partita.source.blocks import exact_total
 from partita.source.dissimilarity import Table
+
+# Some rows, how far they are from the medoids (m, k), and the unit that is given in.
+Parts = Iterator[tuple[slice, Floats, float]]
 
 
 class KMedoids(Clusterer):
@@ -165,25 +168,10 @@ class KMedoids(Clusterer):
             rows, features, table, metric = self._read(X, workers)
             weight = validation.check_weights(sample_weight, table.n)
             validation.check_enough(table.n, settings.most)
-            given = settings.given(table.n)
-            counted = counted_rows(weight, table.n, settings.most, given)
-            start = settings.start(X if rows is None else rows, counted, given)
-            some = len(counted) < table.n
-            run, scores = settings.search(
-                table.among(counted) if some else table,
-                weight[counted] if some and weight is not None else weight,
-                start,
-                given is not None,
-                workers,
-            )
-            medoids = counted[run.medoids]
-            if given is None:
-                medoids = np.sort(medoids)
+            seen = X if rows is None else rows
+            medoids, run, scores = settings.search(seen, table, weight, workers)
             parts = self._parts(rows, table, metric, medoids, workers)
-            labels, cost = np.empty(table.n, np.int32), np.empty(table.n)
-            for here, far, unit in parts:
-                labels[here] = far.argmin(axis=1)
-                cost[here] = _real(far.min(axis=1), unit)
+            labels, cost = _nearest(parts, table.n)
         found = np.count_nonzero(np.bincount(labels))
         if found < len(medoids):
             warn(
@@ -228,7 +216,7 @@ class KMedoids(Clusterer):
 
     def _parts(
         self, rows: Any, table: Table, metric: Metric | None, medoids: Ints, workers: Workers
-    ) -> Iterator[tuple[slice, Floats, float]]:
+    ) -> Parts:
         """How far every row of the fit is from the medoids, by chunks of rows."""
         for some in chunks(table.n, len(medoids)):
             if metric is None:
@@ -243,7 +231,7 @@ class KMedoids(Clusterer):
 
     # --- using a fit ------------------------------------------------------------------------------
 
-    def _far(self, X: Any) -> tuple[Any, Iterator[tuple[slice, Floats, float]]]:
+    def _far(self, X: Any) -> tuple[Any, Parts]:
         """X as it was checked, and by chunks how far its rows are from the medoids."""
         check_is_fitted(self)
         if self._metric is None:
@@ -252,7 +240,7 @@ class KMedoids(Clusterer):
         rows = self._checked(validation.check_again(self, X), self._metric, self._names())
         return rows, self._measured(rows, self._metric)
 
-    def _measured(self, rows: Any, metric: Metric) -> Iterator[tuple[slice, Floats, float]]:
+    def _measured(self, rows: Any, metric: Metric) -> Parts:
         with Workers(validation.check_threads(self.n_threads)) as workers:
             for some in chunks(rows.shape[0], self._n_features_out):
                 yield some, *metric.between(rows[some], self.cluster_centers_, workers)
@@ -263,10 +251,7 @@ class KMedoids(Clusterer):
         With precomputed dissimilarities X has the shape (m, n): to all rows of the fit.
         """
         values, parts = self._far(X)
-        labels = np.empty(values.shape[0], np.int32)
-        for some, far, _ in parts:
-            labels[some] = far.argmin(axis=1)
-        return labels
+        return _nearest(parts, values.shape[0])[0]
 
     def transform(self, X: Any) -> Any:
         """The dissimilarity (n, k) of each row to every medoid, in the dtype of X."""
@@ -283,10 +268,7 @@ class KMedoids(Clusterer):
         """The opposite of the weighted sum of dissimilarities to the nearest medoid."""
         values, parts = self._far(X)
         weight = validation.check_weights(sample_weight, values.shape[0])
-        cost = np.empty(values.shape[0])
-        for some, far, unit in parts:
-            cost[some] = _real(far.min(axis=1), unit)
-        return -exact_total(weighed(cost, weight))
+        return -exact_total(weighed(_nearest(parts, values.shape[0])[1], weight))
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
         values, parts = self._far(X)
@@ -307,6 +289,15 @@ class KMedoids(Clusterer):
         tags.input_tags.sparse = callable(self.metric) or self.metric in SPARSE
         tags.input_tags.allow_nan = not callable(self.metric) and self.metric == "nan_euclidean"
         return tags
+
+
+def _nearest(parts: Parts, n: int) -> tuple[Ints, Floats]:
+    """The nearest medoid of n rows, the lower one on ties, and how far it is."""
+    labels, cost = np.empty(n, np.int32), np.empty(n)
+    for some, far, unit in parts:
+        labels[some] = far.argmin(axis=1)
+        cost[some] = _real(far.min(axis=1), unit)
+    return labels, cost
 
 
 def _real(far: Floats, unit: float) -> Floats:
