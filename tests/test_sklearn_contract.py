@@ -37,18 +37,16 @@ MEDOIDS = [
     KMedoids(n_clusters=2, metric="precomputed"),
 ]
 ROWS = "the check gives rows of features where dissimilarities are expected"
-
-
 NUMBERS = "clusters are numbered by the rows of their medoids, which the check shuffles"
 
 
 def expected_of(estimator):
-    if estimator.metric == "precomputed":
-        return {"check_clustering": ROWS}
-    return dict.fromkeys(EXPECTED, NUMBERS) if estimator.method == "pam" else EXPECTED
+    return {"check_clustering": ROWS} if estimator.metric == "precomputed" else {}
 
 
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 @parametrize_with_checks(MEDOIDS, expected_failed_checks=expected_of)
 def test_scikit_learn_checks_of_medoids(estimator, check):
+    if check.func.__name__ in EXPECTED:  # some versions of them pass by chance
+        pytest.skip(NUMBERS if estimator.method == "pam" else RANDOM_START)
     check(estimator)
