@@ -15,7 +15,7 @@ from partita.engine.lloyd import OBSERVER, verdict
 from partita.engine.swap import Eager, Problem, Search, Single, State, Steepest
 from partita.halting import Halt
 from partita.progress import Ended, Observer, Progress, Trace
-from partita.source.dissimilarity import hold, times
+from partita.source.dissimilarity import hold
 
 Start = Callable[[Problem, int, np.random.Generator], Ints]
 
@@ -25,7 +25,7 @@ class Run:
     """How a run ended: the medoids, what they cost, and why it stopped."""
 
     medoids: Ints  # (k,) candidates
-    cost: float  # of all points
+    loss: float  # of all points, in the problem's units
     swaps: int
     trace: Trace
     stopped_by: str
@@ -45,16 +45,16 @@ class Plan:
     begin: float = 0.0
 
 
-def descend(search: Search, unit: float, plan: Plan) -> Run:
+def descend(search: Search, problem: Problem, plan: Plan) -> Run:
     """Improve the medoids until they cannot be improved, or `halt` gives a reason to stop."""
     trace: list[Progress] = []
     while True:
-        cost, before, labels = search.loss, search.medoids.copy(), search.labels.copy()
+        loss, before, labels = search.loss, search.medoids.copy(), search.labels.copy()
         compared = search.improve()
         progress = Progress(
             iteration=len(trace) + 1,
-            cost=times(cost, unit),
-            cost_after=times(search.loss, unit),
+            cost=problem.real(loss),
+            cost_after=problem.real(search.loss),
             shift=float((search.medoids != before).sum()),
             moved_points=int((search.labels != labels).sum()),
             empty=len(before) - len(np.unique(search.labels)),
@@ -64,12 +64,11 @@ def descend(search: Search, unit: float, plan: Plan) -> Run:
         )
         trace.append(progress)
         reason = verdict(trace, plan.halt, plan.observers)
-        if not search.loss < cost and reason != OBSERVER:
+        if not search.loss < loss and reason != OBSERVER:
             reason = search.why
         if reason:
             done = Trace(tuple(trace))
-            cost = times(search.loss, unit)
-            return Run(search.medoids, cost, search.swaps_made, done, reason)
+            return Run(search.medoids, search.loss, search.swaps_made, done, reason)
 
 
 def run(problem: Problem, k: int, start: Start, rng: np.random.Generator, plan: Plan) -> Run:
@@ -79,7 +78,7 @@ def run(problem: Problem, k: int, start: Start, rng: np.random.Generator, plan: 
     if plan.method == "onebatch":
         return _on_a_batch(problem, k, start, rng, plan)
     medoids = start(problem, k, rng)
-    found = descend(_search(problem, medoids, rng, plan.method), problem.unit, plan)
+    found = descend(_search(problem, medoids, rng, plan.method), problem, plan)
     how = "made as they are needed" if problem.table.whole is None else "in memory"
     return replace(found, paths=(f"{found.trace[-1].path}: columns {how}",))
 
@@ -103,7 +102,7 @@ def _on_a_sample(
     size = min(n, max(k, plan.batch or 80 + 4 * k))
     sample = np.sort(rng.choice(n, size, replace=False))
     part = problem.among(sample)
-    found = descend(_search(part, start(part, k, rng), rng, "fasterpam"), part.unit, plan)
+    found = descend(_search(part, start(part, k, rng), rng, "fasterpam"), part, plan)
     return _judged(problem, replace(found, medoids=sample[found.medoids]), f"clara: {size} rows")
 
 
@@ -117,24 +116,24 @@ def _on_a_batch(
     medoids = start(problem, k, rng)
     part = problem.take(np.arange(n), batch)
     part.table = hold(part.table, plan.memory)
-    found = descend(_search(part, medoids, rng, "fasterpam"), part.unit, plan)
+    found = descend(_search(part, medoids, rng, "fasterpam"), part, plan)
     return _judged(problem, found, f"onebatch: {size} rows")
 
 
 def _judged(problem: Problem, found: Run, path: str) -> Run:
     closest = problem.table.columns(found.medoids).min(axis=0)
-    cost = times(float(problem.gains(closest[None], None)[0]), problem.unit)
-    return replace(found, cost=cost, paths=(path,))
+    loss = float(problem.gains(closest[None], None)[0])
+    return replace(found, loss=loss, paths=(path,))
 
 
 def best_of(
     problem: Problem, k: int, start: Start, seeds: Sequence[np.random.Generator], plan: Plan
 ) -> Run:
-    """A run for every seed; the lowest cost wins, the earlier run on ties."""
+    """A run for every seed; the lowest loss wins, the earlier run on ties."""
     best: Run | None = None
     for seed in seeds:
         found = run(problem, k, start, seed, plan)
-        if best is None or found.cost < best.cost:
+        if best is None or found.loss < best.loss:
             best = found
         if plan.ended is not None:
             plan.ended(found)

@@ -42,12 +42,16 @@ class Problem:
 
     def __init__(self, table: Table, weight: Floats | None, workers: Workers) -> None:
         self.table, self.workers = table, workers
-        self.weight, self.unit = weight, table.unit
+        self.weight, self._heaviest = weight, 1.0
         if weight is not None:  # powers of two: nothing is rounded
-            heaviest = 2.0 ** math.frexp(float(weight.max()))[1]
-            self.weight, self.unit = weight / heaviest, table.unit * heaviest
+            self._heaviest = 2.0 ** math.frexp(float(weight.max()))[1]
+            self.weight = weight / self._heaviest
             if (weight == weight[0]).all():
-                self.weight, self.unit = None, table.unit * float(weight[0])
+                self.weight, self._heaviest = None, float(weight[0])
+
+    def real(self, loss: float) -> float:
+        """A loss as the user knows it; nothing costs nothing, though a unit may be infinite."""
+        return loss * self._heaviest * self.table.unit if loss else 0.0
 
     def among(self, rows: Ints) -> Problem:
         """The problem of some rows, in the same units."""
@@ -131,7 +135,7 @@ class Eager:
 
     @property
     def loss(self) -> float:
-        """In units of the problem."""
+        """In the problem's units."""
         return self.state.loss
 
     def improve(self) -> float:

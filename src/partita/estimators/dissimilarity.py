@@ -86,7 +86,8 @@ class Metric:
         return bool(self.metric == "nan_euclidean")
 
     def _ready(self, X: Any) -> Any:
-        """Rows as scikit-learn takes them."""
+        """Rows as scikit-learn takes them: doubles, which it would not make of float32."""
+        X = X.astype(np.float64, copy=False)
         if sp.issparse(X) and X.nnz < 2**31:  # its sparse Manhattan metric knows no longer indices
             start, column = X.indptr.astype(np.int32), X.indices.astype(np.int32)
             return sp.csr_matrix((X.data, column, start), shape=X.shape)

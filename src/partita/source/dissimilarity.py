@@ -32,11 +32,6 @@ _BLOCK = 1 << 23  # bytes of columns made at once: they are read while they are 
 _TASK = 16  # candidates that a thread asks a metric about at once: fixed, so that bits are
 
 
-def times(value: float, unit: float) -> float:
-    """value·unit, where nothing costs nothing though the unit may be beyond all doubles."""
-    return value * unit if value else 0.0
-
-
 class Table(ABC):
     """Dissimilarities between points and candidates."""
 
@@ -93,7 +88,9 @@ class Matrix(Table):
 
     def take(self, candidates: Ints, points: Ints) -> Table:
         """A copy of these rows and columns."""
-        return Matrix(self.values[np.ix_(candidates, points)], self.dtype, self.scale)
+        part = Matrix(self.values[np.ix_(candidates, points)], self.dtype, self.scale)
+        part.unit = self.unit
+        return part
 
 
 class Condensed(Table):
