@@ -20,9 +20,9 @@ from growth import measure as measure_growth
 from inexact import Duel, duel, inexact_table
 from iteration import Contest, cost_table, time_table
 from measure import Clock
-from members import MEMBERS
 from medoids import QUALITY, Quality, Swaps, quality_table
 from medoids import time_table as swap_table
+from members import MEMBERS
 from picture import draw
 from plan import Plan
 from race import Row, race
@@ -53,7 +53,6 @@ class Session:
         self._load = environment.load()
         self.stands, self.absent = open_stands(BUILDERS, threads)
         self.choosers: dict[str, Stand] = {}
-        self.swappers: dict[str, Stand] = {}
         self._kernels = self.stands[OURS].ask("instruction_set") if OURS in self.stands else ""
 
     def open_choosers(self) -> None:
@@ -65,9 +64,12 @@ class Session:
         self.absent |= absent
         self.choosers |= members
         return members
-    def open_swappers(self) -> None:
-        self.swappers, absent = open_stands(SWAPPERS, self._threads)
+
+    def open_swappers(self) -> dict[str, Stand]:
+        swappers, absent = open_stands(SWAPPERS, self._threads)
         self.absent |= absent
+        self.choosers |= swappers
+        return swappers
 
     def say(self, what: object) -> None:
         print(f"... {self.clock.seconds:4.0f} s: {what}", file=sys.stderr, flush=True)
@@ -87,14 +89,11 @@ class Session:
         return self.report.text(self._head())
 
     def close(self) -> None:
-        for stand in self._everybody():
+        for stand in (*self.stands.values(), *self.choosers.values()):
             stand.close()
 
-    def _everybody(self) -> list[Stand]:
-        return [*self.stands.values(), *self.choosers.values(), *self.swappers.values()]
-
     def _head(self) -> list[str]:
-        everybody = self._everybody()
+        everybody = [*self.stands.values(), *self.choosers.values()]
         peak = "" if self.peak is None else f"; float32 FMA peak {self.peak / 1e9:.0f} GFLOP/s"
         return [
             f"{environment.processor()}; {self._threads} threads{peak}.",
@@ -189,19 +188,19 @@ def growth(session: Session) -> None:
 
 
 def medoids(session: Session) -> None:
-    session.open_swappers()
+    swappers = session.open_swappers()
     done: list[Swaps] = []
     for task in session.plan.medoids:
         if session.clock.seconds > session.plan.until:
             return
         session.say(f"medoids of {task}")
         done.append(Swaps(task))
-        done[-1].measure(session.swappers)
-        session.report.put("medoids", swap_table(done, list(session.swappers)))
-    if THEIRS in session.swappers:
+        done[-1].measure(swappers)
+        session.report.put("medoids", swap_table(done, list(swappers)))
+    if THEIRS in swappers:
         session.say("the loss of medoids")
-        losses = [Quality(task, session.swappers) for task in QUALITY]
-        names = list(session.swappers)
+        losses = [Quality(task, swappers) for task in QUALITY]
+        names = list(swappers)
         session.report.put("medoids", swap_table(done, names), quality_table(losses))
 
 

@@ -19,13 +19,15 @@ from choosers import CHOOSERS
 from contestants import BUILDERS, Card, Contestant
 from desk import Desk
 from members import MEMBERS
-
-_PAUSE = 0.02  # seconds: OpenMP threads spin for up to 8 ms after their last task
-_ALL: Mapping[str, Callable[[int], Contestant]] = {**BUILDERS, **CHOOSERS, **MEMBERS}
 from swappers import SWAPPERS
 
 _PAUSE = 0.02  # seconds: OpenMP threads spin for up to 8 ms after their last task
-_ALL: Mapping[str, Callable[[int], Contestant]] = {**BUILDERS, **CHOOSERS, **SWAPPERS}
+_ALL: Mapping[str, Callable[[int], Contestant]] = {
+    **BUILDERS,
+    **CHOOSERS,
+    **MEMBERS,
+    **SWAPPERS,
+}
 
 
 class AbsentError(Exception):

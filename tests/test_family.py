@@ -17,11 +17,6 @@ MEMBERS = [
     KMeans(3, random_state=0),
     SphericalKMeans(3, random_state=0),
     MiniBatchKMeans(3, random_state=0, batch_size=500),
-]
-MEMBERS = [KMeans(3, random_state=0), SphericalKMeans(3, random_state=0)]
-from partita import KMeans, KMedoids
-
-MEMBERS = [KMeans(3, random_state=0), KMedoids(3, random_state=0)]
     KMedoids(3, random_state=0),
 ]
 

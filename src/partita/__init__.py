@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from partita.empty import EmptyClusterError
     from partita.estimators.functions import k_means, kmeans_plusplus
     from partita.estimators.kmeans import KMeans
-    from partita.estimators.minibatch import MiniBatchKMeans
-    from partita.estimators.spherical import SphericalKMeans
     from partita.estimators.medoids import KMedoids
+    from partita.estimators.minibatch import MiniBatchKMeans
     from partita.estimators.spherical import SphericalKMeans
     from partita.progress import Progress, Trace
     from partita.stats import ClusterStats
