@@ -103,7 +103,8 @@ class Metric:
         if self.plain and not sp.issparse(X):
             return Vectors(X, self.plain, workers)
         dtype = np.float32 if X.dtype == np.float32 else np.float64
-        return Measured(self._ready(X), self.measure, dtype, workers)
+        slow = callable(self.metric)
+        return Measured(self._ready(X), self.measure, dtype, workers, slow)
 
     def between(self, X: Any, centers: Any, workers: Workers) -> tuple[Floats, float]:
         """Doubles (n, k), and the unit they are given in."""

@@ -183,7 +183,11 @@ Measure = Callable[[Any, Any], Floats]  # rows (a, d), rows (b, d) -> (a, b)
 
 
 class Measured(Table):
-    """Rows of any kind under any metric, block by block; BLAS should run in one thread."""
+    """Rows of any kind under any metric, block by block; BLAS should run in one thread.
+
+    `slow` is a metric for which each pair is worth to be measured once only: d(a, b) = d(b, a) to
+    the last bit is not to be expected of all.
+    """
 
     def __init__(
         self,
@@ -191,11 +195,12 @@ class Measured(Table):
         measure: Measure,
         dtype: Any,
         workers: Workers,
+        slow: bool = False,
         candidates: Ints | None = None,
         points: Ints | None = None,
     ) -> None:
         self._rows, self._measure, self._workers = rows, measure, workers
-        self.dtype = np.dtype(dtype)
+        self.dtype, self.slow = np.dtype(dtype), slow
         everyone = np.arange(rows.shape[0])
         self._candidates = everyone if candidates is None else candidates
         self._points = everyone if points is None else points
@@ -220,7 +225,7 @@ class Measured(Table):
     def take(self, candidates: Ints, points: Ints) -> Table:
         """The same rows, fewer of them."""
         mine = self._candidates[candidates], self._points[points]
-        return Measured(self._rows, self._measure, self.dtype, self._workers, *mine)
+        return Measured(self._rows, self._measure, self.dtype, self._workers, self.slow, *mine)
 
 
 def check_measured(values: Floats) -> None:
@@ -246,8 +251,8 @@ def hold(table: Table, memory: float) -> Table:
         return table
     out = np.empty((table.candidates, table.n), table.dtype)
     everyone = np.arange(table.n)
-    if isinstance(table, Measured) and table.candidates == table.n:  # each pair once
-        for i in range(0, table.n, 4 * _TASK):
+    if isinstance(table, Measured) and table.slow and table.candidates == table.n:
+        for i in range(0, table.n, 4 * _TASK):  # each pair once
             some = everyone[i : i + 4 * _TASK]
             part = table.take(some, everyone[i:]).columns(np.arange(len(some)))
             out[some, i:] = part
