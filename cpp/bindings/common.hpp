@@ -166,5 +166,6 @@ void bind_sums(nb::module_& m);
 void bind_pruned(nb::module_& m);
 void bind_seeding(nb::module_& m);
 void bind_swaps(nb::module_& m);
+void bind_gram(nb::module_& m);
 
 }  // namespace partita::binding

@@ -56,6 +56,7 @@ struct Kernels {
     void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
     void (*tally)(const Rows<T>&, const T*, const T*, std::uint32_t*, std::uint32_t*,
                   std::uint32_t*);
+    void (*gram_move)(const GramMoves<T>&, std::size_t, std::size_t);
     double (*spin)(std::int64_t, T*);
     void (*nearest_two)(const SwapView<T>&);
     Exchange (*swap_change)(const SwapView<T>&, const T*, double*);
@@ -74,6 +75,8 @@ struct KernelTable {
                       double*, double*, double*);
     void (*square_norms)(const double*, std::size_t, std::size_t, double*);
     void (*exact_sum)(const double*, std::size_t, std::int64_t*);
+    Outcome (*gram_assign)(const double*, std::size_t, std::size_t, std::size_t, std::size_t,
+                           std::int32_t*);
 };
 
 const KernelTable* portable_table();

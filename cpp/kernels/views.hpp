@@ -205,4 +205,20 @@ struct Looks {
 constexpr std::size_t kPanel = 64;
 enum class Metric { squared, euclidean, manhattan };
 
+// Rows of a Gram matrix that move from one cluster to another. See gram.hpp.
+template <class T>
+struct GramMoves {
+    const T* rows;               // (…, n)
+    std::size_t n, count;
+    const std::int64_t* which;   // (count) rows
+    const std::int32_t* before;  // (count) clusters; −1: from nowhere
+    const std::int32_t* after;   // (count)
+    const double* row_shift;     // (count) what is subtracted from a row
+    const double* column_shift;  // (n)     and from a column
+    double scale, limb;          // what brings terms to the grid, and what remains
+    const std::int64_t* times;   // (count) or null
+    const double* weight;        // (count) or null
+    std::int64_t* sums;          // (k, 2, n) high limbs, then low
+};
+
 }  // namespace partita

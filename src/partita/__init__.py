@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from partita import halting
     from partita._versions import show_versions
+    from partita._warnings import IndefiniteKernelWarning
     from partita.empty import EmptyClusterError
     from partita.estimators.functions import k_means, kmeans_plusplus
+    from partita.estimators.kernel import KernelKMeans
     from partita.estimators.kmeans import KMeans
     from partita.estimators.medoids import KMedoids
     from partita.estimators.minibatch import MiniBatchKMeans
@@ -26,8 +28,10 @@ __version__ = "0.1.0"
 _HOME = {
     "ClusterStats": "partita.stats",
     "EmptyClusterError": "partita.empty",
+    "IndefiniteKernelWarning": "partita._warnings",
     "KMeans": "partita.estimators.kmeans",
     "KMedoids": "partita.estimators.medoids",
+    "KernelKMeans": "partita.estimators.kernel",
     "MiniBatchKMeans": "partita.estimators.minibatch",
     "Progress": "partita.progress",
     "SphericalKMeans": "partita.estimators.spherical",
@@ -41,8 +45,10 @@ _MODULES = ("halting",)
 __all__ = [
     "ClusterStats",
     "EmptyClusterError",
+    "IndefiniteKernelWarning",
     "KMeans",
     "KMedoids",
+    "KernelKMeans",
     "MiniBatchKMeans",
     "Progress",
     "SphericalKMeans",

@@ -8,6 +8,10 @@ import warnings
 _PASSED_OVER = ("partita", "sklearn")  # scikit-learn wraps methods and calls us from pipelines
 
 
+class IndefiniteKernelWarning(UserWarning):
+    """A kernel is not positive semidefinite: the objective may rise."""
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the first frame that is neither ours nor scikit-learn's."""
     level, frame = 1, sys._getframe(0)

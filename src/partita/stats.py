@@ -118,7 +118,7 @@ class Grid:
     def of_extent(cls, low: Floats, high: Floats, origin: Floats, weights: Weights) -> Grid:
         """The finest grid whose sums cannot overflow."""
         reach = np.maximum(high - origin, origin - low)
-        bits = _bits_for(weights.count)
+        bits = bits_for(weights.count)
         scale = power_of_two(float(reach.max()), 1000)
         reach = reach * scale
         up = np.empty(len(origin) + 2)
@@ -126,10 +126,10 @@ class Grid:
         up[-2] = 1.0 if weights.values is None else 2.0**bits
         up[-1] = 2.0**bits * power_of_two(total(reach * reach), 900)
         # A row's squares are d terms of one column, so their low limbs need room for d times more.
-        return cls(origin, scale, up, 2.0 ** _bits_for(weights.count * len(origin)), weights.unit)
+        return cls(origin, scale, up, 2.0 ** bits_for(weights.count * len(origin)), weights.unit)
 
 
-def _bits_for(count: float) -> int:
+def bits_for(count: float) -> int:
     """Bits of a term such that `count` of them add up below 2^62, and that a double can round."""
     return min(50, 61 - math.ceil(math.log2(max(2, count))))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from partita._kernels.crew import Crew
+from partita._kernels.gram import gram_assign, gram_move
 from partita._kernels.labels import (
     Codebook,
     Codebook32,
@@ -59,9 +60,9 @@ __all__ = [
     "Codebook", "Codebook32", "Codebook64", "Crew", "Csr", "Csr32", "Csr64", "KeptRows", "Leaves",
     "Motion", "Sketch", "SparseCodebook", "SparseCodebook32", "SparseCodebook64", "Sums", "Swaps",
     "Swaps32", "Swaps64", "Target", "TreeBook", "assign", "assign_leaves", "assign_sparse",
-    "bounded", "d64", "distances", "exact_few", "exact_sum", "extent", "inspect",
-    "instruction_set", "instruction_sets", "keep_rows", "move_rows", "move_sparse", "own_distance",
-    "own_distance_sparse", "pair_columns", "plant", "plusplus", "row_terms", "seed_choose",
+    "bounded", "d64", "distances", "exact_few", "exact_sum", "extent", "gram_assign",
+    "gram_move", "inspect", "instruction_set", "instruction_sets", "keep_rows", "move_rows",
+    "move_sparse", "own_distance", "own_distance_sparse", "pair_columns", "plant", "plusplus", "row_terms", "seed_choose",
     "seed_gain", "sketch_rows", "square_norms", "summarise", "swap_apply", "swap_gain",
     "swap_scan", "swap_search", "tally", "use_instruction_set",
 ]  # fmt: skip

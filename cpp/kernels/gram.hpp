@@ -1,0 +1,115 @@
+// Kernel K-means: sums of rows of a Gram matrix by cluster, and the nearest mean in feature space.
+//
+// A cluster's sum is R_j = Σ w_l K_l over its members l: a row as long as the data, from which every
+// distance follows. Each term is rounded once to a grid and added as two integers (see moments.hpp), so
+// a row that leaves takes away exactly what it brought: nothing drifts, and no order matters.
+#pragma once
+
+#include "moments.hpp"
+#include "vec.hpp"
+#include "views.hpp"
+
+namespace partita::PARTITA_ISA {
+
+// A few rows that make the same move: as many as are read at once.
+constexpr std::size_t kTogether = 4;
+
+template <class T>
+struct GramRun {
+    const T* row[kTogether];
+    double shift[kTogether], scale[kTogether];
+    std::int64_t times[kTogether];
+};
+
+// to += Σ times·term and from −= the same, over n columns; low limbs lie `stride` after the high.
+template <class T, std::size_t kCount, bool kFrom, bool kTimes>
+void add_run(const GramRun<T>& run, const double* __restrict column_shift, double limb,
+             std::size_t n, std::int64_t* __restrict to, std::int64_t* __restrict from,
+             std::size_t stride) {
+    const GramRun<T> in = run;  // a copy: nothing that is written can change it
+    for (std::size_t i = 0; i < n; ++i) {
+        std::int64_t hi = 0, lo = 0;
+#pragma GCC unroll 4
+        for (std::size_t e = 0; e < kCount; ++e) {
+            const double value = static_cast<double>(in.row[e][i]) - column_shift[i];
+            const Limbs term = to_grid((value - in.shift[e]) * in.scale[e], 0.0, limb);
+            hi += kTimes ? term.hi * in.times[e] : term.hi;
+            lo += kTimes ? term.lo * in.times[e] : term.lo;
+        }
+        to[i] += hi;
+        to[i + stride] += lo;
+        if constexpr (kFrom) {
+            from[i] -= hi;
+            from[i + stride] -= lo;
+        }
+    }
+}
+
+template <class T, bool kFrom, bool kTimes>
+void add_some(std::size_t count, const GramRun<T>& run, const double* column_shift, double limb,
+              std::size_t n, std::int64_t* to, std::int64_t* from, std::size_t stride) {
+    constexpr decltype(&add_run<T, 1, kFrom, kTimes>) add[kTogether] = {
+        add_run<T, 1, kFrom, kTimes>, add_run<T, 2, kFrom, kTimes>, add_run<T, 3, kFrom, kTimes>,
+        add_run<T, 4, kFrom, kTimes>};
+    if (count) add[count - 1](run, column_shift, limb, n, to, from, stride);
+}
+
+// Moves rows between clusters in the sums, columns first…last−1. Terms must stay below 2^51. Rows
+// that make the same move should follow each other.
+template <class T>
+void gram_move(const GramMoves<T>& moves, std::size_t first, std::size_t last) {
+    const auto sum = [&](std::int32_t j) {
+        return moves.sums + 2 * static_cast<std::size_t>(j) * moves.n + first;
+    };
+    for (std::size_t e = 0; e < moves.count;) {
+        const std::int32_t before = moves.before[e], after = moves.after[e];
+        GramRun<T> run;
+        std::size_t count = 0;
+        for (; e < moves.count && count < kTogether; ++e) {
+            if (moves.before[e] != before || moves.after[e] != after) break;
+            run.row[count] = moves.rows + static_cast<std::size_t>(moves.which[e]) * moves.n + first;
+            run.shift[count] = moves.row_shift[e];
+            run.scale[count] = moves.weight ? moves.scale * moves.weight[e] : moves.scale;
+            run.times[count] = moves.times ? moves.times[e] : 1;
+            count += run.times[count] != 0 && run.scale[count] != 0;
+        }
+        if (before == after) continue;
+        const auto add = before < 0 ? moves.times ? add_some<T, false, true> : add_some<T, false, false>
+                         : moves.times ? add_some<T, true, true>
+                                       : add_some<T, true, false>;
+        add(count, run, moves.column_shift + first, moves.limb, last - first, sum(after),
+            before < 0 ? nullptr : sum(before), moves.n);
+    }
+}
+
+// Labels columns first…last−1 by the lowest ‖c‖² − 2⟨φ, c⟩, the lower index on ties. A center is its
+// inner product with every row, and then its squared norm.
+inline Outcome gram_assign(const double* centers, std::size_t k, std::size_t n, std::size_t first,
+                           std::size_t last, std::int32_t* label) {
+    constexpr std::size_t some = 512;
+    alignas(64) double lowest[some];
+    alignas(64) std::int64_t best[some];
+    Outcome done{};
+    for (std::size_t i = first; i < last; i += some) {
+        const std::size_t count = last - i < some ? last - i : some;
+        for (std::size_t j = 0; j < k; ++j) {
+            const double* __restrict row = centers + j * (n + 1) + i;
+            const double square = centers[j * (n + 1) + n];
+            const auto here = static_cast<std::int64_t>(j);
+            for (std::size_t t = 0; t < count; ++t) {
+                const double score = square - 2 * row[t];
+                const bool lower = j == 0 || score < lowest[t];
+                lowest[t] = lower ? score : lowest[t];
+                best[t] = lower ? here : best[t];
+            }
+        }
+        for (std::size_t t = 0; t < count; ++t) {
+            const auto j = static_cast<std::int32_t>(best[t]);
+            done.moved += label[i + t] != j;
+            label[i + t] = j;
+        }
+    }
+    return done;
+}
+
+}  // namespace partita::PARTITA_ISA

@@ -1,0 +1,294 @@
+"""`KernelKMeans`: K-means in the feature space of a kernel, for clusters that are not convex."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from partita._kernels.draws import weighed
+from partita._threads import Workers
+from partita._typing import Array, Floats
+from partita._warnings import warn
+from partita.estimators import kernels, validation
+from partita.estimators.base import Clusterer
+from partita.estimators.kernel_fit import Fitted, KernelSettings, fit_matrix, fit_rows
+from partita.halting import Halt
+from partita.progress import Observer
+from partita.source.blocks import exact_total
+
+
+class KernelKMeans(Clusterer):
+    """K-means in the feature space of a kernel.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters.
+    kernel : str or callable, default="rbf"
+        "rbf", "laplacian", "polynomial" (also "poly"), "sigmoid", "linear", "cosine" or another
+        name that `sklearn.metrics.pairwise.pairwise_kernels` knows; a callable of two rows that
+        returns a number; "precomputed": X is the Gram matrix, dense or sparse; "normalized-cut":
+        X is the affinity matrix of a graph, dense or sparse, and the objective its normalised cut
+        (up to a constant).
+    gamma : float, "scale" or "auto", default="scale"
+        Of rbf, laplacian, polynomial and sigmoid. "scale" is 1 / (n_features · variance), so the
+        unit of the data does not matter (by the deviation for laplacian); "auto" is
+        1 / n_features. Clusters that wind around each other need more: try 10 times as much.
+    degree, coef0 : float, default=3, 1
+        Of polynomial, and coef0 of sigmoid.
+    kernel_params : dict or None, default=None
+        Further parameters of the kernel, or those of a callable.
+    approximation : {"auto", "exact", "nystrom"}, default="auto"
+        "exact" holds the n × n Gram matrix if `memory_limit` allows, else computes rows of it
+        again whenever they are needed. "nystrom" approximates it by few of its columns, chosen by
+        randomly pivoted Cholesky. "auto" is exact where the matrix fits, else "nystrom", with a
+        warning. `paths_` says what was done.
+    n_components : int or "auto", default="auto"
+        How many columns for "nystrom". "auto" adds columns until the objective can be off by at
+        most a twentieth, 1024 at most.
+    diagonal_shift : float, "auto" or None, default=None
+        What to add to the diagonal of the Gram matrix, divided by the weight of the row: the same
+        for the objective of every partition. "auto" is the least that makes an indefinite kernel
+        positive semidefinite, so that no iteration raises the objective. None adds nothing, and
+        warns where a kernel turns out to be indefinite; the normalised cut takes it as "auto".
+    init : {"k-means++", "random", "random-partition"}, array or callable, default="k-means++"
+        Where to start: rows far apart in feature space, random rows, a random partition; an array
+        of points (n_clusters, n_features); whole numbers: one label for every row, or the numbers
+        of n_clusters rows. A callable is called as init(X, n_clusters, random_state=…).
+    n_init : "auto" or int, default="auto"
+        How many starts, of which the best result is kept: 1 for "k-means++" and for what is given,
+        10 for the others.
+    max_iter : int, default=300
+        The most iterations of a single run.
+    tol : float, default=0
+        Stop when the squared shift of the centers is at most `tol` times the variance in feature
+        space. At 0 a run goes on until no label changes: late iterations cost little, since only
+        rows that changed are read.
+    verbose, random_state, halt, callback, empty, n_threads
+        As in `KMeans`.
+    memory_limit : float or None, default=None
+        How many bytes the Gram matrix, or its approximation, may take. None means half of what is
+        free.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        The nearest mean in feature space for every row, the lower index on ties.
+    inertia_ : float
+        The weighted sum of squared distances to these means, in the space that was used: with
+        "nystrom" that of the approximation, with a shift that of the shifted kernel.
+    objective_interval_ : tuple of float
+        Lower and upper bound of the sum of squares of the partition `labels_` about its own means,
+        by the true kernel: equal, unless "nystrom" was used.
+    n_iter_, trace_, stopped_by_, paths_
+        As in `KMeans`.
+    stats_ : ClusterStats
+        Weight and sse of each cluster of `labels_`; means have no coordinates.
+    diagonal_shift_ : float
+        What was added to the diagonal, before it was divided by weights.
+    kernel_ : KernelFunction or None
+        The kernel with the parameters that were used; None if the matrix was given.
+    n_features_in_, feature_names_in_
+        What `fit` saw.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from partita import KernelKMeans
+    >>> X, ring = make_circles(300, factor=0.3, noise=0.05, random_state=0)
+    >>> model = KernelKMeans(2, random_state=0).fit(X)
+    >>> len({(a, b) for a, b in zip(model.labels_.tolist(), ring.tolist())})
+    2
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        approximation: str = "auto",
+        n_components: Any = "auto",
+        diagonal_shift: Any = None,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 0.0,
+        verbose: int = 0,
+        random_state: Any = None,
+        halt: Halt | None = None,
+        callback: Observer | None = None,
+        empty: str = "relocate",
+        n_threads: int | None = None,
+        memory_limit: float | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.approximation = approximation
+        self.n_components = n_components
+        self.diagonal_shift = diagonal_shift
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.halt = halt
+        self.callback = callback
+        self.empty = empty
+        self.n_threads = n_threads
+        self.memory_limit = memory_limit
+
+    # --- fitting ----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Compute the clustering of X, with one weight per row if given."""
+        del y  # scikit-learn's pipelines pass it
+        settings = KernelSettings(self)
+        X, features = validation.check_new(self, X)
+        weight = validation.check_weights(sample_weight, X.shape[0])
+        validation.check_enough(X.shape[0], settings.k)
+        X = _as_floats(X)
+        with Workers(settings.threads) as workers:
+            if self._given():
+                return self._keep(fit_matrix(settings, X, weight, workers), settings, features)
+            source = validation.make_source(X, weight, workers)
+            validation.check_finite(source, X, features.get("feature_names_in_"))
+            return self._keep(fit_rows(settings, X, weight, workers), settings, features)
+
+    def _keep(self, found: Fitted, settings: KernelSettings, features: dict[str, Any]) -> Self:
+        filled = np.count_nonzero(np.bincount(found.labels))
+        if filled < len(found.stats.weight):
+            warn(
+                f"Number of distinct clusters ({filled}) found smaller than n_clusters "
+                f"({settings.k}). Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+            )
+        self._keep_features(features)
+        self._keep_run(found.run)
+        self.labels_ = found.labels
+        self.inertia_ = found.inertia
+        self.objective_interval_ = found.interval
+        self.stats_ = found.stats
+        self.diagonal_shift_ = found.sigma
+        self.kernel_ = found.kernel
+        self._space = found.space
+        self._dimension = found.dimension
+        self._degree = found.degree
+        self._n_features_out = len(found.stats.weight)
+        return self
+
+    # --- using a fit ------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Array:
+        """The nearest mean of each row, the lower index on ties.
+
+        If a matrix was given: X is K(new, training), or the affinities of new nodes.
+        """
+        check_is_fitted(self)
+        with Workers(validation.check_threads(self.n_threads)) as workers:
+            return self._space.labels(self._new(X, workers), workers)
+
+    def distances(self, X: Any, diagonal: Any = None) -> Floats:
+        """The distance (n, k) of each row to every mean in feature space, doubles.
+
+        If a matrix was given: X is K(new, training), and `diagonal` the inner product k(x, x) of
+        every new row with itself, which that does not hold. With "nystrom" it is the distance in
+        the space of the pivots.
+        """
+        return np.asarray(np.sqrt(self._squares(X, diagonal)))
+
+    def transform(self, X: Any) -> Any:
+        """The distance (n, k) of each row to every mean in feature space, in the dtype of X."""
+        check_is_fitted(self)
+        found = self.distances(X)
+        return found.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else found
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and return the distance of each row to every mean in feature space."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The opposite of the objective of X at the means."""
+        check_is_fitted(self)
+        nearest = self._squares(X, None).min(axis=1)
+        return -exact_total(weighed(nearest, validation.check_weights(sample_weight, len(nearest))))
+
+    def _squares(self, X: Any, diagonal: Any) -> Floats:
+        check_is_fitted(self)
+        with Workers(validation.check_threads(self.n_threads)) as workers:
+            X = self._new(X, workers)
+            if self._given():
+                diagonal = _check_diagonal(diagonal, X.shape[0], self.kernel)
+            return np.maximum(self._space.squares(X, diagonal, workers), 0.0)
+
+    def _new(self, X: Any, workers: Workers) -> Any:
+        """New rows as the space takes them."""
+        X = _as_floats(validation.check_again(self, X))
+        validation.check_finite(validation.make_source(X, None, workers), X, self._names())
+        if self._degree is not None:
+            return kernels.cut_rows(X, self._degree)
+        return X if self.kernel_ is None else self.kernel_.place(X)
+
+    def _costs(self, X: Any) -> tuple[Array, Floats]:
+        with Workers(validation.check_threads(self.n_threads)) as workers:
+            X = self._new(X, workers)
+            unknown = np.zeros(X.shape[0]) if self._given() else None  # the same for all clusters
+            return self._space.labels(X, workers), self._space.squares(X, unknown, workers)
+
+    def _temperature(self) -> float:
+        # as in KMeans, with the number of directions that the data fills
+        return float(2 * self.inertia_ / (self.stats_.weight.sum() * self._dimension))
+
+    def _given(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel in kernels.GIVEN
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._given()
+        return tags
+
+
+def _as_floats(X: Any) -> Any:
+    return X if X.dtype in validation.FLOATS else X.astype(np.float32)
+
+
+def _check_diagonal(diagonal: Any, n: int, kernel: str) -> Floats:
+    """k(x, x) of every new row."""
+    if diagonal is None:
+        raise ValueError(
+            f"kernel={kernel!r}: the distance of a new row needs its inner product with itself, "
+            "which K(new, training) does not hold; give diagonal=, one number per row"
+        )
+    found = np.asarray(diagonal, dtype=np.float64)
+    if found.shape != (n,) or not np.isfinite(found).all():
+        raise ValueError(
+            f"diagonal has the shape {found.shape}; one finite number for each of {n} rows is "
+            "expected"
+        )
+    return found
+
+
+def _knows_distances(model: KernelKMeans) -> bool:
+    if model._given():
+        raise AttributeError(
+            f"kernel={model.kernel!r} has no transform or score: K(new, training) does not hold "
+            "k(x, x); use distances(K, diagonal)"
+        )
+    return True
+
+
+# Not as decorators: scikit-learn wraps `transform` when the class is made, and would hide them.
+for _name in ("transform", "fit_transform", "score"):
+    setattr(KernelKMeans, _name, available_if(_knows_distances)(getattr(KernelKMeans, _name)))

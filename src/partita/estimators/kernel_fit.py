@@ -1,0 +1,279 @@
+"""Fits of kernel K-means: by a Gram matrix, or by Nyström's features and the Euclidean engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from partita._memory import free_memory
+from partita._random import generator
+from partita._threads import Workers
+from partita._typing import Floats, Ints
+from partita._warnings import warn
+from partita.empty import POLICIES, EmptyPolicy
+from partita.engine.definite import dimension
+from partita.engine.kernel import KernelResult, best_means
+from partita.engine.nystrom import Nystrom
+from partita.engine.restarts import best_of
+from partita.estimators import kernels, validation
+from partita.estimators.kernel_space import MeansSpace, PivotSpace, Space
+from partita.estimators.kernel_starts import Start, in_features, in_gram, starts
+from partita.estimators.settings import Settings, one_of
+from partita.halting import Halt, MaxIter, Shift
+from partita.init.plusplus import plusplus
+from partita.progress import Fit
+from partita.source.blocks import Source
+from partita.source.gram import Gram
+from partita.source.kernel import KernelFunction
+from partita.stats import ClusterStats, total
+
+_RANK = 64  # to begin with, where the rank of an approximation is to be found
+_MOST = 1024  # and at most
+_GOOD = 0.05  # of the objective: what an approximation may miss
+_LOOK = 20  # iterations that show about what the objective will be
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What a fit found, and what new rows need."""
+
+    labels: Ints
+    inertia: float
+    interval: tuple[float, float]  # of the true objective of the partition
+    stats: ClusterStats
+    run: Fit
+    space: Space
+    dimension: float  # how many directions the data fills in feature space
+    kernel: KernelFunction | None
+    sigma: float = 0.0
+    degree: Floats | None = None  # of the nodes, if X was a graph
+
+
+class KernelSettings(Settings):
+    """The parameters of `KernelKMeans`, checked, in the engine's terms."""
+
+    def __init__(self, model: Any) -> None:
+        kernels.check_kernel(model)
+        one_of("empty", model.empty, tuple(POLICIES))
+        if not validation.is_amount(model.tol):
+            raise ValueError(
+                f"tol={model.tol!r} was given; a number that is not negative is expected"
+            )
+        if not (isinstance(model.n_components, str) and model.n_components == "auto"):
+            validation.whole("n_components", model.n_components, instead=", or 'auto'")
+        super().__init__(model)
+
+    @property
+    def memory(self) -> float:
+        """How many bytes a Gram matrix may take: half of what is free, if not said."""
+        limit = self.model.memory_limit
+        return free_memory() / 2 if limit is None else float(limit)
+
+    @property
+    def empty(self) -> EmptyPolicy:
+        """The policy for clusters without weight."""
+        return POLICIES[self.model.empty]
+
+    def halt_at(self, variance: float) -> Halt:
+        """No label changed, then `tol` or the user's criterion, then the limit."""
+        return self.until(Shift(math.sqrt(self.model.tol * max(0.0, variance))))
+
+    def seeded(self, run: Callable[[Start, np.random.Generator], Any], X: Any) -> list[Any]:
+        """run(start, rng) for every start, as functions without arguments."""
+        every = starts(self, X, self.model.kernel in kernels.GIVEN)
+        rng = generator(self.model.random_state)
+        seeds = [rng, *rng.spawn(len(every) - 1)]  # the first run is that of n_init=1
+        return [
+            lambda start=start, seed=seed: run(start, seed)  # type: ignore[misc]
+            for start, seed in zip(every, seeds, strict=True)
+        ]
+
+
+def fit_matrix(settings: KernelSettings, X: Any, weight: Floats | None, workers: Workers) -> Fitted:
+    """A fit to a Gram matrix, or to the affinities of a graph."""
+    model, asked = settings.model, settings.model.diagonal_shift
+    if model.approximation == "nystrom":
+        raise ValueError(
+            f"approximation='nystrom' was given with kernel={model.kernel!r}: a matrix that is "
+            "there needs no approximation; take 'exact'"
+        )
+    if model.kernel == kernels.CUT:
+        if weight is not None:
+            raise ValueError(
+                "sample_weight was given with kernel='normalized-cut', where the weight of a node "
+                "is its degree; scale the affinities instead"
+            )
+        X, weight = kernels.cut_matrix(X)
+        asked = "auto" if asked is None else asked
+    else:
+        kernels.check_square(X, "The Gram matrix")
+    gram = kernels.given_gram(X, weight, workers)
+    found = _fit_gram(settings, gram, None, X, asked, "the matrix was given")
+    return replace(found, degree=weight) if model.kernel == kernels.CUT else found
+
+
+def fit_rows(settings: KernelSettings, X: Any, weight: Floats | None, workers: Workers) -> Fitted:
+    """A fit to rows of features."""
+    source = validation.make_source(X, weight, workers)
+    survey = source.survey()
+    kernel = kernels.kernel_of(settings.model, survey.grid.origin, survey.spread)
+    rows = kernel.place(X)
+    model, n = settings.model, X.shape[0]
+    room, need = settings.memory, float(n) * n * X.dtype.itemsize
+    if model.approximation == "nystrom" and model.diagonal_shift is not None:
+        raise ValueError(
+            f"diagonal_shift={model.diagonal_shift!r} was given with approximation='nystrom', "
+            "which needs a positive semidefinite kernel and shifts nothing; take 'exact'"
+        )
+    auto = model.approximation == "auto" and need > room and kernel.definite
+    if auto and model.diagonal_shift is None:
+        warn(
+            f"The Gram matrix of {n} rows needs {need / 1e9:.3g} GB and memory_limit allows "
+            f"{room / 1e9:.3g}: it is approximated (approximation='nystrom'). 'exact' computes its "
+            "rows again and again instead.",
+            UserWarning,
+        )
+    if model.approximation == "nystrom" or (auto and model.diagonal_shift is None):
+        return _fit_features(settings, kernel, rows, weight, workers)
+    gram = kernels.computed_gram(kernel, rows, weight, workers, room)
+    note = f"{need / 1e9:.3g} GB for the Gram matrix {'fit' if gram.exact else 'do not fit'}"
+    return _fit_gram(settings, gram, kernel, rows, model.diagonal_shift, note)
+
+
+def _fit_gram(
+    settings: KernelSettings,
+    gram: Gram,
+    kernel: KernelFunction | None,
+    X: Any,
+    asked: Any,
+    note: str,
+) -> Fitted:
+    known = kernel is not None and kernel.definite
+    warned, sigma = kernels.shift_of(asked, gram, known)
+    weight, k = gram.weight, settings.k
+
+    def run(start: Start, rng: np.random.Generator) -> Any:
+        return in_gram(start(rng), gram, kernel, X, k, rng, sigma)
+
+    result: KernelResult = best_means(
+        gram,
+        settings.seeded(run, X),
+        k=k,
+        halt=settings.halt_at(float(weight @ gram.diagonal / weight.sum())),
+        empty=settings.empty,
+        sigma=sigma,
+        note=note,
+        observers=settings.observers,
+        ended=settings.ended,
+    )
+    if not (known or warned or sigma) and _rises(result.fit):
+        kernels.warn_indefinite()
+    stats = result.stats
+    beyond = np.count_nonzero(weight) - np.count_nonzero(stats.weight)
+    cost = total(stats.sse) - sigma * beyond
+    return Fitted(
+        result.labels,
+        result.inertia,
+        (cost, cost),
+        stats,
+        result.fit,
+        MeansSpace(gram, result, kernel, X),
+        dimension(gram),
+        kernel,
+        sigma,
+    )
+
+
+def _rises(fit: Fit) -> bool:
+    """Whether an iteration raised the objective, other than by mending an empty cluster."""
+    pairs = zip(fit.trace[:-1], fit.trace[1:], strict=True)
+    return any(b.cost > a.cost_after * (1 + 1e-9) and not a.empty for a, b in pairs)
+
+
+def _fit_features(
+    settings: KernelSettings,
+    kernel: KernelFunction,
+    X: Any,
+    weight: Floats | None,
+    workers: Workers,
+) -> Fitted:
+    n, plain = X.shape[0], np.ones(X.shape[0]) if weight is None else weight
+    rng = generator(settings.model.random_state).spawn(1)[0]
+    nystrom = Nystrom(kernel, X, plain, workers)
+    note = _find_rank(settings, nystrom, weight, rng)
+    features = nystrom.features
+    source = validation.make_source(features, weight, workers)
+    mapped = nystrom.map()
+
+    def run(start: Start, seed: np.random.Generator) -> Floats:
+        def of_points(points: Floats) -> Floats:
+            return mapped.features(kernel.place(points.astype(X.dtype)), workers)
+
+        return in_features(start(seed), source, of_points, settings.k, seed)
+
+    variance = source.survey().spread ** 2 * features.shape[1]
+    result = best_of(
+        source,
+        settings.seeded(run, X),
+        k=settings.k,
+        halt=settings.halt_at(variance),
+        empty=settings.empty,
+        observers=settings.observers,
+        ended=settings.ended,
+        memory=max(0.0, settings.memory - features.nbytes),
+    )
+    low = total(result.stats.sse)
+    missing = nystrom.trace
+    note = f"nystrom: {features.shape[1]} of {n} columns, {note}"
+    spread = np.cov(features, rowvar=False, aweights=plain).reshape(features.shape[1], -1)
+    filled = max(1.0, float(np.trace(spread) ** 2 / max((spread * spread).sum(), 1e-300)))
+    return Fitted(
+        result.labels,
+        result.inertia,
+        (low, low + missing),
+        replace(result.stats, mean=result.stats.mean[:, :0]),
+        replace(result.fit, paths=(note, *result.fit.paths)),
+        PivotSpace(mapped, result.centers),
+        filled,
+        kernel,
+    )
+
+
+def _find_rank(
+    settings: KernelSettings, nystrom: Nystrom, weight: Floats | None, rng: np.random.Generator
+) -> str:
+    """Grow the features as far as is asked for, or is of use; why it ended there."""
+    n, asked = len(nystrom.weight), settings.model.n_components
+    room = max(1, int(settings.memory / (3 * 8 * n)))  # the features, a copy, and the engine's
+    if asked != "auto":
+        nystrom.grow(min(int(asked), n), rng)
+        return "as many as were asked for"
+    most = min(n, _MOST, room)
+    rank = min(most, max(_RANK, 4 * settings.k))
+    while True:
+        nystrom.grow(rank, rng)
+        cost = _look(settings, nystrom, weight)
+        off = f"the objective may be off by {nystrom.trace / cost:.2g} of itself" if cost else ""
+        if nystrom.trace <= _GOOD * cost or nystrom.features.shape[1] < rank:
+            return off or "nothing is missing"
+        if rank == most:
+            limit = "memory_limit" if most == room < min(n, _MOST) else "the limit"
+            return f"which is {limit}: {off}"
+        rank = min(most, 2 * rank)
+
+
+def _look(settings: KernelSettings, nystrom: Nystrom, weight: Floats | None) -> float:
+    """About what the objective will be."""
+    source: Source = validation.make_source(nystrom.features, weight, nystrom.workers)
+    found = best_of(
+        source,
+        [lambda: plusplus(source, settings.k, np.random.default_rng(0))[0]],
+        k=settings.k,
+        halt=settings.until(MaxIter(_LOOK)),
+        empty=POLICIES["keep"],
+    )
+    return found.inertia

@@ -1,0 +1,221 @@
+"""The kernel of a user, and the matrix it gives: parsed, checked, put where it fits."""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from partita._threads import Workers
+from partita._typing import Floats
+from partita._warnings import IndefiniteKernelWarning, warn
+from partita.engine.definite import is_indefinite, needed_shift
+from partita.estimators import validation
+from partita.estimators.settings import one_of
+from partita.source.gram import DenseGram, FleetingGram, Gram, SparseGram
+from partita.source.kernel import KernelFunction, gram_matrix, is_symmetric
+from partita.weights import Weights
+
+CUT = "normalized-cut"
+GIVEN = ("precomputed", CUT)  # X is the matrix
+_ALSO = {"poly": "polynomial"}
+_TAKES = {
+    "rbf": ("gamma",),
+    "laplacian": ("gamma",),
+    "polynomial": ("gamma", "degree", "coef0"),
+    "sigmoid": ("gamma", "coef0"),
+}
+_BLOCK = 1 << 22  # values looked at together
+
+
+def check_kernel(model: Any) -> None:
+    """Check what does not depend on the data."""
+    from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+    if not callable(model.kernel):
+        one_of("kernel", model.kernel, tuple(sorted({*PAIRWISE_KERNEL_FUNCTIONS, *GIVEN})))
+    gamma = model.gamma
+    if isinstance(gamma, str) or gamma is None:
+        one_of("gamma", gamma, ("scale", "auto"))
+    elif not (validation.is_amount(gamma) and gamma > 0):
+        raise ValueError(
+            f"gamma={gamma!r} was given; a positive number, 'scale' or 'auto' is expected"
+        )
+    if not (validation.is_amount(model.degree) and model.degree > 0):
+        raise ValueError(f"degree={model.degree!r} was given; a positive number is expected")
+    if not isinstance(model.coef0, numbers.Real) or isinstance(model.coef0, bool):
+        raise ValueError(f"coef0={model.coef0!r} was given; a number is expected")
+    if model.kernel_params is not None and not isinstance(model.kernel_params, dict):
+        raise ValueError(
+            f"kernel_params={model.kernel_params!r} was given; a dictionary is expected"
+        )
+    shift = model.diagonal_shift
+    if isinstance(shift, str) or not (shift is None or validation.is_amount(shift)):
+        one_of("diagonal_shift", shift, ("auto",))
+    one_of("approximation", model.approximation, ("auto", "exact", "nystrom"))
+
+
+def kernel_of(model: Any, origin: Floats, spread: float) -> KernelFunction:
+    """The kernel, with the parameters it takes; `spread` is the root of the mean variance."""
+    metric = _ALSO.get(model.kernel, model.kernel) if isinstance(model.kernel, str) else model.kernel
+    params = {}
+    for name in _TAKES.get(metric, ()) if isinstance(metric, str) else ():
+        params[name] = getattr(model, name)
+    if "gamma" in params:
+        params["gamma"] = _gamma(model.gamma, metric, len(origin), spread)
+    elif metric == "chi2" and not isinstance(model.gamma, str):
+        params["gamma"] = float(model.gamma)
+    params.update(model.kernel_params or {})
+    if isinstance(metric, str):
+        _check_params(metric, params)
+    return KernelFunction.about(origin, metric, params)
+
+
+def _gamma(given: Any, metric: str, d: int, spread: float) -> float:
+    """1 / (d·variance), so that units do not matter; by deviation where distances are not squared."""
+    if given == "auto":
+        return 1.0 / d
+    if given != "scale":
+        return float(given)
+    unit = spread if metric == "laplacian" else spread * spread
+    return 1.0 / (d * unit) if 0 < unit < np.inf and d * unit < np.inf else 1.0
+
+
+def _check_params(metric: str, params: dict[str, Any]) -> None:
+    from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+    known = inspect.signature(PAIRWISE_KERNEL_FUNCTIONS[metric]).parameters
+    extra = [name for name in params if name not in known or name in "XY"]
+    if extra:
+        raise ValueError(
+            f"kernel_params has {', '.join(map(repr, extra))}, which kernel={metric!r} does not "
+            f"take; it takes {', '.join(name for name in known if name not in 'XY') or 'none'}"
+        )
+
+
+# --- matrices -------------------------------------------------------------------------------------
+
+
+def check_square(X: Any, what: str) -> None:
+    """A matrix of inner products or affinities is square, finite and symmetric."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"{what} has the shape {X.shape}: a square matrix is expected, with one row and one "
+            "column per sample"
+        )
+    data = X.data if sp.issparse(X) else X
+    if not _finite(data):
+        kinds = {"NaN": np.isnan(data).any(), "infinity": np.isinf(data).any()}
+        found = " and ".join(kind for kind, there in kinds.items() if there)
+        raise ValueError(f"{what} contains {found}; every entry must be a finite number")
+    gap, most = _asymmetry(X)
+    if gap > np.sqrt(np.finfo(X.dtype).eps) * most:
+        raise ValueError(
+            f"{what} is not symmetric: entries differ from those across the diagonal by up to "
+            f"{gap:.3g}, the largest is {most:.3g}; take (K + K.T) / 2 if that is what is meant"
+        )
+
+
+def _finite(data: Any) -> bool:
+    step = max(1, _BLOCK // max(1, data[:1].size))
+    return all(np.isfinite(data[i : i + step]).all() for i in range(0, len(data), step))
+
+
+def _asymmetry(X: Any) -> tuple[float, float]:
+    """The largest |K_ij − K_ji|, and the largest |K_ij|."""
+    if sp.issparse(X):
+        gap = abs(X - X.T)
+        return float(gap.max()) if gap.nnz else 0.0, float(abs(X).max()) if X.nnz else 0.0
+    gap, most, n, step = 0.0, 0.0, len(X), 512
+    for i in range(0, n, step):
+        for j in range(i, n, step):
+            a, b = X[i : i + step, j : j + step], X[j : j + step, i : i + step].T
+            gap = max(gap, float(np.abs(a - b).max()))
+            most = max(most, float(np.abs(a).max()))
+    return gap, most
+
+
+def cut_matrix(A: Any) -> tuple[Any, Floats]:
+    """D⁻¹AD⁻¹ and the degrees D, whose kernel K-means is the normalised cut of the graph A."""
+    check_square(A, "The affinity matrix")
+    data = A.data if sp.issparse(A) else A
+    if data.size and data.min() < 0:
+        raise ValueError(
+            f"The affinity matrix has negative entries, down to {data.min():.3g}; the normalised "
+            "cut needs affinities of at least 0"
+        )
+    degree = np.asarray(A.sum(axis=1), dtype=np.float64).ravel()
+    alone = np.flatnonzero(degree <= 0)
+    if alone.size:
+        listed = ", ".join(map(str, alone[:5])) + ", …" * (len(alone) > 5)
+        raise ValueError(
+            f"{alone.size} of {len(degree)} nodes have no edge (node {listed}); the normalised cut "
+            "does not say where they belong: leave them out"
+        )
+    if sp.issparse(A):
+        inverse = sp.diags_array(1.0 / degree)
+        return sp.csr_array(inverse @ A @ inverse), degree
+    return A / degree[:, None] / degree, degree
+
+
+def cut_rows(A: Any, degree: Floats) -> Any:
+    """Inner products of new nodes with those of degree `degree`, from their affinities A."""
+    mine = np.asarray(A.sum(axis=1), dtype=np.float64).ravel()
+    if (mine <= 0).any():
+        raise ValueError(
+            f"{int((mine <= 0).sum())} of {len(mine)} nodes have no edge; the normalised cut does "
+            "not say where they belong: leave them out"
+        )
+    if sp.issparse(A):
+        return sp.csr_array(sp.diags_array(1.0 / mine) @ A @ sp.diags_array(1.0 / degree))
+    return A / mine[:, None] / degree
+
+
+def given_gram(X: Any, weight: Floats | None, workers: Workers) -> Gram:
+    """The place of a checked matrix."""
+    weights = Weights.of(weight, X.shape[0])
+    if sp.issparse(X):
+        return SparseGram(X, weights, workers)
+    return DenseGram(X, None, (float(X.min()), float(X.max())), weights, workers)
+
+
+def computed_gram(
+    kernel: KernelFunction, X: Any, weight: Floats | None, workers: Workers, memory: float
+) -> Gram:
+    """The matrix of a kernel in memory, if it fits; else rows are made again and again."""
+    n = X.shape[0]
+    weights = Weights.of(weight, n)
+    if callable(kernel.metric) and not is_symmetric(kernel, X):
+        raise ValueError(f"kernel={kernel.metric!r} is not symmetric: k(a, b) differs from k(b, a)")
+    if n * n * X.dtype.itemsize > memory:
+        return FleetingGram(kernel, X, weights, workers)
+    matrix = gram_matrix(kernel, X, workers)
+    low, high = float(matrix.min()), float(matrix.max())
+    if not np.isfinite(low + high):
+        raise ValueError(
+            f"kernel={kernel.metric!r} gives values that are not finite on these rows; scale the "
+            "data, or choose other parameters of the kernel"
+        )
+    return DenseGram(matrix, X, None if kernel.definite else (low, high), weights, workers)
+
+
+def shift_of(asked: Any, gram: Gram, known: bool) -> tuple[bool, float]:
+    """What to add to the diagonal, after a warning if the objective may rise without."""
+    if isinstance(asked, str):
+        return False, 0.0 if known else needed_shift(gram)
+    if asked is not None or known or not is_indefinite(gram):
+        return False, float(asked or 0.0)
+    warn_indefinite()
+    return True, 0.0
+
+
+def warn_indefinite() -> None:
+    """Say that the descent guarantee is lost."""
+    warn(
+        "The kernel is not positive semidefinite: an iteration may raise the objective, and a run "
+        "may go round in circles until max_iter. diagonal_shift='auto' mends it.",
+        IndefiniteKernelWarning,
+    )

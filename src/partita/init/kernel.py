@@ -1,0 +1,100 @@
+"""Where kernel K-means starts: rows, a partition, or points that are given."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from partita._kernels.draws import LEAF, draw_rows, weighed
+from partita._typing import Floats, Ints
+from partita.progress import Centers
+from partita.source.gram import Gram
+
+
+def plusplus_rows(gram: Gram, k: int, rng: np.random.Generator, trials: int | None = None) -> Ints:
+    """Rows (k,) by greedy k-means++ in feature space: as `init.plusplus`, from rows of the Gram.
+
+    Each round draws `trials` rows in proportion to weight times squared distance to the nearest
+    chosen one, and keeps the one that lowers the sum of these most.
+    """
+    trials = trials or 2 + int(math.log(k))
+    uniform = rng.random(1 + (k - 1) * trials)
+    weight = None if gram.weights.alike else gram.weight
+    closest = np.full(gram.n, np.inf)
+    closest[gram.weight == 0] = 0.0
+    potential = np.zeros(-(-gram.n // LEAF))
+    which = np.empty(k, np.int64)
+    for j in range(k):
+        now = uniform[1 + (j - 1) * trials : 1 + j * trials] if j else uniform[:1]
+        drawn = draw_rows(potential, closest, weight, now)
+        apart = np.minimum(_squares(gram, drawn), closest)
+        left = [float(weighed(row, weight).cumsum()[-1]) for row in apart]
+        best = int(np.argmin(left))
+        which[j], closest = drawn[best], apart[best]
+        lost = weighed(closest, weight)
+        potential = np.add.reduceat(lost, np.arange(0, gram.n, LEAF))
+    return which
+
+
+def _squares(gram: Gram, which: Ints) -> Floats:
+    """Squared distances (m, n) of rows to all; zero where only rounding tells them apart."""
+    found = gram.diagonal - 2 * gram.rows(which) + gram.diagonal[which, None]
+    found[found <= gram.noise + gram.noise[which, None]] = 0.0
+    found[np.arange(len(which)), which] = 0.0
+    return np.asarray(found)
+
+
+def random_rows(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
+    """Rows (k,) in proportion to their weight; where fewer have weight, some are taken again."""
+    if gram.weights.alike:
+        return np.asarray(rng.choice(gram.n, size=k, replace=False))
+    some = np.flatnonzero(gram.weight)
+    share = gram.weight[some] / gram.weight[some].sum()
+    return np.resize(rng.choice(some, size=min(k, len(some)), replace=False, p=share), k)
+
+
+def random_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
+    """A random partition (n,)."""
+    return rng.integers(k, size=gram.n, dtype=np.int32)
+
+
+def at_rows(gram: Gram, which: Ints, sigma: float = 0.0) -> Centers:
+    """Centers at rows of the data."""
+    values = np.empty((len(which), gram.n + 1))
+    values[:, :-1] = gram.rows(which)
+    values[:, -1] = gram.diagonal[which]
+    if sigma:
+        raised = gram.diagonal[which] + sigma / np.where(gram.weight > 0, gram.weight, 1.0)[which]
+        values[np.arange(len(which)), which] = raised
+        values[:, -1] = raised
+    return Centers(values, np.zeros(0))
+
+
+def at_inner(gram: Gram, inner: Floats, square: Floats) -> Centers:
+    """Centers whose inner products (k, n) with the rows, and squares (k,), are not centred yet."""
+    values = np.empty((len(inner), gram.n + 1))
+    middle = inner.mean(axis=1, dtype=np.float64)  # any number serves: it cancels
+    values[:, :-1] = (inner - gram.shift) - (middle - gram.level)[:, None]
+    values[:, -1] = (square - middle) - (middle - gram.level)
+    return Centers(values, np.zeros(0))
+
+
+def at_means(
+    gram: Gram, labels: Ints, k: int, rng: np.random.Generator, sigma: float = 0.0
+) -> Centers:
+    """Centers at the means of a partition; a random row where a cluster has no weight."""
+    sums, mass = gram.sums(k), np.bincount(labels, weights=gram.weight, minlength=k)
+    gram.move(np.arange(gram.n), np.full(gram.n, -1, np.int32), labels, sums)
+    whole = np.where(mass > 0, mass, 1.0)
+    values = np.empty((k, gram.n + 1))
+    values[:, :-1] = gram.values(sums) / whole[:, None]
+    own = values[labels, np.arange(gram.n)]
+    values[:, -1] = np.bincount(labels, weights=gram.weight * own, minlength=k) / whole
+    if sigma:
+        some = np.flatnonzero(gram.weight)
+        values[labels[some], some] += sigma / whole[labels[some]]
+        values[:, -1] += sigma / whole
+    if (mass == 0).any():
+        values[mass == 0] = at_rows(gram, random_rows(gram, k, rng), sigma).values[mass == 0]
+    return Centers(values, np.zeros(0))
