@@ -6,6 +6,8 @@ a kernel must not be negative, or a step may raise the objective.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from partita._threads import one_blas_thread
@@ -49,10 +51,42 @@ def dimension(gram: Gram) -> float:
 
 
 def needed_shift(gram: Gram) -> float:
-    """The least sigma such that K + diag(sigma / weight) is positive semidefinite where it counts.
+    """The least sigma such that K + diag(sigma / weight) is positive semidefinite where it counts."""
+    with one_blas_thread():
+        if gram.n <= _FEW:
+            found = np.linalg.eigvalsh(_whole(gram))
+            lowest, largest = float(found[0]), float(np.abs(found).max())
+        else:
+            lowest, largest = _lowest(gram)
+    return _SLACK * largest - lowest if lowest < -_SLACK * largest else 0.0
 
-    With s = √weight it is −λ of the lowest eigenvalue of diag(s)·K·diag(s) across s.
+
+def leading(gram: Gram, count: int) -> Floats:
+    """The relaxed solution (n, count): coordinates along the widest directions in feature space.
+
+    The best partition into count + 1 clusters, if memberships might be any numbers.
     """
+    count = max(1, min(count, gram.n - 1))
+    with one_blas_thread():
+        if gram.n <= max(_FEW, 4 * count):
+            vectors = np.linalg.eigh(_whole(gram))[1][:, -count:]
+        else:
+            from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+            try:
+                vectors = eigsh(_across(gram), count, which="LA", v0=_begin(gram.n), tol=1e-6)[1]
+            except ArpackNoConvergence as error:
+                vectors = error.eigenvectors  # those that were found
+                if vectors.shape[1] == 0:
+                    vectors = _begin(gram.n)[:, None]
+    root = np.sqrt(gram.weight)
+    return np.divide(vectors, root[:, None], out=np.zeros_like(vectors), where=root[:, None] > 0)
+
+
+def _across(gram: Gram) -> Any:
+    """diag(s)·K·diag(s) across s, with s = √weight: its eigenvalues are those that count."""
+    from scipy.sparse.linalg import LinearOperator
+
     root = np.sqrt(gram.weight)
     along = root / np.linalg.norm(root)
 
@@ -60,25 +94,26 @@ def needed_shift(gram: Gram) -> float:
         return np.asarray(vector - along * (along @ vector))
 
     def times(vector: Array) -> Floats:
-        flat = across(np.ravel(vector))
-        return across(root * gram.times(root * flat))
+        return across(root * gram.times(root * across(np.ravel(vector))))
 
-    with one_blas_thread():
-        if gram.n <= _FEW:
-            whole = np.stack([times(column) for column in np.eye(gram.n)])
-            found = np.linalg.eigvalsh((whole + whole.T) / 2)
-            lowest, largest = float(found[0]), float(np.abs(found).max())
-        else:
-            lowest, largest = _lanczos(times, gram.n)
-    return max(0.0, -lowest + _SLACK * largest) if lowest < 0 else 0.0
+    return LinearOperator((gram.n, gram.n), matvec=times, dtype=np.float64)
 
 
-def _lanczos(times: object, n: int) -> tuple[float, float]:
+def _whole(gram: Gram) -> Floats:
+    matrix = _across(gram)
+    whole = np.stack([matrix @ column for column in np.eye(gram.n)])
+    return np.asarray((whole + whole.T) / 2)
+
+
+def _begin(n: int) -> Floats:
+    return np.random.default_rng(0).normal(size=n)
+
+
+def _lowest(gram: Gram) -> tuple[float, float]:
     """The lowest eigenvalue, less what is left of its residual, and the largest."""
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-    matrix = LinearOperator((n, n), matvec=times, dtype=np.float64)
-    begin = np.random.default_rng(0).normal(size=n)
+    matrix, begin = _across(gram), _begin(gram.n)
     largest = float(np.abs(eigsh(matrix, 1, which="LM", v0=begin, tol=1e-3)[0]).max())
     try:
         value, vector = eigsh(matrix, 1, which="SA", v0=begin, tol=1e-6, maxiter=_TRIALS)

@@ -55,13 +55,17 @@ class KernelKMeans(Clusterer):
         for the objective of every partition. "auto" is the least that makes an indefinite kernel
         positive semidefinite, so that no iteration raises the objective. None adds nothing, and
         warns where a kernel turns out to be indefinite; the normalised cut takes it as "auto".
-    init : {"k-means++", "random", "random-partition"}, array or callable, default="k-means++"
-        Where to start: rows far apart in feature space, random rows, a random partition; an array
-        of points (n_clusters, n_features); whole numbers: one label for every row, or the numbers
-        of n_clusters rows. A callable is called as init(X, n_clusters, random_state=…).
+    init : {"auto", "k-means++", "random", "random-partition", "spectral"}, array or callable, \
+default="auto"
+        Where to start. "k-means++": rows far apart in feature space; "random": random rows;
+        "random-partition"; "spectral": K-means of the widest directions in feature space, the
+        relaxed solution; "auto" is "spectral" for the normalised cut, where few nodes are near a
+        single one, else "k-means++". An array of points (n_clusters, n_features); whole numbers:
+        one label for every row, or the numbers of n_clusters rows. A callable is called as
+        init(X, n_clusters, random_state=…) and returns such an array.
     n_init : "auto" or int, default="auto"
-        How many starts, of which the best result is kept: 1 for "k-means++" and for what is given,
-        10 for the others.
+        How many starts, of which the best result is kept: 10 for "random" and "random-partition"
+        and for a callable, 1 for the others.
     max_iter : int, default=300
         The most iterations of a single run.
     tol : float, default=0
@@ -117,7 +121,7 @@ class KernelKMeans(Clusterer):
         approximation: str = "auto",
         n_components: Any = "auto",
         diagonal_shift: Any = None,
-        init: Any = "k-means++",
+        init: Any = "auto",
         n_init: Any = "auto",
         max_iter: int = 300,
         tol: float = 0.0,

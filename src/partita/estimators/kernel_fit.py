@@ -80,7 +80,8 @@ class KernelSettings(Settings):
 
     def halt_at(self, variance: float) -> Halt:
         """No label changed, then `tol` or the user's criterion, then the limit."""
-        return self.until(Shift(math.sqrt(self.model.tol * max(0.0, variance))))
+        tol = self.model.tol * max(0.0, variance)
+        return self.until(Shift(math.sqrt(tol)) if tol else None)
 
     def seeded(self, run: Callable[[Start, np.random.Generator], Any], X: Any) -> list[Any]:
         """run(start, rng) for every start, as functions without arguments."""

@@ -13,6 +13,7 @@ from partita._random import legacy
 from partita._typing import Array, Floats, Ints
 from partita._warnings import warn
 from partita.estimators import validation
+from partita.estimators.kernels import CUT
 from partita.estimators.settings import Settings, one_of
 from partita.init.forgy import forgy
 from partita.init.kernel import (
@@ -22,6 +23,7 @@ from partita.init.kernel import (
     plusplus_rows,
     random_labels,
     random_rows,
+    spectral_labels,
 )
 from partita.init.plusplus import plusplus
 from partita.init.random_partition import random_partition
@@ -31,7 +33,7 @@ from partita.source.gram import Gram
 from partita.source.kernel import KernelFunction, gram_rows
 from partita.stats import ClusterStats
 
-NAMES = ("k-means++", "random", "forgy", "random-partition")
+NAMES = ("auto", "k-means++", "random", "forgy", "random-partition", "spectral")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,9 @@ def starts(settings: Settings, X: Any, given_matrix: bool) -> list[Start]:
     init, k = settings.model.init, settings.k
     if isinstance(init, str):
         one_of("init", init, NAMES)
-        return [lambda rng: init] * settings.runs(1 if init == "k-means++" else 10)
+        if init == "auto":
+            init = "spectral" if settings.model.kernel == CUT else "k-means++"
+        return [lambda rng: init] * settings.runs(1 if init in ("k-means++", "spectral") else 10)
     if callable(init) and not hasattr(init, "get_params"):
 
         def call(rng: np.random.Generator) -> Given:
@@ -125,6 +129,8 @@ def in_gram(
         return at_means(gram, start.labels, k, rng, sigma)
     if start == "random-partition":
         return at_means(gram, random_labels(gram, k, rng), k, rng, sigma)
+    if start == "spectral":
+        return at_means(gram, spectral_labels(gram, k, rng), k, rng, sigma)
     rows = plusplus_rows if start == "k-means++" else random_rows
     return at_rows(gram, rows(gram, k, rng), sigma)
 
@@ -148,4 +154,9 @@ def in_features(
         return np.where(stats.weight[:, None] > 0, stats.mean, forgy(source, k, rng))
     if start == "random-partition":
         return random_partition(source, k, rng)
+    if start == "spectral":
+        raise ValueError(
+            "init='spectral' was given with approximation='nystrom', which has no Gram matrix to "
+            "take directions from; take 'k-means++', or approximation='exact'"
+        )
     return plusplus(source, k, rng)[0] if start == "k-means++" else forgy(source, k, rng)

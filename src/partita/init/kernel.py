@@ -8,8 +8,16 @@ import numpy as np
 
 from partita._kernels.draws import LEAF, draw_rows, weighed
 from partita._typing import Floats, Ints
+from partita.empty import POLICIES
+from partita.engine.definite import leading
+from partita.engine.restarts import best_of
+from partita.halting import MaxIter, SamePartition
+from partita.init.plusplus import plusplus
 from partita.progress import Centers
 from partita.source.gram import Gram
+from partita.source.memory import MemorySource
+
+_RUNS = 10  # of K-means on the relaxed solution
 
 
 def plusplus_rows(gram: Gram, k: int, rng: np.random.Generator, trials: int | None = None) -> Ints:
@@ -57,6 +65,22 @@ def random_rows(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
 def random_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
     """A random partition (n,)."""
     return rng.integers(k, size=gram.n, dtype=np.int32)
+
+
+def spectral_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
+    """A partition (n,) of the relaxed solution by K-means."""
+    if k == 1:
+        return np.zeros(gram.n, np.int32)
+    rows = np.ascontiguousarray(leading(gram, k - 1))
+    source = MemorySource(rows, gram.weights, gram.workers)
+    seeds = [rng, *rng.spawn(_RUNS - 1)]
+    return best_of(
+        source,
+        [lambda seed=seed: plusplus(source, k, seed)[0] for seed in seeds],  # type: ignore[misc]
+        k=k,
+        halt=SamePartition() | MaxIter(300),
+        empty=POLICIES["relocate"],
+    ).labels
 
 
 def at_rows(gram: Gram, which: Ints, sigma: float = 0.0) -> Centers:
