@@ -46,8 +46,11 @@ def is_indefinite(gram: Gram) -> bool:
 def dimension(gram: Gram) -> float:
     """How many directions the data fills in feature space: (Σλ)² / Σλ² of a sample."""
     inner = _square(gram, sample_rows(gram))
-    squares = float((inner * inner).sum())
-    return max(1.0, float(np.trace(inner)) ** 2 / squares) if squares > 0 else 1.0
+    most = float(np.abs(inner).max())
+    if not most > 0:
+        return 1.0
+    inner /= most  # so that no square overflows
+    return max(1.0, float(np.trace(inner)) ** 2 / float((inner * inner).sum()))
 
 
 def needed_shift(gram: Gram) -> float:

@@ -83,9 +83,14 @@ class KernelSettings(Settings):
         tol = self.model.tol * max(0.0, variance)
         return self.until(Shift(math.sqrt(tol)) if tol else None)
 
-    def seeded(self, run: Callable[[Start, np.random.Generator], Any], X: Any) -> list[Any]:
+    def starts(self, X: Any) -> list[Start]:
+        """One function rng -> start for every run, from the rows as they were given."""
+        return starts(self, X, self.model.kernel in kernels.GIVEN)
+
+    def seeded(
+        self, every: list[Start], run: Callable[[Start, np.random.Generator], Any]
+    ) -> list[Any]:
         """run(start, rng) for every start, as functions without arguments."""
-        every = starts(self, X, self.model.kernel in kernels.GIVEN)
         rng = generator(self.model.random_state)
         seeds = [rng, *rng.spawn(len(every) - 1)]  # the first run is that of n_init=1
         return [
@@ -112,8 +117,8 @@ def fit_matrix(settings: KernelSettings, X: Any, weight: Floats | None, workers:
         asked = "auto" if asked is None else asked
     else:
         kernels.check_square(X, "The Gram matrix")
-    gram = kernels.given_gram(X, weight, workers)
-    found = _fit_gram(settings, gram, None, X, asked, "the matrix was given")
+    every, gram = settings.starts(X), kernels.given_gram(X, weight, workers)
+    found = _fit_gram(settings, every, gram, None, X, asked, "the matrix was given")
     return replace(found, degree=weight) if model.kernel == kernels.CUT else found
 
 
@@ -121,8 +126,8 @@ def fit_rows(settings: KernelSettings, X: Any, weight: Floats | None, workers: W
     """A fit to rows of features."""
     source = validation.make_source(X, weight, workers)
     survey = source.survey()
-    kernel = kernels.kernel_of(settings.model, survey.grid.origin, survey.spread)
-    rows = kernel.place(X)
+    kernel = kernels.kernel_of(settings.model, kernels.middle(X, weight), survey.spread)
+    every, rows = settings.starts(X), kernel.place(X)
     model, n = settings.model, X.shape[0]
     room, need = settings.memory, float(n) * n * X.dtype.itemsize
     if model.approximation == "nystrom" and model.diagonal_shift is not None:
@@ -139,14 +144,15 @@ def fit_rows(settings: KernelSettings, X: Any, weight: Floats | None, workers: W
             UserWarning,
         )
     if model.approximation == "nystrom" or (auto and model.diagonal_shift is None):
-        return _fit_features(settings, kernel, rows, weight, workers)
+        return _fit_features(settings, every, kernel, rows, weight, workers)
     gram = kernels.computed_gram(kernel, rows, weight, workers, room)
     note = f"{need / 1e9:.3g} GB for the Gram matrix {'fit' if gram.exact else 'do not fit'}"
-    return _fit_gram(settings, gram, kernel, rows, model.diagonal_shift, note)
+    return _fit_gram(settings, every, gram, kernel, rows, model.diagonal_shift, note)
 
 
 def _fit_gram(
     settings: KernelSettings,
+    every: list[Start],
     gram: Gram,
     kernel: KernelFunction | None,
     X: Any,
@@ -162,7 +168,7 @@ def _fit_gram(
 
     result: KernelResult = best_means(
         gram,
-        settings.seeded(run, X),
+        settings.seeded(every, run),
         k=k,
         halt=settings.halt_at(float(weight @ gram.diagonal / weight.sum())),
         empty=settings.empty,
@@ -197,6 +203,7 @@ def _rises(fit: Fit) -> bool:
 
 def _fit_features(
     settings: KernelSettings,
+    every: list[Start],
     kernel: KernelFunction,
     X: Any,
     weight: Floats | None,
@@ -219,7 +226,7 @@ def _fit_features(
     variance = source.survey().spread ** 2 * features.shape[1]
     result = best_of(
         source,
-        settings.seeded(run, X),
+        settings.seeded(every, run),
         k=settings.k,
         halt=settings.halt_at(variance),
         empty=settings.empty,

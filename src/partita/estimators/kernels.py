@@ -29,6 +29,7 @@ _TAKES = {
     "sigmoid": ("gamma", "coef0"),
 }
 _BLOCK = 1 << 22  # values looked at together
+_SOME = 1024  # rows whose median is near enough to that of all
 
 
 def check_kernel(model: Any) -> None:
@@ -72,6 +73,16 @@ def kernel_of(model: Any, origin: Floats, spread: float) -> KernelFunction:
     if isinstance(metric, str):
         _check_params(metric, params)
     return KernelFunction.about(origin, metric, params)
+
+
+def middle(X: Any, weight: Floats | None) -> Floats:
+    """The median of some rows: amid the data, wherever an outlier is."""
+    some = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
+    some = some[np.unique(np.linspace(0, len(some) - 1, _SOME).astype(np.intp))]
+    rows = X[some]
+    if sp.issparse(rows):
+        return np.zeros(X.shape[1])  # zeros stay zeros
+    return np.asarray(np.median(rows, axis=0), dtype=np.float64)
 
 
 def _gamma(given: Any, metric: str, d: int, spread: float) -> float:

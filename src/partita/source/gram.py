@@ -19,7 +19,7 @@ from partita.source.kernel import KernelFunction, gram_rows
 from partita.stats import bits_for, power_of_two
 from partita.weights import Weights
 
-SAMPLE = 256  # rows whose mean in feature space is near enough to the middle of all
+SAMPLE = 64  # rows, of which one is near enough to the middle of all
 _CALL = 1 << (28 if compiled() else 22)  # values read in one call: some tenths of a second
 _BLOCK = 1 << 24  # values made at once where the matrix does not fit
 
@@ -36,11 +36,18 @@ class Gram(ABC):
         self.shift, self.level = np.zeros(n), 0.0
 
     def centre(self, plain: Floats, span: tuple[float, float] | None) -> None:
-        """Set the shift and the grid. `span` is the lowest and highest value; None if definite."""
+        """Set the shift and the grid. `span` is the lowest and highest value; None if definite.
+
+        The new origin is a row amid the others, of which an outlier or two change nothing.
+        """
         some = np.flatnonzero(self.weight)
         some = some[np.unique(np.linspace(0, len(some) - 1, SAMPLE).astype(np.intp))]
-        self.shift = self.raw(some).mean(axis=0, dtype=np.float64)
-        self.level = float(self.shift[some].mean())
+        inner = self.raw(some).astype(np.float64)
+        among = inner[:, some]
+        apart = (plain[some] - among) - (among - plain[some, None])
+        middle = int(np.argmin(np.median(apart, axis=1)))
+        self.shift = inner[middle]
+        self.level = float(plain[some[middle]])
         self._settle(plain, span)
 
     def _settle(self, plain: Floats, span: tuple[float, float] | None) -> None:

@@ -41,9 +41,11 @@ class KernelFunction:
 
     def place(self, X: Any) -> Any:
         """Rows as `between` takes them."""
-        if self.origin is None or sp.issparse(X):
+        if sp.issparse(X):
             return X
-        return (X - self.origin).astype(X.dtype, copy=False)
+        if self.metric == "cosine":
+            return _directions(X)
+        return X if self.origin is None else (X - self.origin).astype(X.dtype, copy=False)
 
     def between(self, a: Any, b: Any = None) -> Floats:
         """Inner products (len(a), len(b)), or of `a` with itself."""
@@ -57,6 +59,14 @@ class KernelFunction:
         size = 1 if callable(self.metric) else _ALONE
         parts = [self.between(a[i : i + size]).diagonal() for i in range(0, a.shape[0], size)]
         return np.concatenate(parts).astype(np.float64)
+
+
+def _directions(X: Floats) -> Floats:
+    """Rows of length 1, whatever their unit: scikit-learn takes very short ones for zero."""
+    longest = np.abs(X).max(axis=1, keepdims=True)
+    rows = np.divide(X, longest, out=np.zeros_like(X), where=longest > 0)
+    norm = np.sqrt(np.einsum("nd,nd->n", rows, rows))[:, None]
+    return np.divide(rows, norm, out=rows, where=norm > 0)
 
 
 def gram_matrix(kernel: KernelFunction, X: Any, workers: Workers) -> Floats:
@@ -99,8 +109,9 @@ def share_tiles(workers: Workers, count: int, fill: Callable[[int], None]) -> No
     """Call fill(number) for every tile, shared among threads that call BLAS alone."""
 
     def work(numbers: Iterator[int]) -> None:
-        for number in numbers:
-            fill(number)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found later
+            for number in numbers:
+                fill(number)
 
     with one_blas_thread():
         workers.share(count, work)
