@@ -76,8 +76,10 @@ def test_labels_are_those_of_the_twin(core, n, k, seed, threads):
 def test_what_does_not_fit_is_an_error(core):
     matrix, sums = np.ones((3, 4)), np.zeros((2, 2, 4), np.int64)
     one, zero = np.zeros(1, np.int64), np.zeros(1, np.int32)
-    good = dict(rows=matrix, which=one, before=zero - 1, after=zero, row_shift=np.zeros(1),
-                column_shift=np.zeros(4), scale=1.0, limb=1.0, sums=sums)  # fmt: skip
+    good = {
+        "rows": matrix, "which": one, "before": zero - 1, "after": zero, "sums": sums,
+        "row_shift": np.zeros(1), "column_shift": np.zeros(4), "scale": 1.0, "limb": 1.0,
+    }  # fmt: skip
     core.gram_move(**good)
     for wrong in (
         {"which": one + 3},
@@ -92,7 +94,7 @@ def test_what_does_not_fit_is_an_error(core):
         {"times": np.ones(2, np.int64)},
         {"weight": np.ones(2)},
     ):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="gram_move|labels"):
             core.gram_move(**{**good, **wrong})
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="gram_assign"):
         core.gram_assign(np.zeros((2, 4)), np.zeros(4, np.int32))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -87,7 +88,7 @@ def test_a_step_never_cuts_more():
     for steps in range(1, 7):
         model = KernelKMeans(3, kernel="normalized-cut", init=start, max_iter=steps).fit(A)
         cuts.append(cut_value(A, model.labels_))
-    assert all(b <= a + 1e-9 for a, b in zip(cuts, cuts[1:], strict=False))
+    assert all(b <= a + 1e-9 for a, b in itertools.pairwise(cuts))
 
 
 def test_sparse_and_dense_graphs_give_the_same():
@@ -169,7 +170,7 @@ def test_the_shift_restores_the_descent(seed, weighted):
     steps = [value for p in model.trace_ for value in (p.cost, p.cost_after)]
     mended = {i for i, p in enumerate(model.trace_) if p.empty}
     if not mended:
-        assert all(b <= a * (1 + 1e-9) for a, b in zip(steps, steps[1:], strict=False))
+        assert all(b <= a * (1 + 1e-9) for a, b in itertools.pairwise(steps))
     # the shift adds the same to every partition
     filled = len(np.unique(model.labels_))
     low, high = model.objective_interval_
@@ -195,7 +196,8 @@ def test_the_least_shift(n, weighted):
         sparse = SparseGram(sp.csr_array(K), Weights.of(weight, n), workers)
         assert needed_shift(sparse) == pytest.approx(-lowest, rel=1e-5)
         good = DenseGram(K @ K, None, None, Weights.of(weight, n), workers)
-        assert not is_indefinite(good) and needed_shift(good) == 0
+        assert not is_indefinite(good)
+        assert needed_shift(good) == 0
 
 
 def test_the_relaxed_solution_bounds_the_objective():

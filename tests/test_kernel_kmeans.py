@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import warnings
 
@@ -131,7 +132,7 @@ def test_the_objective_never_rises(seed, kernel):
     model = KernelKMeans(5, kernel=kernel, init=start, **KERNELS[kernel])
     trace = model.fit(X, sample_weight=weight).trace_
     steps = [value for p in trace for value in (p.cost, p.cost_after)]
-    assert all(b <= a * (1 + 1e-12) for a, b in zip(steps, steps[1:], strict=False))
+    assert all(b <= a * (1 + 1e-12) for a, b in itertools.pairwise(steps))
     assert model.inertia_ <= steps[-1] * (1 + 1e-12)
 
 
@@ -230,7 +231,8 @@ def test_rows_made_again_give_what_the_matrix_gives():
             ]  # fmt: skip
         np.testing.assert_array_equal(whole.labels_, again.labels_)
         assert whole.inertia_ == pytest.approx(again.inertia_, rel=1e-10)
-        assert "fit" in whole.paths_[0] and "do not fit" in again.paths_[0]
+        assert "fit" in whole.paths_[0]
+        assert "do not fit" in again.paths_[0]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -355,7 +357,7 @@ def test_named_starts(init):
 
 
 def test_given_starts():
-    X, start, _ = sample()
+    X, _, _ = sample()
     points = KernelKMeans(4, init=X[:4]).fit(X)
     rows = KernelKMeans(4, init=np.arange(4)).fit(X)
     called = KernelKMeans(4, n_init=1, init=lambda X, k, random_state: X[:k]).fit(X)
@@ -468,7 +470,8 @@ def test_matrices_that_are_none():
         fitted.distances(K)
     with pytest.raises(ValueError, match="diagonal has the shape"):
         fitted.distances(K, np.ones(3))
-    assert not hasattr(fitted, "transform") and not hasattr(fitted, "score")
+    assert not hasattr(fitted, "transform")
+    assert not hasattr(fitted, "score")
     assert fitted.soft_membership(K).shape == (120, 3)
 
 
@@ -560,11 +563,14 @@ def test_halting_watching_and_restarts(capsys):
     X, start, _ = sample(300, 3, 5)
     seen = []
     model = KernelKMeans(5, init=start, callback=seen.append, verbose=1).fit(X)
-    assert seen == list(model.trace_) and "Iteration 0" in capsys.readouterr().out
+    assert seen == list(model.trace_)
+    assert "Iteration 0" in capsys.readouterr().out
     short = KernelKMeans(5, init=start, halt=MaxIter(2)).fit(X)
-    assert short.n_iter_ == 2 and "limit" in short.stopped_by_
+    assert short.n_iter_ == 2
+    assert "limit" in short.stopped_by_
     loose = KernelKMeans(5, init=start, tol=0.1).fit(X)
-    assert loose.n_iter_ < model.n_iter_ and "centers moved" in loose.stopped_by_
+    assert loose.n_iter_ < model.n_iter_
+    assert "centers moved" in loose.stopped_by_
     asked = KernelKMeans(5, init="random", callback=lambda p: True, random_state=0).fit(X)
     assert asked.n_iter_ == 1
     one, ten = [KernelKMeans(5, n_init=m, random_state=0).fit(X).inertia_ for m in (1, 10)]

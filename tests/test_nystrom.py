@@ -123,7 +123,8 @@ def test_the_rank_is_found():
     assert low <= true <= high
     short = KernelKMeans(5, approximation="nystrom", random_state=0, memory_limit=1500 * 24 * 10)
     short.fit(X)
-    assert "10 of 1500 columns" in short.paths_[0] and "memory_limit" in short.paths_[0]
+    assert "10 of 1500 columns" in short.paths_[0]
+    assert "memory_limit" in short.paths_[0]
     assert short.objective_interval_[1] > high
 
 

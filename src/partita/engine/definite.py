@@ -54,7 +54,7 @@ def dimension(gram: Gram) -> float:
 
 
 def needed_shift(gram: Gram) -> float:
-    """The least sigma such that K + diag(sigma / weight) is positive semidefinite where it counts."""
+    """The least sigma such that K + diag(sigma / weight) is definite where it counts."""
     with one_blas_thread():
         if gram.n <= _FEW:
             found = np.linalg.eigvalsh(_whole(gram))
@@ -83,7 +83,8 @@ def leading(gram: Gram, count: int) -> Floats:
                 if vectors.shape[1] == 0:
                     vectors = _begin(gram.n)[:, None]
     root = np.sqrt(gram.weight)
-    return np.divide(vectors, root[:, None], out=np.zeros_like(vectors), where=root[:, None] > 0)
+    rows = np.divide(vectors, root[:, None], out=np.zeros_like(vectors), where=root[:, None] > 0)
+    return np.asarray(rows)
 
 
 def _across(gram: Gram) -> Any:

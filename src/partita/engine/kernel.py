@@ -1,7 +1,7 @@
 """Kernel K-means under the shared loop: means in feature space, known by their inner products.
 
 A center is a row of n + 1 numbers: its inner product with every row of the data, and its squared
-norm. ‖φ_i − c‖² = K_ii − 2⟨φ_i, c⟩ + ‖c‖², and Huygens holds as anywhere, so the loop needs no more.
+norm. ‖φ_i − c‖² = K_ii − 2⟨φ_i, c⟩ + ‖c‖², and Huygens holds as anywhere: the loop needs no more.
 """
 
 from __future__ import annotations

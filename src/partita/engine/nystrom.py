@@ -1,9 +1,10 @@
 """Few columns of a Gram matrix in place of all: randomly pivoted Cholesky.
 
 K̂ = F·Fᵀ with F (n, r) from the columns of r pivots, drawn in proportion to what is still missing on
-the diagonal (Chen, Epperly, Tropp and Webber 2022; in blocks with rejection: Epperly, Tropp and Webber
-2024, which draws the same pivots). What is missing, K − K̂, is positive semidefinite, so the kernel
-objective of any partition exceeds that of K̂ by at least 0 and at most Σ w·(K − K̂)_ii.
+the diagonal (Chen, Epperly, Tropp and Webber 2022). They are drawn in blocks, with rejection, which
+gives the same distribution (Epperly, Tropp and Webber 2024). What is missing, K − K̂, is positive
+semidefinite, so the kernel objective of any partition exceeds that of K̂ by at least 0 and at most
+Σ w·(K − K̂)_ii.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Nystrom:
             taken.append(i)
         if not taken:  # only rounding is left of what was drawn
             self.missing[drawn] = 0.0
-        return drawn[taken], np.tril(factor[np.ix_(taken, np.arange(len(taken)))])
+        return drawn[taken], np.tril(factor[taken][:, : len(taken)])
 
     def _extend(self, pivots: Ints, factor: Floats, have: int) -> None:
         """Append the columns of new pivots, less what is known of them."""

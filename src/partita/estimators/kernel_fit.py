@@ -94,7 +94,7 @@ class KernelSettings(Settings):
         rng = generator(self.model.random_state)
         seeds = [rng, *rng.spawn(len(every) - 1)]  # the first run is that of n_init=1
         return [
-            lambda start=start, seed=seed: run(start, seed)  # type: ignore[misc]
+            lambda start=start, seed=seed: run(start, seed)
             for start, seed in zip(every, seeds, strict=True)
         ]
 

@@ -28,7 +28,8 @@ class Space(ABC):
 
     def labels(self, X: Any, workers: Workers) -> Ints:
         """The nearest cluster of each row, the lower index on ties."""
-        return self.squares(X, np.zeros(X.shape[0]), workers).argmin(axis=1).astype(np.int32)
+        found = self.squares(X, np.zeros(X.shape[0]), workers).argmin(axis=1)
+        return np.asarray(found, dtype=np.int32)
 
 
 class MeansSpace(Space):

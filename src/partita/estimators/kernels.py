@@ -61,10 +61,11 @@ def check_kernel(model: Any) -> None:
 
 def kernel_of(model: Any, origin: Floats, spread: float) -> KernelFunction:
     """The kernel, with the parameters it takes; `spread` is the root of the mean variance."""
-    metric = _ALSO.get(model.kernel, model.kernel) if isinstance(model.kernel, str) else model.kernel
-    params = {}
-    for name in _TAKES.get(metric, ()) if isinstance(metric, str) else ():
-        params[name] = getattr(model, name)
+    metric = model.kernel
+    params: dict[str, Any] = {}
+    if isinstance(metric, str):
+        metric = _ALSO.get(metric, metric)
+        params = {name: getattr(model, name) for name in _TAKES.get(metric, ())}
     if "gamma" in params:
         params["gamma"] = _gamma(model.gamma, metric, len(origin), spread)
     elif metric == "chi2" and not isinstance(model.gamma, str):
@@ -86,7 +87,7 @@ def middle(X: Any, weight: Floats | None) -> Floats:
 
 
 def _gamma(given: Any, metric: str, d: int, spread: float) -> float:
-    """1 / (d·variance), so that units do not matter; by deviation where distances are not squared."""
+    """1 / (d·variance): units do not matter. By deviation where distances are not squared."""
     if given == "auto":
         return 1.0 / d
     if given != "scale":

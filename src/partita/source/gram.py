@@ -81,8 +81,7 @@ class Gram(ABC):
         """The centred matrix times a vector (n,)."""
         size = self._step()
         parts = [
-            self.raw(np.arange(i, min(self.n, i + size))) @ vector
-            for i in range(0, self.n, size)
+            self.raw(np.arange(i, min(self.n, i + size))) @ vector for i in range(0, self.n, size)
         ]
         drift = float((self.shift - self.level) @ vector)
         return np.asarray(np.concatenate(parts) - drift - self.shift * vector.sum())
@@ -176,9 +175,7 @@ class FleetingGram(Gram):
     exact = False  # BLAS may round a row otherwise in other company
     path = "gram rows made again"
 
-    def __init__(
-        self, kernel: KernelFunction, X: Any, weights: Weights, workers: Workers
-    ) -> None:
+    def __init__(self, kernel: KernelFunction, X: Any, weights: Weights, workers: Workers) -> None:
         super().__init__(X.shape[0], weights, workers)
         self.kernel, self.X = kernel, X
         self.centre(kernel.diagonal(X), None if kernel.definite else self._span())

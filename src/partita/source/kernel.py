@@ -66,7 +66,7 @@ def _directions(X: Floats) -> Floats:
     longest = np.abs(X).max(axis=1, keepdims=True)
     rows = np.divide(X, longest, out=np.zeros_like(X), where=longest > 0)
     norm = np.sqrt(np.einsum("nd,nd->n", rows, rows))[:, None]
-    return np.divide(rows, norm, out=rows, where=norm > 0)
+    return np.asarray(np.divide(rows, norm, out=rows, where=norm > 0))
 
 
 def gram_matrix(kernel: KernelFunction, X: Any, workers: Workers) -> Floats:
