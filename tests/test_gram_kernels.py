@@ -94,7 +94,7 @@ def test_what_does_not_fit_is_an_error(core):
         {"times": np.ones(2, np.int64)},
         {"weight": np.ones(2)},
     ):
-        with pytest.raises(ValueError, match="gram_move|labels"):
+        with pytest.raises(ValueError, match=r"gram_move|labels"):
             core.gram_move(**{**good, **wrong})
     with pytest.raises(ValueError, match="gram_assign"):
         core.gram_assign(np.zeros((2, 4)), np.zeros(4, np.int32))

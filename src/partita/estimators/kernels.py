@@ -204,14 +204,13 @@ def computed_gram(
         raise ValueError(f"kernel={kernel.metric!r} is not symmetric: k(a, b) differs from k(b, a)")
     if n * n * X.dtype.itemsize > memory:
         return FleetingGram(kernel, X, weights, workers)
-    matrix = gram_matrix(kernel, X, workers)
-    low, high = float(matrix.min()), float(matrix.max())
-    if not np.isfinite(low + high):
+    matrix, span = gram_matrix(kernel, X, workers)
+    if not np.isfinite(span).all():
         raise ValueError(
             f"kernel={kernel.metric!r} gives values that are not finite on these rows; scale the "
             "data, or choose other parameters of the kernel"
         )
-    return DenseGram(matrix, X, None if kernel.definite else (low, high), weights, workers)
+    return DenseGram(matrix, X, None if kernel.definite else span, weights, workers)
 
 
 def shift_of(asked: Any, gram: Gram, known: bool) -> tuple[bool, float]:

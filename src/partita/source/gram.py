@@ -67,6 +67,14 @@ class Gram(ABC):
         """Of the inner products."""
         return np.dtype(np.float64)
 
+    def among(self, some: Ints) -> Floats:
+        """Inner products (m, m) of some rows with each other, centred."""
+        found = self._raw_among(some) - self.shift[some]
+        return np.asarray(found - (self.shift[some] - self.level)[:, None], dtype=np.float64)
+
+    @abstractmethod
+    def _raw_among(self, some: Ints) -> Floats: ...
+
     @abstractmethod
     def raw(self, which: Ints) -> Floats:
         """Some rows (m, n) as they are, not centred."""
@@ -158,6 +166,9 @@ class DenseGram(Gram):
         """Some rows (m, n) as they are."""
         return np.asarray(self.matrix[which])
 
+    def _raw_among(self, some: Ints) -> Floats:
+        return np.asarray(self.matrix[np.ix_(some, some)])
+
     def points(self, which: Ints) -> Floats:
         """The rows of the data, or of the matrix where there are none."""
         if self._points is None:
@@ -188,6 +199,9 @@ class FleetingGram(Gram):
     def raw(self, which: Ints) -> Floats:
         """Some rows (m, n) as they are."""
         return gram_rows(self.kernel, self.X[which], self.X, self.workers)
+
+    def _raw_among(self, some: Ints) -> Floats:
+        return self.kernel.between(self.X[some])
 
     def points(self, which: Ints) -> Floats:
         """The rows of the data."""
@@ -228,6 +242,9 @@ class SparseGram(Gram):
     def raw(self, which: Ints) -> Floats:
         """Some rows (m, n) as they are."""
         return np.asarray(self.matrix[which].toarray(), dtype=np.float64)
+
+    def _raw_among(self, some: Ints) -> Floats:
+        return np.asarray(self.matrix[some][:, some].toarray(), dtype=np.float64)
 
     def points(self, which: Ints) -> Floats:
         """The rows of the matrix."""

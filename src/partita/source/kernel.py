@@ -15,6 +15,7 @@ from partita._typing import Array, Floats
 TILE = 1024  # rows and columns of a tile: fixed, so that its bits do not depend on threads
 _SHIFTABLE = ("linear", "rbf")  # moving the data changes no distance, and saves digits
 _DEFINITE = ("linear", "rbf", "laplacian", "cosine", "chi2")
+_STRIP = 64  # columns that are transposed at once
 _ALONE = 64  # rows whose diagonal is read off a small square
 
 
@@ -69,27 +70,32 @@ def _directions(X: Floats) -> Floats:
     return np.asarray(np.divide(rows, norm, out=rows, where=norm > 0))
 
 
-def gram_matrix(kernel: KernelFunction, X: Any, workers: Workers) -> Floats:
-    """The whole Gram matrix (n, n) in the dtype of X, exactly symmetric."""
+def gram_matrix(
+    kernel: KernelFunction, X: Any, workers: Workers
+) -> tuple[Floats, tuple[float, float]]:
+    """The whole Gram matrix (n, n) in the dtype of X, exactly symmetric; its least and greatest."""
     n = X.shape[0]
     out = np.empty((n, n), X.dtype)
     starts = range(0, n, TILE)
     tiles = [(i, j) for i in starts for j in starts if i <= j]
+    span = np.empty((len(tiles), 2))
 
     def fill(number: int) -> None:
         i, j = tiles[number]
         rows, columns = slice(i, i + TILE), slice(j, j + TILE)
         if i < j:
             tile = kernel.between(X[rows], X[columns])
-            out[columns, rows] = tile.T
+            for at in range(0, len(tile), _STRIP):  # narrow, so that what is written stays near
+                strip = tile[at : at + _STRIP]
+                out[columns, i + at : i + at + len(strip)] = strip.T
         else:
             tile = kernel.between(X[rows])
-            lower = np.tril_indices(len(tile), -1)
-            tile[lower] = tile.T[lower]
+            tile = np.triu(tile) + np.triu(tile, 1).T
         out[rows, columns] = tile
+        span[number] = tile.min(), tile.max()
 
     share_tiles(workers, len(tiles), fill)
-    return out
+    return out, (float(span[:, 0].min()), float(span[:, 1].max()))
 
 
 def gram_rows(kernel: KernelFunction, a: Any, X: Any, workers: Workers) -> Floats:
