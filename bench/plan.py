@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from datasets import Real
 from growth import FULL_SWEEPS, QUICK_SWEEPS, Sweep
+from kernelists import KernelTask
 from medoids import FULL as FULL_MEDOIDS
 from medoids import QUICK as QUICK_MEDOIDS
 from medoids import Distances
@@ -28,6 +29,7 @@ class Plan:
     inexact: tuple[Real, ...]
     sweeps: tuple[Sweep, ...]
     medoids: tuple[Distances, ...]
+    kernels: tuple[KernelTask, ...]
     until: float  # seconds since the run began: the last stages too begin nothing new
     quick: bool = False
 
@@ -80,6 +82,7 @@ FULL_PLAN = Plan(
     inexact=(*_each("GloVe", 500, 1000), *_each("MNIST", 500, 1000)),
     sweeps=FULL_SWEEPS,
     medoids=FULL_MEDOIDS,
+    kernels=(KernelTask(5000, 10, 20, 10), KernelTask(20_000, 10, 20, 10)),
     until=4900.0,
 )
 
@@ -99,6 +102,7 @@ QUICK_PLAN = Plan(
     inexact=(Real("GloVe", 500),),
     sweeps=QUICK_SWEEPS,
     medoids=QUICK_MEDOIDS,
+    kernels=(KernelTask(3000, 10, 20, 10),),
     until=260.0,
     quick=True,
 )

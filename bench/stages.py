@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +19,8 @@ from growth import Curve, growth_table
 from growth import measure as measure_growth
 from inexact import Duel, duel, inexact_table
 from iteration import Contest, cost_table, time_table
+from kernelfits import KernelRow, kernel_table
+from kernelists import KERNEL_FITS
 from measure import Clock
 from medoids import QUALITY, Quality, Swaps, quality_table
 from medoids import time_table as swap_table
@@ -60,16 +62,19 @@ class Session:
         self.absent |= absent
 
     def open_members(self) -> dict[str, Stand]:
-        members, absent = open_stands(MEMBERS, self._threads)
+        return self._open_more(MEMBERS)
+
+    def open_kernel_fits(self) -> dict[str, Stand]:
+        return self._open_more(KERNEL_FITS)
+
+    def _open_more(self, names: Iterable[str]) -> dict[str, Stand]:
+        more, absent = open_stands(names, self._threads)
         self.absent |= absent
-        self.choosers |= members
-        return members
+        self.choosers |= more
+        return more
 
     def open_swappers(self) -> dict[str, Stand]:
-        swappers, absent = open_stands(SWAPPERS, self._threads)
-        self.absent |= absent
-        self.choosers |= swappers
-        return swappers
+        return self._open_more(SWAPPERS)
 
     def say(self, what: object) -> None:
         print(f"... {self.clock.seconds:4.0f} s: {what}", file=sys.stderr, flush=True)
@@ -89,11 +94,14 @@ class Session:
         return self.report.text(self._head())
 
     def close(self) -> None:
-        for stand in (*self.stands.values(), *self.choosers.values()):
+        for stand in self._everybody():
             stand.close()
 
+    def _everybody(self) -> list[Stand]:
+        return [*self.stands.values(), *self.choosers.values()]
+
     def _head(self) -> list[str]:
-        everybody = [*self.stands.values(), *self.choosers.values()]
+        everybody = self._everybody()
         peak = "" if self.peak is None else f"; float32 FMA peak {self.peak / 1e9:.0f} GFLOP/s"
         return [
             f"{environment.processor()}; {self._threads} threads{peak}.",
@@ -204,6 +212,18 @@ def medoids(session: Session) -> None:
         session.report.put("medoids", swap_table(done, names), quality_table(losses))
 
 
+def kernels(session: Session) -> None:
+    stands = session.open_kernel_fits()
+    done: list[KernelRow] = []
+    for task in session.plan.kernels:
+        if session.clock.seconds > session.plan.until:
+            return
+        session.say(f"kernel K-means at {task}")
+        done.append(KernelRow(task))
+        done[-1].measure(stands)
+        session.report.put("kernels", kernel_table(done, list(stands)))
+
+
 def _present(session: Session, tasks: Sequence[T]) -> list[T]:
     """Those whose data are there; the reason why others are not is noted."""
     here = []
@@ -224,4 +244,5 @@ STAGES: dict[str, Callable[[Session], None]] = {
     "family": family,
     "growth": growth,
     "medoids": medoids,
+    "kernels": kernels,
 }

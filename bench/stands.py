@@ -18,6 +18,7 @@ import environment
 from choosers import CHOOSERS
 from contestants import BUILDERS, Card, Contestant
 from desk import Desk
+from kernelists import KERNEL_FITS
 from members import MEMBERS
 from swappers import SWAPPERS
 
@@ -27,6 +28,7 @@ _ALL: Mapping[str, Callable[[int], Contestant]] = {
     **CHOOSERS,
     **MEMBERS,
     **SWAPPERS,
+    **KERNEL_FITS,
 }
 
 

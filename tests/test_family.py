@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from partita import KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans
+from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans
 
 MEMBERS = [
     KMeans(3, random_state=0),
     SphericalKMeans(3, random_state=0),
     MiniBatchKMeans(3, random_state=0, batch_size=500),
     KMedoids(3, random_state=0),
+    KernelKMeans(3, random_state=0),
+    KernelKMeans(3, random_state=0, approximation="nystrom", n_components=20),
 ]
 
 
