@@ -233,7 +233,7 @@ default="auto"
         check_is_fitted(self)
         with Workers(validation.check_threads(self.n_threads)) as workers:
             X = self._new(X, workers)
-            if self._given():
+            if self.kernel_ is None:
                 diagonal = _check_diagonal(diagonal, X.shape[0], self.kernel)
             return np.maximum(self._space.squares(X, diagonal, workers), 0.0)
 
@@ -248,8 +248,8 @@ default="auto"
     def _costs(self, X: Any) -> tuple[Array, Floats]:
         with Workers(validation.check_threads(self.n_threads)) as workers:
             X = self._new(X, workers)
-            unknown = np.zeros(X.shape[0]) if self._given() else None  # the same for all clusters
-            return self._space.labels(X, workers), self._space.squares(X, unknown, workers)
+            cost = self._space.scores(X, workers)
+            return self._space.labels(X, workers), cost
 
     def _temperature(self) -> float:
         # as in KMeans, with the number of directions that the data fills

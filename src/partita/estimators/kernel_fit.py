@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -66,6 +67,7 @@ class KernelSettings(Settings):
         if not (isinstance(model.n_components, str) and model.n_components == "auto"):
             validation.whole("n_components", model.n_components, instead=", or 'auto'")
         super().__init__(model)
+        self.begin = time.perf_counter()
 
     @property
     def memory(self) -> float:
@@ -176,6 +178,7 @@ def _fit_gram(
         note=note,
         observers=settings.observers,
         ended=settings.ended,
+        begin=settings.begin,
     )
     if not (known or warned or sigma) and _rises(result.fit):
         kernels.warn_indefinite()

@@ -23,13 +23,16 @@ class Space(ABC):
     """Where new rows meet the clusters."""
 
     @abstractmethod
+    def scores(self, X: Any, workers: Workers) -> Floats:
+        """Squared distances (n, k), but for a number that is the same in all of a row."""
+
+    @abstractmethod
     def squares(self, X: Any, diagonal: Floats | None, workers: Workers) -> Floats:
-        """Squared distances (n, k), of which `diagonal`, k(x, x), is a part; 0 where not known."""
+        """Squared distances (n, k); `diagonal` is k(x, x), where the kernel is not known."""
 
     def labels(self, X: Any, workers: Workers) -> Ints:
         """The nearest cluster of each row, the lower index on ties."""
-        found = self.squares(X, np.zeros(X.shape[0]), workers).argmin(axis=1)
-        return np.asarray(found, dtype=np.int32)
+        return np.asarray(self.scores(X, workers).argmin(axis=1), dtype=np.int32)
 
 
 class MeansSpace(Space):
@@ -50,26 +53,33 @@ class MeansSpace(Space):
         at = np.arange(len(kept))
         self.mean = sp.csr_array((share, (members, at)), (len(mass), len(kept)))
 
+    def scores(self, X: Any, workers: Workers) -> Floats:
+        """‖mean‖² − 2⟨x, mean⟩ (n, k), with x about a middle of its own."""
+        return self._meet(X, workers)[0]
+
     def squares(self, X: Any, diagonal: Floats | None, workers: Workers) -> Floats:
         """Squared distances (n, k)."""
-        out = np.empty((X.shape[0], len(self.square)))
+        found, middle = self._meet(X, workers)
+        if diagonal is None:
+            assert self.kernel is not None
+            diagonal = self.kernel.diagonal(X)
+        found += ((diagonal - middle) - (middle - self.level))[:, None]
+        return found
+
+    def _meet(self, X: Any, workers: Workers) -> tuple[Floats, Floats]:
+        out, middle = np.empty((X.shape[0], len(self.square))), np.empty(X.shape[0])
         step = max(1, _VALUES // len(self.columns))
 
         def fill(number: int) -> None:
             rows = slice(number * step, (number + 1) * step)
             inner = self._inner(X[rows])
-            middle = inner.mean(axis=0)  # any number serves: it cancels
-            inner -= middle
+            middle[rows] = inner.mean(axis=0)  # any number serves: it cancels
+            inner -= middle[rows]
             inner -= self.off[:, None]
-            own = np.zeros(inner.shape[1])
-            if self.kernel is not None and diagonal is None:
-                own = (self.kernel.diagonal(X[rows]) - middle) - (middle - self.level)
-            elif diagonal is not None:
-                own = (diagonal[rows] - middle) - (middle - self.level)
-            out[rows] = (own + (self.square[:, None] - 2 * (self.mean @ inner))).T
+            out[rows] = (self.square[:, None] - 2 * (self.mean @ inner)).T
 
         share_tiles(workers, -(-X.shape[0] // step), fill)
-        return out
+        return out, middle
 
     def _inner(self, X: Any) -> Floats:
         if self.kernel is not None:
@@ -84,6 +94,10 @@ class PivotSpace(Space):
 
     def __init__(self, features: NystromMap, centers: Floats) -> None:
         self.map, self.centers = features, centers
+
+    def scores(self, X: Any, workers: Workers) -> Floats:
+        """Squared distances (n, k) in the space of the pivots."""
+        return self.squares(X, None, workers)
 
     def squares(self, X: Any, diagonal: Floats | None, workers: Workers) -> Floats:
         """Squared distances (n, k) in the space of the pivots."""

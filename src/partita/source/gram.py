@@ -21,6 +21,7 @@ from partita.weights import Weights
 
 SAMPLE = 64  # rows, of which one is near enough to the middle of all
 _CALL = 1 << (28 if compiled() else 22)  # values read in one call: some tenths of a second
+_STRETCH = 1 << 22  # values that meet a vector at once
 _BLOCK = 1 << 24  # values made at once where the matrix does not fit
 
 
@@ -67,6 +68,10 @@ class Gram(ABC):
         """Of the inner products."""
         return np.dtype(np.float64)
 
+    def _stretch(self, first: int, last: int) -> Floats:
+        """Rows that follow each other, as they are."""
+        return self.raw(np.arange(first, last))
+
     def among(self, some: Ints) -> Floats:
         """Inner products (m, m) of some rows with each other, centred."""
         found = self._raw_among(some) - self.shift[some]
@@ -87,9 +92,10 @@ class Gram(ABC):
 
     def times(self, vector: Floats) -> Floats:
         """The centred matrix times a vector (n,)."""
-        size = self._step()
+        size = max(1, _STRETCH // self.n)
         parts = [
-            self.raw(np.arange(i, min(self.n, i + size))) @ vector for i in range(0, self.n, size)
+            self._stretch(i, min(self.n, i + size)).astype(np.float64, copy=False) @ vector
+            for i in range(0, self.n, size)
         ]
         drift = float((self.shift - self.level) @ vector)
         return np.asarray(np.concatenate(parts) - drift - self.shift * vector.sum())
@@ -175,6 +181,9 @@ class DenseGram(Gram):
             return self.raw(which)
         found = self._points[which]
         return np.asarray(found.toarray() if sp.issparse(found) else found)
+
+    def _stretch(self, first: int, last: int) -> Floats:
+        return self.matrix[first:last]
 
     def _block(self, which: Ints) -> tuple[Floats, Ints]:
         return self.matrix, which
