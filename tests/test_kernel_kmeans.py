@@ -499,10 +499,36 @@ def test_other_names_of_scikit_learn():
     assert a.inertia_ == b.inertia_
 
 
-def test_a_kernel_that_overflows():
+PATHS = [{}, {"approximation": "exact", "memory_limit": 0}, {"approximation": "nystrom"}]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=str)
+def test_a_kernel_that_overflows(path):
     X = sample()[0] * 1e120
     with pytest.raises(ValueError, match="not finite"):
-        KernelKMeans(3, kernel="poly", gamma=1.0).fit(X)
+        KernelKMeans(3, kernel="poly", gamma=1.0, **path).fit(X)
+    with pytest.raises(ValueError, match="not finite"):
+        KernelKMeans(3, kernel="linear", **path).fit(X * 1e60)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=str)
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "cosine", "poly", "laplacian"])
+@pytest.mark.parametrize("kind", ["one", "two", "constant", "zeros", "tiny"])
+def test_hardly_any_data(path, kernel, kind):
+    X = {
+        "one": np.array([[1.0, 2.0]]),
+        "two": np.array([[1.0], [3.0]]),
+        "constant": np.full((9, 2), 3.7),
+        "zeros": np.zeros((9, 2)),
+        "tiny": sample(20)[0] * 1e-130,
+    }[kind]
+    weight = np.arange(len(X)) % 2 + (len(X) == 1)
+    for some in (None, weight):
+        model = KernelKMeans(1, kernel=kernel, random_state=0, **path).fit(X, None, some)
+        assert (model.labels_ == 0).all()
+        assert 0 <= model.inertia_ < 1e3
+        assert np.isfinite(model.transform(X)).all()
+        assert np.isfinite(model.soft_membership(X)).all()
 
 
 def test_as_many_clusters_as_rows():

@@ -44,9 +44,9 @@ class Nystrom:
 
     def grow(self, rank: int, rng: np.random.Generator) -> None:
         """Add pivots up to `rank`, or until nothing is missing."""
-        have = self.features.shape[1]
+        have = len(self.pivots)
         grown = np.zeros((len(self.features), rank))
-        grown[:, :have] = self.features
+        grown[:, :have] = self.features[:, :have]
         self.features = grown
         while have < rank:
             cumulated = (self.weight * self.missing).cumsum()
@@ -58,7 +58,7 @@ class Nystrom:
             self._extend(pivots, factor, have)
             have += len(pivots)
             self.pivots = np.concatenate([self.pivots, pivots])
-        self.features = np.ascontiguousarray(self.features[:, :have])
+        self.features = np.ascontiguousarray(self.features[:, : max(1, have)])
 
     def _accept(self, drawn: Ints, have: int, coin: Floats) -> tuple[Ints, Floats]:
         """Which of the drawn rows become pivots, and the Cholesky factor of what they miss.
@@ -107,8 +107,18 @@ class Nystrom:
         self.missing[pivots] = 0.0
         self.features[pivots, to] = factor
 
+    def dimension(self) -> float:
+        """How many directions the features fill: (Σλ)² / Σλ² of their covariance."""
+        share = self.weight / self.weight.sum()
+        away = self.features - share @ self.features
+        spread = (away * share[:, None]).T @ away
+        squares = float((spread * spread).sum())
+        return max(1.0, float(np.trace(spread)) ** 2 / squares) if squares > 0 else 1.0
+
     def map(self) -> NystromMap:
         """What new rows need."""
+        if len(self.pivots) == 0:  # every row is at the origin
+            return NystromMap(self.kernel, self.X[:1], np.ones((1, 1)))
         return NystromMap(self.kernel, self.X[self.pivots], np.tril(self.features[self.pivots]))
 
 

@@ -240,8 +240,6 @@ def _fit_features(
     low = total(result.stats.sse)
     missing = nystrom.trace
     note = f"nystrom: {features.shape[1]} of {n} columns, {note}"
-    spread = np.cov(features, rowvar=False, aweights=plain).reshape(features.shape[1], -1)
-    filled = max(1.0, float(np.trace(spread) ** 2 / max((spread * spread).sum(), 1e-300)))
     return Fitted(
         result.labels,
         result.inertia,
@@ -249,7 +247,7 @@ def _fit_features(
         replace(result.stats, mean=result.stats.mean[:, :0]),
         replace(result.fit, paths=(note, *result.fit.paths)),
         PivotSpace(mapped, result.centers),
-        filled,
+        nystrom.dimension(),
         kernel,
     )
 

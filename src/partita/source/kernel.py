@@ -52,8 +52,15 @@ class KernelFunction:
         """Inner products (len(a), len(b)), or of `a` with itself."""
         from sklearn.metrics.pairwise import pairwise_kernels
 
-        found = pairwise_kernels(a, b, metric=self.metric, **self.params)
-        return np.asarray(found.toarray() if sp.issparse(found) else found)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = pairwise_kernels(a, b, metric=self.metric, **self.params)
+        found = np.asarray(found.toarray() if sp.issparse(found) else found)
+        if not np.isfinite(found).all():
+            raise ValueError(
+                f"kernel={self.metric!r} gives values that are not finite on these rows; scale the "
+                "data, or choose other parameters of the kernel"
+            )
+        return found
 
     def diagonal(self, a: Any) -> Floats:
         """Inner products (n,) of rows with themselves."""
@@ -115,9 +122,8 @@ def share_tiles(workers: Workers, count: int, fill: Callable[[int], None]) -> No
     """Call fill(number) for every tile, shared among threads that call BLAS alone."""
 
     def work(numbers: Iterator[int]) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found later
-            for number in numbers:
-                fill(number)
+        for number in numbers:
+            fill(number)
 
     with one_blas_thread():
         workers.share(count, work)
