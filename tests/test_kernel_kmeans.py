@@ -50,7 +50,7 @@ def reference(K, start, k, weight=None, steps=1):
 def sample(n=120, d=3, k=4, seed=0):
     rng = np.random.default_rng(seed)
     X, _ = make_blobs(n, d, centers=k + 1, cluster_std=2.0, random_state=seed)
-    start = KMeans(k, init=X[:k], max_iter=1).fit(X).labels_
+    start = ((X[:, None] - X[:k]) ** 2).sum(axis=2).argmin(axis=1)
     start = np.where(rng.random(n) < 0.4, rng.integers(0, k, n), start)  # far from a fixed point
     return X, start, rng.random(n) + 0.1
 
