@@ -46,8 +46,7 @@ class KernelStep:
             self.diagonal = gram.diagonal + weighed(np.full(gram.n, sigma), self._inverse())
         self._sums = gram.sums(k)
         self._square = np.zeros(k)  # ‖mean‖² as of the last look
-        self._touched = np.ones(k, bool)  # clusters that changed since `_at` was made
-        self._at: Centers | None = None  # the means of the clusters not touched since
+        self._touched = np.ones(k, bool)  # clusters that changed since the centers were made
 
     def _inverse(self) -> Floats:
         weight = self.gram.weight
@@ -82,8 +81,7 @@ class KernelStep:
         sse = np.maximum(add(self.diagonal) - mass * square, 0.0)
         at = centers.values[mine, np.arange(self.gram.n)]
         apart = square - 2 * add(at) / whole + centers.values[:, -1]
-        still = ~self._touched if centers is self._at else np.zeros(k, bool)
-        gap = np.sqrt(np.where((mass > 0) & ~still, np.maximum(apart, 0.0), 0.0))
+        gap = np.sqrt(np.where((mass > 0) & self._touched, np.maximum(apart, 0.0), 0.0))
         return ClusterStats(mass, np.zeros((k, 0)), sse), gap
 
     def cost(self, stats: ClusterStats, gap: Floats) -> float:
@@ -93,18 +91,15 @@ class KernelStep:
     def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
         """The mean of every cluster; one without weight keeps its center `before`."""
         values = before.values.copy()
-        new = stats.weight > 0
-        if before is self._at:
-            new &= self._touched
+        new = (stats.weight > 0) & self._touched
         for j in np.flatnonzero(new):
             values[j, :-1] = self.gram.values(self._sums[j]) / stats.weight[j]
             values[j, -1] = self._square[j]
         if self.sigma:
             own = np.flatnonzero(new[self.labels] & (self.gram.weight > 0))
             values[self.labels[own], own] += self.sigma / stats.weight[self.labels[own]]
-        self._at = Centers(values, NOWHERE)
         self._touched[:] = False
-        return Update(self._at, total(stats.sse), math.hypot(*gap.tolist()))
+        return Update(Centers(values, NOWHERE), total(stats.sse), math.hypot(*gap.tolist()))
 
     # what a policy for empty clusters needs
 
@@ -135,14 +130,14 @@ class KernelStep:
         number[kept] = np.arange(len(kept), dtype=np.int32)
         self.labels[:] = number[self.labels]
         self._sums = np.ascontiguousarray(self._sums[kept])
-        self._touched, self._at = np.ones(len(kept), bool), None
+        self._touched = np.ones(len(kept), bool)
 
     def fresh(self) -> None:
         """Add up the sums once more, where rows that were read again may have had other bits."""
         self._sums[:] = 0
         rows = np.flatnonzero(self.labels >= 0)
         self.gram.move(rows, np.full(len(rows), -1, np.int32), self.labels[rows], self._sums)
-        self._touched, self._at = np.ones(len(self._sums), bool), None
+        self._touched[:] = True
 
 
 @dataclass(frozen=True, slots=True)

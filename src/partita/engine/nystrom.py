@@ -17,9 +17,11 @@ from partita._kernels.draws import step_of
 from partita._threads import Workers
 from partita._typing import Floats, Ints
 from partita.source.blocks import exact_total
-from partita.source.kernel import TILE, KernelFunction, share_tiles
+from partita.source.kernel import KernelFunction, share_tiles
 
 _AT_ONCE = 64  # pivots proposed at once
+_ROWS = 8192  # of a block: fixed, so that its bits do not depend on threads
+_SAMPLE = 4096  # rows that show which directions are filled
 _NOTHING = 64  # roundings of the diagonal: what may be left where nothing is missing
 _TOO_LOW = 1e8  # times that below zero is no rounding
 
@@ -88,10 +90,10 @@ class Nystrom:
 
         at, known = self.X[pivots], self.features[pivots, :have].copy()
         to = slice(have, have + len(pivots))
-        wrong = np.zeros(-(-len(self.features) // TILE), bool)
+        wrong = np.zeros(-(-len(self.features) // _ROWS), bool)
 
         def fill(number: int) -> None:
-            rows = slice(number * TILE, (number + 1) * TILE)
+            rows = slice(number * _ROWS, (number + 1) * _ROWS)
             column = self.kernel.between(self.X[rows], at).astype(np.float64)
             column -= self.features[rows, :have] @ known.T
             new = solve_triangular(factor, column.T, lower=True, check_finite=False).T
@@ -109,8 +111,10 @@ class Nystrom:
 
     def dimension(self) -> float:
         """How many directions the features fill: (Σλ)² / Σλ² of their covariance."""
-        share = self.weight / self.weight.sum()
-        away = self.features - share @ self.features
+        some = np.flatnonzero(self.weight)
+        some = some[np.unique(np.linspace(0, len(some) - 1, _SAMPLE).astype(np.intp))]
+        share = self.weight[some] / self.weight[some].sum()
+        away = self.features[some] - share @ self.features[some]
         spread = (away * share[:, None]).T @ away
         squares = float((spread * spread).sum())
         return max(1.0, float(np.trace(spread)) ** 2 / squares) if squares > 0 else 1.0
@@ -135,11 +139,11 @@ class NystromMap:
         out = np.empty((X.shape[0], len(self.factor)))
 
         def fill(number: int) -> None:
-            rows = slice(number * TILE, (number + 1) * TILE)
+            rows = slice(number * _ROWS, (number + 1) * _ROWS)
             column = self.kernel.between(self.pivots, X[rows]).astype(np.float64)
             out[rows] = solve_triangular(self.factor, column, lower=True, check_finite=False).T
 
-        share_tiles(workers, -(-X.shape[0] // TILE), fill)
+        share_tiles(workers, -(-X.shape[0] // _ROWS), fill)
         return out
 
 
