@@ -13,7 +13,7 @@ from partita._kernels.draws import weighed
 from partita._threads import Workers
 from partita._typing import Array, Floats
 from partita._warnings import warn
-from partita.estimators import kernels, validation
+from partita.estimators import kernel_input, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.kernel_fit import Fitted, KernelSettings, fit_matrix, fit_rows
 from partita.halting import Halt
@@ -36,8 +36,9 @@ class KernelKMeans(Clusterer):
         (up to a constant).
     gamma : float, "scale" or "auto", default="scale"
         Of rbf, laplacian, polynomial and sigmoid. "scale" is 1 / (n_features · variance), so the
-        unit of the data does not matter (by the deviation for laplacian); "auto" is
-        1 / n_features. Clusters that wind around each other need more: try 10 times as much.
+        unit of the data does not matter (by the deviation for laplacian). "auto" is
+        1 / n_features, scikit-learn's default, to which rows of unscaled data are all equally
+        far. Clusters that wind around each other need more: try 10 times "scale".
     degree, coef0 : float, default=3, 1
         Of polynomial, and coef0 of sigmoid.
     kernel_params : dict or None, default=None
@@ -169,7 +170,8 @@ default="auto"
                 return self._keep(fit_matrix(settings, X, weight, workers), settings, features)
             source = validation.make_source(X, weight, workers)
             validation.check_finite(source, X, features.get("feature_names_in_"))
-            return self._keep(fit_rows(settings, X, weight, workers), settings, features)
+            found = fit_rows(settings, X, weight, source, workers)
+            return self._keep(found, settings, features)
 
     def _keep(self, found: Fitted, settings: KernelSettings, features: dict[str, Any]) -> Self:
         filled = np.count_nonzero(np.bincount(found.labels))
@@ -242,7 +244,7 @@ default="auto"
         X = _as_floats(validation.check_again(self, X))
         validation.check_finite(validation.make_source(X, None, workers), X, self._names())
         if self._degree is not None:
-            return kernels.cut_rows(X, self._degree)
+            return kernel_input.cut_rows(X, self._degree)
         return X if self.kernel_ is None else self.kernel_.place(X)
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
@@ -256,7 +258,7 @@ default="auto"
         return float(2 * self.inertia_ / (self.stats_.weight.sum() * self._dimension))
 
     def _given(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel in kernels.GIVEN
+        return isinstance(self.kernel, str) and self.kernel in kernel_input.GIVEN
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

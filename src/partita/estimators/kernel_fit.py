@@ -20,7 +20,7 @@ from partita.engine.definite import dimension
 from partita.engine.kernel import KernelResult, best_means
 from partita.engine.nystrom import Nystrom
 from partita.engine.restarts import best_of
-from partita.estimators import kernels, validation
+from partita.estimators import kernel_input, validation
 from partita.estimators.kernel_space import MeansSpace, PivotSpace, Space
 from partita.estimators.kernel_starts import Start, in_features, in_gram, starts
 from partita.estimators.settings import Settings, one_of
@@ -58,7 +58,7 @@ class KernelSettings(Settings):
     """The parameters of `KernelKMeans`, checked, in the engine's terms."""
 
     def __init__(self, model: Any) -> None:
-        kernels.check_kernel(model)
+        kernel_input.check_kernel(model)
         one_of("empty", model.empty, tuple(POLICIES))
         if not validation.is_amount(model.tol):
             raise ValueError(
@@ -87,7 +87,7 @@ class KernelSettings(Settings):
 
     def starts(self, X: Any) -> list[Start]:
         """One function rng -> start for every run, from the rows as they were given."""
-        return starts(self, X, self.model.kernel in kernels.GIVEN)
+        return starts(self, X, self.model.kernel in kernel_input.GIVEN)
 
     def seeded(
         self, every: list[Start], run: Callable[[Start, np.random.Generator], Any]
@@ -109,26 +109,27 @@ def fit_matrix(settings: KernelSettings, X: Any, weight: Floats | None, workers:
             f"approximation='nystrom' was given with kernel={model.kernel!r}: a matrix that is "
             "there needs no approximation; take 'exact'"
         )
-    if model.kernel == kernels.CUT:
+    if model.kernel == kernel_input.CUT:
         if weight is not None:
             raise ValueError(
                 "sample_weight was given with kernel='normalized-cut', where the weight of a node "
                 "is its degree; scale the affinities instead"
             )
-        X, weight = kernels.cut_matrix(X)
+        X, weight = kernel_input.cut_matrix(X)
         asked = "auto" if asked is None else asked
     else:
-        kernels.check_square(X, "The Gram matrix")
-    every, gram = settings.starts(X), kernels.given_gram(X, weight, workers)
+        kernel_input.check_square(X, "The Gram matrix")
+    every, gram = settings.starts(X), kernel_input.given_gram(X, weight, workers)
     found = _fit_gram(settings, every, gram, None, X, asked, "the matrix was given")
-    return replace(found, degree=weight) if model.kernel == kernels.CUT else found
+    return replace(found, degree=weight) if model.kernel == kernel_input.CUT else found
 
 
-def fit_rows(settings: KernelSettings, X: Any, weight: Floats | None, workers: Workers) -> Fitted:
-    """A fit to rows of features."""
-    source = validation.make_source(X, weight, workers)
+def fit_rows(
+    settings: KernelSettings, X: Any, weight: Floats | None, source: Source, workers: Workers
+) -> Fitted:
+    """A fit to rows of features; `source` has surveyed them."""
     survey = source.survey()
-    kernel = kernels.kernel_of(settings.model, kernels.middle(X, weight), survey.spread)
+    kernel = kernel_input.kernel_of(settings.model, kernel_input.middle(X, weight), survey.spread)
     every, rows = settings.starts(X), kernel.place(X)
     model, n = settings.model, X.shape[0]
     room, need = settings.memory, float(n) * n * X.dtype.itemsize
@@ -147,7 +148,7 @@ def fit_rows(settings: KernelSettings, X: Any, weight: Floats | None, workers: W
         )
     if model.approximation == "nystrom" or (auto and model.diagonal_shift is None):
         return _fit_features(settings, every, kernel, rows, weight, workers)
-    gram = kernels.computed_gram(kernel, rows, weight, workers, room)
+    gram = kernel_input.computed_gram(kernel, rows, weight, workers, room)
     note = f"{need / 1e9:.3g} GB for the Gram matrix {'fit' if gram.exact else 'do not fit'}"
     return _fit_gram(settings, every, gram, kernel, rows, model.diagonal_shift, note)
 
@@ -162,7 +163,7 @@ def _fit_gram(
     note: str,
 ) -> Fitted:
     known = kernel is not None and kernel.definite
-    warned, sigma = kernels.shift_of(asked, gram, known)
+    warned, sigma = kernel_input.shift_of(asked, gram, known)
     weight, k = gram.weight, settings.k
 
     def run(start: Start, rng: np.random.Generator) -> Any:
@@ -181,7 +182,7 @@ def _fit_gram(
         begin=settings.begin,
     )
     if not (known or warned or sigma) and _rises(result.fit):
-        kernels.warn_indefinite()
+        kernel_input.warn_indefinite()
     stats = result.stats
     beyond = np.count_nonzero(weight) - np.count_nonzero(stats.weight)
     cost = total(stats.sse) - sigma * beyond

@@ -13,7 +13,7 @@ from partita._random import legacy
 from partita._typing import Array, Floats, Ints
 from partita._warnings import warn
 from partita.estimators import validation
-from partita.estimators.kernels import CUT
+from partita.estimators.kernel_input import CUT
 from partita.estimators.settings import Settings, one_of
 from partita.init.forgy import forgy
 from partita.init.kernel import (
