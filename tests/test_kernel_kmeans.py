@@ -18,8 +18,14 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import linear_kernel, pairwise_kernels, rbf_kernel
 
 from partita import EmptyClusterError, IndefiniteKernelWarning, KernelKMeans, KMeans
+from partita._threads import Workers
 from partita.engine.kernel import KernelStep
 from partita.halting import MaxIter
+from partita.init.kernel import at_rows, plusplus_rows
+from partita.init.plusplus import plusplus
+from partita.source.gram import DenseGram
+from partita.source.memory import MemorySource
+from partita.weights import Weights
 
 KERNELS = {
     "rbf": {"gamma": 0.3},
@@ -143,11 +149,6 @@ def test_the_objective_never_rises(seed, kernel):
 
 
 def test_sums_that_follow_the_changes_are_those_added_afresh():
-    from partita._threads import Workers
-    from partita.init.kernel import at_rows
-    from partita.source.gram import DenseGram
-    from partita.weights import Weights
-
     X, _, weight = sample(700, 3, 6)
     K = rbf_kernel(X, gamma=0.2)
     with Workers(2) as workers:
@@ -700,3 +701,16 @@ def test_plusplus_takes_rows_far_apart(seed):
     model = KernelKMeans(6, gamma=0.05, max_iter=1, random_state=seed).fit(X)
     assert len(np.unique(model.labels_)) == 6
     assert model.inertia_ < 1e-2
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_plusplus_of_a_linear_kernel_takes_the_rows_of_k_means(weighted):
+    X, _, weight = sample(600, 3, 4)
+    weights = Weights.of(weight if weighted else None, 600)
+    with Workers(1) as workers:
+        gram = DenseGram(linear_kernel(X), X, None, weights, workers)
+        source = MemorySource(X, weights, workers)
+        for seed in range(10):
+            ours = plusplus_rows(gram, 7, np.random.default_rng(seed))
+            theirs = plusplus(source, 7, np.random.default_rng(seed))[1]
+            np.testing.assert_array_equal(ours, theirs)

@@ -46,11 +46,10 @@ def plusplus_rows(gram: Gram, k: int, rng: np.random.Generator, trials: int | No
 
 
 def _squares(gram: Gram, which: Ints) -> Floats:
-    """Squared distances (m, n) of rows to all; zero where only rounding tells them apart."""
+    """Squared distances (m, n) of rows to all."""
     found = gram.diagonal - 2 * gram.rows(which) + gram.diagonal[which, None]
-    found[found <= gram.noise + gram.noise[which, None]] = 0.0
     found[np.arange(len(which)), which] = 0.0
-    return np.asarray(found)
+    return np.maximum(found, 0.0)  # what rounding leaves of duplicates
 
 
 def random_rows(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
