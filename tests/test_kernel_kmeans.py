@@ -647,6 +647,8 @@ def test_frames_pickles_and_clones():
         np.testing.assert_array_equal(copy.predict(frame), model.labels_)
         np.testing.assert_array_equal(copy.transform(frame), plain.transform(X))
     assert clone(plain).get_params()["n_clusters"] == 4
+    single = pd.DataFrame(X.astype(np.float32))
+    assert KernelKMeans(4, init=start).fit(single).transform(single).dtype == np.float32
 
 
 @pytest.mark.parametrize("kind", ["float32", "sparse", "uint8"])

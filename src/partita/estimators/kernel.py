@@ -204,7 +204,7 @@ default="auto"
         """
         check_is_fitted(self)
         with Workers(validation.check_threads(self.n_threads)) as workers:
-            return self._space.labels(self._new(X, workers), workers)
+            return self._space.labels(self._new(X, workers)[0], workers)
 
     def distances(self, X: Any, diagonal: Any = None) -> Floats:
         """The distance (n, k) of each row to every mean in feature space, doubles.
@@ -213,13 +213,13 @@ default="auto"
         every new row with itself, which that does not hold. With "nystrom" it is the distance in
         the space of the pivots.
         """
-        return np.asarray(np.sqrt(self._squares(X, diagonal)))
+        return np.asarray(np.sqrt(self._squares(X, diagonal)[0]))
 
     def transform(self, X: Any) -> Any:
         """The distance (n, k) of each row to every mean in feature space, in the dtype of X."""
         check_is_fitted(self)
-        found = self.distances(X)
-        return found.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else found
+        found, kind = self._squares(X, None)
+        return np.sqrt(found).astype(np.float32 if kind == np.float32 else np.float64, copy=False)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the distance of each row to every mean in feature space."""
@@ -228,30 +228,31 @@ default="auto"
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The opposite of the objective of X at the means."""
         check_is_fitted(self)
-        nearest = self._squares(X, None).min(axis=1)
+        nearest = self._squares(X, None)[0].min(axis=1)
         return -exact_total(weighed(nearest, validation.check_weights(sample_weight, len(nearest))))
 
-    def _squares(self, X: Any, diagonal: Any) -> Floats:
+    def _squares(self, X: Any, diagonal: Any) -> tuple[Floats, Any]:
+        """Squared distances (n, k), and the dtype of X."""
         check_is_fitted(self)
         with Workers(validation.check_threads(self.n_threads)) as workers:
-            X = self._new(X, workers)
+            X, kind = self._new(X, workers)
             if self.kernel_ is None:
                 diagonal = _check_diagonal(diagonal, X.shape[0], self.kernel)
-            return np.maximum(self._space.squares(X, diagonal, workers), 0.0)
+            return np.maximum(self._space.squares(X, diagonal, workers), 0.0), kind
 
-    def _new(self, X: Any, workers: Workers) -> Any:
-        """New rows as the space takes them."""
-        X = _as_floats(validation.check_again(self, X))
+    def _new(self, X: Any, workers: Workers) -> tuple[Any, Any]:
+        """New rows as the space takes them, and the dtype they had."""
+        X = validation.check_again(self, X)
+        kind, X = X.dtype, _as_floats(X)
         validation.check_finite(validation.make_source(X, None, workers), X, self._names())
         if self._degree is not None:
-            return kernel_input.cut_rows(X, self._degree)
-        return X if self.kernel_ is None else self.kernel_.place(X)
+            return kernel_input.cut_rows(X, self._degree), kind
+        return (X if self.kernel_ is None else self.kernel_.place(X)), kind
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
         with Workers(validation.check_threads(self.n_threads)) as workers:
-            X = self._new(X, workers)
-            cost = self._space.scores(X, workers)
-            return self._space.labels(X, workers), cost
+            X, _ = self._new(X, workers)
+            return self._space.labels(X, workers), self._space.scores(X, workers)
 
     def _temperature(self) -> float:
         # as in KMeans, with the number of directions that the data fills
