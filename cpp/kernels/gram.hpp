@@ -1,8 +1,8 @@
 // Kernel K-means: sums of rows of a Gram matrix by cluster, and the nearest mean in feature space.
 //
-// A cluster's sum is R_j = Σ w_l K_l over its members l: a row as long as the data, from which every
-// distance follows. Each term is rounded once to a grid and added as two integers (see moments.hpp), so
-// a row that leaves takes away exactly what it brought: nothing drifts, and no order matters.
+// A cluster's sum is R_j = Σ w_l K_l over its members l: a row as long as the data, from which all
+// distances follow. Each term is rounded once to a grid and added as two integers (moments.hpp), so a
+// row that leaves takes away exactly what it brought: nothing drifts, and no order matters.
 #pragma once
 
 #include "moments.hpp"
@@ -67,23 +67,29 @@ void gram_move(const GramMoves<T>& moves, std::size_t first, std::size_t last) {
         std::size_t count = 0;
         for (; e < moves.count && count < kTogether; ++e) {
             if (moves.before[e] != before || moves.after[e] != after) break;
-            run.row[count] = moves.rows + static_cast<std::size_t>(moves.which[e]) * moves.n + first;
+            const auto at = static_cast<std::size_t>(moves.which[e]);
+            run.row[count] = moves.rows + at * moves.n + first;
             run.shift[count] = moves.row_shift[e];
             run.scale[count] = moves.weight ? moves.scale * moves.weight[e] : moves.scale;
             run.times[count] = moves.times ? moves.times[e] : 1;
             count += run.times[count] != 0 && run.scale[count] != 0;
         }
         if (before == after) continue;
-        const auto add = before < 0 ? moves.times ? add_some<T, false, true> : add_some<T, false, false>
-                         : moves.times ? add_some<T, true, true>
-                                       : add_some<T, true, false>;
-        add(count, run, moves.column_shift + first, moves.limb, last - first, sum(after),
-            before < 0 ? nullptr : sum(before), moves.n);
+        const auto add = [&](auto some, std::int64_t* from) {
+            some(count, run, moves.column_shift + first, moves.limb, last - first, sum(after), from,
+                 moves.n);
+        };
+        if (before < 0)
+            moves.times ? add(add_some<T, false, true>, nullptr)
+                        : add(add_some<T, false, false>, nullptr);
+        else
+            moves.times ? add(add_some<T, true, true>, sum(before))
+                        : add(add_some<T, true, false>, sum(before));
     }
 }
 
-// Labels columns first…last−1 by the lowest ‖c‖² − 2⟨φ, c⟩, the lower index on ties. A center is its
-// inner product with every row, and then its squared norm.
+// Labels columns first…last−1 by the lowest ‖c‖² − 2⟨φ, c⟩, the lower index on ties. A center is
+// its inner product with every row, and then its squared norm.
 inline Outcome gram_assign(const double* centers, std::size_t k, std::size_t n, std::size_t first,
                            std::size_t last, std::int32_t* label) {
     constexpr std::size_t some = 512;
