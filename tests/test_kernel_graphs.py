@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from test_kernel_kmeans import objective, sample
 
@@ -215,6 +216,18 @@ def test_the_relaxed_solution_bounds_the_objective():
     model = KernelKMeans(4, kernel="linear", init=start).fit(X, sample_weight=weight)
     whole = objective(K, np.zeros(90), weight)
     assert model.inertia_ >= whole - explained - 1e-9 * whole
+
+
+@pytest.mark.parametrize("n", [40, 500])
+def test_a_matrix_without_directions(n):
+    """All rows are one in feature space: nothing to shift, and nowhere to go."""
+    for K in (np.ones((n, n)), np.zeros((n, n))):
+        model = KernelKMeans(
+            1, kernel="precomputed", init="spectral", diagonal_shift="auto", random_state=0
+        ).fit(K)
+        assert model.diagonal_shift_ == model.inertia_ == 0
+        with pytest.warns(ConvergenceWarning):
+            KernelKMeans(3, kernel="precomputed", init="spectral", random_state=0).fit(K)
 
 
 def test_a_given_shift_is_added_as_it_is():

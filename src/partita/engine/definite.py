@@ -71,7 +71,9 @@ def leading(gram: Gram, count: int) -> Floats:
     """
     count = max(1, min(count, gram.n - 1))
     with one_blas_thread():
-        if gram.n <= max(_FEW, 4 * count):
+        if not (_across(gram) @ _begin(gram.n)).any():
+            vectors = _begin(gram.n)[:, None]  # all rows are one: there are no directions
+        elif gram.n <= max(_FEW, 4 * count):
             vectors = np.linalg.eigh(_whole(gram))[1][:, -count:]
         else:
             from scipy.sparse.linalg import ArpackNoConvergence, eigsh
@@ -114,14 +116,26 @@ def _begin(n: int) -> Floats:
 
 
 def _lowest(gram: Gram) -> tuple[float, float]:
-    """The lowest eigenvalue, less what is left of its residual, and the largest."""
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+    """The lowest eigenvalue, less what is left of its residual, and the largest.
+
+    0 for one that is not below by a millionth of the largest: it is found as the far end of
+    largest − K, where Lanczos' method is at its best.
+    """
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     matrix, begin = _across(gram), _begin(gram.n)
+    if not (matrix @ begin).any():
+        return 0.0, 0.0
     largest = float(np.abs(eigsh(matrix, 1, which="LM", v0=begin, tol=1e-3)[0]).max())
+
+    def times(vector: Array) -> Floats:
+        return np.asarray(largest * np.ravel(vector) - matrix @ np.ravel(vector))
+
+    turned = LinearOperator(matrix.shape, matvec=times, dtype=np.float64)
     try:
-        value, vector = eigsh(matrix, 1, which="SA", v0=begin, tol=1e-6, maxiter=_TRIALS)
+        value, vector = eigsh(turned, 1, which="LA", v0=begin, tol=1e-7, maxiter=_TRIALS)
     except ArpackNoConvergence:
         return -largest, largest  # more than enough
-    rest = float(np.linalg.norm(matrix @ vector[:, 0] - value[0] * vector[:, 0]))
-    return float(value[0]) - rest, largest
+    found = largest - float(value[0])
+    rest = float(np.linalg.norm(times(vector[:, 0]) - value[0] * vector[:, 0]))
+    return (found - rest if found < -1e-6 * largest else 0.0), largest

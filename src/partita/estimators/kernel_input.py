@@ -167,10 +167,7 @@ def cut_matrix(A: Any) -> tuple[Any, Floats]:
             f"{alone.size} of {len(degree)} nodes have no edge (node {listed}); the normalised cut "
             "does not say where they belong: leave them out"
         )
-    if sp.issparse(A):
-        inverse = sp.diags_array(1.0 / degree)
-        return sp.csr_array(inverse @ A @ inverse), degree
-    return A / degree[:, None] / degree, degree
+    return _divided(A, degree, degree), degree
 
 
 def cut_rows(A: Any, degree: Floats) -> Any:
@@ -181,9 +178,15 @@ def cut_rows(A: Any, degree: Floats) -> Any:
             f"{int((mine <= 0).sum())} of {len(mine)} nodes have no edge; the normalised cut does "
             "not say where they belong: leave them out"
         )
-    if sp.issparse(A):
-        return sp.csr_array(sp.diags_array(1.0 / mine) @ A @ sp.diags_array(1.0 / degree))
-    return A / mine[:, None] / degree
+    return _divided(A, mine, degree)
+
+
+def _divided(A: Any, rows: Floats, columns: Floats) -> Any:
+    """A_ij / (rows_i · columns_j), as sparse as A."""
+    if not sp.issparse(A):
+        return A / rows[:, None] / columns
+    values = A.data / np.repeat(rows, np.diff(A.indptr)) / columns[A.indices]
+    return sp.csr_array((values, A.indices, A.indptr), A.shape)
 
 
 def given_gram(X: Any, weight: Floats | None, workers: Workers) -> Gram:
