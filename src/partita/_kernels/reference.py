@@ -63,8 +63,8 @@ __all__ = [
     "bounded", "d64", "distances", "exact_few", "exact_sum", "extent", "gram_assign",
     "gram_move", "inspect", "instruction_set", "instruction_sets", "keep_rows", "move_rows",
     "move_sparse", "own_distance", "own_distance_sparse", "pair_columns", "plant", "plusplus",
-    "row_terms", "seed_choose", "seed_gain", "sketch_rows", "square_norms", "summarise", "swap_apply", "swap_gain",
-    "swap_scan", "swap_search", "tally", "use_instruction_set",
+    "row_terms", "seed_choose", "seed_gain", "sketch_rows", "square_norms", "summarise",
+    "swap_apply", "swap_gain", "swap_scan", "swap_search", "tally", "use_instruction_set",
 ]  # fmt: skip
 
 DIGITS = 68  # 32-bit digits of an exact sum of doubles
