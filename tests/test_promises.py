@@ -214,6 +214,7 @@ def test_promise_5_weights_equal_repeats(problem, data):
     rows, start = problem
     times = np.array(data.draw(st.lists(st.integers(0, 4), min_size=len(rows), max_size=len(rows))))
     times[0] += 1
+    times *= data.draw(st.sampled_from([1, 1, 2, 6]))
     weighted = fit_from(rows, start, sample_weight=times.astype(float))
     assume(times.sum() >= len(start))
     repeated = fit_from(np.repeat(rows, times, axis=0), start)
@@ -221,6 +222,20 @@ def test_promise_5_weights_equal_repeats(problem, data):
     assert weighted.cluster_centers_.tobytes() == repeated.cluster_centers_.tobytes()
     assert weighted.n_iter_ == repeated.n_iter_
     assert math.isclose(weighted.inertia_, repeated.inertia_, rel_tol=1e-13)
+
+
+@pytest.mark.parametrize("unit", [1, 2, 3])
+def test_promise_5_weights_equal_repeats_next_to_a_far_row(unit):
+    """Whether an outlier has carried the mean away is asked of rows as often as they count."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 7))
+        rows = rng.integers(0, 3, (n, 1)) * 1e6 + rng.normal(size=(n, 2))
+        times = rng.integers(0, 4, n) * unit
+        times[0] += unit
+        weighted = fit_from(rows, rows[:1], sample_weight=times.astype(float))
+        repeated = fit_from(np.repeat(rows, times, axis=0), rows[:1])
+        assert weighted.cluster_centers_.tobytes() == repeated.cluster_centers_.tobytes()
 
 
 @given(problem=problems(), seed=st.integers(0, 1000))

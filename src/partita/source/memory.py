@@ -98,11 +98,20 @@ class MemorySource:
         return self._survey
 
     def _sample(self, most: int, features: Ints | slice) -> Floats:
-        if self.n <= most:
-            return np.asarray(self.rows[:, features], dtype=np.float64)
-        # multiples of the golden ratio: spread evenly, and in step with no pattern of the rows
-        at = np.arange(most) * 0.6180339887498949
-        rows = ((at - np.floor(at)) * self.n).astype(np.intp)
+        """About `most` rows, spread evenly; those that a weight stands for count as rows."""
+        times, unit = self.weights.times, 1
+        if self.weights.values is None and self.weights.unit < 1 << 20:  # more is no repetition
+            unit = max(1, int(self.weights.unit))
+        count = unit * (self.n if times is None else int(times.sum()))
+        if count <= most:
+            each = np.full(self.n, unit) if times is None else unit * times
+            rows = np.repeat(np.arange(self.n), each)
+        else:
+            # multiples of the golden ratio: spread evenly, and in step with no pattern of the rows
+            at = np.arange(most) * 0.6180339887498949
+            rows = ((at - np.floor(at)) * count).astype(np.intp) // unit
+            if times is not None:
+                rows = np.searchsorted(np.cumsum(times), rows, side="right")
         return np.asarray(self.rows[rows][:, features], dtype=np.float64)
 
     def _columns(self, features: Ints) -> Iterator[Floats]:
