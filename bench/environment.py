@@ -9,7 +9,10 @@ from pathlib import Path
 
 _POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PARTITA_NUM_THREADS")
 _CORE = "OPENBLAS_CORETYPE"
-_OLD_OPENBLAS = ("faiss", "faiss SuperKmeans", "faiss spherical", "mlpack")
+_OLD_OPENBLAS = (
+    *("faiss", "faiss SuperKmeans", "faiss spherical", "faiss spherical, 90 iterations"),
+    "mlpack",
+)
 
 
 def variables(name: str, threads: int) -> dict[str, str]:

@@ -42,8 +42,16 @@ def spherical(threads: int) -> Contestant:
     return _estimator(partita.SphericalKMeans, partita.__version__, n_threads=threads)
 
 
-def faiss_spherical(threads: int) -> Contestant:
-    """On all rows, which it wants at unit length; 25 iterations, its default."""
+def spherical_random(threads: int) -> Contestant:
+    """From random rows, as faiss begins."""
+    import partita
+
+    options = {"init": "random", "n_init": 1, "n_threads": threads}
+    return _estimator(partita.SphericalKMeans, partita.__version__, **options)
+
+
+def faiss_spherical(threads: int, iterations: int = 25) -> Contestant:
+    """On all rows, which it wants at unit length; as many iterations as by default."""
     import faiss
 
     faiss.omp_set_num_threads(threads)
@@ -52,12 +60,22 @@ def faiss_spherical(threads: int) -> Contestant:
         unit = rows.astype(np.float32)
         unit /= np.linalg.norm(unit, axis=1, keepdims=True)
         model = faiss.Kmeans(
-            rows.shape[1], k, spherical=True, seed=seed, max_points_per_centroid=len(rows)
+            rows.shape[1],
+            k,
+            niter=iterations,
+            spherical=True,
+            seed=seed,
+            max_points_per_centroid=len(rows),
         )
         model.train(unit)
         return model.centroids, len(model.iteration_stats)
 
     return Member(Card(faiss.__version__), call)
+
+
+def faiss_longer(threads: int) -> Contestant:
+    """About as many iterations as it takes until no label changes."""
+    return faiss_spherical(threads, 90)
 
 
 def minibatch(threads: int) -> Contestant:
@@ -80,7 +98,9 @@ def sklearn_minibatch(threads: int) -> Contestant:
 
 MEMBERS: dict[str, Callable[[int], Contestant]] = {
     "partita spherical": spherical,
+    "partita spherical, random start": spherical_random,
     "faiss spherical": faiss_spherical,
+    "faiss spherical, 90 iterations": faiss_longer,
     "partita mini-batch": minibatch,
     "partita full fit": full,
     "sklearn mini-batch": sklearn_minibatch,

@@ -244,7 +244,7 @@ def test_more_clusters_than_a_batch_has_rows():
 def test_the_best_of_several_starts_goes_on():
     rows, _ = blobs(10, 5000, 3, 12, spread=0.05)
     bad, good = np.zeros((12, 3)), KMeans(12, n_init=20, random_state=0).fit(rows)
-    offers = iter([bad, good.cluster_centers_, bad, bad, bad])
+    offers = iter([bad, good.cluster_centers_, *[bad] * 6])
     model = MiniBatchKMeans(12, init=lambda X, k, random_state: next(offers), random_state=0)
     assert model.fit(rows).inertia_ < 1.01 * good.inertia_
 

@@ -30,7 +30,7 @@ from partita.progress import Centers, Fit, Observer, Progress
 from partita.source.blocks import DenseSource, Source, exact_total
 from partita.stats import ClusterStats
 
-STARTS = 5  # of which the best goes on: on few rows they cost little
+STARTS = 8  # of which the best goes on: on few rows they cost little
 REFINED = 5  # iterations on these rows, before starts are compared
 FIRST = 1 << 18  # rows whose order is drawn at once; that of the others when they are needed
 FEWEST = 4  # rows of the first batch for each cluster

@@ -77,6 +77,9 @@ class Source(Protocol):
     def survey(self) -> Survey:
         """Extent, origin and total of the data."""
 
+    def glance(self, rows: Ints) -> None:
+        """A survey that takes the mean and the spread of some rows for those of all."""
+
     def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
         """Label every row in place; bring `moments` up to date with the changes."""
 

@@ -90,12 +90,21 @@ class MemorySource:
     def survey(self) -> Survey:
         """Extent, origin and total of the data."""
         if self._survey is None:
-            low, high = self.box()
-            tally = self._tally if self.weights.alike else None
-            self._survey = survey_dense(
-                low, high, self.weights, self._sum_up, self._sample, self._columns, tally
-            )
+            self._look(self._sum_up)
+        assert self._survey is not None
         return self._survey
+
+    def glance(self, rows: Ints) -> None:
+        """A survey that takes the mean and the spread of some rows for those of all."""
+        part = MemorySource(self.rows[rows], self.weights.part(rows), self.workers)
+        self._look(part._sum_up)
+
+    def _look(self, sum_up: Callable[[Moments], None]) -> None:
+        low, high = self.box()
+        tally = self._tally if self.weights.alike else None
+        self._survey = survey_dense(
+            low, high, self.weights, sum_up, self._sample, self._columns, tally
+        )
 
     def _sample(self, most: int, features: Ints | slice) -> Floats:
         """About `most` rows, spread evenly; those that a weight stands for count as rows."""

@@ -109,6 +109,10 @@ class SparseSource:
             self._survey = survey_plain(low, high, self.weights, self._sum_up, ordered)
         return self._survey
 
+    def glance(self, rows: Ints) -> None:
+        """A survey of all rows: stored values are few."""
+        self.survey()
+
     def _has_far_values(self) -> bool:
         size = np.abs(self._counted.data)
         size = size[size > 0]
