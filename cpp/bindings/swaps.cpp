@@ -60,8 +60,6 @@ void expect_candidates(const Swaps<T>& swaps, const Matrix<T>& table,
     expect_within(swaps.near.data(), swaps.near.shape(0), swaps.medoids.shape(0), 0);
 }
 
-constexpr std::size_t kSums = 4;  // doubles per medoid that swap_change needs
-
 // What every candidate would change, and in whose place; infinity for those that are medoids.
 template <class T>
 void swap_scan(const Swaps<T>& swaps, Matrix<T> table, Vector<std::int64_t> rows,
@@ -74,7 +72,7 @@ void swap_scan(const Swaps<T>& swaps, Matrix<T> table, Vector<std::int64_t> rows
     const SwapView<T> view = swaps.view();
     nb::gil_scoped_release release;
     const Workforce all(crew);
-    share_parts(all, count, even_part(count, kParts * all.threads()), 8 * kSums * view.k,
+    share_parts(all, count, even_part(count, kParts * all.threads()), 8 * kFew * view.k,
                 [&](std::size_t first, std::size_t last, unsigned char* memory) {
                     for (std::size_t i = first; i < last; ++i) {
                         Exchange found{std::numeric_limits<double>::infinity(), 0};
@@ -133,7 +131,7 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> swap_search(
         const std::size_t count = std::min(
             {batch, rows.shape(0) - at, static_cast<std::size_t>(limit - idle)});
         const std::size_t first = first_that_gains(
-            all, count, 8 * kSums * view.k, found.data(), [&](std::size_t i, double* sums) {
+            all, count, 8 * kFew * view.k, found.data(), [&](std::size_t i, double* sums) {
                 if (swaps.has(ids.data()[at + i])) return Exchange{0, 0};
                 return use.swap_change(view, row(at + i), sums);
             });

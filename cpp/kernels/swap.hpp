@@ -12,7 +12,6 @@
 namespace partita::PARTITA_ISA {
 
 constexpr std::size_t kChunk = 64;  // points whose comparison fills a word
-constexpr std::size_t kFew = 4;     // lanes of what few rows are added to
 constexpr std::size_t kWide = 8;    // lanes of sums over all rows
 
 // Bit i: whether a[i] < b[i], for kChunk values.

@@ -190,6 +190,9 @@ struct SwapView {
     T* columns;                   // (k, n) dissimilarities to every medoid
 };
 
+// Lanes of what few rows are added to: swap_change needs room for kFew·k doubles.
+constexpr std::size_t kFew = 4;
+
 // What a candidate in the place of the best medoid adds to the loss.
 struct Exchange {
     double change;
