@@ -174,6 +174,21 @@ def test_blocks_of_candidates_do_not_matter(problem, method, size):
     assert [p.compared for p in parts.trace_] == [p.compared for p in whole.trace_]
 
 
+def test_no_block_is_made_that_is_not_looked_at(monkeypatch):
+    table, made = squareform(pdist(np.rint(BLOBS[:60]), "cityblock")), []
+
+    def blocks(self, order):
+        for i in range(0, len(order), 4):
+            made.append(i)
+            yield self.columns(order[i : i + 4]), np.arange(4), order[i : i + 4]
+
+    monkeypatch.setattr(dissimilarity.Table, "blocks", blocks)
+    for seed in range(20):
+        made.clear()
+        model = fit(table, 5, random_state=seed, init="random")
+        assert len(made) == sum(math.ceil(round(60 * p.compared) / 4) for p in model.trace_)
+
+
 # --- vectors ----------------------------------------------------------------------------------
 
 BLOBS = make_blobs(300, 3, centers=7, random_state=0)[0]

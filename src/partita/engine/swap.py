@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 import numpy as np
@@ -108,18 +109,13 @@ class State:
         return float(self.swaps.loss)
 
 
-class Eager:
-    """FasterPAM: candidates are tried one after the other, and what lowers the loss is done.
+class Swapping(ABC):
+    """A search that keeps the two nearest medoids of every point."""
 
-    It ends when as many candidates as there are were of no use in a row: then no single swap
-    lowers the loss (Schubert and Rousseeuw, 2021).
-    """
-
-    path = "fasterpam"
     why = "no swap of a medoid lowers the cost"
 
     def __init__(self, problem: Problem, medoids: Ints, order: Ints) -> None:
-        self._problem, self._order, self._idle = problem, order, 0
+        self._problem, self._order = problem, order
         self.state = State(problem, medoids)
         self.swaps_made = 0
 
@@ -138,20 +134,38 @@ class Eager:
         """In the problem's units."""
         return self.state.loss
 
+    @abstractmethod
+    def improve(self) -> float:
+        """One iteration; the share of all pairs of points and candidates that it read."""
+
+
+class Eager(Swapping):
+    """FasterPAM: candidates are tried one after the other, and what lowers the loss is done.
+
+    It ends when as many candidates as there are were of no use in a row: then no single swap
+    lowers the loss (Schubert and Rousseeuw, 2021).
+    """
+
+    path = "fasterpam"
+
+    def __init__(self, problem: Problem, medoids: Ints, order: Ints) -> None:
+        super().__init__(problem, medoids, order)
+        self._idle = 0  # candidates in a row that were of no use
+
     def improve(self) -> float:
         """Try every candidate once, or until nothing can be gained any more."""
         limit, tried = len(self._order), 0
         for values, rows, ids in self._problem.table.blocks(self._order):
-            if self._idle >= limit:
-                break
             count, self._idle, made = kernels.swap_search(
                 self.state.swaps, values, rows, ids, self._idle, limit, self._problem.workers.crew
             )
             tried, self.swaps_made = tried + count, self.swaps_made + made
+            if self._idle >= limit:  # before the next block is made
+                break
         return tried / limit
 
 
-class Steepest(Eager):
+class Steepest(Swapping):
     """PAM: of all swaps the one that lowers the loss most; the lower candidate on ties."""
 
     path = "pam"

@@ -283,8 +283,8 @@ def check_medoids(given: Any, k: int, n: int) -> Ints:
     """Numbers of k different rows, or an error that says what does not fit."""
     wanted = f"the numbers of {k} different rows below {n} are expected"
     try:
-        medoids = np.asarray(given)
-        if medoids.ndim != 1 or not all(isinstance(i, numbers.Integral) for i in medoids.tolist()):
+        medoids, each = np.asarray(given), np.asarray(given, dtype=object)
+        if medoids.ndim != 1 or not all(_is_number_of_row(i) for i in each.tolist()):
             raise ValueError(f"init has the shape {medoids.shape} and the dtype {medoids.dtype}")
     except ValueError as error:
         raise ValueError(f"{error}; {wanted}") from error
@@ -295,3 +295,8 @@ def check_medoids(given: Any, k: int, n: int) -> Ints:
     if len(np.unique(medoids)) < k:
         raise ValueError(f"init names a row twice; {wanted}")
     return medoids.astype(np.int64)
+
+
+def _is_number_of_row(value: Any) -> bool:
+    """A mask of rows is not their numbers."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
