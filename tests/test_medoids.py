@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+import tracemalloc
 
 import medoid_reference as reference
 import numpy as np
@@ -493,6 +494,67 @@ def test_a_condensed_matrix_serves_like_its_square():
             np.testing.assert_array_equal(a.labels_, b.labels_)
             assert a.inertia_ == b.inertia_
     assert a.n_features_in_ == 300
+
+
+@pytest.mark.parametrize("init", ["random", "lab", "build", "k-medoids++"])
+@pytest.mark.parametrize("method", METHODS)
+def test_sums_beyond_the_largest_double(method, init):
+    if (method, init) == ("onebatch", "lab"):
+        return
+    small = squareform(pdist(np.rint(BLOBS), "cityblock"))
+    power = 1023 - math.frexp(small.max())[1]  # a few of them add up to infinity
+    table = np.ldexp(small, power)
+    rows = np.arange(300.0)[:, None]
+
+    def metric(a, b):
+        return table[int(a[0]), int(b[0])]
+
+    keywords = {"method": method, "init": init, "random_state": 0, "n_init": 1}
+    plain = fit(small, 5, **keywords)
+    assert plain.n_swaps_ > 0 or init == "build"
+    for model in (
+        fit(table, 5, **keywords),
+        fit(squareform(table), 5, **keywords),
+        fit(squareform(table), 5, memory_limit=0, **keywords),
+        fit(rows, 5, **{**keywords, "metric": metric}),
+    ):
+        assert model.n_swaps_ == plain.n_swaps_
+        np.testing.assert_array_equal(model.medoid_indices_, plain.medoid_indices_)
+
+
+@pytest.mark.parametrize("memory", [0, 1e6])
+@pytest.mark.parametrize("kind", ["a row of weight zero", "onebatch", "alternate", "clara"])
+def test_a_matrix_that_is_given_is_not_copied_beyond_the_limit(kind, memory):
+    n = 2500
+    places = np.random.default_rng(0).random(n)
+    table = np.abs(places[:, None] - places)
+    keywords = {"memory_limit": memory, "max_iter": 2, "n_init": 1, "batch_size": 2000}
+    weight = None
+    if kind == "a row of weight zero":
+        weight = np.ones(n)
+        weight[7] = 0
+    else:
+        keywords["method"] = kind
+    tracemalloc.start()
+    try:
+        fit(table, 2, weight, **keywords)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.45 * table.nbytes  # a block of columns, and what is gathered for it
+
+
+def test_clara_measures_a_pair_of_its_sample_once():
+    calls = []
+
+    def metric(a, b):
+        calls.append(1)
+        return float(np.abs(a - b).sum())
+
+    size, k = 92, 3
+    KMedoids(k, metric=metric, method="clara", n_init=1, random_state=0).fit(BLOBS)
+    pairs = size * size + 2 * k * len(BLOBS)  # of the sample; judged, and labelled
+    assert len(calls) <= pairs + 200
 
 
 @pytest.mark.compiled

@@ -102,6 +102,7 @@ def _on_a_sample(
     size = min(n, max(k, plan.batch or 80 + 4 * k))
     sample = np.sort(rng.choice(n, size, replace=False))
     part = problem.among(sample)
+    part.table = hold(part.table, plan.memory)  # it is read many times
     found = descend(_search(part, start(part, k, rng), rng, "fasterpam"), part, plan)
     return _judged(problem, replace(found, medoids=sample[found.medoids]), f"clara: {size} rows")
 

@@ -173,8 +173,12 @@ def check_matrix(X: Any, workers: Workers) -> Table:
             "dissimilar to itself, so it must be 0. A similarity s becomes a dissimilarity as "
             "max(s) - s, for example"
         )
-    scale = 1.0 if high * len(values) < 1e300 else 2.0**-100
-    return Matrix(values, _kernel_dtype(values, high), scale)
+    return Matrix(values, _kernel_dtype(values, high), _scale(high, len(values)))
+
+
+def _scale(high: float, n: int) -> float:
+    """What makes n values up to this one small enough to be added."""
+    return 1.0 if high * n < 1e300 else 2.0**-100
 
 
 def _looks(values: Array, workers: Workers) -> list[float]:
@@ -204,8 +208,9 @@ def _check_condensed(values: Array) -> Table:
         )
     with np.errstate(invalid="ignore"):
         _check_values(values, float(values.min()), float((values * 0.0).sum()))
-    everyone = np.arange(n)
-    return Condensed(values, _kernel_dtype(values, float(values.max())), n, everyone, everyone)
+    everyone, high = np.arange(n), float(values.max())
+    dtype = _kernel_dtype(values, high)
+    return Condensed(values, dtype, _scale(high, n), n, everyone, everyone)
 
 
 def as_numbers(X: Any) -> Array:

@@ -29,6 +29,7 @@ PLAIN = {  # measured by our own kernel
     "l1": "manhattan",
 }
 _BLOCK = 1 << 23  # bytes of columns made at once: they are read while they are in the cache
+_ROOM = 2.0**32  # of so many doubles even the largest can be added, once divided by it
 _TASK = 16  # candidates that a thread asks a metric about at once: fixed, so that bits are
 
 
@@ -70,25 +71,45 @@ class Table(ABC):
 
 
 class Matrix(Table):
-    """A matrix of dissimilarities. Any real dtype; columns are made of floats as they are read."""
+    """A matrix of dissimilarities. Any real dtype; columns are made of floats as they are read.
 
-    def __init__(self, values: Array, dtype: Any = None, scale: float = 1.0) -> None:
+    Of some rows and columns of it only the numbers are kept: a copy may be too large.
+    """
+
+    def __init__(
+        self,
+        values: Array,
+        dtype: Any = None,
+        scale: float = 1.0,
+        candidates: Ints | None = None,
+        points: Ints | None = None,
+    ) -> None:
         self.values, self.scale = values, scale
+        self._candidates, self._points = candidates, points
         self.candidates, self.n = values.shape
         self.dtype = np.dtype(values.dtype if dtype is None else dtype)
         self.unit = 1.0 / scale
+        if candidates is not None and points is not None:
+            self.candidates, self.n = len(candidates), len(points)
+            return
         ready = values.dtype == self.dtype and values.flags.c_contiguous and values.flags.aligned
         if ready and scale == 1.0:
             self.whole = values
 
     def columns(self, which: Ints) -> Floats:
         """Rows of the matrix, which is symmetric."""
-        block = np.ascontiguousarray(self.values[which], dtype=self.dtype)
+        if self._candidates is None or self._points is None:
+            block = self.values[which]
+        else:
+            block = self.values[np.ix_(self._candidates[which], self._points)]
+        block = np.ascontiguousarray(block, dtype=self.dtype)
         return block if self.scale == 1.0 else block * self.scale
 
     def take(self, candidates: Ints, points: Ints) -> Table:
-        """A copy of these rows and columns."""
-        part = Matrix(self.values[np.ix_(candidates, points)], self.dtype, self.scale)
+        """The same matrix, fewer rows and columns."""
+        if self._candidates is not None and self._points is not None:
+            candidates, points = self._candidates[candidates], self._points[points]
+        part = Matrix(self.values, self.dtype, self.scale, candidates, points)
         part.unit = self.unit
         return part
 
@@ -97,10 +118,11 @@ class Condensed(Table):
     """The upper triangle of a symmetric matrix, row by row, as SciPy's `pdist` gives it."""
 
     def __init__(
-        self, values: Array, dtype: Any, size: int, candidates: Ints, points: Ints
+        self, values: Array, dtype: Any, scale: float, size: int, candidates: Ints, points: Ints
     ) -> None:
-        self.values, self.size = values, size
+        self.values, self.scale, self.size = values, scale, size
         self.dtype = np.dtype(dtype)
+        self.unit = 1.0 / scale
         self._candidates, self._points = candidates, points
         self.candidates, self.n = len(candidates), len(points)
 
@@ -111,12 +133,13 @@ class Condensed(Table):
         place = low * (2 * self.size - low - 1) // 2 + high - low - 1
         own = low == high
         place[own] = 0
-        return np.where(own, 0, self.values[place]).astype(self.dtype)
+        block: Floats = np.where(own, 0, self.values[place]).astype(self.dtype)
+        return block if self.scale == 1.0 else block * self.scale
 
     def take(self, candidates: Ints, points: Ints) -> Table:
         """The same triangle, fewer rows."""
         mine = self._candidates[candidates], self._points[points]
-        return Condensed(self.values, self.dtype, self.size, *mine)
+        return Condensed(self.values, self.dtype, self.scale, self.size, *mine)
 
 
 class Vectors(Table):
@@ -186,7 +209,8 @@ class Measured(Table):
     """Rows of any kind under any metric, block by block; BLAS should run in one thread.
 
     `slow` is a metric for which each pair is worth to be measured once only: d(a, b) = d(b, a) to
-    the last bit is not to be expected of all.
+    the last bit is not to be expected of all. How large values will be is not known, so doubles are
+    always made small enough to be added.
     """
 
     def __init__(
@@ -201,6 +225,7 @@ class Measured(Table):
     ) -> None:
         self._rows, self._measure, self._workers = rows, measure, workers
         self.dtype, self.slow = np.dtype(dtype), slow
+        self.unit = 1.0 if self.dtype == np.float32 else _ROOM
         everyone = np.arange(rows.shape[0])
         self._candidates = everyone if candidates is None else candidates
         self._points = everyone if points is None else points
@@ -220,7 +245,7 @@ class Measured(Table):
 
         self._workers.share(math.ceil(len(rows) / _TASK), work)
         check_measured(out)
-        return out
+        return out if self.unit == 1.0 else np.multiply(out, 1.0 / self.unit, out=out)
 
     def take(self, candidates: Ints, points: Ints) -> Table:
         """The same rows, fewer of them."""
