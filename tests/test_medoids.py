@@ -240,6 +240,36 @@ def test_sparse_rows_are_rows(metric):
         assert sparse.inertia_ == pytest.approx(dense.inertia_)
 
 
+def _largest_gap(a, b):
+    gap = a - b
+    return float(abs(gap).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("metric", ["euclidean", "l1", "cosine", _largest_gap])
+def test_fit_and_predict_take_dense_and_sparse_rows(metric, dtype):
+    rows = np.rint(np.maximum(BLOBS[:25], 0) * 4).astype(dtype) + np.eye(25, 3, dtype=dtype)
+    rows = rows[rows.any(axis=1)]
+    forms = rows, sp.csr_array(rows), sp.csr_matrix(rows), sp.csc_array(rows)
+    expected = KMedoids(4, metric=metric, random_state=0).fit(rows)
+    far = expected.transform(rows)
+    for fitted in forms:
+        model = KMedoids(4, metric=metric, random_state=0).fit(fitted)
+        np.testing.assert_array_equal(model.medoid_indices_, expected.medoid_indices_)
+        assert sp.issparse(model.cluster_centers_) == sp.issparse(fitted)
+        for new in forms:
+            np.testing.assert_array_equal(model.predict(new), expected.labels_)
+            np.testing.assert_allclose(model.transform(new), far, rtol=1e-6, atol=1e-6)
+            assert model.score(new) == pytest.approx(-expected.inertia_, rel=1e-6)
+            assert model.soft_membership(new).shape == (len(rows), 4)
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "chebyshev", "nan_euclidean"])
+def test_sparse_rows_may_follow_a_dense_fit_under_any_metric(metric):
+    model = KMedoids(4, metric=metric, random_state=0).fit(BLOBS)
+    np.testing.assert_array_equal(model.predict(sp.csr_array(BLOBS)), model.labels_)
+
+
 def test_any_metric_of_scikit_learn_and_its_parameters():
     rows = load_iris().data[::3] + 0.1
     for metric, params in (
@@ -494,6 +524,25 @@ def test_a_condensed_matrix_serves_like_its_square():
             np.testing.assert_array_equal(a.labels_, b.labels_)
             assert a.inertia_ == b.inertia_
     assert a.n_features_in_ == 300
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_what_a_triangle_is_transformed_to(dtype):
+    condensed = (100 * pdist(BLOBS)).astype(dtype)
+    square = squareform(condensed)
+    for triangle in (condensed, condensed.tolist() if dtype == np.float64 else condensed):
+        model = KMedoids(6, metric="precomputed", random_state=0)
+        found = model.fit_transform(triangle)
+        np.testing.assert_array_equal(found, square[:, model.medoid_indices_])
+        same = KMedoids(6, metric="precomputed", random_state=0).fit_transform(square)
+        np.testing.assert_array_equal(found, same)
+        assert found.dtype == same.dtype
+    heavy = np.arange(300) % 3 * 1.0
+    found = model.fit_transform(condensed, sample_weight=heavy)
+    np.testing.assert_array_equal(found, square[:, model.medoid_indices_])
+    huge = np.array([1.7e308, 1.0, 1.6e308])
+    found = KMedoids(2, metric="precomputed", init=[0, 1]).fit_transform(huge)
+    np.testing.assert_array_equal(found, [[0, 1.7e308], [1.7e308, 0], [1, 1.6e308]])
 
 
 @pytest.mark.parametrize("init", ["random", "lab", "build", "k-medoids++"])

@@ -114,6 +114,7 @@ def test_a_sparse_matrix_of_dissimilarities():
         ({"random_state": "a"}, "random_state='a'"),
         ({"metric": lambda a, b: -1.0}, "negative dissimilarity"),
         ({"metric": lambda a, b: float("nan")}, "NaN or infinity"),
+        ({"metric": lambda a, b: float(np.maximum(a - b, 0).sum())}, "not symmetric: d\\(a, b\\)"),
     ],
 )
 def test_parameters_that_cannot_be(keywords, words):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from partita._kernels import kernels
 from partita._threads import Workers, one_blas_thread
-from partita._typing import Array, Floats, Ints
+from partita._typing import Array, Floats
 from partita.estimators import validation
 from partita.source.dissimilarity import (
     PLAIN,
@@ -103,11 +102,25 @@ class Metric:
         if self.plain and not sp.issparse(X):
             return Vectors(X, self.plain, workers)
         dtype = np.float32 if X.dtype == np.float32 else np.float64
-        slow = callable(self.metric)
-        return Measured(self._ready(X), self.measure, dtype, workers, slow)
+        slow, rows = callable(self.metric), self._ready(X)
+        if slow:
+            self._check_symmetric(rows)
+        return Measured(rows, self.measure, dtype, workers, slow)
+
+    def _check_symmetric(self, rows: Any) -> None:
+        """A callable must give d(a, b) = d(b, a): seen on a few rows, up to rounding in float32."""
+        few = np.unique(np.linspace(0, rows.shape[0] - 1, 8).astype(np.intp))
+        found = self.measure(rows[few], rows[few[::-1]])[:, ::-1]
+        gap = np.abs(found - found.T).max()
+        if gap > 1e-5 * np.abs(found).max():  # NaN is another error
+            raise ValueError(
+                f"metric={self.metric!r} is not symmetric: d(a, b) and d(b, a) differ by up to "
+                f"{gap:.3g} on a few rows of X; give a metric that is, for example "
+                "(d(a, b) + d(b, a)) / 2"
+            )
 
     def between(self, X: Any, centers: Any, workers: Workers) -> tuple[Floats, float]:
-        """Doubles (n, k), and the unit they are given in."""
+        """Doubles (n, k), and the unit they are given in. X is dense or sparse as the centers."""
         if not self.plain or sp.issparse(X):
             with one_blas_thread():
                 found = self.measure(self._ready(X), self._ready(centers))
@@ -134,6 +147,13 @@ def _inverse_covariance(X: Floats) -> Floats:
 
 def _largest(X: Floats) -> float:
     return float(max(X.max(initial=0), -X.min(initial=0)))
+
+
+def like(rows: Any, centers: Any) -> Any:
+    """Rows in the form of the fit, dense or sparse: so a metric meets what it met there."""
+    if sp.issparse(centers):
+        return rows if sp.issparse(rows) else sp.csr_array(rows)
+    return rows.toarray() if sp.issparse(rows) else rows
 
 
 def chunks(n: int, k: int) -> list[slice]:
@@ -279,29 +299,3 @@ def check_to_train(model: Any, X: Any) -> Floats:
     validate_data(model, X, reset=False, skip_check_array=True)
     _check_values(values, float(values.min()), 0.0)
     return values
-
-
-# --- starts -----------------------------------------------------------------------------------
-
-
-def check_medoids(given: Any, k: int, n: int) -> Ints:
-    """Numbers of k different rows, or an error that says what does not fit."""
-    wanted = f"the numbers of {k} different rows below {n} are expected"
-    try:
-        medoids, each = np.asarray(given), np.asarray(given, dtype=object)
-        if medoids.ndim != 1 or not all(_is_number_of_row(i) for i in each.tolist()):
-            raise ValueError(f"init has the shape {medoids.shape} and the dtype {medoids.dtype}")
-    except ValueError as error:
-        raise ValueError(f"{error}; {wanted}") from error
-    if len(medoids) != k:
-        raise ValueError(f"init has {len(medoids)} numbers of rows; {wanted}")
-    if medoids.min() < 0 or medoids.max() >= n:
-        raise ValueError(f"init reaches from {medoids.min()} to {medoids.max()}; {wanted}")
-    if len(np.unique(medoids)) < k:
-        raise ValueError(f"init names a row twice; {wanted}")
-    return medoids.astype(np.int64)
-
-
-def _is_number_of_row(value: Any) -> bool:
-    """A mask of rows is not their numbers."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import time
 from contextlib import nullcontext
 from typing import Any
@@ -15,7 +16,6 @@ from partita._warnings import warn
 from partita.engine.medoids import Plan, Run, Start, best_of, sweep
 from partita.engine.swap import Problem
 from partita.estimators import validation
-from partita.estimators.dissimilarity import check_medoids
 from partita.estimators.settings import Settings, one_of
 from partita.halting import Halt, MaxIter
 from partita.init.medoids import MEDOID_STARTS
@@ -158,3 +158,26 @@ def counted_rows(weight: Floats | None, n: int, k: int, given: Ints | None) -> I
     if lacking > 0:
         counts[np.flatnonzero(~counts)[:lacking]] = True
     return np.flatnonzero(counts)
+
+
+def check_medoids(given: Any, k: int, n: int) -> Ints:
+    """Numbers of k different rows, or an error that says what does not fit."""
+    wanted = f"the numbers of {k} different rows below {n} are expected"
+    try:
+        medoids, each = np.asarray(given), np.asarray(given, dtype=object)
+        if medoids.ndim != 1 or not all(_is_number_of_row(i) for i in each.tolist()):
+            raise ValueError(f"init has the shape {medoids.shape} and the dtype {medoids.dtype}")
+    except ValueError as error:
+        raise ValueError(f"{error}; {wanted}") from error
+    if len(medoids) != k:
+        raise ValueError(f"init has {len(medoids)} numbers of rows; {wanted}")
+    if medoids.min() < 0 or medoids.max() >= n:
+        raise ValueError(f"init reaches from {medoids.min()} to {medoids.max()}; {wanted}")
+    if len(np.unique(medoids)) < k:
+        raise ValueError(f"init names a row twice; {wanted}")
+    return medoids.astype(np.int64)
+
+
+def _is_number_of_row(value: Any) -> bool:
+    """A mask of rows is not their numbers."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,10 +19,12 @@ from partita.estimators.base import Clusterer
 from partita.estimators.dissimilarity import (
     SPARSE,
     Metric,
+    as_numbers,
     check_matrix,
     check_metric,
     check_to_train,
     chunks,
+    like,
 )
 from partita.estimators.medoid_settings import MedoidSettings
 from partita.halting import Halt
@@ -89,8 +92,8 @@ class KMedoids(Clusterer):
     ----------
     medoid_indices_ : ndarray of shape (n_clusters,)
         The rows that are medoids: in ascending order, or in that of an array given as `init`.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features) or None
-        These rows of X; None if the dissimilarities are precomputed.
+    cluster_centers_ : ndarray or CSR matrix of shape (n_clusters, n_features), or None
+        These rows of X, sparse if X is; None if the dissimilarities are precomputed.
     labels_ : ndarray of shape (n_samples,)
         The nearest medoid for every row, 0…K−1, the lower one on ties.
     inertia_ : float
@@ -242,8 +245,11 @@ class KMedoids(Clusterer):
 
     def _measured(self, rows: Any, metric: Metric) -> Parts:
         with Workers(validation.check_threads(self.n_threads)) as workers:
-            for some in chunks(rows.shape[0], self._n_features_out):
-                yield some, *metric.between(rows[some], self.cluster_centers_, workers)
+            centers, width = self.cluster_centers_, self._n_features_out
+            if sp.issparse(rows) and not sp.issparse(centers):  # rows are made dense
+                width = max(width, rows.shape[1])
+            for some in chunks(rows.shape[0], width):
+                yield some, *metric.between(like(rows[some], centers), centers, workers)
 
     def predict(self, X: Any) -> Array:
         """The nearest medoid of each row, 0…K−1, the lower one on ties.
@@ -256,13 +262,18 @@ class KMedoids(Clusterer):
     def transform(self, X: Any) -> Any:
         """The dissimilarity (n, k) of each row to every medoid, in the dtype of X."""
         values, parts = self._far(X)
-        single = values.dtype == np.float32
-        shape = values.shape[0], self._n_features_out
-        out = np.empty(shape, np.float32 if single else np.float64)
-        for some, far, unit in parts:
-            with np.errstate(over="ignore"):  # of float32
-                out[some] = _real(far, unit)
-        return out
+        return _together(parts, (values.shape[0], self._n_features_out), values.dtype)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and return the dissimilarity (n, k) of each row to every medoid."""
+        self.fit(X, sample_weight=sample_weight)
+        values = as_numbers(X) if self._metric is None else None
+        if values is None or values.ndim == 2:
+            return self.transform(X)
+        with Workers(1) as workers:  # a triangle, which speaks of the rows of the fit only
+            table = check_matrix(values, workers)
+            parts = self._parts(None, table, None, self.medoid_indices_, workers)
+            return _together(parts, (table.n, self._n_features_out), values.dtype)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The opposite of the weighted sum of dissimilarities to the nearest medoid."""
@@ -298,6 +309,15 @@ def _nearest(parts: Parts, n: int) -> tuple[Ints, Floats]:
         labels[some] = far.argmin(axis=1)
         cost[some] = _real(far.min(axis=1), unit)
     return labels, cost
+
+
+def _together(parts: Parts, shape: tuple[int, int], dtype: Any) -> Floats:
+    """Dissimilarities (n, k), in float32 for input of float32, else in float64."""
+    out = np.empty(shape, np.float32 if dtype == np.float32 else np.float64)
+    for some, far, unit in parts:
+        with np.errstate(over="ignore"):  # of float32
+            out[some] = _real(far, unit)
+    return out
 
 
 def _real(far: Floats, unit: float) -> Floats:
