@@ -6,6 +6,7 @@ import itertools
 import math
 import pickle
 import tracemalloc
+from dataclasses import replace
 
 import medoid_reference as reference
 import numpy as np
@@ -18,7 +19,8 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import pairwise_distances
 
 from partita import KMeans, KMedoids
-from partita.halting import Deadline, Target, When
+from partita.engine import swap
+from partita.halting import Deadline, Decrease, SamePartition, Target, When
 from partita.source import dissimilarity
 
 METHODS = ["fasterpam", "pam", "alternate", "clara", "onebatch"]
@@ -468,6 +470,43 @@ def test_a_run_can_be_stopped():
     assert asked.stopped_by_ == "enough"
 
 
+@pytest.mark.parametrize("method", ["fasterpam", "clara", "onebatch"])
+@pytest.mark.parametrize("max_iter", [1, 300])
+def test_pauses_within_an_iteration_change_nothing(method, max_iter, monkeypatch):
+    def run(patience):
+        heard = []
+        with monkeypatch.context() as patch:
+            patch.setattr(swap, "PATIENCE", patience)
+            model = KMedoids(
+                9, method=method, n_init=3, batch_size=280, random_state=0, memory_limit=0,
+                max_iter=max_iter, callback=lambda p: heard.append(replace(p, seconds=0.0)),
+                halt=SamePartition() | Decrease(0.0) | Deadline(1e9),
+            ).fit(BLOBS)  # fmt: skip
+        return model, heard, [replace(p, seconds=0.0) for p in model.trace_]
+
+    plain, few, trace = run(1e9)
+    model, many, same = run(0.0)
+    assert same == trace
+    assert model.stopped_by_ == plain.stopped_by_
+    assert model.n_swaps_ == plain.n_swaps_
+    np.testing.assert_array_equal(model.medoid_indices_, plain.medoid_indices_)
+    assert len(many) > len(few)
+    assert [p for p in many if p in few] == few
+
+
+def test_a_long_iteration_can_be_stopped(monkeypatch):
+    monkeypatch.setattr(swap, "PATIENCE", 0.0)
+    keywords = {"random_state": 0, "memory_limit": 0, "n_init": 5}
+    late = KMedoids(9, halt=Deadline(0), **keywords).fit(BLOBS)
+    assert "budget" in late.stopped_by_
+    asked = KMedoids(9, callback=lambda p: True, **keywords).fit(BLOBS)
+    assert asked.stopped_by_ == "an observer asked to stop"
+    for model in (late, asked):
+        assert model.n_iter_ == 1
+        assert 0 < model.trace_[0].compared < 1
+        assert model.inertia_ == pytest.approx(model.trace_[0].cost_after, rel=1e-12)
+
+
 def test_the_number_of_clusters_by_the_medoid_silhouette():
     rows = make_blobs(300, 2, centers=5, cluster_std=0.4, random_state=3)[0]
     model = KMedoids(k_range=(2, 9), random_state=0).fit(rows)
@@ -611,7 +650,6 @@ def test_clara_measures_a_pair_of_its_sample_once():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_twin_makes_the_same_fit(core, monkeypatch, method, dtype):
     from partita._kernels import reference as twin
-    from partita.engine import swap
     from partita.estimators import dissimilarity as face
     from partita.source import dissimilarity as source
 

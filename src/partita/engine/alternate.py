@@ -18,6 +18,7 @@ class Alternate:
 
     path = "alternate"
     why = "no point changed its cluster"
+    amid = False
 
     def __init__(self, problem: Problem, medoids: Ints) -> None:
         self._problem = problem

@@ -13,11 +13,12 @@ from partita._typing import Floats, Ints
 from partita.engine.alternate import Alternate
 from partita.engine.lloyd import OBSERVER, verdict
 from partita.engine.swap import Eager, Problem, Search, Single, State, Steepest
-from partita.halting import Halt
+from partita.halting import Halt, When
 from partita.progress import Ended, Observer, Progress, Trace
 from partita.source.dissimilarity import hold
 
 Start = Callable[[Problem, int, np.random.Generator], Ints]
+_NEVER = When(lambda trace: None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ class Plan:
 def descend(search: Search, problem: Problem, plan: Plan) -> Run:
     """Improve the medoids until they cannot be improved, or `halt` gives a reason to stop."""
     trace: list[Progress] = []
+    loss, before, labels = search.loss, search.medoids.copy(), search.labels.copy()
     while True:
-        loss, before, labels = search.loss, search.medoids.copy(), search.labels.copy()
         compared = search.improve()
         progress = Progress(
             iteration=len(trace) + 1,
@@ -62,13 +63,18 @@ def descend(search: Search, problem: Problem, plan: Plan) -> Run:
             path=search.path,
             compared=compared,
         )
-        trace.append(progress)
-        reason = verdict(trace, plan.halt, plan.observers)
-        if not search.loss < loss and reason != OBSERVER:
+        so_far = [*trace, progress]
+        # half an iteration says nothing about convergence, but time may be over
+        asked = not search.amid or plan.halt.is_over(so_far)
+        reason = verdict(so_far, plan.halt if asked else _NEVER, plan.observers)
+        if not search.amid and not search.loss < loss and reason != OBSERVER:
             reason = search.why
         if reason:
-            done = Trace(tuple(trace))
+            done = Trace(tuple(so_far))
             return Run(search.medoids, search.loss, search.swaps_made, done, reason)
+        if not search.amid:
+            trace, loss = so_far, search.loss
+            before, labels = search.medoids.copy(), search.labels.copy()
 
 
 def run(problem: Problem, k: int, start: Start, rng: np.random.Generator, plan: Plan) -> Run:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +16,8 @@ from partita._threads import Workers
 from partita._typing import Floats, Ints
 from partita.source.dissimilarity import Table
 
+PATIENCE = 1.0  # seconds that an iteration goes on for without a pause
+
 
 class Search(Protocol):
     """What the loop asks for: medoids that can be improved."""
@@ -21,6 +25,7 @@ class Search(Protocol):
     path: str
     why: str  # it cannot be improved any more
     swaps_made: int
+    amid: bool  # an iteration that is not over yet: `improve` goes on with it
 
     @property
     def medoids(self) -> Ints:
@@ -35,7 +40,7 @@ class Search(Protocol):
         """The weighted sum of dissimilarities to it."""
 
     def improve(self) -> float:
-        """One iteration; the share of all pairs of points and candidates that it read."""
+        """One iteration; the share of all pairs of points and candidates that it read so far."""
 
 
 class Problem:
@@ -113,6 +118,7 @@ class Swapping(ABC):
     """A search that keeps the two nearest medoids of every point."""
 
     why = "no swap of a medoid lowers the cost"
+    amid = False
 
     def __init__(self, problem: Problem, medoids: Ints, order: Ints) -> None:
         self._problem, self._order = problem, order
@@ -136,7 +142,7 @@ class Swapping(ABC):
 
     @abstractmethod
     def improve(self) -> float:
-        """One iteration; the share of all pairs of points and candidates that it read."""
+        """One iteration; the share of all pairs of points and candidates that it read so far."""
 
 
 class Eager(Swapping):
@@ -151,18 +157,29 @@ class Eager(Swapping):
     def __init__(self, problem: Problem, medoids: Ints, order: Ints) -> None:
         super().__init__(problem, medoids, order)
         self._idle = 0  # candidates in a row that were of no use
+        self._tried = 0  # in this iteration
+        self._blocks: Iterator[tuple[Floats, Ints, Ints]] = iter(())
 
     def improve(self) -> float:
-        """Try every candidate once, or until nothing can be gained any more."""
-        limit, tried = len(self._order), 0
-        for values, rows, ids in self._problem.table.blocks(self._order):
+        """Try every candidate once, or until nothing can be gained any more.
+
+        An iteration may take long: about every second it pauses, so that it can be stopped.
+        """
+        limit, begin = len(self._order), time.perf_counter()
+        if not self.amid:
+            self._tried, self._blocks = 0, self._problem.table.blocks(self._order)
+        self.amid = False
+        for values, rows, ids in self._blocks:
             count, self._idle, made = kernels.swap_search(
                 self.state.swaps, values, rows, ids, self._idle, limit, self._problem.workers.crew
             )
-            tried, self.swaps_made = tried + count, self.swaps_made + made
+            self._tried, self.swaps_made = self._tried + count, self.swaps_made + made
             if self._idle >= limit:  # before the next block is made
                 break
-        return tried / limit
+            if self._tried < limit and time.perf_counter() - begin >= PATIENCE:
+                self.amid = True
+                break
+        return self._tried / limit
 
 
 class Steepest(Swapping):
@@ -191,6 +208,7 @@ class Single:
 
     path = "one medoid"
     why = "no other candidate has a lower sum"
+    amid = False
 
     def __init__(self, problem: Problem, medoids: Ints) -> None:
         self._problem = problem

@@ -81,7 +81,8 @@ class KMedoids(Clusterer):
     halt : Halt or None, default=None
         A criterion from `partita.halting`, besides `max_iter` and that nothing improves any more.
     callback : callable or None, default=None
-        Called with the `Progress` of every iteration; returning True stops the fit.
+        Called with the `Progress` of every iteration, and if one takes long also about every second
+        with what it did so far ("fasterpam"); returning True stops the fit.
     n_threads : int or None, default=None
         How many threads; None means PARTITA_NUM_THREADS, OMP_NUM_THREADS, or all cores.
     memory_limit : float or None, default=None
