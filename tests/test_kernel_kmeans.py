@@ -716,3 +716,47 @@ def test_plusplus_of_a_linear_kernel_takes_the_rows_of_k_means(weighted):
             ours = plusplus_rows(gram, 7, np.random.default_rng(seed))
             theirs = plusplus(source, 7, np.random.default_rng(seed))[1]
             np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "cosine", "poly", "laplacian"])
+@pytest.mark.parametrize("path", [{}, {"approximation": "nystrom"}], ids=["exact", "nystrom"])
+def test_sparse_and_dense_rows_meet(kernel, path):
+    """Far from 0, where a fit to dense rows moves them first."""
+    X = np.abs(sample(80)[0]) + 5
+    for fitted, new in ((X, sp.csr_array(X)), (sp.csr_array(X), X)):
+        model = KernelKMeans(3, kernel=kernel, random_state=0, **path).fit(fitted)
+        np.testing.assert_array_equal(model.predict(new), model.predict(fitted))
+        np.testing.assert_allclose(model.transform(new), model.transform(fitted), atol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1e-200, 1e200])
+def test_weights_whose_squares_are_no_numbers(weight):
+    with pytest.raises(ValueError, match=r"sample_weight reaches .* divide all of them"):
+        KernelKMeans(2).fit(sample(20)[0], sample_weight=np.full(20, weight))
+
+
+@pytest.mark.parametrize("power", [-280, 275])
+def test_matrices_beyond_the_grid(power):
+    X = sample(20)[0]
+    with pytest.raises(
+        ValueError, match=r"inner products of the kernel reach .*, too (large|small)"
+    ):
+        KernelKMeans(2, kernel="precomputed").fit(X @ X.T * 10.0**power)
+
+
+@pytest.mark.parametrize("wrong", [{"gamma": -2}, {"degree": None}, {"coef0": "1"}])
+def test_parameters_of_the_kernel_are_checked_wherever_they_are_given(wrong):
+    with pytest.raises(ValueError, match=r"was given; a (positive )?number"):
+        KernelKMeans(2, kernel="poly", kernel_params=wrong).fit(sample(20)[0])
+
+
+def test_an_indefinite_objective_may_be_negative():
+    K = -np.eye(6)
+    with pytest.warns(IndefiniteKernelWarning):
+        model = KernelKMeans(2, kernel="precomputed", init=np.arange(6) % 2, max_iter=1).fit(K)
+    true = sum(
+        np.trace(K[np.ix_(some, some)]) - K[np.ix_(some, some)].sum() / len(some)
+        for some in (np.flatnonzero(model.labels_ == j) for j in range(2))
+        if len(some)
+    )
+    assert model.objective_interval_[0] == pytest.approx(true)

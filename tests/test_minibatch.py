@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import MiniBatchKMeans as Theirs
 from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
 
 from partita import KMeans, MiniBatchKMeans
 from partita._threads import Workers
@@ -109,7 +110,7 @@ def test_the_batch_grows_until_its_chance_is_worth_little():
         run = Nested(source, order, 10, Batches(first=200), rng)
         run.run(model.cluster_centers_, Relocate())
         assert 10 / 1e-3 / 2 < run._size <= 4 * 10 / 1e-3
-        assert run._noise() < 1e-3 * model.inertia_
+        assert run.noise() < 1e-3 * model.inertia_
 
 
 def test_a_batch_knows_what_all_rows_will_cost():
@@ -216,6 +217,7 @@ def test_halting():
     assert model.n_steps_ == 3
     model.set_params(callback=None, tol=1e9).fit(rows)
     assert "centers moved by" in model.stopped_by_
+    assert model.n_steps_ > 3
     model.set_params(tol=0.0, max_iter=1, max_no_improvement=None).fit(rows)
     assert "as many rows were looked at as in 1 pass" in model.stopped_by_
     assert model.n_iter_ <= 2
@@ -395,3 +397,46 @@ def test_parameters_are_checked(wrong, words):
 def test_every_parameter_of_scikit_learns_is_taken():
     ours, theirs = MiniBatchKMeans().get_params(), Theirs().get_params()
     assert {name: ours[name] for name in theirs} == theirs
+
+
+def test_a_cluster_without_rows_keeps_its_center_in_a_stream():
+    model = MiniBatchKMeans(2, init=[[0.5], [100.0]], empty="keep", reassignment_ratio=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit([[0.0], [1.0]])
+    model.partial_fit([[99.0], [101.0], [0.0]])
+    np.testing.assert_allclose(model.cluster_centers_, [[1 / 3], [100.0]])
+
+
+def test_a_model_without_labels_is_renumbered_as_a_whole():
+    rows, _ = blobs(15, 2000, 3, 4)
+    model = MiniBatchKMeans(4, random_state=0, compute_labels=False).fit(rows)
+    order = np.array([2, 0, 3, 1])
+    weight = model.stats_.weight.copy()
+    model.match(model.cluster_centers_[order])
+    np.testing.assert_array_equal(model.stats_.weight, weight[order])
+
+
+def test_a_tolerance_does_not_stop_a_batch_that_may_grow():
+    rows, _ = blobs(16, 50_000, 4, 10)
+    model = MiniBatchKMeans(10, random_state=0, tol=1e-2).fit(rows)
+    assert sum(step.cost > 0 for step in model.trace_) >= 4
+    assert KMeans(10, init=model, tol=0).fit(rows).inertia_ > 0.99 * model.inertia_
+
+
+def test_one_iteration_is_counted():
+    rows, _ = blobs(17, 5000, 3, 4)
+    model = MiniBatchKMeans(4, random_state=0, halt=MaxIter(1)).fit(rows)
+    assert (model.n_steps_, model.n_iter_) == (1, 1)
+
+
+def test_a_warm_start_stays_within_the_memory_it_may_take(monkeypatch):
+    rows, _ = blobs(18, 20_000, 8, 5)
+    sizes = []
+    plain = Nested._grow
+    monkeypatch.setattr(
+        Nested, "_grow", lambda self, at: (plain(self, at), sizes.append(self._size))[0]
+    )
+    KMeans(5, init="mini-batch", random_state=0, memory_limit=0).fit(rows)
+    assert sizes == []
+    KMeans(5, init="mini-batch", random_state=0).fit(rows)
+    assert max(sizes) > 4000

@@ -213,6 +213,11 @@ def test_rows_of_zeros_are_left_out_or_kept_apart(kind, choice, label):
     np.testing.assert_array_equal(share[some].argmax(axis=1), model.labels_[some])
     np.testing.assert_array_equal(model.predict(kind(rows[[3]])), [label])
     assert model.match(model).labels_[3] == label
+    nothing = kind(np.zeros((2, 6)))
+    np.testing.assert_array_equal(model.predict(nothing), [label, label])
+    np.testing.assert_array_equal(model.transform(nothing), 1)
+    assert model.score(nothing) == 0
+    assert model.soft_membership(nothing).shape == share[:2].shape
 
 
 def test_too_few_directions():
@@ -242,6 +247,15 @@ def test_unit_rows_are_trusted_after_a_look(kind):
         ValueError, match=r"1 rows of X are not of unit length: row 7 has the .*1\.5"
     ):
         model.fit(kind(unit))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16])
+def test_distances_of_small_numbers_are_floats(dtype):
+    rows = np.eye(4, dtype=dtype)[np.arange(40) % 4]
+    model = SphericalKMeans(2, random_state=0, normalized=True).fit(rows)
+    found = model.transform(rows)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, model.transform(rows.astype(np.float64)), atol=1e-6)
 
 
 # --- bad input ---
@@ -288,7 +302,7 @@ def test_starts_may_be_of_any_length():
     assert lent.inertia_ <= long.inertia_ * 2
 
 
-@pytest.mark.parametrize("init", ["box", "random", "random-partition", "k-means||"])
+@pytest.mark.parametrize("init", ["box", "random", "random-partition", "k-means||", "mini-batch"])
 def test_every_start_serves(init):
     rows, _ = blobs(12, n=2000)
     model = SphericalKMeans(4, init=init, random_state=0).fit(rows)

@@ -6,6 +6,7 @@ a kernel must not be negative, or a step may raise the objective.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,11 @@ def _lowest(gram: Gram) -> tuple[float, float]:
     matrix, begin = _across(gram), _begin(gram.n)
     if not (matrix @ begin).any():
         return 0.0, 0.0
-    largest = float(np.abs(eigsh(matrix, 1, which="LM", v0=begin, tol=1e-3)[0]).max())
+    try:
+        largest = float(np.abs(eigsh(matrix, 1, which="LM", v0=begin, tol=1e-3)[0]).max())
+    except ArpackNoConvergence:  # no eigenvalue is larger than the root of the sum of all squares
+        squares = [float(np.square(gram.rows(np.array([i]))).sum()) for i in range(gram.n)]
+        largest = float(gram.weight.max()) * math.sqrt(math.fsum(squares))
 
     def times(vector: Array) -> Floats:
         return np.asarray(largest * np.ravel(vector) - matrix @ np.ravel(vector))

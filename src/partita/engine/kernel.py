@@ -35,8 +35,9 @@ class KernelStep:
     every partition: sigma·(n − k) for n rows of weight.
     """
 
-    def __init__(self, gram: Gram, k: int, sigma: float = 0.0) -> None:
+    def __init__(self, gram: Gram, k: int, sigma: float = 0.0, definite: bool = True) -> None:
         self.gram, self.sigma = gram, sigma
+        self._least = 0.0 if definite else -math.inf  # a square may be; what is below is rounding
         self.labels: Ints = np.full(gram.n, -1, np.int32)
         self.exact = True
         self.last = Pass(gram.path, 1.0)
@@ -78,7 +79,7 @@ class KernelStep:
         whole = np.where(mass > 0, mass, 1.0)
         square = add(self.gram.own(self._sums, mine)) / whole**2
         self._square = square = np.where(mass > 0, square + self.sigma / whole, 0.0)
-        sse = np.maximum(add(self.diagonal) - mass * square, 0.0)
+        sse = np.maximum(add(self.diagonal) - mass * square, self._least)
         at = centers.values[mine, np.arange(self.gram.n)]
         apart = square - 2 * add(at) / whole + centers.values[:, -1]
         gap = np.sqrt(np.where((mass > 0) & self._touched, np.maximum(apart, 0.0), 0.0))
@@ -107,7 +108,7 @@ class KernelStep:
         """Squared distance (n,) of every row to its own center."""
         own = centers.values[self.labels, np.arange(self.gram.n)]
         found = self.diagonal - 2 * own + centers.values[self.labels, -1]
-        return np.asarray(np.maximum(found, 0.0))
+        return np.asarray(np.maximum(found, self._least))
 
     def rows(self, which: Ints) -> Floats:
         """What tells some rows apart."""
@@ -161,6 +162,7 @@ def best_means(
     halt: Halt,
     empty: EmptyPolicy,
     sigma: float = 0.0,
+    definite: bool = True,
     note: str = "",
     observers: Sequence[Observer] = (),
     ended: Callable[[Fit], None] | None = None,
@@ -168,12 +170,13 @@ def best_means(
 ) -> KernelResult:
     """Run the loop from every start; the lowest cost wins, the earlier run on ties.
 
-    `begin` is when the clock was started (`time.perf_counter`): the Gram matrix takes its time too.
+    `definite`: no square in feature space is negative, other than by rounding. `begin` is when the
+    clock was started (`time.perf_counter`): the Gram matrix takes its time too.
     """
     begin = time.perf_counter() if begin is None else begin
     best: tuple[float, Fit, KernelStep] | None = None
     for start in starts:
-        step = KernelStep(gram, k, sigma)
+        step = KernelStep(gram, k, sigma, definite)
         step.notes = [f"{gram.path}: {note}"]
         fit = lloyd(step, start(), halt=halt, empty=empty, observers=observers, begin=begin)
         cost = fit.trace[-1].cost_after

@@ -39,6 +39,25 @@ CLEAR = 1e-4  # of the cost: what counts as an improvement
 SETTLED = "the batch has settled"
 
 
+class Growing(Halt):
+    """What ends the passes over a batch that is not all rows: it grows, unless it is large."""
+
+    __slots__ = ("_last", "_run")
+
+    def __init__(self, run: Nested, last: Halt | None) -> None:
+        self._run, self._last = run, last
+
+    def reason(self, trace: Sequence[Progress]) -> str | None:
+        """The batch has settled if moving the centers gained less than its chance is worth."""
+        now = trace[-1]
+        if not self._run.is_large(now.cost_after):
+            gain = now.cost - now.cost_after
+            return SETTLED if now.moved_points == 0 or gain <= self._run.noise() else None
+        if now.moved_points == 0:
+            return "no point of the batch changed its cluster"
+        return None if self._last is None else self._last.reason(trace)
+
+
 @dataclass(frozen=True, slots=True)
 class Batches:
     """How the batch begins, and when enough is enough."""
@@ -97,8 +116,9 @@ class Nested:
         self._best, self._since = math.inf, 0  # cost of a row, and iterations that it stands
         self.looked = 0  # rows
         self._size = min(order.n, max(batches.first, FEWEST * k))
-        # a batch is a copy of its rows
-        self._most = memory / (source.d * source.dtype.itemsize) if source.dense else math.inf
+        # a batch is a copy of its rows; while it grows there are two
+        self._row = source.d * source.dtype.itemsize if source.dense else 0
+        self._most = memory / (1.5 * self._row) if source.dense else math.inf
         self._step = self._first_step(k)
 
     def run(
@@ -106,27 +126,35 @@ class Nested:
         centers: Floats,
         empty: EmptyPolicy,
         halt: Halt | None = None,
+        last: Halt | None = None,
         observers: Sequence[Observer] = (),
     ) -> Fit:
-        """Go on until `halt`, or one of our own reasons, says to stop.
+        """Go on until `halt`, or one of our own reasons, says to stop; `last` once nothing grows.
 
         Costs in the trace are those of the batch, times what the batch is short of.
         """
         begin = time.perf_counter()
         trace: tuple[Progress, ...] = ()
         at = Centers(np.ascontiguousarray(centers, dtype=np.float64), np.zeros(self.source.d))
+        final = SamePartition() if last is None else SamePartition() | last
         while True:
             whole = self._size == self._order.n
-            still = SamePartition() if whole else When(self._has_settled)
-            stop = When(self._is_enough) | still
-            stop = stop if halt is None else halt | stop
+            stop = When(self._is_enough) | (final if whole else Growing(self, last))
             fit = lloyd(
-                self._step, at, halt=stop, empty=empty, observers=observers, begin=begin,
+                self._step,
+                at,
+                halt=stop if halt is None else halt | stop,
+                empty=empty,
+                observers=[self._count, *observers],
+                begin=begin,
                 before=trace,
-            )  # fmt: skip
+            )
             if fit.stopped_by != SETTLED:
                 return fit
             trace, at = fit.trace.records, self._grow(fit.centers)
+
+    def _count(self, progress: Progress) -> None:
+        self.looked += self._size
 
     def estimate(self, fit: Fit) -> ClusterStats:
         """The summaries of all rows, as the batch tells them, in the data's coordinates."""
@@ -135,13 +163,17 @@ class Nested:
 
     def _first_step(self, k: int) -> LloydStep:
         batch = self.source.part(self._order.first(self._size))
-        plan = plan_for(batch, k, "auto", self._memory)
+        plan = plan_for(batch, k, "auto", self._room())
         geometry, grid = Euclidean(self._mass / _mass(batch)), self.source.survey().grid
         step = LloydStep(batch, grid, k, geometry)
         if batch.dense:
             step = PrunedStep(cast("DenseSource", batch), grid, k, plan, Shared(), geometry)
         step.notes = [f"{plan.path}: {plan.why}, {batch.n} rows"]
         return step
+
+    def _room(self) -> float:
+        """Bytes that the batch leaves."""
+        return max(0.0, self._memory - self._size * self._row)
 
     def _grow(self, centers: Centers) -> Centers:
         """Let as many rows join as there are."""
@@ -152,15 +184,15 @@ class Nested:
             centers = reassigned(centers, light, self.source.part(newcomers), self._rng)
         self._size = len(rows)
         batch, k = self.source.part(rows), len(centers.values)
-        plan = plan_for(batch, k, "auto", self._memory)
-        batch.spare = self._memory - memory_of(plan.path, batch, k)
+        plan = plan_for(batch, k, "auto", self._room())
+        batch.spare = self._room() - memory_of(plan.path, batch, k)
         self._step.grow(batch, plan)
         self._step.geometry = Euclidean(self._mass / _mass(batch))
         return centers
 
     # --- reasons to stop, or to grow ---
 
-    def _noise(self) -> float:
+    def noise(self) -> float:
         """What the chance of the rows in the batch is worth: Σ sse / count, as J counts it.
 
         A mean of m rows lies about √(sse/m)/√m from that of all rows.
@@ -176,20 +208,15 @@ class Nested:
         That differs by the noise twice: the centers suit the batch better, and other rows worse,
         than the true means would.
         """
-        return last.cost_after + 2 * self._noise()
+        return last.cost_after + 2 * self.noise()
 
-    def _has_settled(self, trace: Sequence[Progress]) -> str | None:
-        last, noise = trace[-1], self._noise()
-        enough = self.batches.patience is not None and noise <= ENOUGH * last.cost_after
-        if enough or 2 * self._size > self._most:
-            # no more rows are needed, or fit: patience with these, or a fixed point, ends it
-            return None if last.moved_points else "no point of the batch changed its cluster"
-        gain = last.cost - last.cost_after
-        return SETTLED if last.moved_points == 0 or gain <= noise else None
+    def is_large(self, cost: float) -> bool:
+        """Whether no more rows are needed, or fit."""
+        enough = self.batches.patience is not None and self.noise() <= ENOUGH * cost
+        return enough or 2 * self._size > self._most
 
     def _is_enough(self, trace: Sequence[Progress]) -> str | None:
-        self.looked += self._size
-        if self.looked >= self.batches.epochs * self._order.n:
+        if self.looked + self._size >= self.batches.epochs * self._order.n:
             return f"as many rows were looked at as in {self.batches.epochs} passes over all"
         cost = self._cost_of_all(trace[-1])
         if cost < self._best * (1 - CLEAR):

@@ -6,6 +6,7 @@ import copy
 from abc import abstractmethod
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -13,9 +14,11 @@ from sklearn.base import (
     TransformerMixin,
     clone,
 )
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from partita._typing import Array, Floats
+from partita._warnings import warn
 from partita.estimators import labelling, validation
 from partita.progress import Ended
 
@@ -92,6 +95,15 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.trace_ = fit.trace
         self.stopped_by_ = fit.stopped_by
         self.paths_ = fit.paths
+
+    def _warn_of_few(self, weight: Array, of: int, k: int) -> None:
+        found = int(np.count_nonzero(weight))
+        if found < of:
+            warn(
+                f"Number of distinct clusters ({found}) found smaller than n_clusters "
+                f"({k}). Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+            )
 
     def _names(self) -> Any:
         return getattr(self, "feature_names_in_", None)

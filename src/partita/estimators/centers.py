@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from partita._random import generator
 from partita._typing import Array, Floats
-from partita._warnings import warn
 from partita.engine.restarts import Result, best_of
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
@@ -68,15 +66,6 @@ class CenterClusterer(Clusterer):
         self.stats_ = stats
         self._n_features_out = len(centers)
 
-    def _warn_of_few(self, weight: Array, of: int, k: int) -> None:
-        found = int(np.count_nonzero(weight))
-        if found < of:
-            warn(
-                f"Number of distinct clusters ({found}) found smaller than n_clusters "
-                f"({k}). Possibly due to duplicate points in X.",
-                ConvergenceWarning,
-            )
-
     def match(self, other: Any) -> Self:
         """Renumber the clusters in place so that they agree with those of an earlier model.
 
@@ -92,13 +81,14 @@ class CenterClusterer(Clusterer):
                 f"other has the shape {theirs.shape}; centers of shape (k, {d}) are expected"
             )
         order = labelling.matching_order(self.cluster_centers_, theirs)
-        number = np.empty_like(order)
-        number[order] = np.arange(len(order))
         self.cluster_centers_ = self.cluster_centers_[order]
-        some = (self.labels_ >= 0) & (self.labels_ < len(order))  # all that have a center
-        self.labels_[some] = number[self.labels_[some]]
         s = self.stats_
         self.stats_ = type(s)(s.weight[order], s.mean[order], s.sse[order])
+        if hasattr(self, "labels_"):  # a mini-batch may have none
+            number = np.empty_like(order)
+            number[order] = np.arange(len(order))
+            some = (self.labels_ >= 0) & (self.labels_ < len(order))  # all that have a center
+            self.labels_[some] = number[self.labels_[some]]
         return self
 
 

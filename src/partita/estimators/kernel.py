@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from partita._kernels.draws import weighed
-from partita._threads import Workers
+from partita._threads import Workers, one_blas_thread
 from partita._typing import Array, Floats
-from partita._warnings import warn
 from partita.estimators import kernel_input, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.kernel_fit import Fitted, KernelSettings, fit_matrix, fit_rows
@@ -55,7 +53,9 @@ class KernelKMeans(Clusterer):
         What to add to the diagonal of the Gram matrix, divided by the weight of the row: the same
         for the objective of every partition. "auto" is the least that makes an indefinite kernel
         positive semidefinite, so that no iteration raises the objective. None adds nothing, and
-        warns where a kernel turns out to be indefinite; the normalised cut takes it as "auto".
+        warns where a kernel turns out to be indefinite; the normalised cut takes it as "auto". The
+        shift draws a row of the fit to its own cluster, and `predict`, which takes every row for a
+        new one, may find it nearer to another.
     init : {"auto", "k-means++", "random", "random-partition", "spectral"}, array or callable, \
 default="auto"
         Where to start. "k-means++": rows far apart in feature space; "random": random rows;
@@ -165,7 +165,8 @@ default="auto"
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_enough(X.shape[0], settings.k)
         X = _as_floats(X)
-        with Workers(settings.threads) as workers:
+        _check_range(weight)
+        with Workers(settings.threads) as workers, one_blas_thread():
             if self._given():
                 return self._keep(fit_matrix(settings, X, weight, workers), settings, features)
             source = validation.make_source(X, weight, workers)
@@ -174,13 +175,7 @@ default="auto"
             return self._keep(found, settings, features)
 
     def _keep(self, found: Fitted, settings: KernelSettings, features: dict[str, Any]) -> Self:
-        filled = np.count_nonzero(np.bincount(found.labels))
-        if filled < len(found.stats.weight):
-            warn(
-                f"Number of distinct clusters ({filled}) found smaller than n_clusters "
-                f"({settings.k}). Possibly due to duplicate points in X.",
-                ConvergenceWarning,
-            )
+        self._warn_of_few(np.bincount(found.labels), len(found.stats.weight), settings.k)
         self._keep_features(features)
         self._keep_run(found.run)
         self.labels_ = found.labels
@@ -252,11 +247,12 @@ default="auto"
     def _costs(self, X: Any) -> tuple[Array, Floats]:
         with Workers(validation.check_threads(self.n_threads)) as workers:
             X, _ = self._new(X, workers)
-            return self._space.labels(X, workers), self._space.scores(X, workers)
+            cost = self._space.scores(X, workers)
+            return np.asarray(cost.argmin(axis=1), dtype=np.int32), cost
 
     def _temperature(self) -> float:
         # as in KMeans, with the number of directions that the data fills
-        return float(2 * self.inertia_ / (self.stats_.weight.sum() * self._dimension))
+        return max(0.0, float(2 * self.inertia_ / (self.stats_.weight.sum() * self._dimension)))
 
     def _given(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel in kernel_input.GIVEN
@@ -265,6 +261,15 @@ default="auto"
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._given()
         return tags
+
+
+def _check_range(weight: Floats | None) -> None:
+    """Weights enter twice, so their squares must be numbers too."""
+    if weight is not None and not 1e-100 < weight.max() < 1e100:
+        raise ValueError(
+            f"sample_weight reaches {weight.max():.3g}, whose square is beyond all numbers; only "
+            "ratios of weights matter for the clustering, so divide all of them by one number"
+        )
 
 
 def _as_floats(X: Any) -> Any:

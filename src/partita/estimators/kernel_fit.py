@@ -68,6 +68,7 @@ class KernelSettings(Settings):
             validation.whole("n_components", model.n_components, instead=", or 'auto'")
         super().__init__(model)
         self.begin = time.perf_counter()
+        self.rng = generator(model.random_state)
 
     @property
     def memory(self) -> float:
@@ -93,8 +94,7 @@ class KernelSettings(Settings):
         self, every: list[Start], run: Callable[[Start, np.random.Generator], Any]
     ) -> list[Any]:
         """run(start, rng) for every start, as functions without arguments."""
-        rng = generator(self.model.random_state)
-        seeds = [rng, *rng.spawn(len(every) - 1)]  # the first run is that of n_init=1
+        seeds = [self.rng, *self.rng.spawn(len(every) - 1)]  # the first run is that of n_init=1
         return [
             lambda start=start, seed=seed: run(start, seed)
             for start, seed in zip(every, seeds, strict=True)
@@ -115,11 +115,13 @@ def fit_matrix(settings: KernelSettings, X: Any, weight: Floats | None, workers:
                 "sample_weight was given with kernel='normalized-cut', where the weight of a node "
                 "is its degree; scale the affinities instead"
             )
+        every = settings.starts(X)
         X, weight = kernel_input.cut_matrix(X)
         asked = "auto" if asked is None else asked
     else:
         kernel_input.check_square(X, "The Gram matrix")
-    every, gram = settings.starts(X), kernel_input.given_gram(X, weight, workers)
+        every = settings.starts(X)
+    gram = kernel_input.given_gram(X, weight, workers)
     found = _fit_gram(settings, every, gram, None, X, asked, "the matrix was given")
     return replace(found, degree=weight) if model.kernel == kernel_input.CUT else found
 
@@ -176,6 +178,7 @@ def _fit_gram(
         halt=settings.halt_at(float(weight @ gram.diagonal / weight.sum())),
         empty=settings.empty,
         sigma=sigma,
+        definite=known or sigma > 0,
         note=note,
         observers=settings.observers,
         ended=settings.ended,
@@ -214,7 +217,7 @@ def _fit_features(
     workers: Workers,
 ) -> Fitted:
     n, plain = X.shape[0], np.ones(X.shape[0]) if weight is None else weight
-    rng = generator(settings.model.random_state).spawn(1)[0]
+    rng = settings.rng.spawn(1)[0]
     nystrom = Nystrom(kernel, X, plain, workers)
     note = _find_rank(settings, nystrom, weight, rng)
     features = nystrom.features

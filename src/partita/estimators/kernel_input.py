@@ -38,17 +38,12 @@ def check_kernel(model: Any) -> None:
 
     if not callable(model.kernel):
         one_of("kernel", model.kernel, tuple(sorted({*PAIRWISE_KERNEL_FUNCTIONS, *GIVEN})))
-    gamma = model.gamma
-    if isinstance(gamma, str) or gamma is None:
-        one_of("gamma", gamma, ("scale", "auto"))
-    elif not (validation.is_amount(gamma) and gamma > 0):
-        raise ValueError(
-            f"gamma={gamma!r} was given; a positive number, 'scale' or 'auto' is expected"
-        )
-    if not (validation.is_amount(model.degree) and model.degree > 0):
-        raise ValueError(f"degree={model.degree!r} was given; a positive number is expected")
-    if not isinstance(model.coef0, numbers.Real) or isinstance(model.coef0, bool):
-        raise ValueError(f"coef0={model.coef0!r} was given; a number is expected")
+    numbers_given = {"degree": model.degree, "coef0": model.coef0}
+    if isinstance(model.gamma, str) or model.gamma is None:
+        one_of("gamma", model.gamma, ("scale", "auto"))
+    else:
+        numbers_given["gamma"] = model.gamma
+    _check_numbers(numbers_given)
     if model.kernel_params is not None and not isinstance(model.kernel_params, dict):
         raise ValueError(
             f"kernel_params={model.kernel_params!r} was given; a dictionary is expected"
@@ -73,6 +68,7 @@ def kernel_of(model: Any, origin: Floats, spread: float) -> KernelFunction:
     params.update(model.kernel_params or {})
     if isinstance(metric, str):
         _check_params(metric, params)
+        _check_numbers(params)
     return KernelFunction.about(origin, metric, params)
 
 
@@ -94,6 +90,19 @@ def _gamma(given: Any, metric: str, d: int, spread: float) -> float:
         return float(given)
     unit = d * (spread if metric == "laplacian" else spread * spread)
     return 1.0 / unit if 1e-300 < unit < 1e300 else 1.0
+
+
+def _check_numbers(given: dict[str, Any]) -> None:
+    """Parameters of kernels that must be numbers, wherever they were given."""
+    for name in ("gamma", "degree"):
+        if name in given and not (validation.is_amount(given[name]) and given[name] > 0):
+            instead = ", 'scale' or 'auto'" if name == "gamma" else ""
+            raise ValueError(
+                f"{name}={given[name]!r} was given; a positive number{instead} is expected"
+            )
+    coef0 = given.get("coef0", 0)
+    if not isinstance(coef0, numbers.Real) or isinstance(coef0, bool):
+        raise ValueError(f"coef0={coef0!r} was given; a number is expected")
 
 
 def _check_params(metric: str, params: dict[str, Any]) -> None:

@@ -64,6 +64,8 @@ def _measure(
 ) -> None:
     """Call hear(rows, distances) for all rows: D64, no cancellation, whatever the offset."""
     plain = _doubles(centers)
+    if X.shape[0] == 0:
+        return
     with Workers(check_threads(n_threads)) as workers:
         source = make_source(X, None, workers)
         check_finite(source, X, names)
@@ -88,6 +90,8 @@ def inertia(
     X: Any, centers: Floats, weight: Floats | None, n_threads: int | None, names: Any
 ) -> float:
     """The objective of X at `centers`."""
+    if X.shape[0] == 0:
+        return 0.0
     labels = np.full(X.shape[0], -1, np.int32)
     with Workers(check_threads(n_threads)) as workers:
         source = make_source(X, None, workers)

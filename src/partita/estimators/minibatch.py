@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -45,7 +46,7 @@ class MiniBatchKMeans(EuclideanClusterer):
         Whether to label all rows in the end; `inertia_` is an estimate if not.
     tol : float, default=0.0
         Stop also when the squared shift of the centers is at most `tol` times the mean variance of
-        the features; 0 means never.
+        the features, once the batch grows no more; 0 means never.
     max_no_improvement : int or None, default=10
         Stop when so many iterations in a row have not lowered the cost by a ten-thousandth. The
         batch grows no more when the chance of its rows is worth a thousandth of the cost. None: it
@@ -64,13 +65,13 @@ class MiniBatchKMeans(EuclideanClusterer):
     ----------
     cluster_centers_, labels_, inertia_, stats_, n_features_in_, feature_names_in_
         As in `KMeans`; after `partial_fit` labels and inertia are those of the last batch, `stats_`
-        sums up all rows so far.
+        sums up all rows so far (but for those that a cluster had before it was reassigned).
     n_iter_ : int
         Passes over all rows, counted in rows that were looked at, rounded up.
     n_steps_ : int
         Iterations: passes over the batch.
     trace_, stopped_by_, paths_
-        + As in `KMeans`. The cost of an iteration is that of its batch, times all weight over the
+        As in `KMeans`. The cost of an iteration is that of its batch, times all weight over the
         weight of the batch: an estimate, which may rise when rows join.
 
     Examples
@@ -137,7 +138,9 @@ class MiniBatchKMeans(EuclideanClusterer):
             source.glance(order.first(min(order.n, SEEN)))
             start = settings.best_start(source, X, order, rng)
             run = Nested(source, order, settings.k, settings.batches, rng, settings.memory)
-            fit = run.run(start, settings.empty, settings.criterion(source), settings.observers)
+            fit = run.run(
+                start, settings.empty, self.halt, settings.small_shift(source), settings.observers
+            )
             if settings.ended is not None:
                 settings.ended(fit)
             centers = fit.centers.plain.astype(source.dtype)
@@ -186,6 +189,9 @@ class MiniBatchKMeans(EuclideanClusterer):
                 seen = ClusterStats(np.zeros(len(start)), start, np.zeros(len(start)))
             else:
                 rng, dtype, seen = self._rng, self.cluster_centers_.dtype, self.stats_
+                # a cluster without weight has no mean, but it has a center
+                some = seen.weight[:, None] > 0
+                seen = replace(seen, mean=np.where(some, seen.mean, self.cluster_centers_))
             stats = join(seen, source, self.reassignment_ratio, rng)
             centers = stats.mean.astype(dtype)
             step = LloydStep(source, source.survey().grid, len(centers))
@@ -228,11 +234,10 @@ class BatchSettings(LloydSettings):
         patience, ratio = model.max_no_improvement, float(model.reassignment_ratio)
         return Batches(self._first, self.max_iter, patience, ratio)
 
-    def criterion(self, source: Source) -> Halt | None:
-        """The user's criterion, or `tol`."""
-        halt: Halt | None = self.model.halt
-        if halt is not None or self.model.tol == 0:
-            return halt
+    def small_shift(self, source: Source) -> Halt | None:
+        """What `tol` asks for, unless the user has a criterion."""
+        if self.model.halt is not None or self.model.tol == 0:
+            return None
         return Shift(math.sqrt(self.model.tol) * source.survey().spread)
 
     def best_start(self, source: Source, X: Any, order: Order, rng: np.random.Generator) -> Floats:

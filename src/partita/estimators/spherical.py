@@ -124,7 +124,8 @@ empty, n_threads, memory_limit
         """The cosine distance 1 − cos (n, k) of each row to every center; 1 for rows of zeros."""
         check_is_fitted(self)
         found = self._again(X)
-        return self._away(found).astype(found.rows.dtype)
+        single = found.rows.dtype != np.float64
+        return self._away(found).astype(np.float32 if single else np.float64)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The opposite of J_cos of X at the centers; rows of zeros do not count."""

@@ -161,7 +161,7 @@ def check_finite(source: Source, X: Any, names: Any = None) -> None:
     labels = columns if names is None else np.asarray(names)[columns]
     raise ValueError(
         f"Input X contains {what}: {rows} of {X.shape[0]} rows, in "
-        f"column{'s' * (len(columns) > 1)} {listed(labels.tolist())}. K-means needs finite "
+        f"column{'s' * (len(columns) > 1)} {listed(labels.tolist())}. Clustering needs finite "
         "numbers: drop those rows or impute them, for example with sklearn.impute.SimpleImputer."
     )
 

@@ -16,4 +16,5 @@ def minibatch(source: Source, k: int, rng: np.random.Generator) -> Floats:
     order, batches, empty = Order(source, rng), Batches(), Relocate()
     sample = source.part(order.first(3 * max(batches.first, k)))
     start = best_start(sample, [lambda: plusplus(sample, k, rng)[0]] * STARTS, k, empty)
-    return Nested(source, order, k, batches, rng).run(start, empty).centers.plain
+    memory = max(0.0, source.spare)
+    return Nested(source, order, k, batches, rng, memory).run(start, empty).centers.plain

@@ -59,6 +59,12 @@ class Gram(ABC):
         else:
             away = max(span[1] - self.level, self.level - span[0])
             reach = 2 * away + 2 * float(np.abs(self.shift - self.level).max())
+        if reach > 0 and not 2.0**-900 < reach < 2.0**900:
+            raise ValueError(
+                f"the inner products of the kernel reach {reach:.3g}, too "
+                f"{'large' if reach > 1 else 'small'} for their sums; divide the matrix, or scale "
+                "the data"
+            )
         bits = bits_for(self.weights.count)
         self.scale = 2.0**bits * power_of_two(reach, 900)
         self.limb = 2.0**bits
@@ -254,6 +260,10 @@ class SparseGram(Gram):
 
     def _raw_among(self, some: Ints) -> Floats:
         return np.asarray(self.matrix[some][:, some].toarray(), dtype=np.float64)
+
+    def times(self, vector: Floats) -> Floats:
+        """The matrix times a vector (n,)."""
+        return np.asarray(self.matrix @ vector)
 
     def points(self, which: Ints) -> Floats:
         """The rows of the matrix."""

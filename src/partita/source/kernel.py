@@ -43,7 +43,9 @@ class KernelFunction:
     def place(self, X: Any) -> Any:
         """Rows as `between` takes them."""
         if sp.issparse(X):
-            return X
+            if self.origin is None or not self.origin.any():
+                return X
+            X = X.toarray()  # the rows of the fit were dense, and moved
         if self.metric == "cosine":
             return _directions(X)
         return X if self.origin is None else (X - self.origin).astype(X.dtype, copy=False)
