@@ -45,7 +45,7 @@ class Report:
             _replace(picture, draw)
 
     def _picture_path(self) -> Path | None:
-        return None if self._out is None else self._out.with_name("results.png")
+        return None if self._out is None else self._out.with_name(f"{self._out.stem.lower()}.png")
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:
