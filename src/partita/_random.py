@@ -30,6 +30,11 @@ def generator(random_state: Any) -> np.random.Generator:
     )
 
 
+def family(rng: np.random.Generator, runs: int) -> list[np.random.Generator]:
+    """A generator for every run: itself, so that the first run is that of n_init=1, and children."""
+    return [rng, *rng.spawn(runs - 1)]
+
+
 def legacy(rng: np.random.Generator) -> np.random.RandomState:
     """A RandomState drawn from `rng`, for callables that expect what scikit-learn passes them."""
     return np.random.RandomState(rng.integers(0, 2**32, size=4, dtype=np.uint32))

@@ -13,6 +13,7 @@ import numpy as np
 
 from partita._threads import one_blas_thread
 from partita._typing import Array, Floats, Ints
+from partita.source.blocks import evenly
 from partita.source.gram import Gram
 
 _FEW = 400  # rows of which all eigenvalues are found at once
@@ -23,7 +24,7 @@ _TRIALS = 3000  # of Lanczos' method
 def sample_rows(gram: Gram) -> Ints:
     """Up to `_FEW` rows of weight, evenly spread."""
     some = np.flatnonzero(gram.weight)
-    return np.asarray(some[np.unique(np.linspace(0, len(some) - 1, _FEW).astype(np.intp))])
+    return np.asarray(some[evenly(len(some), _FEW)])
 
 
 def _square(gram: Gram, some: Ints) -> Floats:

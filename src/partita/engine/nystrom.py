@@ -16,7 +16,7 @@ import numpy as np
 from partita._kernels.draws import step_of
 from partita._threads import Workers
 from partita._typing import Floats, Ints
-from partita.source.blocks import exact_total
+from partita.source.blocks import evenly, exact_total
 from partita.source.kernel import KernelFunction, share_tiles
 
 _AT_ONCE = 64  # pivots proposed at once
@@ -112,7 +112,7 @@ class Nystrom:
     def dimension(self) -> float:
         """How many directions the features fill: (Σλ)² / Σλ² of their covariance."""
         some = np.flatnonzero(self.weight)
-        some = some[np.unique(np.linspace(0, len(some) - 1, _SAMPLE).astype(np.intp))]
+        some = some[evenly(len(some), _SAMPLE)]
         share = self.weight[some] / self.weight[some].sum()
         away = self.features[some] - share @ self.features[some]
         spread = (away * share[:, None]).T @ away

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from partita._random import generator
+from partita._random import family, generator
 from partita._typing import Array, Floats
 from partita.engine.restarts import Result, best_of
 from partita.estimators import labelling, validation
@@ -29,8 +29,8 @@ class CenterClusterer(Clusterer):
     def _best(
         self, source: Source, X: Any, settings: LloydSettings, geometry: Geometry = EUCLIDEAN
     ) -> Result:
-        starts, rng = settings.starts(X), generator(self.random_state)
-        seeds = [rng, *rng.spawn(len(starts) - 1)]  # the first run is that of n_init=1
+        starts = settings.starts(X)
+        seeds = family(generator(self.random_state), len(starts))
         return best_of(
             source,
             [

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from partita._memory import free_memory
-from partita._random import generator
+from partita._random import family, generator
 from partita._threads import Workers
 from partita._typing import Floats, Ints
 from partita._warnings import warn
@@ -94,7 +94,7 @@ class KernelSettings(Settings):
         self, every: list[Start], run: Callable[[Start, np.random.Generator], Any]
     ) -> list[Any]:
         """run(start, rng) for every start, as functions without arguments."""
-        seeds = [self.rng, *self.rng.spawn(len(every) - 1)]  # the first run is that of n_init=1
+        seeds = family(self.rng, len(every))
         return [
             lambda start=start, seed=seed: run(start, seed)
             for start, seed in zip(every, seeds, strict=True)

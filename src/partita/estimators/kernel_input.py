@@ -15,6 +15,7 @@ from partita._warnings import IndefiniteKernelWarning, warn
 from partita.engine.definite import is_indefinite, needed_shift
 from partita.estimators import validation
 from partita.estimators.settings import one_of
+from partita.source.blocks import evenly
 from partita.source.gram import DenseGram, FleetingGram, Gram, SparseGram
 from partita.source.kernel import KernelFunction, gram_matrix, is_symmetric
 from partita.weights import Weights
@@ -75,7 +76,7 @@ def kernel_of(model: Any, origin: Floats, spread: float) -> KernelFunction:
 def middle(X: Any, weight: Floats | None) -> Floats:
     """The median of some rows: amid the data, wherever an outlier is."""
     some = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
-    some = some[np.unique(np.linspace(0, len(some) - 1, _SOME).astype(np.intp))]
+    some = some[evenly(len(some), _SOME)]
     rows = X[some]
     if sp.issparse(rows):
         return np.zeros(X.shape[1])  # zeros stay zeros

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._random import generator
+from partita._random import family, generator
 from partita._threads import Workers
 from partita._typing import Array, Floats
 from partita.engine.minibatch import STARTS, Batches, Nested, Order, best_start, join
@@ -246,6 +246,6 @@ class BatchSettings(LloydSettings):
         sample, starts = source.part(rows), self.starts(X[rows])
         if len(starts) == 1:
             return starts[0](sample, rng)
-        seeds = [rng, *rng.spawn(len(starts) - 1)]
+        seeds = family(rng, len(starts))
         made = [partial(start, sample, seed) for start, seed in zip(starts, seeds, strict=True)]
         return best_start(sample, made, self.k, self.empty)

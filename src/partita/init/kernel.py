@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from partita._kernels.draws import LEAF, draw_rows, weighed
+from partita._random import family
 from partita._typing import Floats, Ints
 from partita.empty import POLICIES
 from partita.engine.definite import leading
@@ -72,7 +73,7 @@ def spectral_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
         return np.zeros(gram.n, np.int32)
     rows = np.ascontiguousarray(leading(gram, k - 1))
     source = MemorySource(rows, gram.weights, gram.workers)
-    seeds = [rng, *rng.spawn(_RUNS - 1)]
+    seeds = family(rng, _RUNS)
     return best_of(
         source,
         [lambda seed=seed: plusplus(source, k, seed)[0] for seed in seeds],  # type: ignore[misc]

@@ -206,6 +206,11 @@ def stretches(workers: Workers, n: int, work_per_row: int) -> Iterator[tuple[sli
         yield slice(i, min(n, i + step)), workers.crew
 
 
+def evenly(count: int, most: int) -> Ints:
+    """Up to `most` numbers below `count`, evenly spread from the first to the last."""
+    return np.unique(np.linspace(0, count - 1, most).astype(np.intp))
+
+
 def exact_total(values: Floats) -> float:
     """Σ of doubles, rounded once: the same bits in any order, for any blocks."""
     if not np.isfinite(values).all():

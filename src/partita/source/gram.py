@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from partita._kernels import compiled, kernels
 from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
+from partita.source.blocks import evenly
 from partita.source.kernel import KernelFunction, gram_rows
 from partita.stats import bits_for, power_of_two
 from partita.weights import Weights
@@ -42,7 +43,7 @@ class Gram(ABC):
         The new origin is a row amid the others, of which an outlier or two change nothing.
         """
         some = np.flatnonzero(self.weight)
-        some = some[np.unique(np.linspace(0, len(some) - 1, SAMPLE).astype(np.intp))]
+        some = some[evenly(len(some), SAMPLE)]
         inner = self.raw(some).astype(np.float64)
         among = inner[:, some]
         apart = (plain[some] - among) - (among - plain[some, None])

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._threads import Workers, one_blas_thread
-from partita._typing import Array, Floats
+from partita._typing import Floats
+from partita.source.blocks import evenly
 
 TILE = 1024  # rows and columns of a tile: fixed, so that its bits do not depend on threads
 _SHIFTABLE = ("linear", "rbf")  # moving the data changes no distance, and saves digits
@@ -133,7 +134,7 @@ def share_tiles(workers: Workers, count: int, fill: Callable[[int], None]) -> No
 
 def is_symmetric(kernel: KernelFunction, X: Any) -> bool:
     """Whether a callable gives k(a, b) = k(b, a) on a few rows."""
-    few: Array = np.unique(np.linspace(0, X.shape[0] - 1, 8).astype(np.intp))
+    few = evenly(X.shape[0], 8)
     once, again = kernel.between(X[few], X[few[::-1]]), kernel.between(X[few[::-1]], X[few])
     gap = np.abs(once - again.T).max()
     return bool(gap <= 1e-8 * np.abs(once).max())
