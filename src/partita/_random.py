@@ -31,7 +31,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def family(rng: np.random.Generator, runs: int) -> list[np.random.Generator]:
-    """A generator for every run: itself, so that the first run is that of n_init=1, and children."""
+    """A generator for every run: itself, so that the first is the run of n_init=1, and children."""
     return [rng, *rng.spawn(runs - 1)]
 
 

@@ -128,12 +128,13 @@ class Nested:
         halt: Halt | None = None,
         last: Halt | None = None,
         observers: Sequence[Observer] = (),
+        begin: float | None = None,
     ) -> Fit:
         """Go on until `halt`, or one of our own reasons, says to stop; `last` once nothing grows.
 
         Costs in the trace are those of the batch, times what the batch is short of.
         """
-        begin = time.perf_counter()
+        begin = time.perf_counter() if begin is None else begin
         trace: tuple[Progress, ...] = ()
         at = Centers(np.ascontiguousarray(centers, dtype=np.float64), np.zeros(self.source.d))
         final = SamePartition() if last is None else SamePartition() | last

@@ -36,7 +36,8 @@ class KernelKMeans(Clusterer):
         Of rbf, laplacian, polynomial and sigmoid. "scale" is 1 / (n_features · variance), so the
         unit of the data does not matter (by the deviation for laplacian). "auto" is
         1 / n_features, scikit-learn's default, to which rows of unscaled data are all equally
-        far. Clusters that wind around each other need more: try 10 times "scale".
+        far. Clusters that wind around each other need more: try 10 times "scale", and
+        init="spectral".
     degree, coef0 : float, default=3, 1
         Of polynomial, and coef0 of sigmoid.
     kernel_params : dict or None, default=None
@@ -65,8 +66,8 @@ default="auto"
         one label for every row, or the numbers of n_clusters rows. A callable is called as
         init(X, n_clusters, random_state=…) and returns such an array.
     n_init : "auto" or int, default="auto"
-        How many starts, of which the best result is kept: 10 for "random" and "random-partition"
-        and for a callable, 1 for the others.
+        How many starts, of which the best result is kept: 10 (beside the Gram matrix they cost
+        little), 1 for "spectral" and given starts.
     max_iter : int, default=300
         The most iterations of a single run.
     tol : float, default=0
@@ -78,6 +79,9 @@ default="auto"
     memory_limit : float or None, default=None
         How many bytes the Gram matrix, or its approximation, may take. None means half of what is
         free.
+
+    Where a matrix is given, a new row comes without its inner product with itself, so there is no
+    `transform` and no `score`: `predict`, `soft_membership` and `distances(K, diagonal)` serve.
 
     Attributes
     ----------

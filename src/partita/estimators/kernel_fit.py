@@ -264,7 +264,8 @@ def _find_rank(
     room = max(1, int(settings.memory / (3 * 8 * n)))  # the features, a copy, and the engine's
     if asked != "auto":
         nystrom.grow(min(int(asked), n), rng)
-        return "as many as were asked for"
+        enough = len(nystrom.pivots) < int(asked)
+        return "more would add nothing" if enough else "as many as were asked for"
     most = min(n, _MOST, room)
     rank = min(most, max(_RANK, 4 * settings.k))
     while True:

@@ -55,7 +55,7 @@ def starts(settings: Settings, X: Any, given_matrix: bool) -> list[Start]:
         one_of("init", init, NAMES)
         if init == "auto":
             init = "spectral" if settings.model.kernel == CUT else "k-means++"
-        return [lambda rng: init] * settings.runs(1 if init in ("k-means++", "spectral") else 10)
+        return [lambda rng: init] * settings.runs(1 if init == "spectral" else 10)
     if callable(init) and not hasattr(init, "get_params"):
 
         def call(rng: np.random.Generator) -> Given:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from partita._random import family, generator
 from partita._threads import Workers
 from partita._typing import Array, Floats
+from partita._warnings import warn
 from partita.engine.minibatch import STARTS, Batches, Nested, Order, best_start, join
 from partita.engine.restarts import labelled
 from partita.engine.steps import LloydStep
@@ -126,6 +128,7 @@ class MiniBatchKMeans(EuclideanClusterer):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
         """Compute the clustering of X, with one weight per row if given."""
         del y
+        begin = time.perf_counter()
         settings = BatchSettings(self)
         X, features = validation.check_new(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
@@ -138,9 +141,8 @@ class MiniBatchKMeans(EuclideanClusterer):
             source.glance(order.first(min(order.n, SEEN)))
             start = settings.best_start(source, X, order, rng)
             run = Nested(source, order, settings.k, settings.batches, rng, settings.memory)
-            fit = run.run(
-                start, settings.empty, self.halt, settings.small_shift(source), settings.observers
-            )
+            small = settings.small_shift(source)
+            fit = run.run(start, settings.empty, self.halt, small, settings.observers, begin)
             if settings.ended is not None:
                 settings.ended(fit)
             centers = fit.centers.plain.astype(source.dtype)
@@ -168,7 +170,9 @@ class MiniBatchKMeans(EuclideanClusterer):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
         """Go on with a batch of rows: every center is the mean of all that ever came to it.
 
-        The first batch must have a row for each cluster; the start is chosen on it.
+        The first batch must have a row for each cluster; the start is chosen on it. `halt`,
+        `callback` and `verbose` are for `fit`, and so are `trace_` and `stopped_by_`, which a batch
+        that follows removes.
         """
         del y
         settings = BatchSettings(self)
@@ -217,8 +221,14 @@ class BatchSettings(LloydSettings):
         self._first = validation.whole("batch_size", model.batch_size)
         self._size = 3 * max(self._first, self.k)
         if model.init_size is not None:
-            size = validation.whole("init_size", model.init_size, instead=", or None")
-            self._size = max(size, self.k)
+            self._size = validation.whole("init_size", model.init_size, instead=", or None")
+            if self._size < self.k:
+                warn(
+                    f"init_size={self._size} should be larger than n_clusters={self.k}. Setting it "
+                    f"to 3*n_clusters={3 * self.k}.",
+                    RuntimeWarning,
+                )
+                self._size = 3 * self.k
         if model.max_no_improvement is not None:
             validation.whole("max_no_improvement", model.max_no_improvement, 0, ", or None")
         if not validation.is_amount(model.reassignment_ratio):

@@ -39,8 +39,9 @@ empty, n_threads, memory_limit
         Whether the rows have unit length already. That is checked, and spares a copy.
     zero_rows : {"error", "drop", "separate"}, default="error"
         What to do with rows of zeros, which have no direction: raise an error that names them,
-        leave them out (their label is −1), or give them a cluster of their own after the others
-        (their label is n_clusters). The objective does not count them.
+        leave them out (their label is −1, their memberships are all 0), or give them a cluster of
+        their own after the others (their label is n_clusters; it has no center, but a column in
+        memberships). The objective does not count them.
 
     Attributes
     ----------
@@ -188,7 +189,7 @@ empty, n_threads, memory_limit
             return Directions(rows, X.shape[0], slice(None))
         if self.zero_rows == "error":
             raise ValueError(
-                f"X has {int(zero.sum())} rows of zeros, which have no direction: "
+                f"X has {int(zero.sum())} row{'s' * (zero.sum() > 1)} of zeros, without direction: "
                 f"{listed(np.flatnonzero(zero).tolist())}. Drop them, or let zero_rows='drop' "
                 "leave them out or zero_rows='separate' give them a cluster of their own"
             )

@@ -225,8 +225,10 @@ def make_source(X: Any, weight: Floats | None, workers: Workers) -> MemorySource
 
 def centers_of(given: Any, what: str, k: int | str, d: int) -> Floats:
     """Centers as doubles, from an array or a fitted model; or an error that says why not."""
-    if hasattr(given, "get_params") and not hasattr(given, "cluster_centers_"):
-        raise ValueError(f"{what} is a {type(given).__name__} that is not fitted; fit it first")
+    if hasattr(given, "get_params") and getattr(given, "cluster_centers_", None) is None:
+        fitted = hasattr(given, "labels_")
+        why = "has no centers among the rows" if fitted else "is not fitted; fit it first"
+        raise ValueError(f"{what} is a {type(given).__name__} that {why}")
     given = getattr(given, "cluster_centers_", given)
     wanted = f"centers of shape ({k}, {d}) are expected"
     if np.iscomplexobj(given):
