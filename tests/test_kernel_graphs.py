@@ -275,3 +275,14 @@ def test_a_callable_start_sees_the_affinities():
 
     KernelKMeans(2, kernel="normalized-cut", init=start, n_init=1).fit(A)
     np.testing.assert_array_equal(np.asarray(seen[0]), A)
+
+
+def test_a_definite_affinity_needs_no_shift():
+    """Hundreds of eigenvalues crowd at 0: the least of them is found nonetheless."""
+    from sklearn.datasets import make_moons
+    from sklearn.metrics.pairwise import rbf_kernel
+
+    X, y = make_moons(600, noise=0.05, random_state=0)
+    model = KernelKMeans(2, kernel="normalized-cut", random_state=0).fit(rbf_kernel(X, gamma=20))
+    assert model.diagonal_shift_ == 0
+    assert adjusted_rand_score(y, model.labels_) > 0.98

@@ -663,3 +663,30 @@ def test_the_twin_makes_the_same_fit(core, monkeypatch, method, dtype):
     np.testing.assert_array_equal(ours.medoid_indices_, same.medoid_indices_)
     assert ours.inertia_ == same.inertia_
     assert [p.cost for p in ours.trace_] == [p.cost for p in same.trace_]
+
+
+def test_what_rounding_leaves_below_zero_is_forgiven():
+    rng = np.random.default_rng(0)
+    unit = rng.normal(size=(60, 5))
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    matrix = 1 - unit @ unit.T
+    assert matrix.min() < 0
+    ours = KMedoids(4, metric="precomputed", random_state=0).fit(matrix)
+    clipped = KMedoids(4, metric="precomputed", random_state=0).fit(np.maximum(matrix, 0))
+    np.testing.assert_array_equal(ours.labels_, clipped.labels_)
+
+
+def test_a_fitted_model_lends_its_medoids():
+    rows = np.random.default_rng(0).normal(size=(80, 2))
+    first = KMedoids(4, random_state=0).fit(rows)
+    again = KMedoids(4, init=first).fit(rows)
+    np.testing.assert_array_equal(again.medoid_indices_, first.medoid_indices_)
+    assert again.n_swaps_ == 0
+
+
+def test_the_chosen_number_of_clusters_is_said():
+    rows = np.random.default_rng(0).normal(size=(90, 2)) + np.repeat(
+        [[0, 0], [20, 0], [0, 20]], 30, 0
+    )
+    model = KMedoids(k_range=(2, 6), random_state=0).fit(rows)
+    assert model.n_clusters_ == 3 == max(model.silhouettes_, key=model.silhouettes_.get)

@@ -440,3 +440,20 @@ def test_a_warm_start_stays_within_the_memory_it_may_take(monkeypatch):
     assert sizes == []
     KMeans(5, init="mini-batch", random_state=0).fit(rows)
     assert max(sizes) > 4000
+
+
+def test_a_deadline_counts_the_start_too():
+    rows, _ = blobs(19, 20_000, 10, 20)
+    model = MiniBatchKMeans(200, n_init=20, init_size=20_000, random_state=0, halt=Deadline(0.01))
+    model.fit(rows)
+    assert "budget" in model.stopped_by_
+    assert model.n_steps_ == 1
+
+
+def test_too_few_rows_to_start_from():
+    rows, _ = blobs(20, 2000, 3, 20)
+    with pytest.warns(RuntimeWarning, match="init_size=5 should be larger than n_clusters=20"):
+        few = MiniBatchKMeans(20, init_size=5, random_state=0).fit(rows)
+    np.testing.assert_array_equal(
+        few.labels_, MiniBatchKMeans(20, init_size=60, random_state=0).fit(rows).labels_
+    )

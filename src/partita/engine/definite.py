@@ -144,5 +144,5 @@ def _lowest(gram: Gram) -> tuple[float, float]:
     values, vectors = np.linalg.eigh(tridiagonal)
     largest = float(np.abs(values).max())
     rest = float(np.linalg.norm(vector)) * abs(float(vectors[-1, 0]))
-    found = float(values[0]) - rest
-    return (found if found < -1e-6 * largest else 0.0), largest
+    found = float(values[0])
+    return (found - rest if found < -1e-6 * largest else 0.0), largest

@@ -180,8 +180,8 @@ def check_matrix(X: Any, workers: Workers) -> Table:
     if values.flags.f_contiguous and not values.flags.c_contiguous:
         values = values.T  # it is symmetric
     low, high, taint, diagonal, uneven = _looks(values, workers)
-    _check_values(values, low, taint)
-    slack = (1e-5 if values.dtype in (np.float32, np.float16) else 1e-8) * high
+    _check_values(values, low, high, taint)
+    slack = _slack(values, high)
     if uneven > slack:
         raise ValueError(
             f"the matrix of dissimilarities is not symmetric: d(i, j) and d(j, i) differ by up to "
@@ -227,7 +227,8 @@ def _check_condensed(values: Array) -> Table:
             f"n·(n - 1)/2 numbers: {n * (n - 1) // 2} for {n} rows, {n * (n + 1) // 2} for {n + 1}"
         )
     with np.errstate(invalid="ignore"):
-        _check_values(values, float(values.min()), float((values * 0.0).sum()))
+        low, high = float(values.min()), float(values.max())
+        _check_values(values, low, high, float((values * 0.0).sum()))
     everyone, high = np.arange(n), float(values.max())
     dtype = _kernel_dtype(values, high)
     return Condensed(values, dtype, _scale(high, n), n, everyone, everyone)
@@ -269,10 +270,15 @@ def _check_finite(values: Array) -> None:
         )
 
 
-def _check_values(values: Array, low: float, taint: float) -> None:
+def _slack(values: Array, high: float) -> float:
+    """What rounding may leave where there should be nothing."""
+    return (1e-5 if values.dtype in (np.float32, np.float16) else 1e-8) * high
+
+
+def _check_values(values: Array, low: float, high: float, taint: float) -> None:
     if taint != taint:
         _check_finite(values)
-    if low < 0:
+    if low < -_slack(values, high):
         raise ValueError(
             f"Negative values in data passed to X: dissimilarities reach {low:.3g}, but 0 must be "
             "the least. A similarity s becomes a dissimilarity as max(s) - s, for example"
@@ -297,5 +303,5 @@ def check_to_train(model: Any, X: Any) -> Floats:
         )
     _check_finite(values)
     validate_data(model, X, reset=False, skip_check_array=True)
-    _check_values(values, float(values.min()), 0.0)
+    _check_values(values, float(values.min()), float(values.max()), 0.0)
     return values

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._random import generator, legacy
+from partita._random import family, generator, legacy
 from partita._threads import Workers, one_blas_thread
 from partita._typing import Floats, Ints
 from partita._warnings import warn
@@ -30,6 +30,8 @@ class MedoidSettings(Settings):
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
+        # a fitted model lends its medoids
+        self._init = getattr(model.init, "medoid_indices_", model.init)
         one_of("method", model.method, METHODS)
         self.range = _check_range(model.k_range)
         self.most = self.k if self.range is None else self.range[1]
@@ -49,7 +51,7 @@ class MedoidSettings(Settings):
 
     def _start(self, X: Any, n: int, counted: Ints, given: Ints | None) -> Start:
         """How a run starts, among the rows that are counted."""
-        init = self.model.init
+        init = self._init
         if given is not None:
             return lambda *_: np.searchsorted(counted, given)
         if isinstance(init, str):
@@ -71,7 +73,7 @@ class MedoidSettings(Settings):
 
     def _given(self, n: int) -> Ints | None:
         """The rows to start from, if they were given."""
-        init, method = self.model.init, self.model.method
+        init, method = self._init, self.model.method
         if isinstance(init, str):
             one_of("init", init, ("auto", *MEDOID_STARTS))
             if init == "lab" and method == "onebatch":
@@ -98,7 +100,7 @@ class MedoidSettings(Settings):
         if given or (self._named == "build" and method in ("pam", "alternate")):
             runs = 1  # nothing is random
         rng = generator(self.model.random_state)
-        return [rng, *rng.spawn(runs - 1)]  # the first run is that of n_init=1
+        return family(rng, runs)
 
     def search(
         self, X: Any, table: Table, weight: Floats | None, workers: Workers

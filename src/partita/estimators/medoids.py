@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from partita._kernels.draws import weighed
 from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
-from partita._warnings import warn
 from partita.estimators import validation
 from partita.estimators.base import Clusterer
 from partita.estimators.dissimilarity import (
@@ -59,8 +57,9 @@ class KMedoids(Clusterer):
         "clara" searches samples of them, and "onebatch" judges all rows by one sample.
     init : {"auto", "random", "lab", "build", "k-medoids++"}, callable or array, default="auto"
         Where to start: "random" rows; "lab", greedily on small samples; "build", greedily on all
-        rows; "k-medoids++", far from each other; an array of numbers of rows; a callable
-        init(X, n_clusters, random_state=…) that returns these. "auto" is "build" for "pam", else
+        rows; "k-medoids++", far from each other; an array of numbers of rows, or a fitted model
+        that lends its `medoid_indices_`; a callable init(X, n_clusters, random_state=…) that
+        returns such an array. "auto" is "build" for "pam", else
         "random".
     n_init : "auto" or int, default="auto"
         How many starts, of which the best result is kept: "auto" is 10 for "alternate", 5 for
@@ -99,6 +98,8 @@ class KMedoids(Clusterer):
         The nearest medoid for every row, 0…K−1, the lower one on ties.
     inertia_ : float
         The weighted sum of dissimilarities to it.
+    n_clusters_ : int
+        How many clusters there are: `n_clusters`, or what `k_range` led to.
     silhouettes_ : dict or None
         The medoid silhouette by number of clusters, if `k_range` was given.
     n_iter_, n_swaps_ : int
@@ -176,16 +177,11 @@ class KMedoids(Clusterer):
             medoids, run, scores = settings.search(seen, table, weight, workers)
             parts = self._parts(rows, table, metric, medoids, workers)
             labels, cost = _nearest(parts, table.n)
-        found = np.count_nonzero(np.bincount(labels))
-        if found < len(medoids):
-            warn(
-                f"Number of distinct clusters ({found}) found smaller than n_clusters "
-                f"({len(medoids)}). Possibly due to duplicate points in X.",
-                ConvergenceWarning,
-            )
+        self._warn_of_few(np.bincount(labels), len(medoids), len(medoids))
         self._keep_features(features)
         self._keep_run(run)
         self.medoid_indices_ = medoids
+        self.n_clusters_ = len(medoids)
         self.cluster_centers_ = None if rows is None else rows[medoids]
         self.labels_ = labels
         self.inertia_ = exact_total(weighed(cost, weight))

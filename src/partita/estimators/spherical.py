@@ -188,9 +188,10 @@ empty, n_threads, memory_limit
         if not zero.any():
             return Directions(rows, X.shape[0], slice(None))
         if self.zero_rows == "error":
+            rest = np.flatnonzero(zero)
             raise ValueError(
-                f"X has {int(zero.sum())} row{'s' * (zero.sum() > 1)} of zeros, without direction: "
-                f"{listed(np.flatnonzero(zero).tolist())}. Drop them, or let zero_rows='drop' "
+                f"X has {len(rest)} row{'s' * (len(rest) > 1)} of zeros, without direction: "
+                f"{listed(rest.tolist())}. Drop them, or let zero_rows='drop' "
                 "leave them out or zero_rows='separate' give them a cluster of their own"
             )
         some = np.flatnonzero(~zero)
