@@ -276,7 +276,7 @@ def test_sparse_rows_that_share_nothing_are_told_apart_by_the_last_bit(core, dty
     """Unit rows without a common feature are √2 apart: only how D64 rounds decides."""
     matrix = sp.random(200, 400, density=0.01, format="csr", random_state=seed, dtype=np.float64)
     length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    matrix = sp.diags_array(1 / np.where(length > 0, length, 1)) @ matrix
+    matrix = sp.diags(1 / np.where(length > 0, length, 1)) @ matrix
     matrix = sp.csr_matrix(matrix.astype(dtype))
     centers = matrix[:40].toarray().astype(float)
     centers[7] = np.random.default_rng(seed).random(400) / 20  # one has every feature
