@@ -610,6 +610,7 @@ def test_sums_beyond_the_largest_double(method, init):
         np.testing.assert_array_equal(model.medoid_indices_, plain.medoid_indices_)
 
 
+@pytest.mark.compiled  # the twin's look at a matrix takes copies
 @pytest.mark.parametrize("memory", [0, 1e6])
 @pytest.mark.parametrize("kind", ["a row of weight zero", "onebatch", "alternate", "clara"])
 def test_a_matrix_that_is_given_is_not_copied_beyond_the_limit(kind, memory):
