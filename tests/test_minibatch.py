@@ -419,7 +419,7 @@ def test_a_model_without_labels_is_renumbered_as_a_whole():
 def test_a_tolerance_does_not_stop_a_batch_that_may_grow():
     rows, _ = blobs(16, 50_000, 4, 10)
     model = MiniBatchKMeans(10, random_state=0, tol=1e-2).fit(rows)
-    assert sum(step.cost > 0 for step in model.trace_) >= 4
+    assert len(model.trace_) >= 4
     assert KMeans(10, init=model, tol=0).fit(rows).inertia_ > 0.99 * model.inertia_
 
 

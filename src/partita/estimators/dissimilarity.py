@@ -16,6 +16,7 @@ from partita._kernels import kernels
 from partita._threads import Workers, one_blas_thread
 from partita._typing import Array, Floats
 from partita.estimators import validation
+from partita.source.blocks import evenly
 from partita.source.dissimilarity import (
     PLAIN,
     Condensed,
@@ -109,7 +110,7 @@ class Metric:
 
     def _check_symmetric(self, rows: Any) -> None:
         """A callable must give d(a, b) = d(b, a): seen on a few rows, up to rounding in float32."""
-        few = np.unique(np.linspace(0, rows.shape[0] - 1, 8).astype(np.intp))
+        few = evenly(rows.shape[0], 8)
         found = self.measure(rows[few], rows[few[::-1]])[:, ::-1]
         gap = np.abs(found - found.T).max()
         if gap > 1e-5 * np.abs(found).max():  # NaN is another error

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita._typing import Floats
+from partita._typing import Floats, Ints
 from partita.source.blocks import Source
+from partita.weights import Weights
 
 
 def forgy(source: Source, k: int, rng: np.random.Generator) -> Floats:
-    """Rows of the data as centers; where fewer than k rows have weight, some are taken again."""
-    if source.weights.alike:
-        return source.take(rng.choice(source.n, size=k, replace=False))
-    weight = source.weights.as_floats(source.n)
+    """Rows of the data as centers."""
+    return source.take(forgy_rows(source.weights, source.n, k, rng))
+
+
+def forgy_rows(weights: Weights, n: int, k: int, rng: np.random.Generator) -> Ints:
+    """Which of n rows (k,); where fewer than k rows have weight, some are taken again."""
+    if weights.alike:
+        return np.asarray(rng.choice(n, size=k, replace=False))
+    weight = weights.as_floats(n)
     some = np.flatnonzero(weight)
     share = weight[some] / weight[some].sum()
-    drawn = rng.choice(some, size=min(k, len(some)), replace=False, p=share)
-    return source.take(np.resize(drawn, k))
+    return np.resize(rng.choice(some, size=min(k, len(some)), replace=False, p=share), k)

@@ -13,6 +13,7 @@ from partita.empty import POLICIES
 from partita.engine.definite import leading
 from partita.engine.restarts import best_of
 from partita.halting import MaxIter, SamePartition
+from partita.init.forgy import forgy_rows
 from partita.init.plusplus import plusplus
 from partita.progress import Centers
 from partita.source.gram import Gram
@@ -54,12 +55,8 @@ def _squares(gram: Gram, which: Ints) -> Floats:
 
 
 def random_rows(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
-    """Rows (k,) in proportion to their weight; where fewer have weight, some are taken again."""
-    if gram.weights.alike:
-        return np.asarray(rng.choice(gram.n, size=k, replace=False))
-    some = np.flatnonzero(gram.weight)
-    share = gram.weight[some] / gram.weight[some].sum()
-    return np.resize(rng.choice(some, size=min(k, len(some)), replace=False, p=share), k)
+    """Rows (k,) in proportion to their weight."""
+    return forgy_rows(gram.weights, gram.n, k, rng)
 
 
 def random_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
