@@ -17,7 +17,7 @@ from partita._kernels import kernels
 from partita._kernels.draws import weighed
 from partita._typing import Floats, Ints
 from partita.empty import EmptyPolicy
-from partita.engine.lloyd import OBSERVER, lloyd
+from partita.engine.lloyd import best_run, lloyd
 from partita.geometry import Update
 from partita.halting import Halt
 from partita.progress import Centers, Fit, Observer, Pass
@@ -168,26 +168,20 @@ def best_means(
     ended: Callable[[Fit], None] | None = None,
     begin: float | None = None,
 ) -> KernelResult:
-    """Run the loop from every start; the lowest cost wins, the earlier run on ties.
+    """Run the loop from every start, and keep the best (see `best_run`).
 
     `definite`: no square in feature space is negative, other than by rounding. `begin` is when the
     clock was started (`time.perf_counter`): the Gram matrix takes its time too.
     """
     begin = time.perf_counter() if begin is None else begin
-    best: tuple[float, Fit, KernelStep] | None = None
-    for start in starts:
+
+    def run(start: Callable[[], Centers]) -> tuple[float, Fit, KernelStep]:
         step = KernelStep(gram, k, sigma, definite)
         step.notes = [f"{gram.path}: {note}"]
         fit = lloyd(step, start(), halt=halt, empty=empty, observers=observers, begin=begin)
-        cost = fit.trace[-1].cost_after
-        if best is None or cost < best[0]:
-            best = cost, fit, step
-        if ended is not None:
-            ended(fit)
-        if fit.stopped_by == OBSERVER or halt.is_over(fit.trace):
-            break
-    assert best is not None
-    return finish(best[1], best[2])
+        return fit.trace[-1].cost_after, fit, step
+
+    return finish(*best_run(starts, run, halt, ended))
 
 
 def finish(fit: Fit, step: KernelStep) -> KernelResult:

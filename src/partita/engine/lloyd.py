@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from partita.empty import EmptyPolicy
 from partita.engine.steps import Step
 from partita.halting import Halt
-from partita.progress import Centers, Fit, Observer, Progress, Trace
+from partita.progress import Centers, Ended, Fit, Observer, Progress, Trace
 
 OBSERVER = "an observer asked to stop"
+
+S = TypeVar("S")
+T = TypeVar("T")
+F = TypeVar("F", bound=Ended)
 
 
 @np.errstate(over="ignore")  # a cost beyond the largest double is infinite, without a word
@@ -60,6 +65,30 @@ def lloyd(
         if reason:
             return Fit(moved, stats, Trace(tuple(trace)), reason, step.exact, tuple(step.notes))
         centers = moved
+
+
+def best_run(
+    starts: Iterable[S],
+    run: Callable[[S], tuple[float, F, T]],
+    halt: Halt,
+    ended: Callable[[F], None] | None,
+) -> tuple[F, T]:
+    """run(start) -> (cost, fit, its maker) for every start; the lowest cost wins, then the first.
+
+    `ended` hears of every fit. An observer that asks to stop, or time that is up, ends the restarts
+    too.
+    """
+    best: tuple[float, F, T] | None = None
+    for start in starts:
+        cost, fit, maker = run(start)
+        if best is None or cost < best[0]:
+            best = cost, fit, maker
+        if ended is not None:
+            ended(fit)
+        if fit.stopped_by == OBSERVER or halt.is_over(fit.trace):
+            break
+    assert best is not None
+    return best[1:]
 
 
 def verdict(trace: Sequence[Progress], halt: Halt, observers: Sequence[Observer]) -> str | None:

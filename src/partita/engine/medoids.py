@@ -11,7 +11,7 @@ import numpy as np
 
 from partita._typing import Floats, Ints
 from partita.engine.alternate import Alternate
-from partita.engine.lloyd import OBSERVER, verdict
+from partita.engine.lloyd import OBSERVER, best_run, verdict
 from partita.engine.swap import Eager, Problem, Search, Single, State, Steepest
 from partita.halting import Halt, When
 from partita.progress import Ended, Observer, Progress, Trace
@@ -137,17 +137,12 @@ def best_of(
     problem: Problem, k: int, start: Start, seeds: Sequence[np.random.Generator], plan: Plan
 ) -> Run:
     """A run for every seed; the lowest loss wins, the earlier run on ties."""
-    best: Run | None = None
-    for seed in seeds:
+
+    def one(seed: np.random.Generator) -> tuple[float, Run, None]:
         found = run(problem, k, start, seed, plan)
-        if best is None or found.loss < best.loss:
-            best = found
-        if plan.ended is not None:
-            plan.ended(found)
-        if found.stopped_by == OBSERVER or plan.halt.is_over(found.trace):
-            break
-    assert best is not None
-    return best
+        return found.loss, found, None
+
+    return best_run(seeds, one, plan.halt, plan.ended)[0]
 
 
 # --- the number of clusters -------------------------------------------------------------------

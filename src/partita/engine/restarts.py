@@ -15,7 +15,7 @@ from partita._kernels.draws import weighed
 from partita._threads import one_blas_thread
 from partita._typing import Floats, Ints
 from partita.empty import EmptyPolicy
-from partita.engine.lloyd import OBSERVER, lloyd
+from partita.engine.lloyd import best_run, lloyd
 from partita.engine.plan import memory_of, plan_for
 from partita.engine.pruned import PrunedStep, Shared
 from partita.engine.steps import LloydStep
@@ -50,34 +50,27 @@ def best_of(
     memory: float = math.inf,
     geometry: Geometry = EUCLIDEAN,
 ) -> Result:
-    """Run the loop from every start; the lowest cost wins, the earlier run on ties.
+    """Run the loop from every start, and keep the best (see `best_run`).
 
     `algorithm` is "auto" or a path (see plan.py) and `memory` how many bytes beyond the data it may
-    take. `ended` hears of every run. An observer that asks to stop, or time that is up, ends the
-    restarts too.
+    take.
     """
     begin = time.perf_counter()
     plan, grid, shared = plan_for(source, k, algorithm, memory), source.survey().grid, Shared()
     source.spare = memory - memory_of(plan.path, source, k)
-    best: tuple[float, Fit, LloydStep] | None = None
+
+    def run(start: Callable[[], Floats]) -> tuple[float, Fit, LloydStep]:
+        step: LloydStep = LloydStep(source, grid, k, geometry)
+        if plan.path != "plain":
+            step = PrunedStep(cast("DenseSource", source), grid, k, plan, shared, geometry)
+        step.notes = [f"{plan.path}: {plan.why}"]
+        first = geometry.start(np.ascontiguousarray(start(), dtype=np.float64))
+        at = Centers(first, np.zeros(source.d))
+        fit = lloyd(step, at, halt=halt, empty=empty, observers=observers, begin=begin)
+        return fit.trace[-1].cost_after, fit, step
+
     with one_blas_thread() if plan.path == "prefix" else nullcontext():
-        for start in starts:
-            step: LloydStep = LloydStep(source, grid, k, geometry)
-            if plan.path != "plain":
-                step = PrunedStep(cast("DenseSource", source), grid, k, plan, shared, geometry)
-            step.notes = [f"{plan.path}: {plan.why}"]
-            first = geometry.start(np.ascontiguousarray(start(), dtype=np.float64))
-            at = Centers(first, np.zeros(source.d))
-            fit = lloyd(step, at, halt=halt, empty=empty, observers=observers, begin=begin)
-            cost = fit.trace[-1].cost_after
-            if best is None or cost < best[0]:
-                best = cost, fit, step
-            if ended is not None:
-                ended(fit)
-            if fit.stopped_by == OBSERVER or halt.is_over(fit.trace):
-                break
-        assert best is not None
-        return finish(best[1], best[2])
+        return finish(*best_run(starts, run, halt, ended))
 
 
 def finish(fit: Fit, step: LloydStep) -> Result:
