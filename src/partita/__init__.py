@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from partita.estimators.medoids import KMedoids
     from partita.estimators.minibatch import MiniBatchKMeans
     from partita.estimators.spherical import SphericalKMeans
+    from partita.merging import merge_tree
     from partita.progress import Progress, Trace
     from partita.stats import ClusterStats
 
@@ -38,6 +39,7 @@ _HOME = {
     "Trace": "partita.progress",
     "k_means": "partita.estimators.functions",
     "kmeans_plusplus": "partita.estimators.functions",
+    "merge_tree": "partita.merging",
     "show_versions": "partita._versions",
 }
 _MODULES = ("halting",)
@@ -57,6 +59,7 @@ __all__ = [
     "halting",
     "k_means",
     "kmeans_plusplus",
+    "merge_tree",
     "show_versions",
 ]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partita._typing import Floats
+from partita._typing import Array, Floats
 from partita.progress import Centers
 from partita.stats import ClusterStats, total
 
@@ -32,6 +32,27 @@ class Geometry(ABC):
         return self.price * total(stats.sse + stats.weight * (gap * gap))
 
     @abstractmethod
+    def cost_of(self, stats: ClusterStats) -> Floats:
+        """What every cluster (k,) costs about its best center."""
+
+    @abstractmethod
+    def places(self, weight: Floats, mean: Floats) -> tuple[Floats, Floats]:
+        """Sizes (k,) and places (k, d) of clusters, from which follows what fusing them costs."""
+
+    @abstractmethod
+    def price_of_fusing(self, one: Floats, two: Floats, square: Floats) -> Floats:
+        """What fusing clusters of two sizes adds to the cost, from their places' squared distance.
+
+        Any shapes that NumPy broadcasts.
+        """
+
+    def merge_price(self, stats: ClusterStats, i: Array | int, j: Array | int) -> Floats:
+        """What fusing clusters i and j adds to the cost."""
+        size, place = self.places(stats.weight, stats.mean)
+        gap = place[i] - place[j]
+        return self.price_of_fusing(size[i], size[j], np.einsum("...d,...d->...", gap, gap))
+
+    @abstractmethod
     def start(self, centers: Floats) -> Floats:
         """Centers (k, d) to begin with, from vectors that may be none yet."""
 
@@ -45,6 +66,18 @@ class Geometry(ABC):
 
 class Euclidean(Geometry):
     """K-means: the center is the mean, the cost a squared distance."""
+
+    def cost_of(self, stats: ClusterStats) -> Floats:
+        """The sse of every cluster."""
+        return np.asarray(self.price * stats.sse)
+
+    def places(self, weight: Floats, mean: Floats) -> tuple[Floats, Floats]:
+        """Weights and means."""
+        return weight, mean
+
+    def price_of_fusing(self, one: Floats, two: Floats, square: Floats) -> Floats:
+        """w_i·w_j/(w_i + w_j)·‖mean_i − mean_j‖²."""
+        return np.asarray(self.price * _part(one, one + two) * two * square)
 
     def start(self, centers: Floats) -> Floats:
         """Any vector may be a center."""
@@ -67,6 +100,26 @@ class Spherical(Geometry):
     tight cluster would cancel to nothing, so it is ½(sse + W(1 − ‖mean‖)²): the same number, as
     sse = W(1 − ‖mean‖²), by terms that are small where it is.
     """
+
+    def cost_of(self, stats: ClusterStats) -> Floats:
+        """½(sse + W(1 − ‖mean‖)²) of every cluster."""
+        short = 1.0 - _lengths(stats.mean)
+        return np.asarray(self.price * (stats.sse + stats.weight * (short * short)))
+
+    def places(self, weight: Floats, mean: Floats) -> tuple[Floats, Floats]:
+        """Lengths and directions of the sums of rows."""
+        direction, length = directions(mean)
+        return weight * length, direction
+
+    def price_of_fusing(self, one: Floats, two: Floats, square: Floats) -> Floats:
+        """‖s_i‖ + ‖s_j‖ − ‖s_i + s_j‖ with s the sum of a cluster's rows.
+
+        For near directions u that cancels, so it is ‖s_i‖·‖s_j‖·‖u_i − u_j‖² over the sum of the
+        three lengths: the same number.
+        """
+        both = one + two
+        length = np.sqrt(np.maximum(both * both - one * two * square, 0.0))
+        return np.asarray(_part(one, both + length) * two * square)
 
     def start(self, centers: Floats) -> Floats:
         """The directions of the vectors."""
@@ -96,6 +149,11 @@ def directions(vectors: Floats) -> tuple[Floats, Floats]:
     scaled = vectors / size  # no square leaves the range of doubles
     length = _lengths(scaled)
     return scaled / np.where(length > 0, length, 1.0)[:, None], length * peak
+
+
+def _part(one: Floats, whole: Floats) -> Floats:
+    """one / whole, 0 where there is nothing."""
+    return np.divide(one, whole, out=np.zeros_like(whole), where=np.asarray(whole) > 0)
 
 
 def _lengths(vectors: Floats) -> Floats:

@@ -1,0 +1,103 @@
+"""What a fitted model says about rows, whichever library the model comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from partita._threads import Workers
+from partita._typing import Array, Floats
+from partita.estimators import validation
+from partita.estimators.spherical import SphericalKMeans
+from partita.geometry import EUCLIDEAN, SPHERICAL, Geometry
+from partita.progress import Centers
+from partita.source.unit import unit_rows
+from partita.stats import ClusterStats
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Rows as the model compares them, their clusters, and what they count."""
+
+    rows: Any  # (n, d), dense or CSR; at unit length for directions
+    labels: Array  # (n,); −1 for rows that belong nowhere
+    weight: Floats  # (n,); 0 for these
+    k: int
+
+    def stats(self) -> ClusterStats:
+        """The summaries of the clusters, by sums in the order of the rows."""
+        some = self.labels >= 0
+        every = bool(some.all())
+        rows = self.rows if every else self.rows[some]
+        label, weight = (self.labels, self.weight) if every else self._only(some)
+        if rows.shape[0] == 0 or not weight.any():
+            return ClusterStats.zero(self.k, self.rows.shape[1])
+        with Workers(1) as workers:
+            source = validation.make_source(rows, weight, workers)
+            origin = source.survey().grid.origin
+            found = source.ordered_stats(np.ascontiguousarray(label, np.int32), self.k, origin)
+        full = found.weight[:, None] > 0
+        return ClusterStats(found.weight, np.where(full, found.mean + origin, 0.0), found.sse)
+
+    def squares_to(self, centers: Floats) -> Floats:
+        """The squared distance (n,) of every row to its center; 0 for rows that belong nowhere."""
+        if self.rows.shape[0] == 0:
+            return np.zeros(0)
+        plain = np.ascontiguousarray(centers, dtype=np.float64)
+        label = np.ascontiguousarray(np.maximum(self.labels, 0), dtype=np.int32)
+        with Workers(1) as workers:
+            source = validation.make_source(self.rows, None, workers)
+            far = source.own_distances(Centers(plain, np.zeros(plain.shape[1])), label)
+        return np.where(self.labels >= 0, far, 0.0)
+
+    def _only(self, some: Array) -> tuple[Array, Floats]:
+        return self.labels[some], self.weight[some]
+
+
+def read(model: Any, X: Any, sample_weight: Any = None) -> Reading:
+    """Label the rows of X by a fitted model."""
+    check_fitted(model)
+    rows = validation.as_rows(X, type(model).__name__)
+    if rows.dtype not in validation.FLOATS:
+        rows = rows.astype(np.float32)  # what is converted block by block elsewhere
+    given = validation.check_weights(sample_weight, rows.shape[0])
+    weight = np.ones(rows.shape[0]) if given is None else given
+    labels = np.asarray(model.predict(X))
+    k = clusters_of(model)
+    if isinstance(model, SphericalKMeans):
+        with Workers(validation.check_threads(model.n_threads)) as workers:
+            rows = unit_rows(rows, workers)[0]
+    nowhere = (labels < 0) | (labels >= k)
+    if nowhere.any():  # rows of zeros, which have no direction
+        labels, weight = np.where(nowhere, -1, labels), np.where(nowhere, 0.0, weight)
+    return Reading(rows, labels, weight, k)
+
+
+def check_fitted(model: Any) -> None:
+    """The model must be an estimator that clusters, and fitted."""
+    if not hasattr(model, "predict") or isinstance(model, type):
+        raise TypeError(
+            f"{model!r} was given; a fitted model with predict is expected, for example "
+            "KMeans(8).fit(X)"
+        )
+    check_is_fitted(model)
+
+
+def clusters_of(model: Any) -> int:
+    """How many clusters the model has."""
+    for name in ("cluster_centers_", "means_"):
+        if getattr(model, name, None) is not None:
+            return int(getattr(model, name).shape[0])
+    if hasattr(model, "stats_"):
+        return len(model.stats_.weight)
+    if getattr(model, "medoid_indices_", None) is not None:
+        return len(model.medoid_indices_)
+    return int(np.max(model.labels_)) + 1
+
+
+def geometry_of(model: Any) -> Geometry:
+    """What a center is to this model."""
+    return SPHERICAL if isinstance(model, SphericalKMeans) else EUCLIDEAN
