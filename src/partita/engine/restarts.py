@@ -49,20 +49,25 @@ def best_of(
     algorithm: str = "auto",
     memory: float = math.inf,
     geometry: Geometry = EUCLIDEAN,
+    shared: Shared | None = None,
 ) -> Result:
     """Run the loop from every start, and keep the best (see `best_run`).
 
     `algorithm` is "auto" or a path (see plan.py) and `memory` how many bytes beyond the data it may
-    take.
+    take; `shared` is what calls on the same rows leave for each other.
     """
     begin = time.perf_counter()
-    plan, grid, shared = plan_for(source, k, algorithm, memory), source.survey().grid, Shared()
+    plan, grid, ours = (
+        plan_for(source, k, algorithm, memory),
+        source.survey().grid,
+        shared or Shared(),
+    )
     source.spare = memory - memory_of(plan.path, source, k)
 
     def run(start: Callable[[], Floats]) -> tuple[float, Fit, LloydStep]:
         step: LloydStep = LloydStep(source, grid, k, geometry)
         if plan.path != "plain":
-            step = PrunedStep(cast("DenseSource", source), grid, k, plan, shared, geometry)
+            step = PrunedStep(cast("DenseSource", source), grid, k, plan, ours, geometry)
         step.notes = [f"{plan.path}: {plan.why}"]
         first = geometry.start(np.ascontiguousarray(start(), dtype=np.float64))
         at = Centers(first, np.zeros(source.d))

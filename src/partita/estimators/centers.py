@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from partita._random import family, generator
-from partita._typing import Array, Floats
+from partita._threads import Workers
+from partita._typing import Array, Floats, Ints
+from partita.engine.pruned import Shared
 from partita.engine.restarts import Result, best_of
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
@@ -18,6 +23,16 @@ from partita.source.blocks import Source
 from partita.stats import ClusterStats
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a fit reads: the rows as the engine takes them, and the way back to those of X."""
+
+    source: Source
+    X: Any  # as it was checked
+    features: dict[str, Any]
+    spread: Callable[[Ints, int], Array]  # (labels of the source's rows, k) -> labels of X
+
+
 class CenterClusterer(Clusterer):
     """Runs the loop from several starts, and keeps the best."""
 
@@ -25,11 +40,13 @@ class CenterClusterer(Clusterer):
     inertia_: float
     stats_: ClusterStats
     random_state: Any
+    _geometry: Geometry = EUCLIDEAN
 
     def _best(
-        self, source: Source, X: Any, settings: LloydSettings, geometry: Geometry = EUCLIDEAN
+        self, opened: Opened, settings: LloydSettings, shared: Shared | None = None
     ) -> Result:
-        starts = settings.starts(X)
+        """The best of all runs; `shared` is what runs on the same rows left for others."""
+        source, starts = opened.source, settings.starts(opened.X)
         seeds = family(generator(self.random_state), len(starts))
         return best_of(
             source,
@@ -44,13 +61,14 @@ class CenterClusterer(Clusterer):
             ended=settings.ended,
             algorithm=settings.algorithm,
             memory=settings.memory,
-            geometry=geometry,
+            geometry=self._geometry,
+            shared=shared,
         )
 
-    def _keep(self, result: Result, labels: Array, k: int, features: dict[str, Any]) -> Self:
-        self._warn_of_few(np.bincount(result.labels), len(result.centers), k)
-        self._keep_features(features)
+    def _keep(self, result: Result, opened: Opened) -> Self:
+        self._keep_features(opened.features)
         self._keep_run(result.fit)
+        labels = opened.spread(result.labels, len(result.centers))
         self._keep_centers(result.centers, labels, result.inertia, result.stats)
         return self
 
@@ -90,6 +108,24 @@ class CenterClusterer(Clusterer):
             some = (self.labels_ >= 0) & (self.labels_ < len(order))  # all that have a center
             self.labels_[some] = number[self.labels_[some]]
         return self
+
+
+class LloydClusterer(CenterClusterer):
+    """Fits by Lloyd's iterations over all rows."""
+
+    @abstractmethod
+    def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> Opened:
+        """Check X and its weights, which must be enough for k clusters."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Compute the clustering of X, with one weight per row if given."""
+        del y  # scikit-learn's pipelines pass it
+        settings = LloydSettings(self)
+        with Workers(settings.threads) as workers:
+            opened = self._open(X, sample_weight, settings.k, workers)
+            result = self._best(opened, settings)
+        self._warn_of_few(np.bincount(result.labels), len(result.centers), settings.k)
+        return self._keep(result, opened)
 
 
 class EuclideanClusterer(CenterClusterer):

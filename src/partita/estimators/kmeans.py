@@ -6,13 +6,12 @@ from typing import Any
 
 from partita._threads import Workers
 from partita.estimators import validation
-from partita.estimators.centers import EuclideanClusterer
-from partita.estimators.settings import LloydSettings
+from partita.estimators.centers import EuclideanClusterer, LloydClusterer, Opened
 from partita.halting import Halt
 from partita.progress import Observer
 
 
-class KMeans(EuclideanClusterer):
+class KMeans(LloydClusterer, EuclideanClusterer):
     """K-means clustering by Lloyd's algorithm.
 
     Every parameter, method and attribute of `sklearn.cluster.KMeans` is here and means the same
@@ -130,15 +129,10 @@ callable, array or model, default="k-means++"
         self.n_threads = n_threads
         self.memory_limit = memory_limit
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
-        """Compute the clustering of X, with one weight per row if given."""
-        del y  # scikit-learn's pipelines pass it
-        settings = LloydSettings(self)
+    def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> Opened:
         X, features = validation.check_new(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
-        validation.check_enough(X.shape[0], settings.k)
-        with Workers(settings.threads) as workers:
-            source = validation.make_source(X, weight, workers)
-            validation.check_finite(source, X, features.get("feature_names_in_"))
-            result = self._best(source, X, settings)
-        return self._keep(result, result.labels, settings.k, features)
+        validation.check_enough(X.shape[0], k)
+        source = validation.make_source(X, weight, workers)
+        validation.check_finite(source, X, features.get("feature_names_in_"))
+        return Opened(source, X, features, lambda labels, k: labels)

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
 from partita.estimators import labelling, validation
-from partita.estimators.centers import CenterClusterer
-from partita.estimators.settings import LloydSettings, one_of
+from partita.estimators.centers import LloydClusterer, Opened
+from partita.estimators.settings import one_of
 from partita.geometry import SPHERICAL
 from partita.halting import Halt
 from partita.progress import Observer
@@ -23,7 +23,7 @@ ZERO_ROWS = ("error", "drop", "separate")
 ROUGH = 1e-5  # how far from 1 the length of a row may be that is said to be normalized
 
 
-class SphericalKMeans(CenterClusterer):
+class SphericalKMeans(LloydClusterer):
     """K-means of directions: the objective is Σ w(1 − cos) of rows and their centers.
 
     Rows are brought to unit length (X itself is not changed), and centers have unit length: the
@@ -65,6 +65,8 @@ empty, n_threads, memory_limit
     [1, 1, 0, 0]
     """
 
+    _geometry = SPHERICAL
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -100,21 +102,14 @@ empty, n_threads, memory_limit
         self.n_threads = n_threads
         self.memory_limit = memory_limit
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SphericalKMeans:
-        """Compute the clustering of the directions of X, with one weight per row if given."""
-        del y
+    def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> Opened:
         one_of("zero_rows", self.zero_rows, ZERO_ROWS)
-        settings = LloydSettings(self)
         X, features = validation.check_new(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
-        validation.check_enough(X.shape[0], settings.k)
-        with Workers(settings.threads) as workers:
-            found = self._directions(X, workers, features.get("feature_names_in_"))
-            counted = found.check(settings.k, weight)
-            source = validation.make_source(found.rows, counted, workers)
-            result = self._best(source, X, settings, SPHERICAL)
-        labels = found.spread(result.labels, self._rest(len(result.centers)))
-        return self._keep(result, labels, settings.k, features)
+        validation.check_enough(X.shape[0], k)
+        found = self._directions(X, workers, features.get("feature_names_in_"))
+        source = validation.make_source(found.rows, found.check(k, weight), workers)
+        return Opened(source, X, features, lambda labels, k: found.spread(labels, self._rest(k)))
 
     def predict(self, X: Any) -> Array:
         """The center at the smallest angle to each row; rows of zeros as in `fit`."""
