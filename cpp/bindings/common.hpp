@@ -160,6 +160,14 @@ inline Grouping grouping_of(const Vector<std::int32_t>& members,
     return {members.data(), sizes->data(), sizes->shape(0)};
 }
 
+// A metric that kernels know.
+inline Metric metric_named(const std::string& name) {
+    if (name == "sqeuclidean") return Metric::squared;
+    if (name == "euclidean") return Metric::euclidean;
+    expect(name == "manhattan", "pairs: sqeuclidean, euclidean or manhattan expected");
+    return Metric::manhattan;
+}
+
 // One function for each file of bindings.
 void bind_labels(nb::module_& m);
 void bind_sums(nb::module_& m);
@@ -167,5 +175,6 @@ void bind_pruned(nb::module_& m);
 void bind_seeding(nb::module_& m);
 void bind_swaps(nb::module_& m);
 void bind_gram(nb::module_& m);
+void bind_silhouette(nb::module_& m);
 
 }  // namespace partita::binding

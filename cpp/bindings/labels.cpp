@@ -115,6 +115,24 @@ void distances(Matrix<T> rows, Matrix<double> centers, Array<double, 2> out) {
 }
 
 template <class T>
+void two_nearest(Matrix<T> rows, Matrix<double> centers, OutVector<std::int32_t> labels,
+                 OutVector<double> first, OutVector<double> second, Crew* crew) {
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = rows.shape(0), d = rows.shape(1), k = centers.shape(0);
+    expect(k > 0 && centers.shape(1) == d && labels.shape(0) == n && first.shape(0) == n &&
+               second.shape(0) == n,
+           "two_nearest: shapes do not fit");
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    share_parts(all, n, part_rows(all, n), use.assign_scratch(d),
+                [&](std::size_t from, std::size_t to, unsigned char* memory) {
+                    use.two_nearest({rows.data() + from * d, to - from, d}, centers.data(), k,
+                                    reinterpret_cast<double*>(memory), labels.data() + from,
+                                    first.data() + from, second.data() + from);
+                });
+}
+
+template <class T>
 void own_distance(Matrix<T> rows, Matrix<double> centers, Vector<double> origin,
                   Vector<std::int32_t> labels, OutVector<double> out, Crew* crew) {
     const auto& use = kernels_of<T>(&table());
@@ -224,6 +242,8 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
           "labels"_a.noconvert());
     m.def("distances", &distances<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
           "out"_a.noconvert());
+    m.def("two_nearest", &two_nearest<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
+          "labels"_a.noconvert(), "first"_a.noconvert(), "second"_a.noconvert(), "crew"_a = none);
     m.def("own_distance", &own_distance<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
           "origin"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert(), "crew"_a = none);
     m.def("own_distance_sparse", &own_distance_sparse<T>, "rows"_a, "centers"_a.noconvert(),

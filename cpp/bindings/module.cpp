@@ -41,6 +41,7 @@ NB_MODULE(core, m) {
     bind_seeding(m);
     bind_swaps(m);
     bind_gram(m);
+    bind_silhouette(m);
     m.def("spin", &spin, "rounds"_a, "single"_a);
     m.def("instruction_sets", &instruction_sets);
     m.def("instruction_set", [] { return std::string(table().name); });

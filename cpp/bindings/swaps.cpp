@@ -196,13 +196,6 @@ void swap_gain(Matrix<T> table, std::optional<Vector<T>> closest,
     });
 }
 
-Metric metric_named(const std::string& name) {
-    if (name == "sqeuclidean") return Metric::squared;
-    if (name == "euclidean") return Metric::euclidean;
-    expect(name == "manhattan", "pairs: sqeuclidean, euclidean or manhattan expected");
-    return Metric::manhattan;
-}
-
 template <class T>
 void pair_columns(Array<const T, 3> panels, Matrix<T> centers, const std::string& metric,
                   Array<T, 2> out, Crew* crew) {

@@ -161,6 +161,61 @@ bool exact_few(const Rows<T>& rows, const double* centers, std::size_t k, std::i
     return sure;
 }
 
+// Keeps the two lowest of what kExactWidth points have met, lower index on ties.
+template <int R>
+PARTITA_INLINE void two_tile(const double* panel, const double* centers, std::size_t d,
+                             std::int64_t first, double* best, double* second,
+                             std::int64_t* nearest) {
+    using S = Simd<double>;
+    typename S::Reg acc[R][2];
+    exact_distances<R>(panel, centers, d, acc);
+    for (int v = 0; v < 2; ++v) {
+        typename S::Reg low = S::load(best + v * S::width);
+        typename S::Reg next = S::load(second + v * S::width);
+        typename S::IntReg arg = S::load_int(nearest + v * S::width);
+        for (int r = 0; r < R; ++r) {
+            arg = S::select(S::less(acc[r][v], low), S::set1_int(first + r), arg);
+            next = S::min(next, S::max(low, acc[r][v]));
+            low = S::min(low, acc[r][v]);
+        }
+        S::store(best + v * S::width, low);
+        S::store(second + v * S::width, next);
+        S::store_int(nearest + v * S::width, arg);
+    }
+}
+
+// The label of every row, and √D64 to its center and to the second nearest (infinity: there is none).
+template <class T>
+void two_nearest(const Rows<T>& rows, const double* centers, std::size_t k,
+                 double* panel,  // scratch: (d, kExactWidth)
+                 std::int32_t* label, double* first, double* second) {
+    const std::size_t d = rows.d;
+    alignas(64) double best[kExactWidth], next[kExactWidth];
+    alignas(64) std::int64_t nearest[kExactWidth];
+    for (std::size_t i = 0; i < rows.n; i += kExactWidth) {
+        const std::size_t m = rows.n - i < kExactWidth ? rows.n - i : kExactWidth;
+        for (std::size_t r = 0; r < kExactWidth; ++r) {
+            const T* x = rows.data + (i + (r < m ? r : 0)) * d;
+            for (std::size_t t = 0; t < d; ++t)
+                panel[t * kExactWidth + r] = static_cast<double>(x[t]);
+            best[r] = next[r] = __builtin_inf();
+            nearest[r] = 0;
+        }
+        std::size_t j = 0;
+        for (; j + kExactRows <= k; j += kExactRows)
+            two_tile<kExactRows>(panel, centers + j * d, d, static_cast<std::int64_t>(j), best,
+                                 next, nearest);
+        for (; j < k; ++j)
+            two_tile<1>(panel, centers + j * d, d, static_cast<std::int64_t>(j), best, next,
+                        nearest);
+        for (std::size_t r = 0; r < m; ++r) {
+            label[i + r] = static_cast<std::int32_t>(nearest[r]);
+            first[i + r] = __builtin_sqrt(best[r]);
+            second[i + r] = __builtin_sqrt(next[r]);
+        }
+    }
+}
+
 // out_i = D64(x_i, centers[label_i]), unscaled: with weights this sums to the objective.
 template <class T>
 void own_distance(const Rows<T>& rows, const double* centers, const double* origin,

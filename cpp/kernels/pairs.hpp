@@ -9,12 +9,11 @@
 
 namespace partita::PARTITA_ISA {
 
-// Two vectors of points against C centers at once.
+// Two vectors of points against C centers at once; Euclidean distances are still squared.
 template <class T, Metric metric, std::size_t C>
-PARTITA_INLINE void pair_tile(const T* panel, std::size_t d, const T* center, T* out,
-                              std::size_t stride) {
+PARTITA_INLINE void pair_sums(const T* panel, std::size_t d, const T* center,
+                              typename Simd<T>::Reg (&sum)[C][2]) {
     using S = Simd<T>;
-    typename S::Reg sum[C][2];
     for (std::size_t c = 0; c < C; ++c) sum[c][0] = sum[c][1] = S::set1(0);
     for (std::size_t t = 0; t < d; ++t) {
         typename S::Reg x[2];
@@ -33,6 +32,13 @@ PARTITA_INLINE void pair_tile(const T* panel, std::size_t d, const T* center, T*
             }
         }
     }
+}
+
+template <class T, Metric metric, std::size_t C>
+PARTITA_INLINE void pair_tile(const T* panel, std::size_t d, const T* center, T* out,
+                              std::size_t stride) {
+    typename Simd<T>::Reg sum[C][2];
+    pair_sums<T, metric, C>(panel, d, center, sum);
     for (std::size_t c = 0; c < C; ++c) __builtin_memcpy(out + c * stride, sum[c], sizeof sum[c]);
 }
 

@@ -37,6 +37,8 @@ struct Kernels {
                         const std::int32_t*);
     bool (*exact_few)(const Rows<T>&, const double*, std::size_t, std::int32_t*);
     void (*distances)(const Rows<T>&, const double*, std::size_t, double*, double*);
+    void (*two_nearest)(const Rows<T>&, const double*, std::size_t, double*, std::int32_t*, double*,
+                        double*);
     void (*own_distance)(const Rows<T>&, const double*, const double*, const std::int32_t*,
                          double*);
     void (*own_distance_sparse)(const CsrRows<T>&, const double*, const double*,
@@ -77,6 +79,8 @@ struct KernelTable {
     void (*exact_sum)(const double*, std::size_t, std::int64_t*);
     Outcome (*gram_assign)(const double*, std::size_t, std::size_t, std::size_t, std::size_t,
                            std::int32_t*);
+    void (*silhouette)(const ClusterView&, Metric, const double*, std::size_t, const std::int32_t*,
+                       double*, double*);
 };
 
 const KernelTable* portable_table();

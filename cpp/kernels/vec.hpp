@@ -134,6 +134,7 @@ struct Simd<double> {
     static PARTITA_INLINE Reg add(Reg a, Reg b) { return _mm512_add_pd(a, b); }
     static PARTITA_INLINE Reg sub(Reg a, Reg b) { return _mm512_sub_pd(a, b); }
     static PARTITA_INLINE Reg mul(Reg a, Reg b) { return _mm512_mul_pd(a, b); }
+    static PARTITA_INLINE Reg sqrt(Reg a) { return _mm512_sqrt_pd(a); }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm512_min_pd(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm512_max_pd(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
@@ -230,6 +231,7 @@ struct Simd<double> {
     static PARTITA_INLINE Reg add(Reg a, Reg b) { return _mm256_add_pd(a, b); }
     static PARTITA_INLINE Reg sub(Reg a, Reg b) { return _mm256_sub_pd(a, b); }
     static PARTITA_INLINE Reg mul(Reg a, Reg b) { return _mm256_mul_pd(a, b); }
+    static PARTITA_INLINE Reg sqrt(Reg a) { return _mm256_sqrt_pd(a); }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm256_min_pd(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm256_max_pd(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm256_cmp_pd(a, b, _CMP_LT_OQ); }
@@ -273,6 +275,11 @@ struct Generic {
     static PARTITA_INLINE Reg add(Reg a, Reg b) { return a + b; }
     static PARTITA_INLINE Reg sub(Reg a, Reg b) { return a - b; }
     static PARTITA_INLINE Reg mul(Reg a, Reg b) { return a * b; }
+    static PARTITA_INLINE Reg sqrt(Reg a) {
+        for (std::size_t lane = 0; lane < width; ++lane)
+            a[lane] = static_cast<T>(__builtin_sqrt(a[lane]));
+        return a;
+    }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return a < b ? a : b; }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return a > b ? a : b; }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return a < b; }

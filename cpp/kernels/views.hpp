@@ -208,6 +208,15 @@ struct Looks {
 constexpr std::size_t kPanel = 64;
 enum class Metric { squared, euclidean, manhattan };
 
+// Rows in the order of their clusters. See silhouette.hpp.
+struct ClusterView {
+    std::size_t k, d;
+    const double* rows;          // (n, d)
+    const double* weight;        // (n)
+    const std::int64_t* start;   // (k + 1) first row of each cluster
+    const double* mass;          // (k) its weight; one of no weight is not there
+};
+
 // Rows of a Gram matrix that move from one cluster to another. See gram.hpp.
 template <class T>
 struct GramMoves {
