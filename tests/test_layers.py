@@ -17,7 +17,7 @@ LAYERS = [
     ("weights", "stats", "progress", "geometry", "halting", "empty", "fusing", "theory"),  # algebra
     ("source",),
     ("init", "engine"),
-    ("estimators", "factorization", "merging", "voronoi", "_versions"),  # faces
+    ("estimators", "factorization", "merging", "voronoi", "choosing", "_versions"),  # faces
 ]
 ROOT = "__init__"  # public names only: it may name anything
 

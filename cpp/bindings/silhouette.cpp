@@ -6,24 +6,31 @@ namespace partita::binding {
 
 namespace {
 
-// Points in panels (n / 64, d, 64) against rows in the order of their clusters.
+// Rows in the order of their clusters, checked.
+ClusterView clusters_of(const Matrix<double>& rows, const Vector<double>& weight,
+                        const Vector<std::int64_t>& start, const Vector<double>& mass) {
+    const std::size_t k = mass.shape(0);
+    expect(weight.shape(0) == rows.shape(0), "silhouette: one weight per row expected");
+    expect(start.shape(0) == k + 1 && start.data()[0] == 0 &&
+               start.data()[k] == static_cast<std::int64_t>(rows.shape(0)),
+           "silhouette: start (k + 1) must begin with 0 and end with the number of rows");
+    for (std::size_t j = 0; j < k; ++j)
+        expect(start.data()[j] <= start.data()[j + 1], "silhouette: start must not decrease");
+    return {k, rows.shape(1), rows.data(), weight.data(), start.data(), mass.data()};
+}
+
+// Points in panels (n / 64, d, 64) against all rows.
 void silhouette(Array<const double, 3> panels, Vector<std::int32_t> own, Matrix<double> rows,
                 Vector<double> weight, Vector<std::int64_t> start, Vector<double> mass,
                 const std::string& metric, OutVector<double> inside, OutVector<double> outside,
                 Crew* crew) {
-    const std::size_t d = panels.shape(1), n = own.shape(0), k = mass.shape(0);
+    const std::size_t d = panels.shape(1), n = own.shape(0);
     expect(panels.shape(2) == kPanel && (n + kPanel - 1) / kPanel == panels.shape(0),
            "silhouette: panels must be (n / 64, d, 64), rounded up");
-    expect(rows.shape(1) == d && weight.shape(0) == rows.shape(0) && inside.shape(0) == n &&
-               outside.shape(0) == n,
+    expect(rows.shape(1) == d && inside.shape(0) == n && outside.shape(0) == n,
            "silhouette: shapes do not fit");
-    expect(start.shape(0) == k + 1 && start.data()[0] >= 0 &&
-               start.data()[k] <= static_cast<std::int64_t>(rows.shape(0)),
-           "silhouette: start (k + 1) must lie within the rows");
-    for (std::size_t j = 0; j < k; ++j)
-        expect(start.data()[j] <= start.data()[j + 1], "silhouette: start must not decrease");
+    const ClusterView view = clusters_of(rows, weight, start, mass);
     const Metric kind = metric_named(metric);
-    const ClusterView view{k, d, rows.data(), weight.data(), start.data(), mass.data()};
     const auto use = table().silhouette;
     nb::gil_scoped_release release;
     const Workforce all(crew);
@@ -35,12 +42,78 @@ void silhouette(Array<const double, 3> panels, Vector<std::int32_t> own, Matrix<
                 });
 }
 
+// Strips from row `begin` on, up to `most` of them.
+std::vector<StripView> strips_from(const ClusterView& view, std::size_t begin, std::size_t most) {
+    std::vector<StripView> strips;
+    for (std::size_t j = 0; j < view.k; ++j)
+        for (std::size_t end = static_cast<std::size_t>(view.start[j + 1]);
+             begin < end && strips.size() < most; begin = strips.back().last)
+            strips.push_back({j, begin, std::min(end, begin + kPanel)});
+    return strips;
+}
+
+// Adds to rows first..last what the strips before them found, strip after strip, and closes every
+// cluster that ends: its sums are then the means of the rows after it, and the rest of its own.
+void add_strips(const ClusterView& view, const std::vector<StripView>& strips, const double* across,
+                std::size_t stride, std::size_t first, std::size_t last, double* lower,
+                double* inside, double* outside) {
+    for (const StripView& strip : strips) {
+        for (std::size_t l = std::max(first, strip.last); l < last; ++l) lower[l] += across[l];
+        across += stride;
+        const std::size_t begin = static_cast<std::size_t>(view.start[strip.cluster]);
+        const std::size_t end = static_cast<std::size_t>(view.start[strip.cluster + 1]);
+        if (strip.last < end) continue;
+        const double mass = view.mass[strip.cluster];
+        for (std::size_t l = std::max(first, begin); l < std::min(last, end); ++l)
+            inside[l] += lower[l];
+        for (std::size_t l = std::max(first, end); l < last; ++l) {
+            const double mean = lower[l] / mass;
+            if (mass > 0 && mean < outside[l]) outside[l] = mean;
+            lower[l] = 0;
+        }
+    }
+}
+
+// The same for all rows, every pair once: up to `most` strips from row `begin` on. Returns the row
+// after the last. `lower` begins with zeros, and `outside` with infinity.
+std::size_t silhouette_strips(Matrix<double> rows, Vector<double> weight,
+                              Vector<std::int64_t> start, Vector<double> mass,
+                              const std::string& metric, std::size_t begin, std::size_t most,
+                              OutVector<double> lower, OutVector<double> inside,
+                              OutVector<double> outside, Crew* crew) {
+    const std::size_t n = rows.shape(0);
+    expect(lower.shape(0) == n && inside.shape(0) == n && outside.shape(0) == n,
+           "silhouette: shapes do not fit");
+    expect(begin < n && most > 0, "silhouette: there are no such strips");
+    const ClusterView view = clusters_of(rows, weight, start, mass);
+    const Metric kind = metric_named(metric);
+    const auto use = table().silhouette_strip;
+    nb::gil_scoped_release release;
+    const Workforce all(crew);
+    const std::vector<StripView> strips = strips_from(view, begin, most);
+    std::vector<double> across(strips.size() * n);
+    share_parts(all, strips.size(), 1, view.d * kPanel * sizeof(double),
+                [&](std::size_t s, std::size_t, unsigned char* memory) {
+                    use(view, kind, strips[s], across.data() + s * n, inside.data(),
+                        outside.data(), reinterpret_cast<double*>(memory));
+                });
+    share_evenly(all, n, kParts * all.threads(), [&](std::size_t first, std::size_t last) {
+        add_strips(view, strips, across.data(), n, first, last, lower.data(), inside.data(),
+                   outside.data());
+    });
+    return strips.back().last;
+}
+
 }  // namespace
 
 void bind_silhouette(nb::module_& m) {
     m.def("silhouette", &silhouette, "panels"_a.noconvert(), "own"_a.noconvert(),
           "rows"_a.noconvert(), "weight"_a.noconvert(), "start"_a.noconvert(),
           "mass"_a.noconvert(), "metric"_a, "inside"_a.noconvert(), "outside"_a.noconvert(),
+          "crew"_a = nb::none());
+    m.def("silhouette_strips", &silhouette_strips, "rows"_a.noconvert(), "weight"_a.noconvert(),
+          "start"_a.noconvert(), "mass"_a.noconvert(), "metric"_a, "begin"_a, "most"_a,
+          "lower"_a.noconvert(), "inside"_a.noconvert(), "outside"_a.noconvert(),
           "crew"_a = nb::none());
 }
 

@@ -9,12 +9,14 @@
 
 namespace partita::PARTITA_ISA {
 
-// Adds the distances of two vectors of points to C rows, one row after the other.
+// Distances of two vectors of points to C rows, and Σ w·distance of these points, one row after the
+// other.
 template <Metric metric, std::size_t C>
 PARTITA_INLINE void add_tile(const double* panel, std::size_t d, const double* rows,
-                             const double* weight, double* sum) {
+                             const double* weight, double* sum,
+                             Simd<double>::Reg (&pair)[C][2]) {
     using S = Simd<double>;
-    typename S::Reg pair[C][2], all[2];
+    typename S::Reg all[2];
     pair_sums<double, metric, C>(panel, d, rows, pair);
     __builtin_memcpy(all, sum, sizeof all);
 #pragma GCC unroll 8
@@ -26,17 +28,24 @@ PARTITA_INLINE void add_tile(const double* panel, std::size_t d, const double* r
     __builtin_memcpy(sum, all, sizeof all);
 }
 
+// A panel of points against C rows.
+template <Metric metric, std::size_t C>
+PARTITA_INLINE void one_way(const double* panel, std::size_t d, const double* rows,
+                            const double* weight, double* sum) {
+    typename Simd<double>::Reg pair[C][2];
+    for (std::size_t i = 0; i < kPanel; i += 2 * Simd<double>::width)
+        add_tile<metric, C>(panel + i, d, rows, weight, sum + i, pair);
+}
+
+constexpr std::size_t kPairRows = kTileRows >= 8 ? 8 : 4;  // rows at a time
+
 template <Metric metric>
-void add_cluster(const ClusterView& view, std::size_t j, const double* panel, double* sum) {
-    constexpr std::size_t C = kTileRows >= 8 ? 8 : 4, step = 2 * Simd<double>::width;
-    const std::size_t d = view.d, end = static_cast<std::size_t>(view.start[j + 1]);
-    std::size_t l = static_cast<std::size_t>(view.start[j]);
-    for (; l + C <= end; l += C)
-        for (std::size_t i = 0; i < kPanel; i += step)
-            add_tile<metric, C>(panel + i, d, view.rows + l * d, view.weight + l, sum + i);
-    for (; l < end; ++l)
-        for (std::size_t i = 0; i < kPanel; i += step)
-            add_tile<metric, 1>(panel + i, d, view.rows + l * d, view.weight + l, sum + i);
+void add_rows(const ClusterView& view, std::size_t l, std::size_t end, const double* panel,
+              double* sum) {
+    const std::size_t d = view.d;
+    for (; l + kPairRows <= end; l += kPairRows)
+        one_way<metric, kPairRows>(panel, d, view.rows + l * d, view.weight + l, sum);
+    for (; l < end; ++l) one_way<metric, 1>(panel, d, view.rows + l * d, view.weight + l, sum);
 }
 
 // Up to 64 points in a panel (d, kPanel): Σ w·distance to the own cluster, and the mean distance to
@@ -49,7 +58,8 @@ void silhouette_panel(const ClusterView& view, const double* panel, std::size_t 
     for (std::size_t j = 0; j < view.k; ++j) {
         if (!(view.mass[j] > 0)) continue;
         for (double& one : sum) one = 0;
-        add_cluster<metric>(view, j, panel, sum);
+        add_rows<metric>(view, static_cast<std::size_t>(view.start[j]),
+                         static_cast<std::size_t>(view.start[j + 1]), panel, sum);
         for (std::size_t i = 0; i < points; ++i) {
             if (own[i] == static_cast<std::int32_t>(j)) {
                 inside[i] = sum[i];
@@ -70,6 +80,92 @@ inline void silhouette(const ClusterView& view, Metric metric, const double* pan
     for (std::size_t i = 0; i < points; i += kPanel)
         run(view, panels + i * view.d, points - i < kPanel ? points - i : kPanel, own + i,
             inside + i, outside + i);
+}
+
+// --- every pair once ----------------------------------------------------------------------------
+//
+// A distance serves both its rows. A strip of up to 64 rows of one cluster meets the rows after it:
+// the strip's own sums are as above, and each row it meets gets one sum over the strip. Strips may be
+// worked on side by side, and what they give is added in their order: see the binding.
+
+constexpr std::size_t kStripLanes = 16;  // of the sums over a strip
+static_assert(2 * Simd<double>::width <= kStripLanes && kPanel % kStripLanes == 0);
+
+// A strip against C rows, both ways; `point` (kPanel) are the weights of the strip.
+template <Metric metric, std::size_t C>
+PARTITA_INLINE void both_ways(const double* panel, std::size_t d, const double* rows,
+                              const double* weight, const double* point, double* sum,
+                              double* across) {
+    using S = Simd<double>;
+    alignas(64) double lane[C][kStripLanes];
+    for (std::size_t c = 0; c < C; ++c)
+        for (double& one : lane[c]) one = 0;
+    for (std::size_t i = 0; i < kPanel; i += 2 * S::width) {
+        typename S::Reg pair[C][2], w[2];
+        add_tile<metric, C>(panel + i, d, rows, weight, sum + i, pair);
+        __builtin_memcpy(w, point + i, sizeof w);
+#pragma GCC unroll 8
+        for (std::size_t c = 0; c < C; ++c) {
+            double* here = lane[c] + i % kStripLanes;
+            S::store(here, S::add(S::load(here), S::mul(w[0], pair[c][0])));
+            here += S::width;
+            S::store(here, S::add(S::load(here), S::mul(w[1], pair[c][1])));
+        }
+    }
+    for (std::size_t c = 0; c < C; ++c) {
+        for (std::size_t half = kStripLanes / 2; half; half /= 2)
+            for (std::size_t v = 0; v < half; ++v) lane[c][v] += lane[c][v + half];
+        across[c] = lane[c][0];
+    }
+}
+
+template <Metric metric>
+void meet_rows(const ClusterView& view, std::size_t l, std::size_t end, const double* panel,
+               const double* point, double* sum, double* across) {
+    const std::size_t d = view.d;
+    for (; l + kPairRows <= end; l += kPairRows)
+        both_ways<metric, kPairRows>(panel, d, view.rows + l * d, view.weight + l, point, sum,
+                                     across + l);
+    for (; l < end; ++l)
+        both_ways<metric, 1>(panel, d, view.rows + l * d, view.weight + l, point, sum, across + l);
+}
+
+// Rows first..last of cluster j: `inside` is Σ w·distance to the rows of j from `first` on, `outside`
+// is lowered by the clusters after j, and across[l] is Σ over the strip for every row l after it.
+template <Metric metric>
+void strip_of(const ClusterView& view, const StripView& strip, double* across, double* inside,
+              double* outside, double* panel) {
+    alignas(64) double sum[kPanel], point[kPanel];
+    const std::size_t count = strip.last - strip.first;
+    for (std::size_t i = 0; i < kPanel; ++i) {
+        const std::size_t row = strip.first + i;
+        point[i] = i < count ? view.weight[row] : 0;
+        sum[i] = 0;
+        for (std::size_t t = 0; t < view.d; ++t)
+            panel[t * kPanel + i] = i < count ? view.rows[row * view.d + t] : 0;
+    }
+    add_rows<metric>(view, strip.first, strip.last, panel, sum);
+    for (std::size_t j = strip.cluster; j < view.k; ++j) {
+        const bool own = j == strip.cluster;
+        const std::size_t from = own ? strip.last : static_cast<std::size_t>(view.start[j]);
+        meet_rows<metric>(view, from, static_cast<std::size_t>(view.start[j + 1]), panel, point,
+                          sum, across);
+        for (std::size_t i = 0; i < count; ++i) {
+            const double mean = sum[i] / view.mass[j];
+            double& low = outside[strip.first + i];
+            if (own) inside[strip.first + i] = sum[i];
+            else if (view.mass[j] > 0 && mean < low) low = mean;
+        }
+        for (double& one : sum) one = 0;
+    }
+}
+
+inline void silhouette_strip(const ClusterView& view, Metric metric, const StripView& strip,
+                             double* across, double* inside, double* outside, double* panel) {
+    const auto run = metric == Metric::squared     ? &strip_of<Metric::squared>
+                     : metric == Metric::euclidean ? &strip_of<Metric::euclidean>
+                                                   : &strip_of<Metric::manhattan>;
+    run(view, strip, across, inside, outside, panel);
 }
 
 }  // namespace partita::PARTITA_ISA

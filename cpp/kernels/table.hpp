@@ -81,6 +81,8 @@ struct KernelTable {
                            std::int32_t*);
     void (*silhouette)(const ClusterView&, Metric, const double*, std::size_t, const std::int32_t*,
                        double*, double*);
+    void (*silhouette_strip)(const ClusterView&, Metric, const StripView&, double*, double*, double*,
+                             double*);
 };
 
 const KernelTable* portable_table();

@@ -217,6 +217,11 @@ struct ClusterView {
     const double* mass;          // (k) its weight; one of no weight is not there
 };
 
+// Up to kPanel rows of one cluster.
+struct StripView {
+    std::size_t cluster, first, last;
+};
+
 // Rows of a Gram matrix that move from one cluster to another. See gram.hpp.
 template <class T>
 struct GramMoves {

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from partita import halting
     from partita._versions import show_versions
     from partita._warnings import IndefiniteKernelWarning
+    from partita.choosing.silhouette import silhouette_samples, silhouette_score
     from partita.empty import EmptyClusterError
     from partita.estimators.functions import k_means, kmeans_plusplus
     from partita.estimators.kernel import KernelKMeans
@@ -41,6 +42,8 @@ _HOME = {
     "kmeans_plusplus": "partita.estimators.functions",
     "merge_tree": "partita.merging",
     "show_versions": "partita._versions",
+    "silhouette_samples": "partita.choosing.silhouette",
+    "silhouette_score": "partita.choosing.silhouette",
 }
 _MODULES = ("halting",)
 
@@ -61,6 +64,8 @@ __all__ = [
     "kmeans_plusplus",
     "merge_tree",
     "show_versions",
+    "silhouette_samples",
+    "silhouette_score",
 ]
 
 

@@ -158,6 +158,14 @@ def move_sparse(
 ) -> None: ...
 def exact_few(rows: Floats, centers: Floats, labels: Ints) -> bool: ...
 def distances(rows: Floats, centers: Floats, out: Floats) -> None: ...
+def two_nearest(
+    rows: Floats,
+    centers: Floats,
+    labels: Ints,
+    first: Floats,
+    second: Floats,
+    crew: Crew | None = None,
+) -> None: ...
 def own_distance(
     rows: Floats,
     centers: Floats,
@@ -247,6 +255,31 @@ def gram_move(
     crew: Crew | None = None,
 ) -> None: ...
 def gram_assign(centers: Floats, labels: Ints, crew: Crew | None = None) -> int: ...
+def silhouette(
+    panels: Floats,
+    own: Ints,
+    rows: Floats,
+    weight: Floats,
+    start: Ints,
+    mass: Floats,
+    metric: str,
+    inside: Floats,
+    outside: Floats,
+    crew: Crew | None = None,
+) -> None: ...
+def silhouette_strips(
+    rows: Floats,
+    weight: Floats,
+    start: Ints,
+    mass: Floats,
+    metric: str,
+    begin: int,
+    most: int,
+    lower: Floats,
+    inside: Floats,
+    outside: Floats,
+    crew: Crew | None = None,
+) -> int: ...
 def spin(rounds: int, single: bool) -> float: ...
 def instruction_sets() -> list[str]: ...
 def instruction_set() -> str: ...

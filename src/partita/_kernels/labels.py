@@ -165,6 +165,25 @@ def distances(rows: Floats, centers: Floats, out: Floats) -> None:
         out[i : i + step] = np.sqrt(d64(rows[i : i + step], centers))
 
 
+def two_nearest(
+    rows: Floats,
+    centers: Floats,
+    labels: Ints,
+    first: Floats,
+    second: Floats,
+    crew: Crew | None = None,
+) -> None:
+    """The label of every row, and √D64 to its center and to the second nearest, if there is one."""
+    step = _blocks(len(rows), len(centers)).step
+    for i in range(0, len(rows), step):
+        block = slice(i, i + step)
+        squares = d64(rows[block], centers)
+        labels[block] = squares.argmin(axis=1)
+        two = np.sort(squares, axis=1)
+        first[block] = np.sqrt(two[:, 0])
+        second[block] = np.sqrt(two[:, 1]) if len(centers) > 1 else np.inf
+
+
 @quiet
 def own_distance(
     rows: Floats,

@@ -30,6 +30,7 @@ from partita._kernels.labels import (
     own_distance,
     own_distance_sparse,
     square_norms,
+    two_nearest,
 )
 from partita._kernels.pruned import (
     Leaves,
@@ -41,6 +42,7 @@ from partita._kernels.pruned import (
     plant,
 )
 from partita._kernels.seeds import Sketch, plusplus, seed_choose, seed_gain, sketch_rows
+from partita._kernels.silhouette import silhouette, silhouette_strips
 from partita._kernels.sums import Sums, move_rows, move_sparse, row_terms, summarise
 from partita._kernels.swaps import (
     Swaps,
@@ -63,8 +65,9 @@ __all__ = [
     "bounded", "d64", "distances", "exact_few", "exact_sum", "extent", "gram_assign",
     "gram_move", "inspect", "instruction_set", "instruction_sets", "keep_rows", "move_rows",
     "move_sparse", "own_distance", "own_distance_sparse", "pair_columns", "plant", "plusplus",
-    "row_terms", "seed_choose", "seed_gain", "sketch_rows", "square_norms", "summarise",
-    "swap_apply", "swap_gain", "swap_scan", "swap_search", "tally", "use_instruction_set",
+    "row_terms", "seed_choose", "seed_gain", "silhouette", "silhouette_strips", "sketch_rows",
+    "square_norms", "summarise", "swap_apply", "swap_gain", "swap_scan", "swap_search", "tally",
+    "two_nearest", "use_instruction_set",
 ]  # fmt: skip
 
 DIGITS = 68  # 32-bit digits of an exact sum of doubles

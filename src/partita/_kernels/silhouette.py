@@ -1,0 +1,116 @@
+"""Mean distances to clusters as NumPy text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partita._kernels.crew import Crew
+from partita._kernels.twofold import quiet
+from partita._typing import Array, Floats, Ints
+
+PANEL, LANES = 64, 16
+_BLOCK = 1 << 20  # distances held at a time
+
+
+@quiet
+def _pairs(rows: Floats, points: Floats, metric: str) -> Floats:
+    """Distances (rows, points), features in order."""
+    total = np.zeros((len(rows), len(points)))
+    for t in range(rows.shape[1]):
+        gap = points[None, :, t] - rows[:, t, None]
+        total += np.abs(gap) if metric == "manhattan" else gap * gap
+    return np.asarray(np.sqrt(total)) if metric == "euclidean" else total
+
+
+def _sums(rows: Floats, weight: Floats, points: Floats, metric: str) -> Floats:
+    """Σ w·distance of every point to some rows, in the order of the rows."""
+    total = np.zeros(len(points))
+    step = max(1, _BLOCK // max(1, len(points)))
+    for i in range(0, len(rows), step):
+        terms = weight[i : i + step, None] * _pairs(rows[i : i + step], points, metric)
+        total = np.add.accumulate(np.vstack([total, terms]), axis=0)[-1]  # one after the other
+    return total
+
+
+def silhouette(
+    panels: Array,
+    own: Ints,
+    rows: Floats,
+    weight: Floats,
+    start: Ints,
+    mass: Floats,
+    metric: str,
+    inside: Floats,
+    outside: Floats,
+    crew: Crew | None = None,
+) -> None:
+    """Points in panels (n / 64, d, 64) against rows in the order of their clusters.
+
+    `inside` is Σ w·distance to the own cluster, `outside` the mean distance to the nearest other.
+    """
+    points = np.ascontiguousarray(
+        panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])[: len(own)]
+    )
+    inside[:], outside[:] = 0.0, np.inf
+    for j in np.flatnonzero(mass > 0):
+        some = slice(start[j], start[j + 1])
+        total = _sums(rows[some], weight[some], points, metric)
+        mine = own == j
+        inside[mine] = total[mine]
+        np.minimum(outside, total / mass[j], out=outside, where=~mine)
+
+
+def _lanes(terms: Floats) -> Floats:
+    """Σ over the columns (m, 64): in 16 lanes, which are then added in halves."""
+    total = np.add.accumulate(terms.reshape(len(terms), -1, LANES), axis=1)[:, -1]
+    while total.shape[1] > 1:
+        half = total.shape[1] // 2
+        total = total[:, :half] + total[:, half:]
+    return np.asarray(total[:, 0])
+
+
+def silhouette_strips(
+    rows: Floats,
+    weight: Floats,
+    start: Ints,
+    mass: Floats,
+    metric: str,
+    begin: int,
+    most: int,
+    lower: Floats,
+    inside: Floats,
+    outside: Floats,
+    crew: Crew | None = None,
+) -> int:
+    """The same for all rows, every pair once: a strip of up to 64 rows meets those after it.
+
+    Up to `most` strips from row `begin` on; returns the row after the last. What the rows before
+    it have added to a row waits in `lower` until their cluster ends.
+    """
+    for _ in range(most):
+        if begin == len(rows):
+            break
+        own = int(np.searchsorted(start, begin, side="right")) - 1
+        end = int(start[own + 1])
+        last = min(end, begin + PANEL)
+        strip = slice(begin, last)
+        inside[strip] = _sums(rows[begin:end], weight[begin:end], rows[strip], metric)
+        for j in range(own + 1, len(mass)):
+            some = slice(start[j], start[j + 1])
+            if mass[j] > 0:
+                mean = _sums(rows[some], weight[some], rows[strip], metric) / mass[j]
+                np.minimum(outside[strip], mean, out=outside[strip])
+        point = np.zeros((1, PANEL))
+        point[0, : last - begin] = weight[strip]
+        step = _BLOCK // PANEL
+        for i in range(last, len(rows), step):
+            terms = np.zeros((len(rows[i : i + step]), PANEL))
+            terms[:, : last - begin] = _pairs(rows[i : i + step], rows[strip], metric)
+            lower[i : i + step] += _lanes(terms * point)
+        begin = last
+        if last == end:
+            inside[start[own] : end] += lower[start[own] : end]
+            if mass[own] > 0:
+                outside[end:] = np.minimum(outside[end:], lower[end:] / mass[own])
+            lower[end:] = 0.0
+    return begin

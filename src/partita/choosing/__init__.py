@@ -1,0 +1,1 @@
+"""How many clusters, and how good they are."""

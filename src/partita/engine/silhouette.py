@@ -1,0 +1,141 @@
+"""How far rows are from their own cluster and from the nearest other, on average.
+
+All pairs are measured and none is kept: rows are put in the order of their clusters, so that the
+sum of the distances to one cluster is finished before the next begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from partita._kernels import compiled, kernels
+from partita._threads import Workers
+from partita._typing import Array, Floats, Ints
+from partita.source.dissimilarity import Table, in_panels
+from partita.stats import total
+
+STRIP = 64  # rows of one cluster that meet the others at once
+_PADDED = 1.6  # strips are taken if they fill so little up
+_WORK = 1 << (31 if compiled() else 24)  # of a thread in one call: Ctrl-C is heard between calls
+_STRIPS = 8  # of a thread in one call, at most: each takes n doubles
+_SQUARE_ROOT = 16  # features that a distance costs beside its own
+_BYTES = 1 << 23  # of a table read at once
+
+
+class Means(NamedTuple):
+    """Of every point: Σ w·distance to its own cluster, and the mean of the nearest other."""
+
+    inside: Floats
+    outside: Floats  # infinity: there is no other
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Rows, their weights, and the order in which clusters follow each other."""
+
+    label: Ints  # (n,) in 0…k−1
+    weight: Floats  # (n,)
+    order: Ints  # (n,) rows, cluster after cluster
+    start: Ints  # (k + 1,) where each begins in that order
+    mass: Floats  # (k,) the weight of each
+
+    @classmethod
+    def of(cls, label: Ints, k: int, weight: Floats | None) -> Partition:
+        """The partition by these labels."""
+        w = np.ones(len(label)) if weight is None else weight
+        order = np.argsort(label, kind="stable")
+        start = np.searchsorted(label[order], np.arange(k + 1)).astype(np.int64)
+        parts = np.split(w[order], start[1:-1])
+        mass = np.array([total(part) for part in parts])
+        return cls(label.astype(np.int32), w, order, start, mass)
+
+    @property
+    def others(self) -> Floats:
+        """What the rows beside a row weigh in its cluster (n,); of itself only what is above 1.
+
+        A row of weight 3 stands for three: two of them are others, at distance 0.
+        """
+        count = np.bincount(self.label, weights=self.weight > 0, minlength=len(self.mass))
+        alone = (self.weight > 0) & (count[self.label] == 1)
+        rest = np.where(alone, 0.0, self.mass[self.label] - self.weight)
+        return np.asarray(np.maximum(rest, 0.0) + np.maximum(self.weight - 1.0, 0.0))
+
+    def values(self, means: Means, points: Ints | None = None) -> Floats:
+        """Silhouettes (b − a) / max(a, b); 0 for a row alone in its cluster."""
+        others = self.others if points is None else self.others[points]
+        a = np.divide(means.inside, others, out=np.zeros_like(others), where=others > 0)
+        most = np.maximum(a, means.outside)
+        some = (others > 0) & (most > 0)
+        return np.divide(means.outside - a, most, out=np.zeros_like(a), where=some)
+
+
+def of_vectors(
+    X: Floats, metric: str, partition: Partition, workers: Workers, points: Ints | None = None
+) -> Means:
+    """By our own kernel, for dense rows of doubles; `points` are some of them, or all."""
+    rows = np.ascontiguousarray(X[partition.order])
+    weight = partition.weight[partition.order]
+    mine = rows, weight, partition.start, partition.mass, metric
+    at_once = workers.n * max(1, _WORK // (STRIP * len(rows) * (X.shape[1] + _SQUARE_ROOT)))
+    strips = int((-(-np.diff(partition.start) // STRIP)).sum())
+    if points is None and strips * STRIP <= _PADDED * len(rows):
+        return _every_pair_once(mine, at_once, partition.order, workers)
+    which = np.arange(len(rows)) if points is None else points
+    inside, outside = np.empty((2, len(which)))
+    step = at_once * STRIP
+    for i in range(0, len(which), step):
+        some = which[i : i + step]
+        kernels.silhouette(
+            in_panels(X[some]),
+            partition.label[some],
+            *mine,
+            inside[i : i + step],
+            outside[i : i + step],
+            workers.crew,
+        )
+    return Means(inside, outside)
+
+
+def _every_pair_once(
+    mine: tuple[Floats, Floats, Ints, Floats, str],
+    at_once: int,
+    order: Ints,
+    workers: Workers,
+) -> Means:
+    """All rows: a distance serves both its ends, at the cost of n doubles for each strip."""
+    n, begin, most = len(order), 0, min(at_once, _STRIPS * workers.n)
+    lower, inside, outside = np.zeros(n), np.empty(n), np.full(n, np.inf)
+    while begin < n:
+        begin = kernels.silhouette_strips(*mine, begin, most, lower, inside, outside, workers.crew)
+    found = np.empty((2, n))
+    found[:, order] = inside, outside
+    return Means(*found)
+
+
+def of_table(table: Table, partition: Partition, points: Ints | None = None) -> Means:
+    """By the columns of any table of dissimilarities, one after the other."""
+    if points is not None:
+        table = table.take(np.arange(table.candidates), points)
+    label = partition.label if points is None else partition.label[points]
+    inside, outside = np.zeros(table.n), np.full(table.n, np.inf)
+    step = max(1, _BYTES // (8 * table.n))
+    for j, mass in enumerate(partition.mass.tolist()):
+        if mass == 0:
+            continue
+        rows = partition.order[partition.start[j] : partition.start[j + 1]]
+        sums = np.zeros(table.n)
+        for i in range(0, len(rows), step):
+            some = rows[i : i + step]
+            _add(sums, table.columns(some), partition.weight[some])
+        own = label == j
+        inside[own] = sums[own]
+        np.minimum(outside, sums / mass, out=outside, where=~own)
+    return Means(inside, outside)
+
+
+def _add(sums: Floats, columns: Array, weight: Floats) -> None:
+    for column, w in zip(columns.astype(np.float64, copy=False), weight.tolist(), strict=True):
+        sums += column if w == 1.0 else w * column
