@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from partita import halting
     from partita._versions import show_versions
     from partita._warnings import IndefiniteKernelWarning
+    from partita.choosing.choose import choose_k
+    from partita.choosing.record import Sweep
     from partita.choosing.silhouette import silhouette_samples, silhouette_score
     from partita.empty import EmptyClusterError
     from partita.estimators.functions import k_means, kmeans_plusplus
@@ -37,7 +39,9 @@ _HOME = {
     "MiniBatchKMeans": "partita.estimators.minibatch",
     "Progress": "partita.progress",
     "SphericalKMeans": "partita.estimators.spherical",
+    "Sweep": "partita.choosing.record",
     "Trace": "partita.progress",
+    "choose_k": "partita.choosing.choose",
     "k_means": "partita.estimators.functions",
     "kmeans_plusplus": "partita.estimators.functions",
     "merge_tree": "partita.merging",
@@ -57,8 +61,10 @@ __all__ = [
     "MiniBatchKMeans",
     "Progress",
     "SphericalKMeans",
+    "Sweep",
     "Trace",
     "__version__",
+    "choose_k",
     "halting",
     "k_means",
     "kmeans_plusplus",

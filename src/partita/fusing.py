@@ -139,6 +139,19 @@ class MedoidFusion(Fusion):
         self._far, self._medoid = self._far[slots], self._medoid[slots]
 
 
+def cheapest_pair(stats: ClusterStats, geometry: Geometry) -> tuple[int, int]:
+    """The two clusters whose fusion costs least, the lower numbers on ties."""
+    from scipy.spatial.distance import cdist
+
+    size, place = geometry.places(stats.weight, stats.mean)
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = cdist(place, place, "sqeuclidean")
+        price = np.fmin(geometry.price_of_fusing(size[:, None], size[None], square), _MOST)
+    price[np.tri(len(price), dtype=bool)] = np.inf
+    i, j = np.unravel_index(int(price.argmin()), price.shape)
+    return int(i), int(j)
+
+
 def fuse_all(fusion: Fusion, empty: Array) -> Fused:
     """Fuse the cheapest pair until one cluster is left; ties go to the lower numbers.
 

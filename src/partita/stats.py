@@ -168,6 +168,12 @@ class Moments:
             self.grid, np.delete(self.hi, clusters, axis=0), np.delete(self.lo, clusters, axis=0)
         )
 
+    def fused(self, i: int, j: int) -> Moments:
+        """The sums with cluster j < k in cluster i."""
+        self.hi[i] += self.hi[j]
+        self.lo[i] += self.lo[j]
+        return self.without(np.array([j]))
+
     def stats(self) -> ClusterStats:
         """The float64 view, means relative to the grid's origin."""
         return self.stats_about(np.zeros((len(self.hi), len(self.grid.origin))))[0]

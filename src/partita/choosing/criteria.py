@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from partita._kernels.draws import weighed
 from partita._typing import Array, Floats
+from partita.source.blocks import exact_total
 from partita.stats import ClusterStats, total
 
 _STRAIGHT = 1e-9  # a curve that bends less than this, of its height, has no elbow
@@ -49,9 +51,9 @@ def mean_distances(distance: Array, labels: Array, k: int, weight: Array | None 
     array([2., 5., 0.])
     """
     d, label = np.asarray(distance, dtype=np.float64), np.asarray(labels)
-    w = np.ones(len(d)) if weight is None else np.asarray(weight, dtype=np.float64)
+    w = None if weight is None else np.asarray(weight, dtype=np.float64)
     mass = np.bincount(label, weights=w, minlength=k)
-    sums = np.bincount(label, weights=w * d, minlength=k)
+    sums = np.bincount(label, weights=weighed(d, w), minlength=k)
     return np.divide(sums, mass, out=np.zeros(k), where=mass > 0)
 
 
@@ -91,12 +93,12 @@ def simplified_silhouette(first: Array, second: Array, weight: Array | None = No
     0.875
     """
     d1, d2 = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    w = np.ones(len(d1)) if weight is None else np.asarray(weight, dtype=np.float64)
-    mass = total(w)
+    w = None if weight is None else np.asarray(weight, dtype=np.float64)
+    mass = len(d1) if w is None else exact_total(w)
     if mass == 0 or not np.isfinite(d2).all():
         return math.nan
     share = np.divide(d1, d2, out=np.ones_like(d1), where=d2 > 0)
-    return total(w * (1.0 - share)) / mass
+    return exact_total(weighed(1.0 - share, w)) / mass
 
 
 def bic(stats: ClusterStats, n: float | None = None) -> float:

@@ -62,6 +62,13 @@ class Leaves:
 
     def forget(self, labels: Ints) -> None:
         """Begin anew from labels in the data's order."""
-        self.labels = labels[self.tree.order]
+        self._begin_anew(labels[self.tree.order])
+
+    def renumber(self, number: Ints) -> None:
+        """Begin anew from labels by other numbers."""
+        self._begin_anew(number[self.labels])
+
+    def _begin_anew(self, labels: Ints) -> None:
+        self.labels = labels
         self.tree.forget()
         self._before = None

@@ -41,6 +41,7 @@ class Shared:
     tree: Tree | None = None
     prefix: Prefix | None = None
     tried: bool = False  # whether a prefix was looked for
+    memory: float | None = None  # bytes that they may take
 
 
 class PrunedStep(LloydStep):
@@ -272,9 +273,10 @@ class PrunedStep(LloydStep):
         if self._bounds is not None:
             self._bounds.forget(rows)
 
-    def drop(self, clusters: Ints) -> None:
-        """Remove clusters; rows (of weight zero) that were theirs wait for the next pass."""
-        super().drop(clusters)
+    def _renumber(self, number: Ints) -> None:
         self._bounds, self._probe, self._groups, self._labelled = None, None, None, False
-        if self._leaves is not None:
-            self._leaves.forget(self.labels)
+        if self._leaves is None:
+            super()._renumber(number)
+        else:
+            self._leaves.renumber(number)
+            self._stale = True

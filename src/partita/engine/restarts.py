@@ -35,6 +35,7 @@ class Result:
     inertia: float
     stats: ClusterStats  # of these labels, in the data's coordinates
     fit: Fit
+    step: LloydStep  # what made it, to go on from
 
 
 def best_of(
@@ -81,7 +82,26 @@ def best_of(
 def finish(fit: Fit, step: LloydStep) -> Result:
     """Round the centers to the dtype of the data, and assign once more to exactly those."""
     centers = fit.centers.plain.astype(step.source.dtype)
-    return Result(centers, *labelled(centers, step), fit)
+    return Result(centers, *labelled(centers, step), fit, step)
+
+
+def fuse(
+    result: Result,
+    i: int,
+    j: int,
+    center: Floats,
+    *,
+    halt: Halt,
+    empty: EmptyPolicy,
+    observers: Sequence[Observer] = (),
+) -> Result:
+    """Make clusters i < j one, about `center`, and go on: all rows keep their place in the sums."""
+    step = result.step
+    step.fuse(i, j)
+    values = result.centers.astype(np.float64)
+    values[i] = center
+    at = Centers(step.geometry.start(np.delete(values, j, axis=0)), np.zeros(step.source.d))
+    return finish(lloyd(step, at, halt=halt, empty=empty, observers=observers), step)
 
 
 def labelled(centers: Floats, step: LloydStep) -> tuple[Ints, float, ClusterStats]:

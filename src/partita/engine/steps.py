@@ -121,5 +121,17 @@ class LloydStep:
         number = np.full(len(self._moments.hi) + 1, -1, np.int32)
         kept = np.delete(np.arange(len(self._moments.hi)), clusters)
         number[kept] = np.arange(len(kept), dtype=np.int32)
-        self.labels[:] = number[self.labels]
+        self._renumber(number)
         self._moments = self._moments.without(clusters)
+
+    def fuse(self, i: int, j: int) -> None:
+        """Make clusters i < j one: in the labels, where j closes ranks, and in the sums."""
+        number = np.arange(len(self._moments.hi), dtype=np.int32)
+        number[j + 1 :] -= 1
+        number[j] = i
+        self._renumber(number)
+        self._moments = self._moments.fused(i, j)
+
+    def _renumber(self, number: Ints) -> None:
+        """Labels by their new numbers; −1 stays, or is the last of them."""
+        self.labels = number[self.labels]

@@ -29,6 +29,8 @@ class Opened:
 
     source: Source
     X: Any  # as it was checked
+    rows: Any  # those of the source: X, or what stands for it
+    weight: Floats | None  # of these rows
     features: dict[str, Any]
     spread: Callable[[Ints, int], Array]  # (labels of the source's rows, k) -> labels of X
 
@@ -47,6 +49,9 @@ class CenterClusterer(Clusterer):
     ) -> Result:
         """The best of all runs; `shared` is what runs on the same rows left for others."""
         source, starts = opened.source, settings.starts(opened.X)
+        shared = Shared() if shared is None else shared
+        if shared.memory is None:
+            shared.memory = settings.memory
         seeds = family(generator(self.random_state), len(starts))
         return best_of(
             source,
@@ -60,7 +65,7 @@ class CenterClusterer(Clusterer):
             observers=settings.observers,
             ended=settings.ended,
             algorithm=settings.algorithm,
-            memory=settings.memory,
+            memory=shared.memory,
             geometry=self._geometry,
             shared=shared,
         )

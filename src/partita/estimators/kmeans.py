@@ -135,4 +135,4 @@ callable, array or model, default="k-means++"
         validation.check_enough(X.shape[0], k)
         source = validation.make_source(X, weight, workers)
         validation.check_finite(source, X, features.get("feature_names_in_"))
-        return Opened(source, X, features, lambda labels, k: labels)
+        return Opened(source, X, X, weight, features, lambda labels, k: labels)

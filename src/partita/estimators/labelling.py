@@ -103,26 +103,32 @@ def two_nearest(
     >>> two_nearest(np.array([[0.0], [4.0]]), np.array([[1.0], [9.0]]))
     Nearest(labels=array([0, 0], dtype=int32), first=array([1., 3.]), second=array([9., 5.]))
     """
+    with Workers(check_threads(n_threads)) as workers:
+        if X.shape[0]:
+            check_finite(make_source(X, None, workers), X, names)
+        return two_nearest_by(workers, X, centers)
+
+
+def two_nearest_by(workers: Workers, X: Any, centers: Floats) -> Nearest:
+    """The same by threads that are there, of rows that are known to be finite."""
     n, plain = X.shape[0], _doubles(centers)
     labels, (first, second) = np.zeros(n, np.int32), np.full((2, n), np.inf)
     if n == 0:
         return Nearest(labels, first, second)
-    with Workers(check_threads(n_threads)) as workers:
-        source = make_source(X, None, workers)
-        check_finite(source, X, names)
-        if isinstance(source, SparseSource):
-            for j, center in enumerate(plain):  # no row is made dense
-                found = np.sqrt(source.own_distances(_plain(center[None]), np.zeros(n, np.int32)))
-                np.copyto(labels, j, where=found < first)
-                np.minimum(second, np.maximum(first, found), out=second)
-                np.minimum(first, found, out=first)
-            return Nearest(labels, first, second)
-        scale = _square_scale(X, plain)
-        for rows, crew in stretches(workers, n, 4 * plain.size):
-            part = as_kernel_type(X[rows] if scale == 1.0 else X[rows] * np.float64(scale))
-            out = labels[rows], first[rows], second[rows]
-            kernels.two_nearest(part, plain * scale, *out, crew)
-        return Nearest(labels, first / scale, second / scale)
+    source = make_source(X, None, workers)
+    if isinstance(source, SparseSource):
+        for j, center in enumerate(plain):  # no row is made dense
+            found = np.sqrt(source.own_distances(_plain(center[None]), np.zeros(n, np.int32)))
+            np.copyto(labels, j, where=found < first)
+            np.minimum(second, np.maximum(first, found), out=second)
+            np.minimum(first, found, out=first)
+        return Nearest(labels, first, second)
+    scale = _square_scale(X, plain)
+    for rows, crew in stretches(workers, n, 4 * plain.size):
+        part = as_kernel_type(X[rows] if scale == 1.0 else X[rows] * np.float64(scale))
+        out = labels[rows], first[rows], second[rows]
+        kernels.two_nearest(part, plain * scale, *out, crew)
+    return Nearest(labels, first / scale, second / scale)
 
 
 def _square_scale(X: Array, centers: Floats) -> float:

@@ -108,8 +108,13 @@ empty, n_threads, memory_limit
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_enough(X.shape[0], k)
         found = self._directions(X, workers, features.get("feature_names_in_"))
-        source = validation.make_source(found.rows, found.check(k, weight), workers)
-        return Opened(source, X, features, lambda labels, k: found.spread(labels, self._rest(k)))
+        weight = found.check(k, weight)
+        source = validation.make_source(found.rows, weight, workers)
+
+        def spread(labels: Ints, k: int) -> Array:
+            return found.spread(labels, self._rest(k))
+
+        return Opened(source, X, found.rows, weight, features, spread)
 
     def predict(self, X: Any) -> Array:
         """The center at the smallest angle to each row; rows of zeros as in `fit`."""

@@ -1,0 +1,151 @@
+"""What `choose_k` found: a table of criteria, a recommendation, and the reasons for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from partita._typing import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One column of the table.
+
+    Attributes
+    ----------
+    name : str
+    values : ndarray of shape (m,)
+        One for every number of clusters; NaN where it is not defined.
+    spread : ndarray of shape (m,) or None
+        Standard errors, of what was sampled.
+    pick : int or None
+        The number of clusters that it votes for.
+    better : {"high", "low", "elbow", "rule"}
+        What it looks for.
+    about : str
+        One sentence about it.
+    """
+
+    name: str
+    values: Floats
+    spread: Floats | None
+    pick: int | None
+    better: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Sweep:
+    """Fits for several numbers of clusters, and which of them to take.
+
+    Attributes
+    ----------
+    ks : tuple of int
+        The numbers of clusters, ascending.
+    criteria : dict of Criterion
+        By name: "inertia", "silhouette", …
+    best_k : int
+        The recommended number of clusters; 1 if the data have no cluster structure.
+    ranking : tuple of int
+        All numbers above 1, by how the criteria vote.
+    structure : bool or None
+        Whether the data have more structure than uniform rows; None if that was not tested.
+    verdict : str
+        The recommendation, in one sentence.
+    reasons : tuple of str
+        What speaks for it, and what against it.
+    complete : bool
+        False if it was interrupted.
+    """
+
+    ks: tuple[int, ...]
+    criteria: dict[str, Criterion]
+    best_k: int
+    ranking: tuple[int, ...]
+    structure: bool | None
+    verdict: str
+    reasons: tuple[str, ...]
+    complete: bool
+    _models: dict[int, Any] = field(default_factory=dict)
+
+    def model(self, k: int | None = None) -> Any:
+        """The fitted estimator with k clusters; with the recommended number, if not given."""
+        wanted = self.best_k if k is None else k
+        if wanted not in self._models:
+            raise ValueError(
+                f"k={wanted!r} was given, which is not part of the sweep; one of "
+                f"{', '.join(map(str, sorted(self._models)))} is expected"
+            )
+        return self._models[wanted]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Column by column: what any dataframe library makes a frame of."""
+        columns: dict[str, list[Any]] = {"k": list(self.ks)}
+        for name, criterion in self.criteria.items():
+            columns[name] = criterion.values.tolist()
+            if criterion.spread is not None:
+                columns[f"{name}_error"] = criterion.spread.tolist()
+        return columns
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """A dataframe, by pandas, polars or pyarrow: the one named, or the first installed."""
+        from partita._optional import dataframe
+
+        return dataframe(self.to_dict(), library)
+
+    def __repr__(self) -> str:
+        return f"Sweep over K = {self.ks[0]} to {self.ks[-1]}: {self.verdict}"
+
+    def __str__(self) -> str:
+        lines = [self.verdict, *(f"  - {reason}" for reason in self.reasons), ""]
+        return "\n".join([*lines, *_table(self)])
+
+    def _repr_html_(self) -> str:
+        head, *rows = _cells(self)
+        top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+        )
+        why = "".join(f"<li>{escape(reason)}</li>" for reason in self.reasons)
+        return (
+            f"<p><b>{escape(self.verdict)}</b></p><ul>{why}</ul>"
+            f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+# The columns, and how a printed table calls them.
+SHORT = {
+    "inertia": "J",
+    "silhouette": "silhouette",
+    "simplified_silhouette": "simplified",
+    "calinski_harabasz": "Cal.-Har.",
+    "davies_bouldin": "Dav.-Bou.",
+    "bic": "BIC",
+    "gap": "gap",
+    "prediction_strength": "strength",
+    "stability": "stability",
+}
+NAMES = tuple(SHORT)
+
+
+def _cells(sweep: Sweep) -> Iterator[list[str]]:
+    """The head of the table and its rows; a star where a criterion has its pick."""
+    yield ["K", *(SHORT.get(name, name) for name in sweep.criteria)]
+    for at, k in enumerate(sweep.ks):
+        row = [f"{k}" + "<" * (k == sweep.best_k)]
+        for criterion in sweep.criteria.values():
+            value = float(criterion.values[at])
+            text = "" if math.isnan(value) else f"{value:.4g}"
+            row.append(text + "*" * (criterion.pick == k))
+        yield row
+
+
+def _table(sweep: Sweep) -> list[str]:
+    rows = list(_cells(sweep))
+    width = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    shown = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, width, strict=True)) for row in rows]
+    return [*shown, "(* the pick of a criterion, < the recommended number)"]

@@ -1,0 +1,128 @@
+"""The gap statistic, and whether there is structure at all: the same sweep on rows without any.
+
+References are uniform in the box of the data along its principal axes (Tibshirani, Walther and
+Hastie 2001). A single Gaussian has less structure than such a box: what beats the box beats both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita._threads import Workers
+from partita._typing import Floats, Ints
+from partita.choosing import criteria
+from partita.choosing.ladder import Rung, climb_down
+from partita.choosing.subject import Means, Subject
+
+_FEWEST = 5  # rows for each cluster of a reference
+_TINY = 1e-300  # a cost of nothing has no logarithm
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What a sweep of some rows gave, by number of clusters."""
+
+    log_cost: Floats  # (m,)
+    silhouette: Floats  # (m,) the simplified one; 0 for one cluster
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """The curve of the data, or of a sample of it, and those of rows without structure."""
+
+    ks: Ints  # (m,) ascending, from 1
+    data: Curve
+    references: tuple[Curve, ...]
+    rows: int  # how many each sweep had
+
+    @property
+    def expected(self) -> Floats:
+        """log J (m,) of rows without structure."""
+        return np.asarray(np.mean([curve.log_cost for curve in self.references], axis=0))
+
+    @property
+    def gap(self) -> Floats:
+        """How far below that the data are (m,)."""
+        return self.expected - self.data.log_cost
+
+    @property
+    def error(self) -> Floats:
+        """s (m,): the standard deviation of the references, and what their mean leaves open."""
+        deviation = np.std([curve.log_cost for curve in self.references], axis=0)
+        return np.asarray(deviation * math.sqrt(1 + 1 / len(self.references)))
+
+    @property
+    def pick(self) -> int:
+        """The smallest K whose gap is no less than the next one's, less its error."""
+        gap, bar = self.gap, self.gap - self.error
+        enough = np.flatnonzero(gap[:-1] >= bar[1:])
+        return int(self.ks[enough[0]] if len(enough) else self.ks[-1])
+
+
+def sample_of(subject: Subject, size: int, rng: np.random.Generator) -> Subject:
+    """The rows that count, or so many of them."""
+    weight = subject.weight
+    counted = np.arange(subject.n) if weight is None else np.flatnonzero(weight > 0)
+    if len(counted) > size:
+        counted = np.sort(rng.choice(counted, size, replace=False))
+    return subject if len(counted) == subject.n else subject.take(counted)
+
+
+def compare(
+    subject: Subject,
+    ks: Ints,
+    count: int,
+    rng: np.random.Generator,
+    workers: Workers,
+    hear: Callable[[], object],
+) -> References | None:
+    """Sweep over the rows, and over `count` tables without structure; None: no vectors."""
+    rows = subject.vectors()
+    most = max(2, subject.n // _FEWEST)
+    some = np.array([1, *(k for k in sorted(ks) if 1 < k <= most)])
+    if rows is None or len(some) < 2:
+        return None
+    box = Box(rows, rotate=type(subject) is not Means)
+    data = curve_of(subject, some, workers)
+    hear()
+    references = []
+    for _ in range(count):
+        references.append(curve_of(subject.like(box.draw(rng)), some, workers))
+        hear()
+    return References(some, data, tuple(references), subject.n)
+
+
+class Box:
+    """The box of some rows along their principal axes, to draw as many uniform rows from."""
+
+    def __init__(self, rows: Floats, rotate: bool) -> None:
+        self._mean = rows.mean(axis=0)
+        u, s, axes = np.linalg.svd(rows - self._mean, full_matrices=False)
+        placed = u * s
+        self._low, self._high = placed.min(axis=0), placed.max(axis=0)
+        self._n = len(rows)
+        self._axes = axes if rotate else None  # Euclidean distances do not mind a rotation
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Uniform rows, as many as there were."""
+        found = rng.uniform(self._low, self._high, (self._n, len(self._low)))
+        return found if self._axes is None else found @ self._axes + self._mean
+
+
+def curve_of(subject: Subject, ks: Ints, workers: Workers) -> Curve:
+    """The costs and simplified silhouettes of a sweep."""
+    cost, silhouette = dict.fromkeys(ks.tolist(), 0.0), dict.fromkeys(ks.tolist(), 0.0)
+
+    def hear(rung: Rung) -> None:
+        cost[rung.k] = rung.cost
+        near = subject.nearest(rung.model, workers) if rung.k > 1 else None
+        if near is not None:
+            silhouette[rung.k] = criteria.simplified_silhouette(*near, subject.weight)
+
+    climb_down(subject.ladder(workers), ks.tolist(), subject.n, hear)
+    logs = np.log(np.maximum(list(cost.values()), _TINY))
+    return Curve(logs, np.nan_to_num(np.array(list(silhouette.values()))))

@@ -1,0 +1,253 @@
+"""An estimator and the rows it is to cluster: what criteria ask of every member of the family."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from partita._threads import Workers
+from partita._typing import Array, Floats, Ints
+from partita.choosing.ladder import CenterLadder, KernelLadder, Ladder, MeansLadder, MedoidLadder
+from partita.estimators import validation
+from partita.estimators.centers import LloydClusterer
+from partita.estimators.kernel import KernelKMeans
+from partita.estimators.kernel_input import CUT
+from partita.estimators.labelling import two_nearest_by
+from partita.estimators.medoids import KMedoids
+from partita.estimators.reading import read
+from partita.estimators.spherical import SphericalKMeans
+from partita.source.unit import unit_rows
+from partita.stats import ClusterStats
+
+_DENSE = 2e7  # values of sparse rows that may be made dense
+
+
+class Subject(ABC):
+    """Rows with weights, or a matrix about them, and the estimator that is to cluster them."""
+
+    squares = True  # whether the objective is one of squared distances to means
+    pairwise = False  # whether X speaks of pairs of rows
+
+    def __init__(
+        self, estimator: Any, X: Any, weight: Floats | None, rows: Ints | None = None
+    ) -> None:
+        self.estimator, self._whole, self._weight = estimator, X, weight
+        self._rows = np.arange(X.shape[0]) if rows is None else rows
+        self._all = rows is None
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return len(self._rows)
+
+    @cached_property
+    def X(self) -> Any:
+        """What the estimator is fitted to."""
+        return self._whole if self._all else self._seen_by(self)
+
+    @property
+    def weight(self) -> Floats | None:
+        """The weights of the rows."""
+        return None if self._weight is None else self._weight[self._rows]
+
+    def take(self, rows: Ints) -> Self:
+        """The same for some of the rows."""
+        return type(self)(self.estimator, self._whole, self._weight, self._rows[rows])
+
+    def labels(self, model: Any, others: Self) -> Array:
+        """The clusters of other rows of the same table, by a model that was fitted to these."""
+        return np.asarray(model.predict(others._seen_by(self)))
+
+    def _seen_by(self, fitted: Self) -> Any:
+        part = self._whole[self._rows]
+        return part[:, fitted._rows] if self.pairwise else part
+
+    @abstractmethod
+    def ladder(self, workers: Workers) -> Ladder:
+        """Fits of these rows."""
+
+    @abstractmethod
+    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
+        """How far (n,) rows are from their own center, and from the second; None: not known."""
+
+    def lengths(self, first: Floats) -> Floats:
+        """The Euclidean distances that `nearest` stands for."""
+        return first
+
+    @abstractmethod
+    def between(self, model: Any) -> tuple[Any, Any]:
+        """Rows or dissimilarities, and the metric, for silhouettes."""
+
+    def stats(self, model: Any) -> ClusterStats | None:
+        """Summaries of the clusters, if their means have coordinates."""
+        return None
+
+    def vectors(self) -> Floats | None:
+        """The rows, dense, if they are vectors."""
+        if self.pairwise or (sp.issparse(self.X) and np.prod(self.X.shape) > _DENSE):
+            return None
+        return np.asarray(self.X.toarray() if sp.issparse(self.X) else self.X, dtype=np.float64)
+
+    def like(self, X: Floats) -> Subject:
+        """Other rows for the same estimator, with the same weights."""
+        return type(self)(self.estimator, X, self.weight)
+
+
+class Means(Subject):
+    """Rows and centers in one space, squared Euclidean distances."""
+
+    def ladder(self, workers: Workers) -> Ladder:
+        """One reading of the rows for all fits of Lloyd's loop; others are fitted anew."""
+        if isinstance(self.estimator, LloydClusterer):
+            return CenterLadder(self.estimator, self.X, self.weight, workers)
+        return MeansLadder(self.estimator, self.X, self.weight)
+
+    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
+        """Euclidean distances."""
+        found = two_nearest_by(workers, self.X, np.asarray(model.cluster_centers_))
+        return found.first, found.second
+
+    def between(self, model: Any) -> tuple[Any, Any]:
+        """Rows, by Euclidean distances."""
+        return self.X, "euclidean"
+
+    def stats(self, model: Any) -> ClusterStats | None:
+        """The model's, or those of the labels that it gives."""
+        known: ClusterStats | None = getattr(model, "stats_", None)
+        return read(model, self.X, self.weight).stats() if known is None else known
+
+
+class Directions(Means):
+    """Rows of unit length, by 1 − cos."""
+
+    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
+        """Half of the squares of chords."""
+        found = two_nearest_by(workers, self.X, model.cluster_centers_)
+        return 0.5 * found.first**2, 0.5 * found.second**2
+
+    def lengths(self, first: Floats) -> Floats:
+        """Chords."""
+        return np.asarray(np.sqrt(2.0 * first))
+
+    def between(self, model: Any) -> tuple[Any, Any]:
+        """Rows, by cosine distances."""
+        return self.X, "cosine"
+
+    def like(self, X: Floats) -> Subject:
+        """Other rows, at unit length."""
+        return Directions(self.estimator, *_directions(X, self.weight))
+
+
+class Medoids(Subject):
+    """Rows under any metric."""
+
+    squares = False
+
+    def ladder(self, workers: Workers) -> Ladder:
+        """Fits that go on from the medoids that are missed most."""
+        return MedoidLadder(self.estimator, self.X, self.weight)
+
+    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
+        """Dissimilarities to medoids."""
+        return _two(model._costs(self.X)[1])
+
+    def between(self, model: Any) -> tuple[Any, Any]:
+        """Rows, by the estimator's metric; what has parameters is measured here."""
+        metric, params = self.estimator.metric, self.estimator.metric_params
+        if not params:
+            return self.X, metric
+        from sklearn.metrics import pairwise_distances
+
+        found = pairwise_distances(self.X, metric=metric, **params)
+        np.fill_diagonal(found, 0.0)
+        return found, "precomputed"
+
+
+class Dissimilarities(Medoids):
+    """A matrix of dissimilarities."""
+
+    pairwise = True
+
+
+class Kernels(Subject):
+    """Rows in a feature space."""
+
+    def ladder(self, workers: Workers) -> Ladder:
+        """Fits that go on from the clusters that are missed most."""
+        return KernelLadder(self.estimator, self.X, self.weight)
+
+    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
+        """Distances in feature space."""
+        return _two(model.distances(self.X))
+
+    def between(self, model: Any) -> tuple[Any, Any]:
+        """Distances in feature space."""
+        rows = model.kernel_.place(self.X)
+        return _chords(model.kernel_.between(rows)), "precomputed"
+
+
+class Grams(Kernels):
+    """A matrix of inner products."""
+
+    pairwise = True
+
+    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
+        """Distances in feature space."""
+        return _two(model.distances(self.X, diagonal=self.X.diagonal()))
+
+    def between(self, model: Any) -> tuple[Any, Any]:
+        """Distances in feature space."""
+        return _chords(self.X.toarray() if sp.issparse(self.X) else self.X), "precomputed"
+
+
+class Affinities(Grams):
+    """A graph to be cut: its nodes have no distances of their own."""
+
+    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
+        """Not known."""
+        return None
+
+
+def subject_of(estimator: Any, X: Any, weight: Floats | None) -> Subject:
+    """What the estimator makes of X, which was checked."""
+    if isinstance(estimator, SphericalKMeans):
+        return Directions(estimator, *_directions(X, weight))
+    if isinstance(estimator, KMedoids):
+        given = isinstance(estimator.metric, str) and estimator.metric == "precomputed"
+        return (Dissimilarities if given else Medoids)(estimator, X, weight)
+    if isinstance(estimator, KernelKMeans):
+        name = estimator.kernel if isinstance(estimator.kernel, str) else ""
+        kind = {"precomputed": Grams, CUT: Affinities}.get(name, Kernels)
+        return kind(estimator, X, weight)
+    return Means(estimator, X, weight)
+
+
+def _directions(X: Any, weight: Floats | None) -> tuple[Any, Floats | None]:
+    """The rows that have a direction, at unit length, and their weights."""
+    with Workers(validation.check_threads(None)) as workers:
+        rows, length = unit_rows(X, workers)
+    some = np.flatnonzero(length > 0)
+    if len(some) == rows.shape[0]:
+        return rows, weight
+    return rows[some], None if weight is None else weight[some]
+
+
+def _two(far: Floats) -> tuple[Floats, Floats]:
+    """The least and the second of every row."""
+    if far.shape[1] == 1:
+        return far[:, 0], np.full(len(far), np.inf)
+    least = np.partition(far, 1, axis=1)
+    return least[:, 0], least[:, 1]
+
+
+def _chords(gram: Floats) -> Floats:
+    """Distances (n, n) from inner products."""
+    diagonal = gram.diagonal().astype(np.float64)
+    found = np.sqrt(np.maximum(diagonal[:, None] + diagonal[None] - 2.0 * gram, 0.0))
+    found = np.maximum(found, found.T)
+    np.fill_diagonal(found, 0.0)
+    return np.asarray(found)

@@ -1,0 +1,147 @@
+"""From a table of criteria to a recommendation, and the reasons for it in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita._typing import Floats, Ints
+from partita.choosing.record import Criterion
+from partita.choosing.reference import References
+
+VOTERS = ("silhouette", "calinski_harabasz", "davies_bouldin", "bic")  # by their order of all K
+RULES = ("prediction_strength",)  # by their pick alone
+ABOVE = 1.1  # times the silhouette of rows without structure: less may be the shape of the cloud
+SURE = 3.0  # standard deviations of references
+CLOSE = 0.6  # of the most votes: who has so many is an alternative
+
+TITLES = {
+    "inertia": "the elbow of J",
+    "silhouette": "the silhouette",
+    "simplified_silhouette": "the simplified silhouette",
+    "calinski_harabasz": "Calinski-Harabasz",
+    "davies_bouldin": "Davies-Bouldin",
+    "bic": "BIC",
+    "gap": "the gap statistic",
+    "prediction_strength": "prediction strength",
+    "stability": "stability",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """Whether the data beat rows without structure, and the evidence."""
+
+    found: bool
+    silhouette: float  # the largest, of the data
+    expected: float  # of references, on average
+    deviation: float
+    lead: float  # of log J, in standard deviations of references
+
+    def __str__(self) -> str:
+        return (
+            f"the best simplified silhouette is {self.silhouette:.3f}; uniform rows in the same "
+            f"box have {self.expected:.3f} ± {self.deviation:.3f}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Which number of clusters to take."""
+
+    best: int
+    ranking: tuple[int, ...]
+    sentence: str
+    reasons: tuple[str, ...]
+
+
+def structure_of(references: References) -> Structure:
+    """Compare the largest simplified silhouette, and how far J falls below that of one cluster.
+
+    Both must beat the references: a few outliers make large silhouettes, and a cloud of another
+    shape than a box may let J fall faster.
+    """
+    drops = np.array([curve.log_cost - curve.log_cost[0] for curve in references.references])
+    mine = references.data.log_cost - references.data.log_cost[0]
+    spread = np.maximum(drops.std(axis=0, ddof=1), 1e-12)[1:]
+    lead = float(((drops.mean(axis=0) - mine)[1:] / spread).max())
+    theirs = np.array([curve.silhouette.max() for curve in references.references])
+    expected, deviation = float(theirs.mean()), max(float(theirs.std(ddof=1)), 1e-12)
+    best = float(references.data.silhouette.max())
+    found = best > ABOVE * expected and best > expected + SURE * deviation and lead > SURE
+    return Structure(found, best, expected, deviation, lead)
+
+
+def judge(ks: Ints, criteria: dict[str, Criterion], structure: Structure | None) -> Verdict:
+    """Let the criteria vote. Where there is no structure, nothing is left to vote about."""
+    votes = count_votes(ks, criteria)
+    several = np.flatnonzero(ks > 1)
+    order = several[np.argsort(-votes[several], kind="stable")]
+    ranking = tuple(int(k) for k in ks[order])
+    reasons = _opinions(criteria)
+    if structure is not None and not structure.found:
+        sentence = "No cluster structure: one cluster describes these rows as well as any number."
+        would = f"if it must be several, the criteria would choose {ranking[0]}"
+        return Verdict(1, ranking, sentence, (str(structure), *reasons, would))
+    best = ranking[0]
+    others = [int(ks[at]) for at in order[1:] if votes[at] >= CLOSE * votes[order[0]]]
+    sentence = f"{best} clusters{_how_clearly(best, others, criteria)}."
+    if structure is not None:
+        reasons = (f"there is structure: {structure}", *reasons)
+    if best == ks.max() and len(several) > 1:
+        reasons = (*reasons, f"{best} is the largest K that was tried; larger ones may be better")
+    return Verdict(best, ranking, sentence, reasons)
+
+
+def count_votes(ks: Ints, criteria: dict[str, Criterion]) -> Floats:
+    """Votes (m,) for every K: 1, ½, ⅓, … by its place with a criterion, 1 for the pick of a rule.
+
+    So a K that several criteria put second beats one that is first with one of them alone.
+    """
+    votes = np.zeros(len(ks))
+    for name in VOTERS:
+        if name in criteria:
+            votes += 1.0 / _places(criteria[name])
+    for name in RULES:
+        if name in criteria:
+            votes += ks == criteria[name].pick
+    return votes
+
+
+def _places(criterion: Criterion) -> Floats:
+    """The place (m,) of every K, 1 for the best; inf where the criterion is not defined."""
+    values = criterion.values if criterion.better == "low" else -criterion.values
+    known = np.flatnonzero(~np.isnan(values))
+    place = np.full(len(values), np.inf)
+    place[known[np.argsort(values[known], kind="stable")]] = np.arange(1, len(known) + 1)
+    return place
+
+
+def _how_clearly(best: int, others: list[int], criteria: dict[str, Criterion]) -> str:
+    if others:
+        return f" ({_listed([str(k) for k in others[:3]])} would do nearly as well)"
+    voters = [criteria[name] for name in (*VOTERS, *RULES) if name in criteria]
+    agree = sum(criterion.pick == best for criterion in voters)
+    return f" (the choice of {agree} of {len(voters)} criteria)" if len(voters) > 1 else ""
+
+
+def _opinions(criteria: dict[str, Criterion]) -> tuple[str, ...]:
+    """Who chooses which K, the K with most of them first."""
+    by_pick: dict[int, list[str]] = {}
+    for name in (*VOTERS, *RULES, "gap"):
+        if name in criteria and (pick := criteria[name].pick) is not None:
+            by_pick.setdefault(pick, []).append(TITLES[name])
+    said = [
+        f"{_listed(names)} choose{'s' * (len(names) == 1)} {pick}"
+        for pick, names in sorted(by_pick.items(), key=lambda item: -len(item[1]))
+    ]
+    if (bend := criteria["inertia"].pick) is not None:
+        said.append(
+            f"the elbow of J is at {bend}, but it moves with the largest K tried and has no vote"
+        )
+    return tuple(said)
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
