@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from partita import halting
+    from partita import halting, theory
     from partita._versions import show_versions
     from partita._warnings import IndefiniteKernelWarning
     from partita.choosing.choose import choose_k
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from partita.estimators.medoids import KMedoids
     from partita.estimators.minibatch import MiniBatchKMeans
     from partita.estimators.spherical import SphericalKMeans
+    from partita.factorization import factorize
     from partita.merging import merge_tree
     from partita.progress import Progress, Trace
     from partita.stats import ClusterStats
@@ -42,6 +43,7 @@ _HOME = {
     "Sweep": "partita.choosing.record",
     "Trace": "partita.progress",
     "choose_k": "partita.choosing.choose",
+    "factorize": "partita.factorization",
     "k_means": "partita.estimators.functions",
     "kmeans_plusplus": "partita.estimators.functions",
     "merge_tree": "partita.merging",
@@ -49,7 +51,7 @@ _HOME = {
     "silhouette_samples": "partita.choosing.silhouette",
     "silhouette_score": "partita.choosing.silhouette",
 }
-_MODULES = ("halting",)
+_MODULES = ("halting", "theory")
 
 __all__ = [
     "ClusterStats",
@@ -65,6 +67,7 @@ __all__ = [
     "Trace",
     "__version__",
     "choose_k",
+    "factorize",
     "halting",
     "k_means",
     "kmeans_plusplus",
@@ -72,6 +75,7 @@ __all__ = [
     "show_versions",
     "silhouette_samples",
     "silhouette_score",
+    "theory",
 ]
 
 

@@ -89,6 +89,19 @@ class CenterClusterer(Clusterer):
         self.stats_ = stats
         self._n_features_out = len(centers)
 
+    def inverse_transform(self, codes: Any) -> Floats:
+        """Rows ZΘ (n, d) from labels (n,), or from hard or soft memberships (n, k).
+
+        What a fit says of rows in their own space: `inverse_transform(predict(X))` puts each at its
+        center. (Distances, which `transform` gives, do not lead back.)
+        """
+        check_is_fitted(self)
+        centers = self.cluster_centers_
+        rest = self._clusters - len(centers)  # a cluster of rows of zeros
+        if rest:
+            centers = np.vstack([centers, np.zeros((rest, centers.shape[1]), centers.dtype)])
+        return np.asarray(labelling.decode(codes, centers))
+
     def match(self, other: Any) -> Self:
         """Renumber the clusters in place so that they agree with those of an earlier model.
 

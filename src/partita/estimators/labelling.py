@@ -18,6 +18,7 @@ from partita.source.blocks import as_kernel_type, exact_total, stretches, walk
 from partita.source.dissimilarity import scale_for
 from partita.source.sparse import SparseSource
 
+ROUGH = 1e-4  # how far from 1 memberships may add up, rounded to float32 as they may be
 _FEW = 8  # rows below which packing the centers costs more than it brings
 
 
@@ -187,6 +188,34 @@ def one_hot(labels: Ints, k: int) -> Any:
     some = labels >= 0
     start = np.concatenate([[0], np.cumsum(some)])
     return sp.csr_array((np.ones(start[-1]), labels[some], start), shape=(len(labels), k))
+
+
+def decode(codes: Any, centers: Any) -> Any:
+    """ZΘ (n, d): the center of each label (n,), or the mixture of them by memberships (n, k)."""
+    k = centers.shape[0]
+    sparse = sp.issparse(codes)
+    Z: Any = codes.tocsr() if sparse else np.asarray(codes)
+    if Z.ndim == 1 and Z.dtype.kind in "iu":
+        if Z.size and not (Z.min() >= 0 and Z.max() < k):
+            raise ValueError(
+                f"the labels reach from {Z.min()} to {Z.max()}; 0 to {k - 1} are expected, as "
+                f"there are {k} clusters"
+            )
+        return centers[Z]
+    wanted = f"labels (n,) of whole numbers or memberships (n, {k}) are expected"
+    if Z.ndim != 2 or Z.shape[1] != k or Z.dtype.kind not in "fiub":
+        raise ValueError(
+            f"codes of the shape {Z.shape} and the dtype {Z.dtype} were given; {wanted}"
+        )
+    sums = np.asarray(Z.sum(axis=1, dtype=np.float64)).ravel()
+    if not ((Z.data if sparse else Z) >= 0).all() or not (np.abs(sums - 1) <= ROUGH).all():
+        raise ValueError(
+            "the rows of codes are not memberships, which are not negative and add up to 1 "
+            f"(distances, as transform gives them, are none); {wanted}, as predict and "
+            "soft_membership give them"
+        )
+    found = Z @ centers
+    return found if sp.issparse(found) else found.astype(centers.dtype, copy=False)
 
 
 def matching_order(centers: Floats, theirs: Floats) -> Ints:

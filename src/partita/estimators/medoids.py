@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from partita._kernels.draws import weighed
 from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
-from partita.estimators import validation
+from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.dissimilarity import (
     SPARSE,
@@ -277,6 +277,19 @@ class KMedoids(Clusterer):
         values, parts = self._far(X)
         weight = validation.check_weights(sample_weight, values.shape[0])
         return -exact_total(weighed(_nearest(parts, values.shape[0])[1], weight))
+
+    def inverse_transform(self, codes: Any) -> Any:
+        """Rows ZΘ (n, d) from labels (n,), or from hard or soft memberships (n, k).
+
+        `inverse_transform(predict(X))` puts each row at its medoid; sparse if the medoids are.
+        """
+        check_is_fitted(self)
+        if self.cluster_centers_ is None:
+            raise ValueError(
+                "metric='precomputed' knows no rows, so there is no way back to them; "
+                "medoid_indices_[labels] are the numbers of the medoids"
+            )
+        return labelling.decode(codes, self.cluster_centers_)
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
         values, parts = self._far(X)

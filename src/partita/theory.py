@@ -1,0 +1,230 @@
+"""The theory behind K-means, as functions: inertia, its identities, and the number of partitions.
+
+Rows are points, labels are 0…K−1, and every function takes weights. W = Σ w is the total weight, c
+the weighted mean. Two identities that the others follow from, on a few points with weights:
+
+>>> import numpy as np
+>>> X, w = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 3.0]]), np.array([1.0, 2.0, 1.0])
+>>> c, z = np.average(X, axis=0, weights=w), np.array([1.0, 1.0])
+
+Huygens: I_z(X) − sse(X) = W‖c − z‖², so no point is a better center than the mean.
+
+>>> bool(np.isclose(inertia(X, z, w) - sse(X, w), w.sum() * ((c - z) ** 2).sum()))
+True
+
+Bipartition: sse(U ∪ V) = sse(U) + sse(V) + the price of merging them.
+
+>>> price = merge_price(X[:1], X[1:], w[:1], w[1:])
+>>> bool(np.isclose(sse(X, w), sse(X[:1], w[:1]) + sse(X[1:], w[1:]) + price))
+True
+
+The best partition of a few points is the least of all (`docs/theory.md` goes on from here):
+
+>>> points = [[0.0], [1.0], [5.0], [7.0]]
+>>> min(sse_of_partition(points, labels) for labels in partitions(4, 2))
+2.5
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from partita._typing import Array, Floats, Ints
+from partita.stats import ClusterStats, total
+
+
+def inertia(X: Any, z: Any, sample_weight: Any = None) -> float:
+    """I_z(X) = Σ w‖x − z‖²: what all points cost about a single one.
+
+    >>> inertia([[0.0], [2.0]], [0.0])
+    4.0
+    """
+    rows, w = _rows(X, sample_weight)
+    point = np.asarray(z, dtype=np.float64)
+    if point.shape != rows.shape[1:] or not np.isfinite(point).all():
+        raise ValueError(
+            f"z={z!r} was given; a point of {rows.shape[1]} finite numbers is expected, one per "
+            "feature of X"
+        )
+    gap = rows - point
+    return total(w * np.einsum("nd,nd->n", gap, gap))
+
+
+def sse(X: Any, sample_weight: Any = None) -> float:
+    """sse(X) = I_c(X): the least inertia, that about the mean.
+
+    >>> sse([[0.0], [2.0]])
+    2.0
+    """
+    rows, w = _rows(X, sample_weight)
+    return float(ClusterStats.of_block(rows, weight=w).sse[0])
+
+
+def mse(X: Any, sample_weight: Any = None) -> float:
+    """mse(X) = sse(X) / W: the population variance, added up over features.
+
+    >>> mse([[0.0], [2.0]])
+    1.0
+    """
+    rows, w = _rows(X, sample_weight)
+    return sse(rows, w) / total(w)
+
+
+def sse_by_pairs(X: Any, sample_weight: Any = None) -> float:
+    """(1/W) Σ w_i·w_k‖x_i − x_k‖² over pairs i < k: sse(X) without a mean, in n² time.
+
+    >>> sse_by_pairs([[0.0], [2.0], [4.0]]) == sse([[0.0], [2.0], [4.0]]) == 8.0
+    True
+    """
+    rows, w = _rows(X, sample_weight)
+    parts = [0.0]
+    for i in range(1, len(rows)):
+        gap = rows[:i] - rows[i]
+        parts.append(float(w[i]) * total(w[:i] * np.einsum("nd,nd->n", gap, gap)))
+    return math.fsum(parts) / total(w)
+
+
+def sse_of_partition(X: Any, labels: Any, sample_weight: Any = None) -> float:
+    """sse(π) = Σ_j sse(U_j) = Σ_j W_j·mse(U_j): what K-means minimises over partitions.
+
+    >>> sse_of_partition([[0.0], [2.0], [9.0]], [0, 0, 1])
+    2.0
+    """
+    rows, w = _rows(X, sample_weight)
+    label = _labels(labels, len(rows))
+    return total(ClusterStats.of_block(rows, label, k=int(label.max()) + 1, weight=w).sse)
+
+
+def merge_price(U: Any, V: Any, weight_u: Any = None, weight_v: Any = None) -> float:
+    """W_U·W_V/(W_U + W_V)·‖c_U − c_V‖²: what the sse rises by when two blocks become one.
+
+    >>> merge_price([[0.0]], [[4.0]])
+    8.0
+    """
+    (u, wu), (v, wv) = _rows(U, weight_u), _rows(V, weight_v)
+    if u.shape[1] != v.shape[1]:
+        raise ValueError(f"U has {u.shape[1]} features and V {v.shape[1]}; as many are expected")
+    both, weight = np.concatenate([u, v]), np.concatenate([wu, wv])
+    stats = ClusterStats.of_block(both, np.repeat([0, 1], [len(u), len(v)]), k=2, weight=weight)
+    return float(stats.merge_price(0, 1))
+
+
+def gradient(X: Any, labels: Any, centers: Any, sample_weight: Any = None) -> Floats:
+    """∂J/∂Θ = 2(ZᵀDZ·Θ − ZᵀDX) (k, d) while the partition is held: 0 at its means.
+
+    >>> gradient([[0.0], [2.0]], [0, 0], [[3.0]]).tolist()
+    [[8.0]]
+    """
+    rows, w = _rows(X, sample_weight)
+    theta = np.asarray(centers, dtype=np.float64)
+    if theta.ndim != 2 or theta.shape[1] != rows.shape[1]:
+        raise ValueError(
+            f"centers have the shape {theta.shape}; (k, {rows.shape[1]}) is expected, as X has "
+            f"{rows.shape[1]} features"
+        )
+    label = _labels(labels, len(rows), len(theta))
+    slope = np.zeros_like(theta)
+    np.add.at(slope, label, 2.0 * w[:, None] * (theta[label] - rows))  # an offset costs no digits
+    return slope
+
+
+# --- how many partitions there are ----------------------------------------------------------------
+
+
+def stirling(n: int, k: int) -> int:
+    """S(n, k) = 1/k!·Σ_j (−1)^(k−j)·C(k, j)·jⁿ: the partitions of n points into k blocks.
+
+    >>> stirling(4, 2), stirling(10, 3), stirling(25, 4)
+    (7, 9330, 46771289738810)
+    """
+    n, k = _whole("n", n), _whole("k", k)
+    if k == 0 or k > n:
+        return int(n == k)
+    terms = [(1 if (k - j) % 2 == 0 else -1) * math.comb(k, j) * j**n for j in range(k + 1)]
+    return int(sum(terms) // math.factorial(k))
+
+
+def partition_count(n: int, most: int | None = None) -> int:
+    """The partitions of n points into at most `most` blocks; into any number, if not given (Bell).
+
+    >>> partition_count(4), partition_count(4, 2)
+    (15, 8)
+    """
+    n = _whole("n", n)
+    limit = n if most is None else min(n, _whole("most", most))
+    return sum(stirling(n, k) for k in range(limit + 1))
+
+
+def partitions(n: int, k: int) -> Iterator[Ints]:
+    """All partitions of n points into k blocks, as labels (n,): `stirling(n, k)` of them.
+
+    Blocks are numbered in the order of their first points, so none comes twice.
+
+    >>> [labels.tolist() for labels in partitions(3, 2)]
+    [[0, 0, 1], [0, 1, 0], [0, 1, 1]]
+    """
+    n, k = _whole("n", n), _whole("k", k)
+    if n == k == 0:
+        return iter([np.zeros(0, np.int32)])
+    return _in_order(n, k) if 1 <= k <= n else iter(())
+
+
+def _in_order(n: int, k: int) -> Iterator[Ints]:
+    """Labels in the order of a dictionary, from 0…0 1 2…k−1 on."""
+    labels = np.zeros(n, np.int32)
+    labels[n - k + 1 :] = np.arange(1, k)
+    while True:
+        yield labels.copy()
+        highest = np.maximum.accumulate(labels)
+        can_rise = (labels[1:] <= highest[:-1]) & (labels[1:] < k - 1)
+        if not can_rise.any():
+            return
+        at = int(np.flatnonzero(can_rise)[-1]) + 1
+        labels[at] += 1
+        begun = int(max(highest[at - 1], labels[at])) + 1
+        labels[at + 1 :] = 0
+        labels[n - (k - begun) :] = np.arange(begun, k)  # the last points begin what is missing
+
+
+# --- what is given --------------------------------------------------------------------------------
+
+
+def _rows(X: Any, sample_weight: Any) -> tuple[Floats, Floats]:
+    rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    if rows.ndim != 2 or len(rows) == 0:
+        raise ValueError(f"X has the shape {rows.shape}; rows (n, d) with n >= 1 are expected")
+    if not np.isfinite(rows).all():
+        raise ValueError("X holds NaN or infinity; finite numbers are expected")
+    w = np.ones(len(rows))
+    if sample_weight is not None:
+        w = np.asarray(sample_weight, dtype=np.float64)
+    if w.shape != (len(rows),) or not (np.isfinite(w) & (w >= 0)).all() or not w.any():
+        raise ValueError(
+            f"the weights have the shape {w.shape}; one number per row is expected, {len(rows)} of "
+            "them, none negative and not all zero"
+        )
+    return rows, w
+
+
+def _labels(labels: Any, n: int, k: int | None = None) -> Array:
+    given = np.asarray(labels)
+    if given.shape != (n,) or given.dtype.kind not in "iu":
+        raise ValueError(
+            f"labels have the shape {given.shape} and the dtype {given.dtype}; one whole number "
+            f"per row is expected, {n} of them"
+        )
+    low, high = int(given.min()), int(given.max())
+    most = high if k is None else k - 1
+    if low < 0 or high > most:
+        raise ValueError(f"labels reach from {low} to {high}; 0 to {most} are expected")
+    return np.unique(given, return_inverse=True)[1].reshape(-1) if k is None else given
+
+
+def _whole(name: str, value: Any) -> int:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{name}={value!r} was given; a whole number of at least 0 is expected")
+    return int(value)
