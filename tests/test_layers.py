@@ -14,10 +14,22 @@ PACKAGE = Path(__file__).parent.parent / "src" / "partita"
 # lowest first; a module may import from its own layer and from those before it
 LAYERS = [
     ("_typing", "_kernels", "_optional", "_threads", "_random", "_warnings", "_memory"),
-    ("weights", "stats", "progress", "geometry", "halting", "empty", "fusing", "theory"),  # algebra
+    (
+        "weights",
+        "stats",
+        "progress",
+        "geometry",
+        "halting",
+        "empty",
+        "fusing",
+        "clipping",
+        "facets",
+        "theory",
+    ),  # algebra
     ("source",),
     ("init", "engine"),
     ("estimators", "factorization", "merging", "voronoi", "choosing", "_versions"),  # faces
+    ("estimators", "factorization", "merging", "planes", "voronoi", "_versions"),  # faces
 ]
 ROOT = "__init__"  # public names only: it may name anything
 

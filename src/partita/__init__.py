@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from partita.merging import merge_tree
     from partita.progress import Progress, Trace
     from partita.stats import ClusterStats
+    from partita.voronoi import cells
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ _HOME = {
     "SphericalKMeans": "partita.estimators.spherical",
     "Sweep": "partita.choosing.record",
     "Trace": "partita.progress",
+    "cells": "partita.voronoi",
     "choose_k": "partita.choosing.choose",
     "factorize": "partita.factorization",
     "k_means": "partita.estimators.functions",
@@ -66,6 +68,7 @@ __all__ = [
     "Sweep",
     "Trace",
     "__version__",
+    "cells",
     "choose_k",
     "factorize",
     "halting",

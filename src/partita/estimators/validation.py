@@ -223,7 +223,7 @@ def make_source(X: Any, weight: Floats | None, workers: Workers) -> MemorySource
     return (SparseSource if sp.issparse(X) else MemorySource)(X, weights, workers)
 
 
-def centers_of(given: Any, what: str, k: int | str, d: int) -> Floats:
+def centers_of(given: Any, what: str, k: int | str, d: int | str) -> Floats:
     """Centers as doubles, from an array or a fitted model; or an error that says why not."""
     if hasattr(given, "get_params") and getattr(given, "cluster_centers_", None) is None:
         fitted = hasattr(given, "labels_")
