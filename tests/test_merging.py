@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -20,6 +22,7 @@ from partita import (
     SphericalKMeans,
     merge_tree,
 )
+from partita.fusing import MedoidFusion, fuse_all
 from partita.geometry import EUCLIDEAN, SPHERICAL, Spherical
 from partita.merging import MergeTree
 
@@ -243,6 +246,39 @@ def test_a_merge_of_medoids_costs_what_the_better_one_leaves():
     assert tree.cost_at(2) == pytest.approx(cost)
     with pytest.raises(ValueError, match=r"merge_tree\(model, X\)"):
         merge_tree(model)
+
+
+def greedy_by_hand(far):
+    """Merges of clusters about medoids, looking at all pairs every time: members, prices."""
+    groups, made, prices = [([j], j) for j in range(len(far))], [], []  # and whose medoid stays
+    while len(groups) > 1:
+        found = []
+        for a, b in itertools.combinations(range(len(groups)), 2):
+            (mine, i), (theirs, j) = groups[a], groups[b]
+            both = mine + theirs
+            cost = {m: far[both, m].sum() for m in (i, j)}
+            keep = j if cost[j] < cost[i] else i
+            found.append((cost[keep] - far[mine, i].sum() - far[theirs, j].sum(), a, b, keep))
+        price, a, b, keep = min(found, key=lambda one: one[0])
+        prices.append(price)
+        groups[a] = (groups[a][0] + groups[b][0], keep)  # of equal prices the first pair
+        del groups[b]
+        made.append(sorted(groups[a][0]))
+    return made, prices
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.booleans())
+def test_medoids_merge_as_a_look_at_all_pairs_says(seed, k, ties):
+    rng = np.random.default_rng(seed)
+    far = rng.integers(1, 4, (k, k)) * 1.0 if ties else rng.random((k, k)) + 0.2
+    far[np.arange(k), np.arange(k)] *= 0.0 if ties else 0.1  # later prices may be lower
+    fused = fuse_all(MedoidFusion(far), np.zeros(k, dtype=bool))
+    members = [[j] for j in range(k)]
+    for i, j in fused.pairs:
+        members.append(sorted(members[i] + members[j]))
+    made, prices = greedy_by_hand(far)
+    np.testing.assert_allclose(fused.prices, prices, rtol=1e-9, atol=1e-12)
+    assert members[k:] == made
 
 
 def test_what_does_not_fit_is_said():

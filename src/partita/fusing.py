@@ -64,10 +64,9 @@ class MeansFusion(Fusion):
     def fuse(self, i: int, j: int) -> None:
         """The weighted mean of both."""
         weight, mean, one = self._weight, self._mean, slice(i, i + 1)
-        large, small = (i, j) if weight[i] >= weight[j] else (j, i)
         both = weight[i] + weight[j]
-        share = weight[small] / both if both > 0 else 0.0
-        mean[i] = mean[large] + share * (mean[small] - mean[large])  # the large one's, if share = 0
+        share = weight[j] / both if both > 0 else 0.0
+        mean[i] += share * (mean[j] - mean[i])
         weight[i] = both
         self._size[one], self._place[one] = self._geometry.places(weight[one], mean[one])
 
@@ -205,9 +204,7 @@ def _row(fusion: Fusion, i: int, empty: Array) -> Floats:
 
 def _refresh(price: Floats, partner: Ints, best: Floats, i: int, j: int) -> None:
     """Bring the cheapest partners up to date after slot i took slot j."""
-    lost = (partner == i) | (partner == j)
-    lost[[i, j]] = True
-    lost &= np.isfinite(best)
+    lost = ((partner == i) | (partner == j)) & np.isfinite(best)  # i and j are each other's
     row = price[i]
     nearer = ~lost & ((row < best) | ((row == best) & (i < partner)))
     best[nearer], partner[nearer] = row[nearer], i
