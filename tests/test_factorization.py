@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans as TheirKMeans
 from sklearn.cluster import MiniBatchKMeans as TheirMiniBatchKMeans
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from partita import (
     KernelKMeans,
@@ -114,6 +114,18 @@ def test_single_precision_and_bytes():
     model = KMeans(3, random_state=0).fit(single)
     assert factorize(model, single).objective == model.inertia_
     assert factorize(model, single[:, ::-1][:, ::-1]).objective == model.inertia_
+
+
+def test_a_cluster_without_rows_has_no_mean_and_no_mass():
+    X, w = rows(12)
+    model = KMeans(3, init=[X[0], X[1], X[1] + 1e4], empty="keep", max_iter=1, n_init=1)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X)
+    found = factorize(model, X, w)
+    empty = found.mass == 0
+    assert empty.sum() == 1
+    np.testing.assert_array_equal(found.means[empty], 0.0)
+    np.testing.assert_allclose(found.Y.toarray().sum(axis=0), np.where(empty, 0.0, 1.0))
 
 
 def test_nothing_to_explain_is_not_a_number():

@@ -74,7 +74,8 @@ class Factorization:
 
         Where a fit has converged it is Θ, but for rounding.
         """
-        return self._reading.stats().mean
+        stats = self._reading.stats()
+        return np.where(stats.weight[:, None] > 0, stats.mean, 0.0)
 
     @property
     def reconstruction(self) -> Any:

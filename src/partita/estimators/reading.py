@@ -10,12 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from partita._threads import Workers
 from partita._typing import Array, Floats
+from partita.engine.steps import LloydStep
 from partita.estimators import validation
 from partita.estimators.spherical import SphericalKMeans
 from partita.geometry import EUCLIDEAN, SPHERICAL, Geometry
 from partita.progress import Centers
 from partita.source.unit import unit_rows
 from partita.stats import ClusterStats
+
+_ROWS = 1 << 14  # rows that are added to the sums at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +31,20 @@ class Reading:
     k: int
 
     def stats(self) -> ClusterStats:
-        """The summaries of the clusters, by sums in the order of the rows."""
-        some = self.labels >= 0
-        every = bool(some.all())
-        rows = self.rows if every else self.rows[some]
-        label, weight = (self.labels, self.weight) if every else self._only(some)
-        if rows.shape[0] == 0 or not weight.any():
+        """The summaries of the clusters: of the rows of a fit its `stats_`, to the last bit."""
+        counted = self.weight[self.labels >= 0]
+        if not counted.any():
             return ClusterStats.zero(self.k, self.rows.shape[1])
+        weight = np.where(self.labels >= 0, self.weight, 0.0)
+        to = np.ascontiguousarray(np.maximum(self.labels, 0), dtype=np.int32)
         with Workers(1) as workers:
-            source = validation.make_source(rows, weight, workers)
-            origin = source.survey().grid.origin
-            found = source.ordered_stats(np.ascontiguousarray(label, np.int32), self.k, origin)
-        full = found.weight[:, None] > 0
-        return ClusterStats(found.weight, np.where(full, found.mean + origin, 0.0), found.sse)
+            source = validation.make_source(self.rows, weight, workers)
+            step = LloydStep(source, source.survey().grid, self.k)
+            for i in range(0, len(to), _ROWS):
+                some = np.arange(i, min(i + _ROWS, len(to)))
+                step.move(some, to[some])
+            zero = Centers(np.zeros((self.k, self.rows.shape[1])), step.origin)
+            return step.stats_about(zero)[0].moved(step.origin)
 
     def squares_to(self, centers: Floats) -> Floats:
         """The squared distance (n,) of every row to its center; 0 for rows that belong nowhere."""
@@ -52,9 +56,6 @@ class Reading:
             source = validation.make_source(self.rows, None, workers)
             far = source.own_distances(Centers(plain, np.zeros(plain.shape[1])), label)
         return np.where(self.labels >= 0, far, 0.0)
-
-    def _only(self, some: Array) -> tuple[Array, Floats]:
-        return self.labels[some], self.weight[some]
 
 
 def read(model: Any, X: Any, sample_weight: Any = None) -> Reading:
