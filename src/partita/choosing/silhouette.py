@@ -17,6 +17,8 @@ from partita.geometry import directions
 from partita.source.blocks import exact_total
 from partita.source.dissimilarity import Table, scale_for
 
+_VALUES = 1 << 21  # dissimilarities that a thread measures at once, where no kernel of ours can
+
 
 class Estimate(NamedTuple):
     """A mean over a sample, and its standard error."""
@@ -180,7 +182,8 @@ class _Rows:
         elif not sp.issparse(X) and isinstance(metric, str) and metric == "cosine":
             self._name, self._vectors = "sqeuclidean", _unit(X)
         if self._vectors is None:
-            self._table = measure.table(X.astype(np.float64, copy=False), workers)
+            doubles = X.astype(np.float64, copy=False)
+            self._table = measure.table(doubles, workers, self._task)
 
     def means(self, partition: Partition, points: Ints | None = None) -> Means:
         """Mean distances of all rows, or of some, to the clusters."""
@@ -188,7 +191,12 @@ class _Rows:
             return of_vectors(self._vectors, self._name, partition, self._workers, points)
         assert self._table is not None
         with one_blas_thread():
-            return of_table(self._table, partition, points)
+            return of_table(self._table, partition, self._task * self._workers.n, points)
+
+    @property
+    def _task(self) -> int:
+        """Columns that a thread makes at once: few calls of a metric, not too much memory."""
+        return max(64, min(512, _VALUES // self.n))
 
 
 def _scaled(X: Any) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 
 from partita._kernels import compiled, kernels
 from partita._threads import Workers
-from partita._typing import Array, Floats, Ints
+from partita._typing import Floats, Ints
 from partita.source.dissimilarity import Table, in_panels
 from partita.stats import total
 
@@ -22,7 +22,6 @@ _PADDED = 1.6  # strips are taken if they fill so little up
 _WORK = 1 << (31 if compiled() else 24)  # of a thread in one call: Ctrl-C is heard between calls
 _STRIPS = 8  # of a thread in one call, at most: each takes n doubles
 _SQUARE_ROOT = 16  # features that a distance costs beside its own
-_BYTES = 1 << 23  # of a table read at once
 
 
 class Means(NamedTuple):
@@ -115,13 +114,12 @@ def _every_pair_once(
     return Means(*found)
 
 
-def of_table(table: Table, partition: Partition, points: Ints | None = None) -> Means:
-    """By the columns of any table of dissimilarities, one after the other."""
+def of_table(table: Table, partition: Partition, step: int, points: Ints | None = None) -> Means:
+    """By the columns of any table of dissimilarities, of which `step` are made at once."""
     if points is not None:
         table = table.take(np.arange(table.candidates), points)
     label = partition.label if points is None else partition.label[points]
     inside, outside = np.zeros(table.n), np.full(table.n, np.inf)
-    step = max(1, _BYTES // (8 * table.n))
     for j, mass in enumerate(partition.mass.tolist()):
         if mass == 0:
             continue
@@ -129,13 +127,12 @@ def of_table(table: Table, partition: Partition, points: Ints | None = None) -> 
         sums = np.zeros(table.n)
         for i in range(0, len(rows), step):
             some = rows[i : i + step]
-            _add(sums, table.columns(some), partition.weight[some])
+            whole = table.whole
+            columns = table.columns(some) if whole is None else (whole[row] for row in some)
+            for column, w in zip(columns, partition.weight[some].tolist(), strict=True):
+                value = column.astype(np.float64, copy=False)
+                sums += value if w == 1.0 else w * value
         own = label == j
         inside[own] = sums[own]
         np.minimum(outside, sums / mass, out=outside, where=~own)
     return Means(inside, outside)
-
-
-def _add(sums: Floats, columns: Array, weight: Floats) -> None:
-    for column, w in zip(columns.astype(np.float64, copy=False), weight.tolist(), strict=True):
-        sums += column if w == 1.0 else w * column

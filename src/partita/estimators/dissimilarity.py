@@ -98,15 +98,15 @@ class Metric:
         found = pairwise_distances(rows, others, metric=self.metric, **self.params)
         return np.asarray(found, dtype=np.float64)
 
-    def table(self, X: Any, workers: Workers) -> Table:
-        """The dissimilarities of rows to each other."""
+    def table(self, X: Any, workers: Workers, task: int = 16) -> Table:
+        """The dissimilarities of rows to each other; `task` of them are measured at once."""
         if self.plain and not sp.issparse(X):
             return Vectors(X, self.plain, workers)
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         slow, rows = callable(self.metric), self._ready(X)
         if slow:
             self._check_symmetric(rows)
-        return Measured(rows, self.measure, dtype, workers, slow)
+        return Measured(rows, self.measure, dtype, workers, slow, task=task)
 
     def _check_symmetric(self, rows: Any) -> None:
         """A callable must give d(a, b) = d(b, a): seen on a few rows, up to rounding in float32."""

@@ -210,7 +210,7 @@ class Measured(Table):
 
     `slow` is a metric for which each pair is worth to be measured once only: d(a, b) = d(b, a) to
     the last bit is not to be expected of all. How large values will be is not known, so doubles are
-    always made small enough to be added.
+    always made small enough to be added. `task` is how many candidates a thread asks about at once.
     """
 
     def __init__(
@@ -222,14 +222,16 @@ class Measured(Table):
         slow: bool = False,
         candidates: Ints | None = None,
         points: Ints | None = None,
+        task: int = _TASK,
     ) -> None:
         self._rows, self._measure, self._workers = rows, measure, workers
-        self.dtype, self.slow = np.dtype(dtype), slow
+        self.dtype, self.slow, self.task = np.dtype(dtype), slow, task
         self.unit = 1.0 if self.dtype == np.float32 else _ROOM
         everyone = np.arange(rows.shape[0])
         self._candidates = everyone if candidates is None else candidates
         self._points = everyone if points is None else points
         self.candidates, self.n = len(self._candidates), len(self._points)
+        self._everyone = points is None
         self._others = rows if points is None else rows[points]
 
     def columns(self, which: Ints) -> Floats:
@@ -239,34 +241,39 @@ class Measured(Table):
 
         def work(numbers: Iterator[int]) -> None:
             for number in numbers:
-                some = slice(number * _TASK, (number + 1) * _TASK)
-                found = self._measure(self._rows[rows[some]], self._others)
-                out[some] = np.where(rows[some, None] == self._points, 0.0, found)
+                some = slice(number * self.task, (number + 1) * self.task)
+                out[some] = self._measure(self._rows[rows[some]], self._others)
+                if self._everyone:
+                    out[some][np.arange(len(rows[some])), rows[some]] = 0.0
+                else:
+                    out[some][rows[some, None] == self._points] = 0.0
 
-        self._workers.share(math.ceil(len(rows) / _TASK), work)
+        self._workers.share(math.ceil(len(rows) / self.task), work)
         check_measured(out)
         return out if self.unit == 1.0 else np.multiply(out, 1.0 / self.unit, out=out)
 
     def take(self, candidates: Ints, points: Ints) -> Table:
         """The same rows, fewer of them."""
         mine = self._candidates[candidates], self._points[points]
-        return Measured(self._rows, self._measure, self.dtype, self._workers, self.slow, *mine)
+        how = self._measure, self.dtype, self._workers, self.slow
+        return Measured(self._rows, *how, *mine, self.task)
 
 
 def check_measured(values: Floats) -> None:
     """What a metric gave must be dissimilarities; what rounding made negative is zero."""
-    if not np.isfinite(values).all():
+    lowest, highest = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    if not (math.isfinite(lowest) and math.isfinite(highest)):
         raise ValueError(
             "the metric gave NaN or infinity for some rows; every dissimilarity must be finite: "
             "look at X for values the metric is not made for, or use another metric"
         )
-    lowest = float(values.min(initial=0.0))
-    if lowest < -1e-6 * float(values.max(initial=0.0)):
+    if lowest < -1e-6 * highest:
         raise ValueError(
             f"the metric gave a negative dissimilarity ({lowest:.3g}); 0 must be the least. A "
             "similarity s becomes a dissimilarity as max(s) - s, for example"
         )
-    np.maximum(values, 0.0, out=values)
+    if lowest < 0:
+        np.maximum(values, 0.0, out=values)
 
 
 def hold(table: Table, memory: float) -> Table:
