@@ -11,6 +11,9 @@ from medoids import FULL as FULL_MEDOIDS
 from medoids import QUICK as QUICK_MEDOIDS
 from medoids import Distances
 from shapes import FULL, QUICK, TALL, TALL_QUICK, Shape
+from silhouettes import FULL as FULL_SILHOUETTES
+from silhouettes import QUICK as QUICK_SILHOUETTES
+from silhouettes import Labelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Plan:
     sweeps: tuple[Sweep, ...]
     medoids: tuple[Distances, ...]
     kernels: tuple[KernelTask, ...]
+    silhouettes: tuple[Labelled, ...]
     until: float  # seconds since the run began: the last stages too begin nothing new
     quick: bool = False
 
@@ -83,6 +87,7 @@ FULL_PLAN = Plan(
     sweeps=FULL_SWEEPS,
     medoids=FULL_MEDOIDS,
     kernels=(KernelTask(5000, 10, 20, 10), KernelTask(20_000, 10, 20, 10)),
+    silhouettes=FULL_SILHOUETTES,
     until=4900.0,
 )
 
@@ -103,6 +108,7 @@ QUICK_PLAN = Plan(
     sweeps=QUICK_SWEEPS,
     medoids=QUICK_MEDOIDS,
     kernels=(KernelTask(3000, 10, 20, 10),),
+    silhouettes=QUICK_SILHOUETTES,
     until=260.0,
     quick=True,
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import environment
+from assessors import ASSESSORS
 from calls import Iris, Predict, call_table
 from choosers import CHOOSERS
 from contestants import BUILDERS, OURS
@@ -31,6 +32,7 @@ from race import Row, race
 from report import Report
 from seeding import Seeding, seeding_table
 from shapes import Shape
+from silhouettes import Silhouettes, silhouette_table
 from stands import Stand, open_stands
 from swappers import SWAPPERS, THEIRS
 
@@ -72,6 +74,9 @@ class Session:
         self.absent |= absent
         self.choosers |= more
         return more
+
+    def open_assessors(self) -> dict[str, Stand]:
+        return self._open_more(ASSESSORS)
 
     def open_swappers(self) -> dict[str, Stand]:
         return self._open_more(SWAPPERS)
@@ -224,6 +229,18 @@ def kernels(session: Session) -> None:
         session.report.put("kernels", kernel_table(done, list(stands)))
 
 
+def silhouette(session: Session) -> None:
+    stands = session.open_assessors()
+    done: list[Silhouettes] = []
+    for task in session.plan.silhouettes:
+        if session.clock.seconds > session.plan.until:
+            return
+        session.say(f"silhouettes of {task}")
+        done.append(Silhouettes(task))
+        done[-1].measure(stands)
+        session.report.put("silhouette", silhouette_table(done, list(stands)))
+
+
 def _present(session: Session, tasks: Sequence[T]) -> list[T]:
     """Those whose data are there; the reason why others are not is noted."""
     here = []
@@ -245,4 +262,5 @@ STAGES: dict[str, Callable[[Session], None]] = {
     "growth": growth,
     "medoids": medoids,
     "kernels": kernels,
+    "silhouette": silhouette,
 }

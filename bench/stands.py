@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import environment
+from assessors import ASSESSORS
 from choosers import CHOOSERS
 from contestants import BUILDERS, Card, Contestant
 from desk import Desk
@@ -29,6 +30,7 @@ _ALL: Mapping[str, Callable[[int], Contestant]] = {
     **MEMBERS,
     **SWAPPERS,
     **KERNEL_FITS,
+    **ASSESSORS,
 }
 
 
