@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
 import tracemalloc
 
 import numpy as np
@@ -271,3 +275,33 @@ def test_no_matrix_of_distances_is_made():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 30 * rows.nbytes < 6000 * 6000
+
+
+@pytest.mark.skipif(not hasattr(os, "kill"), reason="signals are sent by os.kill")
+@pytest.mark.parametrize("k", [5, 20_000])
+@pytest.mark.parametrize("metric", ["euclidean", "canberra"])
+def test_ctrl_c_is_heard(k, metric):
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(50_000, 64)), rng.integers(0, k, 50_000)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    begin = time.perf_counter()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        silhouette_samples(rows, labels, metric=metric, n_threads=2)
+    assert time.perf_counter() - begin < 4
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["pendigit", "letter"])
+def test_real_clusters_have_scikit_learns_silhouettes(data_folder, name):
+    found = list(data_folder.rglob(f"{name}.npz"))
+    if not found:
+        pytest.skip(f"{name} is not among the data sets")
+    with np.load(found[0]) as file:
+        rows = file["X"].astype(np.float64)[:4000]
+    model = partita.KMeans(10, n_init=1, random_state=0).fit(rows)
+    theirs = metrics.silhouette_samples(rows, model.labels_)
+    np.testing.assert_allclose(silhouette_samples(rows, model.labels_), theirs, atol=1e-7)
+    distances = squareform(pdist(rows))
+    theirs = metrics.silhouette_samples(distances, model.labels_, metric="precomputed")
+    np.testing.assert_allclose(silhouette_samples(rows, model.labels_), theirs, atol=1e-10)

@@ -6,6 +6,7 @@ sum of the distances to one cluster is finished before the next begins.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -119,20 +120,29 @@ def of_table(table: Table, partition: Partition, step: int, points: Ints | None 
     if points is not None:
         table = table.take(np.arange(table.candidates), points)
     label = partition.label if points is None else partition.label[points]
-    inside, outside = np.zeros(table.n), np.full(table.n, np.inf)
-    for j, mass in enumerate(partition.mass.tolist()):
-        if mass == 0:
+    sums, inside, outside = np.zeros(table.n), np.zeros(table.n), np.full(table.n, np.inf)
+    for j, ends, column, weight in _in_order(table, partition, step):
+        sums += column if weight == 1.0 else weight * column
+        if not ends:
             continue
-        rows = partition.order[partition.start[j] : partition.start[j + 1]]
-        sums = np.zeros(table.n)
-        for i in range(0, len(rows), step):
-            some = rows[i : i + step]
-            whole = table.whole
-            columns = table.columns(some) if whole is None else (whole[row] for row in some)
-            for column, w in zip(columns, partition.weight[some].tolist(), strict=True):
-                value = column.astype(np.float64, copy=False)
-                sums += value if w == 1.0 else w * value
-        own = label == j
+        own, mass = label == j, partition.mass[j]
         inside[own] = sums[own]
-        np.minimum(outside, sums / mass, out=outside, where=~own)
+        if mass > 0:
+            np.minimum(outside, sums / mass, out=outside, where=~own)
+        sums[:] = 0.0
     return Means(inside, outside)
+
+
+def _in_order(
+    table: Table, partition: Partition, step: int
+) -> Iterator[tuple[int, bool, Floats, float]]:
+    """Cluster after cluster: whose column it is, whether its cluster ends, and what it weighs."""
+    label, weight = partition.label[partition.order], partition.weight[partition.order]
+    ends = np.append(label[1:] != label[:-1], True)
+    for i in range(0, len(label), step):
+        some = slice(i, i + step)
+        which, whole = partition.order[some], table.whole
+        columns = table.columns(which) if whole is None else (whole[row] for row in which)
+        parts = label[some].tolist(), ends[some].tolist(), columns, weight[some].tolist()
+        for j, last, column, w in zip(*parts, strict=True):
+            yield j, last, column.astype(np.float64, copy=False), w
