@@ -28,8 +28,9 @@ LAYERS = [
     ),  # algebra
     ("source",),
     ("init", "engine"),
-    ("estimators", "factorization", "merging", "voronoi", "choosing", "_versions"),  # faces
-    ("estimators", "factorization", "merging", "planes", "voronoi", "_versions"),  # faces
+    ("estimators", "_versions"),  # faces
+    ("factorization", "merging", "planes", "voronoi"),  # views of a fit
+    ("choosing",),
 ]
 ROOT = "__init__"  # public names only: it may name anything
 

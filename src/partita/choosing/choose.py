@@ -120,8 +120,8 @@ def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Lad
 
 
 def _checked(estimator: Any) -> Any:
-    parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
-    if isinstance(estimator, type) or not {"n_clusters", "init"} <= set(parameters):
+    ready = hasattr(estimator, "get_params") and not isinstance(estimator, type)
+    if not ready or not {"n_clusters", "init"} <= set(estimator.get_params()):
         raise ValueError(
             f"estimator={estimator!r} was given; a clusterer with the parameters n_clusters and "
             "init is expected, for example partita.KMeans(n_init=3)"

@@ -52,8 +52,8 @@ class Measures:
         if len(labels) > subject.n:  # rows without direction belong nowhere
             labels = labels[(labels >= 0) & (labels < rung.k)]
         found = {"inertia": Value(rung.cost)}
-        if "silhouette" in names:
-            found["silhouette"] = self._silhouette(model, labels)
+        if "silhouette" in names and (pairs := self._all_pairs(model)) is not None:
+            found["silhouette"] = self._silhouette(pairs, labels)
         near = self._few.nearest(model, self._workers) if rung.k > 1 else None
         if near is not None:
             value = criteria.simplified_silhouette(*near, self._few.weight)
@@ -69,7 +69,7 @@ class Measures:
             found["bic"] = Value(criteria.bic(stats))
         return found
 
-    def _silhouette(self, model: Any, labels: Array) -> Value:
+    def _silhouette(self, pairs: _Rows, labels: Array) -> Value:
         part, weight = labels, self._subject.weight
         if self._rows is not None:
             part = labels[self._rows]
@@ -80,17 +80,19 @@ class Measures:
             return Value(math.nan)
         number = np.cumsum(held > 0) - 1  # without the clusters that have no row here
         partition = Partition.of(number[part], count, weight)
-        values = partition.values(self._all_pairs(model).means(partition))
+        values = partition.values(pairs.means(partition))
         mean = float(np.average(values, weights=partition.weight))
         if self._rows is None:
             return Value(mean)
         return Value(mean, float(np.std(values) / math.sqrt(len(values))))
 
-    def _all_pairs(self, model: Any) -> _Rows:
+    def _all_pairs(self, model: Any) -> _Rows | None:
         """Rows, to be measured again for every fit, or their dissimilarities, measured once."""
         if self._pairs is None:
             subject = self._subject if self._rows is None else self._subject.take(self._rows)
-            X, metric = subject.between(model)
+            if (given := subject.between(model)) is None:
+                return None
+            X, metric = given
             if self._rows is not None and not _quickly_measured(X, metric):
                 X, metric = _measured(X, metric), "precomputed"
             self._pairs = _Rows(X, metric, self._workers)

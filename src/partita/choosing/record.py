@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from partita._typing import Floats
+import numpy as np
+
+from partita._typing import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,9 @@ class Sweep:
                 f"k={wanted!r} was given, which is not part of the sweep; one of "
                 f"{', '.join(map(str, sorted(self._models)))} is expected"
             )
-        return self._models[wanted]
+        model = self._models[wanted]
+        model.labels_ = model.labels_.astype(np.int32, copy=False)
+        return model
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Column by column: what any dataframe library makes a frame of."""
@@ -115,6 +119,13 @@ class Sweep:
             f"<p><b>{escape(self.verdict)}</b></p><ul>{why}</ul>"
             f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
         )
+
+
+def compact(labels: Ints) -> Ints:
+    """Labels in as few bytes as hold them: a sweep keeps those of every fit."""
+    most = int(labels.max(initial=0))
+    kind = next(t for t in (np.int8, np.int16, np.int32) if most <= np.iinfo(t).max)
+    return labels.astype(kind)
 
 
 # The columns, and how a printed table calls them.

@@ -15,7 +15,7 @@ from partita._warnings import warn
 from partita.choosing.criteria import elbow
 from partita.choosing.ladder import Ladder, Rung, climb_down
 from partita.choosing.measures import Measures, Value
-from partita.choosing.record import Criterion, Sweep
+from partita.choosing.record import Criterion, Sweep, compact
 from partita.choosing.reference import References, compare, sample_of
 from partita.choosing.resampling import Agreement, mean_and_error, split_and_compare
 from partita.choosing.subject import Subject
@@ -92,6 +92,7 @@ class Study:
         def hear(rung: Rung) -> None:
             self._values[rung.k] = measures.of(rung, self._names)
             self._rungs[rung.k] = rung
+            rung.model.labels_ = compact(rung.model.labels_)
             self._tell("fits", len(self._rungs), len(wanted), rung.k)
 
         climb_down(ladder, wanted, self._subject.n, hear)

@@ -79,8 +79,8 @@ class Subject(ABC):
         return first
 
     @abstractmethod
-    def between(self, model: Any) -> tuple[Any, Any]:
-        """Rows or dissimilarities, and the metric, for silhouettes."""
+    def between(self, model: Any) -> tuple[Any, Any] | None:
+        """Rows or dissimilarities, and the metric, for silhouettes; None: there are none."""
 
     def stats(self, model: Any) -> ClusterStats | None:
         """Summaries of the clusters, if their means have coordinates."""
@@ -111,7 +111,7 @@ class Means(Subject):
         found = two_nearest_by(workers, self.X, np.asarray(model.cluster_centers_))
         return found.first, found.second
 
-    def between(self, model: Any) -> tuple[Any, Any]:
+    def between(self, model: Any) -> tuple[Any, Any] | None:
         """Rows, by Euclidean distances."""
         return self.X, "euclidean"
 
@@ -133,7 +133,7 @@ class Directions(Means):
         """Chords."""
         return np.asarray(np.sqrt(2.0 * first))
 
-    def between(self, model: Any) -> tuple[Any, Any]:
+    def between(self, model: Any) -> tuple[Any, Any] | None:
         """Rows, by cosine distances."""
         return self.X, "cosine"
 
@@ -155,7 +155,7 @@ class Medoids(Subject):
         """Dissimilarities to medoids."""
         return _two(model._costs(self.X)[1])
 
-    def between(self, model: Any) -> tuple[Any, Any]:
+    def between(self, model: Any) -> tuple[Any, Any] | None:
         """Rows, by the estimator's metric; what has parameters is measured here."""
         metric, params = self.estimator.metric, self.estimator.metric_params
         if not params:
@@ -184,7 +184,7 @@ class Kernels(Subject):
         """Distances in feature space."""
         return _two(model.distances(self.X))
 
-    def between(self, model: Any) -> tuple[Any, Any]:
+    def between(self, model: Any) -> tuple[Any, Any] | None:
         """Distances in feature space."""
         rows = model.kernel_.place(self.X)
         return _chords(model.kernel_.between(rows)), "precomputed"
@@ -199,7 +199,7 @@ class Grams(Kernels):
         """Distances in feature space."""
         return _two(model.distances(self.X, diagonal=self.X.diagonal()))
 
-    def between(self, model: Any) -> tuple[Any, Any]:
+    def between(self, model: Any) -> tuple[Any, Any] | None:
         """Distances in feature space."""
         return _chords(self.X.toarray() if sp.issparse(self.X) else self.X), "precomputed"
 
@@ -209,6 +209,10 @@ class Affinities(Grams):
 
     def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
         """Not known."""
+        return None
+
+    def between(self, model: Any) -> tuple[Any, Any] | None:
+        """None."""
         return None
 
 

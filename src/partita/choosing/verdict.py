@@ -12,6 +12,7 @@ from partita.choosing.reference import References
 
 VOTERS = ("silhouette", "calinski_harabasz", "davies_bouldin", "bic")  # by their order of all K
 RULES = ("prediction_strength",)  # by their pick alone
+INSTEAD = ("simplified_silhouette", "stability")  # the first of them, if there are no voters
 ABOVE = 1.1  # times the silhouette of rows without structure: less may be the shape of the cloud
 SURE = 3.0  # standard deviations of references
 CLOSE = 0.6  # of the most votes: who has so many is an alternative
@@ -100,13 +101,17 @@ def count_votes(ks: Ints, criteria: dict[str, Criterion]) -> Floats:
     So a K that several criteria put second beats one that is first with one of them alone.
     """
     votes = np.zeros(len(ks))
-    for name in VOTERS:
-        if name in criteria:
-            votes += 1.0 / _places(criteria[name])
+    for name in _voters(criteria):
+        votes += 1.0 / _places(criteria[name])
     for name in RULES:
         if name in criteria:
             votes += ks == criteria[name].pick
     return votes
+
+
+def _voters(criteria: dict[str, Criterion]) -> list[str]:
+    there = [name for name in VOTERS if name in criteria]
+    return there or [name for name in INSTEAD if name in criteria][:1]
 
 
 def _places(criterion: Criterion) -> Floats:
@@ -121,7 +126,8 @@ def _places(criterion: Criterion) -> Floats:
 def _how_clearly(best: int, others: list[int], criteria: dict[str, Criterion]) -> str:
     if others:
         return f" ({_listed([str(k) for k in others[:3]])} would do nearly as well)"
-    voters = [criteria[name] for name in (*VOTERS, *RULES) if name in criteria]
+    names = [*_voters(criteria), *(name for name in RULES if name in criteria)]
+    voters = [criteria[name] for name in names]
     agree = sum(criterion.pick == best for criterion in voters)
     return f" (the choice of {agree} of {len(voters)} criteria)" if len(voters) > 1 else ""
 
@@ -129,7 +135,7 @@ def _how_clearly(best: int, others: list[int], criteria: dict[str, Criterion]) -
 def _opinions(criteria: dict[str, Criterion]) -> tuple[str, ...]:
     """Who chooses which K, the K with most of them first."""
     by_pick: dict[int, list[str]] = {}
-    for name in (*VOTERS, *RULES, "gap"):
+    for name in (*_voters(criteria), *RULES, "gap"):
         if name in criteria and (pick := criteria[name].pick) is not None:
             by_pick.setdefault(pick, []).append(TITLES[name])
     said = [
