@@ -316,6 +316,19 @@ def test_the_first_of_equal_functions_has_the_region():
     assert [area(part) for part in regions] == [0.0, 1.0, 0.0]
 
 
+@pytest.mark.parametrize("power", [-600, -60, 60, 600])
+def test_size_does_not_matter(power):
+    rng = np.random.default_rng(8)
+    centers, X = rng.normal(size=(9, 2)), rng.normal(size=(50, 2))
+    size = 2.0**power
+    plain, scaled = Cells(centers), Cells(centers * size)
+    np.testing.assert_allclose(scaled.margins(X * size) / size, plain.margins(X), rtol=1e-9)
+    np.testing.assert_array_equal(scaled.neighbours(), plain.neighbours())
+    box = np.array([-3.0, -3.0, 3.0, 3.0])
+    for ours, theirs in zip(scaled.polygons(box * size), plain.polygons(box), strict=True):
+        np.testing.assert_allclose(ours / size, theirs, rtol=1e-9)
+
+
 # --- the plane of a picture -----------------------------------------------------------------------
 
 

@@ -22,8 +22,10 @@ from partita.estimators.medoids import KMedoids
 from partita.estimators.reading import check_fitted
 from partita.estimators.spherical import SphericalKMeans
 from partita.facets import shared_facets
+from partita.geometry import directions
 from partita.planes import pca_plane as pca_plane
 from partita.source.unit import unit_rows
+from partita.stats import power_of_two
 
 _VALUES = 1 << 20  # margins that are made at once
 
@@ -83,10 +85,9 @@ class Cells:
         with one_blas_thread():
             for j in np.unique(label[label >= 0]):
                 own = self.centers[j]
-                normal = own - self.centers
-                length = np.sqrt(np.einsum("kd,kd->k", normal, normal))
+                normal, length = directions(own - self.centers)
                 faces = length > 0
-                unit = normal[faces] / length[faces, None]
+                unit = normal[faces]
                 about, half = (0.0, 0.0) if self.cones else (own, length[faces] / 2)
                 for some, part in self._parts(rows, np.flatnonzero(label == j)):
                     out[some] = ((part - about) @ unit.T + half).min(axis=1, initial=np.inf)
@@ -115,8 +116,10 @@ class Cells:
         if not (np.isfinite(start).all() and np.isfinite(span).all()):
             raise ValueError("origin or axes hold NaN or infinity; finite numbers are expected")
         away = self.centers if self.cones else self.centers - start
-        level = -away @ start if self.cones else np.einsum("kd,kd->k", away, away) / 2
-        return PlaneCells(away @ span.T, level)
+        unit = power_of_two(float(np.abs(away).max()), 1000)  # no square leaves the doubles
+        away = away * unit
+        level = away @ (-unit * start) if self.cones else np.einsum("kd,kd->k", away, away) / 2
+        return PlaneCells(away @ (unit * span).T, level)
 
     def polygons(self, box: Any) -> list[Floats]:
         """The cells of two features as polygons (m, 2), cut off at (xmin, ymin, xmax, ymax)."""
@@ -167,7 +170,7 @@ class Cells:
 class PlaneCells:
     """Cells in a plane: cell j is where level_j − slope_j·(s, t) is the least of all.
 
-    `Cells.slice` makes them.
+    `Cells.slice` makes them. (Half of what the squared distances differ by, in a unit of its own.)
     """
 
     slope: Floats  # (k, 2)
