@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,13 +26,14 @@ from partita import (
     choose_k,
 )
 from partita._threads import Workers
-from partita.choosing.ladder import CenterLadder, climb_down
+from partita.choosing.ladder import ENOUGH, CenterLadder, climb_down
 from partita.choosing.record import Criterion
 from partita.choosing.reference import Box, Curve, References
 from partita.choosing.resampling import prediction_strength
 from partita.choosing.verdict import count_votes, judge, structure_of
 from partita.fusing import cheapest_pair
 from partita.geometry import EUCLIDEAN, SPHERICAL
+from partita.halting import RelDecrease
 from partita.stats import ClusterStats
 
 QUICK = ("silhouette", "simplified_silhouette", "calinski_harabasz", "davies_bouldin", "bic")
@@ -68,7 +71,7 @@ def test_fusing_on_the_same_step_equals_a_fit_from_the_fused_centers(estimator, 
             before[i] = stats.mean[i] + share * (stats.mean[j] - stats.mean[i])
             start = np.delete(before, j, axis=0)
             above = ladder.fewer(above, k)
-            halt = above.model.halt
+            halt = RelDecrease(ENOUGH)
             fresh = type(estimator)(k, init=start, n_init=1, halt=halt).fit(rows)
             assert same_bits(above.model, fresh)
 
@@ -100,6 +103,14 @@ def test_a_fit_that_costs_more_than_one_with_fewer_clusters_is_made_again():
         ladder = Trapped(KMeans(random_state=0), rows, None, workers)
         climb_down(ladder, [2, 3], 4, lambda rung: found.setdefault(rung.k, []).append(rung.cost))
     assert found[3][-1] <= min(found[2])
+
+
+def test_dropped_clusters_do_not_end_a_sweep():
+    rows = np.repeat([[0.0, 0.0], [5.0, 5.0], [9.0, 1.0]], 20, axis=0)
+    estimator = KMeans(empty="drop", init="random", n_init=1, random_state=0)
+    sweep = choose_k(rows, range(2, 8), random_state=0, estimator=estimator, criteria=QUICK)
+    assert sweep.ks == tuple(range(2, 8))
+    assert sweep.criteria["inertia"].values[1] == 0.0
 
 
 def test_models_of_the_sweep_are_fitted_models():
@@ -371,6 +382,9 @@ def test_every_member_of_the_family(estimator, rows, count):
     assert sweep.complete
     assert sweep.best_k == count
     assert isinstance(sweep.model(), type(estimator))
+    asked = {**estimator.get_params(), "n_clusters": count}
+    assert str(sweep.model().get_params()) == str(asked)
+    assert pickle.loads(pickle.dumps(sweep)).best_k == count
     cost = sweep.criteria["inertia"].values
     if getattr(estimator, "method", "") != "clara":  # whose medoids are of samples
         assert (np.diff(cost) <= 1e-9 * cost[0]).all()

@@ -87,6 +87,8 @@ def choose_k(
     """
     rng = generator(random_state)
     model = KMeans(random_state=rng) if estimator is None else clone(_checked(estimator))
+    if getattr(model, "k_range", None) is not None:
+        model.set_params(k_range=None)  # that is what this is for
     names = _checked_names(criteria)
     sizes = [
         validation.whole(name, value, least)

@@ -11,7 +11,7 @@ import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -29,7 +29,7 @@ from partita.estimators.kernel import KernelKMeans
 from partita.estimators.medoids import KMedoids
 from partita.estimators.settings import LloydSettings
 from partita.fusing import cheapest_pair
-from partita.halting import RelDecrease
+from partita.halting import Halt, RelDecrease
 from partita.merging import MergeTree, merge_tree
 from partita.progress import Centers
 
@@ -95,10 +95,8 @@ class CenterLadder(Ladder):
     """Members that run Lloyd's loop: rows are read once, and what prunes is kept between fits."""
 
     def __init__(self, estimator: LloydClusterer, X: Any, weight: Any, workers: Workers) -> None:
-        self._estimator, self._shared = copy.copy(estimator), Shared()
-        self._halt = estimator.halt
-        if estimator.halt is None:
-            self._estimator.halt = RelDecrease(ENOUGH)
+        self._estimator, self._shared = estimator, Shared()
+        self._enough = RelDecrease(ENOUGH) if estimator.halt is None else estimator.halt
         self._last: Rung | None = None
         self._result: Result | None = None  # of the last fit
         self.opened: Opened = estimator._open(X, weight, 1, workers)
@@ -111,21 +109,22 @@ class CenterLadder(Ladder):
         """The pairs that cost least are fused."""
         stats, geometry = rung.model.stats_, self._estimator._geometry
         centers = rung.model.cluster_centers_.astype(np.float64)
-        if rung is self._last and rung.k - k == 1 and (stats.weight > 0).all():
+        if len(centers) <= k:  # some were empty, and dropped
+            return self.more(rung, k)
+        if rung is self._last and len(centers) - k == 1 and (stats.weight > 0).all():
             return self._fuse(k, *cheapest_pair(stats, geometry))
-        tree = MergeTree.of(stats, geometry, centers)
-        return self._fit(k, tree.centers_at(min(k, len(centers))))
+        return self._fit(k, MergeTree.of(stats, geometry, centers).centers_at(k))
 
     def _fuse(self, k: int, i: int, j: int) -> Rung:
         """One pair less, on the step of the fit before."""
         assert self._last is not None
         assert self._result is not None
-        model, s = self._model(k), self._last.model.stats_
+        model, s = self._model(k, self._enough), self._last.model.stats_
         center = s.mean[i] + s.weight[j] / (s.weight[i] + s.weight[j]) * (s.mean[j] - s.mean[i])
         settings = LloydSettings(model)
         halt, ways = settings.halt(self.opened.source), (settings.empty, settings.observers)
         result = fuse(self._result, i, j, center, halt=halt, empty=ways[0], observers=ways[1])
-        return self._keep(k, model, result)
+        return self._keep(model, result)
 
     def more(self, rung: Rung, k: int) -> Rung:
         """New centers at the rows that are farthest from theirs."""
@@ -137,25 +136,27 @@ class CenterLadder(Ladder):
 
     def finished(self, rung: Rung) -> Rung:
         """The fit as the estimator would end it: what is enough to compare fits is not for one."""
-        self._estimator.halt = self._halt
-        return self._fit(rung.k, rung.model.cluster_centers_)
+        return self._run(self._model(rung.k, self._estimator.halt), rung.model.cluster_centers_)
 
     def _fit(self, k: int, start: Floats | None = None) -> Rung:
-        model = self._model(k)
+        return self._run(self._model(k, self._enough), start)
+
+    def _run(self, model: LloydClusterer, start: Floats | None) -> Rung:
         if start is not None:
             model.init, model.n_init = start, 1
         result = model._best(self.opened, LloydSettings(model), self._shared)
-        return self._keep(k, model, result)
+        return self._keep(model, result)
 
-    def _model(self, k: int) -> LloydClusterer:
+    def _model(self, k: int, halt: Halt | None) -> LloydClusterer:
         model = copy.copy(self._estimator)  # scikit-learn's clone takes as long as an iteration
-        model.n_clusters = k
+        model.n_clusters, model.halt = k, halt
         return model
 
-    def _keep(self, k: int, model: LloydClusterer, result: Result) -> Rung:
-        labels = result.labels.copy()  # the step goes on with its own
-        self._result = result
-        self._last = Rung(k, model._keep(replace(result, labels=labels), self.opened))
+    def _keep(self, model: LloydClusterer, result: Result) -> Rung:
+        model._keep(result, self.opened)
+        for name in ("init", "n_init", "halt"):  # as the user has them
+            setattr(model, name, getattr(self._estimator, name))
+        self._result, self._last = result, Rung(model.n_clusters, model)
         return self._last
 
 
@@ -191,7 +192,9 @@ class RefitLadder(Ladder):
             model.set_params(init=start, n_init=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
-            return Rung(k, model.fit(self._X, sample_weight=self._weight))
+            model.fit(self._X, sample_weight=self._weight)
+        asked = self._estimator  # whose parameters the model has, but for the number of clusters
+        return Rung(k, model.set_params(init=asked.init, n_init=asked.n_init))
 
 
 class MeansLadder(RefitLadder):
@@ -241,7 +244,7 @@ class KernelLadder(RefitLadder):
 
 
 def _farthest(away: Floats, count: int) -> Ints:
-    return np.sort(np.argpartition(-away, count - 1)[:count])
+    return np.sort(np.argpartition(-away, max(0, count - 1))[:count])
 
 
 def _missed_most(labels: Array, cost: Floats, weight: Floats | None, k: int) -> Ints:

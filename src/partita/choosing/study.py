@@ -129,7 +129,7 @@ class Study:
         table = {c.name: c for name in self._names if (c := self._column(name, ks)) is not None}
         structure = None if self._references is None else structure_of(self._references)
         verdict = judge(ks, table, structure)
-        if verdict.best in self._rungs:
+        if self._complete:
             self._rungs[verdict.best] = ladder.finished(self._rungs[verdict.best])
         return Sweep(
             tuple(ks.tolist()),
