@@ -137,7 +137,9 @@ def test_the_elbow_is_where_the_curve_bends():
     assert elbow([1, 2, 3, 4, 5, 6], [100, 50, 10, 9, 8, 7]) == 3
     assert elbow([6, 5, 4, 3, 2, 1], [7, 8, 9, 10, 50, 100]) == 3  # in any order
     assert elbow([1, 2, 4, 8, 16, 32], [100, 50, 10, 9, 8, 7]) == 4  # unevenly spaced
+    assert elbow([1, 2, 3, 20], [100, 60, 30, 0]) == 3
     assert elbow([1, 2, 3, 4], [100, math.nan, 10, 5]) == 3
+    assert elbow([1, 2, 3, 4], [math.inf, 100, 10, 5]) == 3
     for ks, values in (
         ([1, 2], [9, 1]),
         ([1, 2, 3], [9, 5, 1]),  # straight
@@ -185,6 +187,12 @@ def test_the_two_nearest_may_be_very_far(scale):
     np.testing.assert_array_equal(near.labels, far.labels)
     np.testing.assert_allclose(far.first / scale, near.first, rtol=1e-12)
     np.testing.assert_allclose(far.second / scale, near.second, rtol=1e-12)
+
+
+def test_ties_go_to_the_lower_index():
+    rows, centers = np.array([[0.0], [3.0]]), np.array([[1.0], [-1.0], [1.0], [3.0], [3.0]])
+    for given_ in (rows, sp.csr_array(rows)):
+        assert two_nearest(given_, centers).labels.tolist() == [0, 3]
 
 
 def test_no_rows_have_no_nearest():

@@ -58,9 +58,7 @@ class Partition:
 
         A row of weight 3 stands for three: two of them are others, at distance 0.
         """
-        count = np.bincount(self.label, weights=self.weight > 0, minlength=len(self.mass))
-        alone = (self.weight > 0) & (count[self.label] == 1)
-        rest = np.where(alone, 0.0, self.mass[self.label] - self.weight)
+        rest = self.mass[self.label] - self.weight  # exactly 0 if it is alone: `total` rounds once
         return np.asarray(np.maximum(rest, 0.0) + np.maximum(self.weight - 1.0, 0.0))
 
     def values(self, means: Means, points: Ints | None = None) -> Floats:
