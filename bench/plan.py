@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datasets import Real
 from growth import FULL_SWEEPS, QUICK_SWEEPS, Sweep
 from kernelists import KernelTask
+from ksweeps import FULL as FULL_KSWEEPS
+from ksweeps import QUICK as QUICK_KSWEEPS
 from medoids import FULL as FULL_MEDOIDS
 from medoids import QUICK as QUICK_MEDOIDS
 from medoids import Distances
@@ -34,6 +36,7 @@ class Plan:
     medoids: tuple[Distances, ...]
     kernels: tuple[KernelTask, ...]
     silhouettes: tuple[Labelled, ...]
+    ksweeps: tuple[Real, ...]
     until: float  # seconds since the run began: the last stages too begin nothing new
     quick: bool = False
 
@@ -88,6 +91,7 @@ FULL_PLAN = Plan(
     medoids=FULL_MEDOIDS,
     kernels=(KernelTask(5000, 10, 20, 10), KernelTask(20_000, 10, 20, 10)),
     silhouettes=FULL_SILHOUETTES,
+    ksweeps=FULL_KSWEEPS,
     until=4900.0,
 )
 
@@ -109,6 +113,7 @@ QUICK_PLAN = Plan(
     medoids=QUICK_MEDOIDS,
     kernels=(KernelTask(3000, 10, 20, 10),),
     silhouettes=QUICK_SILHOUETTES,
+    ksweeps=QUICK_KSWEEPS,
     until=260.0,
     quick=True,
 )

@@ -22,6 +22,7 @@ from inexact import Duel, duel, inexact_table
 from iteration import Contest, cost_table, time_table
 from kernelfits import KernelRow, kernel_table
 from kernelists import KERNEL_FITS
+from ksweeps import KSweep, sweep_table
 from measure import Clock
 from medoids import QUALITY, Quality, Swaps, quality_table
 from medoids import time_table as swap_table
@@ -35,6 +36,7 @@ from shapes import Shape
 from silhouettes import Silhouettes, silhouette_table
 from stands import Stand, open_stands
 from swappers import SWAPPERS, THEIRS
+from sweepers import SWEEPERS
 
 T = TypeVar("T", bound="Real | Shape")
 
@@ -77,6 +79,9 @@ class Session:
 
     def open_assessors(self) -> dict[str, Stand]:
         return self._open_more(ASSESSORS)
+
+    def open_sweepers(self) -> dict[str, Stand]:
+        return self._open_more(SWEEPERS)
 
     def open_swappers(self) -> dict[str, Stand]:
         return self._open_more(SWAPPERS)
@@ -241,6 +246,18 @@ def silhouette(session: Session) -> None:
         session.report.put("silhouette", silhouette_table(done, list(stands)))
 
 
+def ksweeps(session: Session) -> None:
+    stands = session.open_sweepers()
+    done: list[KSweep] = []
+    for task in _present(session, session.plan.ksweeps):
+        if session.clock.seconds > session.plan.until:
+            return
+        session.say(f"numbers of clusters of {task}")
+        done.append(KSweep(task))
+        done[-1].measure(stands)
+        session.report.put("ksweeps", sweep_table(done, list(stands)))
+
+
 def _present(session: Session, tasks: Sequence[T]) -> list[T]:
     """Those whose data are there; the reason why others are not is noted."""
     here = []
@@ -263,4 +280,5 @@ STAGES: dict[str, Callable[[Session], None]] = {
     "medoids": medoids,
     "kernels": kernels,
     "silhouette": silhouette,
+    "ksweeps": ksweeps,
 }

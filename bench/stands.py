@@ -22,6 +22,7 @@ from desk import Desk
 from kernelists import KERNEL_FITS
 from members import MEMBERS
 from swappers import SWAPPERS
+from sweepers import SWEEPERS
 
 _PAUSE = 0.02  # seconds: OpenMP threads spin for up to 8 ms after their last task
 _ALL: Mapping[str, Callable[[int], Contestant]] = {
@@ -31,6 +32,7 @@ _ALL: Mapping[str, Callable[[int], Contestant]] = {
     **SWAPPERS,
     **KERNEL_FITS,
     **ASSESSORS,
+    **SWEEPERS,
 }
 
 

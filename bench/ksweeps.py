@@ -1,0 +1,55 @@
+"""A sweep over numbers of clusters: against one fit with the largest, and a peer's fits of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from datasets import Real
+from measure import Best, in_turn
+from stands import Stand
+from sweepers import FIT, SWEEP, THEIRS
+from tables import Table, milliseconds
+
+FULL = (Real("Birch1", 30), Real("letter", 30), Real("MNIST", 20))
+QUICK = FULL[:1]
+TARGET = 5.0  # fits
+_ROUNDS = 5
+_LONG = 20.0  # seconds: what took longer is not repeated
+
+
+class KSweep:
+    """Everybody on one task, in turn."""
+
+    def __init__(self, task: Real) -> None:
+        self._task = task
+        self._best: dict[str, Best] = {}
+
+    def measure(self, stands: Mapping[str, Stand]) -> None:
+        self._best = {name: Best() for name in stands}
+        for stand in stands.values():
+            stand.ask("load", self._task)
+        for number in range(_ROUNDS):
+            for name in in_turn(list(stands), number):
+                best = self._best[name]
+                if not (best and best.seconds > _LONG):
+                    best.add(stands[name].ask("fit", 1).seconds)
+
+    def row(self) -> list[str]:
+        times = {name: best.seconds for name, best in self._best.items() if best}
+        cost = times[SWEEP] / times[FIT]
+        more = f"{times[THEIRS] / times[SWEEP]:.1f}" if THEIRS in times else "–"
+        reached = "reached" if cost <= TARGET else "above target"
+        cells = [milliseconds(times.get(name)) for name in self._best]
+        return [f"{self._task.name}, 2 to {self._task.k}", *cells, f"{cost:.2f}", reached, more]
+
+
+def sweep_table(done: Sequence[KSweep], names: Sequence[str]) -> Table:
+    return Table(
+        "Fits for all numbers of clusters, milliseconds",
+        "`choose_k` with the criteria that need no further sweeps (silhouettes of a sample), one "
+        f"`KMeans` fit with the largest K,\nand scikit-learn's fits for every K, without criteria. "
+        f"The best of {_ROUNDS} rounds. 'in fits' is the first over the second, at most "
+        f"{TARGET:g}.",
+        ["rows, K", *names, "in fits", "verdict", "sklearn / choose_k"],
+        [one.row() for one in done],
+    )
