@@ -92,7 +92,7 @@ def silhouette_table(done: Sequence[Silhouettes], names: Sequence[str]) -> Table
         "The silhouette of every row, milliseconds",
         "n, d, K of float64 rows; the best of three rounds, all threads. 'apart' is the largest "
         "difference of a silhouette.\nscikit-learn multiplies matrices by fused operations, which "
-        "partita's promise of the same bits everywhere rules out:\nfrom about a thousand features "
+        "partita's promise of the same bits everywhere rules out:\nfrom some hundred features "
         "on that costs more than all else saves.",
         ["rows", *names, "apart", "noise", "ratio", "target", "verdict"],
         [one.row() for one in done],
