@@ -30,7 +30,7 @@ LAYERS = [
     ("init", "engine"),
     ("estimators", "_versions"),  # faces
     ("factorization", "merging", "planes", "voronoi"),  # views of a fit
-    ("choosing",),
+    ("choosing", "diagnosis"),
 ]
 ROOT = "__init__"  # public names only: it may name anything
 

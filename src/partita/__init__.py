@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from partita.choosing.choose import choose_k
     from partita.choosing.record import Sweep
     from partita.choosing.silhouette import silhouette_samples, silhouette_score
+    from partita.diagnosis import Diagnosis, Finding, diagnose
     from partita.empty import EmptyClusterError
     from partita.estimators.functions import k_means, kmeans_plusplus
     from partita.estimators.kernel import KernelKMeans
@@ -33,7 +34,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ClusterStats": "partita.stats",
+    "Diagnosis": "partita.diagnosis",
     "EmptyClusterError": "partita.empty",
+    "Finding": "partita.diagnosis",
     "IndefiniteKernelWarning": "partita._warnings",
     "KMeans": "partita.estimators.kmeans",
     "KMedoids": "partita.estimators.medoids",
@@ -45,6 +48,7 @@ _HOME = {
     "Trace": "partita.progress",
     "cells": "partita.voronoi",
     "choose_k": "partita.choosing.choose",
+    "diagnose": "partita.diagnosis",
     "factorize": "partita.factorization",
     "k_means": "partita.estimators.functions",
     "kmeans_plusplus": "partita.estimators.functions",
@@ -57,7 +61,9 @@ _MODULES = ("halting", "theory")
 
 __all__ = [
     "ClusterStats",
+    "Diagnosis",
     "EmptyClusterError",
+    "Finding",
     "IndefiniteKernelWarning",
     "KMeans",
     "KMedoids",
@@ -70,6 +76,7 @@ __all__ = [
     "__version__",
     "cells",
     "choose_k",
+    "diagnose",
     "factorize",
     "halting",
     "k_means",

@@ -1,0 +1,78 @@
+"""How the fit ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from partita._threads import Workers
+from partita.diagnosis.look import Look
+from partita.diagnosis.record import Finding, percent
+from partita.diagnosis.subject import MEANS, ROWS
+from partita.diagnosis.view import View
+from partita.estimators.centers import CenterClusterer
+from partita.estimators.validation import make_source
+from partita.progress import Progress
+
+UNFINISHED = 1e-3  # of J: what one more step may gain at most, if the fit has converged
+MOVING = 0.01  # share of rows that changed their cluster in the last iteration
+
+
+def not_converged(view: View) -> Finding | None:
+    """The search was stopped while there was more to gain."""
+    model, reasons = view.subject.model, []
+    trace: Sequence[Progress] = getattr(model, "trace_", ())
+    limit = getattr(model, "max_iter", None)
+    moved = trace[-1].moved_points if len(trace) else 0
+    used = getattr(model, "n_iter_", 0)
+    at_limit = isinstance(limit, int) and used >= limit and (moved or not len(trace))
+    if at_limit or moved > MOVING * view.n:
+        why = getattr(model, "stopped_by_", f"{used} iterations, the limit is {limit}")
+        reasons.append(f"It stopped because {why}" if len(trace) else f"It took {why}")
+        if moved:
+            reasons[-1] += f", while {moved} rows still changed their cluster"
+    gain = _gain(view)
+    if gain > UNFINISHED:
+        reasons.append(f"Moving the centers to the means lowers J by {percent(gain)} at once")
+    if not reasons:
+        return None
+    return Finding(
+        "not-converged",
+        "The fit ended before it came to rest (or these are not the rows that it was made of).",
+        "; ".join(reasons) + ".",
+        "Raise max_iter or the time limit, or lower tol; or go on from here: "
+        "KMeans(init=model).fit(X).",
+    )
+
+
+def _gain(view: View) -> float:
+    """What share of J the next move of the centers would save."""
+    if MEANS in view.subject.lacks or ROWS in view.subject.lacks:
+        return 0.0
+    before = float(view.stats.cost_at(view.centers).sum())
+    return (before - view.cost) / before if 0 < before < np.inf else 0.0
+
+
+def inexact_sums(view: View) -> Finding | None:
+    """Weights or values so unequal that sums were not exact."""
+    if not isinstance(view.subject.model, CenterClusterer):
+        return None
+    with Workers(view.subject.threads) as workers:
+        ordered = make_source(view.rows, view.weight, workers).survey().ordered
+    if not ordered:
+        return None
+    return Finding(
+        "inexact-sums",
+        "Some weights or values are so much larger than the others that sums are rounded: the "
+        "result may depend on the order of the rows.",
+        f"Weights from {view.weight.min():.3g} to {view.weight.max():.3g}, values up to "
+        f"{float(abs(view.rows).max()):.3g}.",
+        "Look for fill values (1e37, -999…) and weights that are not meant.",
+    )
+
+
+LOOKS = (
+    Look("not-converged", not_converged),
+    Look("inexact-sums", inexact_sums, (ROWS,)),
+)

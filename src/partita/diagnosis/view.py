@@ -1,0 +1,206 @@
+"""What all looks at a fit have in common: its rows, labels, centers, summaries and samples."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from partita._threads import Workers
+from partita._typing import Array, Floats, Ints
+from partita.diagnosis.crowd import Crowd, crowd_of
+from partita.diagnosis.record import Skip
+from partita.diagnosis.sample import Sample
+from partita.diagnosis.subject import Subject
+from partita.estimators.validation import make_source
+from partita.progress import Centers
+from partita.stats import ClusterStats
+
+_BLOCK = 1 << 20  # values that are looked at together
+CROWD = 20_000  # rows are enough for shares to one percent
+VALUES = 20_000_000  # distances that are held at a time
+_FARTHEST = 2.0**300  # beyond it, or below its inverse, squares leave the range of doubles
+
+
+@dataclass(frozen=True)
+class View:
+    """A fit and the rows that count: those that have weight and a label."""
+
+    subject: Subject
+    rows: Any  # (n, d), where distances are measured: CSR or C-ordered
+    weight: Floats  # (n,), in rows: see `as_repeats`
+    labels: Ints  # (n,)
+    index: Ints  # (n,), their numbers in X
+    entropy: int
+
+    @property
+    def k(self) -> int:
+        """The number of clusters."""
+        return self.subject.k
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return int(self.rows.shape[0])
+
+    @property
+    def d(self) -> int:
+        """The number of features."""
+        return int(self.rows.shape[1])
+
+    def rng(self, name: str) -> np.random.Generator:
+        """Randomness for one look, whatever the others draw."""
+        return np.random.default_rng([self.entropy, zlib.crc32(name.encode())])
+
+    @cached_property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.weight.sum())
+
+    @cached_property
+    def stats(self) -> ClusterStats:
+        """Weight, mean and sse of every cluster of the labels."""
+        weight = np.bincount(self.labels, weights=self.weight, minlength=self.k)
+        anchor = np.zeros(self.d) if sp.issparse(self.rows) else _doubles(self.rows[:1])[0]
+        sums = np.zeros((self.k, self.d))
+        for part in self._parts():
+            each = np.arange(part.stop - part.start)
+            z = sp.csr_array(
+                (self.weight[part], (self.labels[part], each)), shape=(self.k, len(each))
+            )
+            block = self.rows[part]
+            sums += (z @ block).toarray() if sp.issparse(block) else z @ (_doubles(block) - anchor)
+        mean = np.divide(sums, weight[:, None], out=sums, where=weight[:, None] > 0)
+        mean = np.where(weight[:, None] > 0, mean + anchor, 0.0)
+        with Workers(self.subject.threads) as workers:
+            source = make_source(self.rows, None, workers)
+            away = source.own_distances(Centers(mean, np.zeros(self.d)), self.labels)
+        sse = np.bincount(self.labels, weights=self.weight * away, minlength=self.k)
+        return ClusterStats(_doubles(weight), mean, _doubles(sse))
+
+    @cached_property
+    def centers(self) -> Floats:
+        """The centers that rows are assigned to; the means, if there are only labels."""
+        return self.stats.mean if self.subject.centers is None else self.subject.centers
+
+    @cached_property
+    def cost(self) -> float:
+        """J: the sum of sse over the clusters."""
+        return float(self.stats.sse.sum())
+
+    @cached_property
+    def radius(self) -> Floats:
+        """The root mean squared distance (k,) of a cluster's rows to their mean."""
+        stats = self.stats
+        mse = np.divide(stats.sse, stats.weight, out=np.zeros(self.k), where=stats.weight > 0)
+        return np.asarray(np.sqrt(mse))
+
+    @cached_property
+    def middle(self) -> Floats:
+        """The mean (d,) of all rows."""
+        weight, mean = self.stats.weight, self.stats.mean
+        anchor = mean[int(weight.argmax())]  # an empty cluster has no mean, and no weight
+        return np.asarray(anchor + weight @ (mean - anchor) / self.total)
+
+    @cached_property
+    def variance(self) -> Floats:
+        """The variance (d,) of every feature."""
+        sums, middle = np.zeros(self.d), self.middle
+        for part in self._parts():
+            block, weight = self.rows[part], self.weight[part]
+            if sp.issparse(block):
+                sums += block.multiply(block).T @ weight
+            else:
+                gap = _doubles(block) - middle
+                sums += weight @ (gap * gap)
+        if sp.issparse(self.rows):
+            sums -= self.total * middle * middle
+            sums[sums < 1e-12 * self.total * middle * middle] = 0.0  # what rounding left over
+        return np.asarray(sums / self.total)
+
+    @cached_property
+    def crowd(self) -> Crowd:
+        """How rows lie between neighbouring centers."""
+        if self.k < 2:
+            raise Skip("there is one cluster only")
+        sample = self.sample(max(1, min(CROWD, VALUES // self.k)), "crowd")
+        return crowd_of(sample, self.centers, self.subject.threads)
+
+    # --- distinct rows ----------------------------------------------------------------------------
+
+    @cached_property
+    def distinct(self) -> tuple[Ints, Floats]:
+        """The first of every kind of row, and the weight of all its copies.
+
+        In an order that knows only the rows, so that a weight of 2 and a repeated row look alike.
+        """
+        _, first, kind = np.unique(self._hashes(), return_index=True, return_inverse=True)
+        return first, _doubles(np.bincount(kind.ravel(), weights=self.weight))
+
+    def sample(self, most: int, name: str) -> Sample:
+        """At most so many of the distinct rows."""
+        first, mass = self.distinct
+        whole = len(first) <= most
+        if not whole:
+            some = np.sort(self.rng(name).choice(len(first), most, replace=False))
+            first, mass = first[some], mass[some]
+        return Sample(self.rows[first], mass, self.labels[first], self.index[first], whole)
+
+    def _hashes(self) -> Array:
+        odd = np.random.default_rng(1).integers(0, 2**63, self.d, dtype=np.uint64) * 2 + 1
+        out = np.empty(self.n, np.uint64)
+        for part in self._parts():
+            block = self.rows[part]
+            if sp.issparse(block):
+                some = block.data != 0
+                mixed = np.concatenate([[0], _mixed(block.data) * odd[block.indices] * some])
+                run = np.cumsum(mixed.astype(np.uint64), dtype=np.uint64)
+                out[part] = run[block.indptr[1:]] - run[block.indptr[:-1]]
+            else:
+                out[part] = (_mixed(block) * odd).sum(axis=1, dtype=np.uint64)
+        return out
+
+    def _parts(self) -> list[slice]:
+        step = max(1, _BLOCK // self.d)
+        return [slice(i, min(self.n, i + step)) for i in range(0, self.n, step)]
+
+
+def _mixed(values: Array) -> Array:
+    """64 bits that depend on all bits of a number; −0 is 0."""
+    bits: Any = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    bits = (bits ^ (bits >> 33)) * np.uint64(0xFF51AFD7ED558CCD)
+    bits = (bits ^ (bits >> 29)) * np.uint64(0x9E3779B97F4A7C15)
+    return np.asarray(bits ^ (bits >> 32))
+
+
+def _doubles(rows: Any) -> Floats:
+    return np.asarray(rows, dtype=np.float64)
+
+
+def as_repeats(weight: Floats | None, n: int) -> Floats:
+    """Weights in rows: whole numbers as they are, others such that they add up to their number.
+
+    Only ratios of weights matter for a clustering, but how sure one can be of it depends on how
+    many rows there are.
+    """
+    if weight is None:
+        return np.ones(n)
+    if (weight == np.floor(weight)).all():
+        return weight
+    share = weight / weight.max()
+    return np.asarray(share * (np.count_nonzero(weight) / share.sum()))
+
+
+def within_range(rows: Any, centers: Floats | None) -> tuple[Any, Floats | None]:
+    """The same times a power of two, if squares would leave the range of doubles."""
+    values = rows.data if sp.issparse(rows) else rows
+    peak = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+    if peak == 0 or 1 / _FARTHEST < peak < _FARTHEST:
+        return rows, centers
+    factor = 2.0 ** -np.clip(np.frexp(peak)[1], -1000, 1000)
+    rows = rows.astype(np.float64) * factor
+    return rows, None if centers is None else centers * factor
