@@ -19,7 +19,7 @@ CROWDED = 0.25  # of the crowd at the centers: two round groups are four deviati
 DEEP = 3.0  # times emptier than what is on both sides of it: a gap
 SURE = 4.0  # standard errors of two counts
 ENOUGH = 20  # rows in a slab, to say that it is not empty
-LIGHTER, NARROWER = 10.0, 3.0  # how unequal neighbours are when their face should not be midway
+LIGHTER, NARROWER = 10.0, 2.0  # how unequal neighbours are when their face should not be midway
 
 
 def near_faces(view: View) -> Finding | None:
@@ -94,6 +94,11 @@ def unequal(view: View) -> Finding | None:
     )
 
 
+def touching(pair: Pair) -> bool:
+    """Whether there are rows on the way from center to center."""
+    return pair.face >= max(ENOUGH, CROWDED * min(pair.centers))
+
+
 def _is_level(pair: Pair) -> bool:
     both = pair.centers
     return pair.face >= max(ENOUGH, LEVEL * sum(both) / 2) and min(both) > 0
@@ -105,8 +110,7 @@ def _is_uneven(view: View, pair: Pair) -> bool:
     i, j = pair.first, pair.second
     lighter = max(weight[i], weight[j]) >= LIGHTER * min(weight[i], weight[j])
     narrower = max(radius[i], radius[j]) >= NARROWER * min(radius[i], radius[j])
-    touching = pair.face >= max(ENOUGH, CROWDED * min(pair.centers))
-    return bool((lighter or narrower) and touching and min(weight[i], weight[j]) >= ENOUGH)
+    return bool((lighter or narrower) and touching(pair) and min(weight[i], weight[j]) >= ENOUGH)
 
 
 def _gap_elsewhere(pair: Pair) -> float:

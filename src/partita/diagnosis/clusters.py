@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from partita._typing import Floats
+from partita.diagnosis.cells import touching
 from partita.diagnosis.look import Look
 from partita.diagnosis.record import Finding, few, percent
 from partita.diagnosis.sample import Sample
-from partita.diagnosis.subject import ROWS, SPACE
+from partita.diagnosis.subject import CELLS, ROWS, SPACE
 from partita.diagnosis.view import View
 
 FEW_ROWS, FEW_SHARE, MOST_ROWS = 3, 0.005, 20  # a handful, however many rows there are
@@ -86,7 +87,6 @@ def coincident(view: View) -> Finding | None:
 
 def _merged(k: int, pairs: list[Any]) -> int:
     """How many clusters are left when all pairs are merged."""
-    import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components
 
     first, second = np.array(pairs).T
@@ -96,58 +96,55 @@ def _merged(k: int, pairs: list[Any]) -> int:
 
 def elongated(view: View) -> Finding | None:
     """Clusters much longer in one direction than in the others."""
-    if view.d < 2:
+    if view.d < 2 or view.k < 2:
         return None
     sample = view.sample(SAMPLE, "elongated")
     ratios: dict[int, float] = {}
-    for j in np.flatnonzero(view.stats.weight > 0):
+    # a long cluster that touches no other was not cut
+    for j in sorted({j for p in view.crowd.pairs if touching(p) for j in (p.first, p.second)}):
         rows = np.flatnonzero(sample.labels == j)
         if len(rows) >= max(20, ROWS_PER_FEATURE * view.d):
-            ratio, share = _stretch(view, sample, rows, int(j))
+            ratio, share = _stretch(view, sample, rows)
             if ratio >= LONG and share >= MAIN:
-                ratios[int(j)] = ratio
+                ratios[j] = ratio
     if not ratios:
         return None
     longest = max(ratios, key=lambda j: ratios[j])
     return Finding(
         "elongated-clusters",
-        f"{len(ratios)} of {view.k} clusters are long and thin; K-means looks for round ones and "
-        "cuts long groups across.",
+        f"{len(ratios)} of {view.k} clusters are long and thin and touch others; K-means looks for "
+        "round groups and cuts long ones across.",
         f"Cluster {longest} is {np.sqrt(ratios[longest]):.3g} times as long as wide (standard "
         f"deviations){sample.told}.",
         "Look whether neighbours of such a cluster continue it. Scaling or PCA(whiten=True) may "
         "make groups rounder; GaussianMixture(covariance_type='full') learns their shape; or take "
         "more clusters and merge them (merge_tree).",
-        "note",
-        tuple(ratios),
+        clusters=tuple(ratios),
     )
 
 
-def _stretch(view: View, sample: Sample, rows: Any, j: int) -> tuple[float, float]:
+def _stretch(view: View, sample: Sample, rows: Any) -> tuple[float, float]:
     """The first variance of a cluster: times the mean of the others, and as a share of all."""
     block, weight = sample.rows[rows], sample.weight[rows]
-    mean = weight @ block / weight.sum() if not hasattr(block, "toarray") else block.T @ weight
-    mean = mean if not hasattr(block, "toarray") else mean / weight.sum()
-    axis = view.rng("elongated").normal(size=view.d)
-    top = 0.0
+    if sp.issparse(block):  # is not made dense: features may be very many
+        mean = block.T @ weight / weight.sum()
+        whole = float(weight @ block.multiply(block).sum(axis=1) - weight.sum() * (mean @ mean))
+    else:
+        block = np.asarray(block, dtype=np.float64) - block[0]
+        mean = weight @ block / weight.sum()
+        block = block - mean
+        mean, whole = np.zeros(view.d), float(weight @ np.einsum("nd,nd->n", block, block))
+    axis, top = view.rng("elongated").normal(size=view.d), 0.0
     for _ in range(TURNS):
-        axis /= np.sqrt(axis @ axis)
+        length = float(np.sqrt(axis @ axis))
+        if not length > 0:
+            return 0.0, 0.0
+        axis = axis / length
         along = block @ axis - mean @ axis
-        pulled = block.T @ (weight * along) - mean * float(weight @ along)
-        top, axis = float(axis @ pulled), np.asarray(pulled)
-        if not axis.any():
-            break
-    whole = _sse(block, weight, mean)
+        axis, before = block.T @ (weight * along) - mean * float(weight @ along), axis
+        top = float(axis @ before)
     rest = (whole - top) / (view.d - 1)
-    return (top / rest if rest > 0 else np.inf) if top > 0 else 0.0, top / whole if whole else 0.0
-
-
-def _sse(block: Any, weight: Floats, mean: Floats) -> float:
-    if hasattr(block, "toarray"):
-        squares = np.asarray(block.multiply(block).sum(axis=1)).ravel()
-        return float(weight @ squares - weight.sum() * (mean @ mean))
-    gap = block - mean
-    return float(weight @ np.einsum("nd,nd->n", gap, gap))
+    return top / rest if rest > 0 else np.inf, top / whole if whole > 0 else 0.0
 
 
 def empty(view: View) -> Finding | None:
@@ -167,6 +164,6 @@ def empty(view: View) -> Finding | None:
 LOOKS = (
     Look("outliers", outliers, (ROWS, SPACE)),
     Look("coincident-centers", coincident, (ROWS, SPACE)),
-    Look("elongated-clusters", elongated, (ROWS, SPACE)),
+    Look("elongated-clusters", elongated, (ROWS, SPACE, CELLS)),
     Look("empty-clusters", empty),
 )

@@ -20,9 +20,10 @@ from partita.estimators.kmeans import KMeans
 
 SAMPLE = 2000  # rows: neighbours of neighbours span a group of that many
 VALUES = 1 << 23  # at most, where there are very many features
-NEIGHBOURS = 12  # enough to see density through noise, few enough to see a gap
 PER_CLUSTER = 20  # rows in a sample; with fewer the graph is nearly complete
-BETTER = 0.4  # of the cut by K-means: round, overlapping and uniform data stay above it
+# Neighbours, and what share of the cut by K-means is suspicious: round, overlapping and uniform data
+# stay above it. Many neighbours see through noise, few see thin groups.
+SCALES = ((12, 0.4), (7, 0.28))
 LEAST = 1e-3  # a cut (as share of the links) that may as well be chance
 STARTS = 5  # of K-means, whose best is compared: a poor start is no matter of shape
 
@@ -32,31 +33,34 @@ def not_convex(view: View) -> Finding | None:
     if view.k < 2 or view.d < 2:
         raise Skip("it takes two clusters and two features")
     sample = view.sample(min(SAMPLE, max(1, VALUES // view.d)), "graph")
-    sample, k = _without_tiny(sample)
+    sample, k = _without_tiny(sample, SCALES[0][0])
     if k < 2 or len(sample.weight) < PER_CLUSTER * k:
         raise Skip(f"it takes two clusters of {PER_CLUSTER} distinct rows")
     rows = sample.dense(view.middle)
-    links = _links(rows, sample.weight)
     runs = Runs(k, int(view.rng("graph").integers(2**31)), view.subject.threads)
-    ours = min(_cut(links, sample.labels, k), _cut(links, runs.means(rows, sample.weight), k))
-    if ours <= LEAST:
+    means = runs.means(rows, sample.weight)
+    for neighbours, better in SCALES:
+        links = _links(rows, sample.weight, neighbours)
+        ours = min(_cut(links, sample.labels, k), _cut(links, means, k))
+        theirs = _cut(links, runs.cut(links), k) if ours > LEAST else ours
+        if theirs <= better * ours:
+            break
+    else:
         return None
-    theirs = _cut(links, runs.cut(links), k)
-    if theirs > BETTER * ours:
-        return None
+    recipe = _recipe(view, runs, rows, sample, neighbours, 1.5 * theirs + LEAST)
     return Finding(
         "not-convex",
-        "Groups that are not round are suspected: a partition that follows neighbours from row "
-        "to row cuts far fewer of their links.",
+        "Groups that K-means cannot outline are suspected (not convex, or very unequal): a "
+        "partition that follows neighbours from row to row cuts far fewer of their links.",
         f"Normalised cut {theirs:.3g} in place of {ours:.3g} with the same K, on the graph of "
-        f"{NEIGHBOURS} neighbours{sample.told}.",
-        "Look at a picture, and try " + _recipe(view, runs, links, rows, sample, theirs) + ".",
+        f"{neighbours} neighbours{sample.told}.",
+        f"Look at a picture, and try {recipe}.",
     )
 
 
-def _without_tiny(sample: Sample) -> tuple[Sample, int]:
+def _without_tiny(sample: Sample, neighbours: int) -> tuple[Sample, int]:
     """The rows of clusters that can hold a row with its neighbours, numbered anew."""
-    large = np.bincount(sample.labels) > NEIGHBOURS
+    large = np.bincount(sample.labels) > neighbours
     some = np.flatnonzero(large[sample.labels])
     number = np.cumsum(large) - 1
     part = replace(
@@ -69,11 +73,11 @@ def _without_tiny(sample: Sample) -> tuple[Sample, int]:
     return part, int(large.sum())
 
 
-def _links(rows: Floats, weight: Floats) -> Any:
+def _links(rows: Floats, weight: Floats, neighbours: int) -> Any:
     """Rows linked by how many neighbours they share."""
     from sklearn.neighbors import kneighbors_graph
 
-    near = kneighbors_graph(rows, min(NEIGHBOURS, len(rows)), include_self=True, n_jobs=1)
+    near = kneighbors_graph(rows, neighbours, include_self=True, n_jobs=1)
     near = sp.diags_array(weight / weight.mean()) @ near
     return sp.csr_array(near @ near.T)
 
@@ -115,22 +119,25 @@ class Runs:
             return model.fit(X, sample_weight=weight).labels_
 
 
-def _recipe(view: View, runs: Runs, links: Any, rows: Floats, sample: Sample, theirs: float) -> str:
-    """The call that made the better partition; by rbf, which is simpler, if it is as good."""
-    gamma = float(f"{_gamma(rows):.3g}")
-    if _cut(links, runs.smooth(rows, sample.weight, gamma), runs.k) <= 1.5 * theirs + LEAST:
+def _recipe(
+    view: View, runs: Runs, rows: Floats, sample: Sample, neighbours: int, enough: float
+) -> str:
+    """How to get such a partition: by rbf, which is simpler, if its cut is low enough."""
+    gamma = float(f"{_gamma(rows, neighbours):.3g}")
+    labels = runs.smooth(rows, sample.weight, gamma)
+    if _cut(_links(rows, sample.weight, neighbours), labels, runs.k) <= enough:
         return f"KernelKMeans({view.k}, kernel='rbf', gamma={gamma:g}, init='spectral').fit(X)"
     return (
-        f"G = kneighbors_graph(X, {NEIGHBOURS}, include_self=True) of sklearn.neighbors and "
+        f"G = kneighbors_graph(X, {neighbours}, include_self=True) of sklearn.neighbors and "
         f"KernelKMeans({view.k}, kernel='normalized-cut').fit(G @ G.T)"
     )
 
 
-def _gamma(rows: Floats) -> float:
+def _gamma(rows: Floats, neighbours: int) -> float:
     """Of rbf: such that the links of a row reach as far as its neighbours."""
     from sklearn.neighbors import NearestNeighbors
 
-    near = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(rows) - 1), n_jobs=1).fit(rows)
+    near = NearestNeighbors(n_neighbors=neighbours, n_jobs=1).fit(rows)
     reach = float(np.median(near.kneighbors()[0][:, -1]))
     return 1 / (2 * reach**2) if reach > 0 else 1.0
 
