@@ -21,40 +21,49 @@ from partita.estimators.kmeans import KMeans
 SAMPLE = 2000  # rows: neighbours of neighbours span a group of that many
 VALUES = 1 << 23  # at most, where there are very many features
 PER_CLUSTER = 20  # rows in a sample; with fewer the graph is nearly complete
-# Neighbours, and what share of the cut by K-means is suspicious: round, overlapping and uniform data
-# stay above it. Many neighbours see through noise, few see thin groups.
-SCALES = ((12, 0.4), (7, 0.28))
-LEAST = 1e-3  # a cut (as share of the links) that may as well be chance
+NEIGHBOURS = 12  # that rows may share: enough to see through noise, few enough to see a gap
+BETTER = 0.4  # of the cut by K-means: round, overlapping and uniform data stay above it
+LEAST = 1e-3  # a cut that may as well be chance
 STARTS = 5  # of K-means, whose best is compared: a poor start is no matter of shape
+CLOSE = 8  # neighbours that must be mutual, for rows to be in one piece
+PIECE, PART = 20, 0.1  # rows, and share of its cluster: a smaller piece may be chance
+REACHES = (1, 4, 12)  # neighbours: widths of the rbf kernels that are tried
+WAYS_OUT = 3  # links of a piece to other clusters, by which it goes on there
 
 
 def not_convex(view: View) -> Finding | None:
-    """A partition of the neighbour graph cuts far fewer links."""
+    """Following neighbours from row to row gives other groups."""
     if view.k < 2 or view.d < 2:
         raise Skip("it takes two clusters and two features")
     sample = view.sample(min(SAMPLE, max(1, VALUES // view.d)), "graph")
-    sample, k = _without_tiny(sample, SCALES[0][0])
+    sample, k = _without_tiny(sample, NEIGHBOURS)
     if k < 2 or len(sample.weight) < PER_CLUSTER * k:
         raise Skip(f"it takes two clusters of {PER_CLUSTER} distinct rows")
     rows = sample.dense(view.middle)
     runs = Runs(k, int(view.rng("graph").integers(2**31)), view.subject.threads)
-    means = runs.means(rows, sample.weight)
-    for neighbours, better in SCALES:
-        links = _links(rows, sample.weight, neighbours)
-        ours = min(_cut(links, sample.labels, k), _cut(links, means, k))
-        theirs = _cut(links, runs.cut(links), k) if ours > LEAST else ours
-        if theirs <= better * ours:
-            break
-    else:
+    means, links = runs.means(rows, sample.weight), _links(rows, sample.weight)
+    ours = min(_cut(links, sample.labels, k), _cut(links, means, k))
+    theirs = _cut(links, runs.cut(links), k)
+    near = _mutual(rows)
+    broken = min(_broken(near, sample.labels, k), _broken(near, means, k))
+    evidence = []
+    if broken:
+        evidence.append(
+            f"{broken} of {k} clusters fall into pieces that are linked only through other clusters"
+        )
+    if ours > LEAST and theirs <= BETTER * ours:
+        evidence.append(
+            f"a normalised cut of the graph of {NEIGHBOURS} neighbours is {theirs:.3g} in place of "
+            f"{ours:.3g} with the same K"
+        )
+    if not evidence:
         return None
-    recipe = _recipe(view, runs, rows, sample, neighbours, 1.5 * theirs + LEAST)
+    text = "; ".join(evidence)
     return Finding(
         "not-convex",
-        "Groups that K-means cannot outline are suspected (not convex, or very unequal): a "
-        "partition that follows neighbours from row to row cuts far fewer of their links.",
-        f"Normalised cut {theirs:.3g} in place of {ours:.3g} with the same K, on the graph of "
-        f"{neighbours} neighbours{sample.told}.",
-        f"Look at a picture, and try {recipe}.",
+        "Groups that K-means cannot outline are suspected (not convex, or very unequal).",
+        f"Following neighbours from row to row, {text}{sample.told}.",
+        "Look at a picture, and try " + _recipe(runs, rows, means, links, near) + ".",
     )
 
 
@@ -73,11 +82,11 @@ def _without_tiny(sample: Sample, neighbours: int) -> tuple[Sample, int]:
     return part, int(large.sum())
 
 
-def _links(rows: Floats, weight: Floats, neighbours: int) -> Any:
+def _links(rows: Floats, weight: Floats) -> Any:
     """Rows linked by how many neighbours they share."""
     from sklearn.neighbors import kneighbors_graph
 
-    near = kneighbors_graph(rows, neighbours, include_self=True, n_jobs=1)
+    near = kneighbors_graph(rows, NEIGHBOURS, include_self=True, n_jobs=1)
     near = sp.diags_array(weight / weight.mean()) @ near
     return sp.csr_array(near @ near.T)
 
@@ -89,6 +98,32 @@ def _cut(links: Any, labels: Ints, k: int) -> float:
     begin = between.sum(axis=1)
     some = begin > 0
     return float((1 - between.diagonal()[some] / begin[some]).sum())
+
+
+def _mutual(rows: Floats) -> Any:
+    """Links of rows that are each among the neighbours of the other."""
+    from sklearn.neighbors import kneighbors_graph
+
+    near = kneighbors_graph(rows, CLOSE, n_jobs=1)
+    return near.minimum(near.T).tocoo()
+
+
+def _broken(near: Any, labels: Ints, k: int) -> int:
+    """How many clusters have two or more pieces that go on in other clusters.
+
+    A convex group that was cut by a face leaves one piece on each side. An arm that winds around
+    another leaves several, with the other's between them.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    inside = labels[near.row] == labels[near.col]
+    links = (np.ones(int(inside.sum())), (near.row[inside], near.col[inside]))
+    count, piece = connected_components(sp.coo_array(links, shape=near.shape), directed=False)
+    size, out = np.bincount(piece), np.bincount(piece[near.row[~inside]], minlength=count)
+    owner = labels[np.unique(piece, return_index=True)[1]]
+    least = np.maximum(PIECE, PART * np.bincount(labels, minlength=k)[owner])
+    counts = np.bincount(owner[(size >= least) & (out >= WAYS_OUT)], minlength=k)
+    return int((counts >= 2).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,35 +141,35 @@ class Runs:
 
     def cut(self, links: Any) -> Ints:
         """By the normalised cut of a graph."""
-        return self._kernel(links, kernel="normalized-cut")
-
-    def smooth(self, rows: Floats, weight: Floats, gamma: float) -> Ints:
-        """By the rbf kernel."""
-        return self._kernel(rows, weight, gamma=gamma, init="spectral")
-
-    def _kernel(self, X: Any, weight: Floats | None = None, **how: Any) -> Ints:
-        model = KernelKMeans(self.k, random_state=self.seed, n_threads=self.threads, **how)
+        model = KernelKMeans(
+            self.k, kernel="normalized-cut", random_state=self.seed, n_threads=self.threads
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a cluster may come out empty: its cut tells
-            return model.fit(X, sample_weight=weight).labels_
+            return model.fit(links).labels_
 
 
-def _recipe(
-    view: View, runs: Runs, rows: Floats, sample: Sample, neighbours: int, enough: float
-) -> str:
-    """How to get such a partition: by rbf, which is simpler, if its cut is low enough."""
-    gamma = float(f"{_gamma(rows, neighbours):.3g}")
-    labels = runs.smooth(rows, sample.weight, gamma)
-    if _cut(_links(rows, sample.weight, neighbours), labels, runs.k) <= enough:
-        return f"KernelKMeans({view.k}, kernel='rbf', gamma={gamma:g}, init='spectral').fit(X)"
-    return (
-        f"G = kneighbors_graph(X, {neighbours}, include_self=True) of sklearn.neighbors and "
-        f"KernelKMeans({view.k}, kernel='normalized-cut').fit(G @ G.T)"
-    )
+def _recipe(runs: Runs, rows: Floats, means: Ints, links: Any, near: Any) -> str:
+    """What gave the least broken, and among these the least cut, clusters."""
+    from sklearn.metrics.pairwise import rbf_kernel
+
+    tried = {"": means}
+    tried[f"kneighbors_graph(X, {NEIGHBOURS}, include_self=True) @ its transpose"] = runs.cut(links)
+    for neighbours in REACHES:
+        gamma = float(f"{_gamma(rows, neighbours):.3g}")
+        tried[f"rbf_kernel(X, gamma={gamma:g})"] = runs.cut(rbf_kernel(rows, gamma=gamma))
+    price = {
+        how: (_broken(near, labels, runs.k), _cut(links, labels, runs.k))
+        for how, labels in tried.items()
+    }
+    best = min(price, key=lambda how: price[how])
+    if not best:
+        return "KernelKMeans with other kernels, or sklearn.cluster.HDBSCAN"
+    return f"KernelKMeans({runs.k}, kernel='normalized-cut').fit(A), where A = {best}"
 
 
 def _gamma(rows: Floats, neighbours: int) -> float:
-    """Of rbf: such that the links of a row reach as far as its neighbours."""
+    """Of rbf: such that a row reaches as far as its neighbours."""
     from sklearn.neighbors import NearestNeighbors
 
     near = NearestNeighbors(n_neighbors=neighbours, n_jobs=1).fit(rows)
