@@ -85,7 +85,7 @@ def _view(model: Any, X: Any, sample_weight: Any, random_state: Any) -> View:
         raise ValueError("no row of X has both weight and a cluster; there is nothing to look at")
     rows, centers = within_range(rows, given.subject.centers)
     subject = replace(given.subject, centers=centers)
-    return View(subject, rows, weight, labels, index, entropy)
+    return View(subject, rows, weight, labels, index, given.n, entropy)
 
 
 def _subject(view: View) -> str:

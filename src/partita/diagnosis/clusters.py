@@ -80,7 +80,7 @@ def coincident(view: View) -> Finding | None:
         f"{len(clusters)} clusters have centers at nearly the same place.",
         f"Clusters {few(clusters)}: merging a pair adds at most {price:.3g} to J, "
         f"{percent(price / view.cost)} of it.",
-        f"Lower n_clusters by {k - group}: {group} clusters say the same.",
+        f"Lower n_clusters by {k - group}, to {group}: that says as much.",
         clusters=tuple(clusters),
     )
 

@@ -27,7 +27,7 @@ LEAST = 1e-3  # a cut that may as well be chance
 STARTS = 5  # of K-means, whose best is compared: a poor start is no matter of shape
 CLOSE = 8  # neighbours that must be mutual, for rows to be in one piece
 PIECE, PART = 20, 0.1  # rows, and share of its cluster: a smaller piece may be chance
-REACHES = (1, 4, 12)  # neighbours: widths of the rbf kernels that are tried
+TRIED = (12, 7, 5)  # neighbours, of the graphs that may be advised
 WAYS_OUT = 3  # links of a piece to other clusters, by which it goes on there
 
 
@@ -63,7 +63,7 @@ def not_convex(view: View) -> Finding | None:
         "not-convex",
         "Groups that K-means cannot outline are suspected (not convex, or very unequal).",
         f"Following neighbours from row to row, {text}{sample.told}.",
-        "Look at a picture, and try " + _recipe(runs, rows, means, links, near) + ".",
+        "Look at a picture, and try " + _recipe(runs, rows, sample, means, near) + ".",
     )
 
 
@@ -82,11 +82,11 @@ def _without_tiny(sample: Sample, neighbours: int) -> tuple[Sample, int]:
     return part, int(large.sum())
 
 
-def _links(rows: Floats, weight: Floats) -> Any:
+def _links(rows: Floats, weight: Floats, neighbours: int = NEIGHBOURS) -> Any:
     """Rows linked by how many neighbours they share."""
     from sklearn.neighbors import kneighbors_graph
 
-    near = kneighbors_graph(rows, NEIGHBOURS, include_self=True, n_jobs=1)
+    near = kneighbors_graph(rows, neighbours, include_self=True, n_jobs=1)
     near = sp.diags_array(weight / weight.mean()) @ near
     return sp.csr_array(near @ near.T)
 
@@ -149,32 +149,20 @@ class Runs:
             return model.fit(links).labels_
 
 
-def _recipe(runs: Runs, rows: Floats, means: Ints, links: Any, near: Any) -> str:
+def _recipe(runs: Runs, rows: Floats, sample: Sample, means: Ints, near: Any) -> str:
     """What gave the least broken, and among these the least cut, clusters."""
-    from sklearn.metrics.pairwise import rbf_kernel
-
-    tried = {"": means}
-    tried[f"kneighbors_graph(X, {NEIGHBOURS}, include_self=True) @ its transpose"] = runs.cut(links)
-    for neighbours in REACHES:
-        gamma = float(f"{_gamma(rows, neighbours):.3g}")
-        tried[f"rbf_kernel(X, gamma={gamma:g})"] = runs.cut(rbf_kernel(rows, gamma=gamma))
-    price = {
-        how: (_broken(near, labels, runs.k), _cut(links, labels, runs.k))
-        for how, labels in tried.items()
-    }
-    best = min(price, key=lambda how: price[how])
+    links = _links(rows, sample.weight)
+    price = {0: (_broken(near, means, runs.k), _cut(links, means, runs.k))}
+    for neighbours in TRIED:
+        labels = runs.cut(_links(rows, sample.weight, neighbours))
+        price[neighbours] = _broken(near, labels, runs.k), _cut(links, labels, runs.k)
+    best = min(price, key=lambda neighbours: price[neighbours])
     if not best:
         return "KernelKMeans with other kernels, or sklearn.cluster.HDBSCAN"
-    return f"KernelKMeans({runs.k}, kernel='normalized-cut').fit(A), where A = {best}"
-
-
-def _gamma(rows: Floats, neighbours: int) -> float:
-    """Of rbf: such that a row reaches as far as its neighbours."""
-    from sklearn.neighbors import NearestNeighbors
-
-    near = NearestNeighbors(n_neighbors=neighbours, n_jobs=1).fit(rows)
-    reach = float(np.median(near.kneighbors()[0][:, -1]))
-    return 1 / (2 * reach**2) if reach > 0 else 1.0
+    return (
+        f"KernelKMeans({runs.k}, kernel='normalized-cut').fit(G @ G.T), where G = "
+        f"sklearn.neighbors.kneighbors_graph(X, {best}, include_self=True)"
+    )
 
 
 LOOKS = (Look("not-convex", not_convex, (ROWS, SPACE)),)

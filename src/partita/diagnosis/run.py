@@ -16,6 +16,7 @@ from partita.estimators.validation import make_source
 from partita.progress import Progress
 
 UNFINISHED = 1e-3  # of J: what one more step may gain at most, if the fit has converged
+SAME_ROWS = 0.9  # share of labels that agree: other rows would agree by chance
 MOVING = 0.01  # share of rows that changed their cluster in the last iteration
 
 
@@ -32,18 +33,26 @@ def not_converged(view: View) -> Finding | None:
         reasons.append(f"It stopped because {why}" if len(trace) else f"It took {why}")
         if moved:
             reasons[-1] += f", while {moved} rows still changed their cluster"
-    gain = _gain(view)
+    gain = _gain(view) if _is_of_the_fit(view) else 0.0
     if gain > UNFINISHED:
         reasons.append(f"Moving the centers to the means lowers J by {percent(gain)} at once")
     if not reasons:
         return None
     return Finding(
         "not-converged",
-        "The fit ended before it came to rest (or these are not the rows that it was made of).",
+        "The fit ended before it came to rest.",
         "; ".join(reasons) + ".",
         "Raise max_iter or the time limit, or lower tol; or go on from here: "
         "KMeans(init=model).fit(X).",
     )
+
+
+def _is_of_the_fit(view: View) -> bool:
+    """Whether these are the rows that the centers are the means of, as far as one can tell."""
+    own = getattr(view.subject.model, "labels_", None)
+    if own is None:
+        return True
+    return len(own) == view.given and bool((own[view.index] == view.labels).mean() > SAME_ROWS)
 
 
 def _gain(view: View) -> float:

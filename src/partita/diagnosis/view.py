@@ -35,6 +35,7 @@ class View:
     weight: Floats  # (n,), in rows: see `as_repeats`
     labels: Ints  # (n,)
     index: Ints  # (n,), their numbers in X
+    given: int  # rows of X, before those without weight or label were left out
     entropy: int
 
     @property
