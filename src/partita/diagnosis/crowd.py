@@ -64,12 +64,14 @@ def crowd_of(sample: Sample, centers: Floats, threads: int) -> Crowd:
 
 
 def _margins(square: Floats, apart: Floats, labels: Ints) -> tuple[Floats, Ints]:
-    """The distance (m,) of each row to the nearest face of its cell, and whose face it is."""
+    """The distance (m,) of each row to the nearest face of its cell, and whose face it is.
+
+    There is no face between coincident centers, nor between a center and itself.
+    """
     rows = np.arange(len(labels))
     gap = square - square[rows, labels][:, None]
     width = 2 * apart[labels]
     gap = np.divide(gap, width, out=np.full_like(gap, np.inf), where=width > 0)
-    gap[rows, labels] = np.inf
     face = gap.argmin(axis=1)
     return np.maximum(gap[rows, face], 0.0), face
 
