@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
 from partita.diagnosis.crowd import Crowd, crowd_of
 from partita.diagnosis.record import Skip
 from partita.diagnosis.sample import Sample
 from partita.diagnosis.subject import Subject
-from partita.estimators.validation import make_source
-from partita.progress import Centers
+from partita.estimators.reading import Reading
 from partita.stats import ClusterStats
 
 _BLOCK = 1 << 20  # values that are looked at together
@@ -65,23 +63,7 @@ class View:
     @cached_property
     def stats(self) -> ClusterStats:
         """Weight, mean and sse of every cluster of the labels."""
-        weight = np.bincount(self.labels, weights=self.weight, minlength=self.k)
-        anchor = np.zeros(self.d) if sp.issparse(self.rows) else _doubles(self.rows[:1])[0]
-        sums = np.zeros((self.k, self.d))
-        for part in self._parts():
-            each = np.arange(part.stop - part.start)
-            z = sp.csr_array(
-                (self.weight[part], (self.labels[part], each)), shape=(self.k, len(each))
-            )
-            block = self.rows[part]
-            sums += (z @ block).toarray() if sp.issparse(block) else z @ (_doubles(block) - anchor)
-        mean = np.divide(sums, weight[:, None], out=sums, where=weight[:, None] > 0)
-        mean = np.where(weight[:, None] > 0, mean + anchor, 0.0)
-        with Workers(self.subject.threads) as workers:
-            source = make_source(self.rows, None, workers)
-            away = source.own_distances(Centers(mean, np.zeros(self.d)), self.labels)
-        sse = np.bincount(self.labels, weights=self.weight * away, minlength=self.k)
-        return ClusterStats(_doubles(weight), mean, _doubles(sse))
+        return Reading(self.rows, self.labels, self.weight, self.k).stats()
 
     @cached_property
     def centers(self) -> Floats:
