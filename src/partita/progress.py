@@ -126,6 +126,7 @@ class Fit:
     stopped_by: str
     exact_sums: bool = True  # False: weights too unequal for the grid, floats in row order
     paths: tuple[str, ...] = ()  # which paths the assignments took, and why
+    start: Floats | None = None  # (k, d) where it began, in the data's coordinates
 
 
 class Ended(Protocol):

@@ -31,6 +31,7 @@ class Run:
     trace: Trace
     stopped_by: str
     paths: tuple[str, ...] = ()
+    start: Ints | None = None  # (k,) candidates it began with; None on a sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,11 @@ def run(problem: Problem, k: int, start: Start, rng: np.random.Generator, plan: 
         return _on_a_sample(problem, k, start, rng, plan)
     if plan.method == "onebatch":
         return _on_a_batch(problem, k, start, rng, plan)
-    medoids = start(problem, k, rng)
-    found = descend(_search(problem, medoids, rng, plan.method), problem, plan)
+    first = start(problem, k, rng)
+    found = descend(_search(problem, first.copy(), rng, plan.method), problem, plan)
     how = "made as they are needed" if problem.table.whole is None else "in memory"
-    return replace(found, paths=(f"{found.trace[-1].path}: columns {how}",))
+    paths = (f"{found.trace[-1].path}: columns {how}",)
+    return replace(found, paths=paths, start=first)
 
 
 def _search(problem: Problem, medoids: Ints, rng: np.random.Generator, method: str) -> Search:

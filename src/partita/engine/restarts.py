@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -70,10 +70,10 @@ def best_of(
         if plan.path != "plain":
             step = PrunedStep(cast("DenseSource", source), grid, k, plan, ours, geometry)
         step.notes = [f"{plan.path}: {plan.why}"]
-        first = geometry.start(np.ascontiguousarray(start(), dtype=np.float64))
-        at = Centers(first, np.zeros(source.d))
+        first = np.ascontiguousarray(start(), dtype=np.float64)
+        at = Centers(geometry.start(first), np.zeros(source.d))
         fit = lloyd(step, at, halt=halt, empty=empty, observers=observers, begin=begin)
-        return fit.trace[-1].cost_after, fit, step
+        return fit.trace[-1].cost_after, replace(fit, start=first), step
 
     with one_blas_thread() if plan.path == "prefix" else nullcontext():
         return finish(*best_run(starts, run, halt, ended))
@@ -100,8 +100,10 @@ def fuse(
     step.fuse(i, j)
     values = result.centers.astype(np.float64)
     values[i] = center
-    at = Centers(step.geometry.start(np.delete(values, j, axis=0)), np.zeros(step.source.d))
-    return finish(lloyd(step, at, halt=halt, empty=empty, observers=observers), step)
+    first = np.delete(values, j, axis=0)
+    at = Centers(step.geometry.start(first), np.zeros(step.source.d))
+    fit = lloyd(step, at, halt=halt, empty=empty, observers=observers)
+    return finish(replace(fit, start=first), step)
 
 
 def labelled(centers: Floats, step: LloydStep) -> tuple[Ints, float, ClusterStats]:

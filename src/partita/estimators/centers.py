@@ -41,6 +41,7 @@ class CenterClusterer(Clusterer):
     cluster_centers_: Floats
     inertia_: float
     stats_: ClusterStats
+    start_: Floats
     random_state: Any
     _geometry: Geometry = EUCLIDEAN
 
@@ -73,6 +74,8 @@ class CenterClusterer(Clusterer):
     def _keep(self, result: Result, opened: Opened) -> Self:
         self._keep_features(opened.features)
         self._keep_run(result.fit)
+        assert result.fit.start is not None
+        self.start_ = result.fit.start
         labels = opened.spread(result.labels, len(result.centers))
         self._keep_centers(result.centers, labels, result.inertia, result.stats)
         return self

@@ -71,6 +71,8 @@ callable, array or model, default="k-means++"
         The weighted sum of squared distances to them.
     n_iter_ : int
         Iterations of the best run.
+    start_ : ndarray of shape (n_clusters, n_features)
+        + Where the best run began: `init=model.start_` runs it again, to the last bit.
     trace_ : Trace
         + One record per iteration of the best run: cost, shift, moved points, seconds, and how the
         assignment was made.

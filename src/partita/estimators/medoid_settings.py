@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,10 @@ class MedoidSettings(Settings):
     def search(
         self, X: Any, table: Table, weight: Floats | None, workers: Workers
     ) -> tuple[Ints, Run, dict[int, float] | None]:
-        """Medoids, the best run, and the silhouettes if the number of clusters is to be chosen."""
+        """Medoids, the best run, and the silhouettes if the number of clusters is to be chosen.
+
+        The run speaks of rows that count; its start is given back in rows of X.
+        """
         plan = Plan(
             method=self.model.method,
             halt=self.halt,
@@ -131,6 +135,8 @@ class MedoidSettings(Settings):
             else:
                 run, scores = sweep(problem, self.range, start, seeds, plan)
         medoids = counted[run.medoids]
+        if run.start is not None:
+            run = replace(run, start=counted[run.start])
         return (medoids if given is not None else np.sort(medoids)), run, scores
 
 

@@ -104,6 +104,8 @@ class KMedoids(Clusterer):
         The medoid silhouette by number of clusters, if `k_range` was given.
     n_iter_, n_swaps_ : int
         Iterations of the best run, and how often a medoid was replaced in it.
+    start_ : ndarray of shape (n_clusters,) or None
+        The rows that the best run began with; None where it saw a sample.
     trace_, stopped_by_, paths_
         One record per iteration (its `shift` is how many medoids changed), why it stopped, and how
         the search was made.
@@ -186,6 +188,7 @@ class KMedoids(Clusterer):
         self.labels_ = labels
         self.inertia_ = exact_total(weighed(cost, weight))
         self.n_swaps_ = run.swaps
+        self.start_ = run.start
         self.silhouettes_ = scores
         self._weight = float(table.n if weight is None else weight.sum())
         self._metric = metric

@@ -54,7 +54,7 @@ empty, n_threads, memory_limit
     stats_ : ClusterStats
         Weight, mean and sse of the rows of each cluster, at unit length. (J_cos of the partition is
         Σ W(1 − ‖mean‖).)
-    n_iter_, trace_, stopped_by_, paths_, membership_, n_features_in_, feature_names_in_
+    n_iter_, start_, trace_, stopped_by_, paths_, membership_, n_features_in_, feature_names_in_
         As in `KMeans`.
 
     Examples
