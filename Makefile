@@ -8,7 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-data test-all test-pure test-oldest test-sanitize lint format bench bench-quick dev clean
+.PHONY: help demo test test-data test-all test-pure test-oldest test-sanitize lint format gallery bench bench-quick dev clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -71,6 +71,9 @@ lint: $(VENV)/tools ## style, types, and the direction of imports
 format: $(VENV)/tools ## let ruff lay out the Python files
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+gallery: $(VENV)/tools ## draw the pictures of docs/gallery.md again
+	$(BIN)/python docs/gallery.py
 
 .bench-venv/made: bench/requirements.txt $(SOURCES)
 	test -d .bench-venv || $(PYTHON) -m venv .bench-venv

@@ -31,6 +31,7 @@ LAYERS = [
     ("estimators", "_versions"),  # faces
     ("factorization", "merging", "planes", "voronoi"),  # views of a fit
     ("choosing", "diagnosis"),
+    ("plots",),
 ]
 ROOT = "__init__"  # public names only: it may name anything
 

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from partita import halting, theory
+    from partita import halting, plots, theory
     from partita._versions import show_versions
     from partita._warnings import IndefiniteKernelWarning
     from partita.choosing.choose import choose_k
@@ -57,7 +57,7 @@ _HOME = {
     "silhouette_samples": "partita.choosing.silhouette",
     "silhouette_score": "partita.choosing.silhouette",
 }
-_MODULES = ("halting", "theory")
+_MODULES = ("halting", "plots", "theory")
 
 __all__ = [
     "ClusterStats",
@@ -82,6 +82,7 @@ __all__ = [
     "k_means",
     "kmeans_plusplus",
     "merge_tree",
+    "plots",
     "show_versions",
     "silhouette_samples",
     "silhouette_score",

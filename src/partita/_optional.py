@@ -8,12 +8,14 @@ from types import ModuleType
 from typing import Any
 
 
-def require(name: str, purpose: str) -> ModuleType:
-    """Import an optional package, or say which command installs it."""
+def require(name: str, purpose: str, extra: str | None = None) -> ModuleType:
+    """Import an optional package, or a part of one, or say which command installs it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(f"{purpose} needs {name}: pip install {name}") from error
+        package = name.partition(".")[0]
+        what = package if extra is None else f"'partita[{extra}]'"
+        raise ImportError(f"{purpose} needs {package}: pip install {what}") from error
 
 
 def dataframe(columns: dict[str, list[Any]], library: str | None = None) -> Any:

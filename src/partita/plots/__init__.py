@@ -1,0 +1,58 @@
+"""Pictures of fits: what was computed is kept as arrays, and drawn by matplotlib.
+
+Every class computes in `from_estimator` (or `from_sweep`, `from_labels`), draws in `plot(ax=None)`
+and writes a file by `save(path)`. In a notebook a display shows itself. No state of pyplot is
+touched.
+
+>>> from partita import KMeans, plots
+>>> X = [[1, 2], [1, 4], [10, 2], [10, 4]]
+>>> display = plots.ClusterDisplay.from_estimator(KMeans(2, random_state=0).fit(X), X)
+>>> display.title
+'KMeans: 2 clusters, J = 4'
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from partita.plots.clusters import ClusterDisplay
+    from partita.plots.criteria import CriteriaDisplay
+    from partita.plots.iterations import IterationsDisplay
+    from partita.plots.objective import ObjectiveDisplay
+    from partita.plots.profile import ProfileDisplay
+    from partita.plots.silhouette import SilhouetteDisplay
+    from partita.plots.tree import MergeTreeDisplay
+
+_HOME = {
+    "ClusterDisplay": "clusters",
+    "CriteriaDisplay": "criteria",
+    "IterationsDisplay": "iterations",
+    "MergeTreeDisplay": "tree",
+    "ObjectiveDisplay": "objective",
+    "ProfileDisplay": "profile",
+    "SilhouetteDisplay": "silhouette",
+}
+
+__all__ = [
+    "ClusterDisplay",
+    "CriteriaDisplay",
+    "IterationsDisplay",
+    "MergeTreeDisplay",
+    "ObjectiveDisplay",
+    "ProfileDisplay",
+    "SilhouetteDisplay",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'partita.plots' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"partita.plots.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
