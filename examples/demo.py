@@ -9,17 +9,19 @@ import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
-from partita import KMeans, show_versions
+from partita import KMeans, choose_k, diagnose, show_versions
 
 
 def main() -> None:
     wine = load_wine()
     rows = StandardScaler().fit_transform(wine.data)
-    model = KMeans(n_clusters=3, n_init=10, random_state=0).fit(rows)
+    sweep = choose_k(rows, range(2, 9), random_state=0)
+    print(f"\nHow many clusters?\n\n{sweep}")
+    model = KMeans(n_clusters=sweep.best_k, n_init=10, random_state=0).fit(rows)
 
     n, d = rows.shape
     whole = float(((rows - rows.mean(axis=0)) ** 2).sum())
-    print(f"\n{n} wines, {d} measurements, 3 clusters")
+    print(f"\n{n} wines, {d} measurements, {sweep.best_k} clusters")
     print(f"J = {model.inertia_:.6f}, {1 - model.inertia_ / whole:.1%} of the variance explained")
     print(f"stopped after {model.n_iter_} iterations: {model.stopped_by_}\n")
 
@@ -34,7 +36,7 @@ def main() -> None:
         most = np.argsort(-np.abs(center))[:3]
         traits = ", ".join(f"{wine.feature_names[t]} {center[t]:+.1f}" for t in most)
         print(f"{j:7} {members.sum():6}  {growers:10}   {traits}")
-    print()
+    print(f"\n{diagnose(model, rows)}\n")
     show_versions()
 
 

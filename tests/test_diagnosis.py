@@ -507,3 +507,13 @@ def test_warnings_come_first():
 def test_it_is_reached_from_the_package():
     assert partita.diagnose is diagnose
     assert "diagnose" in dir(partita)
+
+
+def test_a_fit_that_began_where_it_ends_has_converged():
+    rows = load_iris().data
+    first = KMeans(3, random_state=0).fit(rows)
+    again = KMeans(3, init=first, n_init=1).fit(rows)
+    assert len(again.trace_) == 1
+    assert "not-converged" not in diagnose(again, rows)
+    short = KMeans(3, init=rows[:3], n_init=1, max_iter=1).fit(rows)
+    assert "not-converged" in diagnose(short, rows)

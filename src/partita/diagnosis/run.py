@@ -25,7 +25,7 @@ def not_converged(view: View) -> Finding | None:
     model, reasons = view.subject.model, []
     trace: Sequence[Progress] = getattr(model, "trace_", ())
     limit = getattr(model, "max_iter", None)
-    moved = trace[-1].moved_points if len(trace) else 0
+    moved = _still_moving(trace)
     used = getattr(model, "n_iter_", 0)
     at_limit = isinstance(limit, int) and used >= limit and (moved or not len(trace))
     if at_limit or moved > MOVING * view.n:
@@ -45,6 +45,16 @@ def not_converged(view: View) -> Finding | None:
         "Raise max_iter or the time limit, or lower tol; or go on from here: "
         "KMeans(init=model).fit(X).",
     )
+
+
+def _still_moving(trace: Sequence[Progress]) -> int:
+    """How many rows changed their cluster in the last iteration."""
+    if not len(trace):
+        return 0
+    last = trace[-1]
+    if len(trace) == 1 and last.cost - last.cost_after <= UNFINISHED * last.cost:
+        return 0  # in the first iteration every row is new to its cluster
+    return last.moved_points
 
 
 def _is_of_the_fit(view: View) -> bool:
