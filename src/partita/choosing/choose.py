@@ -14,7 +14,7 @@ from partita._random import generator
 from partita._threads import Workers
 from partita._typing import Ints
 from partita.choosing.ladder import CenterLadder, Ladder
-from partita.choosing.record import NAMES, Sweep
+from partita.choosing.record import NAMES, Fits, Sweep
 from partita.choosing.study import Study, SweepProgress
 from partita.choosing.subject import Directions, Means, Subject, subject_of
 from partita.estimators import validation
@@ -74,8 +74,9 @@ def choose_k(
     Returns
     -------
     Sweep
-        The table (`print` it), `best_k`, `verdict`, `reasons`, and `model(k)`, the fits. After
-        Ctrl-C, or if `callback` asked to stop, what there is by then, with `complete` False.
+        The table (`print` it), `best_k`, `verdict`, `reasons`, and `model(k)`, the fits. It keeps a
+        reference to X for these. After Ctrl-C, or if `callback` asked to stop, what there is by
+        then, with `complete` False.
 
     Examples
     --------
@@ -101,8 +102,8 @@ def choose_k(
     with Workers(validation.check_threads(getattr(model, "n_threads", None))) as workers:
         ladder, subject = _open(model, X, sample_weight, workers)
         numbers = _checked_ks(ks, subject.n)
-        study = Study(subject, numbers, names, rng, workers, _tellers(verbose, callback))
-        return study.run(ladder, *sizes)
+        fits, tellers = Fits(model, X, sample_weight), _tellers(verbose, callback)
+        return Study(subject, numbers, names, fits, rng, workers, tellers).run(ladder, *sizes)
 
 
 def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Ladder, Subject]:

@@ -23,17 +23,18 @@ from partita._kernels.draws import weighed
 from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
 from partita.engine.pruned import Shared
-from partita.engine.restarts import Result, fuse
+from partita.engine.restarts import best_fit, fuse
+from partita.engine.steps import LloydStep
 from partita.estimators.centers import LloydClusterer, Opened
 from partita.estimators.kernel import KernelKMeans
 from partita.estimators.medoids import KMedoids
 from partita.estimators.settings import LloydSettings
 from partita.fusing import cheapest_pair
-from partita.halting import Halt, RelDecrease
+from partita.halting import RelDecrease
 from partita.merging import MergeTree, merge_tree
-from partita.progress import Centers
+from partita.progress import Centers, Fit
 
-ENOUGH = 3e-4  # fits are compared, so they may stop when J falls by less than this share
+ENOUGH = 1e-3  # fits are compared, so they may stop when J falls by less than this share
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,6 @@ class Ladder(ABC):
     def more(self, rung: Rung, k: int) -> Rung:
         """From a fit with fewer clusters: rows far from their center begin new ones."""
 
-    def finished(self, rung: Rung) -> Rung:
-        """The fit as the estimator would end it."""
-        return rung
-
 
 def climb_down(
     ladder: Ladder, ks: Iterable[int], most: int, hear: Callable[[Rung], object]
@@ -92,13 +89,15 @@ def climb_down(
 
 
 class CenterLadder(Ladder):
-    """Members that run Lloyd's loop: rows are read once, and what prunes is kept between fits."""
+    """Members that run Lloyd's loop: rows are read once, and what prunes is kept between fits.
+
+    Its models have centers and summaries, but no labels: nobody asks for those of most fits.
+    """
 
     def __init__(self, estimator: LloydClusterer, X: Any, weight: Any, workers: Workers) -> None:
         self._estimator, self._shared = estimator, Shared()
-        self._enough = RelDecrease(ENOUGH) if estimator.halt is None else estimator.halt
-        self._last: Rung | None = None
-        self._result: Result | None = None  # of the last fit
+        self._halt = RelDecrease(ENOUGH) if estimator.halt is None else estimator.halt
+        self._last: tuple[Rung, LloydStep] | None = None
         self.opened: Opened = estimator._open(X, weight, 1, workers)
 
     def first(self, k: int) -> Rung:
@@ -108,56 +107,48 @@ class CenterLadder(Ladder):
     def fewer(self, rung: Rung, k: int) -> Rung:
         """The pairs that cost least are fused."""
         stats, geometry = rung.model.stats_, self._estimator._geometry
-        centers = rung.model.cluster_centers_.astype(np.float64)
+        centers = rung.model.cluster_centers_
         if len(centers) <= k:  # some were empty, and dropped
             return self.more(rung, k)
-        if rung is self._last and len(centers) - k == 1 and (stats.weight > 0).all():
-            return self._fuse(k, *cheapest_pair(stats, geometry))
-        return self._fit(k, MergeTree.of(stats, geometry, centers).centers_at(k))
-
-    def _fuse(self, k: int, i: int, j: int) -> Rung:
-        """One pair less, on the step of the fit before."""
-        assert self._last is not None
-        assert self._result is not None
-        model, s = self._model(k, self._enough), self._last.model.stats_
-        center = s.mean[i] + s.weight[j] / (s.weight[i] + s.weight[j]) * (s.mean[j] - s.mean[i])
-        settings = LloydSettings(model)
-        halt, ways = settings.halt(self.opened.source), (settings.empty, settings.observers)
-        result = fuse(self._result, i, j, center, halt=halt, empty=ways[0], observers=ways[1])
-        return self._keep(model, result)
+        if self._last is None or self._last[0] is not rung or len(centers) - k > 1:
+            return self._fit(k, MergeTree.of(stats, geometry, centers).centers_at(k))
+        i, j = cheapest_pair(stats, geometry)
+        total = stats.weight[i] + stats.weight[j]
+        share = stats.weight[j] / total if total > 0 else 0.0
+        start = np.delete(centers, j, axis=0)
+        start[i] = stats.mean[i] + share * (stats.mean[j] - stats.mean[i])
+        model = self._model(k)
+        ways = model._ways(self.opened, LloydSettings(model), self._shared)
+        step = self._last[1]
+        return self._keep(model, fuse(step, i, j, start, ways), step)
 
     def more(self, rung: Rung, k: int) -> Rung:
         """New centers at the rows that are farthest from theirs."""
-        source, centers = self.opened.source, rung.model.cluster_centers_.astype(np.float64)
+        source, centers = self.opened.source, rung.model.cluster_centers_
         labels, plain = np.full(source.n, -1, np.int32), Centers(centers, np.zeros(source.d))
         source.assign(plain, labels, None)
         far = _farthest(source.own_distances(plain, labels), k - len(centers))
         return self._fit(k, np.vstack([centers, source.take(far)]))
 
-    def finished(self, rung: Rung) -> Rung:
-        """The fit as the estimator would end it: what is enough to compare fits is not for one."""
-        return self._run(self._model(rung.k, self._estimator.halt), rung.model.cluster_centers_)
-
     def _fit(self, k: int, start: Floats | None = None) -> Rung:
-        return self._run(self._model(k, self._enough), start)
+        model = self._model(k)
+        settings = LloydSettings(model)
+        ways = model._ways(self.opened, settings, self._shared)
+        starts = model._starts(self.opened, settings) if start is None else [lambda: start]
+        return self._keep(model, *best_fit(self.opened.source, starts, ways))
 
-    def _run(self, model: LloydClusterer, start: Floats | None) -> Rung:
-        if start is not None:
-            model.init, model.n_init = start, 1
-        result = model._best(self.opened, LloydSettings(model), self._shared)
-        return self._keep(model, result)
-
-    def _model(self, k: int, halt: Halt | None) -> LloydClusterer:
+    def _model(self, k: int) -> LloydClusterer:
         model = copy.copy(self._estimator)  # scikit-learn's clone takes as long as an iteration
-        model.n_clusters, model.halt = k, halt
+        model.n_clusters, model.halt = k, self._halt
         return model
 
-    def _keep(self, model: LloydClusterer, result: Result) -> Rung:
-        model._keep(result, self.opened)
-        for name in ("init", "n_init", "halt"):  # as the user has them
-            setattr(model, name, getattr(self._estimator, name))
-        self._result, self._last = result, Rung(model.n_clusters, model)
-        return self._last
+    def _keep(self, model: LloydClusterer, fit: Fit, step: LloydStep) -> Rung:
+        stats = fit.stats.moved(step.origin)
+        model._keep_features(self.opened.features)
+        model._keep_centers(fit.centers.plain, None, fit.trace[-1].cost_after, stats)
+        rung = Rung(model.n_clusters, model)
+        self._last = rung, step
+        return rung
 
 
 class RefitLadder(Ladder):

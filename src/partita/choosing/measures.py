@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._threads import Workers
-from partita._typing import Array, Floats, Ints
+from partita._typing import Array, Floats
 from partita.choosing import criteria
 from partita.choosing.ladder import Rung
 from partita.choosing.silhouette import _Rows
@@ -38,23 +38,20 @@ class Measures:
     ) -> None:
         self._subject, self._workers = subject, workers
         features = 1 if subject.pairwise else subject.X.shape[1] + 8  # a root costs as eight do
-        self._rows: Ints | None = None  # of the sample
-        if subject.n > size and float(subject.n) ** 2 * fits * features > _WORK:
-            self._rows = np.sort(rng.choice(subject.n, size, replace=False))
         self._pairs: _Rows | None = None
-        some = evenly(subject.n, _ENOUGH) if subject.n > _ENOUGH else None
-        self._some, self._few = some, subject if some is None else subject.take(some)
+        self._drawn = self._few = subject  # the rows of silhouettes, and of distances to centers
+        if subject.n > size and float(subject.n) ** 2 * fits * features > _WORK:
+            self._drawn = subject.take(np.sort(rng.choice(subject.n, size, replace=False)))
+        if subject.n > _ENOUGH:
+            self._few = subject.take(evenly(subject.n, _ENOUGH))
 
     def of(self, rung: Rung, names: Sequence[str]) -> dict[str, Value]:
         """The criteria that this member has, of those that were asked for."""
-        subject, model = self._subject, rung.model
-        labels = model.labels_
-        if len(labels) > subject.n:  # rows without direction belong nowhere
-            labels = labels[(labels >= 0) & (labels < rung.k)]
+        subject, model, workers = self._subject, rung.model, self._workers
         found = {"inertia": Value(rung.cost)}
         if "silhouette" in names and (pairs := self._all_pairs(model)) is not None:
-            found["silhouette"] = self._silhouette(pairs, labels)
-        near = self._few.nearest(model, self._workers) if rung.k > 1 else None
+            found["silhouette"] = self._silhouette(pairs, self._drawn.clusters(model, workers))
+        near = self._few.nearest(model, workers) if rung.k > 1 else None
         if near is not None:
             value = criteria.simplified_silhouette(*near, self._few.weight)
             found["simplified_silhouette"] = Value(value)
@@ -63,37 +60,31 @@ class Measures:
             found["calinski_harabasz"] = Value(criteria.calinski_harabasz(stats))
             if near is not None:
                 away, k = subject.lengths(near[0]), len(stats.weight)
-                part = labels if self._some is None else labels[self._some]
-                spread = criteria.mean_distances(away, part, k, self._few.weight)
+                labels = self._few.clusters(model, workers)
+                spread = criteria.mean_distances(away, labels, k, self._few.weight)
                 found["davies_bouldin"] = Value(criteria.davies_bouldin(stats, spread))
             found["bic"] = Value(criteria.bic(stats))
         return found
 
     def _silhouette(self, pairs: _Rows, labels: Array) -> Value:
-        part, weight = labels, self._subject.weight
-        if self._rows is not None:
-            part = labels[self._rows]
-            weight = None if weight is None else weight[self._rows]
-        held = np.bincount(part)
+        held = np.bincount(labels)
         count = int(np.count_nonzero(held))
-        if not 2 <= count < len(part):
+        if not 2 <= count < len(labels):
             return Value(math.nan)
         number = np.cumsum(held > 0) - 1  # without the clusters that have no row here
-        partition = Partition.of(number[part], count, weight)
+        partition = Partition.of(number[labels], count, self._drawn.weight)
         values = partition.values(pairs.means(partition))
         mean = float(np.average(values, weights=partition.weight))
-        if self._rows is None:
-            return Value(mean)
-        return Value(mean, float(np.std(values) / math.sqrt(len(values))))
+        whole = self._drawn is self._subject
+        return Value(mean, 0.0 if whole else float(np.std(values) / math.sqrt(len(values))))
 
     def _all_pairs(self, model: Any) -> _Rows | None:
         """Rows, to be measured again for every fit, or their dissimilarities, measured once."""
         if self._pairs is None:
-            subject = self._subject if self._rows is None else self._subject.take(self._rows)
-            if (given := subject.between(model)) is None:
+            if (given := self._drawn.between(model)) is None:
                 return None
             X, metric = given
-            if self._rows is not None and not _quickly_measured(X, metric):
+            if self._drawn is not self._subject and not _quickly_measured(X, metric):
                 X, metric = _measured(X, metric), "precomputed"
             self._pairs = _Rows(X, metric, self._workers)
         return self._pairs

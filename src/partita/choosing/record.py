@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-import numpy as np
+from sklearn.base import clone
 
-from partita._typing import Floats, Ints
+from partita._typing import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,32 @@ class Criterion:
     pick: int | None
     better: str
     about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """The fits of a sweep; those without labels are finished when they are asked for."""
+
+    estimator: Any
+    X: Any
+    weight: Any
+    models: dict[int, Any] = field(default_factory=dict)
+
+    def model(self, k: int) -> Any:
+        """The fitted estimator with k clusters."""
+        if k not in self.models:
+            raise ValueError(
+                f"k={k!r} was given, which is not part of the sweep; one of "
+                f"{', '.join(map(str, sorted(self.models)))} is expected"
+            )
+        found = self.models[k]
+        if not hasattr(found, "labels_"):
+            start = {"init": found.cluster_centers_, "n_init": 1}
+            whole = clone(self.estimator).set_params(n_clusters=k, **start)
+            whole.fit(self.X, sample_weight=self.weight)
+            asked = {name: getattr(self.estimator, name) for name in start}
+            found = self.models[k] = whole.set_params(**asked)
+        return found
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -72,19 +98,16 @@ class Sweep:
     verdict: str
     reasons: tuple[str, ...]
     complete: bool
-    _models: dict[int, Any] = field(default_factory=dict)
+    _fits: Fits
 
     def model(self, k: int | None = None) -> Any:
-        """The fitted estimator with k clusters; with the recommended number, if not given."""
-        wanted = self.best_k if k is None else k
-        if wanted not in self._models:
-            raise ValueError(
-                f"k={wanted!r} was given, which is not part of the sweep; one of "
-                f"{', '.join(map(str, sorted(self._models)))} is expected"
-            )
-        model = self._models[wanted]
-        model.labels_ = model.labels_.astype(np.int32, copy=False)
-        return model
+        """The fitted estimator with k clusters; with the recommended number, if not given.
+
+        The sweep stops a fit when J falls by less than a thousandth in an iteration. What is asked
+        for goes on from there to the end that the estimator sets, so its objective may be lower
+        than that of the table.
+        """
+        return self._fits.model(self.best_k if k is None else k)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Column by column: what any dataframe library makes a frame of."""
@@ -119,13 +142,6 @@ class Sweep:
             f"<p><b>{escape(self.verdict)}</b></p><ul>{why}</ul>"
             f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
         )
-
-
-def compact(labels: Ints) -> Ints:
-    """Labels in as few bytes as hold them: a sweep keeps those of every fit."""
-    most = int(labels.max(initial=0))
-    kind = next(t for t in (np.int8, np.int16, np.int32) if most <= np.iinfo(t).max)
-    return labels.astype(kind)
 
 
 # The columns, and how a printed table calls them.

@@ -64,8 +64,11 @@ def split_and_compare(
         halves = [subject.take(np.sort(order[:half])), subject.take(np.sort(order[half:]))]
         first, second = (_models(part, some, workers) for part in halves)
         for at, k in enumerate(some.tolist()):
-            there = halves[0].labels(first[k], halves[1])
-            own, weight = second[k].labels_, halves[1].weight
+            there, own = (
+                halves[0].labels(first[k], halves[1]),
+                halves[1].labels(second[k], halves[1]),
+            )
+            weight = halves[1].weight
             strength[split, at] = prediction_strength(own, there, weight)
             rand[split, at] = adjusted_rand(own, there)
         hear()

@@ -15,7 +15,7 @@ from partita._warnings import warn
 from partita.choosing.criteria import elbow
 from partita.choosing.ladder import Ladder, Rung, climb_down
 from partita.choosing.measures import Measures, Value
-from partita.choosing.record import Criterion, Sweep, compact
+from partita.choosing.record import Criterion, Fits, Sweep
 from partita.choosing.reference import References, compare, sample_of
 from partita.choosing.resampling import Agreement, mean_and_error, split_and_compare
 from partita.choosing.subject import Subject
@@ -57,11 +57,12 @@ class Study:
         subject: Subject,
         ks: Ints,
         names: Sequence[str],
+        fits: Fits,
         rng: np.random.Generator,
         workers: Workers,
         tellers: Sequence[Callable[[SweepProgress], object]],
     ) -> None:
-        self._subject, self._ks, self._names = subject, ks, names
+        self._subject, self._ks, self._names, self._fits = subject, ks, names, fits
         self._rng, self._workers, self._tellers = rng, workers, tellers
         self._begin = time.perf_counter()
         self._rungs: dict[int, Rung] = {}
@@ -83,7 +84,7 @@ class Study:
                 sample = sample_of(self._subject, 2 * size, self._rng)
                 rest = n_splits, self._rng, self._workers, self._counter("halves", n_splits)
                 self._agreement = split_and_compare(sample, self._ks, *rest)
-        return self._sweep(ladder)
+        return self._sweep()
 
     def _fit(self, ladder: Ladder, size: int) -> None:
         wanted = sorted({1, *self._ks.tolist()})
@@ -92,7 +93,7 @@ class Study:
         def hear(rung: Rung) -> None:
             self._values[rung.k] = measures.of(rung, self._names)
             self._rungs[rung.k] = rung
-            rung.model.labels_ = compact(rung.model.labels_)
+            self._fits.models[rung.k] = rung.model
             self._tell("fits", len(self._rungs), len(wanted), rung.k)
 
         climb_down(ladder, wanted, self._subject.n, hear)
@@ -124,13 +125,11 @@ class Study:
 
     # --- what it comes to -------------------------------------------------------------------------
 
-    def _sweep(self, ladder: Ladder) -> Sweep:
+    def _sweep(self) -> Sweep:
         ks = np.array([k for k in self._ks.tolist() if k in self._rungs])
         table = {c.name: c for name in self._names if (c := self._column(name, ks)) is not None}
         structure = None if self._references is None else structure_of(self._references)
         verdict = judge(ks, table, structure)
-        if self._complete:
-            self._rungs[verdict.best] = ladder.finished(self._rungs[verdict.best])
         return Sweep(
             tuple(ks.tolist()),
             table,
@@ -140,7 +139,7 @@ class Study:
             verdict.sentence,
             verdict.reasons,
             self._complete,
-            {k: rung.model for k, rung in self._rungs.items()},
+            self._fits,
         )
 
     def _column(self, name: str, ks: Ints) -> Criterion | None:

@@ -74,6 +74,10 @@ class Subject(ABC):
     def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
         """How far (n,) rows are from their own center, and from the second; None: not known."""
 
+    def clusters(self, model: Any, workers: Workers) -> Array:
+        """The clusters of the rows, by a model that was fitted to the whole table."""
+        return np.asarray(model.labels_[self._rows])
+
     def lengths(self, first: Floats) -> Floats:
         """The Euclidean distances that `nearest` stands for."""
         return first
@@ -110,6 +114,10 @@ class Means(Subject):
         """Euclidean distances."""
         found = two_nearest_by(workers, self.X, np.asarray(model.cluster_centers_))
         return found.first, found.second
+
+    def clusters(self, model: Any, workers: Workers) -> Array:
+        """By the nearest center."""
+        return two_nearest_by(workers, self.X, np.asarray(model.cluster_centers_)).labels
 
     def between(self, model: Any) -> tuple[Any, Any] | None:
         """Rows, by Euclidean distances."""

@@ -22,7 +22,7 @@ from partita.empty import EmptyPolicy
 from partita.engine.lloyd import lloyd
 from partita.engine.plan import memory_of, plan_for
 from partita.engine.pruned import PrunedStep, Shared
-from partita.engine.restarts import best_of
+from partita.engine.restarts import Ways, best_of
 from partita.engine.steps import LloydStep
 from partita.geometry import Euclidean
 from partita.halting import Halt, MaxIter, SamePartition, When
@@ -95,7 +95,7 @@ def best_start(
 ) -> Floats:
     """The start that leads to the least cost on a sample, after a few iterations there."""
     halt = SamePartition() | MaxIter(REFINED)
-    return best_of(sample, starts, k=k, halt=halt, empty=empty).centers
+    return best_of(sample, starts, Ways(k, halt, empty)).centers
 
 
 class Nested:

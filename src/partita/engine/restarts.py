@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -27,6 +27,25 @@ from partita.stats import ClusterStats
 
 
 @dataclass(frozen=True, slots=True)
+class Ways:
+    """How to run the loop.
+
+    `algorithm` is "auto" or a path (see plan.py), `memory` how many bytes beyond the data it may
+    take, and `shared` what calls on the same rows leave for each other. `ended` hears of every run.
+    """
+
+    k: int
+    halt: Halt
+    empty: EmptyPolicy
+    observers: Sequence[Observer] = ()
+    ended: Callable[[Fit], None] | None = None
+    algorithm: str = "auto"
+    memory: float = math.inf
+    geometry: Geometry = EUCLIDEAN
+    shared: Shared = field(default_factory=Shared)
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The best run, after one assignment to the centers as they are returned."""
 
@@ -35,75 +54,49 @@ class Result:
     inertia: float
     stats: ClusterStats  # of these labels, in the data's coordinates
     fit: Fit
-    step: LloydStep  # what made it, to go on from
 
 
-def best_of(
-    source: Source,
-    starts: Sequence[Callable[[], Floats]],
-    *,
-    k: int,
-    halt: Halt,
-    empty: EmptyPolicy,
-    observers: Sequence[Observer] = (),
-    ended: Callable[[Fit], None] | None = None,
-    algorithm: str = "auto",
-    memory: float = math.inf,
-    geometry: Geometry = EUCLIDEAN,
-    shared: Shared | None = None,
-) -> Result:
-    """Run the loop from every start, and keep the best (see `best_run`).
+def best_of(source: Source, starts: Sequence[Callable[[], Floats]], ways: Ways) -> Result:
+    """Run the loop from every start, and keep the best (see `best_run`)."""
+    return finish(*best_fit(source, starts, ways))
 
-    `algorithm` is "auto" or a path (see plan.py) and `memory` how many bytes beyond the data it may
-    take; `shared` is what calls on the same rows leave for each other.
-    """
-    begin = time.perf_counter()
-    plan, grid, ours = (
-        plan_for(source, k, algorithm, memory),
-        source.survey().grid,
-        shared or Shared(),
-    )
-    source.spare = memory - memory_of(plan.path, source, k)
+
+def best_fit(
+    source: Source, starts: Sequence[Callable[[], Floats]], ways: Ways
+) -> tuple[Fit, LloydStep]:
+    """The best run as the loop left it, and the step that made it, to go on from."""
+    begin, k, geometry = time.perf_counter(), ways.k, ways.geometry
+    plan, grid = plan_for(source, k, ways.algorithm, ways.memory), source.survey().grid
+    source.spare = ways.memory - memory_of(plan.path, source, k)
 
     def run(start: Callable[[], Floats]) -> tuple[float, Fit, LloydStep]:
         step: LloydStep = LloydStep(source, grid, k, geometry)
         if plan.path != "plain":
-            step = PrunedStep(cast("DenseSource", source), grid, k, plan, ours, geometry)
+            step = PrunedStep(cast("DenseSource", source), grid, k, plan, ways.shared, geometry)
         step.notes = [f"{plan.path}: {plan.why}"]
-        first = np.ascontiguousarray(start(), dtype=np.float64)
-        at = Centers(geometry.start(first), np.zeros(source.d))
-        fit = lloyd(step, at, halt=halt, empty=empty, observers=observers, begin=begin)
-        return fit.trace[-1].cost_after, replace(fit, start=first), step
+        fit = _run(step, np.ascontiguousarray(start(), dtype=np.float64), ways, begin)
+        return fit.trace[-1].cost_after, fit, step
 
     with one_blas_thread() if plan.path == "prefix" else nullcontext():
-        return finish(*best_run(starts, run, halt, ended))
+        return best_run(starts, run, ways.halt, ways.ended)
+
+
+def fuse(step: LloydStep, i: int, j: int, centers: Floats, ways: Ways) -> Fit:
+    """Make clusters i < j one and go on from `centers`: all rows keep their place in the sums."""
+    step.fuse(i, j)
+    return _run(step, centers, ways, time.perf_counter())
+
+
+def _run(step: LloydStep, first: Floats, ways: Ways, begin: float) -> Fit:
+    at = Centers(ways.geometry.start(first), np.zeros(step.source.d))
+    fit = lloyd(step, at, halt=ways.halt, empty=ways.empty, observers=ways.observers, begin=begin)
+    return replace(fit, start=first)
 
 
 def finish(fit: Fit, step: LloydStep) -> Result:
     """Round the centers to the dtype of the data, and assign once more to exactly those."""
     centers = fit.centers.plain.astype(step.source.dtype)
-    return Result(centers, *labelled(centers, step), fit, step)
-
-
-def fuse(
-    result: Result,
-    i: int,
-    j: int,
-    center: Floats,
-    *,
-    halt: Halt,
-    empty: EmptyPolicy,
-    observers: Sequence[Observer] = (),
-) -> Result:
-    """Make clusters i < j one, about `center`, and go on: all rows keep their place in the sums."""
-    step = result.step
-    step.fuse(i, j)
-    values = result.centers.astype(np.float64)
-    values[i] = center
-    first = np.delete(values, j, axis=0)
-    at = Centers(step.geometry.start(first), np.zeros(step.source.d))
-    fit = lloyd(step, at, halt=halt, empty=empty, observers=observers)
-    return finish(replace(fit, start=first), step)
+    return Result(centers, *labelled(centers, step), fit)
 
 
 def labelled(centers: Floats, step: LloydStep) -> tuple[Ints, float, ClusterStats]:

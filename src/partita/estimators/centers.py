@@ -14,7 +14,7 @@ from partita._random import family, generator
 from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
 from partita.engine.pruned import Shared
-from partita.engine.restarts import Result, best_of
+from partita.engine.restarts import Result, Ways, best_of
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.settings import LloydSettings
@@ -45,30 +45,30 @@ class CenterClusterer(Clusterer):
     random_state: Any
     _geometry: Geometry = EUCLIDEAN
 
-    def _best(
-        self, opened: Opened, settings: LloydSettings, shared: Shared | None = None
-    ) -> Result:
-        """The best of all runs; `shared` is what runs on the same rows left for others."""
-        source, starts = opened.source, settings.starts(opened.X)
+    def _starts(self, opened: Opened, settings: LloydSettings) -> list[Callable[[], Floats]]:
+        """A function for every run that gives the centers it begins with."""
+        starts = settings.starts(opened.X)
+        seeds = family(generator(self.random_state), len(starts))
+        return [
+            lambda start=start, seed=seed: start(opened.source, seed)  # type: ignore[misc]
+            for start, seed in zip(starts, seeds, strict=True)
+        ]
+
+    def _ways(self, opened: Opened, settings: LloydSettings, shared: Shared | None = None) -> Ways:
+        """How the loop is to run; `shared` is what runs on the same rows left for others."""
         shared = Shared() if shared is None else shared
         if shared.memory is None:
             shared.memory = settings.memory
-        seeds = family(generator(self.random_state), len(starts))
-        return best_of(
-            source,
-            [
-                lambda start=start, seed=seed: start(source, seed)  # type: ignore[misc]
-                for start, seed in zip(starts, seeds, strict=True)
-            ],
-            k=settings.k,
-            halt=settings.halt(source),
-            empty=settings.empty,
-            observers=settings.observers,
-            ended=settings.ended,
-            algorithm=settings.algorithm,
-            memory=shared.memory,
-            geometry=self._geometry,
-            shared=shared,
+        return Ways(
+            settings.k,
+            settings.halt(opened.source),
+            settings.empty,
+            settings.observers,
+            settings.ended,
+            settings.algorithm,
+            shared.memory,
+            self._geometry,
+            shared,
         )
 
     def _keep(self, result: Result, opened: Opened) -> Self:
@@ -144,7 +144,8 @@ class LloydClusterer(CenterClusterer):
         settings = LloydSettings(self)
         with Workers(settings.threads) as workers:
             opened = self._open(X, sample_weight, settings.k, workers)
-            result = self._best(opened, settings)
+            ways = self._ways(opened, settings)
+            result = best_of(opened.source, self._starts(opened, settings), ways)
         self._warn_of_few(np.bincount(result.labels), len(result.centers), settings.k)
         return self._keep(result, opened)
 

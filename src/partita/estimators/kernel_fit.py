@@ -19,7 +19,7 @@ from partita.empty import POLICIES, EmptyPolicy
 from partita.engine.definite import dimension
 from partita.engine.kernel import KernelResult, best_means
 from partita.engine.nystrom import Nystrom
-from partita.engine.restarts import best_of
+from partita.engine.restarts import Ways, best_of
 from partita.estimators import kernel_input, validation
 from partita.estimators.kernel_space import MeansSpace, PivotSpace, Space
 from partita.estimators.kernel_starts import Start, in_features, in_gram, starts
@@ -231,16 +231,15 @@ def _fit_features(
         return in_features(start(seed), source, of_points, settings.k, seed)
 
     variance = source.survey().spread ** 2 * features.shape[1]
-    result = best_of(
-        source,
-        settings.seeded(every, run),
-        k=settings.k,
-        halt=settings.halt_at(variance),
-        empty=settings.empty,
-        observers=settings.observers,
-        ended=settings.ended,
+    ways = Ways(
+        settings.k,
+        settings.halt_at(variance),
+        settings.empty,
+        settings.observers,
+        settings.ended,
         memory=max(0.0, settings.memory - features.nbytes),
     )
+    result = best_of(source, settings.seeded(every, run), ways)
     low = total(result.stats.sse)
     missing = nystrom.trace
     note = f"nystrom: {features.shape[1]} of {n} columns, {note}"
@@ -283,11 +282,6 @@ def _find_rank(
 def _look(settings: KernelSettings, nystrom: Nystrom, weight: Floats | None) -> float:
     """About what the objective will be."""
     source: Source = validation.make_source(nystrom.features, weight, nystrom.workers)
-    found = best_of(
-        source,
-        [lambda: plusplus(source, settings.k, np.random.default_rng(0))[0]],
-        k=settings.k,
-        halt=settings.until(MaxIter(_LOOK)),
-        empty=POLICIES["keep"],
-    )
-    return found.inertia
+    ways = Ways(settings.k, settings.until(MaxIter(_LOOK)), POLICIES["keep"])
+    start = [lambda: plusplus(source, settings.k, np.random.default_rng(0))[0]]
+    return best_of(source, start, ways).inertia

@@ -11,7 +11,7 @@ from partita._random import family
 from partita._typing import Floats, Ints
 from partita.empty import POLICIES
 from partita.engine.definite import leading
-from partita.engine.restarts import best_of
+from partita.engine.restarts import Ways, best_of
 from partita.halting import MaxIter, SamePartition
 from partita.init.forgy import forgy_rows
 from partita.init.plusplus import plusplus
@@ -71,13 +71,9 @@ def spectral_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
     rows = np.ascontiguousarray(leading(gram, k - 1))
     source = MemorySource(rows, gram.weights, gram.workers)
     seeds = family(rng, _RUNS)
-    return best_of(
-        source,
-        [lambda seed=seed: plusplus(source, k, seed)[0] for seed in seeds],  # type: ignore[misc]
-        k=k,
-        halt=SamePartition() | MaxIter(300),
-        empty=POLICIES["relocate"],
-    ).labels
+    ways = Ways(k, SamePartition() | MaxIter(300), POLICIES["relocate"])
+    starts = [lambda seed=seed: plusplus(source, k, seed)[0] for seed in seeds]
+    return best_of(source, starts, ways).labels
 
 
 def at_rows(gram: Gram, which: Ints, sigma: float = 0.0) -> Centers:
