@@ -167,9 +167,10 @@ def _centers(model: Any, rows: reading.Rows, k: int) -> tuple[Floats, str]:
     if found is not None and not reading.is_spherical(model):
         return found, ""
     inside = np.where((rows.labels >= 0) & (rows.labels < k), rows.labels, -1)
-    heavy = labelling.one_hot(inside, k).T @ sp.diags_array(rows.weight)
-    mass = np.asarray(heavy.sum(axis=1)).ravel()
-    sums = reading.dense(heavy @ rows.values)
+    heavy = labelling.one_hot(inside, k)
+    heavy.data = rows.weight[inside >= 0]  # the weight of a row, where it belongs
+    mass = np.asarray(heavy.sum(axis=0)).ravel()
+    sums = reading.dense(heavy.T @ rows.values)
     mean, _ = moments(rows.values, rows.weight)
     means = np.where(mass[:, None] > 0, sums / np.where(mass > 0, mass, 1.0)[:, None], mean)
     return means, "for each cluster the mean of its rows"
