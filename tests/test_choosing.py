@@ -23,12 +23,16 @@ from partita import (
     SphericalKMeans,
     Sweep,
     choose_k,
+    silhouette_score,
 )
 from partita._threads import Workers
+from partita.choosing.criteria import adjusted_rand
 from partita.choosing.ladder import ENOUGH, CenterLadder, climb_down
+from partita.choosing.measures import first_of_each
 from partita.choosing.record import Criterion
-from partita.choosing.reference import Box, Curve, References
-from partita.choosing.resampling import prediction_strength
+from partita.choosing.reference import Curve, References
+from partita.choosing.resampling import Agreement, prediction_strength
+from partita.choosing.uniform import Box, Classes, without_structure
 from partita.choosing.verdict import count_votes, judge, structure_of
 from partita.fusing import cheapest_pair
 from partita.geometry import EUCLIDEAN, SPHERICAL
@@ -167,6 +171,63 @@ def test_samples_of_silhouettes_agree_with_all_pairs(monkeypatch):
     assert (column.spread < 0.02).all()
 
 
+def test_small_clusters_have_a_say_in_samples():
+    rng = np.random.default_rng(0)
+    rows = np.vstack([rng.normal(size=(40_000, 10)), rng.normal(size=(8, 10)) + 600])
+    sweep = choose_k(rows, [2, 3], random_state=0, criteria="silhouette")
+    exact = silhouette_score(rows, sweep.model(2).labels_, sample_size=2000, random_state=0)
+    assert sweep.criteria["silhouette"].values[0] == pytest.approx(exact, abs=1e-3)
+    assert sweep.best_k == 2
+
+
+def test_weights_count_in_samples(monkeypatch):
+    from partita.choosing import measures
+
+    monkeypatch.setattr(measures, "_WORK", 1.0)
+    rows = blobs(centers=5, n=6000, spread=2.0)
+    weight = np.random.default_rng(0).pareto(1.5, 6000)
+    how = {"sample_weight": weight, "criteria": "silhouette", "random_state": 0}
+    found = choose_k(rows, [5], sample_size=1500, **how)
+    column, exact = (
+        found.criteria["silhouette"],
+        silhouette_score(rows, found.model(5).labels_, sample_weight=weight),
+    )
+    assert abs(column.values[0] - exact) < 0.03
+    none = np.r_[np.ones(20), np.zeros(5980)]
+    some = choose_k(rows, [2, 3], sample_size=100, **{**how, "sample_weight": none})
+    assert np.isfinite(some.criteria["silhouette"].values).all()
+
+
+@given(seed=st.integers(0, 1000), most=st.integers(1, 9))
+@settings(max_examples=50, deadline=None)
+def test_the_first_rows_of_each_cluster(seed, most):
+    labels = np.random.default_rng(seed).integers(0, 6, 40)
+    some = first_of_each(labels, most)
+    for j in np.unique(labels):
+        assert some[labels[some] == j].tolist() == np.flatnonzero(labels == j)[:most].tolist()
+
+
+@pytest.mark.parametrize("unit", [0.05, 1 / 300, 1e-9])
+def test_the_unit_of_weights_does_not_matter(unit):
+    rows = blobs()
+    one = choose_k(rows, [2, 3, 4, 5], random_state=0, sample_weight=np.ones(300))
+    other = choose_k(rows, [2, 3, 4, 5], random_state=0, sample_weight=np.full(300, unit))
+    assert one.ranking == other.ranking
+    for name in ("calinski_harabasz", "bic", "silhouette", "davies_bouldin"):
+        assert other.criteria[name].values == pytest.approx(one.criteria[name].values, rel=1e-9)
+
+
+def test_a_seed_makes_it_reproducible_whatever_the_estimator():
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    for estimator in (KMeans(), KMedoids(), None):
+        first, second = (
+            choose_k(rows, 8, estimator=estimator, random_state=3, criteria="silhouette")
+            for _ in range(2)
+        )
+        assert first.to_dict() == second.to_dict()
+        assert isinstance(first.model(4).random_state, int)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_change_nothing(threads):
     rows = blobs(centers=6, n=20_000, d=3)
@@ -207,7 +268,7 @@ def test_clusters_that_are_there_are_found(count):
     assert f"{count} clusters" in sweep.verdict
 
 
-def without_structure(seed, kind, n, d):
+def cloud(seed, kind, n, d):
     rng = np.random.default_rng(seed)
     return rng.uniform(size=(n, d)) if kind == "uniform" else rng.normal(size=(n, d))
 
@@ -216,7 +277,7 @@ def without_structure(seed, kind, n, d):
 @pytest.mark.parametrize("d", [2, 10, 50])
 def test_rows_without_structure_get_that_verdict(kind, d):
     for seed in range(3):
-        rows = without_structure(seed, kind, 150, d)
+        rows = cloud(seed, kind, 150, d)
         sweep = choose_k(rows, random_state=seed, criteria=["silhouette", "gap"])
         assert sweep.structure is False
         assert sweep.best_k == 1
@@ -231,7 +292,7 @@ def test_rows_without_structure_get_that_verdict(kind, d):
 def test_at_most_one_in_twenty_false_alarms(kind, d, n):
     alarms = sum(
         choose_k(
-            without_structure(seed, kind, n, d), random_state=seed, criteria=["silhouette", "gap"]
+            cloud(seed, kind, n, d), random_state=seed, criteria=["silhouette", "gap"]
         ).structure
         for seed in range(40)
     )
@@ -250,6 +311,41 @@ def test_at_most_one_in_twenty_false_alarms(kind, d, n):
 )
 def test_other_clouds_are_no_structure_either(rows):
     assert choose_k(rows, range(2, 12), random_state=0).structure is False
+
+
+@pytest.mark.parametrize("metric", ["hamming", "jaccard", "euclidean"])
+def test_classes_that_know_nothing_of_each_other_are_no_structure(metric):
+    rows = (np.random.default_rng(0).random((200, 10)) < 0.5).astype(float)
+    estimator = KMedoids(metric=metric, random_state=0)
+    assert choose_k(rows, 6, estimator=estimator, random_state=0).structure is False
+    assert choose_k(rows, 6, random_state=0).structure is False
+
+
+def test_classes_that_go_together_are_structure():
+    rng = np.random.default_rng(0)
+    profiles = rng.integers(0, 2, (3, 20))
+    rows = np.where(rng.random((150, 20)) < 0.1, 1, 0) ^ np.repeat(profiles, 50, axis=0)
+    sweep = choose_k(rows, 8, estimator=KMedoids(metric="hamming"), random_state=0)
+    assert sweep.structure is True
+    assert sweep.best_k == 3
+
+
+def test_rows_without_structure_are_of_the_kind_of_the_data():
+    rng = np.random.default_rng(0)
+    measured, classes = rng.normal(size=(200, 3)), rng.integers(0, 5, (200, 3)).astype(float)
+    assert isinstance(without_structure(measured, True), Box)
+    assert isinstance(without_structure(classes, True), Classes)
+    mixed = Classes(np.column_stack([classes, measured[:, 0]])).draw(rng)
+    assert set(np.unique(mixed[:, :3])) == set(range(5))
+    assert len(np.unique(mixed[:, 3])) == 200
+    assert abs(np.corrcoef(mixed.T)[0, 1]) < 0.3
+
+
+def test_structure_does_not_depend_on_the_numbers_that_were_asked_for():
+    sweep = choose_k(blobs(), [2, 3], random_state=0)
+    assert sweep.structure is True
+    assert sweep.best_k == 3
+    assert any("largest K that was tried" in reason for reason in sweep.reasons)
 
 
 def test_without_the_gap_structure_is_not_known():
@@ -280,15 +376,31 @@ def test_a_k_that_all_put_second_beats_one_that_a_single_criterion_puts_first():
     assert any("Calinski-Harabasz and Davies-Bouldin choose 4" in why for why in found.reasons)
 
 
+@pytest.mark.parametrize("name", ["gap", "inertia", "prediction_strength", "stability"])
+def test_one_criterion_alone_is_followed(name):
+    sweep = choose_k(blobs(), range(2, 8), criteria=name, random_state=0)
+    assert sweep.best_k == sweep.criteria[name].pick == 4
+
+
+def test_among_equally_stable_numbers_the_largest_is_taken():
+    ks = np.array([2, 3, 4, 5])
+    table = {
+        "inertia": column("inertia", [9, 5, 4, 3], "elbow", 3),
+        "stability": column("stability", [1, 1, 1, 0.5], pick=2),
+    }
+    assert judge(ks, table, None).best == 4
+
+
 def test_the_gap_rule_takes_the_first_k_that_the_next_does_not_beat_by_its_error():
     curves = tuple(Curve(np.log([10, 8, 6, 5]) + s, np.zeros(4)) for s in (-0.1, 0.0, 0.1))
     data = Curve(np.log([10, 4, 2.9, 2.4]), np.zeros(4))
-    found = References(np.arange(1, 5), data, curves, 100)
+    found = References(np.arange(1, 5), data, curves)
     gap = np.log([10, 8, 6, 5]) - np.log([10, 4, 2.9, 2.4])
     error = np.sqrt(0.02 / 3) * np.sqrt(4 / 3)
     assert found.gap == pytest.approx(gap)
     assert found.error == pytest.approx(np.full(4, error))
-    assert found.pick == 2  # 0.693 >= 0.727 - 0.094
+    assert found.pick(np.array([2, 3, 4])) == 2  # 0.693 >= 0.727 - 0.094
+    assert found.pick(np.array([3, 4])) == 3
 
 
 def test_structure_needs_silhouettes_and_a_falling_objective():
@@ -299,7 +411,7 @@ def test_structure_needs_silhouettes_and_a_falling_objective():
 
     def found(cost, silhouette):
         data = Curve(np.log(cost), np.array([0, *silhouette]))
-        return structure_of(References(ks, data, theirs, 50)).found
+        return structure_of(References(ks, data, theirs)).found
 
     assert found([9, 2, 1], [0.8, 0.7])
     assert not found([9, 6, 5], [0.8, 0.7])
@@ -335,6 +447,29 @@ def test_prediction_strength_is_the_least_share_of_pairs(seed, n):
     assert 0 <= often <= 1
 
 
+def test_the_pick_of_prediction_strength_counts_its_error():
+    ks, strength = np.array([2, 3, 4]), np.array([[1.0, 0.7, 0.5], [1.0, 0.86, 0.52]])
+    assert Agreement(ks, strength, strength).pick == 3  # 0.78 ± 0.08
+    assert Agreement(ks[2:], strength[:, 2:], strength[:, 2:]).pick == 1
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(2, 30))
+@settings(max_examples=50, deadline=None)
+def test_the_adjusted_rand_index_of_repeats_is_that_of_weights(seed, n):
+    rng = np.random.default_rng(seed)
+    one, other, often = rng.integers(0, 4, (3, n))
+    often += 1
+    ones = adjusted_rand(one, other, np.ones(n))
+    weighted = adjusted_rand(one, other, often)
+    repeated = adjusted_rand(
+        np.repeat(one, often), np.repeat(other, often), np.ones(int(often.sum()))
+    )
+    assert weighted == pytest.approx(repeated)
+    if n > 25 and len(np.unique(one)) > 1:
+        assert ones == pytest.approx(adjusted_rand(one, other), abs=0.25)
+    assert adjusted_rand(one, one, often) == pytest.approx(1.0)
+
+
 # --- the family -----------------------------------------------------------------------------------
 
 
@@ -360,7 +495,9 @@ def directions():
             3,
         ),
         (MiniBatchKMeans(random_state=0), blobs(), 4),
+        (MiniBatchKMeans(random_state=0, compute_labels=False), blobs(), 4),
         (peers.KMeans(random_state=0, n_init=1), blobs(), 4),
+        (peers.BisectingKMeans(random_state=0), blobs(), 4),
         (KMedoids(random_state=0), blobs(n=160), 4),
         (KMedoids(random_state=0, metric="manhattan"), blobs(n=160), 4),
         (KMedoids(random_state=0, metric="minkowski", metric_params={"p": 3}), blobs(n=160), 4),
@@ -375,9 +512,10 @@ def directions():
     ids=lambda value: str(value)[:40] if hasattr(value, "get_params") else "",
 )
 def test_every_member_of_the_family(estimator, rows, count):
-    sweep = choose_k(
-        rows, range(2, 7), random_state=0, estimator=estimator, n_references=4, n_splits=2
-    )
+    how = {"estimator": estimator, "n_references": 4, "n_splits": 2}
+    if type(estimator).__module__.startswith("sklearn"):  # whose fits take long
+        how["criteria"] = QUICK
+    sweep = choose_k(rows, range(2, 7), random_state=0, **how)
     assert isinstance(sweep, Sweep)
     assert sweep.complete
     assert sweep.best_k == count
@@ -409,6 +547,34 @@ def test_a_graph_to_be_cut_has_its_objective_and_its_stability():
 # --- interruptions, records, errors ---------------------------------------------------------------
 
 
+@pytest.mark.parametrize("estimator", [KMeans(), KMedoids(), peers.KMeans(n_init=1)])
+def test_names_of_features_are_kept(estimator):
+    frame = pd.DataFrame(blobs(n=80), columns=["width", "height"])
+    sweep = choose_k(frame, [2, 3], estimator=estimator, random_state=0, criteria="silhouette")
+    assert sweep.model(3).feature_names_in_.tolist() == ["width", "height"]
+    assert len(sweep.model(3).predict(frame)) == 80  # and no warning
+
+
+def test_directions_are_measured_by_one_minus_cosine():
+    rows = directions()
+    estimator = SphericalKMeans(random_state=0, halt=MaxIter(300))
+    sweep = choose_k(rows, [3], estimator=estimator, criteria=QUICK)
+    model = sweep.model(3)
+    away = np.sort(model.transform(rows), axis=1)
+    simplified = (1 - away[:, 0] / away[:, 1]).mean()
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    chord = np.linalg.norm(unit - model.cluster_centers_[model.labels_], axis=1)
+    spread = [chord[model.labels_ == j].mean() for j in range(3)]
+    between = squareform(pdist(model.cluster_centers_))
+    worst = [
+        max((spread[i] + spread[j]) / between[i, j] for j in range(3) if j != i) for i in range(3)
+    ]
+    assert sweep.criteria["simplified_silhouette"].values[0] == pytest.approx(simplified)
+    assert sweep.criteria["davies_bouldin"].values[0] == pytest.approx(np.mean(worst))
+    cosine = metrics.silhouette_score(rows, model.labels_, metric="cosine")
+    assert sweep.criteria["silhouette"].values[0] == pytest.approx(cosine)
+
+
 @pytest.mark.parametrize("how", ["callback", "ctrl-c"])
 def test_an_interruption_leaves_what_is_known(how):
     heard = []
@@ -418,7 +584,7 @@ def test_an_interruption_leaves_what_is_known(how):
         if progress.done == 4:
             if how == "ctrl-c":
                 raise KeyboardInterrupt
-            return True
+            return np.True_
         return None
 
     with pytest.warns(UserWarning, match="choose_k was interrupted after 4 fits"):
@@ -427,6 +593,7 @@ def test_an_interruption_leaves_what_is_known(how):
     assert sweep.ks == (6, 7, 8, 9)
     assert sweep.best_k in sweep.ks
     assert [p.k for p in heard] == [9, 8, 7, 6]
+    assert "the sweep was interrupted at K = 6" in sweep.reasons
     assert {p.stage for p in heard} == {"fits"}
     assert {p.total for p in heard} == {9}
 
@@ -492,6 +659,11 @@ def test_a_sweep_says_what_it_found():
         ({"n_references": 0}, "n_references=0 was given"),
         ({"n_splits": 0}, "n_splits=0 was given"),
         ({"sample_size": 1}, "sample_size=1 was given"),
+        ({"ks": 1}, "at least one number of clusters above 1"),
+        ({"estimator": KMeans(init=np.zeros((3, 2)))}, "good for one number of clusters only"),
+        ({"X": [[1.0, 2.0]]}, "X has one row"),
+        ({"X": blobs() * 1e160}, "multiply X by one number"),
+        ({"X": blobs() * 1e-160}, "multiply X by one number"),
         ({"callback": 3}, "callback=3 was given; a callable is expected"),
         ({"sample_weight": np.ones(3)}, "sample_weight"),
         ({"random_state": -1}, "random_state=-1"),
@@ -499,7 +671,7 @@ def test_a_sweep_says_what_it_found():
 )
 def test_errors_say_what_was_given_and_what_is_expected(given, message):
     with pytest.raises(ValueError, match=message):
-        choose_k(blobs(), **given)
+        choose_k(**{"X": blobs(), **given})
 
 
 @pytest.mark.parametrize("rows", [[[0.0], [1.0]], [[0.0], [0.0], [1.0]], np.zeros((9, 2))])

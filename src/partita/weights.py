@@ -81,3 +81,17 @@ def _common_unit(positive: Floats) -> float:
     whole = (mantissa * 2.0**53).astype(np.int64)
     lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
     return float(2.0 ** np.clip((exponent - 53 + lowest).min(), -1000, 1000))
+
+
+def as_repeats(weight: Floats | None, n: int) -> Floats:
+    """Weights in rows: whole numbers as they are, others such that they add up to their number.
+
+    Only ratios of weights matter for a clustering, but how sure one can be of it depends on how
+    many rows there are.
+    """
+    if weight is None:
+        return np.ones(n)
+    if (weight == np.floor(weight)).all():
+        return weight
+    share = weight / weight.max()
+    return np.asarray(share * (np.count_nonzero(weight) / share.sum()))

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from partita._random import generator
 from partita._threads import Workers
-from partita._typing import Ints
+from partita._typing import Floats, Ints
 from partita.choosing.ladder import CenterLadder, Ladder
 from partita.choosing.record import NAMES, Fits, Sweep
 from partita.choosing.study import Study, SweepProgress
@@ -21,6 +21,7 @@ from partita.estimators import validation
 from partita.estimators.centers import LloydClusterer
 from partita.estimators.kmeans import KMeans
 from partita.estimators.spherical import SphericalKMeans
+from partita.weights import as_repeats
 
 MOST, FEWEST = 60, 10  # clusters to try up to, if it is not said, between these
 
@@ -87,9 +88,7 @@ def choose_k(
     4
     """
     rng = generator(random_state)
-    model = KMeans(random_state=rng) if estimator is None else clone(_checked(estimator))
-    if getattr(model, "k_range", None) is not None:
-        model.set_params(k_range=None)  # that is what this is for
+    model = _estimator(estimator, rng)
     names = _checked_names(criteria)
     sizes = [
         validation.whole(name, value, least)
@@ -109,17 +108,47 @@ def choose_k(
 def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Ladder, Subject]:
     """The ladder of fits, and what criteria ask about the rows."""
     if isinstance(model, LloydClusterer):
-        ladder = CenterLadder(model, X, sample_weight, workers)
-        rows, weight = ladder.opened.rows, ladder.opened.weight
+        opened = CenterLadder(model, X, sample_weight, workers)
+        rows, weight = opened.opened.rows, opened.opened.weight
         kind = Directions if isinstance(model, SphericalKMeans) else Means
-        return ladder, kind(model, rows, weight)
+        _check_range(*opened.opened.source.box())
+        return opened, kind(model, rows, *_in_rows(weight))
     rows = X
     if getattr(model, "metric", None) == "precomputed" and np.ndim(X) == 1:
         rows = squareform(np.asarray(X, dtype=np.float64))
     rows = validation.as_rows(rows, "choose_k")
     weight = validation.check_weights(sample_weight, rows.shape[0])
-    subject = subject_of(model, rows, weight)
-    return subject.ladder(workers), subject
+    ladder = subject_of(model, rows, weight).ladder(workers)
+    return ladder, subject_of(model, rows, *_in_rows(weight))
+
+
+def _in_rows(weight: Floats | None) -> tuple[Floats | None, None, float]:
+    """Weights as criteria count them, and what one of the user's is worth in that."""
+    if weight is None:
+        return None, None, 1.0
+    counted = as_repeats(weight, len(weight))
+    heaviest = int(weight.argmax())
+    return counted, None, float(counted[heaviest] / weight[heaviest])
+
+
+def _check_range(low: Floats, high: Floats) -> None:
+    reach = max(float(np.abs(low).max()), float(np.abs(high).max()))
+    if reach > 1e140 or 0 < reach < 1e-140:
+        raise ValueError(
+            f"X reaches {reach:.3g}, whose square no number holds; only ratios of distances matter "
+            "for the clustering, so multiply X by one number"
+        )
+
+
+def _estimator(given: Any, rng: np.random.Generator) -> Any:
+    """A copy of the estimator, seeded if it is not, without a choice of K of its own."""
+    model = KMeans() if given is None else clone(_checked(given))
+    parameters = model.get_params()
+    if parameters.get("random_state", 0) is None:
+        model.set_params(random_state=int(rng.integers(2**31)))
+    if parameters.get("k_range") is not None:
+        model.set_params(k_range=None)
+    return model
 
 
 def _checked(estimator: Any) -> Any:
@@ -128,6 +157,11 @@ def _checked(estimator: Any) -> Any:
         raise ValueError(
             f"estimator={estimator!r} was given; a clusterer with the parameters n_clusters and "
             "init is expected, for example partita.KMeans(n_init=3)"
+        )
+    if not (isinstance(estimator.init, str) or callable(estimator.init)):
+        raise ValueError(
+            "estimator has an init that is good for one number of clusters only; give the name of "
+            "a start, or a callable"
         )
     return estimator
 
@@ -145,11 +179,13 @@ def _checked_names(criteria: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _checked_ks(ks: Iterable[int] | int | None, n: int) -> Ints:
+    if n < 2:
+        raise ValueError("X has one row; at least two are needed for a choice of clusters")
     if ks is None:
         most = min(MOST, max(FEWEST, math.ceil(math.sqrt(n))), n - 1)
         ks = range(2, max(2, most) + 1)
     elif isinstance(ks, (int, np.integer)) and not isinstance(ks, bool):
-        ks = range(2, max(2, int(ks)) + 1)
+        ks = range(2, int(ks) + 1) if ks > 1 else [ks]
     given = list(ks) if isinstance(ks, Iterable) else [ks]
     numbers = np.unique([validation.whole("ks", k) for k in given])
     if not len(numbers) or numbers[-1] < 2:

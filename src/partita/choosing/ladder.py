@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import InvalidParameterError
 
 from partita._kernels.draws import weighed
 from partita._threads import Workers
@@ -156,6 +157,7 @@ class RefitLadder(Ladder):
 
     def __init__(self, estimator: Any, X: Any, weight: Any) -> None:
         self._estimator, self._X, self._weight = estimator, X, weight
+        self._warm = True  # whether the estimator takes a start
 
     def first(self, k: int) -> Rung:
         """A fit by the estimator's own starts and restarts."""
@@ -179,11 +181,17 @@ class RefitLadder(Ladder):
 
     def _fit(self, k: int, start: Any = None) -> Rung:
         model = clone(self._estimator).set_params(n_clusters=k)
-        if start is not None:
+        if start is not None and self._warm:
             model.set_params(init=start, n_init=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
-            model.fit(self._X, sample_weight=self._weight)
+            try:
+                model.fit(self._X, sample_weight=self._weight)
+            except InvalidParameterError:
+                if not self._warm or start is None:
+                    raise
+                self._warm = False  # BisectingKMeans takes no centers
+                return self._fit(k)
         asked = self._estimator  # whose parameters the model has, but for the number of clusters
         return Rung(k, model.set_params(init=asked.init, n_init=asked.n_init))
 

@@ -11,6 +11,9 @@ from typing import Any
 from sklearn.base import clone
 
 from partita._typing import Floats
+from partita.estimators.centers import LloydClusterer
+from partita.estimators.validation import features_of
+from partita.source.frames import is_frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +60,15 @@ class Fits:
                 f"{', '.join(map(str, sorted(self.models)))} is expected"
             )
         found = self.models[k]
-        if not hasattr(found, "labels_"):
+        if isinstance(found, LloydClusterer) and not hasattr(found, "trace_"):
             start = {"init": found.cluster_centers_, "n_init": 1}
             whole = clone(self.estimator).set_params(n_clusters=k, **start)
             whole.fit(self.X, sample_weight=self.weight)
             asked = {name: getattr(self.estimator, name) for name in start}
             found = self.models[k] = whole.set_params(**asked)
+        if is_frame(self.X) and not hasattr(found, "feature_names_in_"):
+            # it was fitted to the rows alone
+            found.feature_names_in_ = features_of(self.X).get("feature_names_in_")
         return found
 
 

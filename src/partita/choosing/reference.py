@@ -2,6 +2,7 @@
 
 References are uniform in the box of the data along its principal axes (Tibshirani, Walther and
 Hastie 2001). A single Gaussian has less structure than such a box: what beats the box beats both.
+Where features are classes, each of them is drawn by itself.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from partita._typing import Floats, Ints
 from partita.choosing import criteria
 from partita.choosing.ladder import Rung, climb_down
 from partita.choosing.subject import Means, Subject
+from partita.choosing.uniform import without_structure
 
 _FEWEST = 5  # rows for each cluster of a reference
+_LOOKED = 12  # clusters, up to which structure is looked for
 _TINY = 1e-300  # a cost of nothing has no logarithm
 
 
@@ -37,7 +40,6 @@ class References:
     ks: Ints  # (m,) ascending, from 1
     data: Curve
     references: tuple[Curve, ...]
-    rows: int  # how many each sweep had
 
     @property
     def expected(self) -> Floats:
@@ -55,12 +57,12 @@ class References:
         deviation = np.std([curve.log_cost for curve in self.references], axis=0)
         return np.asarray(deviation * math.sqrt(1 + 1 / len(self.references)))
 
-    @property
-    def pick(self) -> int:
-        """The smallest K whose gap is no less than the next one's, less its error."""
-        gap, bar = self.gap, self.gap - self.error
+    def pick(self, ks: Ints) -> int:
+        """The smallest of 1 and `ks` whose gap is no less than the next one's, less its error."""
+        asked = np.isin(self.ks, [1, *ks])
+        gap, bar = self.gap[asked], (self.gap - self.error)[asked]
         enough = np.flatnonzero(gap[:-1] >= bar[1:])
-        return int(self.ks[enough[0]] if len(enough) else self.ks[-1])
+        return int(self.ks[asked][enough[0] if len(enough) else -1])
 
 
 def sample_of(subject: Subject, size: int, rng: np.random.Generator) -> Subject:
@@ -80,37 +82,26 @@ def compare(
     workers: Workers,
     hear: Callable[[], object],
 ) -> References | None:
-    """Sweep over the rows, and over `count` tables without structure; None: no vectors."""
+    """Sweep over the rows, and over `count` tables without structure; None: no vectors.
+
+    Whether there is structure does not depend on which numbers of clusters were asked for, so some
+    are added.
+    """
+    subject = subject.alone()
     rows = subject.vectors()
     most = max(2, subject.n // _FEWEST)
-    some = np.array([1, *(k for k in sorted(ks) if 1 < k <= most)])
+    some = np.array(sorted({1, *range(2, _LOOKED + 1), *ks.tolist()}))
+    some = some[some <= min(most, subject.n)]
     if rows is None or len(some) < 2:
         return None
-    box = Box(rows, rotate=type(subject) is not Means)
+    box = without_structure(rows, rotate=type(subject) is not Means)
     data = curve_of(subject, some, workers)
     hear()
     references = []
     for _ in range(count):
         references.append(curve_of(subject.like(box.draw(rng)), some, workers))
         hear()
-    return References(some, data, tuple(references), subject.n)
-
-
-class Box:
-    """The box of some rows along their principal axes, to draw as many uniform rows from."""
-
-    def __init__(self, rows: Floats, rotate: bool) -> None:
-        self._mean = rows.mean(axis=0)
-        u, s, axes = np.linalg.svd(rows - self._mean, full_matrices=False)
-        placed = u * s
-        self._low, self._high = placed.min(axis=0), placed.max(axis=0)
-        self._n = len(rows)
-        self._axes = axes if rotate else None  # Euclidean distances do not mind a rotation
-
-    def draw(self, rng: np.random.Generator) -> Floats:
-        """Uniform rows, as many as there were."""
-        found = rng.uniform(self._low, self._high, (self._n, len(self._low)))
-        return found if self._axes is None else found @ self._axes + self._mean
+    return References(some, data, tuple(references))
 
 
 def curve_of(subject: Subject, ks: Ints, workers: Workers) -> Curve:
@@ -119,9 +110,10 @@ def curve_of(subject: Subject, ks: Ints, workers: Workers) -> Curve:
 
     def hear(rung: Rung) -> None:
         cost[rung.k] = rung.cost
-        near = subject.nearest(rung.model, workers) if rung.k > 1 else None
-        if near is not None:
-            silhouette[rung.k] = criteria.simplified_silhouette(*near, subject.weight)
+        _, first, second = subject.nearest(rung.model, workers)
+        if first is not None and second is not None and rung.k > 1:
+            value = criteria.simplified_silhouette(first, second, subject.weight)
+            silhouette[rung.k] = value
 
     climb_down(subject.ladder(workers), ks.tolist(), subject.n, hear)
     logs = np.log(np.maximum(list(cost.values()), _TINY))

@@ -14,7 +14,7 @@ import numpy as np
 
 from partita._threads import Workers
 from partita._typing import Array, Floats, Ints
-from partita.choosing.criteria import adjusted_rand
+from partita.choosing.criteria import adjusted_rand, crossed
 from partita.choosing.ladder import Rung, climb_down
 from partita.choosing.subject import Subject
 
@@ -61,16 +61,12 @@ def split_and_compare(
     strength, rand = np.empty((2, splits, len(some)))
     for split in range(splits):
         order = rng.permutation(subject.n)
-        halves = [subject.take(np.sort(order[:half])), subject.take(np.sort(order[half:]))]
-        first, second = (_models(part, some, workers) for part in halves)
+        here, other = (subject.take(np.sort(part)) for part in (order[half:], order[:half]))
+        mine, theirs = _models(here, some, workers), _models(other, some, workers)
         for at, k in enumerate(some.tolist()):
-            there, own = (
-                halves[0].labels(first[k], halves[1]),
-                halves[1].labels(second[k], halves[1]),
-            )
-            weight = halves[1].weight
-            strength[split, at] = prediction_strength(own, there, weight)
-            rand[split, at] = adjusted_rand(own, there)
+            own, there = here.labels(mine[k], here), other.labels(theirs[k], here)
+            strength[split, at] = prediction_strength(own, there, here.weight)
+            rand[split, at] = adjusted_rand(own, there, here.weight)
         hear()
     return Agreement(some, strength, rand)
 
@@ -84,12 +80,7 @@ def prediction_strength(own: Array, predicted: Array, weight: Floats | None = No
     0.3333333333333333
     """
     w = np.ones(len(own)) if weight is None else weight
-    rows, columns = (
-        np.unique(labels, return_inverse=True)[1].ravel() for labels in (own, predicted)
-    )
-    table, alone = np.zeros((2, rows.max() + 1, columns.max() + 1))
-    np.add.at(table, (rows, columns), w)
-    np.add.at(alone, (rows, columns), w * w)
+    table, alone = crossed(own, predicted, w), crossed(own, predicted, w * w)
     together = (table * table - alone).sum(axis=1)
     size = table.sum(axis=1)
     pairs = size * size - alone.sum(axis=1)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from partita._random import generator
 from partita._threads import Workers, one_blas_thread
 from partita._typing import Floats, Ints
-from partita.engine.silhouette import Means, Partition, of_table, of_vectors
+from partita.engine.silhouette import MeanDistances, Partition, of_table, of_vectors
 from partita.estimators import validation
 from partita.estimators.dissimilarity import Metric, check_matrix, check_metric
 from partita.geometry import directions
@@ -63,7 +63,7 @@ def silhouette_samples(
     array([0.905, 0.895, 0.895, 0.905])
     """
     with Workers(validation.check_threads(n_threads)) as workers:
-        rows = _Rows(X, metric, workers)
+        rows = Pairs(X, metric, workers)
         partition = _partition(labels, rows.n, sample_weight)
         return partition.values(rows.means(partition))
 
@@ -100,7 +100,7 @@ def silhouette_score(
             n_threads=n_threads,
         ).mean
     with Workers(validation.check_threads(n_threads)) as workers:
-        rows = _Rows(X, metric, workers)
+        rows = Pairs(X, metric, workers)
         partition = _partition(labels, rows.n, sample_weight)
         return _mean(partition.values(rows.means(partition)), partition.weight)
 
@@ -129,7 +129,7 @@ def sampled_silhouette(
     size = validation.whole("sample_size", sample_size)
     rng = generator(random_state)
     with Workers(validation.check_threads(n_threads)) as workers:
-        rows = _Rows(X, metric, workers)
+        rows = Pairs(X, metric, workers)
         partition = _partition(labels, rows.n, sample_weight)
         if size >= rows.n:
             return Estimate(_mean(partition.values(rows.means(partition)), partition.weight), 0.0)
@@ -158,8 +158,8 @@ def _mean(values: Floats, weight: Floats) -> float:
     return exact_total(weight * values) / exact_total(weight)
 
 
-class _Rows:
-    """What was given as X, measured by the kernel if it can be, else by a table."""
+class Pairs:
+    """All pairs of the rows of X: measured by the kernel if it can be, else by a table."""
 
     def __init__(self, X: Any, metric: Any, workers: Workers) -> None:
         check_metric(metric, None)
@@ -185,7 +185,7 @@ class _Rows:
             doubles = X.astype(np.float64, copy=False)
             self._table = measure.table(doubles, workers, self._task)
 
-    def means(self, partition: Partition, points: Ints | None = None) -> Means:
+    def means(self, partition: Partition, points: Ints | None = None) -> MeanDistances:
         """Mean distances of all rows, or of some, to the clusters."""
         if self._vectors is not None:
             return of_vectors(self._vectors, self._name, partition, self._workers, points)

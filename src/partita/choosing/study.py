@@ -19,7 +19,7 @@ from partita.choosing.record import Criterion, Fits, Sweep
 from partita.choosing.reference import References, compare, sample_of
 from partita.choosing.resampling import Agreement, mean_and_error, split_and_compare
 from partita.choosing.subject import Subject
-from partita.choosing.verdict import judge, structure_of
+from partita.choosing.verdict import LARGEST, judge, structure_of
 
 _ABOUT = {
     "inertia": ("elbow", "the objective, which falls with every cluster more"),
@@ -120,7 +120,7 @@ class Study:
     def _tell(self, stage: str, done: int, total: int, k: int | None) -> None:
         progress = SweepProgress(stage, done, total, k, time.perf_counter() - self._begin)
         answers = [teller(progress) for teller in self._tellers]  # all of them hear of it
-        if any(answer is True for answer in answers):
+        if any(isinstance(answer, (int, np.bool_)) and answer for answer in answers):
             raise _Stopped
 
     # --- what it comes to -------------------------------------------------------------------------
@@ -129,7 +129,7 @@ class Study:
         ks = np.array([k for k in self._ks.tolist() if k in self._rungs])
         table = {c.name: c for name in self._names if (c := self._column(name, ks)) is not None}
         structure = None if self._references is None else structure_of(self._references)
-        verdict = judge(ks, table, structure)
+        verdict = judge(ks, table, structure, self._complete)
         return Sweep(
             tuple(ks.tolist()),
             table,
@@ -147,7 +147,7 @@ class Study:
         spread: Floats | None = None
         pick: int | None = None
         if name in ("gap", "prediction_strength", "stability"):
-            found = self._sampled(name)
+            found = self._sampled(name, ks)
             if found is None:
                 return None
             at, values, spread, pick = found
@@ -162,14 +162,16 @@ class Study:
         if better == "elbow":
             pick = elbow(ks, values)
         elif better != "rule" and not np.isnan(values).all():
-            pick = int(ks[np.nanargmax(values if better == "high" else -values)])
+            best = np.nanmax(values) if better == "high" else np.nanmin(values)
+            at_best = ks[values == best]
+            pick = int(at_best[-1 if name == LARGEST else 0])
         return Criterion(name, values, spread, pick, better, about)
 
-    def _sampled(self, name: str) -> tuple[Ints, Floats, Floats, int | None] | None:
+    def _sampled(self, name: str, ks: Ints) -> tuple[Ints, Floats, Floats, int | None] | None:
         """The numbers, values, errors and pick of a criterion that was sampled."""
         if name == "gap":
             found = self._references
-            return None if found is None else (found.ks, found.gap, found.error, found.pick)
+            return None if found is None else (found.ks, found.gap, found.error, found.pick(ks))
         if self._agreement is None:
             return None
         strength = name == "prediction_strength"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,16 +26,29 @@ from partita.stats import ClusterStats
 _DENSE = 2e7  # values of sparse rows that may be made dense
 
 
+class Near(NamedTuple):
+    """The clusters of rows, and how far they are from their own center and from the second."""
+
+    labels: Array  # (n,)
+    first: Floats | None = None  # (n,) None: there are no distances
+    second: Floats | None = None  # (n,)
+
+
 class Subject(ABC):
     """Rows with weights, or a matrix about them, and the estimator that is to cluster them."""
 
-    squares = True  # whether the objective is one of squared distances to means
     pairwise = False  # whether X speaks of pairs of rows
 
     def __init__(
-        self, estimator: Any, X: Any, weight: Floats | None, rows: Ints | None = None
+        self,
+        estimator: Any,
+        X: Any,
+        weight: Floats | None,
+        rows: Ints | None = None,
+        unit: float = 1.0,
     ) -> None:
         self.estimator, self._whole, self._weight = estimator, X, weight
+        self.unit = unit  # of the weights that models are fitted with, in those of criteria
         self._rows = np.arange(X.shape[0]) if rows is None else rows
         self._all = rows is None
 
@@ -56,11 +69,28 @@ class Subject(ABC):
 
     def take(self, rows: Ints) -> Self:
         """The same for some of the rows."""
-        return type(self)(self.estimator, self._whole, self._weight, self._rows[rows])
+        rows = self._rows[rows]
+        return type(self)(self.estimator, self._whole, self._weight, rows, self.unit)
+
+    def alone(self) -> Self:
+        """These rows as a table of their own."""
+        return type(self)(self.estimator, self.X, self.weight, None, self.unit)
 
     def labels(self, model: Any, others: Self) -> Array:
         """The clusters of other rows of the same table, by a model that was fitted to these."""
         return np.asarray(model.predict(others._seen_by(self)))
+
+    def _seen_by_all(self) -> Any:
+        """These rows, as a model of the whole table takes them."""
+        return self._whole[self._rows] if self.pairwise and not self._all else self.X
+
+    def _two(self, model: Any, far: Floats) -> Near:
+        """The clusters of the model, and of its distances (n, k) the least two."""
+        labels = model.labels_[self._rows]
+        if far.shape[1] == 1:
+            return Near(labels, far[:, 0], np.full(len(far), np.inf))
+        least = np.partition(far, 1, axis=1)
+        return Near(labels, least[:, 0], least[:, 1])
 
     def _seen_by(self, fitted: Self) -> Any:
         part = self._whole[self._rows]
@@ -71,12 +101,8 @@ class Subject(ABC):
         """Fits of these rows."""
 
     @abstractmethod
-    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
-        """How far (n,) rows are from their own center, and from the second; None: not known."""
-
-    def clusters(self, model: Any, workers: Workers) -> Array:
-        """The clusters of the rows, by a model that was fitted to the whole table."""
-        return np.asarray(model.labels_[self._rows])
+    def nearest(self, model: Any, workers: Workers) -> Near:
+        """Where the rows are, by a model that was fitted to the whole table."""
 
     def lengths(self, first: Floats) -> Floats:
         """The Euclidean distances that `nearest` stands for."""
@@ -110,14 +136,9 @@ class Means(Subject):
             return CenterLadder(self.estimator, self.X, self.weight, workers)
         return MeansLadder(self.estimator, self.X, self.weight)
 
-    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
-        """Euclidean distances."""
-        found = two_nearest_by(workers, self.X, np.asarray(model.cluster_centers_))
-        return found.first, found.second
-
-    def clusters(self, model: Any, workers: Workers) -> Array:
-        """By the nearest center."""
-        return two_nearest_by(workers, self.X, np.asarray(model.cluster_centers_)).labels
+    def nearest(self, model: Any, workers: Workers) -> Near:
+        """By Euclidean distances."""
+        return Near(*two_nearest_by(workers, self.X, np.asarray(model.cluster_centers_)))
 
     def between(self, model: Any) -> tuple[Any, Any] | None:
         """Rows, by Euclidean distances."""
@@ -126,16 +147,18 @@ class Means(Subject):
     def stats(self, model: Any) -> ClusterStats | None:
         """The model's, or those of the labels that it gives."""
         known: ClusterStats | None = getattr(model, "stats_", None)
-        return read(model, self.X, self.weight).stats() if known is None else known
+        if known is None:
+            return read(model, self.X, self.weight).stats()
+        return known.scaled(self.unit)
 
 
 class Directions(Means):
     """Rows of unit length, by 1 − cos."""
 
-    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
-        """Half of the squares of chords."""
-        found = two_nearest_by(workers, self.X, model.cluster_centers_)
-        return 0.5 * found.first**2, 0.5 * found.second**2
+    def nearest(self, model: Any, workers: Workers) -> Near:
+        """By half of the squares of chords."""
+        labels, first, second = two_nearest_by(workers, self.X, model.cluster_centers_)
+        return Near(labels, 0.5 * first**2, 0.5 * second**2)
 
     def lengths(self, first: Floats) -> Floats:
         """Chords."""
@@ -153,15 +176,13 @@ class Directions(Means):
 class Medoids(Subject):
     """Rows under any metric."""
 
-    squares = False
-
     def ladder(self, workers: Workers) -> Ladder:
         """Fits that go on from the medoids that are missed most."""
         return MedoidLadder(self.estimator, self.X, self.weight)
 
-    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
-        """Dissimilarities to medoids."""
-        return _two(model._costs(self.X)[1])
+    def nearest(self, model: Any, workers: Workers) -> Near:
+        """By dissimilarities to medoids."""
+        return self._two(model, model._costs(self._seen_by_all())[1])
 
     def between(self, model: Any) -> tuple[Any, Any] | None:
         """Rows, by the estimator's metric; what has parameters is measured here."""
@@ -188,9 +209,9 @@ class Kernels(Subject):
         """Fits that go on from the clusters that are missed most."""
         return KernelLadder(self.estimator, self.X, self.weight)
 
-    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
-        """Distances in feature space."""
-        return _two(model.distances(self.X))
+    def nearest(self, model: Any, workers: Workers) -> Near:
+        """By distances in feature space."""
+        return self._two(model, model.distances(self._seen_by_all()))
 
     def between(self, model: Any) -> tuple[Any, Any] | None:
         """Distances in feature space."""
@@ -203,9 +224,9 @@ class Grams(Kernels):
 
     pairwise = True
 
-    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
-        """Distances in feature space."""
-        return _two(model.distances(self.X, diagonal=self.X.diagonal()))
+    def nearest(self, model: Any, workers: Workers) -> Near:
+        """By distances in feature space."""
+        return self._two(model, model.distances(self._seen_by_all(), self.X.diagonal()))
 
     def between(self, model: Any) -> tuple[Any, Any] | None:
         """Distances in feature space."""
@@ -215,27 +236,33 @@ class Grams(Kernels):
 class Affinities(Grams):
     """A graph to be cut: its nodes have no distances of their own."""
 
-    def nearest(self, model: Any, workers: Workers) -> tuple[Floats, Floats] | None:
-        """Not known."""
-        return None
+    def nearest(self, model: Any, workers: Workers) -> Near:
+        """Without distances."""
+        return Near(model.labels_[self._rows])
 
     def between(self, model: Any) -> tuple[Any, Any] | None:
         """None."""
         return None
 
 
-def subject_of(estimator: Any, X: Any, weight: Floats | None) -> Subject:
+def subject_of(
+    estimator: Any,
+    X: Any,
+    weight: Floats | None,
+    rows: Ints | None = None,
+    unit: float = 1.0,
+) -> Subject:
     """What the estimator makes of X, which was checked."""
     if isinstance(estimator, SphericalKMeans):
-        return Directions(estimator, *_directions(X, weight))
+        return Directions(estimator, *_directions(X, weight), rows, unit)
     if isinstance(estimator, KMedoids):
         given = isinstance(estimator.metric, str) and estimator.metric == "precomputed"
-        return (Dissimilarities if given else Medoids)(estimator, X, weight)
+        return (Dissimilarities if given else Medoids)(estimator, X, weight, rows, unit)
     if isinstance(estimator, KernelKMeans):
         name = estimator.kernel if isinstance(estimator.kernel, str) else ""
         kind = {"precomputed": Grams, CUT: Affinities}.get(name, Kernels)
-        return kind(estimator, X, weight)
-    return Means(estimator, X, weight)
+        return kind(estimator, X, weight, rows, unit)
+    return Means(estimator, X, weight, rows, unit)
 
 
 def _directions(X: Any, weight: Floats | None) -> tuple[Any, Floats | None]:
@@ -246,14 +273,6 @@ def _directions(X: Any, weight: Floats | None) -> tuple[Any, Floats | None]:
     if len(some) == rows.shape[0]:
         return rows, weight
     return rows[some], None if weight is None else weight[some]
-
-
-def _two(far: Floats) -> tuple[Floats, Floats]:
-    """The least and the second of every row."""
-    if far.shape[1] == 1:
-        return far[:, 0], np.full(len(far), np.inf)
-    least = np.partition(far, 1, axis=1)
-    return least[:, 0], least[:, 1]
 
 
 def _chords(gram: Floats) -> Floats:

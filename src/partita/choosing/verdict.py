@@ -12,7 +12,8 @@ from partita.choosing.reference import References
 
 VOTERS = ("silhouette", "calinski_harabasz", "davies_bouldin", "bic")  # by their order of all K
 RULES = ("prediction_strength",)  # by their pick alone
-INSTEAD = ("simplified_silhouette", "stability")  # the first of them, if there are no voters
+INSTEAD = ("simplified_silhouette", "stability")  # these too, if there are no two voters
+LARGEST = "stability"  # of numbers that are equally good, the largest says most
 ABOVE = 1.1  # times the silhouette of rows without structure: less may be the shape of the cloud
 SURE = 3.0  # standard deviations of references
 CLOSE = 0.6  # of the most votes: who has so many is an alternative
@@ -41,9 +42,10 @@ class Structure:
     lead: float  # of log J, in standard deviations of references
 
     def __str__(self) -> str:
+        falls = f"{abs(self.lead):.1f} standard deviations {'more' if self.lead > 0 else 'less'}"
         return (
-            f"the best simplified silhouette is {self.silhouette:.3f}; uniform rows in the same "
-            f"box have {self.expected:.3f} ± {self.deviation:.3f}"
+            f"the best simplified silhouette is {self.silhouette:.3f}, that of uniform rows "
+            f"{self.expected:.3f} ± {self.deviation:.3f}; J falls by {falls} than theirs"
         )
 
 
@@ -74,7 +76,9 @@ def structure_of(references: References) -> Structure:
     return Structure(found, best, expected, deviation, lead)
 
 
-def judge(ks: Ints, criteria: dict[str, Criterion], structure: Structure | None) -> Verdict:
+def judge(
+    ks: Ints, criteria: dict[str, Criterion], structure: Structure | None, complete: bool = True
+) -> Verdict:
     """Let the criteria vote. Where there is no structure, nothing is left to vote about."""
     votes = count_votes(ks, criteria)
     several = np.flatnonzero(ks > 1)
@@ -82,9 +86,12 @@ def judge(ks: Ints, criteria: dict[str, Criterion], structure: Structure | None)
     ranking = tuple(int(k) for k in ks[order])
     reasons = _opinions(criteria)
     if structure is not None and not structure.found:
-        sentence = "No cluster structure: one cluster describes these rows as well as any number."
+        sentence = "No cluster structure: rows without any would have looked much the same."
         would = f"if it must be several, the criteria would choose {ranking[0]}"
-        return Verdict(1, ranking, sentence, (str(structure), *reasons, would))
+        asked = (
+            f"clusters need a silhouette {ABOVE:g} times theirs, and {SURE:g} deviations in both"
+        )
+        return Verdict(1, ranking, sentence, (str(structure), asked, *reasons, would))
     best = ranking[0]
     others = [int(ks[at]) for at in order[1:] if votes[at] >= CLOSE * votes[order[0]]]
     sentence = f"{best} clusters{_how_clearly(best, others, criteria)}."
@@ -92,6 +99,8 @@ def judge(ks: Ints, criteria: dict[str, Criterion], structure: Structure | None)
         reasons = (f"there is structure: {structure}", *reasons)
     if best == ks.max() and len(several) > 1:
         reasons = (*reasons, f"{best} is the largest K that was tried; larger ones may be better")
+    if not complete:
+        reasons = (*reasons, f"the sweep was interrupted at K = {ks.min()}")
     return Verdict(best, ranking, sentence, reasons)
 
 
@@ -106,18 +115,23 @@ def count_votes(ks: Ints, criteria: dict[str, Criterion]) -> Floats:
     for name in RULES:
         if name in criteria:
             votes += ks == criteria[name].pick
+    if not votes.any():  # what is left has an opinion, but no order
+        picks = [criteria[name].pick for name in ("gap", "inertia") if name in criteria]
+        votes += ks == next((pick for pick in picks if pick in ks), None)
     return votes
 
 
 def _voters(criteria: dict[str, Criterion]) -> list[str]:
     there = [name for name in VOTERS if name in criteria]
-    return there or [name for name in INSTEAD if name in criteria][:1]
+    return there if len(there) > 1 else [*there, *(n for n in INSTEAD if n in criteria)]
 
 
 def _places(criterion: Criterion) -> Floats:
     """The place (m,) of every K, 1 for the best; inf where the criterion is not defined."""
     values = criterion.values if criterion.better == "low" else -criterion.values
     known = np.flatnonzero(~np.isnan(values))
+    if criterion.name == LARGEST:
+        known = known[::-1]
     place = np.full(len(values), np.inf)
     place[known[np.argsort(values[known], kind="stable")]] = np.arange(1, len(known) + 1)
     return place

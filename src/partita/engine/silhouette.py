@@ -21,11 +21,12 @@ from partita.stats import total
 STRIP = 64  # rows of one cluster that meet the others at once
 _PADDED = 1.6  # strips are taken if they fill so little up
 _WORK = 1 << (31 if compiled() else 24)  # of a thread in one call: Ctrl-C is heard between calls
+_ROOM = 1 << 28  # bytes that the strips of all threads may take, if each has at least one
 _STRIPS = 8  # of a thread in one call, at most: each takes n doubles
 _SQUARE_ROOT = 16  # features that a distance costs beside its own
 
 
-class Means(NamedTuple):
+class MeanDistances(NamedTuple):
     """Of every point: Σ w·distance to its own cluster, and the mean of the nearest other."""
 
     inside: Floats
@@ -61,7 +62,7 @@ class Partition:
         rest = self.mass[self.label] - self.weight  # exactly 0 if it is alone: `total` rounds once
         return np.asarray(np.maximum(rest, 0.0) + np.maximum(self.weight - 1.0, 0.0))
 
-    def values(self, means: Means, points: Ints | None = None) -> Floats:
+    def values(self, means: MeanDistances, points: Ints | None = None) -> Floats:
         """Silhouettes (b − a) / max(a, b); 0 for a row alone in its cluster."""
         others = self.others if points is None else self.others[points]
         a = np.divide(means.inside, others, out=np.zeros_like(others), where=others > 0)
@@ -72,7 +73,7 @@ class Partition:
 
 def of_vectors(
     X: Floats, metric: str, partition: Partition, workers: Workers, points: Ints | None = None
-) -> Means:
+) -> MeanDistances:
     """By our own kernel, for dense rows of doubles; `points` are some of them, or all."""
     rows = np.ascontiguousarray(X[partition.order])
     weight = partition.weight[partition.order]
@@ -94,7 +95,7 @@ def of_vectors(
             outside[i : i + step],
             workers.crew,
         )
-    return Means(inside, outside)
+    return MeanDistances(inside, outside)
 
 
 def _every_pair_once(
@@ -102,18 +103,21 @@ def _every_pair_once(
     at_once: int,
     order: Ints,
     workers: Workers,
-) -> Means:
+) -> MeanDistances:
     """All rows: a distance serves both its ends, at the cost of n doubles for each strip."""
-    n, begin, most = len(order), 0, min(at_once, _STRIPS * workers.n)
+    n, begin = len(order), 0
+    most = min(at_once, workers.n * max(1, min(_STRIPS, _ROOM // (8 * n * workers.n))))
     lower, inside, outside = np.zeros(n), np.empty(n), np.full(n, np.inf)
     while begin < n:
         begin = kernels.silhouette_strips(*mine, begin, most, lower, inside, outside, workers.crew)
     found = np.empty((2, n))
     found[:, order] = inside, outside
-    return Means(*found)
+    return MeanDistances(*found)
 
 
-def of_table(table: Table, partition: Partition, step: int, points: Ints | None = None) -> Means:
+def of_table(
+    table: Table, partition: Partition, step: int, points: Ints | None = None
+) -> MeanDistances:
     """By the columns of any table of dissimilarities, of which `step` are made at once."""
     if points is not None:
         table = table.take(np.arange(table.candidates), points)
@@ -128,7 +132,7 @@ def of_table(table: Table, partition: Partition, step: int, points: Ints | None 
         if mass > 0:
             np.minimum(outside, sums / mass, out=outside, where=~own)
         sums[:] = 0.0
-    return Means(inside, outside)
+    return MeanDistances(inside, outside)
 
 
 def _in_order(

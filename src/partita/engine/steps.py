@@ -126,12 +126,12 @@ class LloydStep:
 
     def fuse(self, i: int, j: int) -> None:
         """Make clusters i < j one: in the labels, where j closes ranks, and in the sums."""
-        number = np.arange(len(self._moments.hi), dtype=np.int32)
+        number = np.arange(len(self._moments.hi) + 1, dtype=np.int32)
         number[j + 1 :] -= 1
-        number[j] = i
+        number[j], number[-1] = i, -1
         self._renumber(number)
         self._moments = self._moments.fused(i, j)
 
     def _renumber(self, number: Ints) -> None:
-        """Labels by their new numbers; −1 stays, or is the last of them."""
+        """Labels by their new numbers, of which the last is that of rows without a label."""
         self.labels = number[self.labels]
