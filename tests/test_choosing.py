@@ -593,9 +593,21 @@ def test_an_interruption_leaves_what_is_known(how):
     assert sweep.ks == (6, 7, 8, 9)
     assert sweep.best_k in sweep.ks
     assert [p.k for p in heard] == [9, 8, 7, 6]
-    assert "the sweep was interrupted at K = 6" in sweep.reasons
+    assert "the sweep was interrupted: no K below 6 was tried" in sweep.reasons
     assert {p.stage for p in heard} == {"fits"}
     assert {p.total for p in heard} == {9}
+
+
+def test_an_interruption_after_the_fits_keeps_the_criteria_of_the_fits():
+    def stop(progress):
+        return progress.stage == "references"
+
+    with pytest.warns(UserWarning, match="choose_k was interrupted"):
+        sweep = choose_k(blobs(), range(2, 7), random_state=0, callback=stop)
+    assert sweep.best_k == 4
+    assert sweep.structure is None
+    assert "gap" not in sweep.criteria
+    assert "the sweep was interrupted before all criteria were known" in sweep.reasons
 
 
 def test_an_interruption_before_anything_is_known_goes_through():

@@ -43,7 +43,7 @@ def choose_k(
     """Recommend a number of clusters, and say why.
 
     The largest number is fitted first. Then the two clusters that cost least to fuse become one,
-    the fit goes on from there, and so on down: all fits together cost about as much as three.
+    the fit goes on from there, and so on down: all fits together cost about as much as four.
     Several criteria vote. Data that do not beat uniform rows in the box of the data have no cluster
     structure, and get the answer 1.
 

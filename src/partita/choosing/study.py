@@ -129,7 +129,7 @@ class Study:
         ks = np.array([k for k in self._ks.tolist() if k in self._rungs])
         table = {c.name: c for name in self._names if (c := self._column(name, ks)) is not None}
         structure = None if self._references is None else structure_of(self._references)
-        verdict = judge(ks, table, structure, self._complete)
+        verdict = judge(ks, table, structure, self._missing(ks))
         return Sweep(
             tuple(ks.tolist()),
             table,
@@ -141,6 +141,14 @@ class Study:
             self._complete,
             self._fits,
         )
+
+    def _missing(self, ks: Ints) -> str:
+        """What an interruption left out."""
+        if self._complete:
+            return ""
+        if len(ks) < len(self._ks):
+            return f"the sweep was interrupted: no K below {ks.min()} was tried"
+        return "the sweep was interrupted before all criteria were known"
 
     def _column(self, name: str, ks: Ints) -> Criterion | None:
         better, about = _ABOUT[name]

@@ -77,9 +77,12 @@ def structure_of(references: References) -> Structure:
 
 
 def judge(
-    ks: Ints, criteria: dict[str, Criterion], structure: Structure | None, complete: bool = True
+    ks: Ints, criteria: dict[str, Criterion], structure: Structure | None, cut: str = ""
 ) -> Verdict:
-    """Let the criteria vote. Where there is no structure, nothing is left to vote about."""
+    """Let the criteria vote. Where there is no structure, nothing is left to vote about.
+
+    `cut` says what is missing, if the sweep was interrupted.
+    """
     votes = count_votes(ks, criteria)
     several = np.flatnonzero(ks > 1)
     order = several[np.argsort(-votes[several], kind="stable")]
@@ -99,8 +102,8 @@ def judge(
         reasons = (f"there is structure: {structure}", *reasons)
     if best == ks.max() and len(several) > 1:
         reasons = (*reasons, f"{best} is the largest K that was tried; larger ones may be better")
-    if not complete:
-        reasons = (*reasons, f"the sweep was interrupted at K = {ks.min()}")
+    if cut:
+        reasons = (*reasons, cut)
     return Verdict(best, ranking, sentence, reasons)
 
 
