@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -27,11 +28,12 @@ from partita import (
 )
 from partita._threads import Workers
 from partita.choosing.criteria import adjusted_rand
-from partita.choosing.ladder import ENOUGH, CenterLadder, climb_down
-from partita.choosing.measures import first_of_each
+from partita.choosing.ladder import ENOUGH, CenterLadder, Ladder, Rung, climb_down
+from partita.choosing.measures import Measures, first_of_each
 from partita.choosing.record import Criterion
 from partita.choosing.reference import Curve, References
 from partita.choosing.resampling import Agreement, prediction_strength
+from partita.choosing.subject import Means
 from partita.choosing.uniform import Box, Classes, without_structure
 from partita.choosing.verdict import count_votes, judge, structure_of
 from partita.fusing import cheapest_pair
@@ -93,21 +95,60 @@ def test_the_cheapest_pair_is_the_cheapest_of_all(geometry):
         assert cheapest_pair(stats, geometry) == pairs[int(np.argmin(prices))]
 
 
+class Costs(Ladder):
+    """Fits that cost what they are said to."""
+
+    def __init__(self, fewer, more):
+        self._fewer, self._more, self.began = fewer, more, None
+
+    def first(self, k):
+        self.began = k
+        return Rung(k, SimpleNamespace(inertia_=0.0))
+
+    def fewer(self, rung, k):
+        return Rung(k, SimpleNamespace(inertia_=self._fewer[k]))
+
+    def more(self, rung, k):
+        assert rung.cost < self._fewer[k]
+        return Rung(k, SimpleNamespace(inertia_=self._more[k]))
+
+
 def test_a_fit_that_costs_more_than_one_with_fewer_clusters_is_made_again():
-    """The third center of the start is wasted on a far cluster, and the loop cannot mend that."""
+    ladder = Costs(fewer={5: 10.0, 4: 11.0, 3: 7.0, 2: 9.0}, more={4: 6.0, 5: 5.0})
+    heard = []
+    climb_down(ladder, [2, 3, 4, 5], 99, lambda rung: heard.append((rung.k, rung.cost)))
+    assert heard == [(5, 10.0), (4, 11.0), (3, 7.0), (2, 9.0), (4, 6.0), (5, 5.0)]
+    assert ladder.began == 7
 
-    class Trapped(CenterLadder):
-        def fewer(self, rung, k):
-            if k == 3:
-                return self._fit(3, np.array([[0.5, 0.5], [20.0, 0.0], [20.0, 1.0]]))
-            return super().fewer(rung, k)
 
-    rows = np.array([[0, 0], [0, 1], [9, 0], [9, 1], [20, 0], [20, 1]], dtype=float)
-    found = {}
+def test_more_clusters_begin_at_the_rows_that_are_farthest():
+    rows = np.r_[np.zeros(20), 100.0, 60.0].reshape(-1, 1)
     with Workers(1) as workers:
-        ladder = Trapped(KMeans(random_state=0), rows, None, workers)
-        climb_down(ladder, [2, 3], 4, lambda rung: found.setdefault(rung.k, []).append(rung.cost))
-    assert found[3][-1] <= min(found[2])
+        ladder = CenterLadder(KMeans(random_state=0), rows, None, workers)
+        assert ladder.more(ladder.first(1), 3).cost == 0.0
+
+
+def test_clusters_without_rows_do_not_count():
+    rows = np.repeat([[0.0, 0.0], [5.0, 5.0], [9.0, 1.0]], 20, axis=0)
+    rows += np.random.default_rng(0).normal(size=rows.shape) * 0.01
+    start = np.array([[50.0, 50.0], [0.0, 0.0], [5.0, 5.0], [9.0, 1.0]])
+    with Workers(1) as workers:
+        ladder = CenterLadder(KMeans(4, empty="keep"), rows, None, workers)
+        rung = ladder._fit(4, start)
+        subject = Means(KMeans(), rows, None)
+        found = Measures(subject, 1, 1000, np.random.default_rng(0), workers).of(rung, QUICK)
+    labels = np.repeat([1, 2, 3], 20)
+    assert found["silhouette"].value == pytest.approx(metrics.silhouette_score(rows, labels))
+    expected = metrics.davies_bouldin_score(rows, labels)
+    assert found["davies_bouldin"].value == pytest.approx(expected)
+
+
+def test_medoids_of_more_rows_than_a_sample_holds():
+    rows = blobs(n=400)
+    how = {"estimator": KMedoids(), "n_references": 3, "n_splits": 1, "sample_size": 150}
+    sweep = choose_k(rows, range(2, 7), random_state=0, **how)
+    assert sweep.structure is True
+    assert sweep.best_k == 4
 
 
 def test_dropped_clusters_do_not_end_a_sweep():
