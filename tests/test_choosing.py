@@ -35,7 +35,7 @@ from partita.choosing.reference import Curve, References
 from partita.choosing.resampling import Agreement, prediction_strength
 from partita.choosing.subject import Means
 from partita.choosing.uniform import Box, Classes, without_structure
-from partita.choosing.verdict import count_votes, judge, structure_of
+from partita.choosing.verdict import count_votes, judge, structure_of, voters
 from partita.fusing import cheapest_pair
 from partita.geometry import EUCLIDEAN, SPHERICAL
 from partita.halting import MaxIter, RelDecrease
@@ -386,7 +386,7 @@ def test_structure_does_not_depend_on_the_numbers_that_were_asked_for():
     sweep = choose_k(blobs(), [2, 3], random_state=0)
     assert sweep.structure is True
     assert sweep.best_k == 3
-    assert any("largest K that was tried" in reason for reason in sweep.reasons)
+    assert "the largest number tried" in sweep.verdict
 
 
 def test_without_the_gap_structure_is_not_known():
@@ -430,6 +430,40 @@ def test_among_equally_stable_numbers_the_largest_is_taken():
         "stability": column("stability", [1, 1, 1, 0.5], pick=2),
     }
     assert judge(ks, table, None).best == 4
+
+
+def test_who_says_nothing_has_no_vote():
+    ks = np.array([2, 3, 4])
+    table = {
+        "inertia": column("inertia", [9, 5, 0], "elbow", 3),
+        "silhouette": column("silhouette", [0.9, 0.8, 0.1], pick=2),
+        "bic": column("bic", [5, 4, -np.inf], "low", 4),
+        "stability": column("stability", [np.nan, np.nan, -0.02], pick=4),
+    }
+    assert voters(table) == ["silhouette", "bic"]
+    assert count_votes(ks, table)[2] == 1 / 3
+
+
+def test_scale_and_outliers_are_remarked():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 3)) * [1, 1, 50], columns=["a", "b", "income"])
+    long = choose_k(frame, 5, random_state=0, criteria="silhouette")
+    assert any("'income' has 99" in reason for reason in long.reasons)
+    rows = np.vstack([blobs(), [[1e4, 1e4]]])
+    far = choose_k(rows, 5, random_state=0, criteria="silhouette")
+    assert any("holds 1 of 301 rows: outliers?" in reason for reason in far.reasons)
+    clean = choose_k(blobs(), 5, random_state=0, criteria="silhouette")
+    assert not any("outliers" in reason or "variance" in reason for reason in clean.reasons)
+
+
+def test_halves_that_agree_on_nothing_are_said():
+    table = {
+        "inertia": column("inertia", [9, 5, 4], "elbow", 3),
+        "silhouette": column("silhouette", [0.9, 0.8, 0.1], pick=2),
+        "prediction_strength": column("prediction_strength", [0.5, 0.4, 0.2], "rule", 1),
+    }
+    found = judge(np.array([2, 3, 4]), table, None)
+    assert "halves of the data agree on no number of clusters: take care" in found.reasons
 
 
 def test_the_gap_rule_takes_the_first_k_that_the_next_does_not_beat_by_its_error():
@@ -628,13 +662,14 @@ def test_an_interruption_leaves_what_is_known(how):
             return np.True_
         return None
 
-    with pytest.warns(UserWarning, match="choose_k was interrupted after 4 fits"):
+    with pytest.warns(UserWarning, match="choose_k was interrupted after 4 fits") as said:
         sweep = choose_k(blobs(), range(2, 10), random_state=0, callback=stop)
+    assert said[0].filename == __file__
     assert not sweep.complete
     assert sweep.ks == (6, 7, 8, 9)
     assert sweep.best_k in sweep.ks
     assert [p.k for p in heard] == [9, 8, 7, 6]
-    assert "the sweep was interrupted: no K below 6 was tried" in sweep.reasons
+    assert "no K below 6 was tried" in sweep.verdict
     assert {p.stage for p in heard} == {"fits"}
     assert {p.total for p in heard} == {9}
 
@@ -648,7 +683,8 @@ def test_an_interruption_after_the_fits_keeps_the_criteria_of_the_fits():
     assert sweep.best_k == 4
     assert sweep.structure is None
     assert "gap" not in sweep.criteria
-    assert "the sweep was interrupted before all criteria were known" in sweep.reasons
+    assert "before all criteria were known" in sweep.verdict
+    assert "whether there is structure at all was not tested" in sweep.reasons
 
 
 def test_an_interruption_before_anything_is_known_goes_through():

@@ -312,9 +312,9 @@ def test_every_criterion_has_a_panel_with_its_vote_and_the_best_number():
     display = check(CriteriaDisplay.from_sweep(sweep()))
     assert len(display.axes_) == 9
     titles = [ax.get_title(loc="left") for ax in display.axes_]
-    assert titles[0] == "inertia (elbow): 3"
+    assert titles[0] == "elbow of J: 3"
     assert titles[4] == "davies bouldin ↓: 3"
-    assert titles[7] == "prediction strength ↑: no vote"
+    assert titles[7] == "prediction strength ↑: no choice"
     for ax in display.axes_:
         assert any(list(line.get_xdata()) == [3, 3] for line in ax.lines)
     assert display.title in display.figure_.get_suptitle()

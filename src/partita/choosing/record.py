@@ -94,6 +94,8 @@ class Sweep:
         What speaks for it, and what against it.
     complete : bool
         False if it was interrupted.
+    voters : tuple of str
+        The criteria that had a vote.
     """
 
     ks: tuple[int, ...]
@@ -104,6 +106,7 @@ class Sweep:
     verdict: str
     reasons: tuple[str, ...]
     complete: bool
+    voters: tuple[str, ...]
     _fits: Fits
 
     def model(self, k: int | None = None) -> Any:
@@ -181,4 +184,5 @@ def _table(sweep: Sweep) -> list[str]:
     rows = list(_cells(sweep))
     width = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     shown = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, width, strict=True)) for row in rows]
-    return [*shown, "(* the pick of a criterion, < the recommended number)"]
+    vote = ", ".join(SHORT[name] for name in sweep.voters) or "nobody"
+    return [*shown, "(* the pick of a criterion, < the recommended number;", f" who votes: {vote})"]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +16,10 @@ from partita.choosing.ladder import Ladder, Rung, climb_down
 from partita.choosing.measures import Measures, Value
 from partita.choosing.record import Criterion, Fits, Sweep
 from partita.choosing.reference import References, compare, sample_of
+from partita.choosing.remarks import remarks
 from partita.choosing.resampling import Agreement, mean_and_error, split_and_compare
 from partita.choosing.subject import Subject
-from partita.choosing.verdict import LARGEST, judge, structure_of
+from partita.choosing.verdict import LARGEST, judge, structure_of, voters
 
 _ABOUT = {
     "inertia": ("elbow", "the objective, which falls with every cluster more"),
@@ -73,18 +73,31 @@ class Study:
 
     def run(self, ladder: Ladder, n_references: int, n_splits: int, size: int) -> Sweep:
         """All that was asked for, or what an interruption leaves of it."""
-        with self._interruptible():
+        try:
             self._fit(ladder, size)
-            if "gap" in self._names:
-                sample = sample_of(self._subject, size, self._rng)
-                tell = self._counter("references", n_references + 1)
-                rest = n_references, self._rng, self._workers, tell
-                self._references = compare(sample, self._ks, *rest)
-            if {"prediction_strength", "stability"} & set(self._names):
-                sample = sample_of(self._subject, 2 * size, self._rng)
-                rest = n_splits, self._rng, self._workers, self._counter("halves", n_splits)
-                self._agreement = split_and_compare(sample, self._ks, *rest)
+            self._look_further(n_references, n_splits, size)
+        except (KeyboardInterrupt, _Stopped):
+            if not any(k > 1 for k in self._rungs):
+                raise
+            self._complete = False
+            warn(
+                f"choose_k was interrupted after {len(self._rungs)} fits; the recommendation rests "
+                "on what was known by then",
+                UserWarning,
+            )
         return self._sweep()
+
+    def _look_further(self, n_references: int, n_splits: int, size: int) -> None:
+        """What takes sweeps of other rows."""
+        if "gap" in self._names:
+            sample = sample_of(self._subject, size, self._rng)
+            tell = self._counter("references", n_references + 1)
+            rest = n_references, self._rng, self._workers, tell
+            self._references = compare(sample, self._ks, *rest)
+        if {"prediction_strength", "stability"} & set(self._names):
+            sample = sample_of(self._subject, 2 * size, self._rng)
+            rest = n_splits, self._rng, self._workers, self._counter("halves", n_splits)
+            self._agreement = split_and_compare(sample, self._ks, *rest)
 
     def _fit(self, ladder: Ladder, size: int) -> None:
         wanted = sorted({1, *self._ks.tolist()})
@@ -97,21 +110,6 @@ class Study:
             self._tell("fits", len(self._rungs), len(wanted), rung.k)
 
         climb_down(ladder, wanted, self._subject.n, hear)
-
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C, or a callback, ends the study and not the program, once something is known."""
-        try:
-            yield
-        except (KeyboardInterrupt, _Stopped):
-            if not any(k > 1 for k in self._rungs):
-                raise
-            self._complete = False
-            warn(
-                f"choose_k was interrupted after {len(self._rungs)} fits; the recommendation rests "
-                "on what was known by then",
-                UserWarning,
-            )
 
     def _counter(self, stage: str, total: int) -> Callable[[], None]:
         done = iter(range(1, total + 1))
@@ -130,6 +128,7 @@ class Study:
         table = {c.name: c for name in self._names if (c := self._column(name, ks)) is not None}
         structure = None if self._references is None else structure_of(self._references)
         verdict = judge(ks, table, structure, self._missing(ks))
+        worries = remarks(self._subject, self._fits, self._rungs[verdict.best])
         return Sweep(
             tuple(ks.tolist()),
             table,
@@ -137,8 +136,9 @@ class Study:
             verdict.ranking,
             None if structure is None else structure.found,
             verdict.sentence,
-            verdict.reasons,
+            (*verdict.reasons, *worries),
             self._complete,
+            tuple(voters(table)),
             self._fits,
         )
 
@@ -147,7 +147,7 @@ class Study:
         if self._complete:
             return ""
         if len(ks) < len(self._ks):
-            return f"the sweep was interrupted: no K below {ks.min()} was tried"
+            return f"the sweep was interrupted, and no K below {ks.min()} was tried"
         return "the sweep was interrupted before all criteria were known"
 
     def _column(self, name: str, ks: Ints) -> Criterion | None:

@@ -41,6 +41,11 @@ class Structure:
     deviation: float
     lead: float  # of log J, in standard deviations of references
 
+    @property
+    def asked(self) -> str:
+        """What would have been structure."""
+        return f"clusters need {ABOVE:g} times their silhouette, and {SURE:g} deviations in both"
+
     def __str__(self) -> str:
         falls = f"{abs(self.lead):.1f} standard deviations {'more' if self.lead > 0 else 'less'}"
         return (
@@ -87,23 +92,30 @@ def judge(
     several = np.flatnonzero(ks > 1)
     order = several[np.argsort(-votes[several], kind="stable")]
     ranking = tuple(int(k) for k in ks[order])
-    reasons = _opinions(criteria)
+    best, reasons = ranking[0], _opinions(criteria)
     if structure is not None and not structure.found:
-        sentence = "No cluster structure: rows without any would have looked much the same."
-        would = f"if it must be several, the criteria would choose {ranking[0]}"
-        asked = (
-            f"clusters need a silhouette {ABOVE:g} times theirs, and {SURE:g} deviations in both"
-        )
-        return Verdict(1, ranking, sentence, (str(structure), asked, *reasons, would))
-    best = ranking[0]
+        sentence = "No cluster structure: K-means would find as much in rows that have none."
+        reasons = (str(structure), structure.asked, *reasons)
+        if structure.lead > SURE:
+            reasons = (*reasons, "groups that are not round are possible: diagnose a fit of two")
+        would = f"if it must be several, the criteria would choose {best}"
+        return Verdict(1, ranking, sentence, (*reasons, would))
     others = [int(ks[at]) for at in order[1:] if votes[at] >= CLOSE * votes[order[0]]]
     sentence = f"{best} clusters{_how_clearly(best, others, criteria)}."
     if structure is not None:
         reasons = (f"there is structure: {structure}", *reasons)
+    else:
+        reasons = (*reasons, "whether there is structure at all was not tested")
     if best == ks.max() and len(several) > 1:
-        reasons = (*reasons, f"{best} is the largest K that was tried; larger ones may be better")
+        sentence = (
+            f"{best} clusters, the largest number tried: more may be better, or the groups are not "
+            "of the kind that K-means finds."
+        )
+    strength = criteria.get("prediction_strength")
+    if strength is not None and strength.pick == 1:
+        reasons = (*reasons, "halves of the data agree on no number of clusters: take care")
     if cut:
-        reasons = (*reasons, cut)
+        sentence = f"Not known: {cut}. Of what there is, {best} clusters would be the choice."
     return Verdict(best, ranking, sentence, reasons)
 
 
@@ -113,26 +125,28 @@ def count_votes(ks: Ints, criteria: dict[str, Criterion]) -> Floats:
     So a K that several criteria put second beats one that is first with one of them alone.
     """
     votes = np.zeros(len(ks))
-    for name in _voters(criteria):
-        votes += 1.0 / _places(criteria[name])
-    for name in RULES:
-        if name in criteria:
-            votes += ks == criteria[name].pick
+    for name in voters(criteria):
+        column = criteria[name]
+        votes += (ks == column.pick) if name in RULES else 1.0 / _places(column)
     if not votes.any():  # what is left has an opinion, but no order
         picks = [criteria[name].pick for name in ("gap", "inertia") if name in criteria]
         votes += ks == next((pick for pick in picks if pick in ks), None)
     return votes
 
 
-def _voters(criteria: dict[str, Criterion]) -> list[str]:
-    there = [name for name in VOTERS if name in criteria]
-    return there if len(there) > 1 else [*there, *(n for n in INSTEAD if n in criteria)]
+def voters(criteria: dict[str, Criterion]) -> list[str]:
+    """Who has a vote: criteria that say something about two K at least, and rules."""
+    able = [n for n, column in criteria.items() if np.isfinite(column.values).sum() > 1]
+    there = [name for name in VOTERS if name in able]
+    if len(there) < 2:
+        there += [name for name in INSTEAD if name in able]
+    return [*there, *(name for name in RULES if name in able)]
 
 
 def _places(criterion: Criterion) -> Floats:
     """The place (m,) of every K, 1 for the best; inf where the criterion is not defined."""
     values = criterion.values if criterion.better == "low" else -criterion.values
-    known = np.flatnonzero(~np.isnan(values))
+    known = np.flatnonzero(np.isfinite(values))  # nothing is left to say about a J of 0
     if criterion.name == LARGEST:
         known = known[::-1]
     place = np.full(len(values), np.inf)
@@ -143,26 +157,25 @@ def _places(criterion: Criterion) -> Floats:
 def _how_clearly(best: int, others: list[int], criteria: dict[str, Criterion]) -> str:
     if others:
         return f" ({_listed([str(k) for k in others[:3]])} would do nearly as well)"
-    names = [*_voters(criteria), *(name for name in RULES if name in criteria)]
-    voters = [criteria[name] for name in names]
-    agree = sum(criterion.pick == best for criterion in voters)
-    return f" (the choice of {agree} of {len(voters)} criteria)" if len(voters) > 1 else ""
+    those = [criteria[name] for name in voters(criteria)]
+    agree = sum(criterion.pick == best for criterion in those)
+    return f" (the choice of {agree} of {len(those)} criteria)" if len(those) > 1 else ""
 
 
 def _opinions(criteria: dict[str, Criterion]) -> tuple[str, ...]:
-    """Who chooses which K, the K with most of them first."""
+    """Who chooses which K, the K with most of them first; then those without a vote."""
     by_pick: dict[int, list[str]] = {}
-    for name in (*_voters(criteria), *RULES, "gap"):
-        if name in criteria and (pick := criteria[name].pick) is not None:
+    for name in voters(criteria):
+        if (pick := criteria[name].pick) is not None:
             by_pick.setdefault(pick, []).append(TITLES[name])
     said = [
         f"{_listed(names)} choose{'s' * (len(names) == 1)} {pick}"
         for pick, names in sorted(by_pick.items(), key=lambda item: -len(item[1]))
     ]
+    if "gap" in criteria:
+        said.append(f"the gap statistic stops at {criteria['gap'].pick} (no vote: at a plateau)")
     if (bend := criteria["inertia"].pick) is not None:
-        said.append(
-            f"the elbow of J is at {bend}, but it moves with the largest K tried and has no vote"
-        )
+        said.append(f"the elbow of J is at {bend} (no vote: it moves with the largest K)")
     return tuple(said)
 
 

@@ -15,7 +15,14 @@ from partita.plots.display import Display, Page, matplotlib
 from partita.source.frames import listed
 
 _COLUMNS = 3
-_SIGN = {"high": "↑", "low": "↓", "elbow": "(elbow)", "rule": "(rule)"}
+_SIGN = {"high": " ↑", "low": " ↓"}
+_NAMES = {
+    "inertia": "elbow of J",
+    "calinski_harabasz": "Calinski-Harabasz",
+    "davies_bouldin": "Davies-Bouldin",
+    "bic": "BIC",
+    "gap": "gap statistic",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +34,14 @@ class Panel:
     spread: Floats | None  # (m,) standard errors
     pick: int | None
     better: str
+    votes: bool = True
 
     @property
     def title(self) -> str:
-        """Its name, what is better, and the number it votes for."""
-        vote = "no vote" if self.pick is None else str(self.pick)
-        name = style.plain(self.name.replace("_", " "), 22)
-        return f"{name} {_SIGN.get(self.better, '')}: {vote}"
+        """Its name, what is better, and the number it chooses."""
+        choice = "no choice" if self.pick is None else str(self.pick)
+        name = _NAMES.get(self.name) or style.plain(self.name.replace("_", " "), 22)
+        return f"{name}{_SIGN.get(self.better, '')}: {choice}"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -70,12 +78,13 @@ class CriteriaDisplay(Display):
                 f"criteria={criteria!r} was given; the sweep has {listed(known) or 'none'}"
             )
         notes = [] if getattr(sweep, "complete", True) else ["the sweep was ended before its time"]
-        signs = "↑ high is better, ↓ low is better; a ring, and the number above, is the vote"
+        signs = "↑ high is better, ↓ low is better; a ring is the choice; grey titles have no vote"
+        voters = getattr(sweep, "voters", names)
         return cls(
             title=str(sweep.verdict),
             caption=style.sentences([signs, *notes]),
             ks=tuple(int(k) for k in sweep.ks),
-            panels=tuple(_panel(known[name], len(sweep.ks)) for name in names),
+            panels=tuple(_panel(known[name], len(sweep.ks), name in voters) for name in names),
             best_k=None if sweep.best_k is None else int(sweep.best_k),
         )
 
@@ -101,7 +110,8 @@ class CriteriaDisplay(Display):
 
     def _panel(self, ax: Any, panel: Panel) -> None:
         ks, fine = np.array(self.ks), np.isfinite(panel.values)
-        ax.set_title(panel.title, size=style.SMALL, loc="left")
+        color = style.INK if panel.votes else style.FAINT
+        ax.set_title(panel.title, size=style.SMALL, loc="left", color=color)
         if self.best_k is not None:
             ax.axvline(self.best_k, color=style.color(5), lw=1.0, ls="--", zorder=0)
         ax.plot(ks[fine], panel.values[fine], color=style.color(0), lw=1.2, marker="o", ms=2.5)
@@ -132,10 +142,10 @@ class CriteriaDisplay(Display):
             ax.yaxis.set_major_locator(ticker.MaxNLocator(4))
 
 
-def _panel(criterion: Any, m: int) -> Panel:
+def _panel(criterion: Any, m: int, votes: bool) -> Panel:
     values = np.asarray(criterion.values, dtype=np.float64)
     if values.shape != (m,):
         raise ValueError(f"{criterion.name} has values of shape {values.shape}; ({m},) is expected")
     spread = None if criterion.spread is None else np.asarray(criterion.spread, dtype=np.float64)
     pick = None if criterion.pick is None else int(criterion.pick)
-    return Panel(str(criterion.name), values, spread, pick, str(criterion.better))
+    return Panel(str(criterion.name), values, spread, pick, str(criterion.better), votes)
