@@ -23,6 +23,7 @@ LAYERS = [
         "empty",
         "fusing",
         "clipping",
+        "depths",
         "facets",
         "theory",
     ),  # algebra

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,8 +15,10 @@ from sklearn.cluster import KMeans as TheirKMeans
 
 from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans, cells
 from partita.clipping import area, lowest_regions
+from partita.facets import DEPTH, _depth
+from partita.planes import pca_plane
 from partita.stats import ClusterStats
-from partita.voronoi import Cells, pca_plane
+from partita.voronoi import Cells
 
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 
@@ -106,6 +110,35 @@ def test_cones_do_not_care_for_length():
         assert (b == 0).all()
         assert (long[found.contains(long, j)] @ A.T >= -1e-12).all()
     np.testing.assert_allclose(found.margins(3 * X), 3 * found.margins(X))
+
+
+def test_the_length_of_a_cones_center_does_not_matter():
+    rng = np.random.default_rng(2)
+    centers, X = rng.normal(size=(6, 3)), rng.normal(size=(200, 3))
+    found = Cells(centers * rng.uniform(0.01, 100, (6, 1)), cones=True)
+    labels = found.contains(X)
+    cosines = X @ (centers / np.linalg.norm(centers, axis=1, keepdims=True)).T
+    np.testing.assert_array_equal(labels, cosines.argmax(axis=1))
+    for j in range(6):
+        A, b = found.half_spaces(j)
+        assert (X[labels == j] @ A.T - b >= -1e-12).all()
+    np.testing.assert_allclose(found.margins(X, labels), found.margins(X), atol=1e-12)
+    single = centers.astype(np.float32)
+    single /= np.linalg.norm(single, axis=1, keepdims=True)
+    assert Cells(single, cones=True).centers.tolist() == single.tolist()  # as predict has them
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("zero_rows", ["drop", "separate"])
+def test_a_row_without_direction_is_in_no_cone(make, zero_rows):
+    X = np.random.default_rng(3).normal(size=(30, 3))
+    X[[4, 7]] = 0.0
+    model = SphericalKMeans(3, random_state=0, zero_rows=zero_rows).fit(make(X))
+    found, labels = cells(model), model.predict(make(X))
+    labels[[4, 7]] = -1
+    np.testing.assert_array_equal(found.contains(make(X)), labels)
+    assert not any(found.contains(make(X), j)[[4, 7]].any() for j in range(3))
+    np.testing.assert_array_equal(np.isnan(found.margins(make(X))), labels == -1)
 
 
 # --- margins --------------------------------------------------------------------------------------
@@ -206,6 +239,71 @@ def test_cells_that_touch_in_a_corner_are_no_neighbours():
     np.testing.assert_array_equal(Cells(cube).neighbours(), steps == 1)
 
 
+@pytest.mark.parametrize("flat", [4, 0], ids=["triangulation", "programs"])
+def test_a_facet_may_be_small(monkeypatch, flat):
+    """Turning the square into a kite opens a facet about as wide as the corner was moved."""
+    monkeypatch.setattr("partita.facets._FLAT", flat)
+    for moved, expected in ((1e-4, True), (-1e-4, False), (1e-9, False)):
+        kite = SQUARE.copy()
+        kite[3] -= moved  # nearer to the first than the other two are to each other
+        found = Cells(kite).neighbours()
+        assert (found[0, 3], found[1, 2]) == (expected, moved < 0)
+
+
+def by_one_program_each(centers):
+    """Neighbours by a linear program for every pair, against all others."""
+    found = np.zeros((len(centers), len(centers)), dtype=bool)
+    for i, j in zip(*np.triu_indices(len(centers), 1), strict=True):
+        others = np.delete(centers, [i, j], axis=0)
+        found[i, j] = found[j, i] = _depth(centers[i], centers[j], others) > DEPTH
+    return found
+
+
+@pytest.mark.parametrize(
+    "centers",
+    [
+        np.random.default_rng(0).normal(size=(24, 5)),
+        np.random.default_rng(1).integers(0, 3, (26, 5)) + 0.0,
+        np.random.default_rng(2).normal(size=(24, 5)) * np.logspace(0, 3, 24)[:, None],
+        np.random.default_rng(3).normal(size=(14, 9)),
+    ],
+    ids=["cloud", "ties", "scales", "many features"],
+)
+@pytest.mark.parametrize("few", [-8, 32])
+def test_all_programs_at_once_agree_with_one_at_a_time(monkeypatch, centers, few):
+    centers = np.unique(centers, axis=0)
+    monkeypatch.setattr("partita.facets._FEW", few)  # -8: two faces decide at first
+    monkeypatch.setattr("partita.facets._MORE", 2)
+    monkeypatch.setattr("partita.facets._VALUES", 2000)  # and pairs come in parts
+    expected = by_one_program_each(centers)
+    found = Cells(centers).neighbours()
+    np.testing.assert_array_equal(found, expected)
+    assert len(centers) == 14 or not (found | np.eye(len(found), dtype=bool)).all()
+
+
+def test_what_stays_open_is_solved_by_itself(monkeypatch):
+    centers = np.random.default_rng(4).normal(size=(20, 5))
+    expected = Cells(centers).neighbours()
+    for turns in (0, 3):
+        monkeypatch.setattr("partita.depths._TURNS", turns)
+        np.testing.assert_array_equal(Cells(centers).neighbours(), expected)
+
+
+def test_centers_in_general_position_are_all_neighbours_if_they_are_few():
+    centers = np.random.default_rng(5).normal(size=(9, 30))
+    np.testing.assert_array_equal(Cells(centers).neighbours(), ~np.eye(9, dtype=bool))
+    np.testing.assert_array_equal(by_one_program_each(centers), ~np.eye(9, dtype=bool))
+
+
+def test_many_cells_of_many_features_take_no_long_time():
+    centers = np.random.default_rng(0).normal(size=(100, 8))
+    began = time.perf_counter()
+    found = Cells(centers).neighbours()
+    assert time.perf_counter() - began < 4  # a program for each pair takes twice that
+    np.testing.assert_array_equal(found, found.T)
+    assert 3900 < found.sum() / 2 < 4100
+
+
 @pytest.mark.parametrize("d", [1, 3, 6])
 def test_on_a_line_only_the_next_ones_are_neighbours(d):
     at = np.array([5.0, 1.0, 3.0, 9.0, 8.0])
@@ -259,6 +357,25 @@ def test_many_polygons_tile_the_box_too():
     assert sum(map(area, polygons)) == pytest.approx(1.0, rel=1e-9)
     labels = found.contains(X)
     assert all(inside(polygons[j], X[labels == j]).all() for j in range(300))
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6, 1e9, 1e160])
+def test_a_center_far_away_hides_no_face(far):
+    rng = np.random.default_rng(9)
+    at, box = rng.random((300, 2)), (0.0, 0.0, 1.0, 1.0)
+    for near in ([[0.2, 0.5], [0.5, 0.5], [0.8, 0.5]], rng.random((80, 2))):
+        found = Cells([*near, [far, 0.0]])
+        for polygons in (found.polygons(box), found.slice([0.0, 0.0], np.eye(2)).polygons(box)):
+            assert sum(map(area, polygons)) == pytest.approx(1.0, rel=1e-9)
+            assert area(polygons[-1]) == 0.0
+            labels = found.contains(at)
+            assert all(inside(polygons[j], at[labels == j], 1e-9).all() for j in range(len(near)))
+
+
+def test_a_thin_strip_is_a_polygon():
+    for wide in (1e-9, 1e-11):
+        polygons = Cells([[0.0, 0.0], [2.0, 0.0]]).polygons((-1.0, -1.0, 1.0 + wide, 1.0))
+        assert area(polygons[1]) == pytest.approx(2 * wide, rel=1e-3)
 
 
 def test_cells_outside_the_box_and_behind_others_are_empty():
@@ -346,6 +463,17 @@ def test_the_plane_is_that_of_the_widest_spread(seed, offset):
     assert (np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], 1) > 0).all()
 
 
+@pytest.mark.parametrize("size", [1e160, 1e-200])
+@pytest.mark.parametrize("wide", [1024, 3])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_the_plane_of_rows_of_any_size(monkeypatch, size, wide, make):
+    monkeypatch.setattr("partita.planes._WIDE", wide)
+    X = np.random.default_rng(0).normal(size=(60, 5)) * [1, 9, 3, 1, 0.5]
+    (mean, axes), (plain, expected) = pca_plane(make(X * size)), pca_plane(make(X))
+    np.testing.assert_allclose(axes, expected, atol=1e-7)
+    np.testing.assert_allclose(mean / size, plain, rtol=1e-9)
+
+
 def test_wide_and_sparse_rows_and_summaries_have_a_plane(monkeypatch):
     rng = np.random.default_rng(6)
     X = rng.normal(size=(100, 30)) * np.linspace(9, 1, 30)
@@ -388,6 +516,9 @@ def test_models_without_flat_cells_say_so():
     [
         (lambda c: c.half_spaces(4), "0 to 3"),
         (lambda c: c.half_spaces(-1), "0 to 3"),
+        (lambda c: c.half_spaces(True), "0 to 3"),
+        (lambda c: c.contains(SQUARE, False), "0 to 3"),
+        (lambda c: Cells([[1.0, 0.0], [0.0, 0.0]], cones=True), "1 of 2 centers"),
         (lambda c: c.contains([[1.0, 2.0, 3.0]]), "3 features"),
         (lambda c: c.contains([[np.nan, 2.0]]), "NaN"),
         (lambda c: c.margins(SQUARE, [0, 1]), "one for each of 4 rows"),

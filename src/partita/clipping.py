@@ -7,7 +7,7 @@ import numpy as np
 from partita._typing import Floats
 
 _NEAR = 24  # functions that are looked at first
-_ROUGH = 1e-13  # what counts as nothing, as a part of the largest value in the box
+_ROUGH = 1e-13  # what counts as nothing, as a part of what the two functions differ by in the box
 
 
 def lowest_regions(slope: Floats, level: Floats, box: Floats) -> list[Floats]:
@@ -18,31 +18,30 @@ def lowest_regions(slope: Floats, level: Floats, box: Floats) -> list[Floats]:
     """
     left, low, right, high = box
     corners = np.array([[left, low], [right, low], [right, high], [left, high]])
-    at = level[:, None] - slope @ corners.T
-    tiny = _ROUGH * (np.abs(at).max(initial=0.0) + np.finfo(np.float64).tiny)
-    return [_region(i, slope, level, corners, tiny) for i in range(len(slope))]
+    return [_region(i, slope, level, corners) for i in range(len(slope))]
 
 
-def _region(i: int, slope: Floats, level: Floats, corners: Floats, tiny: float) -> Floats:
+def _region(i: int, slope: Floats, level: Floats, corners: Floats) -> Floats:
     """Cut the box by the function that is farthest below, until none is below any more."""
     normal, offset = slope[i] - slope, level[i] - level  # inside: normal·p >= offset
     if _same_before(normal[:i], offset[:i]):
         return np.empty((0, 2))
-    size = np.einsum("kd,kd->k", normal, normal)
+    # of each pair its own: one function that is far from all others must not hide their faces
+    tiny = _ROUGH * (np.abs(normal) @ np.abs(corners).max(axis=0) + np.abs(offset))
     polygon = corners
-    if len(size) > 2 * _NEAR:  # most faces are those of near ones, and then few others cut
-        near = np.argpartition(size, _NEAR)[:_NEAR]
-        polygon = _cut(polygon, normal[near], offset[near], tiny)
+    if len(offset) > 2 * _NEAR:  # most faces are those of near ones, and then few others cut
+        near = np.argpartition(np.hypot(*normal.T), _NEAR)[:_NEAR]
+        polygon = _cut(polygon, normal[near], offset[near], tiny[near])
     return _cut(polygon, normal, offset, tiny)
 
 
-def _cut(polygon: Floats, normal: Floats, offset: Floats, tiny: float) -> Floats:
+def _cut(polygon: Floats, normal: Floats, offset: Floats, tiny: Floats) -> Floats:
     done = (normal == 0).all(axis=1) & (offset <= 0)
     while len(polygon):
         beyond = offset - (normal @ polygon.T).min(axis=1)
-        beyond[done] = -np.inf
+        beyond[done | (beyond <= tiny)] = -np.inf
         worst = int(beyond.argmax())
-        if beyond[worst] <= tiny:
+        if beyond[worst] == -np.inf:
             break
         done[worst] = True
         polygon = clip(polygon, normal[worst], float(offset[worst]))

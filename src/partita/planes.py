@@ -9,10 +9,10 @@ import scipy.sparse as sp
 
 from partita._typing import Floats
 from partita.estimators import validation
+from partita.source.rows import doubles, spans, within_range
 from partita.stats import ClusterStats
 
 _WIDE = 1024  # features beyond which no matrix of their covariances is made
-_VALUES = 1 << 20  # values of a block
 
 
 def pca_plane(X: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
@@ -36,27 +36,20 @@ def pca_plane(X: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
     values = rows.data if sp.issparse(rows) else rows
     if not np.isfinite(values).all():
         raise ValueError("X holds NaN or infinity; finite numbers are expected")
+    rows, unit = within_range(rows)
     w = w / w.sum()
     first = rows[:1].toarray()[0] if sp.issparse(rows) else rows[0]
     anchor = np.zeros(d) if sp.issparse(rows) else np.asarray(first, dtype=np.float64)
-    mean = anchor + sum(w[some] @ (part - anchor) for some, part in _blocks(rows))
+    mean = anchor + sum(w[some] @ (doubles(rows[some]) - anchor) for some in spans(n, d))
     axes = _by_covariance(rows, w, mean) if d <= _WIDE else _by_lanczos(rows, w, mean)
     sign = np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1))
-    return mean, axes * np.where(sign == 0, 1.0, sign)
-
-
-def _blocks(rows: Any) -> Any:
-    step = max(1, _VALUES // rows.shape[1])
-    for i in range(0, rows.shape[0], step):
-        some = slice(i, i + step)
-        part = rows[some].toarray() if sp.issparse(rows) else rows[some]
-        yield some, part.astype(np.float64)
+    return mean / unit, axes * np.where(sign == 0, 1.0, sign)
 
 
 def _by_covariance(rows: Any, w: Floats, mean: Floats) -> Floats:
     covariance = np.zeros((len(mean), len(mean)))
-    for some, part in _blocks(rows):
-        gap = part - mean
+    for some in spans(*rows.shape):
+        gap = doubles(rows[some]) - mean
         covariance += (gap.T * w[some]) @ gap
     return np.asarray(np.linalg.eigh(covariance)[1][:, :-3:-1].T)
 

@@ -7,12 +7,11 @@ can have it, the lower number has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from partita._threads import Workers, one_blas_thread
 from partita._typing import Array, Floats, Ints
@@ -23,11 +22,11 @@ from partita.estimators.reading import check_fitted
 from partita.estimators.spherical import SphericalKMeans
 from partita.facets import shared_facets
 from partita.geometry import directions
-from partita.planes import pca_plane as pca_plane
+from partita.source.rows import doubles, spans
 from partita.source.unit import unit_rows
-from partita.stats import power_of_two
 
-_VALUES = 1 << 20  # margins that are made at once
+_ROUGH = 1e-6  # how far from 1 the length of a direction may be: what float32 makes of it
+_ROOM = 200  # powers of two: how large the farthest center may be, so that near ones keep digits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +49,8 @@ class Cells:
         centers = validation.centers_of(self.centers, "centers", "k", "d")
         if 0 in centers.shape:
             raise ValueError(f"centers have the shape {centers.shape}; (k, d) is expected")
+        if self.cones:
+            centers = _unit(centers)
         object.__setattr__(self, "centers", centers)
 
     def half_spaces(self, j: int) -> tuple[Floats, Floats]:
@@ -64,13 +65,17 @@ class Cells:
     def contains(self, X: Any, j: int | None = None) -> Array:
         """The cell (n,) in which each row is, as `predict` says; or whether (n,) it is in cell j.
 
-        A row on a face belongs to the lower number.
+        A row on a face belongs to the lower number. A row of zeros is in no cone, as it has no
+        direction: −1, whatever `zero_rows` of the model says.
         """
         rows = self._rows(X)
-        if self.cones:
+        if not self.cones:
+            labels = labelling.nearest(rows, self.centers, None, None)
+        else:
             with Workers(1) as workers:
-                rows = unit_rows(rows, workers)[0]
-        labels = labelling.nearest(rows, self.centers, None, None)
+                rows, length = unit_rows(rows, workers)
+            labels = labelling.nearest(rows, self.centers, None, None)
+            labels = np.where(length > 0, labels, -1)
         return labels if j is None else labels == self._number(j)
 
     def margins(self, X: Any, labels: Any = None) -> Floats:
@@ -81,7 +86,7 @@ class Cells:
         """
         rows = self._rows(X)
         label = self.contains(rows) if labels is None else self._labels(labels, rows.shape[0])
-        out = np.full(rows.shape[0], np.nan)
+        out, widest = np.full(rows.shape[0], np.nan), max(self.centers.shape)
         with one_blas_thread():
             for j in np.unique(label[label >= 0]):
                 own = self.centers[j]
@@ -89,15 +94,18 @@ class Cells:
                 faces = length > 0
                 unit = normal[faces]
                 about, half = (0.0, 0.0) if self.cones else (own, length[faces] / 2)
-                for some, part in self._parts(rows, np.flatnonzero(label == j)):
-                    out[some] = ((part - about) @ unit.T + half).min(axis=1, initial=np.inf)
+                own_rows = np.flatnonzero(label == j)
+                for some in (own_rows[span] for span in spans(len(own_rows), widest)):
+                    gap = doubles(rows[some]) - about
+                    out[some] = (gap @ unit.T + half).min(axis=1, initial=np.inf)
         return np.maximum(out, 0.0) if labels is None else out  # what rounding left
 
     def neighbours(self) -> Array:
         """(k, k) bool: which cells share a facet (of d − 1 dimensions, not just an edge).
 
         Exact up to facets that are shallower than a millionth of the distance of their centers.
-        In many dimensions nearly all cells are neighbours, and K² linear programs may be needed.
+        Beyond four dimensions every pair is looked at, most of them by a small linear program: a
+        second for 100 cells, a minute or two for 1000.
         """
         return shared_facets(self.centers)
 
@@ -115,18 +123,21 @@ class Cells:
             )
         if not (np.isfinite(start).all() and np.isfinite(span).all()):
             raise ValueError("origin or axes hold NaN or infinity; finite numbers are expected")
-        away = self.centers if self.cones else self.centers - start
-        unit = power_of_two(float(np.abs(away).max()), 1000)  # no square leaves the doubles
+        if self.cones:
+            return PlaneCells(self.centers @ span.T, self.centers @ -start)
+        away = self.centers - start
+        # no square leaves the doubles, even if one center is very far from the others
+        unit = 2.0 ** min(1000, _ROOM - math.frexp(float(np.abs(away).max()))[1])
         away = away * unit
-        level = away @ (-unit * start) if self.cones else np.einsum("kd,kd->k", away, away) / 2
-        return PlaneCells(away @ (unit * span).T, level)
+        return PlaneCells(away @ (unit * span).T, np.einsum("kd,kd->k", away, away) / 2)
 
     def polygons(self, box: Any) -> list[Floats]:
         """The cells of two features as polygons (m, 2), cut off at (xmin, ymin, xmax, ymax)."""
         if self.centers.shape[1] != 2:
             raise ValueError(
                 f"the cells have {self.centers.shape[1]} features; polygons are there for 2: "
-                "take slice(origin, axes).polygons(box), for example slice(*pca_plane(X))"
+                "take slice(origin, axes).polygons(box), for example "
+                "slice(*partita.pca_plane(X))"
             )
         edges = _box(box)
         middle = (edges[:2] + edges[2:]) / 2
@@ -134,7 +145,8 @@ class Cells:
         return [part + middle for part in plane.polygons(edges - np.tile(middle, 2))]
 
     def _number(self, j: int) -> int:
-        if not isinstance(j, (int, np.integer)) or not 0 <= j < len(self.centers):
+        whole = isinstance(j, (int, np.integer)) and not isinstance(j, bool)
+        if not whole or not 0 <= j < len(self.centers):
             raise ValueError(f"j={j!r} was given; 0 to {len(self.centers) - 1} are expected")
         return int(j)
 
@@ -157,13 +169,6 @@ class Cells:
         with Workers(1) as workers:
             validation.check_finite(validation.make_source(rows, None, workers), rows)
         return rows
-
-    def _parts(self, rows: Any, which: Ints) -> Iterator[tuple[Ints, Floats]]:
-        step = max(1, _VALUES // max(self.centers.shape))
-        for i in range(0, len(which), step):
-            some = which[i : i + step]
-            part = rows[some].toarray() if sp.issparse(rows) else rows[some]
-            yield some, part.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,6 +217,17 @@ def cells(model: Any) -> Cells:
             "where a row belongs, and Cells(model.cluster_centers_) are the cells of its centers"
         )
     return Cells(centers, cones=isinstance(model, SphericalKMeans))
+
+
+def _unit(centers: Floats) -> Floats:
+    """Centers of cones at unit length; those of a fit are, and stay as `predict` has them."""
+    unit, length = directions(centers)
+    if not length.all():
+        raise ValueError(
+            f"{int((length == 0).sum())} of {len(centers)} centers are zero, without a direction; "
+            "cones need centers that have one"
+        )
+    return centers if (np.abs(length - 1) <= _ROUGH).all() else unit
 
 
 def _box(box: Any) -> Floats:

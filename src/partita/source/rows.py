@@ -1,0 +1,44 @@
+"""Rows as they were given, dense or CSR, where no kernel is needed to read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from partita._typing import Floats
+from partita.stats import power_of_two
+
+_VALUES = 1 << 20  # that are held at once
+_FARTHEST = 2.0**300  # beyond it, or below its inverse, squares leave the range of doubles
+
+
+def spans(n: int, width: int) -> list[slice]:
+    """n rows in parts, each of about a million values if a row makes `width` of them.
+
+    >>> spans(5, 1 << 19)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, _VALUES // width)
+    return [slice(i, min(n, i + step)) for i in range(0, n, step)]
+
+
+def doubles(rows: Any) -> Floats:
+    """Rows as a dense array of doubles."""
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
+
+
+def within_range(rows: Any) -> tuple[Any, float]:
+    """The rows times a power of two, and that power: 1 unless squares would not be doubles.
+
+    >>> rows, unit = within_range(np.array([[2.0**900, 0.0]]))
+    >>> rows.tolist(), unit == 2.0**-901
+    ([[0.5, 0.0]], True)
+    """
+    values = rows.data if sp.issparse(rows) else rows
+    peak = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+    if peak == 0 or 1 / _FARTHEST < peak < _FARTHEST:
+        return rows, 1.0
+    unit = power_of_two(peak, 1000)
+    return rows.astype(np.float64) * unit, unit
