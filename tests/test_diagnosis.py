@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from sklearn.cluster import DBSCAN
+from sklearn.cluster import DBSCAN, AffinityPropagation, Birch, BisectingKMeans, MeanShift
 from sklearn.cluster import KMeans as Peer
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles, make_moons
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
@@ -28,11 +29,13 @@ from partita import (
     SphericalKMeans,
     diagnose,
 )
-from partita.diagnosis import _view
 from partita.diagnosis.cells import _gap_elsewhere, touching
+from partita.diagnosis.clusters import _stretch
 from partita.diagnosis.crowd import AT_CENTER, ENDS, Pair
+from partita.diagnosis.diagnose import _LOOKS, _view
 from partita.diagnosis.graph import _broken, _mutual, not_convex
 from partita.diagnosis.refits import agreement
+from partita.diagnosis.sample import Sample
 
 CORNERS = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
 
@@ -108,6 +111,10 @@ def test_outliers_that_own_a_cluster_are_listed():
 def test_a_small_group_in_small_data_is_no_outlier():
     X = np.concatenate([CORNERS, CORNERS + 0.5, CORNERS - 0.5])
     assert "outliers" not in diagnose(fit(X), X)
+    three = [[90.0, 90.0], [91.0, 90.0], [90.0, 91.0]]
+    for size, expected in ((60, False), (400, True)):  # fifteen in every group, or a hundred
+        X = np.concatenate([groups(size), three])
+        assert ("outliers" in diagnose(fit(X, 5), X)) == expected
 
 
 def test_centers_at_the_same_place():
@@ -131,6 +138,18 @@ def test_long_clusters_that_touch():
     X = np.c_[rng.uniform(0, 20, 900), rng.normal(0, 0.5, 900)]
     X[450:] += [0, 100]  # as long, but nothing was cut
     assert "elongated-clusters" not in diagnose(fit(X, 2), X)
+
+
+def test_the_stretch_of_a_cluster_is_the_same_from_any_start():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 2)) * [3.5, 1.0]
+    sample = Sample(rows, np.ones(2000), np.zeros(2000, int), np.arange(2000), True)
+    across = SimpleNamespace(normal=lambda size: np.array([1e-4, 1.0]))  # nearly all of it
+    view = SimpleNamespace(d=2, rng=lambda name: across)
+    size = np.linalg.eigvalsh(np.cov(rows.T, bias=True))
+    ratio, share = _stretch(view, sample, np.arange(2000))
+    assert ratio == pytest.approx(size[1] / size[0], rel=1e-6)
+    assert share == pytest.approx(size[1] / size.sum(), rel=1e-6)
 
 
 def test_groups_of_unequal_spread_that_touch():
@@ -400,8 +419,85 @@ def test_every_member_is_clean_on_clean_groups(model):
     found = diagnose(model.fit(X), X)
     assert found.names == ()
     assert type(model).__name__ in str(found)
-    lists = len(found.looked) + len(found.skipped)
-    assert lists == len(diagnose(fit(X), X).looked)  # nothing is passed over in silence
+    assert len(found.looked) + len(found.skipped) == len(
+        _LOOKS
+    )  # nothing is passed over in silence
+
+
+# --- models of others -----------------------------------------------------------------------------
+
+
+def test_labels_alone_leave_no_cluster_empty():
+    X = groups()
+    model = Birch(n_clusters=4).fit(X)  # whose subclusters are many more
+    assert diagnose(model, X).names == ()
+    assert "4 clusters" in str(diagnose(model, X))
+    kernel = KernelKMeans(3, random_state=0, empty="keep").fit(X)
+    kernel.labels_ = np.where(kernel.labels_ == 2, 1, kernel.labels_)
+    assert diagnose(kernel, X)["empty-clusters"].clusters == (2,)  # ours say how many there are
+
+
+@pytest.mark.parametrize(
+    "model", [AffinityPropagation(preference=-500, random_state=0), MeanShift(bandwidth=5.0)]
+)
+def test_exemplars_and_modes_are_no_means_that_wait_to_be_moved(model):
+    rng = np.random.default_rng(0)
+    X = groups() + rng.exponential(2, (400, 2))  # whose modes are not their means
+    model.fit(X)
+    assert len(model.cluster_centers_) < 10
+    found = diagnose(model, X)
+    assert "not-converged" not in found
+    assert "not-converged" in found.looked  # by the number of its iterations
+    why = "its centers are not the means of its clusters"
+    assert {("unstable", why), ("local-minimum", why)} <= set(found.skipped)
+
+
+def test_centers_that_are_means_are_treated_so():
+    X, weight = groups(), np.random.default_rng(0).integers(1, 9, 400)
+    fitted = KMeans(4, n_init=5, random_state=0).fit(X, sample_weight=weight)
+    other = SimpleNamespace(cluster_centers_=fitted.cluster_centers_, labels_=fitted.labels_)
+    assert "local-minimum" in diagnose(other, X, sample_weight=weight).looked
+    other.cluster_centers_ = other.cluster_centers_ + 0.5
+    assert "local-minimum" not in diagnose(other, X, sample_weight=weight).looked
+    for model in (Peer(4, random_state=0), BisectingKMeans(4, random_state=0)):
+        assert "local-minimum" in diagnose(model.fit(X), X).looked
+
+
+def test_a_search_that_found_no_cluster():
+    X = groups(40)
+    with pytest.warns(ConvergenceWarning):
+        model = AffinityPropagation(max_iter=2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="nothing to look at"):
+        diagnose(model, X)
+
+
+def test_what_was_not_looked_for_is_not_claimed(monkeypatch):
+    X = groups()
+    one = diagnose(fit(X, 1), X)
+    why = "there is one cluster only"
+    few = ("outliers", "coincident-centers", "elongated-clusters", "few-distinct-rows")
+    assert {(name, why) for name in few} <= set(one.skipped)
+    line = dict(diagnose(fit(X[:, :1], 2), X[:, :1]).skipped)
+    assert line["scale"] == line["elongated-clusters"] == "there is one feature only"
+    assert line["correlated-features"] == "it takes three features that vary"
+    wide = np.random.default_rng(0).normal(size=(100, 6))
+    assert "correlated-features" in diagnose(fit(wide), wide).looked
+    monkeypatch.setattr("partita.diagnosis.clusters.MANY", 3)
+    monkeypatch.setattr("partita.diagnosis.features.MOST", 5)
+    many = dict(diagnose(fit(wide), wide).skipped)
+    assert many["coincident-centers"] == "there are more than 3 clusters"
+    assert many["correlated-features"] == "there are more than 5 features"
+    assert "distinct rows" in dict(diagnose(fit(wide[:12]), wide[:12]).skipped)["not-convex"]
+    labels = dict(diagnose(DBSCAN(eps=1.5).fit(X), X).skipped)
+    assert "how its search ended" in labels["not-converged"]
+    assert "exact sums" in labels["inexact-sums"]
+
+
+def test_minkowski_with_two_is_euclid():
+    X = groups()
+    for params, flat in ((None, True), ({"p": 2}, True), ({"p": 3}, False)):
+        model = KMedoids(4, metric="minkowski", metric_params=params, random_state=0).fit(X)
+        assert ("near-faces" in diagnose(model, X).looked) == flat
 
 
 def test_directions():
@@ -451,7 +547,9 @@ def test_tables_lend_their_names(library):
 @pytest.mark.parametrize(
     ("model", "X", "weight", "words"),
     [
-        (KMeans(2), [[1.0], [2.0]], None, "fit it first"),
+        (KMeans(2), [[1.0], [2.0]], None, "not fitted yet"),
+        (StandardScaler().fit([[1.0]]), [[1.0], [2.0]], None, "is expected"),
+        (SimpleNamespace(), [[1.0], [2.0]], None, "is expected"),
         (SimpleNamespace(cluster_centers_=[[1.0, 2.0]]), [[1.0], [2.0]], None, "1 features"),
         (SimpleNamespace(labels_=[0, 1, 1]), [[1.0], [2.0]], None, "data that it was fitted to"),
         (SimpleNamespace(labels_=[-1, -1]), [[1.0], [2.0]], None, "nothing to look at"),
@@ -463,6 +561,11 @@ def test_tables_lend_their_names(library):
 def test_errors_say_what_to_do(model, X, weight, words):
     with pytest.raises(ValueError, match=words):
         diagnose(model, X, weight)
+
+
+def test_what_is_not_fitted_is_said_as_elsewhere():
+    with pytest.raises(NotFittedError):
+        diagnose(KMeans(3), [[1.0], [2.0]])
 
 
 # --- the record -----------------------------------------------------------------------------------

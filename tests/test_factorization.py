@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.cluster import Birch
 from sklearn.cluster import KMeans as TheirKMeans
 from sklearn.cluster import MiniBatchKMeans as TheirMiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -80,7 +81,10 @@ def test_rows_without_direction_belong_nowhere(zero_rows):
     np.testing.assert_array_equal(found.reconstruction[5], 0.0)
     assert found.mass.sum() == pytest.approx(w.sum() - w[5])
     assert found.objective == pytest.approx(model.inertia_)
-    assert found.Y.shape == (60, 3)
+    assert found.Y.shape == found.Z.shape == (60, 3)  # a column for each center, and no other
+    own = model.membership_.toarray()
+    np.testing.assert_array_equal(found.Z.toarray(), own[:, :3])
+    assert own.shape[1] == 3 + (zero_rows == "separate")
 
 
 @pytest.mark.parametrize("theirs", [TheirKMeans, TheirMiniBatchKMeans])
@@ -134,6 +138,22 @@ def test_nothing_to_explain_is_not_a_number():
     assert "5 rows of 2 features by 1 centers" in repr(factorize(KMeans(1).fit(X), X))
 
 
+@pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
+@pytest.mark.parametrize("power", [-700, 530])
+def test_size_does_not_change_what_is_explained(make, power):
+    X, w = rows(13)
+    size = 2.0**power
+    plain = factorize(KMeans(3, random_state=0).fit(make(X), sample_weight=w), make(X), w)
+    found = factorize(
+        KMeans(3, random_state=0).fit(make(X * size), sample_weight=w), make(X * size), w
+    )
+    assert found.explained_variance == pytest.approx(plain.explained_variance, rel=1e-12)
+    assert found.objective == (0.0 if power < 0 else np.inf)
+    tiny = factorize(KMeans(3, random_state=0).fit(make(X)), make(X * 2.0**-700))
+    assert np.isfinite(tiny.residuals).all()
+    assert tiny.residuals.max() > 0.1  # rows at 0, but centers where they were
+
+
 def test_what_has_no_centers_says_what_to_use():
     X, _ = rows(7)
     with pytest.raises(ValueError, match="membership_"):
@@ -141,6 +161,8 @@ def test_what_has_no_centers_says_what_to_use():
     apart = np.abs(X[:, :1] - X[:, 0])
     with pytest.raises(ValueError, match="membership_"):
         factorize(KMedoids(2, metric="precomputed").fit(apart), apart)
+    with pytest.raises(ValueError, match=r"model.predict\(X\)"):
+        factorize(Birch(n_clusters=2).fit(X), X)
     with pytest.raises(NotFittedError):
         factorize(KMeans(2), X)
     with pytest.raises(ValueError, match="features"):

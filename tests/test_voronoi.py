@@ -88,6 +88,7 @@ def test_every_member_with_centers_has_cells(make):
         MiniBatchKMeans(7, random_state=0),
         SphericalKMeans(7, random_state=0),
         KMedoids(7, random_state=0),
+        *([] if sp.issparse(X) else [KMedoids(7, metric="minkowski", random_state=0)]),
         TheirKMeans(7, n_init=1, random_state=0),
     ):
         model.fit(X)
@@ -502,6 +503,7 @@ def test_models_without_flat_cells_say_so():
     for model, word in (
         (KernelKMeans(2, random_state=0).fit(X), "no polytopes"),
         (KMedoids(2, metric="manhattan").fit(X), "flat faces"),
+        (KMedoids(2, metric="minkowski", metric_params={"p": 3}).fit(X), "flat faces"),
         (KMedoids(2, metric="precomputed").fit(np.abs(X[:, :1] - X[:, 0])), "flat faces"),
         (BisectingKMeans(2).fit(X), "down a tree"),
     ):

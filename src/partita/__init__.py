@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from partita._warnings import IndefiniteKernelWarning
     from partita.choosing.choose import choose_k
     from partita.choosing.record import Sweep
-    from partita.choosing.silhouette import silhouette_samples, silhouette_score
+    from partita.choosing.silhouette import (
+        sampled_silhouette,
+        silhouette_samples,
+        silhouette_score,
+    )
     from partita.diagnosis import Diagnosis, Finding, diagnose
     from partita.empty import EmptyClusterError
     from partita.estimators.functions import k_means, kmeans_plusplus
@@ -24,23 +28,27 @@ if TYPE_CHECKING:
     from partita.estimators.medoids import KMedoids
     from partita.estimators.minibatch import MiniBatchKMeans
     from partita.estimators.spherical import SphericalKMeans
-    from partita.factorization import factorize
-    from partita.merging import merge_tree
+    from partita.factorization import Factorization, factorize
+    from partita.merging import MergeTree, merge_tree
+    from partita.planes import pca_plane
     from partita.progress import Progress, Trace
     from partita.stats import ClusterStats
-    from partita.voronoi import cells
+    from partita.voronoi import Cells, cells
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "Cells": "partita.voronoi",
     "ClusterStats": "partita.stats",
     "Diagnosis": "partita.diagnosis",
     "EmptyClusterError": "partita.empty",
+    "Factorization": "partita.factorization",
     "Finding": "partita.diagnosis",
     "IndefiniteKernelWarning": "partita._warnings",
     "KMeans": "partita.estimators.kmeans",
     "KMedoids": "partita.estimators.medoids",
     "KernelKMeans": "partita.estimators.kernel",
+    "MergeTree": "partita.merging",
     "MiniBatchKMeans": "partita.estimators.minibatch",
     "Progress": "partita.progress",
     "SphericalKMeans": "partita.estimators.spherical",
@@ -53,6 +61,8 @@ _HOME = {
     "k_means": "partita.estimators.functions",
     "kmeans_plusplus": "partita.estimators.functions",
     "merge_tree": "partita.merging",
+    "pca_plane": "partita.planes",
+    "sampled_silhouette": "partita.choosing.silhouette",
     "show_versions": "partita._versions",
     "silhouette_samples": "partita.choosing.silhouette",
     "silhouette_score": "partita.choosing.silhouette",
@@ -60,14 +70,17 @@ _HOME = {
 _MODULES = ("halting", "plots", "theory")
 
 __all__ = [
+    "Cells",
     "ClusterStats",
     "Diagnosis",
     "EmptyClusterError",
+    "Factorization",
     "Finding",
     "IndefiniteKernelWarning",
     "KMeans",
     "KMedoids",
     "KernelKMeans",
+    "MergeTree",
     "MiniBatchKMeans",
     "Progress",
     "SphericalKMeans",
@@ -82,7 +95,9 @@ __all__ = [
     "k_means",
     "kmeans_plusplus",
     "merge_tree",
+    "pca_plane",
     "plots",
+    "sampled_silhouette",
     "show_versions",
     "silhouette_samples",
     "silhouette_score",

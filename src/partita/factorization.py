@@ -6,7 +6,7 @@ With weights D = diag(w): ZᵀDZ = diag(W), the best Θ for a given Z is (ZᵀDZ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ import scipy.sparse as sp
 from partita._kernels.draws import weighed
 from partita._typing import Array, Floats
 from partita.estimators.labelling import one_hot
-from partita.estimators.reading import Reading, check_fitted, geometry_of, read
+from partita.estimators.reading import Reading, check_fitted, geometry_of, last_step, read
 from partita.source.blocks import exact_total
+from partita.source.rows import times, unit_for
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -50,7 +51,11 @@ class Factorization:
 
     @property
     def Z(self) -> Any:
-        """The memberships (n, k), CSR: one 1 in every row."""
+        """The memberships (n, k), CSR: one 1 in every row that has a center.
+
+        A column for each center: zero_rows="separate" makes a cluster without one, which is a
+        column of `membership_` but not of this Z.
+        """
         return one_hot(self.labels, self.theta.shape[0])
 
     @property
@@ -97,7 +102,8 @@ def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
 
     The rows are those of the fit or others: `predict` says where they belong. For any model that
     has centers in the space of X, scikit-learn's too. `SphericalKMeans` compares rows at unit
-    length, so X stands for these. Residuals are squares under any metric of `KMedoids`.
+    length, so X stands for these; a pipeline hands rows to its last step, and X stands for what it
+    hands over. Residuals are squares under any metric of `KMedoids`.
 
     >>> from partita import KMeans, factorize
     >>> X = [[0.0], [2.0], [9.0]]
@@ -107,24 +113,31 @@ def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
     >>> found.reconstruction.tolist(), found.residuals.tolist(), found.objective
     ([[1.0], [1.0], [9.0]], [1.0, 1.0, 0.0], 2.0)
     """
+    model, X, _ = last_step(model, X)
     check_fitted(model)
     theta = getattr(model, "cluster_centers_", None)
     if theta is None:
+        instead = "model.membership_" if hasattr(model, "membership_") else "in model.predict(X)"
         raise ValueError(
             f"{type(model).__name__} has no centers in the space of X, so there is no Θ; its Z is "
-            "model.membership_"
+            f"{instead}"
         )
     found = read(model, X, sample_weight)
     dense = theta.toarray() if sp.issparse(theta) else theta
-    residuals = found.squares_to(dense)
+    unit = unit_for(found.rows, dense)
+    scaled = replace(found, rows=times(found.rows, unit))
+    residuals = scaled.squares_to(times(dense, unit))
     left = exact_total(weighed(residuals, found.weight))
-    whole = Reading(found.rows, np.minimum(found.labels, 0), found.weight, 1).stats().sse[0]
+    whole = float(replace(scaled, labels=np.minimum(found.labels, 0), k=1).stats().sse[0])
+    with np.errstate(over="ignore", under="ignore"):  # squares of very large numbers are infinite
+        residuals = residuals / unit / unit
+        cost = float(np.float64(geometry_of(model).price * left) / unit / unit)
     return Factorization(
         theta=theta,
         labels=found.labels,
         weight=found.weight,
         residuals=residuals,
-        objective=geometry_of(model).price * left,
-        explained_variance=float(1 - left / whole) if whole > 0 else np.nan,
+        objective=cost,
+        explained_variance=1 - left / whole if whole > 0 else np.nan,
         _reading=found,
     )

@@ -16,7 +16,7 @@ from partita._kernels.draws import weighed
 from partita._typing import Floats, Ints
 from partita.estimators.kernel import KernelKMeans
 from partita.estimators.medoids import KMedoids
-from partita.estimators.reading import check_fitted, geometry_of, read
+from partita.estimators.reading import check_fitted, geometry_of, last_step, read
 from partita.estimators.validation import check_weights
 from partita.fusing import DistanceFusion, Fused, MeansFusion, MedoidFusion, fuse_all
 from partita.geometry import EUCLIDEAN, Geometry, directions
@@ -155,13 +155,15 @@ def merge_tree(model: Any, X: Any = None, sample_weight: Any = None) -> MergeTre
 
     `KMeans`, `MiniBatchKMeans` and `SphericalKMeans` keep the summaries that it needs. Any other
     model needs rows: those of the fit, or others, which are labelled by `predict`. `KernelKMeans`
-    merges means in feature space. Of two clusters of `KMedoids` the better medoid stays.
+    merges means in feature space. Of two clusters of `KMedoids` the better medoid stays. A pipeline
+    brings X into the space of its last step, whose clusters these are.
 
     >>> from partita import KMeans, merge_tree
     >>> model = KMeans(3, random_state=0).fit([[0.0], [1.0], [5.0], [6.0], [20.0]])
     >>> merge_tree(model)
     MergeTree of 3 clusters, cost 1 to 257.2
     """
+    model, X, _ = last_step(model, X)
     check_fitted(model)
     if isinstance(model, (KernelKMeans, KMedoids)):
         if X is None:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from partita._typing import Floats
 from partita.estimators import validation
-from partita.source.rows import doubles, spans, within_range
+from partita.source.rows import doubles, spans, times, unit_for
 from partita.stats import ClusterStats
 
 _WIDE = 1024  # features beyond which no matrix of their covariances is made
@@ -36,7 +36,8 @@ def pca_plane(X: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
     values = rows.data if sp.issparse(rows) else rows
     if not np.isfinite(values).all():
         raise ValueError("X holds NaN or infinity; finite numbers are expected")
-    rows, unit = within_range(rows)
+    unit = unit_for(rows)
+    rows = times(rows, unit)
     w = w / w.sum()
     first = rows[:1].toarray()[0] if sp.issparse(rows) else rows[0]
     anchor = np.zeros(d) if sp.issparse(rows) else np.asarray(first, dtype=np.float64)

@@ -17,8 +17,9 @@ from partita._threads import Workers, one_blas_thread
 from partita._typing import Array, Floats, Ints
 from partita.clipping import lowest_regions
 from partita.estimators import labelling, validation
+from partita.estimators.dissimilarity import has_flat_cells
 from partita.estimators.medoids import KMedoids
-from partita.estimators.reading import check_fitted
+from partita.estimators.reading import check_fitted, last_step
 from partita.estimators.spherical import SphericalKMeans
 from partita.facets import shared_facets
 from partita.geometry import directions
@@ -193,15 +194,17 @@ def cells(model: Any) -> Cells:
     """The cells of a fitted model, in which its `predict` looks up rows.
 
     For models that assign rows to the nearest of their centers, scikit-learn's too. Those of
-    `SphericalKMeans` are cones.
+    `SphericalKMeans` are cones. Those of a pipeline lie in the space of its last step: give rows as
+    `model[:-1].transform(X)` makes them.
 
     >>> from partita import KMeans, cells
     >>> cells(KMeans(2, random_state=0).fit([[1.0], [2.0], [9.0]])).margins([[5.0]]).tolist()
     [0.25]
     """
+    model, _, _ = last_step(model)
     check_fitted(model)
     name, centers = type(model).__name__, getattr(model, "cluster_centers_", None)
-    if isinstance(model, KMedoids) and model.metric not in ("euclidean", "sqeuclidean", "l2"):
+    if isinstance(model, KMedoids) and not has_flat_cells(model.metric, model.metric_params):
         raise ValueError(
             f"metric={model.metric!r} has no cells with flat faces; those of metric='euclidean' "
             "and 'sqeuclidean' have. predict says where a row belongs"

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from partita.diagnosis.cells import touching
 from partita.diagnosis.look import Look
-from partita.diagnosis.record import Finding, few, percent
+from partita.diagnosis.record import Finding, Skip, few, percent
 from partita.diagnosis.sample import Sample
 from partita.diagnosis.subject import CELLS, ROWS, SPACE
 from partita.diagnosis.view import View
@@ -17,6 +17,7 @@ from partita.diagnosis.view import View
 FEW_ROWS, FEW_SHARE, MOST_ROWS = 3, 0.005, 20  # a handful, however many rows there are
 LIGHT = 0.1  # of the median cluster: beside small clusters, few rows are nothing special
 FAR = 3.0  # radii of the nearest other cluster: a round group of it would not reach so far
+MANY = 5000  # clusters beyond which their pairs are too many
 CHEAP = 1e-3  # of the sse of both: what a merge may add if the two are one
 LONG, MAIN = 9.0, 0.5  # first variance: times the mean of the others, and share of all
 ROWS_PER_FEATURE = 5  # fewer rows of a cluster are long in some direction by chance
@@ -26,9 +27,9 @@ TURNS = 40  # of the power iteration: where it matters, the first direction stan
 
 def outliers(view: View) -> Finding | None:
     """A handful of far rows that own a cluster."""
-    weight, k = view.stats.weight, view.k
-    if k < 2:
-        return None
+    weight = view.stats.weight
+    if view.k < 2:
+        raise Skip("there is one cluster only")
     few_rows = max(FEW_ROWS, min(MOST_ROWS, FEW_SHARE * view.total))
     tiny = (weight > 0) & (weight <= few_rows) & (weight <= LIGHT * np.median(weight[weight > 0]))
     found = [j for j in np.flatnonzero(tiny) if _nearest_other(view, j, tiny) >= FAR]
@@ -62,8 +63,10 @@ def coincident(view: View) -> Finding | None:
     """Centers so close that merging their clusters costs next to nothing."""
     stats, k = view.stats, view.k
     some = np.flatnonzero(stats.weight > 0)
-    if len(some) < 2 or k > 5000:
-        return None
+    if len(some) < 2:
+        raise Skip("there is one cluster only")
+    if k > MANY:
+        raise Skip(f"there are more than {MANY} clusters")
     pairs = []
     for at, i in enumerate(some[:-1]):
         rest = some[at + 1 :]
@@ -96,12 +99,12 @@ def _merged(k: int, pairs: list[Any]) -> int:
 
 def elongated(view: View) -> Finding | None:
     """Clusters much longer in one direction than in the others."""
-    if view.d < 2 or view.k < 2:
-        return None
-    sample = view.sample(SAMPLE, "elongated")
+    if view.d < 2:
+        raise Skip("there is one feature only")
+    crowd, sample = view.crowd, view.sample(SAMPLE, "elongated")
     ratios: dict[int, float] = {}
     # a long cluster that touches no other was not cut
-    for j in sorted({j for p in view.crowd.pairs if touching(p) for j in (p.first, p.second)}):
+    for j in sorted({j for p in crowd.pairs if touching(p) for j in (p.first, p.second)}):
         rows = np.flatnonzero(sample.labels == j)
         if len(rows) >= max(20, ROWS_PER_FEATURE * view.d):
             ratio, share = _stretch(view, sample, rows)

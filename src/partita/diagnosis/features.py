@@ -6,7 +6,7 @@ import numpy as np
 
 from partita._typing import Array, Floats, Ints
 from partita.diagnosis.look import Look
-from partita.diagnosis.record import Finding, few, percent
+from partita.diagnosis.record import Finding, Skip, few, percent
 from partita.diagnosis.subject import FEATURES, ROWS, SPACE
 from partita.diagnosis.view import View
 
@@ -23,7 +23,9 @@ def scale(view: View) -> Finding | None:
     """One feature, or few, hold nearly all of the squared deviations."""
     variance = view.variance
     whole = float(variance.sum())
-    if view.d < 2 or not 0 < whole < np.inf:
+    if view.d < 2:
+        raise Skip("there is one feature only")
+    if not 0 < whole < np.inf:
         return None
     order = np.argsort(-variance, kind="stable")
     share = np.cumsum(variance[order]) / whole
@@ -49,9 +51,11 @@ def scale(view: View) -> Finding | None:
 
 def constant(view: View) -> Finding | None:
     """Features that have one value."""
+    if view.n == 1:
+        raise Skip("there is one row only")
     spread = np.sqrt(view.variance)
     flat = np.flatnonzero(~(spread > CONSTANT * float(spread.max())))
-    if not flat.size or view.n == 1:
+    if not flat.size:
         return None
     names = _names(view, flat)
     return Finding(
@@ -68,8 +72,12 @@ def correlated(view: View) -> Finding | None:
     """Features that say the same, and together outweigh the others."""
     sample = view.sample(SAMPLE, "correlated")
     varying = np.flatnonzero(view.variance > (CONSTANT**2) * view.variance.max())
-    if not 2 < len(varying) <= MOST or len(sample.weight) < 3 * view.k + 10:
-        return None
+    if len(varying) < 3:
+        raise Skip("it takes three features that vary")
+    if len(varying) > MOST:
+        raise Skip(f"there are more than {MOST} features")
+    if len(sample.weight) < 3 * view.k + 10:
+        raise Skip(f"it takes {3 * view.k + 10} distinct rows")
     gap = sample.dense(view.middle) - (view.stats.mean - view.middle)[sample.labels]
     gap = gap[:, varying] * np.sqrt(sample.weight)[:, None]
     length = np.sqrt(np.einsum("nd,nd->d", gap, gap))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from partita.diagnosis.look import Look
-from partita.diagnosis.record import Finding, percent
+from partita.diagnosis.record import Finding, Skip, percent
 from partita.diagnosis.subject import ROWS
 from partita.diagnosis.view import View
 
@@ -14,8 +14,10 @@ MOSTLY = 0.5  # of the rows are copies of others: what looks like many rows is f
 
 def too_few(view: View) -> Finding | None:
     """As many clusters as there are distinct rows, or more."""
+    if view.k == 1:
+        raise Skip("there is one cluster only")
     distinct = len(view.distinct[0])
-    if view.k < distinct or view.k == 1:
+    if view.k < distinct:
         return None
     return Finding(
         "few-distinct-rows",

@@ -8,14 +8,13 @@ import numpy as np
 
 from partita._threads import Workers
 from partita.diagnosis.look import Look
-from partita.diagnosis.record import Finding, percent
-from partita.diagnosis.subject import MEANS, ROWS
+from partita.diagnosis.record import Finding, Skip, percent
+from partita.diagnosis.subject import AT_REST, MEANS, ROWS
 from partita.diagnosis.view import View
 from partita.estimators.centers import CenterClusterer
 from partita.estimators.validation import make_source
 from partita.progress import Progress
 
-UNFINISHED = 1e-3  # of J: what one more step may gain at most, if the fit has converged
 SAME_ROWS = 0.9  # share of labels that agree: other rows would agree by chance
 MOVING = 0.01  # share of rows that changed their cluster in the last iteration
 
@@ -27,14 +26,16 @@ def not_converged(view: View) -> Finding | None:
     limit = getattr(model, "max_iter", None)
     moved = _still_moving(trace)
     used = getattr(model, "n_iter_", 0)
+    gain = _gain(view)
+    if not len(trace) and gain is None and not (used and isinstance(limit, int)):
+        raise Skip("neither the model nor these rows tell how its search ended")
     at_limit = isinstance(limit, int) and used >= limit and (moved or not len(trace))
     if at_limit or moved > MOVING * view.n:
         why = getattr(model, "stopped_by_", f"{used} iterations, the limit is {limit}")
         reasons.append(f"It stopped because {why}" if len(trace) else f"It took {why}")
         if moved:
             reasons[-1] += f", while {moved} rows still changed their cluster"
-    gain = _gain(view) if _is_of_the_fit(view) else 0.0
-    if gain > UNFINISHED:
+    if gain is not None and gain > AT_REST:
         reasons.append(f"Moving the centers to the means lowers J by {percent(gain)} at once")
     if not reasons:
         return None
@@ -52,7 +53,7 @@ def _still_moving(trace: Sequence[Progress]) -> int:
     if not len(trace):
         return 0
     last = trace[-1]
-    if len(trace) == 1 and last.cost - last.cost_after <= UNFINISHED * last.cost:
+    if len(trace) == 1 and last.cost - last.cost_after <= AT_REST * last.cost:
         return 0  # in the first iteration every row is new to its cluster
     return last.moved_points
 
@@ -62,13 +63,15 @@ def _is_of_the_fit(view: View) -> bool:
     own = getattr(view.subject.model, "labels_", None)
     if own is None:
         return True
-    return len(own) == view.given and bool((own[view.index] == view.labels).mean() > SAME_ROWS)
+    if len(own) != view.given:
+        return False
+    return bool((np.asarray(own)[view.index] == view.labels).mean() > SAME_ROWS)
 
 
-def _gain(view: View) -> float:
-    """What share of J the next move of the centers would save."""
-    if MEANS in view.subject.lacks or ROWS in view.subject.lacks:
-        return 0.0
+def _gain(view: View) -> float | None:
+    """What share of J the next move of the centers would save; None if that cannot be told."""
+    if MEANS in view.subject.lacks or ROWS in view.subject.lacks or not _is_of_the_fit(view):
+        return None
     before = float(view.stats.cost_at(view.centers).sum())
     return (before - view.cost) / before if 0 < before < np.inf else 0.0
 
@@ -76,7 +79,7 @@ def _gain(view: View) -> float:
 def inexact_sums(view: View) -> Finding | None:
     """Weights or values so unequal that sums were not exact."""
     if not isinstance(view.subject.model, CenterClusterer):
-        return None
+        raise Skip("only KMeans, MiniBatchKMeans and SphericalKMeans of partita promise exact sums")
     with Workers(view.subject.threads) as workers:
         ordered = make_source(view.rows, view.weight, workers).survey().ordered
     if not ordered:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
 from partita._typing import Floats, Ints
+from partita.source.rows import doubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +21,7 @@ class Sample:
 
     def dense(self, about: Floats) -> Floats:
         """The rows as doubles, less an origin amid them: an offset costs no digits."""
-        rows = self.rows.toarray() if sp.issparse(self.rows) else self.rows
-        return np.asarray(rows, dtype=np.float64) - about
+        return doubles(self.rows) - about
 
     @property
     def told(self) -> str:

@@ -6,14 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from partita._threads import Workers
 from partita._typing import Floats, Ints
 from partita.estimators import labelling, validation
+from partita.estimators.base import Clusterer
+from partita.estimators.centers import CenterClusterer
+from partita.estimators.dissimilarity import FLAT, has_flat_cells
 from partita.estimators.kernel import KernelKMeans
 from partita.estimators.kernel_input import GIVEN
 from partita.estimators.medoids import KMedoids
+from partita.estimators.reading import Reading, last_step
 from partita.estimators.spherical import SphericalKMeans
+from partita.source.rows import times, unit_for
 
 # What a look may need, and a kind of model may lack
 ROWS = "rows"  # X is a table with one row per sample
@@ -23,8 +29,9 @@ CELLS = "cells"  # a row belongs to its nearest center
 MEANS = "means"  # centers are means
 REFIT = "refit"  # it can be fitted again
 
-_STRAIGHT = ("euclidean", "l2", "sqeuclidean")  # metrics whose cells have flat faces
-_ADDING = (*_STRAIGHT, "manhattan", "cityblock", "l1", "minkowski", "chebyshev")
+_ADDING = (*FLAT, "manhattan", "cityblock", "l1", "minkowski", "chebyshev")
+_K_MEANS = ("KMeans", "MiniBatchKMeans", "BisectingKMeans")  # whoever wrote them
+AT_REST = 1e-3  # of J: what moving centers to the means may save at most, if that is what they are
 _SMOOTH = ("rbf", "laplacian", "linear", "polynomial", "poly", "sigmoid")
 
 
@@ -54,29 +61,33 @@ class Given:
     labels: Ints
     index: Ints
     n: int  # rows of X
+    weight: Floats | None  # (n,), as it was given
 
 
-def receive(model: Any, X: Any) -> Given:
+def receive(model: Any, X: Any, sample_weight: Any = None) -> Given:
     """Check a model and its data, and find the label of every row."""
-    if not any(getattr(model, name, None) is not None for name in ("cluster_centers_", "labels_")):
-        raise ValueError(
-            f"model is a {type(model).__name__} without cluster_centers_ or labels_; fit it first"
-        )
+    model, X, before = last_step(model, X)
+    _check_model(model)
     lacks = _lacks(model)
     if ROWS in lacks:
-        return _matrix(model, lacks)
+        return _matrix(model, lacks, sample_weight)
     names, rows = _rows(model, X)
+    names = before if names is None else names
     threads = validation.check_threads(getattr(model, "n_threads", None))
     with Workers(threads) as workers:
         validation.check_finite(validation.make_source(rows, None, workers), rows, names)
     n, index = rows.shape[0], np.arange(rows.shape[0])
+    weight = validation.check_weights(sample_weight, n)
     centers = _centers(model, rows.shape[1])
     if isinstance(model, SphericalKMeans):
         found = model._again(X)
         rows, index = found.rows, index[found.some]
     labels = _labels(model, X, rows, centers, index)
-    k = int(labels.max(initial=-1)) + 1 if centers is None else len(centers)
-    k = max(k, int(getattr(model, "_n_features_out", k)) if centers is None else k)
+    unit = unit_for(rows) if centers is None else unit_for(rows, centers)
+    rows, centers = times(rows, unit), None if centers is None else times(centers, unit)
+    if MEANS not in lacks and not _are_means(model, rows, centers, weight):
+        lacks |= dict.fromkeys((MEANS, REFIT), "its centers are not the means of its clusters")
+    k = _count(model, labels) if centers is None else len(centers)
     some = labels >= 0  # what is left without a cluster is noise
     if not some.all():
         rows, labels, index = rows[some], labels[some], index[some]
@@ -85,7 +96,41 @@ def receive(model: Any, X: Any) -> Given:
     shown: tuple[str | int, ...] = tuple(range(rows.shape[1]))
     if names is not None:
         shown = tuple(str(name) for name in names)
-    return Given(Subject(model, k, shown, centers, lacks, threads), rows, labels, index, n)
+    return Given(Subject(model, k, shown, centers, lacks, threads), rows, labels, index, n, weight)
+
+
+def _check_model(model: Any) -> None:
+    if any(getattr(model, name, None) is not None for name in ("cluster_centers_", "labels_")):
+        return
+    if hasattr(model, "fit") and not isinstance(model, type):
+        check_is_fitted(model)
+    raise ValueError(
+        f"model is a {type(model).__name__} without cluster_centers_ or labels_; a fitted model "
+        "that has one of them is expected"
+    )
+
+
+def _count(model: Any, labels: Ints) -> int:
+    """How many clusters labels stand for; of our own models also those without rows."""
+    found = int(labels.max(initial=-1)) + 1
+    return max(found, model._n_features_out) if isinstance(model, Clusterer) else found
+
+
+def _are_means(model: Any, rows: Any, centers: Any, weight: Floats | None) -> bool:
+    """Whether centers are means: by the name of the model, or as far as its labels tell.
+
+    Exemplars and modes are none, and moving them to the means would be no step of the search.
+    """
+    own = getattr(model, "labels_", None)
+    if isinstance(model, CenterClusterer) or type(model).__name__ in _K_MEANS or own is None:
+        return True
+    own, n = np.asarray(own), rows.shape[0]
+    if own.shape != (n,) or not own.max() < len(centers):
+        return False
+    mass = np.where(own < 0, 0.0, np.ones(n) if weight is None else weight)
+    stats = Reading(rows, own, mass, len(centers)).stats()
+    before, after = float(stats.cost_at(centers).sum()), float(stats.sse.sum())
+    return before - after <= AT_REST * before
 
 
 def _lacks(model: Any) -> dict[str, str]:
@@ -106,7 +151,7 @@ def _lacks(model: Any) -> dict[str, str]:
                 (ROWS, FEATURES, SPACE, CELLS, MEANS, REFIT), "a matrix was given in place of rows"
             )
         lacks = {MEANS: "medoids are rows, not means"}
-        if model.metric not in _STRAIGHT:
+        if not has_flat_cells(model.metric, model.metric_params):
             lacks |= dict.fromkeys((SPACE, CELLS), "the metric is not the Euclidean one")
         if model.metric not in _ADDING:
             lacks[FEATURES] = "the metric decides what a feature counts"
@@ -120,12 +165,13 @@ def _lacks(model: Any) -> dict[str, str]:
     return {}
 
 
-def _matrix(model: Any, lacks: dict[str, str]) -> Given:
+def _matrix(model: Any, lacks: dict[str, str], sample_weight: Any) -> Given:
     """A subject of which only labels are known: the rows stand for nothing."""
     labels = np.asarray(model.labels_)
     n, k = len(labels), int(model._n_features_out)
-    rows = np.zeros((n, 1))
-    return Given(Subject(model, k, (0,), None, lacks, 1), rows, labels, np.arange(n), n)
+    weight = validation.check_weights(sample_weight, n)
+    subject = Subject(model, k, (0,), None, lacks, 1)
+    return Given(subject, np.zeros((n, 1)), labels, np.arange(n), n, weight)
 
 
 def _rows(model: Any, X: Any) -> tuple[Any, Any]:
@@ -142,6 +188,8 @@ def _centers(model: Any, d: int) -> Floats | None:
     if found is None:
         return None
     centers = validation.centers_of(found, "model", "k", d)
+    if not len(centers):
+        raise ValueError("the model found no clusters; there is nothing to look at")
     if centers.shape[1] != d:
         raise ValueError(
             f"the model's centers have the shape {centers.shape}, but X has {d} features; give the "
@@ -152,7 +200,10 @@ def _centers(model: Any, d: int) -> Floats | None:
 
 def _labels(model: Any, X: Any, rows: Any, centers: Floats | None, index: Ints) -> Ints:
     """The cluster of every row; by the centers, where they decide it."""
-    if centers is not None and not (isinstance(model, KMedoids) and model.metric not in _STRAIGHT):
+    own_metric = isinstance(model, KMedoids) and not has_flat_cells(
+        model.metric, model.metric_params
+    )
+    if centers is not None and not own_metric:
         threads = getattr(model, "n_threads", None)
         return labelling.nearest(rows, centers, threads, None)
     own = getattr(model, "labels_", None)

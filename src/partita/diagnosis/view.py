@@ -16,12 +16,11 @@ from partita.diagnosis.record import Skip
 from partita.diagnosis.sample import Sample
 from partita.diagnosis.subject import Subject
 from partita.estimators.reading import Reading
+from partita.source.rows import doubles, spans
 from partita.stats import ClusterStats
 
-_BLOCK = 1 << 20  # values that are looked at together
 CROWD = 20_000  # rows are enough for shares to one percent
 VALUES = 20_000_000  # distances that are held at a time
-_FARTHEST = 2.0**300  # beyond it, or below its inverse, squares leave the range of doubles
 
 
 @dataclass(frozen=True)
@@ -93,12 +92,12 @@ class View:
     def variance(self) -> Floats:
         """The variance (d,) of every feature."""
         sums, middle = np.zeros(self.d), self.middle
-        for part in self._parts():
+        for part in spans(self.n, self.d):
             block, weight = self.rows[part], self.weight[part]
             if sp.issparse(block):
                 sums += block.multiply(block).T @ weight
             else:
-                gap = _doubles(block) - middle
+                gap = doubles(block) - middle
                 sums += weight @ (gap * gap)
         if sp.issparse(self.rows):
             sums -= self.total * middle * middle
@@ -122,7 +121,7 @@ class View:
         In an order that knows only the rows, so that a weight of 2 and a repeated row look alike.
         """
         _, first, kind = np.unique(self._hashes(), return_index=True, return_inverse=True)
-        return first, _doubles(np.bincount(kind.ravel(), weights=self.weight))
+        return first, doubles(np.bincount(kind.ravel(), weights=self.weight))
 
     def sample(self, most: int, name: str) -> Sample:
         """At most so many of the distinct rows."""
@@ -136,7 +135,7 @@ class View:
     def _hashes(self) -> Array:
         odd = np.random.default_rng(1).integers(0, 2**63, self.d, dtype=np.uint64) * 2 + 1
         out = np.empty(self.n, np.uint64)
-        for part in self._parts():
+        for part in spans(self.n, self.d):
             block = self.rows[part]
             if sp.issparse(block):
                 some = block.data != 0
@@ -147,10 +146,6 @@ class View:
                 out[part] = (_mixed(block) * odd).sum(axis=1, dtype=np.uint64)
         return out
 
-    def _parts(self) -> list[slice]:
-        step = max(1, _BLOCK // self.d)
-        return [slice(i, min(self.n, i + step)) for i in range(0, self.n, step)]
-
 
 def _mixed(values: Array) -> Array:
     """64 bits that depend on all bits of a number; −0 is 0."""
@@ -158,10 +153,6 @@ def _mixed(values: Array) -> Array:
     bits = (bits ^ (bits >> 33)) * np.uint64(0xFF51AFD7ED558CCD)
     bits = (bits ^ (bits >> 29)) * np.uint64(0x9E3779B97F4A7C15)
     return np.asarray(bits ^ (bits >> 32))
-
-
-def _doubles(rows: Any) -> Floats:
-    return np.asarray(rows, dtype=np.float64)
 
 
 def as_repeats(weight: Floats | None, n: int) -> Floats:
@@ -176,14 +167,3 @@ def as_repeats(weight: Floats | None, n: int) -> Floats:
         return weight
     share = weight / weight.max()
     return np.asarray(share * (np.count_nonzero(weight) / share.sum()))
-
-
-def within_range(rows: Any, centers: Floats | None) -> tuple[Any, Floats | None]:
-    """The same times a power of two, if squares would leave the range of doubles."""
-    values = rows.data if sp.issparse(rows) else rows
-    peak = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
-    if peak == 0 or 1 / _FARTHEST < peak < _FARTHEST:
-        return rows, centers
-    factor = 2.0 ** -np.clip(np.frexp(peak)[1], -1000, 1000)
-    rows = rows.astype(np.float64) * factor
-    return rows, None if centers is None else centers * factor

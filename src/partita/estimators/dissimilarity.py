@@ -37,6 +37,7 @@ METRICS = tuple(sorted({
     "mahalanobis", "minkowski", "seuclidean", "sqeuclidean", "precomputed",
 }))  # fmt: skip
 SPARSE = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan")
+FLAT = ("euclidean", "l2", "sqeuclidean")  # whose nearest centers are those of Euclid
 _CHUNK = 1 << 21  # dissimilarities measured at once
 
 
@@ -56,6 +57,18 @@ def check_metric(metric: Any, params: Any) -> None:
             f"metric_params={params!r} was given with metric='precomputed'; a matrix that is "
             "given has no parameters"
         )
+
+
+def has_flat_cells(metric: Any, params: Any = None) -> bool:
+    """Whether what is nearest by this metric is nearest by Euclid's, so that cells are polytopes.
+
+    >>> has_flat_cells("l2"), has_flat_cells("minkowski"), has_flat_cells("minkowski", {"p": 3})
+    (True, True, False)
+    """
+    if isinstance(metric, str) and metric == "minkowski":
+        given = dict(params or {})
+        return bool(given.get("p", 2) == 2 and given.get("w") is None)
+    return isinstance(metric, str) and metric in FLAT
 
 
 class Metric:

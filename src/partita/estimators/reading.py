@@ -77,6 +77,30 @@ def read(model: Any, X: Any, sample_weight: Any = None) -> Reading:
     return Reading(rows, labels, weight, k)
 
 
+def last_step(model: Any, X: Any = None) -> tuple[Any, Any, Any]:
+    """The clusterer of a pipeline, X as the steps before it hand it over, and names of features.
+
+    A model that is no pipeline comes back as it is, with X; names are None where nobody knows them.
+    """
+    names = None
+    while hasattr(model, "steps") and hasattr(model, "named_steps"):
+        for _, step in model.steps[:-1]:
+            if hasattr(step, "transform"):  # neither "passthrough" nor a sampler
+                X = None if X is None else step.transform(X)
+                names = _names_after(step, names)
+        model = model.steps[-1][1]
+    return model, X, names
+
+
+def _names_after(step: Any, names: Any) -> Any:
+    try:
+        found = step.get_feature_names_out(names)
+    except Exception:  # whoever wrote the step: names are only for the reader
+        return None
+    plain = [f"x{t}" for t in range(len(found))]  # what scikit-learn calls features without names
+    return None if list(found) == plain else found
+
+
 def check_fitted(model: Any) -> None:
     """The model must be an estimator that clusters, and fitted."""
     if not hasattr(model, "predict") or isinstance(model, type):

@@ -29,16 +29,21 @@ def doubles(rows: Any) -> Floats:
     return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
 
 
-def within_range(rows: Any) -> tuple[Any, float]:
-    """The rows times a power of two, and that power: 1 unless squares would not be doubles.
+def unit_for(*given: Any) -> float:
+    """The power of two to measure rows and centers in: 1, unless squares would not be doubles.
 
-    >>> rows, unit = within_range(np.array([[2.0**900, 0.0]]))
-    >>> rows.tolist(), unit == 2.0**-901
-    ([[0.5, 0.0]], True)
+    >>> unit_for(np.array([[1e10, 0.0]])), unit_for(np.array([[2.0**900, 0.0]])) == 2.0**-901
+    (1.0, True)
     """
-    values = rows.data if sp.issparse(rows) else rows
-    peak = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+    peak = 0.0
+    for values in (each.data if sp.issparse(each) else each for each in given):
+        if values.size:
+            peak = max(peak, abs(float(values.max())), abs(float(values.min())))
     if peak == 0 or 1 / _FARTHEST < peak < _FARTHEST:
-        return rows, 1.0
-    unit = power_of_two(peak, 1000)
-    return rows.astype(np.float64) * unit, unit
+        return 1.0
+    return power_of_two(peak, 1000)
+
+
+def times(rows: Any, unit: float) -> Any:
+    """The rows in such a unit; as they are if it is 1."""
+    return rows if unit == 1 else rows.astype(np.float64) * unit
