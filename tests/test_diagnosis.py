@@ -620,3 +620,11 @@ def test_a_fit_that_began_where_it_ends_has_converged():
     assert "not-converged" not in diagnose(again, rows)
     short = KMeans(3, init=rows[:3], n_init=1, max_iter=1).fit(rows)
     assert "not-converged" in diagnose(short, rows)
+
+
+def test_forgotten_weights_are_not_taken_for_a_fit_that_moves():
+    rows = load_iris().data
+    weight = np.r_[np.full(50, 100.0), np.ones(100)]
+    model = KMeans(3, random_state=0).fit(rows, sample_weight=weight)
+    assert "not-converged" not in diagnose(model, rows)
+    assert "not-converged" not in diagnose(model, rows, weight)

@@ -313,7 +313,7 @@ def test_every_criterion_has_a_panel_with_its_vote_and_the_best_number():
     assert len(display.axes_) == 9
     titles = [ax.get_title(loc="left") for ax in display.axes_]
     assert titles[0] == "elbow of J: 3"
-    assert titles[4] == "davies bouldin ↓: 3"
+    assert titles[4] == "Davies-Bouldin ↓: 3"
     assert titles[7] == "prediction strength ↑: no choice"
     for ax in display.axes_:
         assert any(list(line.get_xdata()) == [3, 3] for line in ax.lines)
@@ -326,6 +326,10 @@ def test_a_real_sweep_is_drawn():
     assert [panel.name for panel in display.panels] == list(found.criteria)
     assert display.best_k == found.best_k
     assert display.title == found.verdict
+    voting = {panel.name for panel in display.panels if panel.votes}
+    assert voting == set(found.voters)
+    colors = [ax._left_title.get_color() for ax in display.axes_]
+    assert [color == style.INK for color in colors] == [p.votes for p in display.panels]
 
 
 def test_the_ring_lies_on_the_curve_and_errors_are_drawn():

@@ -10,7 +10,8 @@ from partita._random import generator
 from partita.diagnosis import cells, clusters, features, graph, refits, repeats, run
 from partita.diagnosis.record import Diagnosis, Skip
 from partita.diagnosis.subject import receive
-from partita.diagnosis.view import View, as_repeats
+from partita.diagnosis.view import View
+from partita.weights import as_repeats
 
 _LOOKS = tuple(
     look

@@ -16,6 +16,7 @@ from partita.estimators.validation import make_source
 from partita.progress import Progress
 
 SAME_ROWS = 0.9  # share of labels that agree: other rows would agree by chance
+UNLIKE = 0.02  # share of the weight of a cluster: it had other weights
 MOVING = 0.01  # share of rows that changed their cluster in the last iteration
 
 
@@ -58,12 +59,22 @@ def _still_moving(trace: Sequence[Progress]) -> int:
     return last.moved_points
 
 
+def _weighs_as_much(view: View) -> bool:
+    """Whether the fit had these weights: without them the means are others."""
+    stats = getattr(view.subject.model, "stats_", None)
+    if stats is None or len(view.index) != view.given:  # a sample
+        return True
+    before, now = stats.weight.sum(), view.weight.sum()
+    shares = np.bincount(view.labels, view.weight, minlength=len(stats.weight)) / now
+    return bool(np.abs(shares - stats.weight / before).max() < UNLIKE)
+
+
 def _is_of_the_fit(view: View) -> bool:
     """Whether these are the rows that the centers are the means of, as far as one can tell."""
     own = getattr(view.subject.model, "labels_", None)
     if own is None:
         return True
-    if len(own) != view.given:
+    if len(own) != view.given or not _weighs_as_much(view):
         return False
     return bool((np.asarray(own)[view.index] == view.labels).mean() > SAME_ROWS)
 

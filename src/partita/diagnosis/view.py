@@ -153,17 +153,3 @@ def _mixed(values: Array) -> Array:
     bits = (bits ^ (bits >> 33)) * np.uint64(0xFF51AFD7ED558CCD)
     bits = (bits ^ (bits >> 29)) * np.uint64(0x9E3779B97F4A7C15)
     return np.asarray(bits ^ (bits >> 32))
-
-
-def as_repeats(weight: Floats | None, n: int) -> Floats:
-    """Weights in rows: whole numbers as they are, others such that they add up to their number.
-
-    Only ratios of weights matter for a clustering, but how sure one can be of it depends on how
-    many rows there are.
-    """
-    if weight is None:
-        return np.ones(n)
-    if (weight == np.floor(weight)).all():
-        return weight
-    share = weight / weight.max()
-    return np.asarray(share * (np.count_nonzero(weight) / share.sum()))
