@@ -10,7 +10,7 @@ from stands import Stand
 from sweepers import FIT, SWEEP, THEIRS
 from tables import Table, milliseconds
 
-FULL = (Real("Birch1", 30), Real("letter", 30), Real("MNIST", 20))
+FULL = (Real("Birch1", 30), Real("letter", 30))
 QUICK = FULL[:1]
 TARGET = 5.0  # fits
 _ROUNDS = 5
