@@ -72,11 +72,11 @@ def climb_down(
 ) -> None:
     """A fit for every number of clusters, none of which costs more than one with fewer.
 
-    The first fit has a quarter more clusters than were asked for, though at most `most`: what is
+    The first fit has an eighth more clusters than were asked for, though at most `most`: what is
     merged ends lower. `hear` is told of every fit, and again of one that was improved.
     """
     wanted = sorted(set(ks), reverse=True)
-    above = ladder.first(min(most, wanted[0] + max(2, wanted[0] // 4)))
+    above = ladder.first(min(most, wanted[0] + max(2, wanted[0] // 8)))
     rungs: dict[int, Rung] = {}
     for k in wanted:
         above = rungs[k] = above if above.k == k else ladder.fewer(above, k)
