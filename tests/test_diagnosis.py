@@ -463,6 +463,17 @@ def test_centers_that_are_means_are_treated_so():
         assert "local-minimum" in diagnose(model.fit(X), X).looked
 
 
+def test_a_tree_of_halves_is_at_rest():
+    X = load_iris().data
+    model = BisectingKMeans(3, random_state=0).fit(X)
+    assert (model.labels_ != Peer(3, init=model.cluster_centers_, max_iter=1).fit(X).labels_).any()
+    found = diagnose(model, X)
+    assert "not-converged" in found.looked
+    assert "not-converged" not in found
+    assert dict(found.skipped)["near-faces"].startswith("rows are assigned down a tree")
+    assert "not-converged" in dict(diagnose(model, X[:140]).skipped)  # other rows do not tell
+
+
 def test_a_search_that_found_no_cluster():
     X = groups(40)
     with pytest.warns(ConvergenceWarning):

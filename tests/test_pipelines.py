@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from partita import KernelKMeans, KMeans, cells, diagnose, factorize, merge_tree
+from partita import KernelKMeans, KMeans, cells, diagnose, factorize, merge_tree, plots
 from partita.estimators.reading import last_step
 
 X = load_wine().data
@@ -76,3 +76,22 @@ def test_errors_are_those_of_the_last_step():
         merge_tree(make_pipeline(StandardScaler()).fit(X), X)
     with pytest.raises(ValueError, match="features"):
         diagnose(make_pipeline(StandardScaler(), KMeans(3)).fit(X), X[:, :2])
+
+
+def test_pictures_are_those_of_the_last_step():
+    pytest.importorskip("pandas")
+    frame = load_wine(as_frame=True).data
+    pipe = make_pipeline(StandardScaler(), KMeans(3, random_state=0)).fit(frame)
+    last, rows, _ = last_step(pipe, frame)
+    for display in (
+        plots.ClusterDisplay,
+        plots.IterationsDisplay,
+        plots.SilhouetteDisplay,
+        plots.MergeTreeDisplay,
+        plots.ProfileDisplay,
+    ):
+        assert display.from_estimator(pipe, frame).title == display.from_estimator(last, rows).title
+    assert plots.ObjectiveDisplay.from_estimator(pipe).title.startswith("KMeans: 3 clusters")
+    assert "proline" in plots.ProfileDisplay.from_estimator(pipe, frame).names
+    two = plots.ClusterDisplay.from_estimator(pipe, frame, features=["alcohol", "proline"])
+    assert two.names == ("alcohol", "proline")

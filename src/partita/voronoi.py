@@ -19,7 +19,7 @@ from partita.clipping import lowest_regions
 from partita.estimators import labelling, validation
 from partita.estimators.dissimilarity import has_flat_cells
 from partita.estimators.medoids import KMedoids
-from partita.estimators.reading import check_fitted, last_step
+from partita.estimators.reading import check_fitted, goes_down_a_tree, last_step
 from partita.estimators.spherical import SphericalKMeans
 from partita.facets import shared_facets
 from partita.geometry import directions
@@ -214,9 +214,9 @@ def cells(model: Any) -> Cells:
             f"{name} has no centers in the space of its rows, so its cells are no polytopes; "
             "predict says where a row belongs"
         )
-    if name == "BisectingKMeans":
+    if goes_down_a_tree(model):
         raise ValueError(
-            "BisectingKMeans assigns rows down a tree, not to the nearest center; predict says "
+            f"{name} assigns rows down a tree, not to the nearest center; predict says "
             "where a row belongs, and Cells(model.cluster_centers_) are the cells of its centers"
         )
     return Cells(centers, cones=isinstance(model, SphericalKMeans))

@@ -26,9 +26,9 @@ def diagnose(model: Any, X: Any, sample_weight: Any = None, *, random_state: Any
     Parameters
     ----------
     model : fitted estimator
-        Any of partita's, or another that has `cluster_centers_` (rows are labelled by the nearest)
-        or `labels_`. What does not apply to it is listed with the reason. Of a pipeline the last
-        step is diagnosed, with X as the others hand it over.
+        Any of partita's, or another that has `cluster_centers_` (rows are labelled by the nearest,
+        unless the model goes down a tree) or `labels_`. What does not apply to it is listed with
+        the reason. Of a pipeline the last step is diagnosed, with X as the others hand it over.
     X : array, CSR matrix or table of shape (n_samples, n_features)
         The data that it was fitted to, or other data of the same kind. Not read if the model was
         fitted to a matrix of dissimilarities or inner products.

@@ -17,7 +17,7 @@ from partita.estimators.dissimilarity import FLAT, has_flat_cells
 from partita.estimators.kernel import KernelKMeans
 from partita.estimators.kernel_input import GIVEN
 from partita.estimators.medoids import KMedoids
-from partita.estimators.reading import Reading, last_step
+from partita.estimators.reading import Reading, goes_down_a_tree, last_step
 from partita.estimators.spherical import SphericalKMeans
 from partita.source.rows import times, unit_for
 
@@ -162,6 +162,8 @@ def _lacks(model: Any) -> dict[str, str]:
     if getattr(model, "cluster_centers_", None) is None:
         why = "the model has labels but no centers"
         return {CELLS: why, MEANS: why, REFIT: why}
+    if goes_down_a_tree(model):
+        return {CELLS: "rows are assigned down a tree, not to the nearest center"}
     return {}
 
 
@@ -200,10 +202,10 @@ def _centers(model: Any, d: int) -> Floats | None:
 
 def _labels(model: Any, X: Any, rows: Any, centers: Floats | None, index: Ints) -> Ints:
     """The cluster of every row; by the centers, where they decide it."""
-    own_metric = isinstance(model, KMedoids) and not has_flat_cells(
-        model.metric, model.metric_params
-    )
-    if centers is not None and not own_metric:
+    nearest = not goes_down_a_tree(model)
+    if isinstance(model, KMedoids):
+        nearest = has_flat_cells(model.metric, model.metric_params)
+    if centers is not None and nearest:
         threads = getattr(model, "n_threads", None)
         return labelling.nearest(rows, centers, threads, None)
     own = getattr(model, "labels_", None)

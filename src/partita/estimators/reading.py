@@ -123,6 +123,11 @@ def clusters_of(model: Any) -> int:
     return int(np.max(model.labels_)) + 1
 
 
+def goes_down_a_tree(model: Any) -> bool:
+    """Whether rows are assigned by halving and halving again, not to the nearest center."""
+    return type(model).__name__ == "BisectingKMeans"
+
+
 def geometry_of(model: Any) -> Geometry:
     """What a center is to this model."""
     return SPHERICAL if isinstance(model, SphericalKMeans) else EUCLIDEAN

@@ -2,7 +2,7 @@
 
 Every class computes in `from_estimator` (or `from_sweep`, `from_labels`), draws in `plot(ax=None)`
 and writes a file by `save(path)`. In a notebook a display shows itself. No state of pyplot is
-touched.
+touched. Of a pipeline the last step is drawn, in the space of its rows.
 
 >>> from partita import KMeans, plots
 >>> X = [[1, 2], [1, 4], [10, 2], [10, 4]]

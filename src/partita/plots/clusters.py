@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from partita._typing import Array, Floats, Ints
-from partita.estimators.reading import clusters_of
+from partita.estimators.reading import clusters_of, last_step
 from partita.plots import reading, style
 from partita.plots.display import Display, Page, matplotlib
 from partita.plots.placing import place
@@ -124,7 +124,8 @@ class ClusterDisplay(Display):
         random_state: Any = 0,
     ) -> ClusterDisplay:
         """Rows of X, of which 20 000 are drawn, and the clusters of a fitted model."""
-        rows = reading.read(model, X, sample_weight, random_state=random_state)
+        model, X, names = last_step(model, X)
+        rows = reading.read(model, X, sample_weight, names=names, random_state=random_state)
         plane = plane_of(rows, features)
         points = spread(plane.project(rows.values), rows.values.shape[1])
         centers, remark = shown_centers(model, rows)

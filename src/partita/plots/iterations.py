@@ -11,6 +11,7 @@ import numpy as np
 
 from partita._typing import Floats
 from partita.estimators import validation
+from partita.estimators.reading import last_step
 from partita.plots import reading, style
 from partita.plots.clusters import Scene, scene_of, spread
 from partita.plots.display import Display, Page, matplotlib
@@ -65,8 +66,11 @@ class IterationsDisplay(Display):
     ) -> IterationsDisplay:
         """Up to `most` moments of the run that led to a fitted model; X as it was fitted."""
         most = validation.whole("most", most, 2)
+        model, X, names = last_step(model, X)
         run = replay(model, X, sample_weight, most)
-        rows = reading.read(model, X, sample_weight, most=_POINTS, random_state=random_state)
+        rows = reading.read(
+            model, X, sample_weight, names=names, most=_POINTS, random_state=random_state
+        )
         plane, d = plane_of(rows, features), rows.values.shape[1]
         points = spread(plane.project(rows.values), d)
         centers = [plane.project(_scaled(step.centers, rows, model)) for step in run.steps]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita._typing import Floats
-from partita.estimators.reading import check_fitted, clusters_of
+from partita.estimators.reading import check_fitted, clusters_of, last_step
 from partita.plots import reading, style
 from partita.plots.display import Display, Page, matplotlib
 
@@ -44,6 +44,7 @@ class ObjectiveDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, *, name: str | None = None) -> ObjectiveDisplay:
         """The trace of a fitted model of this package; `name` is for a legend."""
+        model, _, _ = last_step(model)
         check_fitted(model)
         trace = getattr(model, "trace_", None)
         if not trace:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from partita._typing import Floats
 from partita.estimators import labelling, validation
-from partita.estimators.reading import clusters_of
+from partita.estimators.reading import clusters_of, last_step
 from partita.plots import reading, style
 from partita.plots.display import Display, Page
 
@@ -54,8 +54,11 @@ class ProfileDisplay(Display):
     ) -> ProfileDisplay:
         """The centers of a fitted model against the spread of X (not sampled)."""
         most = validation.whole("most", most)
-        rows = reading.read(model, X, sample_weight, most=None)
-        names = reading.names_of(model, X, rows.values.shape[1], feature_names)
+        model, X, names = last_step(model, X)
+        rows = reading.read(model, X, sample_weight, names=names, most=None)
+        names = reading.names_of(
+            model, X, rows.values.shape[1], names if feature_names is None else feature_names
+        )
         k = clusters_of(model)
         inside = (rows.labels >= 0) & (rows.labels < k)
         weight = np.bincount(rows.labels[inside], rows.weight[inside], k).astype(np.float64)

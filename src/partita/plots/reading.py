@@ -39,7 +39,13 @@ class Rows:
 
 
 def read(
-    model: Any, X: Any, sample_weight: Any = None, *, most: int | None = MOST, random_state: Any = 0
+    model: Any,
+    X: Any,
+    sample_weight: Any = None,
+    *,
+    names: Any = None,
+    most: int | None = MOST,
+    random_state: Any = 0,
 ) -> Rows:
     """Rows of X, at most so many if that is said, and the clusters that the model gives them."""
     check_fitted(model)
@@ -49,7 +55,7 @@ def read(
             "picture needs rows of features"
         )
     rows = validation.check_again(model, X)
-    names = names_of(model, X, rows.shape[1])
+    names = names_of(model, X, rows.shape[1], names)
     weight = validation.check_weights(sample_weight, rows.shape[0])
     with Workers(1) as workers:
         validation.check_finite(validation.make_source(rows, None, workers), rows, names)

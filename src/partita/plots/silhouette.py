@@ -10,7 +10,7 @@ import numpy as np
 from partita._typing import Array, Floats
 from partita.choosing.silhouette import silhouette_samples
 from partita.estimators import validation
-from partita.estimators.reading import check_fitted, clusters_of
+from partita.estimators.reading import check_fitted, clusters_of, last_step
 from partita.plots import reading, style
 from partita.plots.display import Display, Page
 
@@ -43,6 +43,7 @@ class SilhouetteDisplay(Display):
         cls, model: Any, X: Any, sample_weight: Any = None, *, random_state: Any = 0
     ) -> SilhouetteDisplay:
         """The silhouettes of rows of X in the clusters of a fitted model, by its own distance."""
+        model, X, _ = last_step(model, X)
         check_fitted(model)
         metric, k = _metric_of(model), clusters_of(model)
         rows, labels = validation.as_rows(X), np.asarray(model.predict(X))

@@ -10,6 +10,7 @@ import numpy as np
 
 from partita._typing import Floats
 from partita.estimators import validation
+from partita.estimators.reading import last_step
 from partita.merging import merge_tree
 from partita.plots import reading, style
 from partita.plots.display import Display, Page, matplotlib
@@ -51,6 +52,7 @@ class MergeTreeDisplay(Display):
         cuts: Sequence[int] | None = None,
     ) -> MergeTreeDisplay:
         """The merge tree of a fitted model; see `partita.merge_tree` for when it needs X."""
+        model, X, _ = last_step(model, X)
         tree = merge_tree(model, X, sample_weight)
         k = len(tree.linkage) + 1
         if cuts is None:
