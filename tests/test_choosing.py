@@ -239,6 +239,17 @@ def test_weights_count_in_samples(monkeypatch):
     assert np.isfinite(some.criteria["silhouette"].values).all()
 
 
+def test_rows_without_weight_make_no_sample_of_the_others(monkeypatch):
+    from partita.choosing import measures
+
+    monkeypatch.setattr(measures, "_ENOUGH", 50)  # rows of a sample, which this is not
+    rows, weight = blobs(), np.r_[np.ones(290), np.zeros(10)]
+    estimator = KMeans(random_state=0, halt=MaxIter(300))
+    sweep = choose_k(rows, [3], estimator=estimator, sample_weight=weight, criteria="silhouette")
+    exact = metrics.silhouette_score(rows[:290], sweep.model(3).labels_[:290])
+    assert sweep.criteria["silhouette"].values[0] == pytest.approx(exact)
+
+
 @given(seed=st.integers(0, 1000), most=st.integers(1, 9))
 @settings(max_examples=50, deadline=None)
 def test_the_first_rows_of_each_cluster(seed, most):

@@ -36,13 +36,14 @@ class Measures:
         self, subject: Subject, fits: int, size: int, rng: np.random.Generator, workers: Workers
     ) -> None:
         self._subject, self._workers, self._size = subject, workers, size
-        self._rows = subject  # those that are measured, in a random order
-        weight = subject.weight
-        counted = np.arange(subject.n) if weight is None else np.flatnonzero(weight > 0)
+        self._rows = subject  # those that are measured; a sample is in a random order
+        counted = subject.counted
         features = 1 if subject.pairwise else subject.X.shape[1] + 8  # a root costs as eight do
         self._all = float(len(counted)) ** 2 * fits * features <= _WORK or len(counted) <= size
-        if not self._all or len(counted) < subject.n:
+        if not self._all:
             self._rows = subject.take(rng.permutation(counted)[:_ENOUGH])
+        elif len(counted) < subject.n:
+            self._rows = subject.take(counted)
         self._pairs: Pairs | None = None
 
     def of(self, rung: Rung, names: Sequence[str]) -> dict[str, Value]:

@@ -67,8 +67,7 @@ class References:
 
 def sample_of(subject: Subject, size: int, rng: np.random.Generator) -> Subject:
     """The rows that count, or so many of them."""
-    weight = subject.weight
-    counted = np.arange(subject.n) if weight is None else np.flatnonzero(weight > 0)
+    counted = subject.counted
     if len(counted) > size:
         counted = np.sort(rng.choice(counted, size, replace=False))
     return subject if len(counted) == subject.n else subject.take(counted)

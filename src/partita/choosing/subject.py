@@ -67,6 +67,12 @@ class Subject(ABC):
         """The weights of the rows."""
         return None if self._weight is None else self._weight[self._rows]
 
+    @property
+    def counted(self) -> Ints:
+        """The numbers of the rows that have weight."""
+        weight = self.weight
+        return np.arange(self.n) if weight is None else np.flatnonzero(weight > 0)
+
     def take(self, rows: Ints) -> Self:
         """The same for some of the rows."""
         rows = self._rows[rows]
