@@ -14,6 +14,7 @@ from scipy.stats import multivariate_normal
 from sklearn import metrics
 
 from partita import ClusterStats, KMeans
+from partita._threads import Workers
 from partita.choosing.criteria import (
     adjusted_rand,
     bic,
@@ -23,7 +24,8 @@ from partita.choosing.criteria import (
     mean_distances,
     simplified_silhouette,
 )
-from partita.estimators.labelling import nearest, two_nearest
+from partita.estimators import labelling
+from partita.estimators.labelling import nearest
 
 
 def spread_of(rows, labels, stats, weight=None):
@@ -159,6 +161,11 @@ def test_the_elbow_does_not_depend_on_units(a, b, seed):
     two = np.sort(below)[-2:]
     assume(two[1] - two[0] > 1e-6 and two[1] > 1e-6)
     assert elbow(range(1, 9), a * values + b) == elbow(range(1, 9), values)
+
+
+def two_nearest(rows, centers, threads=1):
+    with Workers(threads) as workers:
+        return labelling.two_nearest(workers, rows, centers)
 
 
 @given(problem=problems(), threads=st.integers(1, 2))

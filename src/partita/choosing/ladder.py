@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from partita._kernels.draws import weighed
 from partita._threads import Workers
-from partita._typing import Array, Floats, Ints
+from partita._typing import Floats, Ints
 from partita.engine.pruned import Shared
 from partita.engine.restarts import best_fit, fuse
 from partita.engine.steps import LloydStep
@@ -34,6 +34,7 @@ from partita.fusing import cheapest_pair
 from partita.halting import RelDecrease
 from partita.merging import MergeTree, merge_tree
 from partita.progress import Centers, Fit
+from partita.source.rows import doubles
 
 ENOUGH = 1e-3  # fits are compared, so they may stop when J falls by less than this share
 
@@ -205,10 +206,7 @@ class MeansLadder(RefitLadder):
 
     def _start_of_more(self, model: Any, k: int) -> Any:
         far = _farthest(model.transform(self._X).min(axis=1), k - len(model.cluster_centers_))
-        rows = self._X[far]
-        return np.vstack(
-            [model.cluster_centers_, rows if isinstance(rows, np.ndarray) else rows.toarray()]
-        )
+        return np.vstack([model.cluster_centers_, doubles(self._X[far])])
 
 
 class MedoidLadder(RefitLadder):
@@ -217,7 +215,7 @@ class MedoidLadder(RefitLadder):
     def _start_of_fewer(self, model: KMedoids, k: int) -> Any:
         if model.method == "clara":  # its starts are within samples
             return None
-        return model.medoid_indices_[_missed_most(*model._costs(self._X), self._weight, k)]
+        return model.medoid_indices_[_missed_most(model._costs(self._X)[1], self._weight, k)]
 
     def _start_of_more(self, model: KMedoids, k: int) -> Any:
         if model.method == "clara":
@@ -230,8 +228,8 @@ class KernelLadder(RefitLadder):
     """Means without coordinates: rows of the cluster that is missed least go to others."""
 
     def _start_of_fewer(self, model: KernelKMeans, k: int) -> Any:
-        labels, cost = model._costs(self._X)
-        kept = _missed_most(labels, cost, self._weight, k)
+        cost = model._costs(self._X)[1]
+        kept = _missed_most(cost, self._weight, k)
         return cost[:, kept].argmin(axis=1).astype(np.int32)
 
     def _start_of_more(self, model: KernelKMeans, k: int) -> Any:
@@ -246,7 +244,7 @@ def _farthest(away: Floats, count: int) -> Ints:
     return np.sort(np.argpartition(-away, max(0, count - 1))[:count])
 
 
-def _missed_most(labels: Array, cost: Floats, weight: Floats | None, k: int) -> Ints:
+def _missed_most(cost: Floats, weight: Floats | None, k: int) -> Ints:
     """The k clusters that are left when the one that is missed least goes, again and again."""
     kept = np.arange(cost.shape[1])
     while len(kept) > k:

@@ -16,10 +16,11 @@ from partita.estimators import validation
 from partita.estimators.centers import LloydClusterer
 from partita.estimators.kernel import KernelKMeans
 from partita.estimators.kernel_input import CUT
-from partita.estimators.labelling import two_nearest_by
+from partita.estimators.labelling import two_nearest
 from partita.estimators.medoids import KMedoids
 from partita.estimators.reading import read
 from partita.estimators.spherical import SphericalKMeans
+from partita.source.rows import doubles
 from partita.source.unit import unit_rows
 from partita.stats import ClusterStats
 
@@ -126,7 +127,7 @@ class Subject(ABC):
         """The rows, dense, if they are vectors."""
         if self.pairwise or (sp.issparse(self.X) and np.prod(self.X.shape) > _DENSE):
             return None
-        return np.asarray(self.X.toarray() if sp.issparse(self.X) else self.X, dtype=np.float64)
+        return doubles(self.X)
 
     def like(self, X: Floats) -> Subject:
         """Other rows for the same estimator, with the same weights."""
@@ -144,7 +145,7 @@ class Means(Subject):
 
     def nearest(self, model: Any, workers: Workers) -> Near:
         """By Euclidean distances."""
-        return Near(*two_nearest_by(workers, self.X, np.asarray(model.cluster_centers_)))
+        return Near(*two_nearest(workers, self.X, np.asarray(model.cluster_centers_)))
 
     def between(self, model: Any) -> tuple[Any, Any] | None:
         """Rows, by Euclidean distances."""
@@ -163,7 +164,7 @@ class Directions(Means):
 
     def nearest(self, model: Any, workers: Workers) -> Near:
         """By half of the squares of chords."""
-        labels, first, second = two_nearest_by(workers, self.X, model.cluster_centers_)
+        labels, first, second = two_nearest(workers, self.X, model.cluster_centers_)
         return Near(labels, 0.5 * first**2, 0.5 * second**2)
 
     def lengths(self, first: Floats) -> Floats:

@@ -96,22 +96,13 @@ class Nearest(NamedTuple):
     second: Floats  # (n,) infinity: there is but one center
 
 
-def two_nearest(
-    X: Any, centers: Floats, n_threads: int | None = None, names: Any = None
-) -> Nearest:
-    """The two nearest centers of checked rows, measured in double: one pass over n·k pairs.
+def two_nearest(workers: Workers, X: Any, centers: Floats) -> Nearest:
+    """The two nearest centers of rows that are known to be finite, measured in double.
 
-    >>> two_nearest(np.array([[0.0], [4.0]]), np.array([[1.0], [9.0]]))
+    >>> with Workers(1) as workers:
+    ...     two_nearest(workers, np.array([[0.0], [4.0]]), np.array([[1.0], [9.0]]))
     Nearest(labels=array([0, 0], dtype=int32), first=array([1., 3.]), second=array([9., 5.]))
     """
-    with Workers(check_threads(n_threads)) as workers:
-        if X.shape[0]:
-            check_finite(make_source(X, None, workers), X, names)
-        return two_nearest_by(workers, X, centers)
-
-
-def two_nearest_by(workers: Workers, X: Any, centers: Floats) -> Nearest:
-    """The same by threads that are there, of rows that are known to be finite."""
     n, plain = X.shape[0], _doubles(centers)
     labels, (first, second) = np.zeros(n, np.int32), np.full((2, n), np.inf)
     if n == 0:

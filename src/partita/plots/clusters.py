@@ -14,6 +14,7 @@ from partita.plots import reading, style
 from partita.plots.display import Display, Page, matplotlib
 from partita.plots.placing import place
 from partita.plots.plane import Box, Plane, axis_names, box_around, even, plane_of
+from partita.source.rows import doubles
 from partita.voronoi import Cells
 
 _GRID = (180, 130)  # where regions without straight borders are asked for
@@ -212,7 +213,7 @@ def shown_centers(model: Any, rows: reading.Rows) -> tuple[Floats, str]:
 
 def _inmost(rows: reading.Rows, k: int) -> Floats:
     """The row of each cluster that is next to its mean: a mean may lie in another cluster."""
-    values = reading.dense(rows.values)
+    values = doubles(rows.values)
     means = np.column_stack([_average(column, rows.labels, k) for column in values.T])
     for j in range(k):
         some = values[rows.labels == j]

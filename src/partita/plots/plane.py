@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from partita._typing import Array, Floats
+from partita._typing import Floats
 from partita.planes import pca_plane
 from partita.plots import style
 from partita.plots.reading import Rows
 from partita.source.frames import listed
+from partita.source.rows import doubles
 
 Box = tuple[float, float, float, float]  # xmin, ymin, xmax, ymax
 _PAGE = 1.5  # width of a panel to its height
@@ -55,7 +56,7 @@ def _of_features(rows: Rows, i: int, j: int) -> Plane:
     d = rows.values.shape[1]
     axes = np.zeros((2, d))
     axes[0, i] = axes[1, j] = 1.0
-    origin = np.average(_few(rows), axis=0, weights=_some(rows.weight))
+    origin = np.average(doubles(rows.values), axis=0, weights=_some(rows.weight))
     origin[[i, j]] = 0.0
     note = "cut by the plane of these two features, through the mean of the others"
     return Plane(origin, axes, (rows.names[i], rows.names[j]), note if d > 2 else "")
@@ -100,10 +101,6 @@ def _column(which: Any, names: list[str]) -> int | None:
         return names.index(which) if which in names else None
     whole = isinstance(which, (int, np.integer)) and not isinstance(which, bool)
     return int(which) if whole and 0 <= which < len(names) else None
-
-
-def _few(rows: Rows) -> Array:
-    return np.asarray(rows.values.toarray() if sp.issparse(rows.values) else rows.values)
 
 
 def _some(weight: Floats) -> Floats:

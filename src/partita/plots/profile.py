@@ -13,6 +13,7 @@ from partita.estimators import labelling, validation
 from partita.estimators.reading import clusters_of, last_step
 from partita.plots import reading, style
 from partita.plots.display import Display, Page
+from partita.source.rows import doubles
 
 _FEATURES = 30  # rows of the map
 _NUMBERS = 12  # clusters up to which there is room for numbers
@@ -173,7 +174,7 @@ def _centers(model: Any, rows: reading.Rows, k: int) -> tuple[Floats, str]:
     heavy = labelling.one_hot(inside, k)
     heavy.data = rows.weight[inside >= 0]  # the weight of a row, where it belongs
     mass = np.asarray(heavy.sum(axis=0)).ravel()
-    sums = reading.dense(heavy.T @ rows.values)
+    sums = doubles(heavy.T @ rows.values)
     mean, _ = moments(rows.values, rows.weight)
     means = np.where(mass[:, None] > 0, sums / np.where(mass > 0, mass, 1.0)[:, None], mean)
     return means, "for each cluster the mean of its rows"

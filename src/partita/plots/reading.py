@@ -10,11 +10,12 @@ import scipy.sparse as sp
 
 from partita._random import generator
 from partita._threads import Workers
-from partita._typing import Array, Floats, Ints
+from partita._typing import Floats, Ints
 from partita.estimators import validation
 from partita.estimators.reading import check_fitted, clusters_of
 from partita.estimators.spherical import SphericalKMeans
 from partita.plots import style
+from partita.source.rows import doubles
 from partita.voronoi import Cells, cells
 
 MOST = 20_000  # rows that are drawn; more are sampled
@@ -103,7 +104,7 @@ def centers_of(model: Any) -> Floats | None:
     centers = getattr(model, "cluster_centers_", None)
     if centers is None:
         return None
-    return np.asarray(centers.toarray() if sp.issparse(centers) else centers, dtype=np.float64)
+    return doubles(centers)
 
 
 def cells_of(model: Any) -> Cells | None:
@@ -125,11 +126,6 @@ def title_of(model: Any) -> str:
     parts = f"{type(model).__name__}: {k} cluster{'s' * (k != 1)}"
     cost = getattr(model, "inertia_", None)
     return parts if cost is None else f"{parts}, J = {style.number(float(cost))}"
-
-
-def dense(values: Any) -> Array:
-    """Rows as an array."""
-    return np.asarray(values.toarray() if sp.issparse(values) else values)
 
 
 def squares(values: Any) -> Floats:
