@@ -29,12 +29,12 @@ from partita import (
     SphericalKMeans,
     diagnose,
 )
+from partita.choosing.criteria import adjusted_rand
 from partita.diagnosis.cells import _gap_elsewhere, touching
 from partita.diagnosis.clusters import _stretch
 from partita.diagnosis.crowd import AT_CENTER, ENDS, Pair
 from partita.diagnosis.diagnose import _LOOKS, _view
 from partita.diagnosis.graph import _broken, _mutual, not_convex
-from partita.diagnosis.refits import agreement
 from partita.diagnosis.sample import Sample
 
 CORNERS = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
@@ -389,13 +389,13 @@ def test_no_table_is_an_error(X, k):
 )
 def test_agreement_is_symmetric_at_most_one_and_blind_to_numbering(first, second):
     weight = np.ones(30)
-    value = agreement(first, second, weight)
+    value = adjusted_rand(first, second, weight)
     assert value <= 1 + 1e-12
-    assert value == pytest.approx(agreement(second, first, weight))
-    assert value == pytest.approx(agreement(3 - first, second, weight))
-    assert agreement(first, first, weight) == pytest.approx(1.0)
+    assert value == pytest.approx(adjusted_rand(second, first, weight))
+    assert value == pytest.approx(adjusted_rand(3 - first, second, weight))
+    assert adjusted_rand(first, first, weight) == pytest.approx(1.0)
     twice = np.concatenate([first, first]), np.concatenate([second, second])
-    assert value == pytest.approx(agreement(*twice, np.ones(60)))
+    assert value == pytest.approx(adjusted_rand(*twice, np.ones(60)))
 
 
 # --- every member, and others ---------------------------------------------------------------------

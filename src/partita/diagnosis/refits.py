@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita._typing import Floats, Ints
+from partita.choosing.criteria import adjusted_rand
 from partita.diagnosis.look import Look
 from partita.diagnosis.record import Finding, Skip, percent
 from partita.diagnosis.sample import Sample
@@ -34,7 +35,7 @@ def unstable(view: View) -> Finding | None:
         # Bayesian bootstrap: each row drawn Gamma(w), which is the sum of w draws of weight 1
         drawn = np.maximum(rng.gamma(sample.weight), LEAST_WEIGHT)
         found = _refit(view, sample, drawn, int(rng.integers(2**31)))
-        scores.append(agreement(sample.labels, found, sample.weight))
+        scores.append(adjusted_rand(sample.labels, found, sample.weight))
     mean, error = float(np.mean(scores)), float(np.std(scores, ddof=1) / np.sqrt(REFITS))
     if mean + error >= STABLE:
         return None
@@ -111,20 +112,6 @@ def _twin(model: Any, seed: int) -> Any:
     if not isinstance(model.init, str):
         own["init"] = usual["init"]
     return clone(model).set_params(**own)
-
-
-def agreement(first: Ints, second: Ints, weight: Floats) -> float:
-    """The adjusted Rand index of two partitions of weighted rows: 1 the same, 0 as by chance."""
-    some = (first >= 0) & (second >= 0)
-    first, second, weight = first[some], second[some], weight[some]
-    width = int(second.max(initial=0)) + 1
-    both = np.bincount(first.astype(np.int64) * width + second, weights=weight) / weight.sum()
-    each = np.zeros((int(first.max(initial=0)) + 1, width))
-    each.ravel()[: len(both)] = both
-    rows, columns = (each.sum(axis=axis) for axis in (1, 0))
-    chance = float(rows @ rows) * float(columns @ columns)
-    most = 0.5 * float(rows @ rows + columns @ columns)
-    return (float((each * each).sum()) - chance) / (most - chance) if most > chance else 1.0
 
 
 LOOKS = (
