@@ -619,6 +619,8 @@ def test_kernels_see_rings():
     estimator = KernelKMeans(random_state=0, kernel="rbf", gamma=5.0)
     sweep = choose_k(rows, range(2, 6), random_state=0, estimator=estimator, n_references=3)
     assert set(sweep.criteria) >= {"inertia", "silhouette", "simplified_silhouette", "stability"}
+    inner = np.hypot(*rows.T) < 0.6
+    assert adjusted_rand(sweep.model(2).labels_, inner) == 1.0
 
 
 def test_a_graph_to_be_cut_has_its_objective_and_its_stability():

@@ -105,8 +105,8 @@ class Cells:
         """(k, k) bool: which cells share a facet (of d − 1 dimensions, not just an edge).
 
         Exact up to facets that are shallower than a millionth of the distance of their centers.
-        Beyond four dimensions every pair is looked at, most of them by a small linear program: a
-        second for 100 cells, a minute or two for 1000.
+        Beyond four dimensions every pair is looked at, most of them by a small linear program, so
+        the time grows with the square of their number and more.
         """
         return shared_facets(self.centers)
 

@@ -112,7 +112,8 @@ def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Lad
         rows, weight = opened.opened.rows, opened.opened.weight
         kind = Directions if isinstance(model, SphericalKMeans) else Means
         _check_range(*opened.opened.source.box())
-        return opened, kind(model, rows, *_in_rows(weight))
+        counted, unit = _in_rows(weight)
+        return opened, kind(model, rows, counted, unit=unit)
     rows = X
     if getattr(model, "metric", None) == "precomputed" and np.ndim(X) == 1:
         rows = squareform(np.asarray(X, dtype=np.float64))
@@ -122,13 +123,13 @@ def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Lad
     return ladder, subject_of(model, rows, *_in_rows(weight))
 
 
-def _in_rows(weight: Floats | None) -> tuple[Floats | None, None, float]:
+def _in_rows(weight: Floats | None) -> tuple[Floats | None, float]:
     """Weights as criteria count them, and what one of the user's is worth in that."""
     if weight is None:
-        return None, None, 1.0
+        return None, 1.0
     counted = as_repeats(weight, len(weight))
     heaviest = int(weight.argmax())
-    return counted, None, float(counted[heaviest] / weight[heaviest])
+    return counted, float(counted[heaviest] / weight[heaviest])
 
 
 def _check_range(low: Floats, high: Floats) -> None:

@@ -45,6 +45,7 @@ class Subject(ABC):
         estimator: Any,
         X: Any,
         weight: Floats | None,
+        *,
         rows: Ints | None = None,
         unit: float = 1.0,
     ) -> None:
@@ -77,11 +78,11 @@ class Subject(ABC):
     def take(self, rows: Ints) -> Self:
         """The same for some of the rows."""
         rows = self._rows[rows]
-        return type(self)(self.estimator, self._whole, self._weight, rows, self.unit)
+        return type(self)(self.estimator, self._whole, self._weight, rows=rows, unit=self.unit)
 
     def alone(self) -> Self:
         """These rows as a table of their own."""
-        return type(self)(self.estimator, self.X, self.weight, None, self.unit)
+        return type(self)(self.estimator, self.X, self.weight, unit=self.unit)
 
     def labels(self, model: Any, others: Self) -> Array:
         """The clusters of other rows of the same table, by a model that was fitted to these."""
@@ -252,24 +253,18 @@ class Affinities(Grams):
         return None
 
 
-def subject_of(
-    estimator: Any,
-    X: Any,
-    weight: Floats | None,
-    rows: Ints | None = None,
-    unit: float = 1.0,
-) -> Subject:
+def subject_of(estimator: Any, X: Any, weight: Floats | None, unit: float = 1.0) -> Subject:
     """What the estimator makes of X, which was checked."""
     if isinstance(estimator, SphericalKMeans):
-        return Directions(estimator, *_directions(X, weight), rows, unit)
+        return Directions(estimator, *_directions(X, weight), unit=unit)
     if isinstance(estimator, KMedoids):
         given = isinstance(estimator.metric, str) and estimator.metric == "precomputed"
-        return (Dissimilarities if given else Medoids)(estimator, X, weight, rows, unit)
+        return (Dissimilarities if given else Medoids)(estimator, X, weight, unit=unit)
     if isinstance(estimator, KernelKMeans):
         name = estimator.kernel if isinstance(estimator.kernel, str) else ""
         kind = {"precomputed": Grams, CUT: Affinities}.get(name, Kernels)
-        return kind(estimator, X, weight, rows, unit)
-    return Means(estimator, X, weight, rows, unit)
+        return kind(estimator, X, weight, unit=unit)
+    return Means(estimator, X, weight, unit=unit)
 
 
 def _directions(X: Any, weight: Floats | None) -> tuple[Any, Floats | None]:
