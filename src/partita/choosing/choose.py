@@ -13,8 +13,9 @@ from sklearn.base import clone
 from partita._random import generator
 from partita._threads import Workers
 from partita._typing import Floats, Ints
+from partita.choosing.kinds import KINDS
 from partita.choosing.ladder import CenterLadder, Ladder
-from partita.choosing.record import NAMES, Fits, Sweep
+from partita.choosing.record import Fits, Sweep
 from partita.choosing.study import Study, SweepProgress
 from partita.choosing.subject import Directions, Means, Subject, subject_of
 from partita.estimators import validation
@@ -169,14 +170,14 @@ def _checked(estimator: Any) -> Any:
 
 def _checked_names(criteria: Iterable[str] | None) -> tuple[str, ...]:
     if criteria is None:
-        return NAMES
+        return tuple(KINDS)
     given = (criteria,) if isinstance(criteria, str) else tuple(criteria)
-    unknown = [name for name in given if name not in NAMES]
+    unknown = [name for name in given if name not in KINDS]
     if unknown or not given:
         raise ValueError(
-            f"criteria={criteria!r} was given; some of {', '.join(NAMES)} are expected"
+            f"criteria={criteria!r} was given; some of {', '.join(KINDS)} are expected"
         )
-    return tuple(name for name in NAMES if name in given or name == "inertia")
+    return tuple(name for name in KINDS if name in given or name == "inertia")
 
 
 def _checked_ks(ks: Iterable[int] | int | None, n: int) -> Ints:

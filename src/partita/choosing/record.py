@@ -11,6 +11,7 @@ from typing import Any
 from sklearn.base import clone
 
 from partita._typing import Floats
+from partita.choosing.kinds import KINDS
 from partita.estimators.centers import LloydClusterer
 from partita.estimators.validation import features_of
 from partita.source.frames import is_frame
@@ -153,24 +154,9 @@ class Sweep:
         )
 
 
-# The columns, and how a printed table calls them.
-SHORT = {
-    "inertia": "J",
-    "silhouette": "silhouette",
-    "simplified_silhouette": "simplified",
-    "calinski_harabasz": "Cal.-Har.",
-    "davies_bouldin": "Dav.-Bou.",
-    "bic": "BIC",
-    "gap": "gap",
-    "prediction_strength": "strength",
-    "stability": "stability",
-}
-NAMES = tuple(SHORT)
-
-
 def _cells(sweep: Sweep) -> Iterator[list[str]]:
     """The head of the table and its rows; a star where a criterion has its pick."""
-    yield ["K", *(SHORT.get(name, name) for name in sweep.criteria)]
+    yield ["K", *(KINDS[name].short for name in sweep.criteria)]
     for at, k in enumerate(sweep.ks):
         row = [f"{k}" + "<" * (k == sweep.best_k)]
         for criterion in sweep.criteria.values():
@@ -184,5 +170,5 @@ def _table(sweep: Sweep) -> list[str]:
     rows = list(_cells(sweep))
     width = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     shown = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, width, strict=True)) for row in rows]
-    vote = ", ".join(SHORT[name] for name in sweep.voters) or "nobody"
+    vote = ", ".join(KINDS[name].short for name in sweep.voters) or "nobody"
     return [*shown, "(* the pick of a criterion, < the recommended number;", f" who votes: {vote})"]

@@ -12,6 +12,7 @@ from partita._threads import Workers
 from partita._typing import Floats, Ints
 from partita._warnings import warn
 from partita.choosing.criteria import elbow
+from partita.choosing.kinds import KINDS
 from partita.choosing.ladder import Ladder, Rung, climb_down
 from partita.choosing.measures import Measures, Value
 from partita.choosing.record import Criterion, Fits, Sweep
@@ -20,18 +21,6 @@ from partita.choosing.remarks import remarks
 from partita.choosing.resampling import Agreement, mean_and_error, split_and_compare
 from partita.choosing.subject import Subject
 from partita.choosing.verdict import LARGEST, judge, structure_of, voters
-
-_ABOUT = {
-    "inertia": ("elbow", "the objective, which falls with every cluster more"),
-    "silhouette": ("high", "how much nearer rows are to their own cluster than to the next"),
-    "simplified_silhouette": ("high", "the same, by distances to centers"),
-    "calinski_harabasz": ("high", "the variance between clusters over that within"),
-    "davies_bouldin": ("low", "spreads over the distance of two centers, for the worst pairs"),
-    "bic": ("low", "the likelihood of round Gaussians, and what their parameters cost"),
-    "gap": ("rule", "how far log J is below that of uniform rows"),
-    "prediction_strength": ("rule", "the share of pairs that the other half keeps together"),
-    "stability": ("high", "the adjusted Rand index between the clusters of two halves"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +140,8 @@ class Study:
         return "the sweep was interrupted before all criteria were known"
 
     def _column(self, name: str, ks: Ints) -> Criterion | None:
-        better, about = _ABOUT[name]
+        kind = KINDS[name]
+        better = kind.better
         spread: Floats | None = None
         pick: int | None = None
         if name in ("gap", "prediction_strength", "stability"):
@@ -173,7 +163,7 @@ class Study:
             best = np.nanmax(values) if better == "high" else np.nanmin(values)
             at_best = ks[values == best]
             pick = int(at_best[-1 if name == LARGEST else 0])
-        return Criterion(name, values, spread, pick, better, about)
+        return Criterion(name, values, spread, pick, better, kind.about)
 
     def _sampled(self, name: str, ks: Ints) -> tuple[Ints, Floats, Floats, int | None] | None:
         """The numbers, values, errors and pick of a criterion that was sampled."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._typing import Floats, Ints
+from partita.choosing.kinds import KINDS
 from partita.choosing.record import Criterion
 from partita.choosing.reference import References
 
@@ -17,18 +18,6 @@ LARGEST = "stability"  # of numbers that are equally good, the largest says most
 ABOVE = 1.1  # times the silhouette of rows without structure: less may be the shape of the cloud
 SURE = 3.0  # standard deviations of references
 CLOSE = 0.6  # of the most votes: who has so many is an alternative
-
-TITLES = {
-    "inertia": "the elbow of J",
-    "silhouette": "the silhouette",
-    "simplified_silhouette": "the simplified silhouette",
-    "calinski_harabasz": "Calinski-Harabasz",
-    "davies_bouldin": "Davies-Bouldin",
-    "bic": "BIC",
-    "gap": "the gap statistic",
-    "prediction_strength": "prediction strength",
-    "stability": "stability",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +156,7 @@ def _opinions(criteria: dict[str, Criterion]) -> tuple[str, ...]:
     by_pick: dict[int, list[str]] = {}
     for name in voters(criteria):
         if (pick := criteria[name].pick) is not None:
-            by_pick.setdefault(pick, []).append(TITLES[name])
+            by_pick.setdefault(pick, []).append(KINDS[name].title)
     said = [
         f"{_listed(names)} choose{'s' * (len(names) == 1)} {pick}"
         for pick, names in sorted(by_pick.items(), key=lambda item: -len(item[1]))

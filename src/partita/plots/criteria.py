@@ -10,19 +10,13 @@ from typing import Any
 import numpy as np
 
 from partita._typing import Floats
+from partita.choosing.kinds import KINDS
 from partita.plots import style
 from partita.plots.display import Display, Page, matplotlib
 from partita.source.frames import listed
 
 _COLUMNS = 3
 _SIGN = {"high": " ↑", "low": " ↓"}
-_NAMES = {
-    "inertia": "elbow of J",
-    "calinski_harabasz": "Calinski-Harabasz",
-    "davies_bouldin": "Davies-Bouldin",
-    "bic": "BIC",
-    "gap": "gap statistic",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +34,8 @@ class Panel:
     def title(self) -> str:
         """Its name, what is better, and the number it chooses."""
         choice = "no choice" if self.pick is None else str(self.pick)
-        name = _NAMES.get(self.name) or style.plain(self.name.replace("_", " "), 22)
+        known = KINDS.get(self.name)
+        name = known.title if known else style.plain(self.name.replace("_", " "), 22)
         return f"{name}{_SIGN.get(self.better, '')}: {choice}"
 
 
