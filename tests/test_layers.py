@@ -33,6 +33,8 @@ LAYERS = [
     ("factorization", "merging", "planes", "voronoi"),  # views of a fit
     ("choosing", "diagnosis"),
     ("plots",),
+    ("tables",),  # files
+    ("model_file",),
 ]
 ROOT = "__init__"  # public names only: it may name anything
 

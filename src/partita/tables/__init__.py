@@ -1,0 +1,5 @@
+"""Reading and writing of files."""
+
+from partita.tables.atomic import write_atomically
+
+__all__ = ["write_atomically"]
