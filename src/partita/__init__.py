@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from partita.estimators.minibatch import MiniBatchKMeans
     from partita.estimators.spherical import SphericalKMeans
     from partita.factorization import Factorization, factorize
+    from partita.factorization import factorize
     from partita.merging import MergeTree, merge_tree
+    from partita.merging import merge_tree
+    from partita.model_file import ModelFileError, load, save, to_sklearn
     from partita.planes import pca_plane
     from partita.progress import Progress, Trace
     from partita.stats import ClusterStats
@@ -50,6 +53,7 @@ _HOME = {
     "KernelKMeans": "partita.estimators.kernel",
     "MergeTree": "partita.merging",
     "MiniBatchKMeans": "partita.estimators.minibatch",
+    "ModelFileError": "partita.model_file",
     "Progress": "partita.progress",
     "SphericalKMeans": "partita.estimators.spherical",
     "Sweep": "partita.choosing.record",
@@ -60,12 +64,15 @@ _HOME = {
     "factorize": "partita.factorization",
     "k_means": "partita.estimators.functions",
     "kmeans_plusplus": "partita.estimators.functions",
+    "load": "partita.model_file",
     "merge_tree": "partita.merging",
     "pca_plane": "partita.planes",
     "sampled_silhouette": "partita.choosing.silhouette",
+    "save": "partita.model_file",
     "show_versions": "partita._versions",
     "silhouette_samples": "partita.choosing.silhouette",
     "silhouette_score": "partita.choosing.silhouette",
+    "to_sklearn": "partita.model_file",
 }
 _MODULES = ("halting", "plots", "theory")
 
@@ -82,6 +89,7 @@ __all__ = [
     "KernelKMeans",
     "MergeTree",
     "MiniBatchKMeans",
+    "ModelFileError",
     "Progress",
     "SphericalKMeans",
     "Sweep",
@@ -94,14 +102,17 @@ __all__ = [
     "halting",
     "k_means",
     "kmeans_plusplus",
+    "load",
     "merge_tree",
     "pca_plane",
     "plots",
     "sampled_silhouette",
+    "save",
     "show_versions",
     "silhouette_samples",
     "silhouette_score",
     "theory",
+    "to_sklearn",
 ]
 
 

@@ -68,8 +68,7 @@ def kernel_of(model: Any, origin: Floats, spread: float) -> KernelFunction:
         params["gamma"] = float(model.gamma)
     params.update(model.kernel_params or {})
     if isinstance(metric, str):
-        _check_params(metric, params)
-        _check_numbers(params)
+        check_params(metric, params)
     return KernelFunction.about(origin, metric, params)
 
 
@@ -106,9 +105,11 @@ def _check_numbers(given: dict[str, Any]) -> None:
         raise ValueError(f"coef0={coef0!r} was given; a number is expected")
 
 
-def _check_params(metric: str, params: dict[str, Any]) -> None:
+def check_params(metric: str, params: dict[str, Any]) -> None:
+    """A kernel that is known by name takes these parameters."""
     from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
+    one_of("kernel", metric, tuple(PAIRWISE_KERNEL_FUNCTIONS))
     known = inspect.signature(PAIRWISE_KERNEL_FUNCTIONS[metric]).parameters
     extra = [name for name in params if name not in known or name in "XY"]
     if extra:
@@ -116,6 +117,7 @@ def _check_params(metric: str, params: dict[str, Any]) -> None:
             f"kernel_params has {', '.join(map(repr, extra))}, which kernel={metric!r} does not "
             f"take; it takes {', '.join(name for name in known if name not in 'XY') or 'none'}"
         )
+    _check_numbers(params)
 
 
 # --- matrices -------------------------------------------------------------------------------------

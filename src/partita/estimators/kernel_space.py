@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,6 +52,13 @@ class MeansSpace(Space):
         share = gram.weight[kept] / mass[members]
         at = np.arange(len(kept))
         self.mean = sp.csr_array((share, (members, at)), (len(mass), len(kept)))
+
+    @classmethod
+    def of_parts(cls, **parts: Any) -> Self:
+        """The space of a fit that was saved, from its attributes."""
+        space = cls.__new__(cls)
+        vars(space).update(parts)
+        return space
 
     def scores(self, X: Any, workers: Workers) -> Floats:
         """‖mean‖² − 2⟨x, mean⟩ (n, k), with x about a middle of its own."""

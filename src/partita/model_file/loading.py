@@ -1,0 +1,187 @@
+"""A fitted model from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import partita
+from partita._typing import Array, Floats
+from partita.model_file.container import Container, ModelFileError
+from partita.model_file.fields import Fault, Fields
+from partita.model_file.restoring import FITTED, HOMES, class_of, restored
+from partita.model_file.values import unpack
+
+FORMAT = "partita model"
+VERSION = 1
+READABLE_BY = "0.1.0"  # the oldest partita that reads what this one writes
+
+_TOP = (
+    "format", "format_version", "readable_by", "class", "partita", "versions", "created", "names",
+    "scaling", "fill", "fingerprint", "note", "parameters", "dropped", "fitted", "extra",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Saved:
+    """What a file says of a model besides the model: `model.saved_` after `load`.
+
+    Attributes
+    ----------
+    scaling : Scaling or None
+        What rows must go through before the model sees them.
+    fill : ndarray of shape (n_features,) or None
+        What stood for missing values, before scaling.
+    names : tuple of str or None
+        The columns that the features were read from.
+    versions : dict
+        Of partita, Python and the packages that the model was written by.
+    parameters : dict
+        Those of the model that a file can hold.
+    dropped : dict
+        What it cannot, and what that was.
+    created : str
+        When the file was written, in UTC.
+    note, fingerprint : str or None
+        A remark, and the fingerprint of the data.
+    extra : dict
+        What this partita does not know of, as JSON.
+    """
+
+    scaling: Any
+    fill: Floats | None
+    names: tuple[str, ...] | None
+    versions: dict[str, str]
+    parameters: dict[str, Any]
+    dropped: dict[str, str]
+    created: str
+    note: str | None
+    fingerprint: str | None
+    extra: dict[str, Any]
+
+
+def load(path: str | Path) -> Any:
+    """The model that `save` wrote, fitted: it predicts with the same bits as before.
+
+    Nothing in the file is executed, and nothing in it is believed unchecked. What is not a model,
+    is damaged or needs a newer partita raises `ModelFileError`. `model.saved_` has what the file
+    says besides: scaling, names, versions, what was left out.
+
+    >>> import tempfile
+    >>> from partita import KMeans, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(KMeans(2, random_state=0).fit([[1], [2], [9]]), f"{folder}/a.partita")
+    ...     load(f"{folder}/a.partita").predict([[8]])
+    array([1], dtype=int32)
+    """
+    with Container(path) as file:
+        header = file.header()
+        try:
+            _check_format(header)
+            return assemble(header, file.array)
+        except ModelFileError as error:
+            raise error if str(path) in str(error) else file.fault(f"{error}") from error
+        except (ValueError, TypeError, OverflowError) as error:
+            raise file.fault(f"does not hold a model that is whole: {error}") from error
+
+
+def read_header(path: str | Path) -> dict[str, Any]:
+    """What the header of a model file says, without reading the arrays.
+
+    >>> import tempfile
+    >>> from partita import KMeans, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(KMeans(2, random_state=0).fit([[1], [2], [9]]), f"{folder}/a.partita")
+    ...     read_header(f"{folder}/a.partita")["fitted"]["inertia"]
+    0.5
+    """
+    with Container(path) as file:
+        header = file.header()
+        try:
+            _check_format(header)
+        except ValueError as error:
+            raise file.fault(str(error)) from error
+        return header
+
+
+def _check_format(header: Mapping[str, Any]) -> None:
+    """The file must be a model, and one that this partita understands."""
+    if header.get("format") != FORMAT:
+        raise ModelFileError(f"is not a model file: its format is {header.get('format')!r}"[:200])
+    version = header.get("format_version")
+    if type(version) is not int or version < 1:
+        raise ModelFileError(f"has a format version that is no number: {version!r}"[:200])
+    if version > VERSION:
+        raise ModelFileError(
+            f"is of format version {version}; this is partita {partita.__version__}, which reads "
+            f"up to {VERSION}. It needs partita {_short(header.get('readable_by'))} or newer (it "
+            f"was written by {_short(header.get('partita'))}): pip install --upgrade partita"
+        )
+    kind = header.get("class")
+    if not isinstance(kind, str) or kind not in HOMES:
+        raise ModelFileError(
+            f"holds a model of the class {_short(kind)}; one of {', '.join(HOMES)} is expected"
+        )
+
+
+def _short(value: Any) -> str:
+    return value[:80] if isinstance(value, str) else "unknown"
+
+
+def assemble(header: Mapping[str, Any], array: Callable[[str], Array]) -> Any:
+    """The model of a header whose format is known; a ValueError says what is wrong with it."""
+    top = Fields(header)
+    name = header["class"]
+    known = class_of(name)().get_params()
+    parameters = {
+        key: unpack(value, array)
+        for key, value in top.mapping("parameters").items()
+        if key in known
+    }
+    values = {
+        key: unpack(value, array) for key, value in top.mapping("fitted").items() if key in FITTED
+    }
+    model = restored(name, parameters, values)
+    model.saved_ = _saved(top, header, parameters, array, model.n_features_in_)
+    return model
+
+
+def _saved(
+    top: Fields,
+    header: Mapping[str, Any],
+    parameters: dict[str, Any],
+    array: Callable[[str], Array],
+    d: int,
+) -> Saved:
+    from partita.tables.scaling import KINDS, Scaling
+
+    scaling = fill = None
+    if top.has("scaling"):
+        found = Fields(unpack(header["scaling"], array), "scaling")
+        scaling = Scaling(
+            found.text("kind"), found.floats("center", (d,)), found.floats("scale", (d,))
+        )
+        if scaling.kind not in KINDS or not (scaling.scale > 0).all():
+            raise Fault("scaling is of an unknown kind, or divides by what is not positive")
+    if top.has("fill"):
+        fill = Fields({"fill": unpack(header["fill"], array)}).floats("fill", (d,))
+    extra = {key: value for key, value in header.items() if key not in _TOP}
+    return Saved(
+        scaling=scaling,
+        fill=fill,
+        names=tuple(top.texts("names", d)) if top.has("names") else None,
+        versions={"partita": top.text("partita"), **_texts(top, "versions")},
+        parameters=parameters,
+        dropped=_texts(top, "dropped"),
+        created=top.text("created"),
+        note=top.text("note") if top.has("note") else None,
+        fingerprint=top.text("fingerprint") if top.has("fingerprint") else None,
+        extra={**(top.mapping("extra") if top.has("extra") else {}), **extra},
+    )
+
+
+def _texts(top: Fields, name: str) -> dict[str, str]:
+    inner = top.inner(name)
+    return {key: inner.text(key) for key in top.mapping(name)}

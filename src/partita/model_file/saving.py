@@ -1,0 +1,173 @@
+"""A fitted model to a file."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import partita
+from partita._versions import versions
+from partita.model_file.container import ModelFileError, write_container
+from partita.model_file.loading import FORMAT, READABLE_BY, VERSION, assemble
+from partita.model_file.restoring import HOMES, class_of
+from partita.model_file.taking import taken
+from partita.model_file.values import Packer, Unsavable, told
+
+_TOLD = ("python", "numpy", "scipy", "scikit-learn", "machine", "kernel")
+# parameters without which new rows would be labelled in another way
+_NEEDED = ("metric", "metric_params", "kernel", "kernel_params")
+
+
+def save(
+    model: Any,
+    path: str | Path,
+    *,
+    scaling: Any = None,
+    fill: Any = None,
+    names: Any = None,
+    note: str | None = None,
+    fingerprint: str | None = None,
+    labels: bool = True,
+    force: bool = False,
+) -> None:
+    """Write a fitted model to a file that `load` reads without executing anything from it.
+
+    Parameters
+    ----------
+    model : KMeans, MiniBatchKMeans, SphericalKMeans, KMedoids or KernelKMeans
+        Fitted.
+    path : str or Path
+        The file, by custom with the suffix .partita. It is there whole or not at all.
+    scaling : Scaling or None
+        How the rows were scaled before the fit: an object with `kind`, `center` and `scale`.
+    fill : array of shape (n_features,) or None
+        What stood for missing values.
+    names : sequence of str or None
+        The names of the columns that the features were read from.
+    note : str or None
+        A remark, for example the command that made the model.
+    fingerprint : str or None
+        What `fingerprint(X, sample_weight)` says of the data.
+    labels : bool, default=True
+        Whether to keep `labels_`, one number for each row of the fit.
+    force : bool, default=False
+        Whether to replace a file that exists.
+
+    `halt`, `callback` and a callable `init` are code and are left out: the header names them under
+    `dropped`. A model that needs code to label rows (a callable metric or kernel) is refused. What
+    `scaling`, `fill`, `names`, `note` and `fingerprint` were in a file that was loaded is in
+    `model.saved_`, and is not written again unless it is given again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from partita import KMeans, load, save
+    >>> model = KMeans(2, random_state=0).fit([[1, 2], [1, 4], [10, 2], [10, 4]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/a.partita", names=["height", "age"])
+    ...     again = load(f"{folder}/a.partita")
+    >>> again.predict([[0, 3]]) == model.predict([[0, 3]]), again.saved_.names
+    (array([ True]), ('height', 'age'))
+    """
+    from sklearn.utils.validation import check_is_fitted
+
+    _check_class(model)
+    check_is_fitted(model)
+    packer = Packer()
+    parameters, dropped = _parameters(model, packer)
+    values, unknown = taken(model, labels)
+    fitted = {}
+    for name, value in values.items():
+        try:
+            fitted[name] = packer.pack(value, name)
+        except Unsavable as error:
+            if name != "generator":  # batches that follow may draw other numbers
+                raise _refusal(str(error)) from error
+            dropped[name] = told(value)
+    dropped.update(dict.fromkeys(unknown, "an attribute that is not part of the format"))
+    given = {
+        "names": None if names is None else [str(name) for name in names],
+        "scaling": _packed_scaling(scaling, packer),
+        "fill": _packed(fill, "fill", packer),
+        "fingerprint": fingerprint,
+        "note": note,
+    }
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "readable_by": READABLE_BY,
+        "class": type(model).__name__,
+        "partita": partita.__version__,
+        "versions": {name: versions()[name] for name in _TOLD},
+        "created": _now(),
+        **given,
+        "parameters": parameters,
+        "dropped": dropped,
+        "fitted": fitted,
+        "extra": {},
+    }
+    try:  # what is written can be read
+        assemble(header, packer.arrays.__getitem__)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ModelFileError(f"this model cannot be saved: {error}") from error
+    write_container(path, header, packer.arrays, force)
+
+
+def _check_class(model: Any) -> None:
+    name = type(model).__name__
+    if name not in HOMES or type(model) is not class_of(name):
+        raise TypeError(
+            f"{told(model)[:200]} of the class {type(model).__module__}.{name} was given; a fitted "
+            f"{', '.join(HOMES)} is expected (of a pipeline, save its last step)"
+        )
+
+
+def _parameters(model: Any, packer: Packer) -> tuple[dict[str, Any], dict[str, str]]:
+    """The parameters that have a place in a file, and what the others were."""
+    kept: dict[str, Any] = {}
+    dropped: dict[str, str] = {}
+    for name, value in model.get_params().items():
+        if name == "init" and hasattr(value, "get_params"):  # a model that lends its centers
+            lent = ("medoid_indices_", "cluster_centers_")
+            value = next((v for n in lent if (v := getattr(value, n, None)) is not None), value)
+        elif name == "init" and not isinstance(value, str) and not callable(value):
+            value = np.asarray(value)
+        try:
+            kept[name] = packer.pack(value, f"parameters.{name}")
+        except Unsavable as error:
+            if name in _NEEDED:
+                raise _refusal(f"{name}={told(value)[:200]}, which is code") from error
+            dropped[name] = told(value)
+    return kept, dropped
+
+
+def _refusal(what: str) -> ModelFileError:
+    return ModelFileError(
+        f"this model cannot be saved, as it needs what no file holds: {what}. Use a metric or "
+        "kernel that has a name, or 'precomputed' with a matrix; or keep the model by pickle, "
+        "where all who read it trust its origin"
+    )
+
+
+def _packed_scaling(scaling: Any, packer: Packer) -> dict[str, Any] | None:
+    if scaling is None:
+        return None
+    center, scale = (
+        _packed(getattr(scaling, n), f"scaling.{n}", packer) for n in ("center", "scale")
+    )
+    return {"kind": str(scaling.kind), "center": center, "scale": scale}
+
+
+def _packed(values: Any, name: str, packer: Packer) -> Any:
+    return None if values is None else packer.pack(np.asarray(values, dtype=np.float64), name)
+
+
+def _now() -> str:
+    """The time in UTC; SOURCE_DATE_EPOCH fixes it, where files are to have the same bits."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
+    seconds = int(fixed) if fixed.isdecimal() and len(fixed) < 12 else time.time()
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
