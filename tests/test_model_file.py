@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from saved_models import CASES, FRAME, NEW, ROWS, WEIGHT, frame
@@ -360,6 +361,7 @@ def test_a_fingerprint_does_not_depend_on_the_container():
         np.repeat(ROWS, 2, axis=0)[::2],
         ROWS.astype(">f8"),
         FRAME,
+        pd.DataFrame(ROWS).to_numpy().T.copy().T,
         pl.DataFrame(ROWS, schema=["a", "b", "c"]),
         pa.table(dict(zip("abc", ROWS.T, strict=True))),
     ):
@@ -387,6 +389,12 @@ def test_a_fingerprint_depends_on_all_that_a_fit_sees():
         fingerprint(ROWS.astype(np.uint8)),
     ]
     assert len(set(every)) == len(every)
+
+
+def test_a_fingerprint_of_a_triangle_does_not_depend_on_its_layout():
+    triangle = ROWS.ravel()
+    assert fingerprint(triangle) == fingerprint(triangle.astype(">f8"))
+    assert fingerprint(triangle) == fingerprint(np.repeat(triangle, 2)[::2])
 
 
 def test_a_fingerprint_is_the_same_on_every_machine_and_day():

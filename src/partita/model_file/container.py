@@ -46,7 +46,7 @@ def write_container(
     """Write the header and the arrays, all or nothing."""
     from partita.tables.atomic import write_atomically
 
-    text = json.dumps(header, allow_nan=False, indent=1).encode()
+    text = json.dumps(header, allow_nan=False).encode()
     if len(text) > LONGEST_HEADER:
         raise ModelFileError(
             f"{path} cannot be written: the header would have {len(text)} bytes, and at most "

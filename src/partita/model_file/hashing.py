@@ -34,7 +34,7 @@ def fingerprint(X: Any, sample_weight: Any = None) -> str:
     weight = validation.check_weights(sample_weight, rows.shape[0])
     found = hashlib.blake2b(digest_size=16)
     kind = "csr" if issparse(rows) else "dense"
-    found.update(f"partita 1 {kind} {rows.shape} {rows.dtype.str}".encode())
+    found.update(f"partita 1 {kind} {rows.shape} {rows.dtype.newbyteorder('<').str}".encode())
     if kind == "csr":
         for part in (rows.indptr, rows.indices):
             _add(found, part, np.dtype("<i8"))
