@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -133,3 +135,9 @@ CASES = {
         lambda X: rbf_kernel(X, ROWS, gamma=0.01),
     ),
 }
+
+
+@functools.cache
+def fitted(name):
+    """The model of a case, for tests that do not change it."""
+    return CASES[name][0]()

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from saved_models import CASES, NEW
+from saved_models import CASES, NEW, fitted
 from test_model_file import same
 
 from partita import load, save
@@ -32,7 +32,7 @@ def files(tmp_path_factory):
     """For every kind: the model, and the bytes of its file."""
     folder, found = tmp_path_factory.mktemp("files"), {}
     for kind in KINDS:
-        model = CASES[kind][0]()
+        model = fitted(kind)
         save(model, folder / "a.partita", force=True)
         found[kind] = model, (folder / "a.partita").read_bytes()
     return found
