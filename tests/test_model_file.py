@@ -170,6 +170,8 @@ def test_the_same_model_gives_the_same_bytes(tmp_path, monkeypatch):
     save(model, tmp_path / "a.partita")
     save(copy.deepcopy(model), tmp_path / "b.partita")
     assert (tmp_path / "a.partita").read_bytes() == (tmp_path / "b.partita").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.partita") as file:
+        assert {entry.date_time[0] for entry in file.infolist()} == {1980}
     assert read_header(tmp_path / "a.partita")["created"] == "2023-11-14T22:13:20Z"
 
 

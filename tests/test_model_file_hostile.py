@@ -6,7 +6,7 @@ import io
 import json
 import os
 import pickle
-import resource
+import re
 import struct
 import subprocess
 import sys
@@ -68,11 +68,13 @@ def changed(data, change):
 def refused(tmp_path, data, match):
     path = tmp_path / "hostile.partita"
     path.write_bytes(data)
-    with pytest.raises(ModelFileError, match=match) as caught:
+    with pytest.raises(ModelFileError) as caught:
         load(path)
-    assert str(path) in str(caught.value)
-    assert str(caught.value).count(str(path)) == 1
-    return str(caught.value)
+    said = str(caught.value)
+    assert said.count(str(path)) == 1
+    said = said.replace(str(path), "it")
+    assert re.search(match, said), said
+    return said
 
 
 # --- the container --------------------------------------------------------------------------------
@@ -258,7 +260,7 @@ WRONG_HEADERS = {
 
 @pytest.mark.parametrize("name", list(WRONG_HEADERS))
 def test_headers_that_are_wrong_are_refused(name, files, tmp_path):
-    refused(tmp_path, changed(files["kmeans frame"][1], WRONG_HEADERS[name]), "hostile")
+    refused(tmp_path, changed(files["kmeans frame"][1], WRONG_HEADERS[name]), "^it ")
 
 
 CENTERS = np.arange(9.0).reshape(3, 3)
@@ -358,7 +360,7 @@ WRONG_KINDS = {
 @pytest.mark.parametrize("name", list(WRONG_KINDS))
 def test_members_that_are_wrong_are_refused(name, files, tmp_path):
     kind, change = WRONG_KINDS[name]
-    refused(tmp_path, changed(files[kind][1], change), "hostile")
+    refused(tmp_path, changed(files[kind][1], change), "^it does not hold a model")
 
 
 LIMITED = """
@@ -412,7 +414,6 @@ def test_bombs_are_refused_in_little_memory_and_time(files, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["ModelFileError"] * 3, done.stderr
     assert time.perf_counter() - begin < 30
-    assert resource  # of the child
 
 
 # --- fuzz -----------------------------------------------------------------------------------------

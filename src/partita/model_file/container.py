@@ -221,7 +221,7 @@ class Container:
         """What damaged bytes make of a reader of zips is known only when it happens."""
         try:
             return action()
-        except ModelFileError:
+        except (ModelFileError, MemoryError):
             raise
         except Exception as error:
             raise self.fault(f"is damaged: {error}") from error

@@ -42,7 +42,6 @@ def fingerprint(X: Any, sample_weight: Any = None) -> str:
     else:
         _add(found, rows, rows.dtype)
     if weight is not None:
-        found.update(b"weight")
         _add(found, weight, weight.dtype)
     return f"blake2b-128:{found.hexdigest()}"
 
