@@ -1,5 +1,21 @@
-"""Reading and writing of files."""
+"""Tables: files of several formats in, features and weights out, labels back into files."""
 
 from partita.tables.atomic import write_atomically
+from partita.tables.reading import read_table
+from partita.tables.record import Table, TableError
+from partita.tables.scaling import Scaling
+from partita.tables.selecting import Selection, select
+from partita.tables.writing import format_of, write_table, write_text
 
-__all__ = ["write_atomically"]
+__all__ = [
+    "Scaling",
+    "Selection",
+    "Table",
+    "TableError",
+    "format_of",
+    "read_table",
+    "select",
+    "write_atomically",
+    "write_table",
+    "write_text",
+]

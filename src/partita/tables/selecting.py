@@ -1,0 +1,297 @@
+"""`select`: from the columns of a table to the features that are clustered."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from partita._typing import Array, Floats, Ints
+from partita.source.frames import listed
+from partita.tables import cells
+from partita.tables.record import Table, TableError, arrow
+
+MISSING = ("error", "drop", "mean")
+_EXACT = 2**53  # whole numbers up to this are doubles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """What is clustered.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        Doubles; float32 if all columns are.
+    names : tuple of str
+        The features.
+    ids : pyarrow array or None
+        What rows are called.
+    weight : ndarray of shape (n,) or None
+    kept : ndarray of shape (n,)
+        Which rows of the table these are.
+    left_out : dict
+        Columns that are not features, and why.
+    fill : ndarray of shape (d,) or None
+        What stands in for missing values.
+    filled : int
+        How many values were missing and filled in.
+    """
+
+    X: Floats
+    names: tuple[str, ...]
+    ids: Any
+    weight: Floats | None
+    kept: Ints
+    left_out: dict[str, str] = field(default_factory=dict)
+    fill: Floats | None = None
+    filled: int = 0
+
+
+def select(
+    table: Table,
+    *,
+    columns: Sequence[str] | None = None,
+    exclude: Iterable[str] | None = None,
+    id: str | None = None,
+    weight: str | None = None,
+    missing: str = "error",
+    fill: Floats | None = None,
+) -> Selection:
+    """Take the features of a table: all columns of numbers, or those that are named.
+
+    Booleans are 0 and 1. Text, dates and what else is not a number is left out, with the reason in
+    `left_out`; named in `columns`, it is an error. So are whole numbers that no double holds.
+    Infinity is always an error.
+
+    Parameters
+    ----------
+    table : Table
+    columns, exclude : names, or None
+        The features, or what is not one.
+    id, weight : str or None
+        Columns that say what a row is called, and how often it counts.
+    missing : {"error", "drop", "mean"}, default="error"
+        What to do where there is no value: say where, leave the row out, or take the mean of the
+        column (weighted).
+    fill : array of shape (d,) or None
+        What "mean" takes instead: the means of an earlier table.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> table = Table(pyarrow.table({"who": ["a", "b"], "x": [1, 2]}), "example", "csv")
+    >>> found = select(table, id="who")
+    >>> found.X.tolist(), found.names, found.ids.to_pylist()
+    ([[1.0], [2.0]], ('x',), ['a', 'b'])
+    """
+    if missing not in MISSING:
+        raise TableError(f"missing={missing!r} was given; one of {', '.join(MISSING)} is expected")
+    exclude = tuple(exclude or ())
+    for name in (*(columns or ()), *exclude, *(n for n in (id, weight) if n is not None)):
+        _known(table, name)
+    names, parts, left_out = _features(table, columns, exclude, {id, weight})
+    X = _side_by_side(parts, table.data.num_rows)
+    _check_finite(table, X, names)
+    w = None if weight is None else _weights(table, weight, missing)
+    kept = np.arange(len(X))
+    holes = np.isnan(X)
+    filled = int(holes.sum())
+    if missing == "drop":
+        kept = np.flatnonzero(~(holes.any(axis=1) | (np.isnan(w) if w is not None else False)))
+        _check_some(table, kept)
+        X, w, filled = X[kept], None if w is None else w[kept], 0
+    elif filled and missing == "error":
+        raise TableError(_missing_text(table, holes, names))
+    if missing == "mean":
+        fill = _means(X, w) if fill is None else np.asarray(fill, dtype=np.float64)
+        X = np.where(holes, fill, X).astype(X.dtype)
+    ids = None if id is None else _cells(table, id).take(arrow().array(kept))
+    return Selection(X, names, ids, w, kept, left_out, fill if missing == "mean" else None, filled)
+
+
+def _known(table: Table, name: str) -> None:
+    if name in table.names:
+        return
+    near = difflib.get_close_matches(name, table.names, n=3, cutoff=0.5)
+    hint = f"did you mean {listed(near)}?" if near else f"it has {listed(table.names)}"
+    raise TableError(f"{table.name} has no column {name!r}; {hint}")
+
+
+def _cells(table: Table, name: str) -> Any:
+    """A column as it is written, where it is text: 007 stays 007."""
+    return (table.data if table.text is None else table.text)[name]
+
+
+# --- columns --------------------------------------------------------------------------------------
+
+
+def _features(
+    table: Table,
+    columns: Sequence[str] | None,
+    exclude: Sequence[str],
+    others: set[str | None],
+) -> tuple[tuple[str, ...], list[Array], dict[str, str]]:
+    """Names and values of the features, and why the other columns are none."""
+    wanted = [n for n in table.names if n not in others] if columns is None else columns
+    wanted = list(dict.fromkeys(wanted))
+    names, parts = [], []
+    left_out = {n: "not chosen" for n in table.names if n not in wanted and n not in others}
+    for name in wanted:
+        if name in exclude:
+            left_out[name] = "excluded"
+            continue
+        why, values = _numbers(table, name)
+        if values is not None:
+            names.append(name)
+            parts.append(values)
+        elif columns is not None:
+            raise TableError(
+                f"{table.name}: column {name!r} cannot be a feature: {why}; leave it out, or make "
+                "it numbers"
+            )
+        else:
+            left_out[name] = why
+    if not names:
+        reasons = [f"{name!r} ({why})" for name, why in list(left_out.items())[:5]]
+        raise TableError(
+            f"{table.name} has no column of numbers that could be clustered: {', '.join(reasons)}"
+        )
+    return tuple(names), parts, left_out
+
+
+def _numbers(table: Table, name: str) -> tuple[str, Array | None]:
+    """The values of a column, NaN where one is missing; or why it is not a feature."""
+    pa, pc = arrow(), arrow(".compute")
+    column = table.data[name]
+    kind = column.type
+    if pa.types.is_null(kind) or column.null_count == len(column):
+        return "no value at all", None
+    if pa.types.is_integer(kind):
+        inexact = _inexact(column)
+        if inexact is not None:
+            at = table.where(inexact)
+            return f"whole numbers beyond 2^53, as in {at}, which no double holds", None
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        small = pa.types.is_float32(kind) or pa.types.is_float16(kind)
+        target = pa.float32() if small else pa.float64()
+        if pa.types.is_boolean(kind):
+            column = pc.cast(column, pa.int8())
+        values = pc.cast(column, target, safe=False).to_numpy()
+        return ("no value at all", None) if np.isnan(values).all() else ("", np.asarray(values))
+    if pa.types.is_decimal(kind):
+        return "", np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy())
+    return _why_not(table, name), None
+
+
+def _inexact(column: Any) -> int | None:
+    """The first row whose whole number is not a double."""
+    pc = arrow(".compute")
+    ends = pc.min_max(column).as_py()
+    if ends["min"] >= -_EXACT and ends["max"] <= _EXACT:
+        return None
+    for row, value in enumerate(column.to_pylist()):
+        if value is not None and int(float(value)) != value:
+            return row
+    return None
+
+
+def _why_not(table: Table, name: str) -> str:
+    pa = arrow()
+    column = table.data[name]
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if cells.are_dates(column):
+            return "dates"
+        first = cells.first_text(column)
+        if first is None:
+            return "text"
+        return f"text, as {_short(first[1])} in {table.where(first[0])}"
+    if pa.types.is_temporal(kind):
+        return "dates" if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else "times"
+    return f"it holds {kind}"
+
+
+def _short(cell: str) -> str:
+    return repr(cell if len(cell) <= 20 else cell[:19] + "…")
+
+
+def _side_by_side(parts: list[Array], n: int) -> Floats:
+    single = all(part.dtype == np.float32 for part in parts)
+    X = np.empty((n, len(parts)), np.float32 if single else np.float64)
+    for at, part in enumerate(parts):
+        X[:, at] = part
+    return X
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def _check_finite(table: Table, X: Floats, names: tuple[str, ...]) -> None:
+    wrong = np.isinf(X)
+    if not wrong.any():
+        return
+    row, column = (int(at[0]) for at in np.nonzero(wrong))
+    raise TableError(
+        f"{table.name}: column {names[column]!r} is infinite in {table.where(row)}"
+        f"{_and_more(int(wrong.sum()) - 1)}; clustering needs finite numbers, so mend the value or "
+        "leave the column out"
+    )
+
+
+def _missing_text(table: Table, holes: Array, names: tuple[str, ...]) -> str:
+    row, column = (int(at[0]) for at in np.nonzero(holes))
+    rows = int(holes.any(axis=1).sum())
+    return (
+        f"{table.name}: column {names[column]!r} has no value in {table.where(row)}"
+        f"{_and_more(int(holes.sum()) - 1)} ({rows} of {len(holes)} rows); leave such rows out "
+        "(missing=drop), or fill in the mean of the column (missing=mean)"
+    )
+
+
+def _and_more(others: int) -> str:
+    return f", and {others} more value{'s' * (others > 1)} like that" if others else ""
+
+
+def _check_some(table: Table, kept: Ints) -> None:
+    if len(kept) == 0:
+        raise TableError(
+            f"{table.name}: every row lacks a value, so none is left; leave out the columns that "
+            "lack most, or fill in means (missing=mean)"
+        )
+
+
+def _weights(table: Table, name: str, missing: str) -> Floats:
+    why, values = _numbers(table, name)
+    if values is None:
+        raise TableError(f"{table.name}: column {name!r} cannot be a weight: {why}")
+    weight = values.astype(np.float64)
+    unknown = np.isnan(weight) if missing != "drop" else np.zeros(len(weight), bool)
+    for wrong, what in (
+        (unknown, "is missing"),
+        (np.isinf(weight), "is infinite"),
+        (weight < 0, "is negative"),
+    ):
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise TableError(
+                f"{table.name}: the weight {name!r} {what} in {table.where(row)}; a weight says "
+                "how often a row counts, so it must be a number of at least 0"
+            )
+    if not (weight[~np.isnan(weight)] > 0).any():
+        raise TableError(f"{table.name}: the weight {name!r} is 0 in all rows; one must count")
+    return weight
+
+
+def _means(X: Floats, weight: Floats | None) -> Floats:
+    """The mean of what there is, column by column; without any weight, that of all rows alike."""
+    known = ~np.isnan(X)
+    w = known * (1.0 if weight is None else weight[:, None])
+    w = np.where(w.sum(axis=0) > 0, w, known)
+    share = w / w.sum(axis=0)  # adds up to 1: no sum of large values overflows
+    return np.asarray((share * np.where(known, X, 0.0)).sum(axis=0, dtype=np.float64))
