@@ -1,0 +1,29 @@
+"""The command line: parse, call, show. What is computed is computed below.
+
+Nothing heavy is imported before a command runs: `partita --help` answers at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def main() -> None:
+    """Run the command line: the console script `partita`, and `python -m partita`."""
+    from partita._optional import require
+
+    try:
+        require("typer", "the command line", "cli")
+    except ImportError as error:
+        raise SystemExit(f"Error: {error}") from None
+    from partita.cli.app import app
+
+    app(prog_name="partita")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        from partita.cli.app import app
+
+        return app
+    raise AttributeError(f"module 'partita.cli' has no attribute {name!r}")

@@ -1,0 +1,196 @@
+"""`partita fit`: cluster a file."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import typer
+
+from partita.cli import options as o
+from partita.cli.asking import (
+    Choice,
+    Clusters,
+    Reading,
+    Way,
+    k_option,
+    parse_clusters,
+)
+from partita.cli.running import (
+    NOT_CONVERGED,
+    check_outputs,
+    command_line,
+    guarded,
+    heard_warnings,
+)
+
+K = Annotated[
+    str,
+    typer.Option(
+        "--k",
+        "-k",
+        callback=k_option,
+        help="How many clusters: a number, auto, or 2:20 to choose among these.",
+        rich_help_panel=o.METHOD,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One fit, from reading to writing."""
+
+    reading: Reading
+    choice: Choice
+    clusters: Clusters
+    way: Way
+    outputs: Any
+    command: str
+    json: bool = False
+    quiet: bool = False
+    name: str = field(default="fit")
+
+
+@guarded
+def fit(
+    ctx: typer.Context,
+    data: o.Data,
+    k: K = "auto",
+    method: o.MethodBy = o.Method.kmeans,
+    columns: o.Columns = None,
+    exclude: o.Exclude = None,
+    id: o.Id = None,
+    weight: o.Weight = None,
+    scale: o.ScaleBy = o.Scale.none,
+    missing: o.MissingBy = o.Missing.error,
+    halt: o.HaltBy = None,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    n_init: o.NInit = None,
+    max_iter: o.MaxIter = None,
+    kernel: o.Kernel = None,
+    gamma: o.Gamma = None,
+    metric: o.Metric = None,
+    labels: o.LabelsTo = None,
+    only_labels: o.OnlyLabels = False,
+    model: o.ModelTo = None,
+    report: o.ReportTo = None,
+    json: o.Json = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Exit with 4 if a limit ended the fit.", rich_help_panel=o.OUTPUT
+        ),
+    ] = False,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
+    source_column: o.SourceColumn = None,
+    debug: o.Debug = False,
+) -> None:
+    """Cluster a file: how many groups there are, what sets them apart, what to worry about.
+
+    [bold]Examples[/bold]
+
+      partita fit wine.csv --scale standard
+
+      partita fit wine.csv -k 3 --labels out.csv --model wine.partita --report wine.html
+
+      partita fit 'part-*.parquet' -k 2:20 --id customer --exclude age,zip --json
+
+      cat rows.csv | partita fit - -k 5 --halt 'RelDecrease(1e-4) | Deadline(60)' --labels -
+    """
+    way = Way(method.value, seed, threads, halt, n_init, max_iter, kernel, gamma, metric)
+    way.check()
+    if labels == "-" and json:
+        raise typer.BadParameter("--labels - and --json both print on stdout; choose one")
+    check_outputs(labels, model, report, force=force)
+    from partita.cli.work import Outputs
+
+    job = Job(
+        Reading(data, delimiter, encoding, header, source_column),
+        Choice(columns, exclude, id, weight, missing.value, scale.value),
+        parse_clusters(k),
+        way,
+        Outputs(labels, model, report, only_labels, force),
+        command_line(ctx),
+        json,
+        quiet or labels == "-",
+    )
+    found = run(job)
+    if strict and not found.converged:
+        typer.echo(f"Not converged: {found.model.stopped_by_}", err=True)
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def run(job: Job) -> Any:
+    """Read, fit, write, show."""
+    from partita.cli import show, work
+    from partita.cli.watching import Watch
+
+    if job.outputs.report is not None:
+        work.require_report()
+    watch = Watch(job.quiet or job.json)
+    with heard_warnings() as warned:
+        with watch.doing("reading"):
+            prepared = work.prepare(work.read(job.reading), job.choice)
+        found = work.cluster(prepared, job.clusters, job.way, watch)
+        try:
+            job.outputs.write_labels(prepared, found.labels, job.choice.id)
+            job.outputs.write_model(found, job.command)
+            if not job.quiet:
+                show.notes(show.said_of_data(prepared) if not job.json else [])
+            tell(job, found, watch, warned)
+        except KeyboardInterrupt:
+            raise job.outputs.interrupted("the fit is done, what follows it is not") from None
+    if job.outputs.labels == "-":
+        print_labels(prepared, found.labels, job.choice.id, job.outputs.only)
+    if found.interrupted:
+        raise job.outputs.interrupted("the fit ended early, this is what it had found")
+    return found
+
+
+def tell(job: Job, found: Any, watch: Any, warned: list[str]) -> None:
+    """The report, and the results on stdout; they say the same."""
+    from partita.cli import show, work
+
+    if job.quiet and not job.json and job.outputs.report is None:
+        return
+    with watch.doing("looking at the clusters"):
+        fitted = work.diagnosed(work.fitted_record(found, job.command, job.way.seed))
+        from partita.report import summarise
+
+        summary = summarise(fitted)
+        job.outputs.write_report(fitted)
+    if job.json:
+        show.as_json(
+            {
+                "command": job.name,
+                "partita": fitted.versions["partita"],
+                "data": show.of_data(found.prepared),
+                "summary": summary.to_dict(),
+                "sweep": show.of_sweep(found.sweep),
+                "converged": found.converged,
+                "interrupted": found.interrupted,
+                "outputs": job.outputs.saved,
+                "warnings": warned,
+            }
+        )
+    elif not job.quiet:
+        show.notes(warned)
+        show.summary(summary)
+        show.saved(job.outputs.saved)
+
+
+def print_labels(prepared: Any, labels: Any, id: str | None, only: bool) -> None:
+    """The table with its labels, as text on stdout."""
+    from partita.cli.work import with_labels
+    from partita.tables import write_text
+
+    data = with_labels(prepared, labels, id, only, text=True)
+    sys.stdout.flush()
+    write_text(data, sys.stdout.buffer, prepared.table.delimiter or ",")
+    sys.stdout.buffer.flush()

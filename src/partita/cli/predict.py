@@ -1,0 +1,138 @@
+"""`partita predict`: the clusters of new rows, by a model that was saved."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from partita.cli import options as o
+from partita.cli.asking import Reading
+from partita.cli.running import check_outputs, guarded, heard_warnings
+
+
+@guarded
+def predict(
+    data: o.Data,
+    model: o.ModelFrom,
+    labels: o.LabelsTo = None,
+    only_labels: o.OnlyLabels = False,
+    id: o.Id = None,
+    missing: Annotated[
+        o.Missing | None,
+        typer.Option(
+            "--missing",
+            help="As in the fit, if not given: means that were filled in there are filled in here.",
+            show_default=False,
+            rich_help_panel=o.INPUT,
+        ),
+    ] = None,
+    json: o.Json = False,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
+    source_column: o.SourceColumn = None,
+    debug: o.Debug = False,
+) -> None:
+    """Label the rows of a file by a model. Columns are found by name, in any order.
+
+    Without --labels and --json, the table is printed with its labels.
+
+    [bold]Examples[/bold]
+
+      partita predict new.csv --model wine.partita --labels new-clusters.csv
+
+      partita predict new.csv --model wine.partita --only-labels --id name
+
+      tail -n +2 new.csv | partita predict - --no-header --model wine.partita
+    """
+    check_outputs(None if labels == "-" else labels, force=force)
+    from partita.cli import show
+    from partita.cli.fit import print_labels
+    from partita.cli.work import Outputs
+
+    reading = Reading(data, delimiter, encoding, header, source_column)
+    outputs = Outputs(labels=labels, only=only_labels, force=force)
+    with heard_warnings() as warned:
+        fitted, prepared = apply(model, reading, id, None if missing is None else missing.value)
+        found = fitted.predict(prepared.X)
+        outputs.write_labels(prepared, found, id)
+    if json:
+        show.as_json(_object(prepared, found, outputs.saved, str(model), warned))
+        return
+    if not quiet:
+        show.notes([*show.said_of_data(prepared), *warned])
+    if labels in (None, "-"):
+        print_labels(prepared, found, id, only_labels)
+    elif not quiet:
+        rows = len(found)
+        typer.echo(f"{rows} row{'s' * (rows != 1)} labelled by {model}")
+        show.saved(outputs.saved)
+
+
+def apply(
+    path: Any, reading: Reading, id: str | None, missing: str | None, weight: str | None = None
+) -> Any:
+    """The model and the rows of a file as it wants them: its columns, its scaling, its means."""
+    from partita import model_file
+    from partita.cli.work import Prepared, read
+    from partita.tables import Scaling, TableError, select
+
+    fitted = model_file.load(path)
+    saved = fitted.saved_
+    table = read(reading)
+    names = saved.names
+    if names is None:
+        names = tuple(map(str, getattr(fitted, "feature_names_in_", ()))) or None
+    if names is None or (not table.named and table.data.num_columns == len(names)):
+        width, wanted = table.data.num_columns, fitted.n_features_in_
+        if names is None and width != wanted:
+            raise TableError(
+                f"{table.name} has {width} columns, but {path} was fitted to {wanted} without "
+                "names; give a file with these columns only"
+            )
+        names = names or table.names
+        table = table.renamed(tuple(names))
+    lacking = [name for name in names if name not in table.names]
+    if lacking:
+        raise TableError(
+            f"{table.name} lacks {_few(lacking)} of the {len(names)} columns that {path} was "
+            f"fitted to; it has {_few(table.names)}"
+        )
+    missing = missing or ("error" if saved.fill is None else "mean")
+    fill = saved.fill if missing == "mean" else None
+    chosen = select(table, columns=names, id=id, weight=weight, missing=missing, fill=fill)
+    scaling = saved.scaling or Scaling.fit(chosen.X, "none")
+    return fitted, Prepared(table, chosen, scaling, scaling.apply(chosen.X))
+
+
+def _few(names: Any) -> str:
+    from partita.source.frames import listed
+
+    return listed(names)
+
+
+def _object(
+    prepared: Any, labels: Any, saved: dict[str, str], model: str, warned: list[str]
+) -> dict[str, Any]:
+    import numpy as np
+
+    import partita
+    from partita.cli import show
+
+    numbers, counts = np.unique(labels, return_counts=True)
+    ids = prepared.selection.ids
+    return {
+        "command": "predict",
+        "partita": partita.__version__,
+        "data": show.of_data(prepared),
+        "model": model,
+        "labels": labels,
+        "rows": prepared.selection.kept + 1,
+        "ids": None if ids is None else ids.to_pylist(),
+        "sizes": {int(j): int(count) for j, count in zip(numbers, counts, strict=True)},
+        "outputs": saved,
+        "warnings": warned,
+    }

@@ -1,0 +1,213 @@
+"""Results on stdout: for people as text and tables, for programs as one object."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+_TRAITS = 3  # features that a terminal says about a cluster
+_FINDINGS = 6
+
+
+def console() -> Any:
+    """Where results go; data cannot speak in markup or colours there."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def clean(text: Any, most: int = 60) -> str:
+    """Text from data on one line, without characters that a terminal would obey."""
+    whole = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+    return whole if len(whole) <= most else whole[: most - 1] + "…"
+
+
+def as_json(value: dict[str, Any]) -> None:
+    """Print one object; what no JSON number can say is null."""
+    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (str, int, bool, type(None))) else str(value)
+
+
+def notes(texts: Sequence[str]) -> None:
+    """Remarks on stderr."""
+    for text in texts:
+        typer.echo(f"Note: {clean(text, 500)}", err=True)
+
+
+def of_data(prepared: Any) -> dict[str, Any]:
+    """What was read, for programs."""
+    table, chosen = prepared.table, prepared.selection
+    return {
+        "name": table.name,
+        "format": table.format,
+        "rows": table.data.num_rows,
+        "rows_used": len(prepared.X),
+        "features": list(chosen.names),
+        "left_out": chosen.left_out,
+        "filled": chosen.filled,
+        "scale": prepared.scaling.kind,
+        "notes": list(table.notes),
+    }
+
+
+def said_of_data(prepared: Any) -> list[str]:
+    """The same for people, as remarks."""
+    chosen = prepared.selection
+    said = [*prepared.table.notes]
+    away = [f"{clean(name, 30)} ({clean(why)})" for name, why in chosen.left_out.items()]
+    if away:
+        more = f" and {len(away) - 5} more" if len(away) > 5 else ""
+        said.append(f"not used: {', '.join(away[:5])}{more}")
+    dropped = prepared.table.data.num_rows - len(prepared.X)
+    if dropped:
+        said.append(f"{dropped} rows lack a value and were left out")
+    if chosen.filled:
+        said.append(f"{chosen.filled} missing values were filled in by the mean of their column")
+    return said
+
+
+def summary(found: Any) -> None:
+    """A fit in a few lines, its clusters as a table, and what to worry about."""
+    out = console()
+    scaled = "" if found.scale == "none" else f", scaled ({found.scale})"
+    features = f"{found.features} feature{'s' * (found.features != 1)}"
+    out.print(f"{clean(found.source)}: {found.rows} rows, {features}{scaled}")
+    numbers = [f"J = {found.objective:.6g}"] if found.objective is not None else []
+    if found.explained_variance is not None:
+        numbers.append(f"{100 * found.explained_variance:.1f} % of the variance explained")
+    if found.silhouette is not None:
+        numbers.append(f"silhouette {found.silhouette:.3f}")
+    many = f"{found.n_clusters} cluster{'s' * (found.n_clusters != 1)}"
+    out.print(f"{many} by {found.method}: {', '.join(numbers)}", style="bold")
+    if found.verdict:
+        out.print(found.verdict)
+    if found.iterations is not None:
+        times = f"{found.iterations} iteration{'s' * (found.iterations != 1)}"
+        out.print(f"Stopped after {times}: {found.stopped_by}.")
+    out.print()
+    out.print(_clusters(found.clusters))
+    _findings(out, found)
+
+
+def _clusters(clusters: Any) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in ("cluster", "rows", "share", "spread"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("what sets it apart", ratio=1)
+    for one in clusters:
+        words = ", ".join(trait.words for trait in one.traits[:_TRAITS]) or "–"
+        table.add_row(
+            str(one.number),
+            str(one.size),
+            f"{100 * one.share:.1f} %",
+            "–" if one.spread is None else f"{one.spread:.4g}",
+            Text(clean(words, 200)),
+        )
+    return table
+
+
+def _findings(out: Any, found: Any) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out.print()
+    if not found.findings:
+        out.print("Nothing to worry about was found.")
+        return
+    out.print("What to worry about:", style="bold")
+    for one in found.findings[:_FINDINGS]:
+        out.print(Padding(Text(f"{one['severity']}: {clean(one['what'], 400)}"), (0, 0, 0, 2)))
+        out.print(Padding(Text(f"→ {clean(one['advice'], 400)}", style="dim"), (0, 0, 0, 4)))
+    rest = len(found.findings) - _FINDINGS
+    if rest > 0:
+        out.print(f"  and {rest} more: --report or --json shows them")
+
+
+def of_sweep(sweep: Any) -> dict[str, Any] | None:
+    """A choice of K, for programs."""
+    if sweep is None:
+        return None
+    return {
+        "best_k": sweep.best_k,
+        "verdict": sweep.verdict,
+        "reasons": list(sweep.reasons),
+        "structure": sweep.structure,
+        "ranking": list(sweep.ranking),
+        "complete": sweep.complete,
+        "table": sweep.to_dict(),
+        "picks": {name: criterion.pick for name, criterion in sweep.criteria.items()},
+    }
+
+
+def sweep(found: Any) -> None:
+    """A choice of K for people: the verdict, the reasons, and the criteria in tables that fit."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = console()
+    out.print(found.verdict, style="bold")
+    for reason in found.reasons:
+        out.print(Padding(Text(f"- {reason}"), (0, 0, 0, 2)))
+    columns = [["K", *(f"{k}{'<' * (k == found.best_k)}" for k in found.ks)]]
+    for name, criterion in found.criteria.items():
+        cells = [
+            "–" if math.isnan(value) else f"{value:.4g}{'*' * (k == criterion.pick)}"
+            for k, value in zip(found.ks, criterion.values.tolist(), strict=True)
+        ]
+        columns.append([name.replace("_", " "), *cells])
+    for group in _groups(columns, out.width):
+        out.print()
+        out.print(_grid(group))
+    out.print("(* the pick of a criterion, < the recommended number)", style="dim")
+
+
+def _groups(columns: list[list[str]], width: int) -> list[list[list[str]]]:
+    """Columns side by side as far as the width allows, the first of them in every group."""
+    first, groups, used = columns[0], [], width
+    for column in columns[1:]:
+        need = max(map(len, column)) + 2
+        if used + need > width:
+            groups.append([first])
+            used = max(map(len, first))
+        groups[-1].append(column)
+        used += need
+    return groups
+
+
+def _grid(columns: list[list[str]]) -> Any:
+    from rich.text import Text
+
+    wide = [max(map(len, column)) for column in columns]
+    lines = [
+        "  ".join(cell.rjust(w) for cell, w in zip(row, wide, strict=True))
+        for row in zip(*columns, strict=True)
+    ]
+    return Text("\n".join(lines), no_wrap=True)
+
+
+def saved(files: dict[str, str]) -> None:
+    """Where things are."""
+    if files:
+        out = console()
+        out.print()
+        for kind, path in files.items():
+            out.print(f"{kind:>7}: {path}", soft_wrap=True)

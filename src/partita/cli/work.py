@@ -1,0 +1,282 @@
+"""What the commands have in common: rows from a file, a fit, and files from a fit."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from partita.cli.asking import Choice, Clusters, Reading, Way
+from partita.cli.running import Interrupted
+from partita.cli.watching import Watch
+from partita.tables import (
+    Scaling,
+    Selection,
+    Table,
+    TableError,
+    format_of,
+    read_table,
+    select,
+    write_table,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A table, its features, and the rows as they are clustered."""
+
+    table: Table
+    selection: Selection
+    scaling: Scaling
+    X: Any
+
+
+def read(reading: Reading) -> Table:
+    """The table that was asked for."""
+    return read_table(
+        reading.data,
+        delimiter=reading.delimiter,
+        encoding=reading.encoding,
+        header=reading.header,
+        source=reading.source,
+    )
+
+
+def prepare(table: Table, choice: Choice) -> Prepared:
+    """Features, scaled."""
+    chosen = select(
+        table,
+        columns=split_names(choice.columns, table),
+        exclude=split_names(choice.exclude, table),
+        id=choice.id,
+        weight=choice.weight,
+        missing=choice.missing,
+    )
+    scaling = Scaling.fit(chosen.X, choice.scale, chosen.weight)
+    return Prepared(table, chosen, scaling, scaling.apply(chosen.X))
+
+
+def split_names(given: list[str] | None, table: Table) -> list[str] | None:
+    """Names separated by commas; a column whose name holds a comma may be given whole."""
+    if given is None:
+        return None
+    parts = [[text] if text in table.names else text.split(",") for text in given]
+    return [name if name in table.names else name.strip() for part in parts for name in part]
+
+
+def check_enough(prepared: Prepared, clusters: Clusters) -> None:
+    """There must be as many rows as clusters, and two for a choice."""
+    rows, name = len(prepared.X), prepared.table.name
+    if clusters.most > rows:
+        some = f"{rows} row{'s' * (rows != 1)}"
+        raise TableError(
+            f"{name}: {clusters.most} clusters were asked for, but there "
+            f"{'is' if rows == 1 else 'are'} {some} to cluster; ask for fewer with --k, or give "
+            "more rows"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A fit, and how it came about."""
+
+    prepared: Prepared
+    model: Any
+    sweep: Any
+    labels: Any
+    seconds: float
+    interrupted: bool
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit ended by itself: no limit of iterations or time, no Ctrl-C."""
+        from partita.engine.lloyd import OBSERVER
+        from partita.halting import AllOf, AnyOf, Deadline, Halt, MaxIter
+
+        def limits(halt: Halt) -> list[Halt]:
+            if isinstance(halt, (AnyOf, AllOf)):
+                return [limit for part in halt.parts for limit in limits(part)]
+            return [halt] if isinstance(halt, (Deadline, MaxIter)) else []
+
+        model = self.model
+        trace = getattr(model, "trace_", None)
+        if self.interrupted or not trace:
+            return not self.interrupted
+        halt = model.halt
+        known = [MaxIter(model.max_iter), *(limits(halt) if halt is not None else [])]
+        reasons = [why for limit in known if (why := limit.reason(trace))]
+        why = model.stopped_by_
+        return why != OBSERVER and not any(reason in why for reason in reasons)
+
+
+def cluster(prepared: Prepared, clusters: Clusters, way: Way, watch: Watch) -> Found:
+    """Fit the number of clusters that was asked for, or choose it."""
+    from partita import choose_k
+
+    check_enough(prepared, clusters)
+    begin, sweep = time.perf_counter(), None
+    X, weight = prepared.X, prepared.selection.weight
+    if clusters.fixed is not None:
+        model = way.estimator(clusters.fixed)
+        runs = model.n_init if isinstance(model.n_init, int) else 1
+        model.set_params(callback=watch.fit(len(X), runs))
+        with watch.bars(), watch.fitting():
+            model.fit(X, sample_weight=weight)
+        model.set_params(callback=None)
+    else:
+        with watch.bars():
+            sweep = choose_k(
+                X,
+                clusters.ks,
+                estimator=way.estimator(8),
+                sample_weight=weight,
+                random_state=way.seed,
+                callback=watch.sweep,
+            )
+            model = sweep.model()
+    stopped = watch.interrupted or (sweep is not None and not sweep.complete)
+    labels = model.labels_ if hasattr(model, "labels_") else model.predict(X)
+    return Found(prepared, model, sweep, labels, time.perf_counter() - begin, stopped)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def with_labels(prepared: Prepared, labels: Any, id: str | None, only: bool, text: bool) -> Any:
+    """A copy of the table with a column `cluster`, empty for rows that were left out.
+
+    Text is copied as it is written; `only` leaves nothing but the ids.
+    """
+    import numpy as np
+
+    from partita.tables.record import arrow
+
+    pa, table = arrow(), prepared.table
+    data = table.text if text and table.text is not None else table.data
+    column = np.full(table.data.num_rows, -1, dtype=np.int64)
+    used = np.zeros(len(column), dtype=bool)
+    column[prepared.selection.kept], used[prepared.selection.kept] = labels, True
+    clusters = pa.array(column, mask=~used)
+    if only:
+        data = data.select([] if id is None else [id])
+        if id is None:
+            return pa.table({"cluster": clusters})
+    return data.append_column(free_name("cluster", data.column_names), clusters)
+
+
+def free_name(name: str, taken: list[str]) -> str:
+    """The name, or one with a number if it is taken."""
+    tries = (name if i == 1 else f"{name}_{i}" for i in range(1, len(taken) + 2))
+    return next(new for new in tries if new not in taken)
+
+
+@dataclass(slots=True)
+class Outputs:
+    """The files that were asked for, and those that are written."""
+
+    labels: str | None = None
+    model: Path | None = None
+    report: Path | None = None
+    only: bool = False
+    force: bool = False
+    saved: dict[str, str] = field(default_factory=dict)
+
+    def write_labels(self, prepared: Prepared, labels: Any, id: str | None) -> None:
+        """The labels; "-" is left to the one who prints."""
+        if self.labels is None or self.labels == "-":
+            return
+        table = prepared.table
+        kind = format_of(self.labels, table.format)
+        text = kind in ("csv", "tsv")
+        data = with_labels(prepared, labels, id, self.only, text)
+        same = text and kind == table.format
+        write_table(
+            data,
+            self.labels,
+            kind,
+            force=self.force,
+            delimiter=table.delimiter if same else None,
+            encoding=table.encoding if same else None,
+        )
+        self.saved["labels"] = str(self.labels)
+
+    def write_model(self, found: Found, command: str) -> None:
+        """The model, with all that `predict` needs."""
+        if self.model is None:
+            return
+        from partita import model_file
+
+        chosen = found.prepared.selection
+        model_file.save(
+            found.model,
+            self.model,
+            scaling=found.prepared.scaling,
+            fill=chosen.fill,
+            names=chosen.names,
+            note=command,
+            fingerprint=model_file.fingerprint(chosen.X, chosen.weight),
+            force=self.force,
+        )
+        self.saved["model"] = str(self.model)
+
+    def write_report(self, fitted: Any) -> None:
+        """The page."""
+        if self.report is None:
+            return
+        from partita.report import write_report
+
+        write_report(self.report, fitted, force=self.force)
+        self.saved["report"] = str(self.report)
+
+    def interrupted(self, what: str) -> Interrupted:
+        """What to say after Ctrl-C."""
+        saved = ", ".join(f"{kind} in {path}" for kind, path in self.saved.items())
+        return Interrupted(f"{what}; {f'saved: {saved}' if saved else 'nothing was saved'}")
+
+
+def fitted_record(found: Found, command: str, seed: Any, *, timed: bool = True) -> Any:
+    """What a report is made of."""
+    from datetime import UTC, datetime
+
+    from partita import model_file
+    from partita._versions import versions
+    from partita.report import Fitted
+
+    prepared, chosen = found.prepared, found.prepared.selection
+    return Fitted(
+        model=found.model,
+        X=prepared.X,
+        original=chosen.X,
+        names=chosen.names,
+        ids=chosen.ids,
+        weight=chosen.weight,
+        scaling=prepared.scaling,
+        labels=found.labels,
+        sweep=found.sweep,
+        source=prepared.table.name,
+        command=command,
+        seed=seed,
+        seconds=found.seconds if timed else None,
+        versions=versions(),
+        rows_total=prepared.table.data.num_rows,
+        left_out=chosen.left_out,
+        kept=chosen.kept,
+        fingerprint=model_file.fingerprint(chosen.X, chosen.weight),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def diagnosed(fitted: Any) -> Any:
+    """The same record with its diagnosis, so that it is made once."""
+    from partita import diagnose
+
+    found = diagnose(fitted.model, fitted.X, fitted.weight)
+    return replace(fitted, diagnosis=found)
+
+
+def require_report() -> None:
+    """Say before the work that a package is missing, not after it."""
+    from partita._optional import require
+
+    require("jinja2", "a report", "report")
