@@ -16,14 +16,14 @@ def main() -> None:
         require("typer", "the command line", "cli")
     except ImportError as error:
         raise SystemExit(f"Error: {error}") from None
-    from partita.cli.app import app
+    from partita.cli.commands import app
 
     app(prog_name="partita")
 
 
 def __getattr__(name: str) -> Any:
     if name == "app":
-        from partita.cli.app import app
+        from partita.cli.commands import app
 
         return app
     raise AttributeError(f"module 'partita.cli' has no attribute {name!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ import typer
 
 _TRAITS = 3  # features that a terminal says about a cluster
 _FINDINGS = 6
+_ORDINARY = "read as utf-8, delimiter comma"  # not worth a line
+_KNOWN = ("not chosen", "excluded")  # reasons that the user gave
 
 
 def console() -> Any:
@@ -68,8 +71,12 @@ def of_data(prepared: Any) -> dict[str, Any]:
 def said_of_data(prepared: Any) -> list[str]:
     """The same for people, as remarks."""
     chosen = prepared.selection
-    said = [*prepared.table.notes]
-    away = [f"{clean(name, 30)} ({clean(why)})" for name, why in chosen.left_out.items()]
+    said = [note for note in prepared.table.notes if note != _ORDINARY]
+    away = [
+        f"{clean(name, 30)} ({clean(why)})"
+        for name, why in chosen.left_out.items()
+        if why not in _KNOWN
+    ]
     if away:
         more = f" and {len(away) - 5} more" if len(away) > 5 else ""
         said.append(f"not used: {', '.join(away[:5])}{more}")
@@ -126,20 +133,27 @@ def _clusters(clusters: Any) -> Any:
 
 
 def _findings(out: Any, found: Any) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
     out.print()
     if not found.findings:
         out.print("Nothing to worry about was found.")
         return
     out.print("What to worry about:", style="bold")
     for one in found.findings[:_FINDINGS]:
-        out.print(Padding(Text(f"{one['severity']}: {clean(one['what'], 400)}"), (0, 0, 0, 2)))
-        out.print(Padding(Text(f"→ {clean(one['advice'], 400)}", style="dim"), (0, 0, 0, 4)))
+        _item(out, f"{one['severity']}: {clean(one['what'], 400)}", 2)
+        _item(out, f"→ {clean(one['advice'], 400)}", 4, "dim")
     rest = len(found.findings) - _FINDINGS
     if rest > 0:
         out.print(f"  and {rest} more: --report or --json shows them")
+
+
+def _item(out: Any, text: str, indent: int, style: str = "") -> None:
+    """A paragraph whose later lines begin below the first word."""
+    before = " " * indent
+    lines = textwrap.wrap(
+        text, max(20, out.width), initial_indent=before, subsequent_indent=f"{before}  "
+    )
+    for line in lines:
+        out.print(line, style=style, soft_wrap=True)
 
 
 def of_sweep(sweep: Any) -> dict[str, Any] | None:
@@ -160,13 +174,10 @@ def of_sweep(sweep: Any) -> dict[str, Any] | None:
 
 def sweep(found: Any) -> None:
     """A choice of K for people: the verdict, the reasons, and the criteria in tables that fit."""
-    from rich.padding import Padding
-    from rich.text import Text
-
     out = console()
     out.print(found.verdict, style="bold")
     for reason in found.reasons:
-        out.print(Padding(Text(f"- {reason}"), (0, 0, 0, 2)))
+        _item(out, f"- {reason}", 2)
     columns = [["K", *(f"{k}{'<' * (k == found.best_k)}" for k in found.ks)]]
     for name, criterion in found.criteria.items():
         cells = [

@@ -1,0 +1,412 @@
+"""The command line says and writes what the Python interface computes, on every format."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine, make_blobs
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: no files")
+pytest.importorskip("typer", reason="typer is not installed: no command line")
+
+from partita import (  # noqa: E402
+    KernelKMeans,
+    KMeans,
+    KMedoids,
+    MiniBatchKMeans,
+    SphericalKMeans,
+    choose_k,
+)
+from partita.cli import app  # noqa: E402
+from partita.cli.halts import CRITERIA, HaltError, parse_halt  # noqa: E402
+from partita.tables import Scaling, read_table, select, write_table  # noqa: E402
+
+FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz")
+DOCS = Path(__file__).parent.parent / "docs" / "cli.md"
+
+
+@pytest.fixture
+def partita(capsys, monkeypatch):
+    """Run a command in this process: its exit code, stdout and stderr."""
+
+    def run(*words, stdin=b"", code=0):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        with pytest.raises(SystemExit) as ended:
+            app([str(word) for word in words], prog_name="partita")
+        out, err = capsys.readouterr()
+        assert (ended.value.code or 0) == code, f"{out}\n{err}"
+        return out if code == 0 else err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, _ = make_blobs(120, centers=3, n_features=3, random_state=7)
+    return X
+
+
+@pytest.fixture
+def file(tmp_path, blobs):
+    path = tmp_path / "blobs.csv"
+    table = {"who": [f"r{i:03}" for i in range(len(blobs))]}
+    write_table(pa.table(table | dict(zip("xyz", blobs.T.copy(), strict=True))), path)
+    return path
+
+
+def clusters_in(path):
+    return np.array(read_table(path).data["cluster"].to_pylist())
+
+
+# --- the same as the Python interface -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_labels_and_objective_are_those_of_the_api_on_every_format(
+    partita, tmp_path, blobs, kind, dtype
+):
+    X = blobs.astype(dtype)
+    data, out, model = tmp_path / f"a.{kind}", tmp_path / f"b.{kind}", tmp_path / "m.partita"
+    write_table(pa.table([X[:, t].copy() for t in range(3)], names=["x", "y", "z"]), data)
+    found = json.loads(
+        partita("fit", data, "-k", 4, "--seed", 3, "--labels", out, "--model", model, "--json")
+    )
+    rows = select(read_table(data)).X
+    expected = KMeans(4, random_state=3).fit(rows)
+    assert found["summary"]["objective"] == expected.inertia_
+    column = -1 if kind == "npy" else "cluster"
+    written = read_table(out).data.column(column if kind != "npy" else 3).to_pylist()
+    np.testing.assert_array_equal(written, expected.labels_)
+    # and predict, from the file, gives them again
+    again = json.loads(partita("predict", data, "--model", model, "--json"))
+    np.testing.assert_array_equal(again["labels"], expected.labels_)
+
+
+@pytest.mark.parametrize(
+    ("words", "estimator"),
+    [
+        ([], KMeans(3, random_state=0)),
+        (["--n-init", 4, "--max-iter", 2], KMeans(3, random_state=0, n_init=4, max_iter=2)),
+        (["--method", "mini-batch"], MiniBatchKMeans(3, random_state=0)),
+        (["--method", "spherical"], SphericalKMeans(3, random_state=0)),
+        (["--method", "medoids", "--metric", "manhattan"],
+         KMedoids(3, metric="manhattan", random_state=0)),
+        (["--method", "kernel", "--gamma", 0.05], KernelKMeans(3, gamma=0.05, random_state=0)),
+    ],
+)  # fmt: skip
+def test_every_member_of_the_family(partita, tmp_path, file, blobs, words, estimator):
+    out, model = tmp_path / "out.csv", tmp_path / "m.partita"
+    found = json.loads(
+        partita("fit", file, "-k", 3, *words, "--labels", out, "--model", model, "--json")
+    )
+    estimator.fit(blobs)
+    assert found["summary"]["objective"] == estimator.inertia_
+    np.testing.assert_array_equal(clusters_in(out), estimator.labels_)
+    again = partita("predict", file, "--model", model, "--only-labels")
+    np.testing.assert_array_equal(again.split()[1:], estimator.predict(blobs).astype(str))
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust"])
+def test_weights_and_scales_are_those_of_the_api(partita, tmp_path, blobs, scale):
+    w = np.arange(len(blobs)) % 4
+    data, out, model = tmp_path / "a.parquet", tmp_path / "b.parquet", tmp_path / "m.partita"
+    write_table(pa.table({"x": blobs[:, 0], "y": blobs[:, 1] * 1e3, "w": w}), data)
+    found = json.loads(
+        partita("fit", data, "-k", 3, "--weight", "w", "--scale", scale, "--labels", out,
+                "--model", model, "--json")
+    )  # fmt: skip
+    rows = np.column_stack([blobs[:, 0], blobs[:, 1] * 1e3])
+    scaling = Scaling.fit(rows, scale, w)
+    expected = KMeans(3, random_state=0).fit(scaling.apply(rows), sample_weight=w)
+    assert found["summary"]["objective"] == expected.inertia_
+    np.testing.assert_array_equal(clusters_in(out), expected.labels_)
+    again = json.loads(partita("predict", data, "--model", model, "--json"))
+    np.testing.assert_array_equal(again["labels"], expected.labels_)
+
+
+def test_a_choice_of_k_is_that_of_the_api(partita, tmp_path, file, blobs):
+    out = tmp_path / "out.csv"
+    found = json.loads(partita("fit", file, "--k", "2:6", "--labels", out, "--json"))
+    sweep = choose_k(blobs, range(2, 7), estimator=KMeans(random_state=0), random_state=0)
+    assert found["sweep"]["best_k"] == sweep.best_k == found["summary"]["n_clusters"]
+    np.testing.assert_array_equal(clusters_in(out), sweep.model().labels_)
+    alone = json.loads(partita("choose-k", file, "-k", "2:6", "--json"))
+    assert alone["sweep"] == found["sweep"]
+    assert alone["sweep"]["table"]["k"] == [2, 3, 4, 5, 6]
+    text = partita("choose-k", file, "-k", "2:6")
+    assert sweep.verdict in text
+    assert "<" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_standard_input_folders_and_patterns(partita, tmp_path, file, blobs):
+    expected = KMeans(3, random_state=0).fit(blobs).labels_
+    table = partita("fit", "-", "-k", 3, "--labels", "-", stdin=file.read_bytes())
+    rows = [line.split(",") for line in table.splitlines()]
+    assert rows[0] == ["who", "x", "y", "z", "cluster"]
+    np.testing.assert_array_equal([row[-1] for row in rows[1:]], expected.astype(str))
+    lines = file.read_text().splitlines(keepends=True)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "1.csv").write_text("".join(lines[:50]))
+    (tmp_path / "parts" / "2.csv").write_text(lines[0] + "".join(lines[50:]))
+    for data in (tmp_path / "parts", tmp_path / "parts" / "*.csv"):
+        found = partita("fit", data, "-k", 3, "--labels", "-", "--only-labels", "--quiet")
+        np.testing.assert_array_equal(found.split()[1:], expected.astype(str))
+
+
+# --- what is written ------------------------------------------------------------------------------
+
+
+def test_a_copy_changes_no_cell_and_keeps_delimiter_and_encoding(partita, tmp_path):
+    text = 'id;größe;note\n007;1,50;"a;b"\n008;2,5;é\n009;9,0;\n010;9,5;x\n'
+    (tmp_path / "a.csv").write_bytes(text.encode("cp1252"))
+    partita("fit", tmp_path / "a.csv", "-k", 2, "--id", "id", "--labels", tmp_path / "b.csv")
+    lines = (tmp_path / "b.csv").read_bytes().decode("cp1252").splitlines()
+    assert [line.rpartition(";")[0] for line in lines] == text.splitlines()
+    assert lines[0].endswith(";cluster")
+    partita("fit", tmp_path / "a.csv", "-k", 2, "--id", "id", "--only-labels", "--labels",
+            tmp_path / "c.csv")  # fmt: skip
+    assert (tmp_path / "c.csv").read_text().split()[:2] == [
+        "id;cluster",
+        lines[1][:4] + lines[1][-1],
+    ]
+
+
+def test_rows_without_a_value_are_dropped_or_filled(partita, tmp_path):
+    data, model = tmp_path / "a.csv", tmp_path / "m.partita"
+    data.write_text("x,y\n1,1\n,2\n1,3\n9,9\n9,8\n")
+    assert "line 3" in partita("fit", data, "-k", 2, code=3)
+    partita("fit", data, "-k", 2, "--missing", "drop", "--labels", tmp_path / "b.csv")
+    lines = (tmp_path / "b.csv").read_text().splitlines()
+    assert lines[2] == ",2,"
+    assert lines[1].rpartition(",")[2] in "01"
+    partita("fit", data, "-k", 2, "--missing", "mean", "--model", model)
+    found = json.loads(partita("predict", data, "--model", model, "--json"))
+    assert found["data"]["filled"] == 1
+    assert len(found["labels"]) == 5
+    dropped = json.loads(partita("predict", data, "--model", model, "--missing", "drop", "--json"))
+    assert dropped["rows"] == [1, 3, 4, 5]
+
+
+def test_a_column_cluster_that_exists_is_kept(partita, tmp_path):
+    (tmp_path / "a.csv").write_text("x,cluster\n1,a\n2,b\n9,c\n")
+    partita("fit", tmp_path / "a.csv", "-k", 2, "--labels", tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text().startswith("x,cluster,cluster_2\n1,a,")
+
+
+def test_predict_finds_columns_by_name_in_any_order(partita, tmp_path, file):
+    model = tmp_path / "m.partita"
+    partita("fit", file, "-k", 3, "--scale", "standard", "--model", model)
+    expected = json.loads(partita("predict", file, "--model", model, "--json"))["labels"]
+    data = read_table(file).data
+    write_table(data.select(["z", "who", "x", "y"]), tmp_path / "other.parquet")
+    again = json.loads(partita("predict", tmp_path / "other.parquet", "--model", model, "--json"))
+    assert again["labels"] == expected
+    np.save(tmp_path / "bare.npy", np.column_stack([data[c].to_numpy() for c in "xyz"]))
+    bare = json.loads(partita("predict", tmp_path / "bare.npy", "--model", model, "--json"))
+    assert bare["labels"] == expected
+    write_table(data.select(["who", "x"]), tmp_path / "less.csv")
+    said = partita("predict", tmp_path / "less.csv", "--model", model, code=3)
+    assert "lacks 'y', 'z'" in said
+    assert "less.csv" in said
+
+
+def test_nothing_is_overwritten_without_force(partita, tmp_path, file):
+    out = tmp_path / "out.csv"
+    out.write_text("mine")
+    for option in ("--labels", "--model", "--report"):
+        said = partita("fit", file, "-k", 2, option, out, code=2)
+        assert "out.csv exists" in said
+        assert "--force" in said
+    assert out.read_text() == "mine"
+    partita("fit", file, "-k", 2, "--labels", out, "--force")
+    assert out.read_text().startswith("who,x")
+    said = partita(
+        "fit", file, "-k", 2, "--labels", tmp_path / "q", "--model", tmp_path / "q", code=2
+    )
+    assert "twice" in said
+
+
+def test_inspect_says_what_fit_made(partita, tmp_path, file, blobs):
+    model = tmp_path / "m.partita"
+    partita("fit", file, "-k", 3, "--scale", "standard", "--model", model, "--quiet")
+    found = json.loads(partita("inspect", model, "--json"))
+    scaling = Scaling.fit(blobs, "standard")
+    expected = KMeans(3, random_state=0).fit(scaling.apply(blobs))
+    assert found["objective"] == expected.inertia_
+    assert found["features"] == ["x", "y", "z"]
+    assert found["weights"] == expected.stats_.weight.tolist()
+    np.testing.assert_allclose(found["centers"], scaling.undo(expected.cluster_centers_))
+    assert found["scaling"]["kind"] == "standard"
+    assert found["made_by"].startswith("partita fit ")
+    text = partita("inspect", model)
+    assert "KMeans, 3 clusters" in text
+    assert "standard" in text
+
+
+def test_reports_are_written(partita, tmp_path, file):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed: no report")
+    model, page = tmp_path / "m.partita", tmp_path / "a.html"
+    said = partita("fit", file, "-k", 3, "--id", "who", "--model", model, "--report", page)
+    assert str(page) in said
+    assert "<html" in page.read_text()
+    partita("report", file, "--model", model, "--out", tmp_path / "b.html", "--id", "who")
+    assert "<html" in (tmp_path / "b.html").read_text()
+    partita("choose-k", file, "-k", "2:4", "--report", tmp_path / "c.html")
+    assert "<html" in (tmp_path / "c.html").read_text()
+
+
+def test_the_demo_ends_with_a_report(partita, tmp_path):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed: no report")
+    said = partita("demo", tmp_path / "demo")
+    assert str(tmp_path / "demo" / "wine.html") in said.splitlines()[-1]
+    names = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert names == {"wine.csv", "wine-clusters.csv", "wine.partita", "wine.html"}
+    assert len(set(clusters_in(tmp_path / "demo" / "wine-clusters.csv"))) == 3
+    np.testing.assert_array_equal(
+        select(read_table(tmp_path / "demo" / "wine.csv"), id="wine").X, load_wine().data
+    )
+    assert "exists" in partita("demo", tmp_path / "demo", code=2)
+
+
+# --- what is said ---------------------------------------------------------------------------------
+
+
+def test_results_go_to_stdout_and_remarks_to_stderr(capsys, file):
+    for words, out_is_empty in ((["--quiet"], True), ([], False)):
+        with pytest.raises(SystemExit):
+            app(["fit", str(file), "-k", "3", *words])
+        out, err = capsys.readouterr()
+        assert (out == "") == out_is_empty
+        assert ("not used: who" in err) != out_is_empty
+        assert "\x1b" not in out + err  # no terminal: no colours, no bars
+
+
+def test_a_hostile_file_cannot_speak_to_the_terminal(partita, tmp_path):
+    (tmp_path / "a.csv").write_text("[red]x\x1b[31m,b\n1,\x1b]0;t\x07\n2,[bold]\n9,c\n")
+    for words in (("fit", "-k", "2"), ("choose-k", "-k", "2:3")):
+        out = partita(words[0], tmp_path / "a.csv", *words[1:])
+        assert "\x1b" not in out
+    assert "[red]x" in partita("fit", tmp_path / "a.csv", "-k", 2)
+
+
+def keys(value, path=""):
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield f"{path}{key}"
+            if path.count(".") < 1:
+                yield from keys(part, f"{path}{key}.")
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "choose-k", "inspect"])
+def test_the_object_of_json_is_the_documented_one(partita, tmp_path, file, command):
+    model = tmp_path / "m.partita"
+    partita("fit", file, "-k", 3, "--missing", "mean", "--scale", "standard", "--model", model)
+    words = {
+        "fit": ("fit", file, "-k", "2:4", "--labels", tmp_path / "o.csv"),
+        "predict": ("predict", file, "--model", model),
+        "choose-k": ("choose-k", file, "-k", "2:4"),
+        "inspect": ("inspect", model),
+    }[command]
+    found = json.loads(partita(*words, "--json"))
+    section = re.search(rf"### `{command}`\n(.*?)(?=\n#|\Z)", DOCS.read_text(), re.S)[1]
+    documented = set(re.findall(r"^\| `([\w.]+)`", section, re.M))
+    assert {key for key in keys(found) if key in documented or "." not in key} == documented
+    assert found["command"] == command
+
+
+def test_json_holds_no_nan(partita, tmp_path):
+    (tmp_path / "a.csv").write_text("x\n1\n1\n1\n")
+    text = partita("fit", tmp_path / "a.csv", "-k", 1, "--json")
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    json.loads(text)
+
+
+def test_help_has_examples_for_every_command(partita):
+    for command in ("fit", "predict", "choose-k", "inspect", "report", "demo"):
+        text = partita(command, "--help")
+        assert "Examples" in text
+        assert f"partita {command}" in text
+    assert partita("--version").startswith("partita 0.")
+
+
+def test_help_answers_without_loading_anything_heavy():
+    heavy = "numpy", "scipy", "sklearn", "pyarrow", "narwhals", "matplotlib", "jinja2"
+    code = (
+        "import sys, partita.cli\n"
+        "try:\n    partita.cli.app(['fit', '--help'], prog_name='partita')\n"
+        "except SystemExit: pass\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_completion_is_there():
+    done = subprocess.run(
+        [sys.executable, "-m", "partita"],
+        env={**os.environ, "_PARTITA_COMPLETE": "complete_bash", "COMP_WORDS": "partita ch",
+             "COMP_CWORD": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "choose-k" in done.stdout
+
+
+# --- halting --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RelDecrease(1e-4) | Deadline(60)",
+        "MaxIter(300) | SamePartition() | (RelDecrease(0.0001) & Deadline(60))",
+        "(Shift(0.5) | Target(-3)) & Decrease(0)",
+        "((MaxIter(1)))",
+        "Deadline ( .5 )",
+    ],
+)
+def test_what_is_parsed_says_the_same_again(text):
+    found = parse_halt(text)
+    assert repr(parse_halt(repr(found))) == repr(found)
+
+
+def test_and_binds_closer_than_or():
+    assert repr(parse_halt("MaxIter(1) | MaxIter(2) & MaxIter(3)")) == (
+        "MaxIter(1) | (MaxIter(2) & MaxIter(3))"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "MaxIter", "MaxIter(", "MaxIter()", "MaxIter(1.5)", "SamePartition(3)", "Deadline(-1)",
+     "|", "MaxIter(1) |", "MaxIter(1) MaxIter(2)", "When(1)", "__import__('os')", "MaxIter(1); x",
+     "Halt()", "AnyOf(1)", "(" * 500, "MaxIter(1, 2)", "MaxIter(0)", "Deadline(nan)", "maxiter(1)"],
+)  # fmt: skip
+def test_anything_else_is_refused_with_the_names_that_are_known(text):
+    with pytest.raises(HaltError) as caught:
+        parse_halt(text)
+    assert all(name in str(caught.value) for name in CRITERIA)
+
+
+def test_halting_and_strict(partita, tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "a.npy", rng.normal(size=(3000, 2)))
+    said = partita("fit", tmp_path / "a.npy", "-k", 20, "--max-iter", 2, "--strict", code=4)
+    assert "limit of 2 iterations" in said
+    partita("fit", tmp_path / "a.npy", "-k", 20, "--max-iter", 2)
+    partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", "RelDecrease(0.1)")
+    limits = "MaxIter(1) | Deadline(60)"
+    assert partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", limits, code=4)
+    assert partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", "Deadline(0)", code=4)
+    said = partita("fit", tmp_path / "a.npy", "-k", 20, "--halt", "Never(1)", code=2)
+    assert "--halt" in said
