@@ -8,7 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-data test-all test-pure test-oldest test-sanitize lint format gallery bench bench-quick dev clean
+.PHONY: help demo test tmux test-data test-all test-pure test-oldest test-sanitize lint format gallery bench bench-quick dev clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -19,15 +19,15 @@ $(VENV)/made:
 	@touch $@
 
 $(VENV)/installed: $(VENV)/made $(SOURCES)
-	$(PIP) install .
+	$(PIP) install '.[cli,report]'
 	@touch $@
 
 $(VENV)/tools: $(VENV)/installed
 	$(PIP) install --group test --group lint
 	@touch $@
 
-demo: $(VENV)/installed ## cluster a real data set and print what was found
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/installed ## cluster a real data set, and write a report to look at
+	$(BIN)/partita demo --force
 
 test: $(VENV)/tools ## the tests, some minutes
 	$(BIN)/python -m pytest
@@ -37,7 +37,11 @@ test-data: $(VENV)/tools ## the tests on real data sets; PARTITA_DATA says where
 	@test -n "$$PARTITA_DATA" || { echo "set PARTITA_DATA to the folder of the data sets"; exit 1; }
 	$(BIN)/python -m pytest -m "data and not slow"
 
-test-all: $(VENV)/tools test-pure test-oldest test-sanitize ## everything, slow tests and other builds included
+tmux: # for the tests that look at a terminal; where it cannot be installed, they are skipped
+	@command -v tmux > /dev/null || { test "$$(id -u)" = 0 && apt-get install --yes --quiet tmux > /dev/null; } \
+	|| echo "tmux is not here and cannot be installed: its tests are skipped"
+
+test-all: $(VENV)/tools tmux test-pure test-oldest test-sanitize ## everything, slow tests and other builds included
 	$(BIN)/python -m pytest -m ""
 
 test-pure: ## the tests on a build without the compiled core

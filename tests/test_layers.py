@@ -35,6 +35,9 @@ LAYERS = [
     ("plots",),
     ("tables",),  # files
     ("model_file",),
+    ("report",),
+    ("cli",),  # parses, calls, shows
+    ("__main__",),
 ]
 ROOT = "__init__"  # public names only: it may name anything
 

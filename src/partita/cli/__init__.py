@@ -5,6 +5,8 @@ Nothing heavy is imported before a command runs: `partita --help` answers at onc
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 
@@ -17,8 +19,17 @@ def main() -> None:
     except ImportError as error:
         raise SystemExit(f"Error: {error}") from None
     from partita.cli.commands import app
+    from partita.cli.running import INTERRUPTED
 
-    app(prog_name="partita")
+    try:
+        app(prog_name="partita")
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            # an interrupt amid an import would make Python end by the signal, not by the code
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)
+        raise
 
 
 def __getattr__(name: str) -> Any:

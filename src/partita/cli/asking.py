@@ -111,6 +111,7 @@ class Way:
     kernel: str | None = None
     gamma: float | None = None
     metric: str | None = None
+    zero_rows: str | None = None
 
     def check(self) -> None:
         """Options of one member are an error with another."""
@@ -118,6 +119,7 @@ class Way:
             ("kernel", self.kernel, "kernel"),
             ("gamma", self.gamma, "kernel"),
             ("metric", self.metric, "medoids"),
+            ("zero-rows", self.zero_rows, "spherical"),
         ):
             if value is not None and self.method != method:
                 raise typer.BadParameter(f"--{name} is for --method {method}, not {self.method}")
@@ -133,6 +135,7 @@ class Way:
             "kernel": self.kernel,
             "gamma": self.gamma,
             "metric": self.metric,
+            "zero_rows": self.zero_rows,
         }
         given = {name: value for name, value in wanted.items() if value is not None}
         member = getattr(partita, CLASSES[self.method])

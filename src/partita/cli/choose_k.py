@@ -47,6 +47,7 @@ def choose_k(
     kernel: o.Kernel = None,
     gamma: o.Gamma = None,
     metric: o.Metric = None,
+    zero_rows: o.ZeroRowsBy = None,
     report: o.ReportTo = None,
     json: o.Json = False,
     force: o.Force = False,
@@ -72,7 +73,8 @@ def choose_k(
         raise typer.BadParameter(
             f"--k {k}: several numbers are expected, like 2:{max(3, clusters.fixed)}"
         )
-    way = Way(method.value, seed, threads, None, n_init, max_iter, kernel, gamma, metric)
+    zero = None if zero_rows is None else zero_rows.value
+    way = Way(method.value, seed, threads, None, n_init, max_iter, kernel, gamma, metric, zero)
     way.check()
     check_outputs(report, force=force)
     from partita.cli import show, work

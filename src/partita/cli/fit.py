@@ -72,6 +72,7 @@ def fit(
     kernel: o.Kernel = None,
     gamma: o.Gamma = None,
     metric: o.Metric = None,
+    zero_rows: o.ZeroRowsBy = None,
     labels: o.LabelsTo = None,
     only_labels: o.OnlyLabels = False,
     model: o.ModelTo = None,
@@ -103,7 +104,8 @@ def fit(
 
       cat rows.csv | partita fit - -k 5 --halt 'RelDecrease(1e-4) | Deadline(60)' --labels -
     """
-    way = Way(method.value, seed, threads, halt, n_init, max_iter, kernel, gamma, metric)
+    zero = None if zero_rows is None else zero_rows.value
+    way = Way(method.value, seed, threads, halt, n_init, max_iter, kernel, gamma, metric, zero)
     way.check()
     if labels == "-" and json:
         raise typer.BadParameter("--labels - and --json both print on stdout; choose one")

@@ -31,6 +31,14 @@ class Scale(StrEnum):
     robust = "robust"
 
 
+class ZeroRows(StrEnum):
+    """What to do with rows that have no direction."""
+
+    error = "error"
+    drop = "drop"
+    separate = "separate"
+
+
 class Missing(StrEnum):
     """What to do where there is no value."""
 
@@ -202,6 +210,16 @@ Metric = Annotated[
     typer.Option(
         "--metric",
         help="Of --method medoids: euclidean (if not given), manhattan, cosine, …",
+        show_default=False,
+        rich_help_panel=METHOD,
+    ),
+]
+ZeroRowsBy = Annotated[
+    ZeroRows | None,
+    typer.Option(
+        "--zero-rows",
+        help="Of --method spherical: rows of zeros stop it (if not given), get the label -1, or "
+        "a cluster of their own.",
         show_default=False,
         rich_help_panel=METHOD,
     ),

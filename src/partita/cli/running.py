@@ -100,7 +100,7 @@ def check_outputs(*paths: Any, force: bool) -> None:
             raise FileExistsError(
                 f"{path} exists and was not overwritten; another name, or --force"
             )
-        if not os.access(folder, os.W_OK):
+        if not os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(
                 f"{path} cannot be written: no permission for the folder {folder}"
             )

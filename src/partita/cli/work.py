@@ -112,9 +112,33 @@ class Found:
 
 def cluster(prepared: Prepared, clusters: Clusters, way: Way, watch: Watch) -> Found:
     """Fit the number of clusters that was asked for, or choose it."""
+    check_enough(prepared, clusters)
+    if way.method == "spherical" and way.zero_rows in (None, "error"):
+        check_directions(prepared)
+    try:
+        return _cluster(prepared, clusters, way, watch)
+    except ValueError as error:
+        raise TableError(f"{prepared.table.name}: {error}") from error
+
+
+def check_directions(prepared: Prepared) -> None:
+    """A row of zeros has no direction; say where it is."""
+    import numpy as np
+
+    zero = np.flatnonzero(~prepared.X.any(axis=1))
+    if len(zero):
+        table = prepared.table
+        more = f" and {len(zero) - 1} more" if len(zero) > 1 else ""
+        raise TableError(
+            f"{table.name}: {table.where(int(prepared.selection.kept[zero[0]]))}{more} holds zeros "
+            "only, which have no direction; --zero-rows drop leaves them out, --zero-rows separate "
+            "gives them a cluster of their own"
+        )
+
+
+def _cluster(prepared: Prepared, clusters: Clusters, way: Way, watch: Watch) -> Found:
     from partita import choose_k
 
-    check_enough(prepared, clusters)
     begin, sweep = time.perf_counter(), None
     X, weight = prepared.X, prepared.selection.weight
     if clusters.fixed is not None:
