@@ -91,7 +91,8 @@ def choose_k(
         found = work.cluster(prepared, clusters, way, watch)
         if report is not None:
             with watch.doing("writing the report"):
-                outputs.write_report(work.fitted_record(found, command_line(ctx), seed))
+                record = work.fitted_record(found, command_line(ctx), seed)
+                outputs.write_report(work.diagnosed(record))
     if json:
         import partita
 

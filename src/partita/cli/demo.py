@@ -40,16 +40,16 @@ def demo(
     data, labels, model, report = (folder / name for name in names)
     check_outputs(data, labels, model, report, force=force)
     _write_wine(data, force)
-    words = ["partita", "fit", str(data), "--k", "2:8", "--scale", "standard", "--id", "wine"]
-    words += ["--labels", str(labels), "--model", str(model), "--report", str(report)]
-    typer.echo(f"$ {shlex.join(words)}\n")
+    lines = [["partita", "fit", str(data), "-k", "2:8", "--scale", "standard", "--id", "wine"]]
+    lines += [["--labels", str(labels)], ["--model", str(model)], ["--report", str(report)]]
+    typer.echo("$ " + " \\\n    ".join(shlex.join(words) for words in lines) + "\n")
     job = Job(
         Reading(str(data)),
         Choice(id="wine", scale="standard"),
         Clusters(ks=range(2, 9)),
         Way(),
         work.Outputs(str(labels), model, report, force=force),
-        shlex.join(words),
+        shlex.join(word for words in lines for word in words),
     )
     run(job)
     typer.echo(f"\nThe report is in {report.resolve()}: open it in a browser.")

@@ -116,7 +116,8 @@ def _show(fitted: Any, path: str) -> None:
     }
     for name, value in lines.items():
         if value is not None:
-            out.print(f"{name:>8}  {show.clean(value, 500)}", soft_wrap=True)
+            text = f"{name:>8}  {show.clean(value, 500)}".lstrip()
+            show.item(out, text, 8 - len(name), hang=2 + len(name))
     out.print()
     out.print(_table(fitted, k))
 

@@ -12,6 +12,8 @@ import typer
 
 _TRAITS = 3  # features that a terminal says about a cluster
 _FINDINGS = 6
+_BEFORE = 36  # letters of the columns before that
+_HERE = {"scale": " (Here: --scale standard, or robust.)"}  # advice is worded for Python
 _ORDINARY = "read as utf-8, delimiter comma"  # not worth a line
 _KNOWN = ("not chosen", "excluded")  # reasons that the user gave
 
@@ -107,11 +109,11 @@ def summary(found: Any) -> None:
         times = f"{found.iterations} iteration{'s' * (found.iterations != 1)}"
         out.print(f"Stopped after {times}: {found.stopped_by}.")
     out.print()
-    out.print(_clusters(found.clusters))
+    out.print(_clusters(found.clusters, out.width))
     _findings(out, found)
 
 
-def _clusters(clusters: Any) -> Any:
+def _clusters(clusters: Any, width: int) -> Any:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -121,15 +123,26 @@ def _clusters(clusters: Any) -> Any:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("what sets it apart", ratio=1)
     for one in clusters:
-        words = ", ".join(trait.words for trait in one.traits[:_TRAITS]) or "–"
+        words = [clean(trait.words) for trait in one.traits[:_TRAITS]] or ["–"]
         table.add_row(
             str(one.number),
             str(one.size),
             f"{100 * one.share:.1f} %",
             "–" if one.spread is None else f"{one.spread:.4g}",
-            Text(clean(words, 200)),
+            Text(_packed(words, width - _BEFORE)),
         )
     return table
+
+
+def _packed(parts: list[str], width: int) -> str:
+    """Parts with commas between them, in lines that do not break amid a part."""
+    lines = [""]
+    for i, part in enumerate(parts):
+        part += "," if i < len(parts) - 1 else ""
+        if lines[-1] and len(lines[-1]) + 1 + len(part) > width:
+            lines.append("")
+        lines[-1] += f" {part}" if lines[-1] else part
+    return "\n".join(lines)
 
 
 def _findings(out: Any, found: Any) -> None:
@@ -139,18 +152,24 @@ def _findings(out: Any, found: Any) -> None:
         return
     out.print("What to worry about:", style="bold")
     for one in found.findings[:_FINDINGS]:
-        _item(out, f"{one['severity']}: {clean(one['what'], 400)}", 2)
-        _item(out, f"→ {clean(one['advice'], 400)}", 4, "dim")
+        item(out, f"{one['severity']}: {clean(one['what'], 400)}", 2)
+        here = _HERE.get(one["name"], "")
+        item(out, f"→ {clean(one['advice'], 400)}{here}", 4, "dim")
     rest = len(found.findings) - _FINDINGS
     if rest > 0:
         out.print(f"  and {rest} more: --report or --json shows them")
 
 
-def _item(out: Any, text: str, indent: int, style: str = "") -> None:
+def item(out: Any, text: str, indent: int, style: str = "", hang: int = 2) -> None:
     """A paragraph whose later lines begin below the first word."""
-    before = " " * indent
+    before, later = " " * indent, " " * (indent + hang)
     lines = textwrap.wrap(
-        text, max(20, out.width), initial_indent=before, subsequent_indent=f"{before}  "
+        text,
+        max(20, out.width),
+        initial_indent=before,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
     for line in lines:
         out.print(line, style=style, soft_wrap=True)
@@ -174,17 +193,19 @@ def of_sweep(sweep: Any) -> dict[str, Any] | None:
 
 def sweep(found: Any) -> None:
     """A choice of K for people: the verdict, the reasons, and the criteria in tables that fit."""
+    from partita.choosing.record import SHORT
+
     out = console()
     out.print(found.verdict, style="bold")
     for reason in found.reasons:
-        _item(out, f"- {reason}", 2)
+        item(out, f"- {reason}", 2)
     columns = [["K", *(f"{k}{'<' * (k == found.best_k)}" for k in found.ks)]]
     for name, criterion in found.criteria.items():
         cells = [
             "–" if math.isnan(value) else f"{value:.4g}{'*' * (k == criterion.pick)}"
             for k, value in zip(found.ks, criterion.values.tolist(), strict=True)
         ]
-        columns.append([name.replace("_", " "), *cells])
+        columns.append([SHORT.get(name, name), *cells])
     for group in _groups(columns, out.width):
         out.print()
         out.print(_grid(group))

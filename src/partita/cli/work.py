@@ -137,7 +137,7 @@ def check_directions(prepared: Prepared) -> None:
 
 
 def _cluster(prepared: Prepared, clusters: Clusters, way: Way, watch: Watch) -> Found:
-    from partita import choose_k
+    from partita.choosing.choose import choose_k
 
     begin, sweep = time.perf_counter(), None
     X, weight = prepared.X, prepared.selection.weight
@@ -292,10 +292,19 @@ def fitted_record(found: Found, command: str, seed: Any, *, timed: bool = True) 
 
 
 def diagnosed(fitted: Any) -> Any:
-    """The same record with its diagnosis, so that it is made once."""
-    from partita import diagnose
+    """The same record with its diagnosis, so that it is made once, and by names of features."""
+    import copy
+    import warnings
 
-    found = diagnose(fitted.model, fitted.X, fitted.weight)
+    import numpy as np
+
+    from partita.diagnosis import diagnose
+
+    named = copy.copy(fitted.model)
+    named.feature_names_in_ = np.array(fitted.names, dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the rows themselves have no names
+        found = diagnose(named, fitted.X, fitted.weight)
     return replace(fitted, diagnosis=found)
 
 

@@ -88,17 +88,15 @@ def _moments(X: Floats, share: Floats) -> tuple[Floats, Floats]:
 
 
 def _quartiles(X: Floats, share: Floats) -> tuple[Floats, Floats]:
-    low, middle, high = (_quantile(X, share, q) for q in (0.25, 0.5, 0.75))
+    low, middle, high = np.array([_quantiles(x, share) for x in X.T]).reshape(-1, 3).T
     return middle, high - low
 
 
-def _quantile(X: Floats, share: Floats, q: float) -> Floats:
-    """Where the cumulated weight reaches q; midway to the next value, where it does so exactly."""
-    order = np.argsort(X, axis=0, kind="stable")
-    ordered = np.take_along_axis(X, order, axis=0)
-    reached = np.cumsum(share[order], axis=0)
-    slack = 1e-12  # of the sums
-    first = (reached < q - slack).sum(axis=0).clip(max=len(X) - 1)
-    beyond = (reached <= q + slack).sum(axis=0).clip(max=len(X) - 1)
-    columns = np.arange(X.shape[1])
-    return np.asarray(ordered[first, columns] / 2 + ordered[beyond, columns] / 2)
+def _quantiles(x: Floats, share: Floats) -> Floats:
+    """Where the cumulated weight reaches ¼, ½ and ¾; midway to the next value if exactly there."""
+    order = np.argsort(x, kind="stable")
+    reached = np.cumsum(share[order])
+    q, slack = np.array([0.25, 0.5, 0.75]), 1e-12  # the sums are rounded
+    first = np.searchsorted(reached, q - slack, side="left").clip(max=len(x) - 1)
+    beyond = np.searchsorted(reached, q + slack, side="right").clip(max=len(x) - 1)
+    return np.asarray(x[order[first]] / 2 + x[order[beyond]] / 2)
