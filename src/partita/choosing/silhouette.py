@@ -142,6 +142,30 @@ def sampled_silhouette(
     return Estimate(mean, float(np.sqrt(left * variance / size)))
 
 
+def silhouettes_of_some(
+    X: Any,
+    labels: Any,
+    points: Ints,
+    *,
+    metric: Any = "euclidean",
+    sample_weight: Any = None,
+    n_threads: int | None = None,
+) -> Floats:
+    """The silhouettes of the rows with these numbers, each compared with *all* rows.
+
+    Of all rows in their order they are those of `silhouette_samples`, to the last bit.
+
+    >>> silhouettes_of_some([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1], np.array([2])).round(3)
+    array([0.895])
+    """
+    with Workers(validation.check_threads(n_threads)) as workers:
+        rows = Pairs(X, metric, workers)
+        partition = _partition(labels, rows.n, sample_weight)
+        if len(points) == rows.n:
+            return partition.values(rows.means(partition))[points]
+        return partition.values(rows.means(partition, points), points)
+
+
 def _draw(
     weight: Floats, alike: bool, size: int, rng: np.random.Generator
 ) -> tuple[Ints, Floats, float]:

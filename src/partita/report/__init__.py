@@ -1,0 +1,9 @@
+"""The report on a fit: one HTML file that opens from a mail, without a network."""
+
+from __future__ import annotations
+
+from partita.report.fitted import Fitted
+from partita.report.page import render, write_report
+from partita.report.summary import Summary, summarise
+
+__all__ = ["Fitted", "Summary", "render", "summarise", "write_report"]

@@ -1,0 +1,210 @@
+"""What a report is about: a fit, the rows it was made from, and how it came about."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from partita._typing import Array, Floats, Ints
+from partita.estimators import validation
+from partita.estimators.reading import check_fitted, clusters_of
+from partita.plots.reading import names_of
+from partita.report.text import shown
+
+_MATRICES = ("precomputed", "normalized-cut")  # what X is instead of rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A fitted model and its rows; all but these two may be left out.
+
+    Attributes
+    ----------
+    model : fitted estimator
+    X : array or CSR matrix of shape (n, d)
+        The rows as they were clustered: scaled, without gaps.
+    original : array or CSR matrix of shape (n, d), optional
+        The same rows in the user's units; NaN where a value was missing.
+    names, ids : sequences, optional
+        Of the features (d,) and of the rows (n,).
+    weight, labels : arrays of shape (n,), optional
+        What every row counts, and its cluster; `predict` says it if it is not given.
+    scaling : record with a `kind`, optional
+        How `original` became X.
+    sweep : Sweep, optional
+        How the number of clusters was chosen.
+    diagnosis : Diagnosis, optional
+        What there is to worry about; made here if it is not given.
+    source, command : str
+        Where the rows come from, and what made the fit.
+    seed, seconds, versions, created, fingerprint : optional
+        For those who want to make it again. Nothing is looked up: the same record gives the same
+        report, to the last byte.
+    rows_total : int, optional
+        How many rows the source has, if some were left out; `kept` (n,) are the numbers of those
+        that were not, from 0.
+    left_out : mapping, optional
+        Columns that were not used, and why.
+    """
+
+    model: Any
+    X: Any
+    original: Any = None
+    names: Any = None
+    ids: Any = None
+    weight: Any = None
+    scaling: Any = None
+    labels: Any = None
+    sweep: Any = None
+    diagnosis: Any = None
+    source: str = ""
+    command: str = ""
+    seed: Any = None
+    seconds: float | None = None
+    versions: Mapping[str, str] | None = None
+    rows_total: int | None = None
+    left_out: Mapping[str, str] | None = None
+    kept: Any = None
+    fingerprint: str = ""
+    created: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """A `Fitted` that was checked: what all parts of a report stand on."""
+
+    fitted: Fitted
+    model: Any  # that does not ask for the names of columns
+    k: int
+    rows: Any  # (n, d) as clustered, dense or CSR; or a matrix in the place of rows
+    original: Any  # (n, d) in the user's units
+    names: tuple[str, ...]  # of the features, as they are shown
+    labels: Ints  # (n,); −1 for rows that belong nowhere
+    weight: Floats  # (n,)
+    is_matrix: bool
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return len(self.labels)
+
+    @property
+    def given_weight(self) -> Floats | None:
+        """The weights, if there are any."""
+        return None if self.fitted.weight is None else self.weight
+
+    @property
+    def sizes(self) -> Ints:
+        """How many rows (k,) each cluster has."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.k)
+
+    @property
+    def mass(self) -> Floats:
+        """The weight (k,) of each cluster."""
+        some = self.labels >= 0
+        return np.bincount(self.labels[some], self.weight[some], self.k).astype(np.float64)
+
+    def row_name(self, i: int) -> str:
+        """The id of a row, or its number in the source: the first is row 1."""
+        if self.fitted.ids is not None:
+            return shown(_plain(self.fitted.ids[i]), 40)
+        return f"row {self.row_number(i)}"
+
+    def row_number(self, i: int) -> int:
+        """The number of a row in the source, from 1."""
+        return 1 + int(i if self.fitted.kept is None else self.fitted.kept[i])
+
+    def values(self, i: int) -> Floats:
+        """The values (d,) of a row in the user's units."""
+        row = self.original[[i]].toarray()[0] if sp.issparse(self.original) else self.original[i]
+        return np.asarray(row, dtype=np.float64)
+
+
+def receive(fitted: Fitted) -> Case:
+    """Check what came in, and find what was left out."""
+    model = fitted.model
+    check_fitted(model)
+    is_matrix = getattr(model, "metric", getattr(model, "kernel", None)) in _MATRICES
+    rows = validation.as_rows(fitted.X, "a report")
+    original = rows if fitted.original is None else _rows(fitted.original, rows.shape)
+    names = names_of(model, fitted.X, original.shape[1], fitted.names)
+    n = len(model.labels_) if is_matrix else rows.shape[0]
+    bare = _without_names(model)
+    labels = bare.predict(rows) if fitted.labels is None else np.asarray(fitted.labels)
+    for what, given in (("labels", labels), ("ids", fitted.ids), ("kept", fitted.kept)):
+        if given is not None and len(given) != n:
+            raise ValueError(f"{what} has {len(given)} entries; {n} are expected, one for each row")
+    weight = validation.check_weights(fitted.weight, n)
+    k = clusters_of(model)
+    return Case(
+        fitted=fitted,
+        model=bare,
+        k=k,
+        rows=rows,
+        original=original,
+        names=tuple(shown(name) for name in names),
+        labels=np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp),
+        weight=np.ones(n) if weight is None else weight,
+        is_matrix=is_matrix,
+    )
+
+
+def _rows(original: Any, shape: tuple[int, int]) -> Any:
+    found = validation.as_rows(original, "a report")
+    if found.shape != shape:
+        raise ValueError(
+            f"original has the shape {found.shape}; {shape} is expected, that of X, as it holds "
+            "the same rows in other units"
+        )
+    return found
+
+
+def _without_names(model: Any) -> Any:
+    if not hasattr(model, "feature_names_in_"):
+        return model
+    twin = copy.copy(model)
+    del twin.feature_names_in_
+    return twin
+
+
+def _plain(value: Any) -> Any:
+    """A Python object: what pyarrow has in its arrays are wrappers."""
+    return value.as_py() if hasattr(value, "as_py") else value
+
+
+def own_costs(case: Case) -> tuple[Array, str]:
+    """How far (n,) each row is from its cluster, and what that is called."""
+    from partita.estimators.kernel import KernelKMeans
+    from partita.estimators.medoids import KMedoids
+    from partita.estimators.reading import read
+    from partita.plots.reading import centers_of, is_spherical
+
+    if isinstance(case.model, (KernelKMeans, KMedoids)):
+        cost = _by_blocks(case)
+        if isinstance(case.model, KMedoids):
+            return cost, "dissimilarity to the medoid"
+        return np.sqrt(np.maximum(cost, 0.0)), "distance to the center in feature space"
+    centers = centers_of(case.model)
+    if centers is None:
+        return np.full(case.n, np.nan), "distance"
+    squares = read(case.model, case.rows).squares_to(centers)
+    if is_spherical(case.model):
+        return squares / 2, "1 − cos of the angle to the center"
+    return np.sqrt(squares), "distance to the center"
+
+
+def _by_blocks(case: Case) -> Floats:
+    """What each row adds to the objective; few rows at once, as there are k numbers for each."""
+    step = case.n if case.is_matrix else max(1, (1 << 22) // case.k)
+    out = np.empty(case.n)
+    for i in range(0, case.n, step):
+        some = slice(i, i + step)
+        cost = case.model._costs(case.rows if case.is_matrix else case.rows[some])[1]
+        own = np.maximum(case.labels[some], 0)
+        out[some] = cost[np.arange(len(own)), own]
+    return out

@@ -1,0 +1,98 @@
+"""What sets clusters apart, feature by feature, in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from partita._typing import Floats, Ints
+from partita.plots.profile import moments
+from partita.report.fitted import Case
+from partita.report.text import signed
+
+_NAMED = 0.5  # deviations from the mean below which a feature is not worth naming
+_VERY = 2.0
+_TRAITS = 4  # features that are named of a cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """One feature in which a cluster differs from all rows."""
+
+    feature: str
+    score: float  # (mean of the cluster − mean of all rows) / deviation of all rows
+    mean: float  # of the cluster, in the user's units
+    words: str  # "alcohol high (+1.1 sd)"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The means of the clusters against those of all rows."""
+
+    mean: Floats  # (d,) of all rows, in the user's units
+    deviation: Floats  # (d,)
+    means: Floats  # (k, d) of the clusters
+    scores: Floats  # (k, d) in deviations
+    order: Ints  # (d,) features by how much of their variance lies between clusters
+
+    def traits(self, j: int, names: tuple[str, ...]) -> tuple[Trait, ...]:
+        """What sets cluster j apart, the most telling feature first."""
+        size = np.abs(self.scores[j])
+        first = np.argsort(-size, kind="stable")[:_TRAITS]
+        return tuple(
+            Trait(
+                names[t],
+                float(self.scores[j, t]),
+                float(self.means[j, t]),
+                _words(names[t], float(self.scores[j, t])),
+            )
+            for t in first
+            if size[t] >= _NAMED
+        )
+
+
+def _words(name: str, score: float) -> str:
+    level = "high" if score > 0 else "low"
+    very = "very " if abs(score) >= _VERY else ""
+    return f"{name} {very}{level} ({signed(score)} sd)"
+
+
+def profile_of(case: Case) -> Profile | None:
+    """The profile of the clusters; None if the rows have no features."""
+    if case.is_matrix or case.n == 0:
+        return None
+    values, weight = _filled(case.original), case.weight
+    mean, deviation = moments(values, weight if weight.any() else np.ones(case.n))
+    means = _cluster_means(values, case, mean)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.divide(means - mean, deviation, out=np.zeros_like(means), where=deviation > 0)
+    scores = np.nan_to_num(scores, posinf=0.0, neginf=0.0)
+    order = np.argsort(-(case.mass @ scores**2), kind="stable")
+    return Profile(mean, deviation, means, scores, order)
+
+
+def _cluster_means(values: Floats, case: Case, mean: Floats) -> Floats:
+    """The mean (k, d) of every cluster; of an empty one, that of all rows."""
+    some = np.flatnonzero(case.labels >= 0)
+    mass = case.mass
+    share = case.weight[some] / np.where(mass > 0, mass, 1.0)[case.labels[some]]
+    mix = sp.csr_array((share, (case.labels[some], some)), shape=(case.k, case.n))
+    if sp.issparse(values):
+        means = np.asarray((mix @ values).todense())
+    else:
+        anchor = values[0]  # an offset of the data costs no digits
+        means = np.asarray(mix @ (values - anchor)) + anchor
+    return np.where(mass[:, None] > 0, means, mean)
+
+
+def _filled(values: Floats) -> Floats:
+    """Doubles, with the mean of a feature where a value is missing."""
+    found = values.astype(np.float64)
+    if sp.issparse(found) or np.isfinite(found).all():
+        return found
+    known = np.isfinite(found)
+    count = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, found, 0.0).sum(axis=0) / count
+    return np.where(known, found, mean)

@@ -1,0 +1,301 @@
+"""What the page shows, section by section, as texts, numbers and drawings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from partita.plots.criteria import CriteriaDisplay
+from partita.plots.objective import ObjectiveDisplay
+from partita.plots.style import sentences
+from partita.report import charts
+from partita.report.fitted import Case
+from partita.report.making import Fact, facts_of
+from partita.report.plane import map_of
+from partita.report.profile import Profile
+from partita.report.summary import Cluster, Findings, Member, Summary
+from partita.report.svg import COLORS, chip
+from partita.report.text import number, percent, plural, shown, signed
+
+_HEAT = 30  # features of the heat map
+_TABLE = 8  # features of typical rows
+_LEVELS = 8  # colours on each side of 0
+_FAR = 2.5  # deviations at which the colours end
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One answer of the first screen."""
+
+    figure: str
+    label: str
+    note: str = ""
+    drawing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One cluster in the table."""
+
+    number: int
+    chip: str
+    color: int
+    size: str
+    share: str
+    bar: str
+    spread: str
+    silhouette: str
+    traits: tuple[str, ...]
+    typical: tuple[str, ...]
+    atypical: str
+    head: tuple[str, ...]  # features of its typical rows
+    members: tuple[tuple[str, str, tuple[str, ...]], ...]  # name, what it is, values
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """The heat map: a row for every feature."""
+
+    numbers: range
+    rows: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]  # name, (class, text) per cluster
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A drawing with its heading and what is to be said of it; or only the reason for none."""
+
+    drawing: str
+    note: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """The page."""
+
+    title: str
+    lead: str
+    tiles: tuple[Tile, ...]
+    findings: tuple[Any, ...]
+    coverage: str
+    spread_is: str
+    lines: tuple[Line, ...]
+    lines_note: str
+    map: dict[str, Any] | None
+    map_note: str
+    heat: Heat | None
+    silhouette: Chart
+    verdict: str
+    reasons: tuple[str, ...]
+    criteria: tuple[Chart, ...]
+    tree: Chart
+    objective: Chart
+    facts: tuple[Fact, ...]
+    left_out: tuple[tuple[str, str], ...]
+    left_out_more: int
+
+
+def sections_of(found: Findings) -> Sections:
+    """Lay out what was found."""
+    case, summary, profile = found.case, found.summary, found.profile
+    made, remarks = (None, ["The model was fitted to a matrix, whose rows are no points."])
+    if profile is not None:
+        made, remarks = map_of(case, profile)
+    sweep = case.fitted.sweep
+    facts, left_out, more = facts_of(case, summary)
+    return Sections(
+        title=_title(summary),
+        lead=_lead(case, summary),
+        tiles=_tiles(found),
+        findings=tuple(found.diagnosis),
+        coverage=_coverage(found),
+        spread_is=summary.spread_is,
+        lines=tuple(_line(case, cluster, summary, profile) for cluster in summary.clusters),
+        lines_note=_nowhere(summary),
+        map=made,
+        map_note=sentences(remarks),
+        heat=None if profile is None else _heat(case, profile),
+        silhouette=_silhouette(found),
+        verdict="" if sweep is None else shown(sweep.verdict, 400),
+        reasons=() if sweep is None else tuple(shown(reason, 600) for reason in sweep.reasons),
+        criteria=() if sweep is None else _criteria(sweep),
+        tree=_tree(found),
+        objective=_objective(case),
+        facts=facts,
+        left_out=left_out,
+        left_out_more=more,
+    )
+
+
+def _title(summary: Summary) -> str:
+    where = f" in {shown(summary.source, 60)}" if summary.source else ""
+    return f"{plural(summary.n_clusters, 'cluster')}{where}"
+
+
+def _lead(case: Case, summary: Summary) -> str:
+    of = plural(summary.rows, "row")
+    if summary.rows_total > summary.rows:
+        of = f"{number(summary.rows)} of {plural(summary.rows_total, 'row')}"
+    if summary.features:
+        of += f", {plural(summary.features, 'feature')}"
+    scaled = {"standard": ", each scaled to mean 0 and deviation 1", "robust": ", each scaled by its "
+              "median and quartiles"}.get(summary.scale, "")  # fmt: skip
+    return f"{summary.method} of {of}{scaled}"
+
+
+def _tiles(found: Findings) -> tuple[Tile, ...]:
+    summary, quality = found.summary, found.quality
+    sizes = [cluster.size for cluster in summary.clusters]
+    few, many = min(sizes, default=0), max(sizes, default=0)
+    between = f"{number(few)} to {number(many)} rows each" if few < many else plural(many, "row")
+    cost = "" if summary.objective is None else f"J\u00a0=\u00a0{number(summary.objective)}"
+    tiles = [
+        Tile(
+            number(summary.n_clusters),
+            "cluster" + "s" * (summary.n_clusters != 1),
+            between,
+            charts.shares([cluster.share for cluster in summary.clusters]),
+        )
+    ]
+    if quality.explained is not None:
+        tiles.append(Tile(percent(quality.explained), "of the variance explained", cost))
+    elif cost:
+        tiles.append(Tile(number(summary.objective), "objective J", quality.explained_note))
+    if quality.silhouettes is not None:
+        value = f"{quality.silhouettes.mean:.2f}".replace("-", "−")
+        tiles.append(Tile(value, "mean silhouette", quality.silhouettes.words))
+    else:
+        tiles.append(Tile("–", "mean silhouette", quality.silhouettes_note))
+    turns = "" if summary.iterations is None else plural(int(summary.iterations), "iteration")
+    why = shown(summary.stopped_by, 200) if summary.stopped_by else "not known"
+    tiles.append(Tile(turns or "–", "until it stopped", f"because {why}" if turns else why))
+    return tuple(tiles)
+
+
+def _coverage(found: Findings) -> str:
+    diagnosis = found.diagnosis
+    text = f"Looked for: {', '.join(diagnosis.looked)}." if diagnosis.looked else ""
+    reasons: dict[str, list[str]] = {}
+    for name, why in diagnosis.skipped:
+        reasons.setdefault(why, []).append(name)
+    rest = [f" Not looked for: {', '.join(names)} ({why})." for why, names in reasons.items()]
+    return shown(text + "".join(rest), 2000)
+
+
+def _nowhere(summary: Summary) -> str:
+    if not summary.nowhere:
+        return ""
+    return f"{plural(summary.nowhere, 'row')} of zeros, which have no direction, belong to no cluster."
+
+
+def _line(case: Case, cluster: Cluster, summary: Summary, profile: Profile | None) -> Line:
+    j = cluster.number
+    most = max((other.share for other in summary.clusters), default=0.0)
+    head: tuple[str, ...] = ()
+    members: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    if profile is not None:
+        first = np.argsort(-np.abs(profile.scores[j]), kind="stable")[:_TABLE]
+        head = tuple(case.names[t] for t in first)
+        named = [(member, "typical") for member in cluster.typical]
+        named += [(cluster.atypical, "most atypical")] if cluster.atypical else []
+        members = tuple((m.name, what, _values(case, m, first)) for m, what in named)
+    mean = cluster.silhouette
+    return Line(
+        number=j,
+        chip=chip(j),
+        color=j % COLORS,
+        size=number(cluster.size),
+        share=percent(cluster.share),
+        bar=charts.bar(cluster.share, most, j),
+        spread=number(cluster.spread),
+        silhouette="–" if mean is None else f"{mean:.2f}".replace("-", "−"),
+        traits=tuple(trait.words for trait in cluster.traits),
+        typical=tuple(member.name for member in cluster.typical),
+        atypical=cluster.atypical.name if cluster.atypical else "",
+        head=head,
+        members=members,
+    )
+
+
+def _values(case: Case, member: Member, first: Any) -> tuple[str, ...]:
+    values = case.values(member.index)[first]
+    return tuple(number(float(v)) if np.isfinite(v) else "missing" for v in values)
+
+
+def _heat(case: Case, profile: Profile) -> Heat:
+    first = profile.order[:_HEAT]
+    rows = tuple(
+        (case.names[t], tuple((_level(s), signed(s)) for s in profile.scores[:, t].tolist()))
+        for t in first
+    )
+    left = len(profile.order) - len(first)
+    note = sentences(
+        [
+            "the mean of a cluster less that of all rows, in deviations of all rows",
+            "features that tell the clusters apart best come first",
+            f"{number(left)} of {number(len(profile.order))} features are left out" if left else "",
+        ]
+    )
+    return Heat(range(case.k), rows, note)
+
+
+def _level(score: float) -> str:
+    level = min(_LEVELS, round(abs(score) / _FAR * _LEVELS))
+    return f"z{'h' if score > 0 else 'l'}{level}" if level else ""
+
+
+def _silhouette(found: Findings) -> Chart:
+    silhouettes = found.quality.silhouettes
+    if silhouettes is None:
+        return Chart("", found.quality.silhouettes_note)
+    negative = float((silhouettes.values < 0).mean())
+    error = f" ± {silhouettes.error:.3f}" if silhouettes.is_sampled else ""
+    remarks = [
+        f"the mean is {silhouettes.mean:.3f}{error} (the dashed line)",
+        f"{percent(negative)} of the rows lie left of 0: nearer to another cluster than to theirs",
+        f"{number(len(silhouettes.values))} of {plural(silhouettes.of, 'row')} were measured, a "
+        "sample of every cluster, each against all rows"
+        if silhouettes.is_sampled
+        else "",
+    ]
+    return Chart(charts.silhouette(silhouettes, found.case.k), sentences(remarks))
+
+
+def _criteria(sweep: Any) -> tuple[Chart, ...]:
+    display = CriteriaDisplay.from_sweep(sweep)
+    known = sweep.criteria
+    return tuple(
+        Chart(
+            charts.criterion(panel, display.ks, display.best_k),
+            shown(known[panel.name].about, 300),
+            shown(panel.title.replace("\\$", "$")),
+        )
+        for panel in display.panels
+    )
+
+
+def _tree(found: Findings) -> Chart:
+    tree, case = found.quality.tree, found.case
+    if tree is None:
+        return Chart("", found.quality.tree_note)
+    if case.k > charts.LEAVES:
+        return Chart("", f"There are too many clusters to draw it: {number(case.k)}.")
+    return Chart(
+        charts.tree(tree.linkage, case.mass),
+        "Which clusters would be fused first, and what that would add to J. At the left: the "
+        "cluster, and its weight.",
+    )
+
+
+def _objective(case: Case) -> Chart:
+    if not getattr(case.model, "trace_", None):
+        return Chart("", "The model keeps no trace of its iterations.")
+    display = ObjectiveDisplay.from_estimator(case.model)
+    return Chart(
+        charts.objective(display.steps, display.cost),
+        "J after every assignment (dots) and after every update of the centers (rings). "
+        f"{display.caption}",
+    )
