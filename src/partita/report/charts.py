@@ -38,9 +38,15 @@ def shares(share: Sequence[float]) -> str:
             )
         )
         at += wide
-    whole = element("svg", "".join(parts), viewBox="0 0 300 10", class_="shares", role="img",
-                    preserveAspectRatio="none", aria_label="shares of the clusters")  # fmt: skip
-    return whole
+    return element(
+        "svg",
+        "".join(parts),
+        viewBox="0 0 300 10",
+        class_="shares",
+        role="img",
+        preserveAspectRatio="none",
+        aria_label="shares of the clusters",
+    )
 
 
 def bar(share: float, most: float, j: int) -> str:
@@ -84,7 +90,7 @@ def criterion(panel: Panel, ks: Sequence[int], best_k: int | None) -> str:
     low, high = float((values - error)[fine].min()), float((values + error)[fine].max())
     x = Scale.over(float(min(ks)), float(max(ks)), 60, 268)
     y = Scale.over(low, high, 122, 12)
-    parts = [axes(x, y, xs=_whole(ks), ys=y.ticks(3))]
+    parts = [axes(x, y, xs=_whole(ks), ys=y.ticks(4))]
     if best_k is not None and min(ks) <= best_k <= max(ks):
         parts.append(line(x(best_k), 8, x(best_k), 122, "best"))
     places = [(x(float(ks[at])), y(float(values[at]))) for at in fine]
@@ -109,7 +115,7 @@ def silhouette(found: Silhouettes, k: int) -> str:
     count = np.bincount(found.labels, minlength=k)
     room = float(np.clip(300 - 6 * k, 60, 300))
     low = min(0.0, float(found.values.min()))
-    x = Scale.over(math.floor(low * 10) / 10, 1.0, 70, 600)
+    x = Scale.over(math.floor(low * 10) / 10, 1.0, 70, 450)
     parts, top = [], 8.0
     body = []
     for j in np.flatnonzero(count):
@@ -127,7 +133,7 @@ def silhouette(found: Silhouettes, k: int) -> str:
     parts.append(line(x(0.0), 4, x(0.0), top, "zero"))
     over = line(x(found.mean), 4, x(found.mean), top, "best")
     label = f"Silhouettes by cluster; their mean is {found.mean:.3f}"
-    return drawing(612, top + 24, label, *parts, *body, over)
+    return drawing(460, top + 24, label, *parts, *body, over)
 
 
 def _outline(values: Floats, j: Any, x: Scale, top: float, high: float) -> str:
@@ -155,7 +161,7 @@ def tree(linkage: Floats, weight: Floats) -> str:
     paid = prices[prices > 0]
     log = bool(len(paid)) and float(paid.max()) > _ORDERS * float(paid.min())
     low = float(paid.min()) / 3 if log else 0.0
-    x = Scale.over(low, float(prices.max()), 92, 590, log=log)
+    x = Scale.over(low, float(prices.max()), 84, 440, log=log)
     bottom = 12 + row * k
     parts = []
     for value in x.ticks(5):
@@ -168,9 +174,9 @@ def tree(linkage: Floats, weight: Floats) -> str:
         y = 12 + row * (at + 0.5)
         parts.append(text(str(j), 24, y + 4, text_anchor="end", class_="strong"))
         size = number(float(f"{weight[j]:.4g}"))
-        parts.append(text(size, 86, y + 4, text_anchor="end", class_="faint"))
-    parts.append(text("price of the merge", 341, bottom + 34, text_anchor="middle", class_="faint"))
-    return drawing(612, bottom + 40, "Merge tree of the clusters", *parts)
+        parts.append(text(size, 76, y + 4, text_anchor="end", class_="faint"))
+    parts.append(text("price of the merge", 262, bottom + 34, text_anchor="middle", class_="faint"))
+    return drawing(460, bottom + 40, "Merge tree of the clusters", *parts)
 
 
 def _path(places: list[tuple[float, float]], kind: str = "line", *, closed: bool = False) -> str:

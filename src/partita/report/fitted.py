@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from partita._typing import Array, Floats, Ints
+from partita._typing import Floats, Ints
 from partita.estimators import validation
 from partita.estimators.reading import check_fitted, clusters_of
 from partita.plots.reading import names_of
@@ -177,18 +177,17 @@ def _plain(value: Any) -> Any:
     return value.as_py() if hasattr(value, "as_py") else value
 
 
-def own_costs(case: Case) -> tuple[Array, str]:
+def distances(case: Case) -> tuple[Floats, str]:
     """How far (n,) each row is from its cluster, and what that is called."""
     from partita.estimators.kernel import KernelKMeans
     from partita.estimators.medoids import KMedoids
     from partita.estimators.reading import read
     from partita.plots.reading import centers_of, is_spherical
 
-    if isinstance(case.model, (KernelKMeans, KMedoids)):
-        cost = _by_blocks(case)
-        if isinstance(case.model, KMedoids):
-            return cost, "dissimilarity to the medoid"
-        return np.sqrt(np.maximum(cost, 0.0)), "distance to the center in feature space"
+    if isinstance(case.model, KMedoids):
+        return _by_blocks(case), "dissimilarity to the medoid"
+    if isinstance(case.model, KernelKMeans):
+        return _by_blocks(case), "distance to the center in feature space"
     centers = centers_of(case.model)
     if centers is None:
         return np.full(case.n, np.nan), "distance"
@@ -199,12 +198,12 @@ def own_costs(case: Case) -> tuple[Array, str]:
 
 
 def _by_blocks(case: Case) -> Floats:
-    """What each row adds to the objective; few rows at once, as there are k numbers for each."""
+    """The own column of `transform`; few rows at once, as there are k numbers for each."""
     step = case.n if case.is_matrix else max(1, (1 << 22) // case.k)
     out = np.empty(case.n)
     for i in range(0, case.n, step):
         some = slice(i, i + step)
-        cost = case.model._costs(case.rows if case.is_matrix else case.rows[some])[1]
+        far = np.asarray(case.model.transform(case.rows if case.is_matrix else case.rows[some]))
         own = np.maximum(case.labels[some], 0)
-        out[some] = cost[np.arange(len(own)), own]
+        out[some] = far[np.arange(len(own)), own]
     return out

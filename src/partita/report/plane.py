@@ -58,7 +58,8 @@ def map_of(case: Case, profile: Profile) -> tuple[dict[str, Any], list[str]]:
         "k": case.k,
         **_values(case, profile, some),
     }
-    return data, [part for part in (_of(case, some), note, remark) if part]
+    chance = "" if plane.names[1] else "up and down rows lie by chance, to be told apart"
+    return data, [part for part in (_of(case, some), chance, note, remark) if part]
 
 
 def _sample(case: Case) -> Ints:

@@ -91,8 +91,6 @@ def _attempt(find: Any, case: Case) -> tuple[Any, str]:
 
 def _tree(case: Case) -> MergeTree:
     needs_rows = isinstance(case.model, (KernelKMeans, KMedoids))
-    if case.k < 3:
-        raise _NotHere("There are fewer than three clusters.")
     if needs_rows and case.n * case.k > _SCORES:
         raise _NotHere("There are too many rows to price the merges of this kind of cluster.")
     if not needs_rows and getattr(case.model, "stats_", None) is None:

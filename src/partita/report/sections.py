@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from partita.plots.criteria import CriteriaDisplay
+from partita.plots.criteria import CriteriaDisplay, Panel
 from partita.plots.objective import ObjectiveDisplay
 from partita.plots.style import sentences
 from partita.report import charts
@@ -17,11 +17,20 @@ from partita.report.plane import map_of
 from partita.report.profile import Profile
 from partita.report.summary import Cluster, Findings, Member, Summary
 from partita.report.svg import COLORS, chip
-from partita.report.text import number, percent, plural, shown, signed
+from partita.report.text import number, percent, plural, shown, signed, value
 
 _HEAT = 30  # features of the heat map
 _TABLE = 8  # features of typical rows
 _LEVELS = 8  # colours on each side of 0
+_NAMES = {
+    "inertia": "objective J",
+    "bic": "BIC",
+    "calinski_harabasz": "Calinski–Harabasz",
+    "davies_bouldin": "Davies–Bouldin",
+    "gap": "gap statistic",
+}
+_SIDE_BY_SIDE = 6  # clusters up to which profile and silhouettes fit beside each other
+_MANY = 12  # clusters beyond which each has one line
 _FAR = 2.5  # deviations at which the colours end
 
 
@@ -50,8 +59,8 @@ class Line:
     traits: tuple[str, ...]
     typical: tuple[str, ...]
     atypical: str
-    head: tuple[str, ...]  # features of its typical rows
-    members: tuple[tuple[str, str, tuple[str, ...]], ...]  # name, what it is, values
+    members: tuple[tuple[str, str], ...]  # names of rows, and what they are
+    values: tuple[tuple[str, tuple[str, ...]], ...]  # features: mean, mean of all rows, of each row
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +93,11 @@ class Sections:
     spread_is: str
     lines: tuple[Line, ...]
     lines_note: str
+    many: bool  # whether there are so many that each should be short
     map: dict[str, Any] | None
     map_note: str
     heat: Heat | None
+    beside: bool  # whether silhouettes fit beside the heat map
     silhouette: Chart
     verdict: str
     reasons: tuple[str, ...]
@@ -115,12 +126,14 @@ def sections_of(found: Findings) -> Sections:
         spread_is=summary.spread_is,
         lines=tuple(_line(case, cluster, summary, profile) for cluster in summary.clusters),
         lines_note=_nowhere(summary),
+        many=case.k > _MANY,
         map=made,
         map_note=sentences(remarks),
         heat=None if profile is None else _heat(case, profile),
+        beside=profile is not None and case.k <= _SIDE_BY_SIDE,
         silhouette=_silhouette(found),
         verdict="" if sweep is None else shown(sweep.verdict, 400),
-        reasons=() if sweep is None else tuple(shown(reason, 600) for reason in sweep.reasons),
+        reasons=() if sweep is None else tuple(sentences([shown(reason, 600)]) for reason in sweep.reasons),
         criteria=() if sweep is None else _criteria(sweep),
         tree=_tree(found),
         objective=_objective(case),
@@ -165,13 +178,14 @@ def _tiles(found: Findings) -> tuple[Tile, ...]:
     elif cost:
         tiles.append(Tile(number(summary.objective), "objective J", quality.explained_note))
     if quality.silhouettes is not None:
-        value = f"{quality.silhouettes.mean:.2f}".replace("-", "−")
-        tiles.append(Tile(value, "mean silhouette", quality.silhouettes.words))
+        mean = f"{quality.silhouettes.mean:.2f}".replace("-", "−")
+        tiles.append(Tile(mean, "mean silhouette", quality.silhouettes.words))
     else:
         tiles.append(Tile("–", "mean silhouette", quality.silhouettes_note))
-    turns = "" if summary.iterations is None else plural(int(summary.iterations), "iteration")
-    why = shown(summary.stopped_by, 200) if summary.stopped_by else "not known"
-    tiles.append(Tile(turns or "–", "until it stopped", f"because {why}" if turns else why))
+    turns = summary.iterations or 0
+    why = f"because {shown(summary.stopped_by, 200)}" if summary.stopped_by else "why is not known"
+    label = f"iteration{'s' * (turns != 1)} until it stopped"
+    tiles.append(Tile(number(turns) if turns else "–", label, why))
     return tuple(tiles)
 
 
@@ -194,14 +208,8 @@ def _nowhere(summary: Summary) -> str:
 def _line(case: Case, cluster: Cluster, summary: Summary, profile: Profile | None) -> Line:
     j = cluster.number
     most = max((other.share for other in summary.clusters), default=0.0)
-    head: tuple[str, ...] = ()
-    members: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
-    if profile is not None:
-        first = np.argsort(-np.abs(profile.scores[j]), kind="stable")[:_TABLE]
-        head = tuple(case.names[t] for t in first)
-        named = [(member, "typical") for member in cluster.typical]
-        named += [(cluster.atypical, "most atypical")] if cluster.atypical else []
-        members = tuple((m.name, what, _values(case, m, first)) for m, what in named)
+    named = [(member, "typical") for member in cluster.typical]
+    named += [(cluster.atypical, "most atypical")] if cluster.atypical else []
     mean = cluster.silhouette
     return Line(
         number=j,
@@ -215,14 +223,27 @@ def _line(case: Case, cluster: Cluster, summary: Summary, profile: Profile | Non
         traits=tuple(trait.words for trait in cluster.traits),
         typical=tuple(member.name for member in cluster.typical),
         atypical=cluster.atypical.name if cluster.atypical else "",
-        head=head,
-        members=members,
+        members=tuple((member.name, what) for member, what in named),
+        values=() if profile is None else _values(case, j, [member for member, _ in named], profile),
     )
 
 
-def _values(case: Case, member: Member, first: Any) -> tuple[str, ...]:
-    values = case.values(member.index)[first]
-    return tuple(number(float(v)) if np.isfinite(v) else "missing" for v in values)
+def _values(
+    case: Case, j: int, members: list[Member], profile: Profile
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The features that set a cluster apart: its mean, that of all rows, and some of its rows."""
+    first = np.argsort(-np.abs(profile.scores[j]), kind="stable")[:_TABLE]
+    rows = [case.values(member.index) for member in members]
+    return tuple(
+        (
+            case.names[t],
+            tuple(
+                value(float(f"{found:.4g}")) for found in (profile.means[j, t], profile.mean[t])
+            )
+            + tuple(value(float(row[t])) for row in rows),
+        )
+        for t in first
+    )
 
 
 def _heat(case: Case, profile: Profile) -> Heat:
@@ -271,14 +292,24 @@ def _criteria(sweep: Any) -> tuple[Chart, ...]:
         Chart(
             charts.criterion(panel, display.ks, display.best_k),
             shown(known[panel.name].about, 300),
-            shown(panel.title.replace("\\$", "$")),
+            _heading(panel),
         )
         for panel in display.panels
     )
 
 
+def _heading(panel: Panel) -> str:
+    """The name of a criterion, what is better, and its vote."""
+    name = _NAMES.get(panel.name, panel.name.replace("_", " "))
+    sign = {"high": " ↑", "low": " ↓"}.get(panel.better, "")
+    vote = "no vote" if panel.pick is None else str(panel.pick)
+    return f"{shown(name, 30)}{sign}: {vote}"
+
+
 def _tree(found: Findings) -> Chart:
     tree, case = found.quality.tree, found.case
+    if case.k < 3:  # there is nothing to choose
+        return Chart("")
     if tree is None:
         return Chart("", found.quality.tree_note)
     if case.k > charts.LEAVES:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import warnings
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 
 from partita._typing import Floats
 from partita.diagnosis import Diagnosis, diagnose
-from partita.report.fitted import Case, Fitted, own_costs, receive
+from partita.report.fitted import Case, Fitted, distances, receive
 from partita.report.profile import Profile, Trait, profile_of
 from partita.report.quality import Quality, quality_of
 
@@ -112,14 +114,24 @@ def study(fitted: Fitted) -> Findings:
         quality, profile = quality_of(case), profile_of(case)
         found = fitted.diagnosis
         if found is None:
-            found = diagnose(case.model, case.rows, case.given_weight)
+            found = _diagnose(case)
         summary = _summary(case, quality, profile, found)
     return Findings(case, summary, quality, profile, found)
 
 
+def _diagnose(case: Case) -> Diagnosis:
+    """The diagnosis, by a twin of the model that knows the names of the features."""
+    twin = copy.copy(case.model)
+    if not case.is_matrix:
+        twin.feature_names_in_ = np.array(case.names, dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that X has no names
+        return diagnose(twin, case.rows, case.given_weight)
+
+
 def _summary(case: Case, quality: Quality, profile: Profile | None, found: Diagnosis) -> Summary:
     fitted, model = case.fitted, case.model
-    far, what = own_costs(case)
+    far, what = distances(case)
     root = what.startswith("distance")
     silhouettes = quality.silhouettes
     kinds = [finding.severity for finding in found]

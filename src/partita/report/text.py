@@ -33,7 +33,21 @@ def number(value: float | None) -> str:
     """A number with as many digits as a reader needs; a true minus sign."""
     if value is None or math.isnan(value):
         return "–"
-    return style.number(value).replace("-", "−").replace(" ", "\u202f")
+    if 1e3 <= abs(value) < 1e6:
+        return _grouped(f"{value:,.0f}")
+    return _grouped(style.number(value))
+
+
+def value(found: float) -> str:
+    """A value of the data, with the digits that it has, up to six."""
+    if not math.isfinite(found):
+        return "missing" if math.isnan(found) else _grouped(str(found))
+    return _grouped(f"{found:,.6g}" if abs(found) < 1e6 else f"{found:.6g}")
+
+
+def _grouped(text: str) -> str:
+    """With a true minus sign, and narrow spaces between thousands."""
+    return text.replace("-", "−").replace(",", "\u202f").replace(" ", "\u202f")
 
 
 def signed(value: float) -> str:

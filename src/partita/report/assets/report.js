@@ -67,16 +67,21 @@
   const colorOf = (j, look) => (j < map.k ? look.clusters[j % PALETTE] : look.soft);
 
   const cells = (pen, s, look) => {
-    if (grid) {
+    if (grid) { // one pixel for each place that was asked for, stretched
       const { rows: high, columns: wide } = map.grid;
-      const a = s[0] / (wide - 1), b = s[1] / (high - 1);
-      pen.globalAlpha = 0.16;
+      const small = document.createElement("canvas"), dot = small.getContext("2d");
+      small.width = wide;
+      small.height = high;
       for (let i = 0; i < grid.length; i += 1) {
         if (hidden.has(grid[i])) continue;
-        pen.fillStyle = colorOf(grid[i], look);
-        const u = (i % wide) / (wide - 1), v = Math.floor(i / wide) / (high - 1);
-        pen.fillRect(placeX(u, s) - a / 2, placeY(v, s) - b / 2, a + 0.4, b + 0.4);
+        dot.fillStyle = colorOf(grid[i], look);
+        dot.fillRect(i % wide, high - 1 - Math.floor(i / wide), 1, 1);
       }
+      const a = s[0] / (wide - 1), b = s[1] / (high - 1);
+      pen.globalAlpha = 0.16;
+      pen.imageSmoothingEnabled = false;
+      pen.drawImage(small, placeX(0, s) - a / 2, placeY(1, s) - b / 2, s[0] + a, s[1] + b);
+      pen.imageSmoothingEnabled = true;
       pen.globalAlpha = 1;
     }
     map.cells.forEach((corners, j) => {
@@ -128,7 +133,8 @@
       pen.drawImage(stamp.of(labels[i]), x - half, y - half, stamp.side, stamp.side);
     }
     pen.globalAlpha = 1;
-    find("count").textContent = `${count.toLocaleString("en")} of ${m.toLocaleString("en")} drawn rows are shown.`;
+    const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+    find("count").textContent = count < m ? `${grouped(count)} of ${grouped(m)} rows are shown.` : `${grouped(m)} rows are shown.`;
   };
 
   const numbers = (pen, s, look) => {
@@ -154,6 +160,10 @@
     });
   };
 
+  const written = (value) => {
+    if (Number.isNaN(value)) return "missing";
+    return (Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)))).replace("-", "−");
+  };
   // Round values along an axis, as many as there is room for.
   const round = (low, high, most) => {
     const span = (high - low) / most, unit = 10 ** Math.floor(Math.log10(span));
@@ -177,13 +187,13 @@
     const from = (at, size, middle) => middle + at / size;
     const ends = [-view.wide / 2 + 44, view.wide / 2 - 44].map((at) => left + from(at, s[0], view.x) * (right - left));
     round(ends[0], ends[1], 6).forEach((value) => {
-      pen.fillText(String(value), placeX((value - left) / (right - left), s), view.high - 25);
+      pen.fillText(written(value), placeX((value - left) / (right - left), s), view.high - 25);
     });
     if (map.flat) return;
     pen.textAlign = "right";
     const tops = [-view.high / 2 + 44, view.high / 2 - 30].map((at) => low + from(at, s[1], view.y) * (high - low));
     round(tops[0], tops[1], 5).forEach((value) => {
-      pen.fillText(String(value), 58, placeY((value - low) / (high - low), s) + 4);
+      pen.fillText(written(value), 58, placeY((value - low) / (high - low), s) + 4);
     });
   };
 
@@ -230,10 +240,6 @@
       if (far < least) { least = far; best = i; }
     }
     return best;
-  };
-  const written = (value) => {
-    if (Number.isNaN(value)) return "missing";
-    return (Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)))).replace("-", "−");
   };
   const add = (parent, name, text) => {
     const made = parent.appendChild(document.createElement(name));
