@@ -59,9 +59,7 @@ class Browser:
         os.close(theirs_out)
         self._number, self._rest, self.events = 0, b"", []
         target = self.call("Target.createTarget", url="about:blank", session=None)["targetId"]
-        attached = self.call(
-            "Target.attachToTarget", targetId=target, flatten=True, session=None
-        )
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True, session=None)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
@@ -152,11 +150,15 @@ class Browser:
         if not whole:
             return {}
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        return {"clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}}
+        return {
+            "clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+        }
 
     def pdf(self, path: Path) -> None:
         """The page as it would be printed."""
-        found = self.call("Page.printToPDF", printBackground=False, paperWidth=8.27, paperHeight=11.7)
+        found = self.call(
+            "Page.printToPDF", printBackground=False, paperWidth=8.27, paperHeight=11.7
+        )
         path.write_bytes(base64.b64decode(found["data"]))
 
     def complaints(self) -> list[str]:

@@ -82,9 +82,9 @@ def objective(steps: Floats, cost: Floats) -> str:
 def criterion(panel: Panel, ks: Sequence[int], best_k: int | None) -> str:
     """One criterion over the numbers of clusters; the ring is its vote."""
     values = np.asarray(panel.values, dtype=np.float64)
-    fine = np.flatnonzero(np.isfinite(values))
+    fine = np.flatnonzero(np.isfinite(values)).tolist()
     label = f"{panel.name.replace('_', ' ')} by number of clusters"
-    if not len(fine):
+    if not fine:
         return drawing(280, 150, label, text("not defined", 140, 75, text_anchor="middle"))
     error = np.zeros(len(values)) if panel.spread is None else np.nan_to_num(panel.spread)
     low, high = float((values - error)[fine].min()), float((values + error)[fine].max())
@@ -166,7 +166,9 @@ def tree(linkage: Floats, weight: Floats) -> str:
     parts = []
     for value in x.ticks(5):
         parts.append(line(x(value), 6, x(value), bottom, "grid"))
-        parts.append(text(number(float(f"{value:.3g}")), x(value), bottom + 16, text_anchor="middle"))
+        parts.append(
+            text(number(float(f"{value:.3g}")), x(value), bottom + 16, text_anchor="middle")
+        )
     for across, price in zip(found["icoord"], found["dcoord"], strict=True):
         places = [(x(max(p, low)), 12 + row * a / 10) for a, p in zip(across, price, strict=True)]
         parts.append(_path(places))

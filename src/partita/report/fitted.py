@@ -178,7 +178,7 @@ def _plain(value: Any) -> Any:
 
 
 def distances(case: Case) -> tuple[Floats, str]:
-    """How far (n,) each row is from its cluster, and what that is called."""
+    """How far (n,) each row is from its cluster, and what that is called; NaN if not known."""
     from partita.estimators.kernel import KernelKMeans
     from partita.estimators.medoids import KMedoids
     from partita.estimators.reading import read
@@ -199,6 +199,8 @@ def distances(case: Case) -> tuple[Floats, str]:
 
 def _by_blocks(case: Case) -> Floats:
     """The own column of `transform`; few rows at once, as there are k numbers for each."""
+    if not hasattr(case.model, "transform"):  # some matrices do not tell
+        return np.full(case.n, np.nan)
     step = case.n if case.is_matrix else max(1, (1 << 22) // case.k)
     out = np.empty(case.n)
     for i in range(0, case.n, step):

@@ -31,7 +31,9 @@ def facts_of(case: Case, summary: Summary) -> tuple[tuple[Fact, ...], Any, int]:
     facts = [
         Fact("Command", shown(fitted.command, _LONG) if fitted.command else "", True),
         Fact("Source", shown(fitted.source, 300) if fitted.source else ""),
-        Fact("Data fingerprint", shown(fitted.fingerprint, 120) if fitted.fingerprint else "", True),
+        Fact(
+            "Data fingerprint", shown(fitted.fingerprint, 120) if fitted.fingerprint else "", True
+        ),
         Fact("Rows", rows),
         Fact("Features", _features(case)),
         Fact("Scaling", summary.scale),
@@ -65,4 +67,6 @@ def _model(model: Any) -> str:
 
 def _versions(versions: Any) -> str:
     found = {name: value for name, value in (versions or {}).items() if value != "not installed"}
-    return shown(", ".join(f"{name} {value}" for name, value in found.items()), 800) if found else ""
+    return (
+        shown(", ".join(f"{name} {value}" for name, value in found.items()), 800) if found else ""
+    )

@@ -46,7 +46,7 @@ def render(fitted: Fitted) -> str:
 def _page(found: Findings) -> str:
     jinja2 = require("jinja2", "a report", "report")
     markup = require("markupsafe", "a report", "report").Markup
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = _asset("page.css"), _asset("page.js") + _asset("map.js")
     room = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -54,7 +54,7 @@ def _page(found: Findings) -> str:
     room.filters["drawn"] = markup  # SVG of ours, in which all text is escaped
     sections = sections_of(found)
     data = in_script(sections.map)
-    text: str = room.from_string(_asset("report.html")).render(
+    text: str = room.from_string(_asset("page.html")).render(
         policy=_policy(style, script),
         style=markup(style),
         script=markup(script),

@@ -101,7 +101,9 @@ def _values(case: Case, profile: Profile, some: Ints) -> dict[str, Any]:
 def _axes(case: Case, plane: Plane) -> list[str]:
     kind = str(getattr(case.fitted.scaling, "kind", "none"))
     scaled = kind != "none" and not plane.is_cut
-    return [shown(name, 60) + (" (scaled)" if scaled else "") if name else "" for name in plane.names]
+    return [
+        shown(name, 60) + (" (scaled)" if scaled else "") if name else "" for name in plane.names
+    ]
 
 
 class _Unit:

@@ -17,6 +17,7 @@ from partita.factorization import factorize
 from partita.merging import MergeTree, merge_tree
 from partita.plots.reading import is_spherical
 from partita.report.fitted import Case
+from partita.source.blocks import exact_total
 
 _WORK = 4e9  # products of differences that silhouettes may take: some seconds
 _LEAST = 30  # rows of every cluster that are measured, where rows are sampled
@@ -132,7 +133,7 @@ def _silhouettes(case: Case) -> Silhouettes:
         raise _NotHere("Some rows of the matrix belong to no cluster, or have no weight.")
     if len(inside) < case.n:
         rows = rows[inside]
-    points = _points(labels, sizes, _WORK / (len(labels) * max(1, rows.shape[1])), case)
+    points = _points(labels, sizes, _WORK / (len(labels) * max(1, rows.shape[1])))
     values = silhouettes_of_some(
         rows,
         labels,
@@ -140,7 +141,7 @@ def _silhouettes(case: Case) -> Silhouettes:
         metric=metric,
         sample_weight=None if case.fitted.weight is None else weight,
     )
-    mass = np.bincount(labels, weight, case.k)
+    mass = np.bincount(labels, weight, case.k).astype(np.float64)
     return _of_strata(values, labels[points], weight[points], mass, sizes)
 
 
@@ -153,7 +154,7 @@ def _metric(case: Case) -> Any:
     return "cosine" if is_spherical(model) else getattr(model, "metric", "euclidean")
 
 
-def _points(labels: Ints, sizes: Ints, most: float, case: Case) -> Ints:
+def _points(labels: Ints, sizes: Ints, most: float) -> Ints:
     """Which rows to measure: all, or of every cluster its share of `most`, and no fewer than 30."""
     if len(labels) <= most:
         return np.arange(len(labels))
@@ -167,7 +168,9 @@ def _points(labels: Ints, sizes: Ints, most: float, case: Case) -> Ints:
     return np.sort(np.concatenate(drawn))
 
 
-def _of_strata(values: Floats, labels: Ints, weight: Floats, mass: Floats, sizes: Ints) -> Any:
+def _of_strata(
+    values: Floats, labels: Ints, weight: Floats, mass: Floats, sizes: Ints
+) -> Silhouettes:
     """The mean over clusters of known mass, each known by a sample of its rows."""
     k = len(mass)
     heavy = np.bincount(labels, weight, k)
@@ -180,8 +183,6 @@ def _of_strata(values: Floats, labels: Ints, weight: Floats, mass: Floats, sizes
     share = mass / mass.sum()
     error = math.sqrt(float((share**2 * variance * left / np.maximum(count - 1, 1)).sum()))
     if len(values) == sizes.sum():  # as `silhouette_score` adds it up
-        from partita.source.blocks import exact_total
-
         mean, error = exact_total(weight * values) / exact_total(weight), 0.0
     else:
         mean = float(share @ np.nan_to_num(means))

@@ -5,23 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from partita.plots.criteria import CriteriaDisplay, Panel
 from partita.plots.objective import ObjectiveDisplay
 from partita.plots.style import sentences
 from partita.report import charts
+from partita.report.clusters import Heat, Line, heat_of, line_of, remarks_on
 from partita.report.fitted import Case
 from partita.report.making import Fact, facts_of
 from partita.report.plane import map_of
-from partita.report.profile import Profile
-from partita.report.summary import Cluster, Findings, Member, Summary
-from partita.report.svg import COLORS, chip
-from partita.report.text import number, percent, plural, shown, signed, value
+from partita.report.summary import Findings, Summary
+from partita.report.text import number, percent, plural, shown
 
-_HEAT = 30  # features of the heat map
-_TABLE = 8  # features of typical rows
-_LEVELS = 8  # colours on each side of 0
 _NAMES = {
     "inertia": "objective J",
     "bic": "BIC",
@@ -29,9 +23,12 @@ _NAMES = {
     "davies_bouldin": "Davies–Bouldin",
     "gap": "gap statistic",
 }
+_SCALED = {
+    "standard": ", each scaled to mean 0 and deviation 1",
+    "robust": ", each scaled by its median and quartiles",
+}
 _SIDE_BY_SIDE = 6  # clusters up to which profile and silhouettes fit beside each other
 _MANY = 12  # clusters beyond which each has one line
-_FAR = 2.5  # deviations at which the colours end
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,34 +39,6 @@ class Tile:
     label: str
     note: str = ""
     drawing: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One cluster in the table."""
-
-    number: int
-    chip: str
-    color: int
-    size: str
-    share: str
-    bar: str
-    spread: str
-    silhouette: str
-    traits: tuple[str, ...]
-    typical: tuple[str, ...]
-    atypical: str
-    members: tuple[tuple[str, str], ...]  # names of rows, and what they are
-    values: tuple[tuple[str, tuple[str, ...]], ...]  # features: mean, mean of all rows, of each row
-
-
-@dataclass(frozen=True, slots=True)
-class Heat:
-    """The heat map: a row for every feature."""
-
-    numbers: range
-    rows: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]  # name, (class, text) per cluster
-    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +93,18 @@ def sections_of(found: Findings) -> Sections:
         findings=tuple(found.diagnosis),
         coverage=_coverage(found),
         spread_is=summary.spread_is,
-        lines=tuple(_line(case, cluster, summary, profile) for cluster in summary.clusters),
-        lines_note=_nowhere(summary),
+        lines=tuple(line_of(case, cluster, summary, profile) for cluster in summary.clusters),
+        lines_note=remarks_on(summary),
         many=case.k > _MANY,
         map=made,
         map_note=sentences(remarks),
-        heat=None if profile is None else _heat(case, profile),
+        heat=None if profile is None else heat_of(case, profile),
         beside=profile is not None and case.k <= _SIDE_BY_SIDE,
         silhouette=_silhouette(found),
         verdict="" if sweep is None else shown(sweep.verdict, 400),
-        reasons=() if sweep is None else tuple(sentences([shown(reason, 600)]) for reason in sweep.reasons),
+        reasons=()
+        if sweep is None
+        else tuple(sentences([shown(reason, 600)]) for reason in sweep.reasons),
         criteria=() if sweep is None else _criteria(sweep),
         tree=_tree(found),
         objective=_objective(case),
@@ -154,8 +125,7 @@ def _lead(case: Case, summary: Summary) -> str:
         of = f"{number(summary.rows)} of {plural(summary.rows_total, 'row')}"
     if summary.features:
         of += f", {plural(summary.features, 'feature')}"
-    scaled = {"standard": ", each scaled to mean 0 and deviation 1", "robust": ", each scaled by its "
-              "median and quartiles"}.get(summary.scale, "")  # fmt: skip
+    scaled = _SCALED.get(summary.scale, "")
     return f"{summary.method} of {of}{scaled}"
 
 
@@ -197,75 +167,6 @@ def _coverage(found: Findings) -> str:
         reasons.setdefault(why, []).append(name)
     rest = [f" Not looked for: {', '.join(names)} ({why})." for why, names in reasons.items()]
     return shown(text + "".join(rest), 2000)
-
-
-def _nowhere(summary: Summary) -> str:
-    if not summary.nowhere:
-        return ""
-    return f"{plural(summary.nowhere, 'row')} of zeros, which have no direction, belong to no cluster."
-
-
-def _line(case: Case, cluster: Cluster, summary: Summary, profile: Profile | None) -> Line:
-    j = cluster.number
-    most = max((other.share for other in summary.clusters), default=0.0)
-    named = [(member, "typical") for member in cluster.typical]
-    named += [(cluster.atypical, "most atypical")] if cluster.atypical else []
-    mean = cluster.silhouette
-    return Line(
-        number=j,
-        chip=chip(j),
-        color=j % COLORS,
-        size=number(cluster.size),
-        share=percent(cluster.share),
-        bar=charts.bar(cluster.share, most, j),
-        spread=number(cluster.spread),
-        silhouette="–" if mean is None else f"{mean:.2f}".replace("-", "−"),
-        traits=tuple(trait.words for trait in cluster.traits),
-        typical=tuple(member.name for member in cluster.typical),
-        atypical=cluster.atypical.name if cluster.atypical else "",
-        members=tuple((member.name, what) for member, what in named),
-        values=() if profile is None else _values(case, j, [member for member, _ in named], profile),
-    )
-
-
-def _values(
-    case: Case, j: int, members: list[Member], profile: Profile
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The features that set a cluster apart: its mean, that of all rows, and some of its rows."""
-    first = np.argsort(-np.abs(profile.scores[j]), kind="stable")[:_TABLE]
-    rows = [case.values(member.index) for member in members]
-    return tuple(
-        (
-            case.names[t],
-            tuple(
-                value(float(f"{found:.4g}")) for found in (profile.means[j, t], profile.mean[t])
-            )
-            + tuple(value(float(row[t])) for row in rows),
-        )
-        for t in first
-    )
-
-
-def _heat(case: Case, profile: Profile) -> Heat:
-    first = profile.order[:_HEAT]
-    rows = tuple(
-        (case.names[t], tuple((_level(s), signed(s)) for s in profile.scores[:, t].tolist()))
-        for t in first
-    )
-    left = len(profile.order) - len(first)
-    note = sentences(
-        [
-            "the mean of a cluster less that of all rows, in deviations of all rows",
-            "features that tell the clusters apart best come first",
-            f"{number(left)} of {number(len(profile.order))} features are left out" if left else "",
-        ]
-    )
-    return Heat(range(case.k), rows, note)
-
-
-def _level(score: float) -> str:
-    level = min(_LEVELS, round(abs(score) / _FAR * _LEVELS))
-    return f"z{'h' if score > 0 else 'l'}{level}" if level else ""
 
 
 def _silhouette(found: Findings) -> Chart:

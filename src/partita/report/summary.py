@@ -150,7 +150,7 @@ def _summary(case: Case, quality: Quality, profile: Profile | None, found: Diagn
         silhouette=None if silhouettes is None else silhouettes.mean,
         silhouette_error=None if silhouettes is None else silhouettes.error,
         silhouette_rows=0 if silhouettes is None else len(silhouettes.values),
-        iterations=getattr(model, "n_iter_", None),
+        iterations=len(getattr(model, "trace_", ())) or getattr(model, "n_iter_", None),
         stopped_by=str(getattr(model, "stopped_by_", "")),
         seconds=fitted.seconds,
         seed=fitted.seed,
@@ -169,7 +169,8 @@ def _cluster(
     members = np.flatnonzero((case.labels == j) & (case.weight > 0))
     weight = case.weight[members]
     whole = float(case.mass.sum())
-    order = members[np.argsort(far[members], kind="stable")]
+    known = members[np.isfinite(far[members])]
+    order = known[np.argsort(far[known], kind="stable")]
     means = None if quality.silhouettes is None else quality.silhouettes.means
     own = far[members] ** 2 if root else far[members]
     spread = float(weight @ own / weight.sum()) if len(members) else math.nan

@@ -84,9 +84,7 @@ class Scale:
     log: bool = False
 
     @classmethod
-    def over(
-        cls, low: float, high: float, start: float, end: float, *, log: bool = False
-    ) -> Scale:
+    def over(cls, low: float, high: float, start: float, end: float, *, log: bool = False) -> Scale:
         """A scale that has room for both, also where they are the same."""
         if not high > low:
             air = abs(low) * 0.1 or 1.0
@@ -105,10 +103,10 @@ class Scale:
     def ticks(self, most: int = 5) -> list[float]:
         """Round values, at most about so many."""
         if self.log:
-            first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
-            if last > first:
-                step = max(1, math.ceil((last - first + 1) / most))
-                return [10.0**power for power in range(first, last + 1, step)]
+            low, high = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
+            if high > low:
+                every = max(1, math.ceil((high - low + 1) / most))
+                return [10.0**power for power in range(low, high + 1, every)]
         span = self.high / most - self.low / most
         unit = 10.0 ** math.floor(math.log10(span)) if 0 < span < math.inf else 1.0
         step = next((m * unit for m in (1, 2, 2.5, 5, 10) if m * unit >= span), unit)
@@ -126,5 +124,7 @@ def axes(x: Scale, y: Scale, *, xs: list[float], ys: list[float] | None = None) 
         parts.append(line(x.start, at, x.end, at, "grid"))
         parts.append(text(number(float(f"{value:.4g}")), x.start - 6, at + 4, text_anchor="end"))
     for value in xs:
-        parts.append(text(number(float(f"{value:.4g}")), x(value), y.start + 16, text_anchor="middle"))
+        parts.append(
+            text(number(float(f"{value:.4g}")), x(value), y.start + 16, text_anchor="middle")
+        )
     return "".join(parts)

@@ -33,7 +33,7 @@ def number(value: float | None) -> str:
     """A number with as many digits as a reader needs; a true minus sign."""
     if value is None or math.isnan(value):
         return "–"
-    if 1e3 <= abs(value) < 1e6:
+    if 1e3 <= abs(value) < 1e9:
         return _grouped(f"{value:,.0f}")
     return _grouped(style.number(value))
 

@@ -2,30 +2,6 @@
 (() => {
   const find = (id) => document.getElementById(id);
   const root = document.documentElement;
-
-  // --- light and dark, and what is folded away on paper -------------------------------------------
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const theme = find("theme");
-  theme.hidden = false;
-  theme.addEventListener("click", () => {
-    const now = root.dataset.theme || (dark.matches ? "dark" : "light");
-    root.dataset.theme = now === "dark" ? "light" : "dark";
-    redraw();
-  });
-  dark.addEventListener("change", () => redraw());
-  let folded = [];
-  addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("details:not([open])")];
-    folded.forEach((part) => { part.open = true; });
-    redraw();
-  });
-  addEventListener("afterprint", () => {
-    folded.forEach((part) => { part.open = false; });
-    redraw();
-  });
-
-  // --- the map ------------------------------------------------------------------------------------
-  let redraw = () => {};
   if (!find("data")) return;
   const map = JSON.parse(find("data").textContent);
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
@@ -212,7 +188,7 @@
     pen.stroke();
   };
 
-  redraw = () => {
+  const redraw = () => {
     const ratio = Math.min(3, devicePixelRatio || 1);
     view.wide = canvas.clientWidth;
     view.high = canvas.clientHeight;
@@ -332,5 +308,6 @@
     sync();
   }));
   all.addEventListener("click", () => { hidden.clear(); sync(); });
+  document.addEventListener("repaint", redraw);
   new ResizeObserver(() => { show(-1); redraw(); }).observe(canvas);
 })();

@@ -1,0 +1,26 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const repaint = () => document.dispatchEvent(new Event("repaint")); // the map listens
+
+  // Light and dark, and what is folded away on the screen but not on paper.
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const theme = document.getElementById("theme");
+  theme.hidden = false;
+  theme.addEventListener("click", () => {
+    const now = root.dataset.theme || (dark.matches ? "dark" : "light");
+    root.dataset.theme = now === "dark" ? "light" : "dark";
+    repaint();
+  });
+  dark.addEventListener("change", repaint);
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    folded.forEach((part) => { part.open = true; });
+    repaint();
+  });
+  addEventListener("afterprint", () => {
+    folded.forEach((part) => { part.open = false; });
+    repaint();
+  });
+})();

@@ -1,0 +1,564 @@
+"""The report: safe whatever the data hold, the same numbers as the API, one file that is enough."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_wine, make_blobs, make_moons
+from sklearn.metrics import pairwise_distances
+
+from partita import (
+    KernelKMeans,
+    KMeans,
+    KMedoids,
+    MiniBatchKMeans,
+    SphericalKMeans,
+    choose_k,
+    factorize,
+    merge_tree,
+    silhouette_samples,
+    silhouette_score,
+)
+from partita.diagnosis import Diagnosis
+from partita.report import Fitted, plane, quality, render, summarise, write_report
+from partita.report.text import in_script, number, percent, shown
+
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+NONE = Diagnosis("a fit", (), ())
+EVIL = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "\"'><svg onload=alert(1)>",
+    "{{ 7*7 }}{% raw %}",
+    "<!-- <![CDATA[ ]]> -->",
+    "a\x00b\x1b[31m",
+    "\u202egnp.exe\u202c",
+    "\u2028\u2029",
+    "\ud800",
+    "&lt;b&gt;&amp;",
+    "x" * 1_000_000,
+    "",
+)
+
+
+class Page(HTMLParser):
+    """The elements of a page, their attributes and texts; unbalanced elements are an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements, self.open, self.texts = [], [], []
+        self.raw = {}
+        self.feed(text)
+        self.close()
+        assert not self.open, f"{self.open} are not closed"
+
+    def handle_starttag(self, tag, attributes):
+        assert len(dict(attributes)) == len(attributes), f"an attribute of {tag} is there twice"
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, f"</{tag}> closes another element"
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("script", "style"):
+            kind = self.elements[-1][1].get("type", self.open[-1])
+            self.raw[kind] = self.raw.get(kind, "") + data
+        else:
+            self.texts.append(data)
+
+    def handle_comment(self, data):
+        raise AssertionError(f"a comment: {data}")
+
+    @property
+    def shape(self):
+        """What an attack would change: elements and the names of their attributes."""
+        return [(tag, tuple(sorted(attributes))) for tag, attributes in self.elements]
+
+    @property
+    def text(self):
+        return re.sub(r"[ \n\t]+", " ", " ".join(self.texts))
+
+    @property
+    def data(self):
+        return json.loads(self.raw["application/json"])
+
+
+def blobs(n=60, k=3, d=4, seed=0):
+    return make_blobs(n, centers=k, n_features=d, cluster_std=0.7, random_state=seed)[0]
+
+
+def fitted(n=60, k=3, d=4, **more):
+    X = blobs(n, k, d)
+    return Fitted(KMeans(k, random_state=0).fit(X), X, **{"diagnosis": NONE, **more})
+
+
+@pytest.fixture(scope="module")
+def wine():
+    data = load_wine()
+    X = (data.data - data.data.mean(axis=0)) / data.data.std(axis=0)
+    sweep = choose_k(X, range(2, 6), criteria=("inertia", "silhouette", "bic"), random_state=0)
+    model = KMeans(3, n_init=5, random_state=0).fit(X)
+    return Fitted(
+        model,
+        X,
+        original=data.data,
+        names=data.feature_names,
+        ids=[f"wine {i}" for i in range(len(X))],
+        scaling=SimpleNamespace(kind="standard"),
+        sweep=sweep,
+        source="wine.csv",
+        command="partita fit wine.csv --k 3",
+        seed=0,
+        seconds=0.25,
+        versions={"partita": "0.1.0"},
+        rows_total=180,
+        left_out={"grower": "text"},
+        fingerprint="sha256:abc",
+    )
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def test_the_numbers_are_those_of_the_api(wine):
+    found, model, X = summarise(wine), wine.model, wine.X
+    assert found.objective == model.inertia_
+    assert found.explained_variance == factorize(model, X).explained_variance
+    assert found.silhouette == silhouette_score(X, model.labels_)
+    assert found.stopped_by == model.stopped_by_
+    assert found.iterations == len(model.trace_)
+    assert [c.size for c in found.clusters] == np.bincount(model.labels_).tolist()
+    spread = np.sqrt(model.stats_.cost_at(model.cluster_centers_) / model.stats_.weight)
+    assert [c.spread for c in found.clusters] == pytest.approx(spread.tolist(), rel=1e-12)
+    each = silhouette_samples(X, model.labels_)
+    means = [each[model.labels_ == j].mean() for j in range(3)]
+    assert [c.silhouette for c in found.clusters] == pytest.approx(means, rel=1e-12)
+
+
+def test_the_page_shows_the_numbers_of_the_summary(wine):
+    found, text = summarise(wine), Page(render(wine)).text
+    assert "3 clusters in wine.csv" in text
+    assert number(found.objective) in text
+    assert percent(found.explained_variance) in text
+    assert f"{found.silhouette:.2f}" in text
+    assert found.stopped_by in text
+    assert "178 of 180 rows" in text
+    for fact in (
+        "partita fit wine.csv --k 3",
+        "sha256:abc",
+        "0.25 seconds",
+        "grower",
+        "partita 0.1.0",
+    ):
+        assert fact in text
+    for cluster in found.clusters:
+        assert cluster.traits
+        for part in (*(t.words for t in cluster.traits), cluster.typical[0].name):
+            assert part in text
+    assert wine.sweep.verdict in text
+
+
+def test_typical_rows_are_the_nearest_and_the_atypical_one_is_the_farthest(wine):
+    far = wine.model.transform(wine.X).min(axis=1)
+    for cluster in summarise(wine).clusters:
+        members = np.flatnonzero(wine.model.labels_ == cluster.number)
+        order = members[np.argsort(far[members], kind="stable")]
+        assert [m.index for m in cluster.typical] == order[:3].tolist()
+        assert cluster.atypical.index == order[-1]
+        assert cluster.atypical.name == f"wine {order[-1]}"
+
+
+def test_traits_are_deviations_in_the_units_of_the_user(wine):
+    original, labels = wine.original, wine.model.labels_
+    for cluster in summarise(wine).clusters:
+        mean = original[labels == cluster.number].mean(axis=0)
+        score = (mean - original.mean(axis=0)) / original.std(axis=0)
+        for trait in cluster.traits:
+            t = list(wine.names).index(trait.feature)
+            assert trait.score == pytest.approx(score[t])
+            assert trait.mean == pytest.approx(mean[t])
+            assert ("high" if score[t] > 0 else "low") in trait.words
+        least = min(abs(t.score) for t in cluster.traits)
+        assert (np.abs(score) > least + 1e-9).sum() < len(cluster.traits)
+
+
+def test_a_weight_of_two_is_a_repeated_row():
+    X, times = blobs(40), np.arange(40) % 3
+    model = KMeans(3, random_state=0).fit(X, sample_weight=times)
+    one = summarise(Fitted(model, X, weight=times, diagnosis=NONE))
+    two = summarise(Fitted(model, np.repeat(X, times, axis=0), diagnosis=NONE))
+    assert one.silhouette == pytest.approx(two.silhouette)
+    assert one.explained_variance == pytest.approx(two.explained_variance)
+    for a, b in zip(one.clusters, two.clusters, strict=True):
+        assert (a.weight, a.share) == (b.weight, b.share)
+        assert a.spread == pytest.approx(b.spread)
+        assert [t.score for t in a.traits] == pytest.approx([t.score for t in b.traits])
+
+
+def test_a_summary_is_json(wine):
+    found = summarise(wine).to_dict()
+    again = json.loads(json.dumps(found, allow_nan=False))
+    assert again["n_clusters"] == 3
+    assert again["clusters"][0]["traits"][0]["feature"] in wine.names
+    assert again == found
+
+
+def test_sampled_silhouettes_are_near_the_exact_ones_and_say_so(monkeypatch):
+    X = blobs(3000, k=4)
+    made = Fitted(KMeans(4, random_state=0).fit(X), X, diagnosis=NONE)
+    exact = summarise(made)
+    assert exact.silhouette_error == 0
+    monkeypatch.setattr(quality, "_WORK", 300 * 3000 * 4)
+    found = summarise(made)
+    assert 250 <= found.silhouette_rows <= 350
+    assert 0 < found.silhouette_error < 0.05
+    assert abs(found.silhouette - exact.silhouette) < 4 * found.silhouette_error
+    assert "were measured, a sample" in Page(render(made)).text
+
+
+def test_rows_are_named_by_their_place_in_the_source():
+    made = fitted(kept=np.arange(60) * 10 + 5)
+    member = summarise(made).clusters[0].typical[0]
+    assert member.row == member.index * 10 + 6
+    assert member.name == f"row {member.row}"
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def test_the_page_is_well_formed_and_its_links_lead_somewhere(wine):
+    page = Page(render(wine))
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    for _, attributes in page.elements:
+        for name in ("aria-labelledby", "aria-describedby"):
+            assert attributes.get(name, ids[0]) in ids
+        if attributes.get("href", "").startswith("#"):
+            assert attributes["href"][1:] in ids
+    tags = [tag for tag, _ in page.elements]
+    assert tags.count("h1") == 1
+    for needed in ("main", "nav", "header", "footer", "canvas"):
+        assert needed in tags
+
+
+def test_nothing_is_fetched_and_only_this_script_and_style_may_run(wine):
+    page = Page(render(wine))
+    for tag, attributes in page.elements:
+        for name, value in attributes.items():
+            assert not name.startswith("on"), f"{tag} has a handler"
+            assert name != "style", f"{tag} has a style that the policy forbids"
+            if name in ("src", "href", "action", "data"):
+                assert value.startswith(("#", "data:")), value
+    assert "@import" not in page.raw["style"]
+    assert "url(" not in page.raw["style"]
+    policy = next(a["content"] for _, a in page.elements if "http-equiv" in a)
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    for kind in ("script", "style"):
+        digest = hashlib.sha256(page.raw[kind].encode()).digest()
+        assert f"{kind}-src 'sha256-{base64.b64encode(digest).decode()}'" in policy
+
+
+def test_the_same_record_gives_the_same_bytes(wine):
+    assert render(wine) == render(wine)
+
+
+def test_dark_colours_are_the_same_by_choice_and_by_preference(wine):
+    blocks = re.findall(r"\{([^{}]*--paper: #14[^{}]*)\}", Page(render(wine)).raw["style"])
+    assert len(blocks) == 2
+    assert blocks[0].split() == blocks[1].split()
+
+
+def test_a_small_report_is_small(wine):
+    assert len(render(wine).encode()) < 300_000
+
+
+def test_many_rows_are_sampled_said_and_small_clusters_kept():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(60_000, 20)), rng.normal(50, 1, size=(5, 20))])
+    model = KMeans(2, init=np.vstack([np.zeros(20), np.full(20, 50.0)])).fit(X)
+    ids = [f"a rather long identifier {i}" for i in range(len(X))]
+    text = render(Fitted(model, X, ids=ids, diagnosis=NONE))
+    page = Page(text)
+    labels = unpacked(page.data["labels"], "<u2")
+    assert plane.MOST <= len(labels) < plane.MOST + 20
+    assert np.count_nonzero(labels == 1) == 5
+    assert "of 60\u202f005 rows are drawn, sampled at random" in page.text
+    assert len(text.encode()) < 8_000_000
+
+
+@pytest.mark.slow
+def test_a_million_rows_make_a_report_of_less_than_eight_megabytes():
+    X = np.random.default_rng(0).normal(size=(1_000_000, 8)).astype(np.float32)
+    model = MiniBatchKMeans(6, random_state=0).fit(X)
+    assert len(render(Fitted(model, X, diagnosis=NONE)).encode()) < 8_000_000
+
+
+def unpacked(text, kind):
+    return np.frombuffer(base64.b64decode(text), kind)
+
+
+def test_the_map_holds_every_row_with_its_own_values():
+    made = fitted(ids=[f"r{i}" for i in range(60)], names=list("abcd"))
+    data = Page(render(made)).data
+    rows, labels = unpacked(data["rows"], "<u4") - 1, unpacked(data["labels"], "<u2")
+    assert sorted(rows.tolist()) == list(range(60))
+    assert data["ids"] == [f"r{i}" for i in rows]
+    np.testing.assert_array_equal(labels, made.model.labels_[rows])
+    np.testing.assert_array_equal(unpacked(data["values"], "<f8").reshape(60, 4), made.X[rows])
+    assert data["names"] == list("abcd")
+
+
+def test_points_and_cells_of_two_features_agree_with_predict():
+    made = fitted(d=2)
+    data = Page(render(made)).data
+    xy = unpacked(data["xy"], "<u2").reshape(-1, 2) / 65535
+    low, high = np.array(data["box"][:2]), np.array(data["box"][2:])
+    rows = unpacked(data["rows"], "<u4") - 1
+    np.testing.assert_allclose(low + xy * (high - low), made.X[rows], atol=1e-3)
+    for corners in data["cells"]:
+        inside = low + np.mean(corners, axis=0) * (high - low)
+        j = made.model.predict([inside])[0]
+        assert corners == data["cells"][j]
+
+
+# --- hostile text -------------------------------------------------------------------------------
+
+
+def with_texts(texts):
+    texts = [text or " " for text in texts]  # a fact that is not there has no place
+    pick = lambda n: [texts[i % len(texts)] for i in range(n)]  # noqa: E731
+    return fitted(
+        n=24,
+        names=pick(4),
+        ids=pick(24),
+        source=texts[0],
+        command=texts[-1],
+        fingerprint=texts[0],
+        created=texts[-1],
+        versions={"a": texts[0]},
+        left_out={"column": texts[0], "other": texts[-1]},
+        diagnosis=None,
+    )
+
+
+PLAIN = Page(render(with_texts(["plain"]))).shape
+
+
+@pytest.mark.parametrize("evil", EVIL, ids=lambda text: repr(text[:12]))
+def test_hostile_text_does_not_change_the_page(evil):
+    text = render(with_texts([evil]))
+    page = Page(text)
+    assert page.shape == PLAIN
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e\u2066-\u2069\u2028\u2029]", text)
+    text.encode("utf-8")
+    assert page.data["names"] == [shown(evil or " ")] * 4
+    assert len(text) < 300_000
+
+
+@settings(max_examples=15)
+@given(texts=st.lists(st.text(), min_size=1, max_size=6))
+def test_no_text_changes_the_page(texts):
+    assert Page(render(with_texts(texts))).shape == PLAIN
+
+
+@given(data=st.recursive(st.text() | st.integers(), st.lists))
+def test_json_in_a_script_comes_back_and_cannot_leave_it(data):
+    text = in_script(data)
+    assert json.loads(text) == data
+    assert text.isascii()
+    assert not set("<>&") & set(text)
+
+
+@given(text=st.text(), most=st.integers(6, 60))
+def test_shown_text_is_short_and_printable(text, most):
+    found = shown(text, most)
+    assert found.isprintable()
+    assert 0 < len(found) <= max(most, len("(no name)"))
+
+
+def test_ten_thousand_columns_give_a_small_page():
+    X = np.random.default_rng(0).normal(size=(30, 10_000))
+    made = Fitted(KMeans(2, random_state=0).fit(X), X, diagnosis=NONE)
+    text = render(made)
+    assert len(text) < 300_000
+    assert "9\u202f970 of 10\u202f000 features are left out" in Page(text).text
+
+
+# --- the family, and the ends of the range ------------------------------------------------------
+
+MOONS = make_moons(80, noise=0.05, random_state=0)[0]
+ROWS = np.abs(blobs(50)) + 1.0
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "says"),
+    [
+        (MiniBatchKMeans(3, random_state=0), ROWS, "of the variance explained"),
+        (SphericalKMeans(3, random_state=0), ROWS, "1 − cos of the angle"),
+        (SphericalKMeans(3, random_state=0), sp.csr_array(ROWS), "1 − cos of the angle"),
+        (KMeans(3, random_state=0), sp.csr_array(ROWS), "distance to the center"),
+        (KernelKMeans(2, kernel="rbf", gamma=10, random_state=0), MOONS, "what predict says on"),
+        (KernelKMeans(3, random_state=0), ROWS, "lie in its feature space"),
+        (KMedoids(3, random_state=0), ROWS, "dissimilarity to the medoid"),
+        (KMedoids(3, metric="manhattan", random_state=0), ROWS, "no cells are drawn"),
+        (
+            KMedoids(3, metric="precomputed", random_state=0),
+            pairwise_distances(ROWS),
+            "rows are no points",
+        ),
+        (
+            KernelKMeans(3, kernel="precomputed", random_state=0),
+            ROWS @ ROWS.T,
+            "typical rows are not known",
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_member_has_a_report_that_says_what_does_not_apply(model, X, says):
+    text = Page(render(Fitted(model.fit(X), X))).text
+    assert says.lower() in text.lower()
+    assert f"{model.n_clusters} clusters" in text
+
+
+def test_the_merge_tree_of_a_kernel_says_what_it_explains():
+    model = KernelKMeans(3, random_state=0).fit(ROWS)
+    found = summarise(Fitted(model, ROWS, diagnosis=NONE))
+    whole = merge_tree(model, ROWS).cost_at(1)
+    assert found.explained_variance == pytest.approx(1 - model.inertia_ / whole)
+    far = model.transform(ROWS)[np.arange(50), model.labels_]
+    assert found.clusters[0].typical[0].far == pytest.approx(far[model.labels_ == 0].min())
+
+
+@pytest.mark.parametrize(
+    ("X", "k"),
+    [
+        ([[0.0, 1.0], [2.0, 3.0]], 2),
+        ([[0.0, 1.0], [2.0, 3.0]], 1),
+        ([[1.0], [2.0], [9.0]], 2),
+        ([[5.0, 1.0]] * 4 + [[6.0, 1.0]] * 4, 2),
+        (np.arange(60.0).reshape(20, 3), 20),
+        (blobs(40) + 1e6, 3),
+        (blobs(40) * 1e150, 3),
+        (blobs(40) * 1e-200, 3),
+        (blobs(40).astype(np.float32), 3),
+        (blobs(400, k=50), 50),
+        (np.asfortranarray(blobs(40))[::2], 3),
+    ],
+    ids=[
+        "two",
+        "one cluster",
+        "one feature",
+        "constant",
+        "K = n",
+        "offset",
+        "huge",
+        "tiny",
+        "float32",
+        "fifty",
+        "strided",
+    ],
+)
+def test_the_ends_of_the_range_have_readable_reports(X, k):
+    model = KMeans(k, random_state=0).fit(X)
+    text = render(Fitted(model, X))
+    page = Page(text)
+    assert f"{k} cluster" in page.text
+    for word in ("nan", "NaN", "inf", "None"):
+        assert not re.search(rf"\b{word}\b", page.text)
+    assert "not defined" not in page.text
+
+
+def test_equal_rows_have_a_report():
+    X = np.ones((6, 2))
+    with pytest.warns(Warning, match="distinct clusters"):
+        model = KMeans(2, random_state=0).fit(X)
+    text = Page(render(Fitted(model, X))).text
+    assert "there is no variance to explain" in text
+
+
+def test_rows_without_weight_are_no_typical_rows():
+    X, weight = blobs(40), np.ones(40)
+    weight[:20] = 0
+    model = KMeans(3, random_state=0).fit(X, sample_weight=weight)
+    found = summarise(Fitted(model, X, weight=weight, diagnosis=NONE))
+    assert all(m.index >= 20 for c in found.clusters for m in c.typical)
+    assert sum(c.share for c in found.clusters) == pytest.approx(1.0)
+
+
+def test_rows_of_zeros_are_counted_and_not_placed():
+    X = np.vstack([ROWS, np.zeros((3, 4))])
+    model = SphericalKMeans(3, zero_rows="drop", random_state=0).fit(X)
+    made = Fitted(model, X, labels=model.labels_)
+    assert summarise(made).nowhere == 3
+    assert "3 rows of zeros" in Page(render(made)).text
+
+
+def test_missing_values_are_called_missing():
+    original = blobs(30)
+    original[3, 1] = np.nan
+    X = np.nan_to_num(original)
+    made = Fitted(KMeans(2, random_state=0).fit(X), X, original=original, diagnosis=NONE)
+    data = Page(render(made)).data
+    at = unpacked(data["rows"], "<u4").tolist().index(4)
+    assert np.isnan(unpacked(data["values"], "<f8").reshape(30, 4)[at, 1])
+
+
+# --- files and errors ---------------------------------------------------------------------------
+
+
+def test_a_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path, made = tmp_path / "report.html", fitted()
+    assert write_report(path, made).n_clusters == 3
+    before = path.read_bytes()
+    assert before == render(made).encode()
+    with pytest.raises(FileExistsError, match="force=True replaces it"):
+        write_report(path, made)
+    write_report(str(path), fitted(k=2), force=True)
+    assert path.read_bytes() != before
+
+    def full(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("os.fsync", full)
+    kept = path.read_bytes()
+    with pytest.raises(OSError, match="no space"):
+        write_report(path, made, force=True)
+    assert path.read_bytes() == kept
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"labels": [0, 1]}, "labels has 2 entries; 60 are expected"),
+        ({"ids": ["a"]}, "ids has 1 entries; 60 are expected"),
+        ({"names": ["a"]}, "feature_names has 1 names; 4 are expected"),
+        (
+            {"original": np.ones((60, 3))},
+            r"original has the shape \(60, 3\); \(60, 4\) is expected",
+        ),
+        ({"weight": [1.0]}, "sample_weight"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_what_does_not_fit_is_named(more, says):
+    with pytest.raises(ValueError, match=says):
+        render(fitted(**more))
+
+
+def test_a_model_that_was_not_fitted_is_refused():
+    with pytest.raises(Exception, match="not fitted"):
+        render(Fitted(KMeans(2), [[0.0], [1.0]]))
