@@ -22,7 +22,7 @@ from sklearn import metrics
 import partita
 from partita import silhouette_samples, silhouette_score
 from partita._kernels import compiled
-from partita.choosing.silhouette import sampled_silhouette
+from partita.choosing.silhouette import sampled_silhouette, silhouettes_of_some
 from partita.source.dissimilarity import check_measured
 
 
@@ -315,3 +315,15 @@ def test_real_clusters_have_scikit_learns_silhouettes(data_folder, name):
     distances = squareform(pdist(rows))
     theirs = metrics.silhouette_samples(distances, model.labels_, metric="precomputed")
     np.testing.assert_allclose(silhouette_samples(rows, model.labels_), theirs, atol=1e-10)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+def test_the_silhouettes_of_some_rows_are_those_they_have_among_all(metric):
+    rng = np.random.default_rng(0)
+    X, labels, weight = rng.normal(size=(70, 3)), rng.integers(4, size=70), rng.uniform(1, 3, 70)
+    whole = silhouette_samples(X, labels, metric=metric, sample_weight=weight)
+    some = np.array([3, 20, 21, 69])
+    found = silhouettes_of_some(X, labels, some, metric=metric, sample_weight=weight)
+    np.testing.assert_allclose(found, whole[some], rtol=1e-12)
+    every = silhouettes_of_some(X, labels, np.arange(70), metric=metric, sample_weight=weight)
+    np.testing.assert_array_equal(every, whole)

@@ -133,7 +133,9 @@ def _tiles(found: Findings) -> tuple[Tile, ...]:
     summary, quality = found.summary, found.quality
     sizes = [cluster.size for cluster in summary.clusters]
     few, many = min(sizes, default=0), max(sizes, default=0)
-    between = f"{number(few)} to {number(many)} rows each" if few < many else plural(many, "row")
+    between = f"{number(few)} to {number(many)} rows each"
+    if few == many:
+        between = plural(many, "row") + " each" * (len(sizes) > 1)
     cost = "" if summary.objective is None else f"J\u00a0=\u00a0{number(summary.objective)}"
     tiles = [
         Tile(

@@ -15,7 +15,7 @@
   dark.addEventListener("change", repaint);
   let folded = [];
   addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("details:not([open])")];
+    folded = [...document.querySelectorAll("details:not([open], .long)")];
     folded.forEach((part) => { part.open = true; });
     repaint();
   });
