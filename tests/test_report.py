@@ -10,10 +10,14 @@ from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans as Peer
 from sklearn.datasets import load_wine, make_blobs, make_moons
 from sklearn.metrics import pairwise_distances
 
@@ -562,3 +566,37 @@ def test_what_does_not_fit_is_named(more, says):
 def test_a_model_that_was_not_fitted_is_refused():
     with pytest.raises(Exception, match="not fitted"):
         render(Fitted(KMeans(2), [[0.0], [1.0]]))
+
+
+def test_a_thousand_clusters_are_told_by_the_largest():
+    X = np.random.default_rng(0).normal(size=(3000, 3))
+    made = Fitted(KMeans(1000, random_state=0, max_iter=2).fit(X), X, diagnosis=NONE)
+    text = render(made)
+    page = Page(text)
+    assert "only the 200 largest of 1\u202f000 clusters are listed" in page.text.lower()
+    assert sum("data-cluster" in attributes for _, attributes in page.elements) == 200
+    assert len(text) < 2_000_000
+
+
+def test_ids_come_from_any_kind_of_column():
+    ids = [f"r{i}" for i in range(60)]
+    odd = pd.Series(ids, index=range(100, 160))
+    expected = render(fitted(ids=ids))
+    for column in (np.array(ids), odd, pl.Series(ids), pa.array(ids), pa.chunked_array([ids])):
+        assert render(fitted(ids=column)) == expected
+    assert "(no name)" in Page(render(fitted(ids=pa.array([None] * 60, pa.string())))).text
+
+
+def test_tables_bring_their_names():
+    frame = pd.DataFrame(blobs(30), columns=["a", "b", "c", "wide"])
+    model = KMeans(3, random_state=0).fit(frame)
+    for X in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        assert Page(render(Fitted(model, X))).data["names"] == ["a", "b", "c", "wide"]
+
+
+def test_models_of_scikit_learn_have_a_report():
+    X = blobs(40)
+    made = Fitted(Peer(3, n_init=1, random_state=0).fit(X), X)
+    found, text = summarise(made), Page(render(made)).text
+    assert found.silhouette == silhouette_score(X, made.model.labels_)
+    assert "keeps no trace" in text

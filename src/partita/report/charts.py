@@ -110,15 +110,16 @@ def _whole(ks: Sequence[int]) -> list[float]:
     return [float(k) for k in range(min(ks), max(ks) + 1, step)]
 
 
-def silhouette(found: Silhouettes, k: int) -> str:
-    """The silhouettes of each cluster, sorted, as one shape; left of 0 rows lie wrong."""
-    count = np.bincount(found.labels, minlength=k)
+def silhouette(found: Silhouettes, numbers: Sequence[int]) -> str:
+    """The silhouettes of these clusters, sorted, as shapes; left of 0 rows lie wrong."""
+    k = len(numbers)
+    count = np.bincount(found.labels, minlength=len(found.means))
     room = float(np.clip(300 - 6 * k, 60, 300))
     low = min(0.0, float(found.values.min()))
     x = Scale.over(math.floor(low * 10) / 10, 1.0, 70, 450)
     parts, top = [], 8.0
     body = []
-    for j in np.flatnonzero(count):
+    for j in (j for j in numbers if count[j]):
         high = max(15.0, room * count[j] / len(found.values))
         body.append(_outline(np.sort(found.values[found.labels == j])[::-1], j, x, top, high))
         words = element("title", f"cluster {j}: mean {number(round(float(found.means[j]), 3))}")

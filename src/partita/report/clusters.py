@@ -14,6 +14,9 @@ from partita.report.summary import Cluster, Member, Summary
 from partita.report.svg import COLORS, chip
 from partita.report.text import number, percent, plural, signed, value
 
+SHOWN = 200  # clusters of the table, the legend and the silhouettes
+_COLUMNS = 60  # clusters of the heat map
+_DETAILED = 60  # clusters whose typical rows are shown with their values
 _HEAT = 30  # features of the heat map
 _TABLE = 8  # features of typical rows
 _LEVELS = 8  # colours on each side of 0
@@ -43,7 +46,7 @@ class Line:
 class Heat:
     """The heat map: a row for every feature."""
 
-    numbers: range
+    numbers: tuple[tuple[int, str], ...]  # of clusters, with their marks
     rows: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]  # name, (class, text) per cluster
     note: str
 
@@ -93,8 +96,9 @@ def _values(
 def heat_of(case: Case, profile: Profile) -> Heat:
     """The features that tell clusters apart, at most thirty."""
     first = profile.order[:_HEAT]
+    columns = case.largest(_COLUMNS)
     rows = tuple(
-        (case.names[t], tuple((_level(s), signed(s)) for s in profile.scores[:, t].tolist()))
+        (case.names[t], tuple((_level(s), signed(s)) for s in profile.scores[columns, t].tolist()))
         for t in first
     )
     left = len(profile.order) - len(first)
@@ -103,9 +107,10 @@ def heat_of(case: Case, profile: Profile) -> Heat:
             "the mean of a cluster less that of all rows, in deviations of all rows",
             "features that tell the clusters apart best come first",
             f"{number(left)} of {number(len(profile.order))} features are left out" if left else "",
+            "" if len(columns) == case.k else f"only the {len(columns)} largest clusters are shown",
         ]
     )
-    return Heat(range(case.k), rows, note)
+    return Heat(tuple((j, chip(j)) for j in columns), rows, note)
 
 
 def _level(score: float) -> str:
@@ -121,6 +126,9 @@ def remarks_on(summary: Summary) -> str:
         [
             f"{nowhere} of zeros, which have no direction, belong to no cluster"
             if summary.nowhere
+            else "",
+            f"only the {SHOWN} largest of {number(summary.n_clusters)} clusters are listed"
+            if summary.n_clusters > SHOWN
             else "",
             "" if known else "typical rows are not known: a matrix was given in place of rows",
         ]

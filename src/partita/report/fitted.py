@@ -86,6 +86,7 @@ class Case:
     names: tuple[str, ...]  # of the features, as they are shown
     labels: Ints  # (n,); −1 for rows that belong nowhere
     weight: Floats  # (n,)
+    ids: Any  # (n,) or None
     is_matrix: bool
 
     @property
@@ -111,13 +112,18 @@ class Case:
 
     def row_name(self, i: int) -> str:
         """The id of a row, or its number in the source: the first is row 1."""
-        if self.fitted.ids is not None:
-            return shown(_plain(self.fitted.ids[i]), 40)
+        if self.ids is not None:
+            return shown("" if self.ids[i] is None else self.ids[i], 40)
         return f"row {self.row_number(i)}"
 
     def row_number(self, i: int) -> int:
         """The number of a row in the source, from 1."""
-        return 1 + int(i if self.fitted.kept is None else self.fitted.kept[i])
+        kept = self.fitted.kept
+        return 1 + int(i if kept is None else np.asarray(kept)[i])
+
+    def largest(self, most: int) -> list[int]:
+        """The numbers of the largest clusters, at most so many, ascending."""
+        return sorted(np.argsort(-self.mass, kind="stable")[:most].tolist())
 
     def values(self, i: int) -> Floats:
         """The values (d,) of a row in the user's units."""
@@ -150,6 +156,7 @@ def receive(fitted: Fitted) -> Case:
         names=tuple(shown(name) for name in names),
         labels=np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp),
         weight=np.ones(n) if weight is None else weight,
+        ids=_listed(fitted.ids),
         is_matrix=is_matrix,
     )
 
@@ -172,9 +179,12 @@ def _without_names(model: Any) -> Any:
     return twin
 
 
-def _plain(value: Any) -> Any:
-    """A Python object: what pyarrow has in its arrays are wrappers."""
-    return value.as_py() if hasattr(value, "as_py") else value
+def _listed(ids: Any) -> Any:
+    """What can be asked for by place: arrays of pyarrow hold wrappers, those of pandas an index."""
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(ids, method):
+            return getattr(ids, method)()
+    return ids
 
 
 def distances(case: Case) -> tuple[Floats, str]:

@@ -15,6 +15,7 @@ from partita.plots.plane import Plane, box_around, even, plane_of
 from partita.plots.reading import Rows
 from partita.report.fitted import Case
 from partita.report.profile import Profile
+from partita.report.svg import MARKS
 from partita.report.text import number, shown
 
 MOST = 40_000  # rows that are drawn; more are sampled
@@ -46,7 +47,7 @@ def map_of(case: Case, profile: Profile) -> tuple[dict[str, Any], list[str]]:
         "labels": _packed(np.where(rows.labels < 0, _STEPS, rows.labels), "<u2"),
         "xy": _packed(np.clip(np.rint(unit(points) * _STEPS), 0, _STEPS), "<u2"),
         "rows": _packed(np.array([case.row_number(i) for i in some]), "<u4"),
-        "ids": None if case.fitted.ids is None else [case.row_name(i) for i in some],
+        "ids": None if case.ids is None else [case.row_name(i) for i in some],
         "centers": _short(unit(at)),
         "cells": [_short(unit(part)) if len(part) else [] for part in scene.polygons],
         "grid": _grid(scene.regions),
@@ -56,6 +57,7 @@ def map_of(case: Case, profile: Profile) -> tuple[dict[str, Any], list[str]]:
         "equal": equal,
         "axes": _axes(case, plane),
         "k": case.k,
+        "marks": MARKS,
         **_values(case, profile, some),
     }
     chance = "" if plane.names[1] else "up and down rows lie by chance, to be told apart"

@@ -140,6 +140,7 @@ def _silhouettes(case: Case) -> Silhouettes:
         points,
         metric=metric,
         sample_weight=None if case.fitted.weight is None else weight,
+        n_threads=getattr(case.model, "n_threads", None),
     )
     mass = np.bincount(labels, weight, case.k).astype(np.float64)
     return _of_strata(values, labels[points], weight[points], mass, sizes)

@@ -9,7 +9,7 @@ from partita.plots.criteria import CriteriaDisplay, Panel
 from partita.plots.objective import ObjectiveDisplay
 from partita.plots.style import sentences
 from partita.report import charts
-from partita.report.clusters import Heat, Line, heat_of, line_of, remarks_on
+from partita.report.clusters import SHOWN, Heat, Line, heat_of, line_of, remarks_on
 from partita.report.fitted import Case
 from partita.report.making import Fact, facts_of
 from partita.report.plane import map_of
@@ -93,7 +93,9 @@ def sections_of(found: Findings) -> Sections:
         findings=tuple(found.diagnosis),
         coverage=_coverage(found),
         spread_is=summary.spread_is,
-        lines=tuple(line_of(case, cluster, summary, profile) for cluster in summary.clusters),
+        lines=tuple(
+            line_of(case, summary.clusters[j], summary, profile) for j in case.largest(SHOWN)
+        ),
         lines_note=remarks_on(summary),
         many=case.k > _MANY,
         map=made,
@@ -184,8 +186,9 @@ def _silhouette(found: Findings) -> Chart:
         "sample of every cluster, each against all rows"
         if silhouettes.is_sampled
         else "",
+        f"only the {SHOWN} largest clusters are drawn" if found.case.k > SHOWN else "",
     ]
-    return Chart(charts.silhouette(silhouettes, found.case.k), sentences(remarks))
+    return Chart(charts.silhouette(silhouettes, found.case.largest(SHOWN)), sentences(remarks))
 
 
 def _criteria(sweep: Any) -> tuple[Chart, ...]:

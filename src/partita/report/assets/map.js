@@ -33,7 +33,7 @@
   const pointX = (i, s) => placeX(xy[2 * i] / STEPS, s);
   const pointY = (i, s) => placeY(xy[2 * i + 1] / STEPS, s);
 
-  const marks = [...plane.querySelectorAll(".entry path")].map((path) => path.getAttribute("d"));
+  const mark = (j) => map.marks[Math.floor(j / PALETTE) % map.marks.length];
   const colors = () => {
     const style = getComputedStyle(root);
     const read = (name) => style.getPropertyValue(name).trim();
@@ -90,7 +90,7 @@
         pen.translate(side / 2, side / 2);
         pen.scale(radius * ratio, radius * ratio);
         pen.fillStyle = colorOf(j, look);
-        pen.fill(new Path2D(j < map.k ? marks[j] : marks[0]));
+        pen.fill(new Path2D(j < map.k ? mark(j) : map.marks[0]));
         made.set(j, stamp);
       }
       return made.get(j);

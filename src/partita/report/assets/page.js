@@ -13,14 +13,18 @@
     repaint();
   });
   dark.addEventListener("change", repaint);
-  let folded = [];
+  let folded = [], before;
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("details:not([open], .long)")];
     folded.forEach((part) => { part.open = true; });
+    before = root.dataset.theme;
+    root.dataset.theme = "light"; // the map is painted before the page turns to paper
     repaint();
   });
   addEventListener("afterprint", () => {
     folded.forEach((part) => { part.open = false; });
+    if (before) root.dataset.theme = before;
+    else delete root.dataset.theme;
     repaint();
   });
 })();
