@@ -8,8 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tmux test-data test-all test-pure test-oldest test-sanitize lint format gallery bench bench-quick dev clean
-.PHONY: help demo test test-data test-all test-pure test-oldest test-sanitize browser lint format gallery bench bench-quick dev clean
+.PHONY: help demo test tmux browser test-data test-all test-pure test-oldest test-sanitize lint format gallery bench bench-quick dev clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -42,8 +41,7 @@ tmux: # for the tests that look at a terminal; where it cannot be installed, the
 	@command -v tmux > /dev/null || { test "$$(id -u)" = 0 && apt-get install --yes --quiet tmux > /dev/null; } \
 	|| echo "tmux is not here and cannot be installed: its tests are skipped"
 
-test-all: $(VENV)/tools tmux test-pure test-oldest test-sanitize ## everything, slow tests and other builds included
-test-all: $(VENV)/tools browser test-pure test-oldest test-sanitize ## everything, slow tests and other builds included
+test-all: $(VENV)/tools tmux browser test-pure test-oldest test-sanitize ## everything, slow tests and other builds included
 	$(BIN)/python -m pytest -m ""
 
 browser: ## install Chromium for the tests of the report, if it is absent and apt-get may

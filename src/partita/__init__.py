@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from partita.estimators.minibatch import MiniBatchKMeans
     from partita.estimators.spherical import SphericalKMeans
     from partita.factorization import Factorization, factorize
-    from partita.factorization import factorize
     from partita.merging import MergeTree, merge_tree
-    from partita.merging import merge_tree
     from partita.model_file import ModelFileError, load, save, to_sklearn
     from partita.planes import pca_plane
     from partita.progress import Progress, Trace

@@ -64,18 +64,6 @@ class Scaling:
         if self.kind == "none":
             return rows
         return rows.astype(np.float64) * self.scale + self.center
-        X = _as_array(X)
-            return X
-        out: Floats = (X.astype(np.float64) - self.center) / self.scale
-        if X.dtype == np.float32:
-            out = out.astype(np.float32)
-        return out
-        X = _as_array(X)
-        back: Floats = X.astype(np.float64) * self.scale + self.center
-        return X if self.kind == "none" else back
-def _as_array(X: Any) -> Floats:
-    """Rows that may be a list."""
-    return np.asarray(X)
 
 
 def _moments(X: Floats, share: Floats) -> tuple[Floats, Floats]:
