@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import subprocess
@@ -27,6 +28,7 @@ from partita import (  # noqa: E402
 )
 from partita.cli import app  # noqa: E402
 from partita.cli.halts import CRITERIA, HaltError, parse_halt  # noqa: E402
+from partita.cli.show import as_json  # noqa: E402
 from partita.tables import Scaling, read_table, select, write_table  # noqa: E402
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz")
@@ -291,12 +293,15 @@ def test_results_go_to_stdout_and_remarks_to_stderr(capsys, file):
         assert "\x1b" not in out + err  # no terminal: no colours, no bars
 
 
-def test_a_hostile_file_cannot_speak_to_the_terminal(partita, tmp_path):
-    (tmp_path / "a.csv").write_text("[red]x\x1b[31m,b\n1,\x1b]0;t\x07\n2,[bold]\n9,c\n")
+def test_a_hostile_file_cannot_speak_to_the_terminal(capsys, tmp_path):
+    (tmp_path / "a.csv").write_text("[red]x\x1b[31m,b\x1b[7m\n1,\x1b]0;t\x07\n2,[bold]\n9,c\n")
     for words in (("fit", "-k", "2"), ("choose-k", "-k", "2:3")):
-        out = partita(words[0], tmp_path / "a.csv", *words[1:])
-        assert "\x1b" not in out
-    assert "[red]x" in partita("fit", tmp_path / "a.csv", "-k", 2)
+        with pytest.raises(SystemExit):
+            app([words[0], str(tmp_path / "a.csv"), *words[1:]])
+        out, err = capsys.readouterr()
+        assert "\x1b" not in out + err
+        assert "not used: b" in err
+        assert ("[red]x" in out) == (words[0] == "fit")
 
 
 def keys(value, path=""):
@@ -324,7 +329,9 @@ def test_the_object_of_json_is_the_documented_one(partita, tmp_path, file, comma
     assert found["command"] == command
 
 
-def test_json_holds_no_nan(partita, tmp_path):
+def test_json_holds_no_nan(partita, tmp_path, capsys):
+    as_json({"a": [math.nan, np.float32(np.inf)], "b": np.array([1.5, np.nan])})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, None], "b": [1.5, None]}
     (tmp_path / "a.csv").write_text("x\n1\n1\n1\n")
     text = partita("fit", tmp_path / "a.csv", "-k", 1, "--json")
     assert "NaN" not in text

@@ -219,6 +219,7 @@ def test_a_stray_quote_in_a_large_file_takes_linear_time():
 def test_pieces_of_a_record():
     assert split('a,"b,""c""",d', ",") == ["a", 'b,"c"', "d"]
     assert split("a,,", ",") == ["a", "", ""]
+    assert detect_delimiter(b"a b,c\nd e,f\ng h,i,j\n") == ","  # words, and one line too long
     assert detect_delimiter(b"name,x\nJohn Smith,1\nAnn Lee,2\n") == ","
 
 
@@ -406,6 +407,13 @@ matrices = arrays(
 def test_undoing_leads_back(X, kind):
     scaling = Scaling.fit(X, kind)
     np.testing.assert_allclose(scaling.undo(scaling.apply(X)), X, rtol=1e-9, atol=1e-6)
+
+
+def test_a_tiny_scale_does_not_carry_outliers_out_of_range():
+    X = np.array([[0.0]] * 5 + [[5e-324]] * 4 + [[1e6]])
+    scaling = Scaling.fit(X, "robust")
+    assert np.isfinite(scaling.apply(X)).all()
+    np.testing.assert_array_equal(scaling.undo(scaling.apply(X)), X)
 
 
 @given(matrices, st.data(), st.sampled_from(["standard", "robust"]))

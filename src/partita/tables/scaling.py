@@ -10,6 +10,7 @@ import numpy as np
 from partita._typing import Floats
 
 KINDS = ("none", "standard", "robust")
+_FARTHEST = 1e100  # how far out a scaled value may be
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +49,10 @@ class Scaling:
         center, scale = (_moments if kind == "standard" else _quartiles)(X, share)
         constant = X.min(axis=0) == X.max(axis=0)
         center = np.where(constant, X[0], center)
-        return cls(kind, center, np.where(constant | ~(scale > 0), 1.0, scale))
+        # nor is a scale of use by which other values would leave the range of numbers
+        reach = np.maximum(np.abs(X.max(axis=0) - center), np.abs(X.min(axis=0) - center))
+        useless = constant | ~(scale > reach / _FARTHEST)
+        return cls(kind, center, np.where(useless, 1.0, scale))
 
     def apply(self, X: Any) -> Floats:
         """Scaled rows; float32 stays float32."""

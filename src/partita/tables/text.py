@@ -18,7 +18,7 @@ from partita.tables.record import TableError, arrow
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
 _SAMPLE = 100  # records that are looked at
-_BLOCK = 1 << 24  # bytes that pyarrow parses at once
+_BLOCK = 1 << 22  # bytes that pyarrow parses at once
 _LINE = re.compile(rb"([^\r\n]*)(\r\n|\r|\n|\Z)")
 _OPENING = re.compile(rb'(?:^|[,;\t| ])"')
 _CLOSING = re.compile(rb'(?:[^"]|"")*+"')
