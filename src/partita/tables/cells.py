@@ -60,7 +60,6 @@ def _typed(column: Any, comma: bool) -> Any:
         if pc.any(point).as_py():
             return column
         values = pc.replace_substring(values, ",", ".", max_replacements=1)
-    values = pc.replace_substring_regex(values, r"^\+", "", max_replacements=1)
     for kind in (pa.int64(), pa.float64()):
         try:
             return pc.cast(values, kind)
