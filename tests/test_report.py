@@ -34,7 +34,7 @@ from partita import (
     silhouette_score,
 )
 from partita.diagnosis import Diagnosis
-from partita.report import Fitted, plane, quality, render, summarise, write_report
+from partita.report import Fitted, plane, quality, render, summarise, svg, write_report
 from partita.report.text import in_script, number, percent, shown
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -600,3 +600,23 @@ def test_models_of_scikit_learn_have_a_report():
     found, text = summarise(made), Page(render(made)).text
     assert found.silhouette == silhouette_score(X, made.model.labels_)
     assert "keeps no trace" in text
+
+
+def test_small_clusters_are_in_every_sample(monkeypatch):
+    monkeypatch.setattr(plane, "MOST", 200)
+    monkeypatch.setattr(quality, "_WORK", 100 * 5010 * 2)
+    X = np.vstack([np.random.default_rng(0).normal(size=(5000, 2)), np.full((10, 2), 50.0)])
+    X[-10:] += np.arange(20).reshape(10, 2) / 100
+    made = Fitted(KMeans(2, init=[[0, 0], [50, 50]]).fit(X), X, diagnosis=NONE)
+    labels = unpacked(Page(render(made)).data["labels"], "<u2")
+    assert (labels == 1).sum() == 10
+    assert 200 <= len(labels) <= 210
+    assert summarise(made).clusters[1].silhouette == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.parametrize("words", EVIL[:5])
+def test_drawings_escape_their_texts(words):
+    plain = Page(svg.text("a", 0, 0) + svg.drawing(1, 1, "a")).shape
+    page = Page(svg.text(words, 0, 0) + svg.drawing(1, 1, words))
+    assert page.shape == plain
+    assert page.elements[1][1]["aria-label"] == words

@@ -49,11 +49,11 @@ def wine(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    X = np.random.default_rng(0).normal(size=(40, len(EVIL)))
+    X = np.random.default_rng(0).normal(size=(60, len(EVIL)))
     path = tmp_path_factory.mktemp("report") / "hostile.html"
-    ids = [EVIL[i % len(EVIL)] + str(i) for i in range(40)]
+    ids = [EVIL[i % len(EVIL)] + str(i) for i in range(60)]
     made = Fitted(
-        KMeans(3, random_state=0).fit(X),
+        KMeans(20, random_state=0).fit(X),  # tables wider than the window
         X,
         names=EVIL,
         ids=ids,
@@ -151,6 +151,12 @@ def test_the_keyboard_goes_from_row_to_row(browser, wine):
     assert len(set(seen)) >= 3
     browser.key("Escape")
     assert browser.run(f"{TIP}.hidden")
+    picture = "document.getElementById('canvas').toDataURL()"
+    before = browser.run(picture)
+    browser.key("+")
+    assert browser.run(picture) != before
+    browser.key("-")
+    assert browser.run(picture) == before
 
 
 def test_the_switch_turns_light_into_dark(browser, wine):
