@@ -28,7 +28,7 @@ from partita import (  # noqa: E402
 )
 from partita.cli import app  # noqa: E402
 from partita.cli.halts import CRITERIA, HaltError, parse_halt  # noqa: E402
-from partita.cli.show import as_json  # noqa: E402
+from partita.cli.show import as_json, clean  # noqa: E402
 from partita.tables import Scaling, read_table, select, write_table  # noqa: E402
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz")
@@ -294,6 +294,7 @@ def test_results_go_to_stdout_and_remarks_to_stderr(capsys, file):
 
 
 def test_a_hostile_file_cannot_speak_to_the_terminal(capsys, tmp_path):
+    assert clean("a\x1b[31mb\n\u202ec\x07" + "d" * 99, 12) == "a [31mb c d…"
     (tmp_path / "a.csv").write_text("[red]x\x1b[31m,b\x1b[7m\n1,\x1b]0;t\x07\n2,[bold]\n9,c\n")
     for words in (("fit", "-k", "2"), ("choose-k", "-k", "2:3")):
         with pytest.raises(SystemExit):

@@ -8,7 +8,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -193,21 +195,26 @@ def test_a_full_disk_gives_3_and_leaves_no_half_file(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"a.csv", "out.csv"}
 
 
-def test_no_permission_gives_3(tmp_path, fails):
-    data = csv(tmp_path / "a.csv", "x\n1\n2\n")
-    locked = tmp_path / "locked"
-    locked.mkdir()
-    locked.chmod(0o555)
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)  # root may write anywhere, so somebody else must try
-    try:
-        code, said = fails("fit", data, "-k", 2, "--labels", locked / "out.csv")
-    finally:
+def test_no_permission_gives_3(fails):
+    # pytest's own folders are closed to others
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        place.chmod(0o755)
+        data = csv(place / "a.csv", "x\n1\n2\n")
+        locked = place / "locked"
+        locked.mkdir()
+        locked.chmod(0o555)
+        fails("fit", data, "-k", 9)  # whatever is imported lazily may be out of reach later
+        root = os.geteuid() == 0
         if root:
-            os.seteuid(0)
+            os.seteuid(65534)  # root may write anywhere, so somebody else must try
+        try:
+            code, said = fails("fit", data, "-k", 2, "--labels", locked / "out.csv")
+        finally:
+            if root:
+                os.seteuid(0)
     assert code == 3
-    assert f"{locked / 'out.csv'} cannot be written" in said
+    assert f"{locked / 'out.csv'} cannot be written: no permission" in said
 
 
 def test_ctrl_c_ends_a_fit_with_130_and_what_it_had_found(tmp_path, noise):

@@ -432,8 +432,8 @@ def test_standard_is_that_of_scikit_learn_and_robust_has_the_median():
     np.testing.assert_allclose(
         Scaling.fit(X, "standard").apply(X), StandardScaler().fit_transform(X), atol=1e-6
     )
-    robust = Scaling.fit(X, "robust")
-    np.testing.assert_allclose(robust.center, np.median(X, axis=0))
+    for rows in (X, X[:100]):
+        np.testing.assert_allclose(Scaling.fit(rows, "robust").center, np.median(rows, axis=0))
 
 
 def test_constant_features_become_zero_and_outliers_do_not_move_a_robust_scale():
@@ -443,6 +443,10 @@ def test_constant_features_become_zero_and_outliers_do_not_move_a_robust_scale()
         assert scaling.scale[0] == 1
         assert (scaling.apply(X)[:, 0] == 0).all()
         assert np.isfinite(scaling.scale).all()
+    for n in range(1, 60):  # shares of some n add up to a little less than 1
+        tenths = np.full((n, 1), 0.1)
+        assert (Scaling.fit(tenths, "standard").apply(tenths) == 0).all()
+    assert Scaling.fit([[0], [4], [1e300]], "standard", [1, 1, 0]).scale[0] == 2
     assert Scaling.fit(X[:, 1:].repeat(2, 0)[:7], "robust").scale[0] < 5
 
 
@@ -463,6 +467,11 @@ def test_a_file_that_exists_is_kept_unless_forced(tmp_path):
     assert path.read_text() == "old"
     write_table(data, path, force=True)
     assert path.read_text() == "x\n1\n"
+
+
+def test_an_empty_cell_alone_is_still_a_row(tmp_path):
+    write_table(pa.table({"a": ["x", "", "y"]}), tmp_path / "a.csv")
+    assert read_table(tmp_path / "a.csv").text["a"].to_pylist() == ["x", "", "y"]
 
 
 def test_text_does_not_fit_npy_but_npz(tmp_path):
