@@ -78,13 +78,14 @@ def choose_k(
     way.check()
     check_outputs(report, force=force)
     from partita.cli import show, work
+    from partita.cli.outputs import Outputs
     from partita.cli.watching import Watch
 
     if report is not None:
         work.require_report()
     reading = Reading(data, delimiter, encoding, header, source_column)
     choice = Choice(columns, exclude, id, weight, missing.value, scale.value)
-    outputs, watch = work.Outputs(report=report, force=force), Watch(quiet or json)
+    outputs, watch = Outputs(report=report, force=force), Watch(quiet or json)
     with heard_warnings() as warned:
         with watch.doing("reading"):
             prepared = work.prepare(work.read(reading), choice)

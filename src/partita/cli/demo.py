@@ -33,6 +33,7 @@ def demo(
     """
     from partita.cli import work
     from partita.cli.fit import Job, run
+    from partita.cli.outputs import Outputs
 
     work.require_report()
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +49,7 @@ def demo(
         Choice(id="wine", scale="standard"),
         Clusters(ks=range(2, 9)),
         Way(),
-        work.Outputs(str(labels), model, report, force=force),
+        Outputs(str(labels), model, report, force=force),
         shlex.join(word for words in lines for word in words),
     )
     run(job)

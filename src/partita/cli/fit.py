@@ -110,7 +110,7 @@ def fit(
     if labels == "-" and json:
         raise typer.BadParameter("--labels - and --json both print on stdout; choose one")
     check_outputs(labels, model, report, force=force)
-    from partita.cli.work import Outputs
+    from partita.cli.outputs import Outputs
 
     job = Job(
         Reading(data, delimiter, encoding, header, source_column),
@@ -189,7 +189,7 @@ def tell(job: Job, found: Any, watch: Any, warned: list[str]) -> None:
 
 def print_labels(prepared: Any, labels: Any, id: str | None, only: bool) -> None:
     """The table with its labels, as text on stdout."""
-    from partita.cli.work import with_labels
+    from partita.cli.outputs import with_labels
     from partita.tables import write_text
 
     data = with_labels(prepared, labels, id, only, text=True)

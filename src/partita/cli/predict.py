@@ -51,7 +51,7 @@ def predict(
     check_outputs(None if labels == "-" else labels, force=force)
     from partita.cli import show
     from partita.cli.fit import print_labels
-    from partita.cli.work import Outputs
+    from partita.cli.outputs import Outputs
 
     reading = Reading(data, delimiter, encoding, header, source_column)
     outputs = Outputs(labels=labels, only=only_labels, force=force)

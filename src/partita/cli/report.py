@@ -39,11 +39,12 @@ def report(
     """
     check_outputs(out, force=force)
     from partita.cli import show, work
+    from partita.cli.outputs import Outputs
     from partita.cli.predict import apply
     from partita.cli.watching import Watch
 
     work.require_report()
-    outputs = work.Outputs(report=out, force=force)
+    outputs = Outputs(report=out, force=force)
     reading = Reading(data, delimiter, encoding, header)
     with heard_warnings() as warned, Watch(quiet).doing("looking at the clusters"):
         fitted, prepared = apply(model, reading, id, None, weight)

@@ -1,24 +1,20 @@
-"""What the commands have in common: rows from a file, a fit, and files from a fit."""
+"""What the commands have in common: rows from a file, a fit, and what a report is made of."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 from partita.cli.asking import Choice, Clusters, Reading, Way
-from partita.cli.running import Interrupted
 from partita.cli.watching import Watch
 from partita.tables import (
     Scaling,
     Selection,
     Table,
     TableError,
-    format_of,
     read_table,
     select,
-    write_table,
 )
 
 
@@ -162,101 +158,6 @@ def _cluster(prepared: Prepared, clusters: Clusters, way: Way, watch: Watch) -> 
     stopped = watch.interrupted or (sweep is not None and not sweep.complete)
     labels = model.labels_ if hasattr(model, "labels_") else model.predict(X)
     return Found(prepared, model, sweep, labels, time.perf_counter() - begin, stopped)
-
-
-# --- files ----------------------------------------------------------------------------------------
-
-
-def with_labels(prepared: Prepared, labels: Any, id: str | None, only: bool, text: bool) -> Any:
-    """A copy of the table with a column `cluster`, empty for rows that were left out.
-
-    Text is copied as it is written; `only` leaves nothing but the ids.
-    """
-    import numpy as np
-
-    from partita.tables.record import arrow
-
-    pa, table = arrow(), prepared.table
-    data = table.text if text and table.text is not None else table.data
-    column = np.full(table.data.num_rows, -1, dtype=np.int64)
-    used = np.zeros(len(column), dtype=bool)
-    column[prepared.selection.kept], used[prepared.selection.kept] = labels, True
-    clusters = pa.array(column, mask=~used)
-    if only:
-        data = data.select([] if id is None else [id])
-        if id is None:
-            return pa.table({"cluster": clusters})
-    return data.append_column(free_name("cluster", data.column_names), clusters)
-
-
-def free_name(name: str, taken: list[str]) -> str:
-    """The name, or one with a number if it is taken."""
-    tries = (name if i == 1 else f"{name}_{i}" for i in range(1, len(taken) + 2))
-    return next(new for new in tries if new not in taken)
-
-
-@dataclass(slots=True)
-class Outputs:
-    """The files that were asked for, and those that are written."""
-
-    labels: str | None = None
-    model: Path | None = None
-    report: Path | None = None
-    only: bool = False
-    force: bool = False
-    saved: dict[str, str] = field(default_factory=dict)
-
-    def write_labels(self, prepared: Prepared, labels: Any, id: str | None) -> None:
-        """The labels; "-" is left to the one who prints."""
-        if self.labels is None or self.labels == "-":
-            return
-        table = prepared.table
-        kind = format_of(self.labels, table.format)
-        text = kind in ("csv", "tsv")
-        data = with_labels(prepared, labels, id, self.only, text)
-        same = text and kind == table.format
-        write_table(
-            data,
-            self.labels,
-            kind,
-            force=self.force,
-            delimiter=table.delimiter if same else None,
-            encoding=table.encoding if same else None,
-        )
-        self.saved["labels"] = str(self.labels)
-
-    def write_model(self, found: Found, command: str) -> None:
-        """The model, with all that `predict` needs."""
-        if self.model is None:
-            return
-        from partita import model_file
-
-        chosen = found.prepared.selection
-        model_file.save(
-            found.model,
-            self.model,
-            scaling=found.prepared.scaling,
-            fill=chosen.fill,
-            names=chosen.names,
-            note=command,
-            fingerprint=model_file.fingerprint(chosen.X, chosen.weight),
-            force=self.force,
-        )
-        self.saved["model"] = str(self.model)
-
-    def write_report(self, fitted: Any) -> None:
-        """The page."""
-        if self.report is None:
-            return
-        from partita.report import write_report
-
-        write_report(self.report, fitted, force=self.force)
-        self.saved["report"] = str(self.report)
-
-    def interrupted(self, what: str) -> Interrupted:
-        """What to say after Ctrl-C."""
-        saved = ", ".join(f"{kind} in {path}" for kind, path in self.saved.items())
-        return Interrupted(f"{what}; {f'saved: {saved}' if saved else 'nothing was saved'}")
 
 
 def fitted_record(found: Found, command: str, seed: Any, *, timed: bool = True) -> Any:
