@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -95,22 +95,25 @@ def choose_k(
                 record = work.fitted_record(found, command_line(ctx), seed)
                 outputs.write_report(work.diagnosed(record))
     if json:
-        import partita
-
-        show.as_json(
-            {
-                "command": "choose-k",
-                "partita": partita.__version__,
-                "data": show.of_data(prepared),
-                "sweep": show.of_sweep(found.sweep),
-                "interrupted": found.interrupted,
-                "outputs": outputs.saved,
-                "warnings": warned,
-            }
-        )
+        show.as_json(_object(prepared, found, outputs.saved, warned))
     elif not quiet:
         show.notes([*show.said_of_data(prepared), *warned])
         show.sweep(found.sweep)
         show.saved(outputs.saved)
     if found.interrupted:
         raise outputs.interrupted("the sweep ended early, this is what it had found")
+
+
+def _object(prepared: Any, found: Any, saved: dict[str, str], warned: list[str]) -> dict[str, Any]:
+    import partita
+    from partita.cli import show
+
+    return {
+        "command": "choose-k",
+        "partita": partita.__version__,
+        "data": show.of_data(prepared),
+        "sweep": show.of_sweep(found.sweep),
+        "interrupted": found.interrupted,
+        "outputs": saved,
+        "warnings": warned,
+    }
