@@ -442,6 +442,17 @@ def test_a_slice_is_an_honest_cut(problem, seed):
             assert found.margins(middle[None], [j])[0] > -1e-9
 
 
+@pytest.mark.parametrize("power", [-1020, -900, -700, -500, 0, 500, 900])
+def test_slices_know_no_unit(power):
+    centers = np.random.default_rng(3).uniform(-1, 1, (5, 3))
+    unit = 2.0**power
+    plain = Cells(centers).slice(np.zeros(3), np.eye(3)[:2]).polygons((-2, -2, 2, 2))
+    box = np.array([-2.0, -2, 2, 2]) * unit
+    scaled = Cells(centers * unit).slice(np.zeros(3), np.eye(3)[:2]).polygons(box)
+    for one, other in zip(plain, scaled, strict=True):
+        np.testing.assert_allclose(other / unit, one, rtol=1e-9)
+
+
 def test_a_slice_of_cones_is_one_too():
     rng = np.random.default_rng(5)
     centers = rng.normal(size=(8, 4))

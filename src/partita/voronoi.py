@@ -27,6 +27,7 @@ from partita.source.rows import doubles, spans
 from partita.source.unit import unit_rows
 
 _ROUGH = 1e-6  # how far from 1 the length of a direction may be: what float32 makes of it
+_STEEPEST = 700  # powers of two: with _ROOM and many features still below the largest double
 _ROOM = 200  # powers of two: how large the farthest center may be, so that near ones keep digits
 
 
@@ -130,7 +131,12 @@ class Cells:
         # no square leaves the doubles, even if one center is very far from the others
         unit = 2.0 ** min(1000, _ROOM - math.frexp(float(np.abs(away).max()))[1])
         away = away * unit
-        return PlaneCells(away @ (unit * span).T, np.einsum("kd,kd->k", away, away) / 2)
+        # ... and no slope, where the centers are much nearer to each other than the axes are long
+        steep = math.frexp(unit)[1] + math.frexp(float(np.abs(span).max()))[1]
+        gentle = 2.0 ** min(0, _STEEPEST - steep)
+        return PlaneCells(
+            away @ (unit * gentle * span).T, gentle * np.einsum("kd,kd->k", away, away) / 2
+        )
 
     def polygons(self, box: Any) -> list[Floats]:
         """The cells of two features as polygons (m, 2), cut off at (xmin, ymin, xmax, ymax)."""

@@ -142,7 +142,7 @@ class Sweep:
         return "\n".join([*lines, *_table(self)])
 
     def _repr_html_(self) -> str:
-        head, *rows = _cells(self)
+        head, *rows = table_of(self)
         top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
@@ -154,7 +154,7 @@ class Sweep:
         )
 
 
-def _cells(sweep: Sweep) -> Iterator[list[str]]:
+def table_of(sweep: Sweep) -> Iterator[list[str]]:
     """The head of the table and its rows; a star where a criterion has its pick."""
     yield ["K", *(KINDS[name].short for name in sweep.criteria)]
     for at, k in enumerate(sweep.ks):
@@ -167,8 +167,13 @@ def _cells(sweep: Sweep) -> Iterator[list[str]]:
 
 
 def _table(sweep: Sweep) -> list[str]:
-    rows = list(_cells(sweep))
+    rows = list(table_of(sweep))
     width = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     shown = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, width, strict=True)) for row in rows]
+    return [*shown, *legend_of(sweep)]
+
+
+def legend_of(sweep: Sweep) -> tuple[str, str]:
+    """What the signs of the table mean, in two lines."""
     vote = ", ".join(KINDS[name].short for name in sweep.voters) or "nobody"
-    return [*shown, "(* the pick of a criterion, < the recommended number;", f" who votes: {vote})"]
+    return "(* the pick of a criterion, < the recommended number;", f" who votes: {vote})"

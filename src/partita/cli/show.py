@@ -193,23 +193,17 @@ def of_sweep(sweep: Any) -> dict[str, Any] | None:
 
 def sweep(found: Any) -> None:
     """A choice of K for people: the verdict, the reasons, and the criteria in tables that fit."""
-    from partita.choosing.record import SHORT
+    from partita.choosing.record import legend_of, table_of
 
     out = console()
     out.print(found.verdict, style="bold")
     for reason in found.reasons:
         item(out, f"- {reason}", 2)
-    columns = [["K", *(f"{k}{'<' * (k == found.best_k)}" for k in found.ks)]]
-    for name, criterion in found.criteria.items():
-        cells = [
-            "–" if math.isnan(value) else f"{value:.4g}{'*' * (k == criterion.pick)}"
-            for k, value in zip(found.ks, criterion.values.tolist(), strict=True)
-        ]
-        columns.append([SHORT.get(name, name), *cells])
+    columns = [list(column) for column in zip(*table_of(found), strict=True)]
     for group in _groups(columns, out.width):
         out.print()
         out.print(_grid(group))
-    out.print("(* the pick of a criterion, < the recommended number)", style="dim")
+    out.print("\n".join(legend_of(found)), style="dim")
 
 
 def _groups(columns: list[list[str]], width: int) -> list[list[list[str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from partita.plots.criteria import CriteriaDisplay, Panel
+from partita.plots.criteria import CriteriaDisplay
 from partita.plots.objective import ObjectiveDisplay
 from partita.plots.style import sentences
 from partita.report import charts
@@ -16,13 +16,6 @@ from partita.report.plane import map_of
 from partita.report.summary import Findings, Summary
 from partita.report.text import number, percent, plural, shown
 
-_NAMES = {
-    "inertia": "objective J",
-    "bic": "BIC",
-    "calinski_harabasz": "Calinski–Harabasz",
-    "davies_bouldin": "Davies–Bouldin",
-    "gap": "gap statistic",
-}
 _SCALED = {
     "standard": ", each scaled to mean 0 and deviation 1",
     "robust": ", each scaled by its median and quartiles",
@@ -198,18 +191,10 @@ def _criteria(sweep: Any) -> tuple[Chart, ...]:
         Chart(
             charts.criterion(panel, display.ks, display.best_k),
             shown(known[panel.name].about, 300),
-            _heading(panel),
+            panel.title,
         )
         for panel in display.panels
     )
-
-
-def _heading(panel: Panel) -> str:
-    """The name of a criterion, what is better, and its vote."""
-    name = _NAMES.get(panel.name, panel.name.replace("_", " "))
-    sign = {"high": " ↑", "low": " ↓"}.get(panel.better, "")
-    vote = "no vote" if panel.pick is None else str(panel.pick)
-    return f"{shown(name, 30)}{sign}: {vote}"
 
 
 def _tree(found: Findings) -> Chart:
