@@ -528,7 +528,7 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert write_report(path, made).n_clusters == 3
     before = path.read_bytes()
     assert before == render(made).encode()
-    with pytest.raises(FileExistsError, match="force=True replaces it"):
+    with pytest.raises(FileExistsError, match="exists and was not overwritten"):
         write_report(path, made)
     write_report(str(path), fitted(k=2), force=True)
     assert path.read_bytes() != before

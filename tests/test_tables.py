@@ -147,7 +147,8 @@ def test_very_many_columns_and_very_long_cells(tmp_path):
         (b'a,b\n"x\ny",2\n\n3,4,5\n', "line 5 has 3 cells, more than the 2"),
         (b"a,b\n1,\x002\n", "line 2 holds a NUL byte"),
         (b'a,b\n1,"x\n2,y\n', "quote in line 2 goes on to the end"),
-        (b"\x1f\x8b\x08", "packed by gzip"),
+        (b"\x1f\x8b\x08", "packed by gzip, but cannot be unpacked"),
+        (b"\x28\xb5\x2f\xfd", "packed by zstd; unpack it first"),
         (b"PAR1....", "not a parquet file"),
         (b"ARROW1\0\0....", "not a feather file"),
         (b"\x93NUMPY\x01\x00", "not a .npy file"),
@@ -467,6 +468,30 @@ def test_a_file_that_exists_is_kept_unless_forced(tmp_path):
     assert path.read_text() == "old"
     write_table(data, path, force=True)
     assert path.read_text() == "x\n1\n"
+
+
+@pytest.mark.parametrize("packing", ["gz", "bz2", "xz"])
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "feather", "npy", "npz"])
+def test_packed_files_are_unpacked(tmp_path, kind, packing):
+    data = pa.table({"x": [1.5, 2.5], "y": [0.25, 4.0]})
+    plain, small = tmp_path / f"a.{kind}", tmp_path / f"a.{kind}.{packing}"
+    write_table(data, plain)
+    write_table(data, small)
+    assert small.read_bytes() != plain.read_bytes()
+    found = read_table(small)
+    assert found.format == kind
+    assert list(found.data.to_pydict().values()) == [[1.5, 2.5], [0.25, 4.0]]
+    assert select(read_table(str(tmp_path / f"*.{packing}"))).X.tolist() == [[1.5, 0.25], [2.5, 4]]
+    first = small.read_bytes()
+    write_table(data, small, force=True)
+    assert small.read_bytes() == first
+    small.write_bytes(first[:-9])
+    with pytest.raises(TableError, match="cannot be unpacked"):
+        read_table(small)
+
+
+def test_a_header_may_begin_as_packed_files_do(tmp_path):
+    assert read_table(file_of(tmp_path, "BZh,b\n1,2\n")).names == ("BZh", "b")
 
 
 def test_an_empty_cell_alone_is_still_a_row(tmp_path):

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from partita import halting, plots, theory
+    from partita import halting, plots, report, theory
     from partita._versions import show_versions
     from partita._warnings import IndefiniteKernelWarning
     from partita.choosing.choose import choose_k
@@ -72,7 +72,7 @@ _HOME = {
     "silhouette_score": "partita.choosing.silhouette",
     "to_sklearn": "partita.model_file",
 }
-_MODULES = ("halting", "plots", "theory")
+_MODULES = ("halting", "plots", "report", "theory")
 
 __all__ = [
     "Cells",
@@ -104,6 +104,7 @@ __all__ = [
     "merge_tree",
     "pca_plane",
     "plots",
+    "report",
     "sampled_silhouette",
     "save",
     "show_versions",

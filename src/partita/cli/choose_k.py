@@ -93,7 +93,7 @@ def choose_k(
         if report is not None:
             with watch.doing("writing the report"):
                 record = work.fitted_record(found, command_line(ctx), seed)
-                outputs.write_report(work.diagnosed(record))
+                outputs.write_report(record)
     if json:
         show.as_json(_object(prepared, found, outputs.saved, warned))
     elif not quiet:

@@ -162,11 +162,8 @@ def tell(job: Job, found: Any, watch: Any, warned: list[str]) -> None:
     if job.quiet and not job.json and job.outputs.report is None:
         return
     with watch.doing("looking at the clusters"):
-        fitted = work.diagnosed(work.fitted_record(found, job.command, job.way.seed))
-        from partita.report import summarise
-
-        summary = summarise(fitted)
-        job.outputs.write_report(fitted)
+        fitted = work.fitted_record(found, job.command, job.way.seed)
+        summary = job.outputs.write_report(fitted)
     if job.json:
         show.as_json(
             {

@@ -51,8 +51,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A file (CSV, TSV, Parquet, Feather, .npy, .npz), a folder or a pattern like "
-        "'part-*.csv' of such files, or - for standard input.",
+        help="A file (CSV, TSV, Parquet, Feather, .npy, .npz; also packed, like .csv.gz), a folder "
+        "or a pattern like 'part-*.csv' of such files, or - for standard input.",
         show_default=False,
     ),
 ]

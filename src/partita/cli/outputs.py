@@ -88,14 +88,15 @@ class Outputs:
         )
         self.saved["model"] = str(self.model)
 
-    def write_report(self, fitted: Any) -> None:
-        """The page."""
-        if self.report is None:
-            return
-        from partita.report import write_report
+    def write_report(self, fitted: Any) -> Any:
+        """The page, if it was asked for; what it says, in any case."""
+        from partita.report import summarise, write_report
 
-        write_report(self.report, fitted, force=self.force)
+        if self.report is None:
+            return summarise(fitted)
+        found = write_report(self.report, fitted, force=self.force)
         self.saved["report"] = str(self.report)
+        return found
 
     def interrupted(self, what: str) -> Interrupted:
         """What to say after Ctrl-C."""

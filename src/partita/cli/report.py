@@ -52,7 +52,7 @@ def report(
         made = fitted.saved_.note or f"partita report {data} --model {model}"
         seed = fitted.get_params().get("random_state")
         record = work.fitted_record(found, str(made), seed, timed=False)
-        outputs.write_report(work.diagnosed(record))
+        outputs.write_report(record)
     if not quiet:
         show.notes([*show.said_of_data(prepared), *warned])
         show.saved(outputs.saved)

@@ -86,20 +86,15 @@ def command_line(ctx: Any) -> str:
 
 def check_outputs(*paths: Any, force: bool) -> None:
     """Say before the work, not after it, that a file cannot be written."""
+    from partita.tables import check_new
+
     given = [os.fspath(path) for path in paths if path is not None and os.fspath(path) != "-"]
     twice = next((path for path in given if given.count(path) > 1), None)
     if twice is not None:
         raise typer.BadParameter(f"{twice} would be written twice; give every output a name")
     for path in given:
+        check_new(path, force=force)
         folder = os.path.dirname(os.path.abspath(path))
-        if not os.path.isdir(folder):
-            raise FileNotFoundError(f"{path} cannot be written: there is no folder {folder}")
-        if os.path.isdir(path):
-            raise IsADirectoryError(f"{path} is a folder; the name of a file is expected")
-        if os.path.isfile(path) and not force:
-            raise FileExistsError(
-                f"{path} exists and was not overwritten; another name, or --force"
-            )
         if not os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(
                 f"{path} cannot be written: no permission for the folder {folder}"

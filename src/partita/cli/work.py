@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from partita.cli.asking import Choice, Clusters, Reading, Way
@@ -190,23 +190,6 @@ def fitted_record(found: Found, command: str, seed: Any, *, timed: bool = True) 
         fingerprint=model_file.fingerprint(chosen.X, chosen.weight),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-
-
-def diagnosed(fitted: Any) -> Any:
-    """The same record with its diagnosis, so that it is made once, and by names of features."""
-    import copy
-    import warnings
-
-    import numpy as np
-
-    from partita.diagnosis import diagnose
-
-    named = copy.copy(fitted.model)
-    named.feature_names_in_ = np.array(fitted.names, dtype=object)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the rows themselves have no names
-        found = diagnose(named, fitted.X, fitted.weight)
-    return replace(fitted, diagnosis=found)
 
 
 def require_report() -> None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
-import tempfile
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from partita._optional import require
@@ -15,6 +12,7 @@ from partita.report.fitted import Fitted
 from partita.report.sections import sections_of
 from partita.report.summary import Findings, Summary, study
 from partita.report.text import in_script, shown
+from partita.tables import check_new, write_atomically
 
 
 def write_report(path: Any, fitted: Fitted, *, force: bool = False) -> Summary:
@@ -31,10 +29,10 @@ def write_report(path: Any, fitted: Fitted, *, force: bool = False) -> Summary:
     >>> write_report(path, Fitted(KMeans(2, random_state=0).fit(X), X)).n_clusters
     2
     """
-    target = Path(path)
-    _check_new(target, force)
+    check_new(path, force=force)  # before the work, not after it
     found = study(fitted)
-    _write(target, _page(found).encode("utf-8"), force)
+    content = _page(found).encode("utf-8")
+    write_atomically(path, lambda file: file.write(content), force=force)
     return found.summary
 
 
@@ -79,26 +77,3 @@ def _hash(text: str) -> str:
 
 def _asset(name: str) -> str:
     return files("partita.report").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _check_new(target: Path, force: bool) -> None:
-    if target.exists() and not force:
-        raise FileExistsError(f"{target} exists; force=True replaces it")
-
-
-def _write(target: Path, content: bytes, force: bool) -> None:
-    """Write beside the target, and rename: half a file is never seen under its name."""
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # as any new file, not only for its owner
-        _check_new(target, force)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise

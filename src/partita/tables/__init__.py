@@ -1,6 +1,6 @@
 """Tables: files of several formats in, features and weights out, labels back into files."""
 
-from partita.tables.atomic import write_atomically
+from partita.tables.atomic import check_new, write_atomically
 from partita.tables.reading import read_table
 from partita.tables.record import Table, TableError
 from partita.tables.scaling import Scaling
@@ -12,6 +12,7 @@ __all__ = [
     "Selection",
     "Table",
     "TableError",
+    "check_new",
     "format_of",
     "read_table",
     "select",

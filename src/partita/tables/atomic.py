@@ -27,16 +27,10 @@ def write_atomically(path: str | Path, writer: Writer, *, force: bool = False) -
     b'whole'
     """
     target = Path(os.path.realpath(path))
-    mode = _mode_of(target)
-    if mode is not None and stat.S_ISDIR(mode):
-        raise IsADirectoryError(f"{path} is a folder; the name of a file is expected")
+    mode = check_new(path, force=force)
     if mode is not None and not stat.S_ISREG(mode):
         _pour(target, writer)
         return
-    if mode is not None and not force:
-        raise _exists(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{path} cannot be written: the folder {target.parent} is missing")
     try:
         _write(target, writer, mode, force)
     except FileExistsError:  # it appeared meanwhile
@@ -47,6 +41,22 @@ def write_atomically(path: str | Path, writer: Writer, *, force: bool = False) -
         # the same kind of error, with the name that the user knows
         why = error.strerror or str(error)
         raise OSError(error.errno, f"{path} could not be written: {why}") from error
+
+
+def check_new(path: str | Path, *, force: bool = False) -> int | None:
+    """See that a file can get this name; the mode of what is there, None if nothing is.
+
+    A file that exists is an error, unless `force`; so is a folder, or one that is missing.
+    """
+    target = Path(os.path.realpath(path))
+    mode = _mode_of(target)
+    if mode is not None and stat.S_ISDIR(mode):
+        raise IsADirectoryError(f"{path} is a folder; the name of a file is expected")
+    if mode is not None and stat.S_ISREG(mode) and not force:
+        raise _exists(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path} cannot be written: there is no folder {target.parent}")
+    return mode
 
 
 def _write(target: Path, writer: Writer, mode: int | None, force: bool) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from partita.source.frames import listed
 from partita.tables import arrays, cells, text
+from partita.tables.packing import inner_name, unpacked
 from partita.tables.record import Part, Table, TableError, arrow
 
 STDIN = "-"
@@ -36,7 +37,6 @@ _MAGIC = {
     b"PK\x03\x04": "npz",
     b"PK\x05\x06": "npz",
 }
-_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,8 @@ def read_table(
     """Read a file, all files of a folder or of a pattern, or standard input ("-").
 
     The format is known by what is in a file, text by its name: CSV, TSV, Parquet, Feather, .npy and
-    .npz. Several files must have one format and the same columns. They are read whole.
+    .npz, also packed by gzip, bzip2 or xz. Several files must have one format and the same columns.
+    They are read whole.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def _files(path: str | Path) -> list[Path]:
         files = [
             file
             for file in sorted(place.iterdir())
-            if file.suffix.lower() in SUFFIXES and file.name[0] not in "._"
+            if _kind(file) is not None and file.name[0] not in "._"
         ]
         what = "the folder"
     elif not place.exists() and glob.has_magic(str(path)):
@@ -133,6 +134,7 @@ def _bytes(file: Path) -> bytes:
 
 
 def _read(raw: bytes, name: str, file: Path | None, ask: Ask) -> Table:
+    raw = unpacked(raw, name)
     kind = _format(raw, name, file)
     if kind in ("csv", "tsv"):
         table = _read_text(raw, name, kind, ask)
@@ -151,14 +153,16 @@ def _read(raw: bytes, name: str, file: Path | None, ask: Ask) -> Table:
     return table
 
 
+def _kind(path: str | Path) -> str | None:
+    """The format that a name tells."""
+    return SUFFIXES.get(inner_name(path).suffix.lower())
+
+
 def _format(raw: bytes, name: str, file: Path | None) -> str:
-    by_name = SUFFIXES.get(file.suffix.lower()) if file is not None else None
+    by_name = None if file is None else _kind(file)
     for magic, kind in _MAGIC.items():
         if raw.startswith(magic):
             return kind
-    for magic, kind in _PACKED.items():
-        if raw.startswith(magic):
-            raise TableError(f"{name} is packed by {kind}; unpack it first")
     if by_name not in (None, "csv", "tsv"):
         fault = "is empty" if not raw else f"is not a {by_name} file: its first bytes are wrong"
         raise TableError(f"{name} {fault}; write it anew, or give it the name of what it is")

@@ -276,13 +276,16 @@ def _fault(body: bytes, names: list[str], layout: Layout, name: str, error: Exce
             count = f"{len(cells)} cell{'s' * (len(cells) > 1)}"
             return (
                 f"{name}: line {line} has {count}, {few} than the {len(names)} columns "
-                f"of the first line (delimiter: {DELIMITERS.get(layout.delimiter)}); mend that "
+                f"of the first line (delimiter: {_delimiter(layout)}); mend that "
                 "line, or give the delimiter"
             )
     return f"{name} is not a table of text: {error}"
 
 
 def _said(layout: Layout) -> str:
-    delimiter = DELIMITERS.get(layout.delimiter, repr(layout.delimiter))
     encoding = {"utf-8-sig": "UTF-8 with a mark"}.get(layout.encoding, layout.encoding)
-    return f"read as {encoding}, delimiter {delimiter}"
+    return f"read as {encoding}, delimiter {_delimiter(layout)}"
+
+
+def _delimiter(layout: Layout) -> str:
+    return DELIMITERS.get(layout.delimiter, repr(layout.delimiter))

@@ -11,6 +11,7 @@ import numpy as np
 
 from partita._typing import Array
 from partita.tables.atomic import write_atomically
+from partita.tables.packing import inner_name, packed
 from partita.tables.reading import SUFFIXES
 from partita.tables.record import TableError, arrow
 
@@ -20,7 +21,7 @@ _ROWS = 1 << 16  # rows of text that are joined at once
 
 def format_of(path: str | Path, otherwise: str) -> str:
     """The format that the name of a file asks for."""
-    return SUFFIXES.get(Path(path).suffix.lower(), otherwise)
+    return SUFFIXES.get(inner_name(path).suffix.lower(), otherwise)
 
 
 def write_table(
@@ -39,8 +40,8 @@ def write_table(
     data : pyarrow.Table
     path : str or Path
     format : {"csv", "tsv", "parquet", "feather", "npy", "npz"} or None
-        None: by the name of the file. "npy" holds numbers only; "npz" holds them as X with their
-        names, and every other column by itself.
+        None: by the name of the file, which may end in .gz, .bz2 or .xz besides. "npy" holds
+        numbers only; "npz" holds them as X with their names, and every other column by itself.
     force : bool, default=False
         Whether a file of that name may be replaced.
     delimiter, encoding : str or None
@@ -73,7 +74,7 @@ def write_table(
         else:
             _write_npz(data, file)
 
-    write_atomically(path, writer, force=force)
+    write_atomically(path, packed(path, writer), force=force)
 
 
 def write_text(data: Any, file: BinaryIO, delimiter: str = ",", encoding: str = "utf-8") -> None:
