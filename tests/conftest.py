@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("partita")
+
+# a shell that runs the tests in the background has them ignore Ctrl-C, which some of them send
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SETS = kernels.instruction_sets() if compiled() else []
 

@@ -107,7 +107,8 @@ def summary(found: Any) -> None:
         out.print(found.verdict)
     if found.iterations is not None:
         times = f"{found.iterations} iteration{'s' * (found.iterations != 1)}"
-        out.print(f"Stopped after {times}: {found.stopped_by}.")
+        began = "" if found.verdict is None else " from the clusters of the sweep"
+        out.print(f"Stopped after {times}{began}: {found.stopped_by}.")
     out.print()
     out.print(_clusters(found.clusters, out.width))
     _findings(out, found)
