@@ -458,6 +458,30 @@ def test_single_precision_stays_single():
         Scaling.fit(X, "other")
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "like"),
+    [
+        ("n", list(range(5, 25)), True),
+        ("customer_id", [7 * i % 101 for i in range(20)], True),
+        ("customerId", [7 * i % 101 for i in range(20)], True),
+        ("ID", [7 * i % 101 for i in range(20)], True),
+        ("CUSTOMER ID", [7 * i % 101 for i in range(20)], True),
+        ("id", [1.5 * i for i in range(20)], False),
+        ("id", [i % 3 for i in range(20)], False),
+        ("paid", [7 * i % 101 for i in range(20)], False),
+        ("year", [2000 + i // 2 for i in range(20)], False),
+        ("n", [1, 2, 3], False),
+    ],
+)
+def test_columns_that_number_the_rows_are_named(name, values, like):
+    table = Table(pa.table({name: values, "x": [0.5] * len(values)}), "t", "csv")
+    found = select(table)
+    assert found.like_ids == ((name,) if like else ())
+    assert found.names == (name, "x")
+    assert select(table, columns=[name]).like_ids == ()
+    assert select(table, id=name).like_ids == ()
+
+
 # --- writing --------------------------------------------------------------------------------------
 
 

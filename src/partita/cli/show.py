@@ -65,6 +65,7 @@ def of_data(prepared: Any) -> dict[str, Any]:
         "features": list(chosen.names),
         "left_out": chosen.left_out,
         "filled": chosen.filled,
+        "like_ids": list(chosen.like_ids),
         "scale": prepared.scaling.kind,
         "notes": list(table.notes),
     }
@@ -82,6 +83,12 @@ def said_of_data(prepared: Any) -> list[str]:
     if away:
         more = f" and {len(away) - 5} more" if len(away) > 5 else ""
         said.append(f"not used: {', '.join(away[:5])}{more}")
+    for name in chosen.like_ids:
+        called = clean(name, 30)
+        said.append(
+            f"{called} looks like a number of rows, and is used as a feature; --id {called} takes "
+            f"it for their names, --exclude {called} leaves it out"
+        )
     dropped = prepared.table.data.num_rows - len(prepared.X)
     if dropped:
         said.append(f"{dropped} rows lack a value and were left out")

@@ -11,11 +11,10 @@ import numpy as np
 
 from partita._typing import Array, Floats, Ints
 from partita.source.frames import listed
-from partita.tables import cells
+from partita.tables.columns import is_like_ids, numbers_of
 from partita.tables.record import Table, TableError, arrow
 
 MISSING = ("error", "drop", "mean")
-_EXACT = 2**53  # whole numbers up to this are doubles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +38,8 @@ class Selection:
         What stands in for missing values.
     filled : int
         How many values were missing and filled in.
+    like_ids : tuple of str
+        Features that look like numbers of rows, unless the user named them.
     """
 
     X: Floats
@@ -49,6 +50,7 @@ class Selection:
     left_out: dict[str, str] = field(default_factory=dict)
     fill: Floats | None = None
     filled: int = 0
+    like_ids: tuple[str, ...] = ()
 
 
 def select(
@@ -110,7 +112,18 @@ def select(
         fill = _means(X, w) if fill is None else np.asarray(fill, dtype=np.float64)
         X = np.where(holes, fill, X).astype(X.dtype)
     ids = None if id is None else _cells(table, id).take(arrow().array(kept))
-    return Selection(X, names, ids, w, kept, left_out, fill if missing == "mean" else None, filled)
+    like_ids = tuple(n for n, x in zip(names, parts, strict=True) if is_like_ids(n, x))
+    return Selection(
+        X=X,
+        names=names,
+        ids=ids,
+        weight=w,
+        kept=kept,
+        left_out=left_out,
+        fill=fill if missing == "mean" else None,
+        filled=filled,
+        like_ids=like_ids if columns is None else (),
+    )
 
 
 def _known(table: Table, name: str) -> None:
@@ -144,7 +157,7 @@ def _features(
         if name in exclude:
             left_out[name] = "excluded"
             continue
-        why, values = _numbers(table, name)
+        why, values = numbers_of(table, name)
         if values is not None:
             names.append(name)
             parts.append(values)
@@ -161,64 +174,6 @@ def _features(
             f"{table.name} has no column of numbers that could be clustered: {', '.join(reasons)}"
         )
     return tuple(names), parts, left_out
-
-
-def _numbers(table: Table, name: str) -> tuple[str, Array | None]:
-    """The values of a column, NaN where one is missing; or why it is not a feature."""
-    pa, pc = arrow(), arrow(".compute")
-    column = table.data[name]
-    kind = column.type
-    if pa.types.is_null(kind) or column.null_count == len(column):
-        return "no value at all", None
-    if pa.types.is_integer(kind):
-        inexact = _inexact(column)
-        if inexact is not None:
-            at = table.where(inexact)
-            return f"whole numbers beyond 2^53, as in {at}, which no double holds", None
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        small = pa.types.is_float32(kind) or pa.types.is_float16(kind)
-        target = pa.float32() if small else pa.float64()
-        if pa.types.is_boolean(kind):
-            column = pc.cast(column, pa.int8())
-        values = pc.cast(column, target, safe=False).to_numpy()
-        return ("no value at all", None) if np.isnan(values).all() else ("", np.asarray(values))
-    if pa.types.is_decimal(kind):
-        return "", np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy())
-    return _why_not(table, name), None
-
-
-def _inexact(column: Any) -> int | None:
-    """The first row whose whole number is not a double."""
-    pc = arrow(".compute")
-    ends = pc.min_max(column).as_py()
-    if ends["min"] >= -_EXACT and ends["max"] <= _EXACT:
-        return None
-    for row, value in enumerate(column.to_pylist()):
-        if value is not None and int(float(value)) != value:
-            return row
-    return None
-
-
-def _why_not(table: Table, name: str) -> str:
-    pa = arrow()
-    column = table.data[name]
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        if cells.are_dates(column):
-            return "dates"
-        first = cells.first_text(column)
-        if first is None:
-            return "text"
-        return f"text, as {_short(first[1])} in {table.where(first[0])}"
-    if pa.types.is_temporal(kind):
-        return "dates" if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else "times"
-    return f"it holds {kind}"
-
-
-def _short(cell: str) -> str:
-    return repr(cell if len(cell) <= 20 else cell[:19] + "…")
 
 
 def _side_by_side(parts: list[Array], n: int) -> Floats:
@@ -267,7 +222,7 @@ def _check_some(table: Table, kept: Ints) -> None:
 
 
 def _weights(table: Table, name: str, missing: str) -> Floats:
-    why, values = _numbers(table, name)
+    why, values = numbers_of(table, name)
     if values is None:
         raise TableError(f"{table.name}: column {name!r} cannot be a weight: {why}")
     weight = values.astype(np.float64)
