@@ -46,6 +46,10 @@ def typed(columns: Any, comma: bool = False) -> Any:
 
 def _typed(column: Any, comma: bool) -> Any:
     pa, pc = arrow(), arrow(".compute")
+    if not comma and len(column) and is_number(column[0].as_py()):
+        plain = _numbers(column)  # most columns hold nothing but numbers: no need to trim them
+        if plain is not None and not pc.any(pc.is_nan(plain)).as_py():
+            return plain
     values = without_missing(column)
     known = values.drop_null()
     if len(known) == 0:
@@ -60,12 +64,19 @@ def _typed(column: Any, comma: bool) -> Any:
         if pc.any(point).as_py():
             return column
         values = pc.replace_substring(values, ",", ".", max_replacements=1)
+    found = _numbers(values)
+    return column if found is None else found
+
+
+def _numbers(values: Any) -> Any:
+    """Cells as whole numbers, or as numbers; None if they are neither."""
+    pa, pc = arrow(), arrow(".compute")
     for kind in (pa.int64(), pa.float64()):
         try:
             return pc.cast(values, kind)
         except pa.ArrowInvalid:
             continue
-    return column
+    return None
 
 
 def without_missing(column: Any) -> Any:
