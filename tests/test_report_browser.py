@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from browser import Browser, program
 from sklearn.datasets import load_wine
-from sklearn.preprocessing import StandardScaler
 from test_report import EVIL
 
-from partita import KMeans, choose_k
+from partita import KMeans
 from partita.report import Fitted, write_report
 
 pytestmark = [
@@ -29,22 +31,11 @@ def browser():
 
 @pytest.fixture(scope="module")
 def wine(tmp_path_factory):
-    data = load_wine()
-    X = StandardScaler().fit_transform(data.data)
-    sweep = choose_k(X, range(2, 6), random_state=0)
-    path = tmp_path_factory.mktemp("report") / "wine.html"
-    made = Fitted(
-        KMeans(3, n_init=5, random_state=0).fit(X),
-        X,
-        original=data.data,
-        names=data.feature_names,
-        ids=[f"wine {i + 1}" for i in range(len(X))],
-        sweep=sweep,
-        source="wine.csv",
-        command="partita fit wine.csv",
-    )
-    write_report(path, made)
-    return path
+    """What `partita demo` writes, which is what `make demo` runs."""
+    folder = tmp_path_factory.mktemp("report") / "demo"
+    command = [sys.executable, "-m", "partita", "demo", str(folder)]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder / "wine.html"
 
 
 @pytest.fixture(scope="module")
