@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 from sklearn import cluster as peers
 from sklearn import metrics
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs, make_circles
 
 from partita import (
@@ -179,6 +180,23 @@ def test_the_recommended_model_ends_as_the_estimator_says():
     rows = np.random.default_rng(0).normal(size=(3000, 5))
     sweep = choose_k(rows, [7], random_state=0, criteria=QUICK, estimator=KMeans(tol=0))
     assert sweep.model().stopped_by_ == "no point changed its cluster"
+
+
+@pytest.mark.parametrize("estimator", [KMeans(), SphericalKMeans(), MiniBatchKMeans()])
+def test_a_model_of_the_sweep_tells_its_whole_way_and_costs_no_more(estimator):
+    rows = np.random.default_rng(0).normal(size=(2000, 4)) + 3
+    sweep = choose_k(rows, range(2, 7), random_state=0, criteria=QUICK, estimator=estimator)
+    longest = 0
+    for k, cost in zip(sweep.ks, sweep.criteria["inertia"].values, strict=True):
+        model = sweep.model(k)
+        assert model.inertia_ <= cost * (1 + 1e-9)
+        costs = [step.cost for step in model.trace_]
+        longest = max(longest, len(costs))
+        if not isinstance(estimator, MiniBatchKMeans):
+            again = clone(estimator).set_params(n_clusters=k, init=model.start_, n_init=1).fit(rows)
+            assert [step.cost for step in again.trace_] == costs
+            assert costs == sorted(costs, reverse=True)
+    assert longest > 5  # that from where a fit of the sweep ended would be 2 or 3
 
 
 def test_columns_are_those_of_scikit_learn():

@@ -148,6 +148,8 @@ class CenterLadder(Ladder):
         stats = fit.stats.moved(step.origin)
         model._keep_features(self.opened.features)
         model._keep_centers(fit.centers.plain, None, fit.trace[-1].cost_after, stats)
+        assert fit.start is not None
+        model.start_ = fit.start
         rung = Rung(model.n_clusters, model)
         self._last = rung, step
         return rung

@@ -16,6 +16,8 @@ from partita.estimators.centers import LloydClusterer
 from partita.estimators.validation import features_of
 from partita.source.frames import is_frame
 
+_ROUNDING = 1e-9  # by how much the same sums may differ
+
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
@@ -62,15 +64,22 @@ class Fits:
             )
         found = self.models[k]
         if isinstance(found, LloydClusterer) and not hasattr(found, "trace_"):
-            start = {"init": found.cluster_centers_, "n_init": 1}
-            whole = clone(self.estimator).set_params(n_clusters=k, **start)
-            whole.fit(self.X, sample_weight=self.weight)
-            asked = {name: getattr(self.estimator, name) for name in start}
-            found = self.models[k] = whole.set_params(**asked)
+            found = self.models[k] = self._whole(found)
         if is_frame(self.X) and not hasattr(found, "feature_names_in_"):
             # it was fitted to the rows alone
             found.feature_names_in_ = features_of(self.X).get("feature_names_in_")
         return found
+
+    def _whole(self, rung: Any) -> Any:
+        """A fit with labels and trace: from where the rung began, or if that ends higher, ended."""
+        asked = {name: getattr(self.estimator, name) for name in ("init", "n_init")}
+        for start in (rung.start_, rung.cluster_centers_):
+            model = clone(self.estimator)
+            model.set_params(n_clusters=rung.n_clusters, init=start, n_init=1)
+            model.fit(self.X, sample_weight=self.weight)
+            if model.inertia_ <= rung.inertia_ * (1 + _ROUNDING):
+                break
+        return model.set_params(**asked)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -114,8 +123,8 @@ class Sweep:
         """The fitted estimator with k clusters; with the recommended number, if not given.
 
         The sweep stops a fit when J falls by less than a thousandth in an iteration. What is asked
-        for goes on from there to the end that the estimator sets, so its objective may be lower
-        than that of the table.
+        for is run again, from the same clusters to the end that the estimator sets, so its
+        objective may be lower than that of the table.
         """
         return self._fits.model(self.best_k if k is None else k)
 

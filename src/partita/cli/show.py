@@ -114,7 +114,7 @@ def summary(found: Any) -> None:
         out.print(found.verdict)
     if found.iterations is not None:
         times = f"{found.iterations} iteration{'s' * (found.iterations != 1)}"
-        began = "" if found.verdict is None else " from the clusters of the sweep"
+        began = "" if found.verdict is None else " from clusters of the sweep"
         out.print(f"Stopped after {times}{began}: {found.stopped_by}.")
     out.print()
     out.print(_clusters(found.clusters, out.width))

@@ -151,7 +151,7 @@ def _tiles(found: Findings) -> tuple[Tile, ...]:
         tiles.append(Tile("–", "mean silhouette", quality.silhouettes_note))
     turns = summary.iterations or 0
     why = f"because {shown(summary.stopped_by, 200)}" if summary.stopped_by else "why is not known"
-    began = "" if summary.verdict is None else ", from the clusters of the sweep,"
+    began = "" if summary.verdict is None else ", from clusters of the sweep,"
     label = f"iteration{'s' * (turns != 1)}{began} until it stopped"
     tiles.append(Tile(number(turns) if turns else "–", label, why))
     return tuple(tiles)
@@ -220,7 +220,6 @@ def _objective(case: Case) -> Chart:
     return Chart(
         charts.objective(display.steps, display.cost),
         "J after every assignment (dots) and after every update of the centers (rings). "
-        + "It began from the clusters of the sweep, so there are few. "
-        * (case.fitted.sweep is not None)
+        + "It began from clusters of the sweep. " * (case.fitted.sweep is not None)
         + display.caption,
     )
