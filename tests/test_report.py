@@ -34,8 +34,8 @@ from partita import (
     silhouette_score,
 )
 from partita.diagnosis import Diagnosis
-from partita.report import Fitted, plane, quality, render, summarise, svg, write_report
-from partita.report.text import in_script, number, percent, shown
+from partita.report import Fitted, charts, plane, quality, render, summarise, svg, write_report
+from partita.report.text import in_script, number, percent, shown, ticks
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 NONE = Diagnosis("a fit", (), ())
@@ -518,6 +518,21 @@ def test_missing_values_are_called_missing():
     data = Page(render(made)).data
     at = unpacked(data["rows"], "<u4").tolist().index(4)
     assert np.isnan(unpacked(data["values"], "<f8").reshape(30, 4)[at, 1])
+
+
+def test_numbers_along_an_axis_can_be_told_apart():
+    assert ticks([1270.0, 1280.0, 1290.0]) == ["1\u202f270", "1\u202f280", "1\u202f290"]
+    assert ticks([1279.1, 1279.2]) == ["1\u202f279.1", "1\u202f279.2"]
+    assert ticks([0.2, 0.4, 0.6000000000000001]) == ["0.2", "0.4", "0.6"]
+    assert ticks([-1e-9, 0.0]) == ["−1e−09", "0"]
+    assert ticks([5.0, 5.0]) == ["5.0", "5.0"]  # nothing tells them apart
+    assert ticks([]) == []
+
+
+def test_rounding_makes_no_mountains():
+    drawn = charts.objective(np.array([1.0, 1.5, 2.0]), np.array([10.0, 10.0, 10.0 + 1e-12]))
+    places = re.search(r'd="M([^"]*)"', drawn).group(1)
+    assert len({place.split()[1] for place in places.split("L")}) == 1
 
 
 # --- files and errors ---------------------------------------------------------------------------

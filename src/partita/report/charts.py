@@ -15,6 +15,7 @@ from partita.report.svg import COLORS, Scale, axes, drawing, element, line, text
 from partita.report.text import number, percent
 
 _ORDERS = 30.0  # how often the largest is the least before the scale is logarithmic
+_ROUNDING = 1e-7  # differences of J that are none
 _DOTS = 40  # iterations up to which each has a dot
 _STEPS = 120  # points of the outline of a silhouette
 LEAVES = 60  # clusters up to which a merge tree can be read
@@ -65,6 +66,8 @@ def objective(steps: Floats, cost: Floats) -> str:
     if not len(cost):
         return ""
     low, high = float(cost.min()), float(cost.max())
+    if high - low <= _ROUNDING * abs(high):
+        low = high  # what rounding did is not worth a picture
     log = low > 0 and high > _ORDERS * low
     y = Scale.over(low, high, 210, 16, log=log)
     x = Scale.over(float(steps[0]), float(steps[-1]), 76, 448)

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from partita.plots import style
-from partita.report.text import number
+from partita.report.text import ticks
 
 COLORS = len(style.PALETTE)
 
@@ -119,12 +119,11 @@ class Scale:
 def axes(x: Scale, y: Scale, *, xs: list[float], ys: list[float] | None = None) -> str:
     """Lines across for values of y, their numbers at the left, and those of x below."""
     parts = []
-    for value in y.ticks(4) if ys is None else ys:
+    ys = y.ticks(4) if ys is None else ys
+    for value, words in zip(ys, ticks(ys), strict=True):
         at = y(value)
         parts.append(line(x.start, at, x.end, at, "grid"))
-        parts.append(text(number(float(f"{value:.4g}")), x.start - 6, at + 4, text_anchor="end"))
-    for value in xs:
-        parts.append(
-            text(number(float(f"{value:.4g}")), x(value), y.start + 16, text_anchor="middle")
-        )
+        parts.append(text(words, x.start - 6, at + 4, text_anchor="end"))
+    for value, words in zip(xs, ticks(xs), strict=True):
+        parts.append(text(words, x(value), y.start + 16, text_anchor="middle"))
     return "".join(parts)

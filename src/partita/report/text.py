@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from partita.plots import style
@@ -36,6 +37,16 @@ def number(value: float | None) -> str:
     if 1e3 <= abs(value) < 1e9:
         return _grouped(f"{value:,.0f}")
     return _grouped(style.number(value))
+
+
+def ticks(values: Sequence[float]) -> list[str]:
+    """The numbers along an axis, with as many digits as tell them apart."""
+    for digits in range(4, 17):
+        exact = [float(f"{found:.{digits}g}") for found in values]
+        texts = [number(found) if digits == 4 else _grouped(f"{found:,}") for found in exact]
+        if len(set(texts)) == len(values):
+            break
+    return texts
 
 
 def value(found: float) -> str:
