@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from saved_models import CASES, FRAME, NEW, ROWS, frame
 from sklearn.cluster import KMeans as Other
@@ -13,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from partita import KernelKMeans, KMeans, KMedoids, SphericalKMeans, to_sklearn
+from partita import KernelKMeans, KMeans, KMedoids, SphericalKMeans, load, save, to_sklearn
+from partita.tables import Scaling
 
 EXPORTED = [name for name in CASES if name.startswith(("kmeans", "minibatch"))]
 
@@ -46,6 +48,23 @@ def test_what_was_found_is_the_same():
         other.predict(frame(NEW)[["c", "<b>", "länge"]])
     other.cluster_centers_[:] = 0.0
     assert model.cluster_centers_.any()
+
+
+def test_a_scaling_goes_along(tmp_path):
+    scaling = Scaling.fit(ROWS, "robust")
+    model = KMeans(3, random_state=0).fit(scaling.apply(ROWS))
+    fill = ROWS.mean(axis=0)
+    save(model, tmp_path / "a", scaling=scaling, fill=fill, names=["x", "y", "z"])
+    ours = load(tmp_path / "a")
+    theirs = to_sklearn(ours)
+    assert [type(step).__name__ for _, step in theirs.steps] == [
+        "SimpleImputer", "StandardScaler", "KMeans",
+    ]  # fmt: skip
+    holes = pd.DataFrame(NEW, columns=["x", "y", "z"])
+    holes.loc[3, "y"] = np.nan
+    for rows in (holes, pickle.loads(pickle.dumps(holes))):
+        assert theirs.predict(rows).tolist() == ours.predict(rows).tolist()
+    assert np.array_equal(theirs[:-1].transform(holes), ours[:-1].transform(holes))
 
 
 def test_a_model_without_labels_has_none():

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -20,6 +21,8 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans as Peer
 from sklearn.datasets import load_wine, make_blobs, make_moons
 from sklearn.metrics import pairwise_distances
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from partita import (
     KernelKMeans,
@@ -533,6 +536,15 @@ def test_rounding_makes_no_mountains():
     drawn = charts.objective(np.array([1.0, 1.5, 2.0]), np.array([10.0, 10.0, 10.0 + 1e-12]))
     places = re.search(r'd="M([^"]*)"', drawn).group(1)
     assert len({place.split()[1] for place in places.split("L")}) == 1
+
+
+def test_a_pipeline_is_reported_on_in_the_units_of_its_rows():
+    X = load_wine().data
+    scaler = StandardScaler()
+    pipe = make_pipeline(scaler, KMeans(3, random_state=0)).fit(X)
+    found = summarise(Fitted(pipe, X, diagnosis=NONE))
+    plain = Fitted(pipe[-1], scaler.transform(X), original=X, diagnosis=NONE)
+    assert replace(found, source="") == replace(summarise(plain), source="")
 
 
 # --- files and errors ---------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def inspect(
     from partita import model_file
     from partita.cli import show
 
-    fitted = model_file.load(model)
+    fitted = model_file.read_model(model)
     if json:
         show.as_json(_object(fitted, str(model)))
     else:

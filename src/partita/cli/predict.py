@@ -80,7 +80,7 @@ def apply(
     from partita.cli.work import Prepared, read
     from partita.tables import Scaling, TableError, select
 
-    fitted = model_file.load(path)
+    fitted = model_file.read_model(path)
     saved = fitted.saved_
     table = read(reading)
     names = saved.names

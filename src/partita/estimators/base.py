@@ -84,6 +84,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         return self._n_features_out
 
     def _keep_features(self, features: dict[str, Any]) -> None:
+        self.__dict__.pop("saved_", None)  # what a file said of an earlier fit
         for name in validation.FEATURES:
             if name in features:
                 setattr(self, name, features[name])

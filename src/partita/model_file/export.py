@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ def to_sklearn(model: Any) -> Any:
     are equally far up to rounding: scikit-learn subtracts products of large numbers, in the dtype
     of X, and takes the center that this leaves lower; partita measures in double, and takes the
     lower index on exact ties. The result needs no partita: it can be pickled, be part of a
-    pipeline, and be converted, to ONNX for example.
+    pipeline, and be converted, to ONNX for example. What `load` gave as a pipeline becomes a
+    pipeline of scikit-learn's `SimpleImputer`, `StandardScaler` and `KMeans`.
 
     >>> from partita import KMeans
     >>> model = KMeans(2, random_state=0).fit([[1.0, 2.0], [1.0, 4.0], [10.0, 2.0]])
@@ -25,10 +27,15 @@ def to_sklearn(model: Any) -> Any:
     True
     """
     from sklearn.cluster import KMeans
+    from sklearn.pipeline import make_pipeline
     from sklearn.utils.validation import check_is_fitted
 
+    from partita.model_file.preparing import without_preparation
     from partita.model_file.restoring import class_of
 
+    model, first = without_preparation(model)
+    if first is not None:
+        return make_pipeline(*_steps(first), to_sklearn(model))
     if not any(isinstance(model, class_of(name)) for name in EXPORTED):
         raise TypeError(
             f"a {type(model).__name__} was given; only {' and '.join(EXPORTED)} have centers that "
@@ -52,6 +59,26 @@ def to_sklearn(model: Any) -> Any:
     if hasattr(model, "feature_names_in_"):
         other.feature_names_in_ = np.array(model.feature_names_in_, dtype=object)
     return other
+
+
+def _steps(first: Any) -> Iterator[Any]:
+    """What fills in and scales, by scikit-learn's own classes."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import StandardScaler
+
+    names = None if first.names is None else np.array(first.names, dtype=object)
+    if first.fill is not None:
+        imputer = SimpleImputer().fit(np.asarray(first.fill, dtype=np.float64)[None])
+        if names is not None:
+            imputer.feature_names_in_ = names
+        yield imputer
+    if first.scaling is not None:
+        center, scale = first.scaling.center, first.scaling.scale
+        scaler = StandardScaler().fit([center, center])
+        scaler.mean_, scaler.scale_, scaler.var_ = center.copy(), scale.copy(), scale**2
+        if names is not None and first.fill is None:
+            scaler.feature_names_in_ = names
+        yield scaler
 
 
 def _parameters(model: Any, k: int) -> dict[str, Any]:

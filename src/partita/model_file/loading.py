@@ -11,6 +11,7 @@ import partita
 from partita._typing import Array, Floats
 from partita.model_file.container import Container, ModelFileError
 from partita.model_file.fields import Fault, Fields
+from partita.model_file.preparing import with_preparation
 from partita.model_file.restoring import FITTED, HOMES, class_of, restored
 from partita.model_file.values import unpack
 
@@ -69,6 +70,9 @@ def load(path: str | Path) -> Any:
     is damaged or needs a newer partita raises `ModelFileError`. `model.saved_` has what the file
     says besides: scaling, names, versions, what was left out.
 
+    If the file holds a scaling, or means that stand in for missing values, this is a pipeline that
+    takes rows in the units of the data; `load(path)[-1]` is the model itself.
+
     >>> import tempfile
     >>> from partita import KMeans, save
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -76,6 +80,11 @@ def load(path: str | Path) -> Any:
     ...     load(f"{folder}/a.partita").predict([[8]])
     array([1], dtype=int32)
     """
+    return with_preparation(read_model(path))
+
+
+def read_model(path: str | Path) -> Any:
+    """The model alone, which takes rows as it was fitted to them."""
     with Container(path) as file:
         header = file.header()
         try:

@@ -13,6 +13,7 @@ import partita
 from partita._versions import versions
 from partita.model_file.container import ModelFileError, write_container
 from partita.model_file.loading import FORMAT, READABLE_BY, VERSION, assemble
+from partita.model_file.preparing import without_preparation
 from partita.model_file.restoring import HOMES, class_of
 from partita.model_file.taking import taken
 from partita.model_file.values import Packer, Unsavable, told
@@ -39,7 +40,7 @@ def save(
     Parameters
     ----------
     model : KMeans, MiniBatchKMeans, SphericalKMeans, KMedoids or KernelKMeans
-        Fitted.
+        Fitted; or what `load` gave.
     path : str or Path
         The file, by custom with the suffix .partita. It is there whole or not at all.
     scaling : Scaling or None
@@ -59,8 +60,7 @@ def save(
 
     `halt`, `callback` and a callable `init` are code and are left out: the header names them under
     `dropped`. A model that needs code to label rows (a callable metric or kernel) is refused. What
-    `scaling`, `fill`, `names`, `note` and `fingerprint` were in a file that was loaded is in
-    `model.saved_`, and is not written again unless it is given again.
+    a file said of a model that was loaded, and was not fitted since, is written again.
 
     Examples
     --------
@@ -68,15 +68,20 @@ def save(
     >>> from partita import KMeans, load, save
     >>> model = KMeans(2, random_state=0).fit([[1, 2], [1, 4], [10, 2], [10, 4]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(model, f"{folder}/a.partita", names=["height", "age"])
+    ...     save(model, f"{folder}/a.partita", note="two heights, two widths")
     ...     again = load(f"{folder}/a.partita")
-    >>> again.predict([[0, 3]]) == model.predict([[0, 3]]), again.saved_.names
-    (array([ True]), ('height', 'age'))
+    >>> again.predict([[0, 3]]) == model.predict([[0, 3]]), again.saved_.note
+    (array([ True]), 'two heights, two widths')
     """
     from sklearn.utils.validation import check_is_fitted
 
+    model, first = without_preparation(model)
     _check_class(model)
     check_is_fitted(model)
+    given: dict[str, Any] = {"names": names, "scaling": scaling, "fill": fill}
+    given |= {"fingerprint": fingerprint, "note": note}
+    for known in (first, getattr(model, "saved_", None)):  # what is not given may be known
+        given |= {name: getattr(known, name, None) for name in given if given[name] is None}
     packer = Packer()
     parameters, dropped = _parameters(model, packer)
     values, unknown = taken(model, labels)
@@ -89,13 +94,10 @@ def save(
                 raise _refusal(str(error)) from error
             dropped[name] = told(value)
     dropped.update(dict.fromkeys(unknown, "an attribute that is not part of the format"))
-    given = {
-        "names": None if names is None else [str(name) for name in names],
-        "scaling": _packed_scaling(scaling, packer),
-        "fill": _packed(fill, "fill", packer),
-        "fingerprint": fingerprint,
-        "note": note,
-    }
+    names = given["names"]
+    given["names"] = None if names is None else [str(name) for name in names]
+    given["scaling"] = _packed_scaling(given["scaling"], packer)
+    given["fill"] = _packed(given["fill"], "fill", packer)
     header: dict[str, Any] = {
         "format": FORMAT,
         "format_version": VERSION,

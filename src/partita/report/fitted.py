@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from partita._typing import Floats, Ints
 from partita.estimators import validation
-from partita.estimators.reading import check_fitted, clusters_of
+from partita.estimators.reading import check_fitted, clusters_of, last_step
 from partita.plots.reading import names_of
 from partita.report.text import shown
 
@@ -26,6 +26,7 @@ class Fitted:
     Attributes
     ----------
     model : fitted estimator
+        Of a pipeline the last step is meant, with X as the others hand it over.
     X : array or CSR matrix of shape (n, d)
         The rows as they were clustered: scaled, without gaps.
     original : array or CSR matrix of shape (n, d), optional
@@ -133,6 +134,7 @@ class Case:
 
 def receive(fitted: Fitted) -> Case:
     """Check what came in, and find what was left out."""
+    fitted = _unpiped(fitted)
     model = fitted.model
     check_fitted(model)
     is_matrix = getattr(model, "metric", getattr(model, "kernel", None)) in _MATRICES
@@ -159,6 +161,18 @@ def receive(fitted: Fitted) -> Case:
         ids=_listed(fitted.ids),
         is_matrix=is_matrix,
     )
+
+
+def _unpiped(fitted: Fitted) -> Fitted:
+    """The last step of a pipeline, with X as the others hand it over."""
+    model, rows, names = last_step(fitted.model, fitted.X)
+    if model is fitted.model:
+        return fitted
+    original = fitted.X if fitted.original is None else fitted.original
+    if np.shape(original) != np.shape(rows):  # not the same features in other units
+        original = rows
+    known = names if fitted.names is None else fitted.names
+    return replace(fitted, model=model, X=rows, original=original, names=known)
 
 
 def _rows(original: Any, shape: tuple[int, int]) -> Any:
