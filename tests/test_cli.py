@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import math
@@ -25,6 +26,7 @@ from partita import (  # noqa: E402
     MiniBatchKMeans,
     SphericalKMeans,
     choose_k,
+    diagnosis,
 )
 from partita.cli import app  # noqa: E402
 from partita.cli.halts import CRITERIA, HaltError, parse_halt  # noqa: E402
@@ -418,3 +420,23 @@ def test_halting_and_strict(partita, tmp_path):
     assert partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", "Deadline(0)", code=4)
     said = partita("fit", tmp_path / "a.npy", "-k", 20, "--halt", "Never(1)", code=2)
     assert "--halt" in said
+
+
+def test_advice_speaks_of_options_that_there_are(partita, monkeypatch):
+    """Every finding whose advice is Python has words for the command line, and these are true."""
+    calls = [
+        node
+        for path in Path(diagnosis.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding"
+    ]
+    assert len(calls) > 15
+    monkeypatch.setenv("COLUMNS", "200")
+    options = set(re.findall(r"--[a-z-]+", partita("fit", "--help")))
+    for call in calls:
+        advice = ast.unparse(call.args[3])
+        words = next((ast.unparse(k.value) for k in call.keywords if k.arg == "option"), None)
+        if re.search(r"\w\(|[a-z]_[a-z]|\w=", advice):
+            assert words is not None, advice
+        assert set(re.findall(r"--[a-z-]+", words or "")) <= options
+        assert not re.search(r"\w\(\)|n_init|n_clusters|random_state|choose_k", words or ""), words

@@ -336,7 +336,7 @@ WRONG_KINDS = {
     "kernel parameter": ("kernel", put("parameters", "kernel", value="strange")),
     "interval": ("kernel", put("fitted", "objective_interval", value={"$tuple": [1.0]})),
     "interval text": ("kernel", put("fitted", "objective_interval", value={"$tuple": [1.0, "a"]})),
-    "dense mean": ("kernel", put("fitted", "space", "mean", value={"$array": "space.rows"})),
+    "dense mean": ("kernel", put("fitted", "space", "mean", value={"$array": "space.mean.data"})),
     "zero_rows": ("spherical drop csr", put("parameters", "zero_rows", value="strange")),
     "zero_rows list": ("spherical drop csr", put("parameters", "zero_rows", value=["drop"])),
     "normalized": ("spherical drop csr", put("parameters", "normalized", value="no")),
@@ -378,6 +378,31 @@ for path in sys.argv[1:]:
     except ModelFileError as error:
         print(type(error).__name__)
 """
+
+
+def test_an_array_is_used_once(files, tmp_path):
+    """Else a small file could ask for the same array until no memory is left."""
+    data = files["kmeans frame"][1]
+
+    def repeat(header):
+        header["fitted"]["paths"] = [{"$array": "cluster_centers"}] * 3000
+
+    refused(tmp_path, changed(data, repeat), "more than once")
+
+
+def test_what_a_file_says_cannot_speak_to_a_terminal(files, tmp_path):
+    data = files["kmeans frame"][1]
+    evil = "\x1b]0;pwned\x07\u202e"
+
+    def claim(header):
+        header.update(format_version=2, readable_by=evil, partita=evil)
+
+    for change in (claim, lambda header: header.update({"class": evil})):
+        path = tmp_path / "hostile.partita"
+        path.write_bytes(changed(data, change))
+        with pytest.raises(ModelFileError) as caught:
+            load(path)
+        assert str(caught.value).isprintable()
 
 
 def test_bombs_are_refused_in_little_memory_and_time(files, tmp_path):

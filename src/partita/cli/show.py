@@ -13,7 +13,6 @@ import typer
 _TRAITS = 3  # features that a terminal says about a cluster
 _FINDINGS = 6
 _BEFORE = 36  # letters of the columns before that
-_HERE = {"scale": " (Here: --scale standard, or robust.)"}  # advice is worded for Python
 _ORDINARY = "read as utf-8, delimiter comma"  # not worth a line
 _KNOWN = ("not chosen", "excluded")  # reasons that the user gave
 
@@ -161,8 +160,7 @@ def _findings(out: Any, found: Any) -> None:
     out.print("What to worry about:", style="bold")
     for one in found.findings[:_FINDINGS]:
         item(out, f"{one['severity']}: {clean(one['what'], 400)}", 2)
-        here = _HERE.get(one["name"], "")
-        item(out, f"→ {clean(one['advice'], 400)}{here}", 4, "dim")
+        item(out, f"→ {clean(one['option'] or one['advice'], 400)}", 4, "dim")
     rest = len(found.findings) - _FINDINGS
     if rest > 0:
         out.print(f"  and {rest} more: --report or --json shows them")

@@ -46,6 +46,8 @@ def outliers(view: View) -> Finding | None:
         "Look at these rows. Take them out, or use KMedoids (its distances are not squared); "
         "RobustScaler() keeps them from setting the scale.",
         clusters=tuple(int(j) for j in found),
+        option="Look at these rows. Take them out, or use --method medoids, whose distances are "
+        "not squared; --scale robust keeps them from setting the scale.",
     )
 
 
@@ -85,6 +87,7 @@ def coincident(view: View) -> Finding | None:
         f"{percent(price / view.cost)} of it.",
         f"Lower n_clusters by {k - group}, to {group}: that says as much.",
         clusters=tuple(clusters),
+        option=f"Lower the number of clusters by {k - group}: --k {group} says as much.",
     )
 
 
@@ -123,6 +126,8 @@ def elongated(view: View) -> Finding | None:
         "make groups rounder; GaussianMixture(covariance_type='full') learns their shape; or take "
         "more clusters and merge them (merge_tree).",
         clusters=tuple(ratios),
+        option="Look whether neighbours of such a cluster continue it. --scale standard may make "
+        "groups rounder; or take more clusters with --k, and read neighbours as one.",
     )
 
 
@@ -161,6 +166,7 @@ def empty(view: View) -> Finding | None:
         f"Empty: {few(found.tolist())}.",
         f"Lower n_clusters to {view.k - len(found)}, or let empty='relocate' find rows for them.",
         clusters=tuple(int(j) for j in found),
+        option=f"--k {view.k - len(found)} says as much.",
     )
 
 

@@ -27,6 +27,7 @@ class Finding:
     severity: Literal["warning", "note"] = "warning"
     clusters: tuple[int, ...] = ()
     features: tuple[str | int, ...] = ()
+    option: str = ""  # the advice in the words of the command line, where it has its own
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -20,7 +20,7 @@ import numpy as np
 from partita._typing import Array
 
 HEADER = "header.json"
-LONGEST_HEADER = 1 << 26  # bytes
+LONGEST_HEADER = 1 << 24  # bytes; what Python makes of it takes some fifty times as many
 MOST_MEMBERS = 256
 DTYPES = ("<f8", "<f4", "<f2", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
 
@@ -99,6 +99,7 @@ class Container:
             self._look_at_ends()
             self._zip = self._guard(lambda: zipfile.ZipFile(self._file))
             self._entries = self._listed()
+            self._taken: set[str] = set()
         except BaseException:
             self._file.close()
             raise
@@ -135,8 +136,11 @@ class Container:
         return found
 
     def array(self, name: str) -> Array:
-        """One of the arrays, of its own memory."""
+        """One of the arrays, once: a header that names one a thousand times fills no memory."""
         entry = self._entry(f"{name}.npy")
+        if name in self._taken:
+            raise self.fault(f"names its array {name} more than once")
+        self._taken.add(name)
         return np.asarray(self._guard(lambda: self._read(entry)))
 
     def _read(self, entry: zipfile.ZipInfo) -> Array:

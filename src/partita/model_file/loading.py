@@ -136,7 +136,8 @@ def _check_format(header: Mapping[str, Any]) -> None:
 
 
 def _short(value: Any) -> str:
-    return value[:80] if isinstance(value, str) else "unknown"
+    """Text from a file, as a message may show it: nothing that a terminal would obey."""
+    return ascii(value[:80])[1:-1] if isinstance(value, str) else "unknown"
 
 
 def assemble(header: Mapping[str, Any], array: Callable[[str], Array]) -> Any:

@@ -52,6 +52,7 @@ class Sections:
     tiles: tuple[Tile, ...]
     findings: tuple[Any, ...]
     coverage: str
+    by_command: bool  # whether the reader has the command line, and advice should speak of it
     spread_is: str
     lines: tuple[Line, ...]
     lines_note: str
@@ -85,6 +86,7 @@ def sections_of(found: Findings) -> Sections:
         tiles=_tiles(found),
         findings=tuple(found.diagnosis),
         coverage=_coverage(found),
+        by_command=case.fitted.command.startswith("partita "),
         spread_is=summary.spread_is,
         lines=tuple(
             line_of(case, summary.clusters[j], summary, profile) for j in case.largest(SHOWN)
