@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ def choose_k(
     n_references: int = 10,
     n_splits: int = 5,
     sample_size: int = 1000,
+    feature_names: Sequence[str] | None = None,
     random_state: Any = None,
     verbose: int = 0,
     callback: Callable[[SweepProgress], object] | None = None,
@@ -66,6 +67,8 @@ def choose_k(
     sample_size : int, default=1000
         Rows of a sample, where all of them would take long: for the gap statistic, for halves of
         the data (twice as many), and for silhouettes.
+    feature_names : sequence of str or None, default=None
+        What the reasons call the features; None: the columns of a table, else their numbers.
     random_state : int, RandomState, Generator or None, default=None
         The source of randomness.
     verbose : int, default=0
@@ -102,7 +105,8 @@ def choose_k(
     with Workers(validation.check_threads(getattr(model, "n_threads", None))) as workers:
         ladder, subject = _open(model, X, sample_weight, workers)
         numbers = _checked_ks(ks, subject.n)
-        fits, tellers = Fits(model, X, sample_weight), _tellers(verbose, callback)
+        fits = Fits(model, X, sample_weight, feature_names=feature_names)
+        tellers = _tellers(verbose, callback)
         return Study(subject, numbers, names, fits, rng, workers, tellers).run(ladder, *sizes)
 
 

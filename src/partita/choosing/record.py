@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -54,6 +54,7 @@ class Fits:
     X: Any
     weight: Any
     models: dict[int, Any] = field(default_factory=dict)
+    feature_names: Sequence[str] | None = None
 
     def model(self, k: int) -> Any:
         """The fitted estimator with k clusters."""

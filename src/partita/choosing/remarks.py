@@ -38,7 +38,9 @@ def remarks(subject: Subject, fits: Fits, rung: Rung) -> list[str]:
 
 
 def _name(fits: Fits, feature: int) -> str:
-    names = features_of(fits.X).get("feature_names_in_") if is_frame(fits.X) else None
+    names = fits.feature_names
+    if names is None and is_frame(fits.X):
+        names = features_of(fits.X).get("feature_names_in_")
     return f"feature {feature}" if names is None else repr(str(names[feature]))
 
 

@@ -22,6 +22,7 @@ Ks = Annotated[
         "--k",
         "-k",
         callback=k_option,
+        metavar="K:K",
         help="The numbers to try, like 2:20; auto: 2 to the root of the number of rows.",
         rich_help_panel=o.METHOD,
     ),

@@ -31,6 +31,7 @@ K = Annotated[
         "--k",
         "-k",
         callback=k_option,
+        metavar="K",
         help="How many clusters: a number, auto, or 2:20 to choose among these.",
         rich_help_panel=o.METHOD,
     ),
@@ -81,7 +82,10 @@ def fit(
     strict: Annotated[
         bool,
         typer.Option(
-            "--strict", help="Exit with 4 if a limit ended the fit.", rich_help_panel=o.OUTPUT
+            "--strict",
+            metavar="",
+            help="Exit with 4 if a limit ended the fit.",
+            rich_help_panel=o.OUTPUT,
         ),
     ] = False,
     force: o.Force = False,

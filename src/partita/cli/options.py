@@ -61,6 +61,7 @@ Columns = Annotated[
     typer.Option(
         "--columns",
         "-c",
+        metavar="A,B",
         help="The features, separated by commas; all columns of numbers, if not given.",
         show_default=False,
         rich_help_panel=INPUT,
@@ -71,6 +72,7 @@ Exclude = Annotated[
     typer.Option(
         "--exclude",
         "-x",
+        metavar="A,B",
         help="Columns that are not features, separated by commas.",
         show_default=False,
         rich_help_panel=INPUT,
@@ -78,12 +80,21 @@ Exclude = Annotated[
 ]
 Id = Annotated[
     str | None,
-    typer.Option("--id", help="The column that says what rows are called.", rich_help_panel=INPUT),
+    typer.Option(
+        "--id",
+        metavar="NAME",
+        help="The column that says what rows are called.",
+        rich_help_panel=INPUT,
+    ),
 ]
 Weight = Annotated[
     str | None,
     typer.Option(
-        "--weight", "-w", help="The column that says how often rows count.", rich_help_panel=INPUT
+        "--weight",
+        "-w",
+        metavar="NAME",
+        help="The column that says how often rows count.",
+        rich_help_panel=INPUT,
     ),
 ]
 ScaleBy = Annotated[
@@ -91,7 +102,8 @@ ScaleBy = Annotated[
     typer.Option(
         "--scale",
         "-s",
-        help="standard: by mean and deviation. robust: by median and middle half.",
+        metavar="HOW",
+        help="none; standard: by mean and deviation; robust: by median and middle half.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -99,7 +111,9 @@ MissingBy = Annotated[
     Missing,
     typer.Option(
         "--missing",
-        help="Where there is no value: stop, leave the row out, or take the mean of the column.",
+        metavar="HOW",
+        help="Where there is no value: stop (error), leave the row out (drop), or take the mean of "
+        "the column (mean).",
         rich_help_panel=INPUT,
     ),
 ]
@@ -108,18 +122,25 @@ Delimiter = Annotated[
     typer.Option(
         "--delimiter",
         callback=delimiter_option,
+        metavar="SIGN",
         help="Of text, if it is not to be detected.",
         rich_help_panel=INPUT,
     ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", help="Of text, if it is not to be detected.", rich_help_panel=INPUT),
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="Of text, if it is not to be detected.",
+        rich_help_panel=INPUT,
+    ),
 ]
 Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
+        metavar="",
         help="Whether the first line holds names; if not given, it does unless it is all numbers.",
         show_default=False,
         rich_help_panel=INPUT,
@@ -129,19 +150,27 @@ SourceColumn = Annotated[
     str | None,
     typer.Option(
         "--source-column",
+        metavar="NAME",
         help="Add a column of this name that says which file a row is from.",
         rich_help_panel=INPUT,
     ),
 ]
 MethodBy = Annotated[
     Method,
-    typer.Option("--method", "-m", help="Which member of the family.", rich_help_panel=METHOD),
+    typer.Option(
+        "--method",
+        "-m",
+        metavar="NAME",
+        help="kmeans, mini-batch, spherical, kernel or medoids.",
+        rich_help_panel=METHOD,
+    ),
 ]
 Seed = Annotated[
     int,
     typer.Option(
         "--seed",
         min=0,
+        metavar="N",
         help="The same seed gives the same result, to the last bit.",
         rich_help_panel=METHOD,
     ),
@@ -152,6 +181,8 @@ Threads = Annotated[
         "--threads",
         "-t",
         min=1,
+        max=4096,
+        metavar="N",
         help="All cores, if not given. They change the time only.",
         show_default=False,
         rich_help_panel=METHOD,
@@ -162,6 +193,7 @@ HaltBy = Annotated[
     typer.Option(
         "--halt",
         callback=halt_option,
+        metavar="RULE",
         help="When to stop, like 'RelDecrease(1e-4) | Deadline(60)'.",
         rich_help_panel=METHOD,
     ),
@@ -171,6 +203,7 @@ NInit = Annotated[
     typer.Option(
         "--n-init",
         min=1,
+        metavar="N",
         help="How many starts, of which the best is kept.",
         show_default=False,
         rich_help_panel=METHOD,
@@ -181,6 +214,7 @@ MaxIter = Annotated[
     typer.Option(
         "--max-iter",
         min=1,
+        metavar="N",
         help="The most iterations of a run.",
         show_default=False,
         rich_help_panel=METHOD,
@@ -190,6 +224,7 @@ Kernel = Annotated[
     str | None,
     typer.Option(
         "--kernel",
+        metavar="NAME",
         help="Of --method kernel: rbf (if not given), laplacian, polynomial, …",
         show_default=False,
         rich_help_panel=METHOD,
@@ -200,6 +235,7 @@ Gamma = Annotated[
     typer.Option(
         "--gamma",
         min=0.0,
+        metavar="X",
         help="Of the kernel; by the spread of the data, if not given.",
         show_default=False,
         rich_help_panel=METHOD,
@@ -209,6 +245,7 @@ Metric = Annotated[
     str | None,
     typer.Option(
         "--metric",
+        metavar="NAME",
         help="Of --method medoids: euclidean (if not given), manhattan, cosine, …",
         show_default=False,
         rich_help_panel=METHOD,
@@ -218,8 +255,9 @@ ZeroRowsBy = Annotated[
     ZeroRows | None,
     typer.Option(
         "--zero-rows",
-        help="Of --method spherical: rows of zeros stop it (if not given), get the label -1, or "
-        "a cluster of their own.",
+        metavar="HOW",
+        help="Of --method spherical: rows of zeros stop it (error, if not given), get the label "
+        "-1 (drop), or a cluster of their own (separate).",
         show_default=False,
         rich_help_panel=METHOD,
     ),
@@ -238,7 +276,10 @@ LabelsTo = Annotated[
 OnlyLabels = Annotated[
     bool,
     typer.Option(
-        "--only-labels", help="Not a copy: only ids and clusters.", rich_help_panel=OUTPUT
+        "--only-labels",
+        metavar="",
+        help="Not a copy: only ids and clusters.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 ModelTo = Annotated[
@@ -268,14 +309,22 @@ ModelFrom = Annotated[
 Json = Annotated[
     bool,
     typer.Option(
-        "--json", help="Print one object for programs instead of text.", rich_help_panel=OUTPUT
+        "--json",
+        metavar="",
+        help="Print one object for programs instead of text.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 Force = Annotated[
     bool,
-    typer.Option("--force", "-f", help="Replace files that exist.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--force", "-f", metavar="", help="Replace files that exist.", rich_help_panel=OUTPUT
+    ),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Say errors only.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--quiet", "-q", metavar="", help="Say errors only.", rich_help_panel=OUTPUT)
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where an error arose.", hidden=True)]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", metavar="", help="Show where an error arose.", rich_help_panel=OUTPUT),
+]

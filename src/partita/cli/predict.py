@@ -22,6 +22,7 @@ def predict(
         o.Missing | None,
         typer.Option(
             "--missing",
+            metavar="HOW",
             help="As in the fit, if not given: means that were filled in there are filled in here.",
             show_default=False,
             rich_help_panel=o.INPUT,
