@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,7 @@ from partita import (  # noqa: E402
 from partita.cli import app  # noqa: E402
 from partita.cli.halts import CRITERIA, HaltError, parse_halt  # noqa: E402
 from partita.cli.show import as_json, clean  # noqa: E402
+from partita.model_file import read_model  # noqa: E402
 from partita.tables import Scaling, read_table, select, write_table  # noqa: E402
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz")
@@ -226,18 +228,19 @@ def test_predict_finds_columns_by_name_in_any_order(partita, tmp_path, file):
 
 def test_nothing_is_overwritten_without_force(partita, tmp_path, file):
     out = tmp_path / "out.csv"
-    out.write_text("mine")
-    for option in ("--labels", "--model", "--report"):
-        said = partita("fit", file, "-k", 2, option, out, code=2)
-        assert "out.csv exists" in said
+    for option, name in (("--labels", out), ("--model", out), ("--report", tmp_path / "out.html")):
+        name.write_text("mine")
+        said = partita("fit", file, "-k", 2, option, name, code=2)
+        assert f"{name.name} exists" in said
         assert "--force" in said
-    assert out.read_text() == "mine"
+        assert name.read_text() == "mine"
     partita("fit", file, "-k", 2, "--labels", out, "--force")
     assert out.read_text().startswith("who,x")
     said = partita(
-        "fit", file, "-k", 2, "--labels", tmp_path / "q", "--model", tmp_path / "q", code=2
+        "fit", file, "-k", 2, "--labels", tmp_path / "q", "--model", f"{tmp_path}/./q", code=2
     )
     assert "twice" in said
+    partita("fit", file, "-k", 2, "--labels", "/dev/null", "--model", "/dev/null")
 
 
 def test_inspect_says_what_fit_made(partita, tmp_path, file, blobs):
@@ -420,6 +423,94 @@ def test_halting_and_strict(partita, tmp_path):
     assert partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", "Deadline(0)", code=4)
     said = partita("fit", tmp_path / "a.npy", "-k", 20, "--halt", "Never(1)", code=2)
     assert "--halt" in said
+
+
+def test_rows_without_names_are_taken_in_the_order_of_the_file(partita, tmp_path, blobs):
+    plain, named = tmp_path / "plain.csv", tmp_path / "named.csv"
+    lines = "".join(f"{a!r},{b!r},{c!r}\n" for a, b, c in (blobs * [1, 5, 25]).tolist())
+    plain.write_text(lines)
+    named.write_text("x,y,z\n" + lines)
+    for first, columns in ((plain, "c2,c0,c1"), (named, "z,x,y")):
+        model = tmp_path / f"{first.stem}.partita"
+        partita("fit", first, "-k", 3, "-c", columns, "--model", model)
+        fitted = json.loads(partita("predict", first, "--model", model, "--json"))
+        found = json.loads(partita("predict", plain, "--model", model, "--json"))
+        assert found["labels"] == fitted["labels"]
+        assert len(set(found["labels"])) == 3
+    assert "taken for 'x', 'y', 'z', in this order" in " ".join(found["data"]["notes"])
+
+
+def test_a_file_that_cannot_be_written_keeps_no_other_from_it(partita, tmp_path, file):
+    labels, model, page = tmp_path / "l.npy", tmp_path / "m.partita", tmp_path / "r.html"
+    said = partita(
+        "fit", file, "-k", 3, "--labels", labels, "--model", model, "--report", page, code=3
+    )
+    assert "numbers only, but 'who'" in said
+    assert not labels.exists()
+    assert read_model(model).n_clusters == 3
+    assert "3 clusters" in page.read_text()
+
+
+def test_means_are_filled_in_only_if_the_model_has_them(partita, tmp_path, file):
+    model, gaps = tmp_path / "m.partita", tmp_path / "gaps.csv"
+    header, first, *_ = file.read_text().splitlines()
+    gaps.write_text(f"{header}\n{first}\n{',' * header.count(',')}\n")
+    partita("fit", file, "-k", 3, "--model", model)
+    for command in ("predict", "report"):
+        more = ("--out", tmp_path / "r.html") if command == "report" else ()
+        said = partita(command, gaps, "--model", model, *more, code=3)
+        assert "--missing drop" in said
+        assert "missing=" not in said
+        said = partita(command, gaps, "--model", model, "--missing", "mean", *more, code=3)
+        assert "holds no means" in said
+        partita(command, gaps, "--model", model, "--missing", "drop", *more)
+
+
+def test_predict_says_how_many_rows_each_cluster_has(partita, tmp_path, file):
+    model = tmp_path / "m.partita"
+    partita("fit", file, "-k", 3, "--model", model)
+    said = partita("predict", file, "--model", model, "--labels", tmp_path / "out.csv")
+    sizes = np.bincount(read_model(model).labels_)
+    assert ", ".join(f"cluster {j}: {n}" for j, n in enumerate(sizes)) in said
+
+
+def test_many_clusters_do_not_fill_the_screen(partita, tmp_path):
+    rows = np.random.default_rng(0).random((300, 2))
+    write_table(pa.table({"a": rows[:, 0], "b": rows[:, 1]}), tmp_path / "a.csv")
+    said = partita("fit", tmp_path / "a.csv", "-k", 60)
+    assert "and 40 smaller ones" in said
+    assert len(said.splitlines()) < 80
+    assert "(nothing was saved; --labels, --model and --report write files)" in said
+
+
+def shell(command, **more):
+    """A command line with pipes and closed streams: its exit code by PIPESTATUS, and stderr."""
+    words = f"{sys.executable} -m partita {command}"
+    return subprocess.run(["bash", "-c", words], capture_output=True, text=True, **more)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_streams_that_close_or_lack_letters(file):
+    done = shell(f"fit {file} -k 3 --labels - | head -n 1 > /dev/null; exit ${{PIPESTATUS[0]}}")
+    assert (done.returncode, done.stderr) in ((141, ""), (0, ""))  # it may be faster than head
+    for closed in ("fit - -k 2 <&-", f"fit {file} -k 3 >&-", f"predict {file} --model no 2>&-"):
+        done = shell(closed)
+        assert "Traceback" not in done.stderr
+        assert done.returncode == (0 if ">&-" in closed and "2>" not in closed else 3)
+    done = shell(f"fit {file} -k 3", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="there is no /dev/stdout")
+def test_labels_can_go_into_a_pipe(file):
+    done = shell(f"fit {file} -k 3 -q --labels /dev/stdout | tail -n +2 | wc -l")
+    assert done.stdout.strip() == "120", done.stderr
+
+
+def test_messages_cannot_speak_to_a_terminal(partita, tmp_path):
+    said = partita("fit", tmp_path / "no\x1b]0;pwned\x07.csv", "-k", 3, code=3)
+    assert "\x1b" not in said
+    assert "pwned" in said
 
 
 def test_advice_speaks_of_options_that_there_are(partita, monkeypatch):

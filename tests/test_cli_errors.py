@@ -51,7 +51,7 @@ def csv(path, text):
         ("", (), "is empty"),
         ("a,b\n", (), "no rows"),
         ("a,b\n1,2\n", ("-k", "2"), "2 clusters were asked for, but there is 1 row"),
-        ("a,b\n1,2\n", (), "2 clusters were asked for, but there is 1 row"),
+        ("a,b\n1,2\n", (), "one row to cluster; a choice of K needs at least two"),
         ("a,b\nx,y\nu,v\n", ("-k", "1"), "no column of numbers that could be clustered: 'a' (text"),
         ("a,b\n1,2\n3,\n", ("-k", "1"), "column 'b' has no value in line 3"),
         ("a,b\n1,2\n3,nan\n", ("-k", "1"), "column 'b' has no value in line 3"),
@@ -81,7 +81,14 @@ def test_wrong_data_give_3_and_name_the_file_and_the_place(tmp_path, fails, text
     [
         (("-k", "0"), "at least one"),
         (("-k", "many"), "a number, auto, or 2:20"),
-        (("-k", "5:2"), "smaller number first"),
+        (("-k", "5:2"), "two numbers, the smaller first"),
+        (("-k", "3:3"), "two numbers, the smaller first"),
+        (("--model", "-"), "'-' is for --labels alone"),
+        (("--report", "-"), "'-' is for --labels alone"),
+        (("--report", "page.pdf"), "a name that ends in .html"),
+        (("--labels", "out.xlsx"), "files that end in .xlsx are not written"),
+        (("--only-labels",), "what --labels OUT holds"),
+        (("--threads", "5000"), "4096"),
         (("-k", "-3"), ""),
         (("-m", "other"), "--method"),
         (("--scale", "other"), "--scale"),
@@ -236,8 +243,10 @@ def test_ctrl_c_ends_a_fit_with_130_and_what_it_had_found(tmp_path, noise):
     assert run.wait(timeout=60) == 130, said
     said = " ".join(said.decode().split())
     assert "Traceback" not in said
-    assert "saved: labels in" in said
-    assert "model in" in said
+    assert "Stopping after this iteration" in said
+    assert "Interrupted: the fit ended early, with J = " in said
+    assert "saved: model in" in said
+    assert "labels in" in said
     assert set(read_table(out).data.column(10).to_pylist()) <= set(range(50))
     assert loads(model, 10)
 
@@ -293,7 +302,7 @@ def labels_are(expected):
 def loads(path, features=5):
     from partita import model_file
 
-    return model_file.load(path).predict(np.zeros((1, features))).shape == (1,)
+    return model_file.read_model(path).predict(np.zeros((1, features))).shape == (1,)
 
 
 def ends(path):

@@ -12,24 +12,45 @@ from typing import Any
 
 def main() -> None:
     """Run the command line: the console script `partita`, and `python -m partita`."""
+    code = 130
+    try:
+        _mend_streams()
+        code = _run()
+    except KeyboardInterrupt:  # amid an import, before a command could say more
+        print("Interrupted: nothing was saved", file=sys.stderr)
+    if code == 130:
+        # an interrupt amid an import would make Python end by the signal, not by the code
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    raise SystemExit(code)
+
+
+def _run() -> int:
     from partita._optional import require
 
     try:
         require("typer", "the command line", "cli")
     except ImportError as error:
-        raise SystemExit(f"Error: {error}") from None
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
     from partita.cli.commands import app
-    from partita.cli.running import INTERRUPTED
 
     try:
         app(prog_name="partita")
     except SystemExit as end:
-        if end.code == INTERRUPTED:
-            # an interrupt amid an import would make Python end by the signal, not by the code
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(INTERRUPTED)
-        raise
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+def _mend_streams() -> None:
+    """What is closed is empty; letters that a terminal lacks become question marks."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, as long as we run
+        elif mode == "w" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 def __getattr__(name: str) -> Any:

@@ -68,8 +68,8 @@ def parse_clusters(text: str) -> Clusters:
             raise typer.BadParameter("0 was given; at least one cluster is expected")
         return Clusters(fixed=low)
     high = int(found[2])
-    if not 1 <= low <= high or high < 2:
-        raise typer.BadParameter(f"{text!r} was given; the smaller number first, like 2:20")
+    if not 1 <= low < high:
+        raise typer.BadParameter(f"{text!r} was given; two numbers, the smaller first, like 2:20")
     return Clusters(ks=range(low, high + 1))
 
 

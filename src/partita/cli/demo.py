@@ -39,7 +39,7 @@ def demo(
     folder.mkdir(parents=True, exist_ok=True)
     names = ("wine.csv", "wine-clusters.csv", "wine.partita", "wine.html")
     data, labels, model, report = (folder / name for name in names)
-    check_outputs(data, labels, model, report, force=force)
+    check_outputs(str(labels), model, report, others=(data,), force=force)
     _write_wine(data, force)
     lines = [["partita", "fit", str(data), "-k", "2:8", "--scale", "standard", "--id", "wine"]]
     lines += [["--labels", str(labels)], ["--model", str(model)], ["--report", str(report)]]

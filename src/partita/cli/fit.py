@@ -111,6 +111,8 @@ def fit(
     zero = None if zero_rows is None else zero_rows.value
     way = Way(method.value, seed, threads, halt, n_init, max_iter, kernel, gamma, metric, zero)
     way.check()
+    if only_labels and labels is None:
+        raise typer.BadParameter("--only-labels says what --labels OUT holds; give it too")
     if labels == "-" and json:
         raise typer.BadParameter("--labels - and --json both print on stdout; choose one")
     check_outputs(labels, model, report, force=force)
@@ -145,26 +147,39 @@ def run(job: Job) -> Any:
             prepared = work.prepare(work.read(job.reading), job.choice)
         found = work.cluster(prepared, job.clusters, job.way, watch)
         try:
-            job.outputs.write_labels(prepared, found.labels, job.choice.id)
-            job.outputs.write_model(found, job.command)
+            with job.outputs.each():
+                job.outputs.write_model(found, job.command)
+            with job.outputs.each():
+                job.outputs.write_labels(prepared, found.labels, job.choice.id)
             if not job.quiet:
                 show.notes(show.said_of_data(prepared) if not job.json else [])
-            tell(job, found, watch, warned)
+            with job.outputs.each():
+                tell(job, found, watch, warned)
         except KeyboardInterrupt:
             raise job.outputs.interrupted("the fit is done, what follows it is not") from None
     if job.outputs.labels == "-":
         print_labels(prepared, found.labels, job.choice.id, job.outputs.only)
+    job.outputs.check()
     if found.interrupted:
-        raise job.outputs.interrupted("the fit ended early, this is what it had found")
+        raise job.outputs.interrupted(f"the fit ended early, with {_state(found.model)}")
     return found
+
+
+def _state(model: Any) -> str:
+    """How far a fit came."""
+    times = len(getattr(model, "trace_", ())) or model.n_iter_
+    return f"J = {model.inertia_:.6g} after {times} iteration{'s' * (times != 1)}"
 
 
 def tell(job: Job, found: Any, watch: Any, warned: list[str]) -> None:
     """The report, and the results on stdout; they say the same."""
     from partita.cli import show, work
 
-    if job.quiet and not job.json and job.outputs.report is None:
+    wanted = job.json or job.outputs.report is not None
+    if not wanted and (job.quiet or found.interrupted):
         return
+    if found.interrupted:
+        watch.say(job.outputs.so_far("Stopped early") + "; now its summary")
     with watch.doing("looking at the clusters"):
         fitted = work.fitted_record(found, job.command, job.way.seed)
         summary = job.outputs.write_report(fitted)
@@ -185,7 +200,9 @@ def tell(job: Job, found: Any, watch: Any, warned: list[str]) -> None:
     elif not job.quiet:
         show.notes(warned)
         show.summary(summary)
-        show.saved(job.outputs.saved)
+        show.saved(
+            job.outputs.saved, "nothing was saved; --labels, --model and --report write files"
+        )
 
 
 def print_labels(prepared: Any, labels: Any, id: str | None, only: bool) -> None:

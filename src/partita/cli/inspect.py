@@ -144,10 +144,10 @@ def _table(fitted: Any, k: int) -> Any:
     for j in range(shown):
         table.add_column(f"{j}", justify="right", no_wrap=True)
     if weights is not None:
-        table.add_row("(weight)", *(f"{w:.6g}" for w in weights[:shown]))
+        table.add_row("(weight)", *(show.figure(w) for w in weights[:shown]))
     if centers is not None:
         for t, name in list(enumerate(names))[:_FEATURES]:
-            cells = (f"{centers[j][t]:.4g}" for j in range(shown))
+            cells = (show.figure(centers[j][t]) for j in range(shown))
             table.add_row(Text(show.clean(name, 30)), *cells)
     rest = [f"{k - shown} more clusters"] if k > shown else []
     more = len(names) - _FEATURES if centers is not None else 0

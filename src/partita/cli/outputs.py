@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,22 @@ class Outputs:
     only: bool = False
     force: bool = False
     saved: dict[str, str] = field(default_factory=dict)
+    failed: list[Exception] = field(default_factory=list)
+
+    @contextmanager
+    def each(self) -> Iterator[None]:
+        """A file that cannot be written does not keep the others from it; `check` tells."""
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            self.failed.append(error)
+
+    def check(self) -> None:
+        """Raise what went wrong first."""
+        if self.failed:
+            raise self.failed[0]
 
     def write_labels(self, prepared: Prepared, labels: Any, id: str | None) -> None:
         """The labels; "-" is left to the one who prints."""
@@ -98,7 +116,11 @@ class Outputs:
         self.saved["report"] = str(self.report)
         return found
 
+    def so_far(self, what: str) -> str:
+        """What is saved by now."""
+        saved = ", ".join(f"{kind} in {path}" for kind, path in self.saved.items())
+        return f"{what}; {f'saved: {saved}' if saved else 'nothing was saved'}"
+
     def interrupted(self, what: str) -> Interrupted:
         """What to say after Ctrl-C."""
-        saved = ", ".join(f"{kind} in {path}" for kind, path in self.saved.items())
-        return Interrupted(f"{what}; {f'saved: {saved}' if saved else 'nothing was saved'}")
+        return Interrupted(self.so_far(what))

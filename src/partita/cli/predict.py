@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +10,18 @@ import typer
 from partita.cli import options as o
 from partita.cli.asking import Reading
 from partita.cli.running import check_outputs, guarded, heard_warnings
+
+MissingAsFitted = Annotated[
+    o.Missing | None,
+    typer.Option(
+        "--missing",
+        metavar="HOW",
+        help="error, drop or mean (that of the fit). If not given: mean where the fit had it, else "
+        "error.",
+        show_default=False,
+        rich_help_panel=o.INPUT,
+    ),
+]
 
 
 @guarded
@@ -18,16 +31,7 @@ def predict(
     labels: o.LabelsTo = None,
     only_labels: o.OnlyLabels = False,
     id: o.Id = None,
-    missing: Annotated[
-        o.Missing | None,
-        typer.Option(
-            "--missing",
-            metavar="HOW",
-            help="As in the fit, if not given: means that were filled in there are filled in here.",
-            show_default=False,
-            rich_help_panel=o.INPUT,
-        ),
-    ] = None,
+    missing: MissingAsFitted = None,
     json: o.Json = False,
     force: o.Force = False,
     quiet: o.Quiet = False,
@@ -49,7 +53,7 @@ def predict(
 
       tail -n +2 new.csv | partita predict - --no-header --model wine.partita
     """
-    check_outputs(None if labels == "-" else labels, force=force)
+    check_outputs(labels, force=force)
     from partita.cli import show
     from partita.cli.fit import print_labels
     from partita.cli.outputs import Outputs
@@ -70,6 +74,7 @@ def predict(
     elif not quiet:
         rows = len(found)
         typer.echo(f"{rows} row{'s' * (rows != 1)} labelled by {model}")
+        show.sizes(found)
         show.saved(outputs.saved)
 
 
@@ -87,7 +92,8 @@ def apply(
     names = saved.names
     if names is None:
         names = tuple(map(str, getattr(fitted, "feature_names_in_", ()))) or None
-    if names is None or (not table.named and table.data.num_columns == len(names)):
+    unnamed = names is not None and not table.named and not set(names) <= set(table.names)
+    if names is None or (unnamed and table.data.num_columns == len(names)):
         width, wanted = table.data.num_columns, fitted.n_features_in_
         if names is None and width != wanted:
             raise TableError(
@@ -96,11 +102,18 @@ def apply(
             )
         names = names or table.names
         table = table.renamed(tuple(names))
+        note = f"the file has no names: its columns are taken for {_few(names)}, in this order"
+        table = replace(table, notes=(*table.notes, note))
     lacking = [name for name in names if name not in table.names]
     if lacking:
         raise TableError(
             f"{table.name} lacks {_few(lacking)} of the {len(names)} columns that {path} was "
             f"fitted to; it has {_few(table.names)}"
+        )
+    if missing == "mean" and saved.fill is None:
+        raise TableError(
+            f"--missing mean was given, but {path} holds no means: fit it with --missing mean, "
+            "or leave such rows out by --missing drop"
         )
     missing = missing or ("error" if saved.fill is None else "mean")
     fill = saved.fill if missing == "mean" else None

@@ -9,6 +9,7 @@ import typer
 
 from partita.cli import options as o
 from partita.cli.asking import Reading
+from partita.cli.predict import MissingAsFitted
 from partita.cli.running import check_outputs, guarded, heard_warnings
 
 
@@ -24,6 +25,7 @@ def report(
     ],
     id: o.Id = None,
     weight: o.Weight = None,
+    missing: MissingAsFitted = None,
     force: o.Force = False,
     quiet: o.Quiet = False,
     delimiter: o.Delimiter = None,
@@ -37,7 +39,7 @@ def report(
 
       partita report wine.csv --model wine.partita --out wine.html
     """
-    check_outputs(out, force=force)
+    check_outputs(report=out, force=force)
     from partita.cli import show, work
     from partita.cli.outputs import Outputs
     from partita.cli.predict import apply
@@ -47,7 +49,8 @@ def report(
     outputs = Outputs(report=out, force=force)
     reading = Reading(data, delimiter, encoding, header)
     with heard_warnings() as warned, Watch(quiet).doing("looking at the clusters"):
-        fitted, prepared = apply(model, reading, id, None, weight)
+        how = None if missing is None else missing.value
+        fitted, prepared = apply(model, reading, id, how, weight)
         found = work.Found(prepared, fitted, None, fitted.predict(prepared.X), 0.0, False)
         made = fitted.saved_.note or f"partita report {data} --model {model}"
         seed = fitted.get_params().get("random_state")

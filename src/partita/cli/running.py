@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shlex
+import stat
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +16,7 @@ from typing import Any, TypeVar
 import typer
 
 USAGE, DATA, NOT_CONVERGED, INTERRUPTED, BUG = 2, 3, 4, 130, 1
+PIPE = 141  # who read our output went away: as a shell would say it
 ARGUMENTS = "partita.arguments"  # where the context keeps what was typed
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -29,16 +33,26 @@ def guarded(command: Command) -> Command:
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
+        except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
+        except BrokenPipeError:
+            # nothing more can be said there, also not when Python flushes at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(PIPE) from None
         except (Exception, KeyboardInterrupt) as error:
             if kwargs.get("debug"):
                 raise
             code, text = _verdict(error)
-            typer.echo(text, err=True)
+            typer.echo(_words(text), err=True)
             raise typer.Exit(code) from None
 
     return run  # type: ignore[return-value]
+
+
+def _words(text: str) -> str:
+    """A message for a terminal: options as they are called here, nothing that it would obey."""
+    text = re.sub(r"\bmissing=(drop|mean)\b", r"--missing \1", text)
+    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
 
 
 def _verdict(error: BaseException) -> tuple[int, str]:
@@ -84,18 +98,52 @@ def command_line(ctx: Any) -> str:
     return shlex.join(["partita", *words])
 
 
-def check_outputs(*paths: Any, force: bool) -> None:
+def check_outputs(
+    labels: Any = None, model: Any = None, report: Any = None, *, others: Any = (), force: bool
+) -> None:
     """Say before the work, not after it, that a file cannot be written."""
-    from partita.tables import check_new
-
-    given = [os.fspath(path) for path in paths if path is not None and os.fspath(path) != "-"]
-    twice = next((path for path in given if given.count(path) > 1), None)
+    for name, path in (("--model", model), ("the report", report)):
+        if path is not None and os.fspath(path) == "-":
+            raise typer.BadParameter(f"{name} is a file; '-' is for --labels alone")
+    if report is not None and not os.fspath(report).lower().endswith((".html", ".htm")):
+        raise typer.BadParameter(f"the report {report} is HTML; give it a name that ends in .html")
+    if labels is not None and labels != "-":
+        _check_format(labels)
+    given = [os.fspath(path) for path in (labels, model, report, *others) if path is not None]
+    files = [path for path in given if path != "-" and not _is_device(path)]
+    places = [os.path.realpath(path) for path in files]
+    twice = next((path for path in files if places.count(os.path.realpath(path)) > 1), None)
     if twice is not None:
         raise typer.BadParameter(f"{twice} would be written twice; give every output a name")
-    for path in given:
-        check_new(path, force=force)
-        folder = os.path.dirname(os.path.abspath(path))
-        if not os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-            raise PermissionError(
-                f"{path} cannot be written: no permission for the folder {folder}"
-            )
+    for path in files:
+        _check_file(path, force)
+
+
+def _check_format(labels: str) -> None:
+    from partita.tables.packing import inner_name
+    from partita.tables.reading import SUFFIXES
+
+    end = inner_name(labels).suffix.lower()
+    if end and end not in SUFFIXES:
+        raise typer.BadParameter(
+            f"--labels {labels}: files that end in {end} are not written; one of "
+            f"{', '.join(SUFFIXES)} is expected"
+        )
+
+
+def _check_file(path: str, force: bool) -> None:
+    from partita.tables import check_new
+
+    check_new(path, force=force)
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise PermissionError(f"{path} cannot be written: no permission for the folder {folder}")
+
+
+def _is_device(path: str) -> bool:
+    """Whether this is a pipe, a terminal or the like: what is not replaced, but written to."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)

@@ -12,6 +12,7 @@ import typer
 
 _TRAITS = 3  # features that a terminal says about a cluster
 _FINDINGS = 6
+_CLUSTERS = 20  # lines of the table
 _BEFORE = 36  # letters of the columns before that
 _ORDINARY = "read as utf-8, delimiter comma"  # not worth a line
 _KNOWN = ("not chosen", "excluded")  # reasons that the user gave
@@ -108,7 +109,8 @@ def summary(found: Any) -> None:
     if found.silhouette is not None:
         numbers.append(f"silhouette {found.silhouette:.3f}")
     many = f"{found.n_clusters} cluster{'s' * (found.n_clusters != 1)}"
-    out.print(f"{many} by {found.method}: {', '.join(numbers)}", style="bold")
+    line = _packed([f"{many} by {found.method}:", *numbers], out.width, first=" ")
+    out.print(line, style="bold")
     if found.verdict:
         out.print(found.verdict)
     if found.iterations is not None:
@@ -117,6 +119,9 @@ def summary(found: Any) -> None:
         out.print(f"Stopped after {times}{began}: {found.stopped_by}.")
     out.print()
     out.print(_clusters(found.clusters, out.width))
+    rest = len(found.clusters) - _CLUSTERS
+    if rest > 0:
+        out.print(f"and {rest} smaller ones: --report or --json shows them", style="dim")
     _findings(out, found)
 
 
@@ -129,7 +134,8 @@ def _clusters(clusters: Any, width: int) -> Any:
     for name in ("cluster", "rows", "share", "spread"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("what sets it apart", ratio=1)
-    for one in clusters:
+    largest = sorted(clusters, key=lambda one: -one.share)[:_CLUSTERS]
+    for one in sorted(largest, key=lambda one: one.number):
         words = [clean(trait.words) for trait in one.traits[:_TRAITS]] or ["–"]
         table.add_row(
             str(one.number),
@@ -141,15 +147,37 @@ def _clusters(clusters: Any, width: int) -> Any:
     return table
 
 
-def _packed(parts: list[str], width: int) -> str:
-    """Parts with commas between them, in lines that do not break amid a part."""
+def _packed(parts: list[str], width: int, first: str = ",") -> str:
+    """Parts with commas between them, in lines that do not break amid a part.
+
+    `first` follows the first of them in the place of a comma.
+    """
     lines = [""]
     for i, part in enumerate(parts):
-        part += "," if i < len(parts) - 1 else ""
+        part += (first.strip() if i == 0 else ",") if i < len(parts) - 1 else ""
         if lines[-1] and len(lines[-1]) + 1 + len(part) > width:
             lines.append("")
         lines[-1] += f" {part}" if lines[-1] else part
     return "\n".join(lines)
+
+
+def sizes(labels: Any) -> None:
+    """How many rows each cluster has, in a line or two."""
+    import numpy as np
+
+    numbers, counts = np.unique(labels, return_counts=True)
+    parts = [f"cluster {j}: {n}" for j, n in zip(numbers, counts, strict=True)]
+    if len(parts) > _CLUSTERS:
+        parts = [*parts[:_CLUSTERS], f"and {len(parts) - _CLUSTERS} more"]
+    out = console()
+    out.print(_packed(parts, out.width))
+
+
+def figure(value: float) -> str:
+    """A number of the data, as people write it: 29 252, not 2.925e+04."""
+    if 1e3 <= abs(value) < 1e9:
+        return f"{value:,.0f}".replace(",", " ")
+    return f"{value:.4g}"
 
 
 def _findings(out: Any, found: Any) -> None:
@@ -236,10 +264,12 @@ def _grid(columns: list[list[str]]) -> Any:
     return Text("\n".join(lines), no_wrap=True)
 
 
-def saved(files: dict[str, str]) -> None:
-    """Where things are."""
-    if files:
-        out = console()
+def saved(files: dict[str, str], otherwise: str = "") -> None:
+    """Where things are; what to say if nothing was written."""
+    out = console()
+    if files or otherwise:
         out.print()
-        for kind, path in files.items():
-            out.print(f"{kind:>7}: {path}", soft_wrap=True)
+    for kind, path in files.items():
+        out.print(f"{kind:>7}: {path}", soft_wrap=True)
+    if otherwise and not files:
+        item(out, f"({otherwise})", 0, "dim", hang=1)

@@ -24,6 +24,7 @@ class Watch:
         self.shown = self.console.is_terminal and not quiet
         self.interrupted = False
         self._bars: Any = None
+        self._first: Any = None  # a bar that moves while nothing is known
         self._tasks: dict[str, Any] = {}
 
     @contextmanager
@@ -40,8 +41,10 @@ class Watch:
             rich.TaskProgressColumn(),
             rich.TextColumn("{task.fields[more]}"),
             rich.TimeRemainingColumn(compact=True),
+            rich.TextColumn("left"),
         )
         with rich.Progress(*columns, console=self.console, transient=True) as self._bars:
+            self._first = self._bars.add_task("starting", total=None, more="")
             yield
         self._bars, self._tasks = None, {}
 
@@ -54,9 +57,17 @@ class Watch:
         with self.console.status(what):
             yield
 
+    def say(self, text: str) -> None:
+        """A line above the bars, on a terminal."""
+        if self.shown:
+            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
     def _at(self, what: str, share: float, more: str) -> None:
         if self._bars is None:
             return
+        if self._first is not None:
+            self._bars.remove_task(self._first)
+            self._first = None
         if what not in self._tasks:
             self._tasks[what] = self._bars.add_task(what, total=1.0, more="")
         self._bars.update(self._tasks[what], completed=min(share, 1.0), more=more)
@@ -98,6 +109,7 @@ class Watch:
             if self.interrupted:
                 raise KeyboardInterrupt
             self.interrupted = True
+            self.say("Stopping after this iteration; Ctrl-C once more ends at once.")
 
         before = signal.signal(signal.SIGINT, heed)
         try:

@@ -41,9 +41,12 @@ def read(reading: Reading) -> Table:
 
 def prepare(table: Table, choice: Choice) -> Prepared:
     """Features, scaled."""
+    named = split_names(choice.columns, table)
+    if named is not None:  # in the order of the file, which rows without names will have too
+        named = sorted(named, key=lambda n: table.names.index(n) if n in table.names else -1)
     chosen = select(
         table,
-        columns=split_names(choice.columns, table),
+        columns=named,
         exclude=split_names(choice.exclude, table),
         id=choice.id,
         weight=choice.weight,
@@ -64,6 +67,8 @@ def split_names(given: list[str] | None, table: Table) -> list[str] | None:
 def check_enough(prepared: Prepared, clusters: Clusters) -> None:
     """There must be as many rows as clusters, and two for a choice."""
     rows, name = len(prepared.X), prepared.table.name
+    if clusters.most > rows and clusters.fixed is None and clusters.ks is None:
+        raise TableError(f"{name}: there is one row to cluster; a choice of K needs at least two")
     if clusters.most > rows:
         some = f"{rows} row{'s' * (rows != 1)}"
         raise TableError(
@@ -151,6 +156,7 @@ def _cluster(prepared: Prepared, clusters: Clusters, way: Way, watch: Watch) -> 
                 clusters.ks,
                 estimator=way.estimator(8),
                 sample_weight=weight,
+                feature_names=prepared.selection.names,
                 random_state=way.seed,
                 callback=watch.sweep,
             )

@@ -26,11 +26,11 @@ def write_atomically(path: str | Path, writer: Writer, *, force: bool = False) -
     ...     Path(f"{folder}/a.txt").read_bytes()
     b'whole'
     """
-    target = Path(os.path.realpath(path))
     mode = check_new(path, force=force)
     if mode is not None and not stat.S_ISREG(mode):
-        _pour(target, writer)
+        _pour(path, writer)
         return
+    target = Path(os.path.realpath(path))
     try:
         _write(target, writer, mode, force)
     except FileExistsError:  # it appeared meanwhile
@@ -48,13 +48,13 @@ def check_new(path: str | Path, *, force: bool = False) -> int | None:
 
     A file that exists is an error, unless `force`; so is a folder, or one that is missing.
     """
-    target = Path(os.path.realpath(path))
-    mode = _mode_of(target)
+    mode = _mode_of(path)
     if mode is not None and stat.S_ISDIR(mode):
         raise IsADirectoryError(f"{path} is a folder; the name of a file is expected")
     if mode is not None and stat.S_ISREG(mode) and not force:
         raise _exists(path)
-    if not target.parent.is_dir():
+    target = Path(os.path.realpath(path))
+    if mode is None and not target.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written: there is no folder {target.parent}")
     return mode
 
@@ -107,7 +107,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _pour(target: Path, writer: Writer) -> None:
+def _pour(target: str | Path, writer: Writer) -> None:
     """Write to what cannot be replaced, and cannot be searched, once all of it is there."""
     with tempfile.TemporaryFile() as file:
         writer(file)
@@ -116,9 +116,9 @@ def _pour(target: Path, writer: Writer) -> None:
             shutil.copyfileobj(file, out)
 
 
-def _mode_of(target: Path) -> int | None:
+def _mode_of(path: str | Path) -> int | None:
     try:
-        return target.stat().st_mode
+        return os.stat(path).st_mode
     except FileNotFoundError:
         return None
 
