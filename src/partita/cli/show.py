@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +34,9 @@ def clean(text: Any, most: int = 60) -> str:
 
 def as_json(value: dict[str, Any]) -> None:
     """Print one object; what no JSON number can say is null."""
-    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    # where stdout lacks letters, JSON has a way to write them
+    plain = not (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
+    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=plain, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:
