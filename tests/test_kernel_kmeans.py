@@ -24,6 +24,7 @@ from partita.halting import MaxIter
 from partita.init.kernel import at_rows, plusplus_rows
 from partita.init.plusplus import plusplus
 from partita.source.gram import DenseGram
+from partita.source.kernel import KernelFunction
 from partita.source.memory import MemorySource
 from partita.weights import Weights
 
@@ -760,3 +761,13 @@ def test_an_indefinite_objective_may_be_negative():
         if len(some)
     )
     assert model.objective_interval_[0] == pytest.approx(true)
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "linear", "polynomial", "cosine"])
+def test_the_diagonal_is_that_of_the_gram_matrix(name):
+    rows = np.random.default_rng(0).normal(size=(130, 3)) * 1e3
+    params = {"degree": 2, "coef0": 1.0} if name == "polynomial" else {}
+    kernel = KernelFunction(name, params)
+    assert np.allclose(kernel.diagonal(rows), kernel.between(rows).diagonal(), rtol=1e-12)
+    if name in ("rbf", "laplacian"):
+        assert np.array_equal(kernel.diagonal(rows), kernel.between(rows).diagonal())

@@ -58,10 +58,17 @@ def _cgroup_limit() -> int:
 
 def one_blas_thread() -> AbstractContextManager[object]:
     """While it lasts, BLAS runs in the thread that calls it: its own would fight ours."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    limits: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
     return limits
+
+
+@functools.cache
+def _libraries() -> Any:
+    """NumPy's and SciPy's BLAS; to look for them takes as long as a small fit."""
+    import scipy.linalg.blas  # noqa: F401, so that it is there to be found
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+    return ThreadpoolController()
 
 
 class Workers:
