@@ -41,10 +41,10 @@ class Watch:
             rich.TaskProgressColumn(),
             rich.TextColumn("{task.fields[more]}"),
             rich.TimeRemainingColumn(compact=True),
-            rich.TextColumn("left"),
+            rich.TextColumn("{task.fields[left]}"),
         )
         with rich.Progress(*columns, console=self.console, transient=True) as self._bars:
-            self._first = self._bars.add_task("starting", total=None, more="")
+            self._first = self._bars.add_task("starting", total=None, more="", left="")
             yield
         self._bars, self._tasks = None, {}
 
@@ -69,11 +69,11 @@ class Watch:
             self._bars.remove_task(self._first)
             self._first = None
         if what not in self._tasks:
-            self._tasks[what] = self._bars.add_task(what, total=1.0, more="")
+            self._tasks[what] = self._bars.add_task(what, total=1.0, more="", left="left")
         self._bars.update(self._tasks[what], completed=min(share, 1.0), more=more)
 
-    def fit(self, rows: int, runs: int) -> Any:
-        """An observer of a fit.
+    def fit(self, rows: int, runs: int, most: int) -> Any:
+        """An observer of a fit of so many rows, runs, and iterations at most.
 
         The share that is done is a guess: points that still change their cluster become fewer by
         about the same factor in every iteration.
@@ -84,7 +84,8 @@ class Watch:
             nonlocal run
             run += progress.iteration == 1
             left = math.log1p(progress.moved_points) / math.log1p(max(rows, 1))
-            share = (run - min(left, 1.0)) / max(runs, run)
+            left = min(left, 1.0 - progress.iteration / max(most, progress.iteration))
+            share = (run - left) / max(runs, run)
             which = f"run {run} of {runs}, " if runs > 1 else ""
             self._at("fit", share, f"{which}iteration {progress.iteration}, J {progress.cost:.6g}")
             return self.interrupted

@@ -145,7 +145,7 @@ def _cluster(prepared: Prepared, clusters: Clusters, way: Way, watch: Watch) -> 
     if clusters.fixed is not None:
         model = way.estimator(clusters.fixed)
         runs = model.n_init if isinstance(model.n_init, int) else 1
-        model.set_params(callback=watch.fit(len(X), runs))
+        model.set_params(callback=watch.fit(len(X), runs, model.max_iter))
         with watch.bars(), watch.fitting():
             model.fit(X, sample_weight=weight)
         model.set_params(callback=None)
