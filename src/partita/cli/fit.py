@@ -79,15 +79,7 @@ def fit(
     model: o.ModelTo = None,
     report: o.ReportTo = None,
     json: o.Json = False,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            metavar="",
-            help="Exit with 4 if a limit ended the fit.",
-            rich_help_panel=o.OUTPUT,
-        ),
-    ] = False,
+    strict: o.Strict = False,
     force: o.Force = False,
     quiet: o.Quiet = False,
     delimiter: o.Delimiter = None,

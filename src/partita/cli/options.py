@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,11 @@ import typer
 from partita.cli.asking import delimiter_option, halt_option
 
 INPUT, METHOD, OUTPUT = "What is read", "How it is clustered", "What is written"
+
+reading = partial(typer.Option, rich_help_panel=INPUT)
+clustering = partial(typer.Option, rich_help_panel=METHOD)
+writing = partial(typer.Option, rich_help_panel=OUTPUT)
+flag = partial(writing, metavar="")  # there is nothing to give
 
 
 class Method(StrEnum):
@@ -56,275 +62,200 @@ Data = Annotated[
         show_default=False,
     ),
 ]
+
+# --- what is read ---------------------------------------------------------------------------------
+
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
+    reading(
         "--columns",
         "-c",
         metavar="A,B",
         help="The features, separated by commas; all columns of numbers, if not given.",
         show_default=False,
-        rich_help_panel=INPUT,
     ),
 ]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option(
+    reading(
         "--exclude",
         "-x",
         metavar="A,B",
         help="Columns that are not features, separated by commas.",
         show_default=False,
-        rich_help_panel=INPUT,
     ),
 ]
 Id = Annotated[
-    str | None,
-    typer.Option(
-        "--id",
-        metavar="NAME",
-        help="The column that says what rows are called.",
-        rich_help_panel=INPUT,
-    ),
+    str | None, reading("--id", metavar="NAME", help="The column that says what rows are called.")
 ]
 Weight = Annotated[
     str | None,
-    typer.Option(
-        "--weight",
-        "-w",
-        metavar="NAME",
-        help="The column that says how often rows count.",
-        rich_help_panel=INPUT,
-    ),
+    reading("--weight", "-w", metavar="NAME", help="The column that says how often rows count."),
 ]
 ScaleBy = Annotated[
     Scale,
-    typer.Option(
+    reading(
         "--scale",
         "-s",
         metavar="HOW",
         help="none; standard: by mean and deviation; robust: by median and middle half.",
-        rich_help_panel=INPUT,
     ),
 ]
 MissingBy = Annotated[
     Missing,
-    typer.Option(
+    reading(
         "--missing",
         metavar="HOW",
         help="Where there is no value: stop (error), leave the row out (drop), or take the mean of "
         "the column (mean).",
-        rich_help_panel=INPUT,
+    ),
+]
+MissingAsFitted = Annotated[
+    Missing | None,
+    reading(
+        "--missing",
+        metavar="HOW",
+        help="error, drop or mean (that of the fit). If not given: mean where the fit had it, else "
+        "error.",
     ),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(
+    reading(
         "--delimiter",
         callback=delimiter_option,
         metavar="SIGN",
         help="Of text, if it is not to be detected.",
-        rich_help_panel=INPUT,
     ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(
-        "--encoding",
-        metavar="NAME",
-        help="Of text, if it is not to be detected.",
-        rich_help_panel=INPUT,
-    ),
+    reading("--encoding", metavar="NAME", help="Of text, if it is not to be detected."),
 ]
 Header = Annotated[
     bool | None,
-    typer.Option(
+    reading(
         "--header/--no-header",
         metavar="",
         help="Whether the first line holds names; if not given, it does unless it is all numbers.",
         show_default=False,
-        rich_help_panel=INPUT,
     ),
 ]
 SourceColumn = Annotated[
     str | None,
-    typer.Option(
+    reading(
         "--source-column",
         metavar="NAME",
         help="Add a column of this name that says which file a row is from.",
-        rich_help_panel=INPUT,
     ),
 ]
+
+# --- how it is clustered --------------------------------------------------------------------------
+
 MethodBy = Annotated[
     Method,
-    typer.Option(
-        "--method",
-        "-m",
-        metavar="NAME",
-        help="kmeans, mini-batch, spherical, kernel or medoids.",
-        rich_help_panel=METHOD,
+    clustering(
+        "--method", "-m", metavar="NAME", help="kmeans, mini-batch, spherical, kernel or medoids."
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
+    clustering(
         "--seed",
         min=0,
         metavar="N",
         help="The same seed gives the same result, to the last bit.",
-        rich_help_panel=METHOD,
     ),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(
+    clustering(
         "--threads",
         "-t",
         min=1,
         max=4096,
         metavar="N",
         help="All cores, if not given. They change the time only.",
-        show_default=False,
-        rich_help_panel=METHOD,
     ),
 ]
 HaltBy = Annotated[
     str | None,
-    typer.Option(
+    clustering(
         "--halt",
         callback=halt_option,
         metavar="RULE",
         help="When to stop, like 'RelDecrease(1e-4) | Deadline(60)'.",
-        rich_help_panel=METHOD,
     ),
 ]
 NInit = Annotated[
     int | None,
-    typer.Option(
-        "--n-init",
-        min=1,
-        metavar="N",
-        help="How many starts, of which the best is kept.",
-        show_default=False,
-        rich_help_panel=METHOD,
-    ),
+    clustering("--n-init", min=1, metavar="N", help="How many starts, of which the best is kept."),
 ]
 MaxIter = Annotated[
     int | None,
-    typer.Option(
-        "--max-iter",
-        min=1,
-        metavar="N",
-        help="The most iterations of a run.",
-        show_default=False,
-        rich_help_panel=METHOD,
-    ),
+    clustering("--max-iter", min=1, metavar="N", help="The most iterations of a run."),
 ]
 Kernel = Annotated[
     str | None,
-    typer.Option(
+    clustering(
         "--kernel",
         metavar="NAME",
         help="Of --method kernel: rbf (if not given), laplacian, polynomial, …",
-        show_default=False,
-        rich_help_panel=METHOD,
     ),
 ]
 Gamma = Annotated[
     float | None,
-    typer.Option(
+    clustering(
         "--gamma",
         min=0.0,
         metavar="X",
         help="Of the kernel; by the spread of the data, if not given.",
-        show_default=False,
-        rich_help_panel=METHOD,
     ),
 ]
 Metric = Annotated[
     str | None,
-    typer.Option(
+    clustering(
         "--metric",
         metavar="NAME",
         help="Of --method medoids: euclidean (if not given), manhattan, cosine, …",
-        show_default=False,
-        rich_help_panel=METHOD,
     ),
 ]
 ZeroRowsBy = Annotated[
     ZeroRows | None,
-    typer.Option(
+    clustering(
         "--zero-rows",
         metavar="HOW",
         help="Of --method spherical: rows of zeros stop it (error, if not given), get the label "
         "-1 (drop), or a cluster of their own (separate).",
-        show_default=False,
-        rich_help_panel=METHOD,
     ),
 ]
+
+# --- what is written ------------------------------------------------------------------------------
+
 LabelsTo = Annotated[
     str | None,
-    typer.Option(
+    writing(
         "--labels",
         "-o",
         metavar="OUT",
         help="A copy of the data with a column 'cluster'; the end of the name says the format.",
-        show_default=False,
-        rich_help_panel=OUTPUT,
     ),
 ]
-OnlyLabels = Annotated[
-    bool,
-    typer.Option(
-        "--only-labels",
-        metavar="",
-        help="Not a copy: only ids and clusters.",
-        rich_help_panel=OUTPUT,
-    ),
-]
+OnlyLabels = Annotated[bool, flag("--only-labels", help="Not a copy: only ids and clusters.")]
 ModelTo = Annotated[
     Path | None,
-    typer.Option(
-        "--model",
-        metavar="OUT",
-        help="The model, for predict, inspect and report.",
-        show_default=False,
-        rich_help_panel=OUTPUT,
-    ),
+    writing("--model", metavar="OUT", help="The model, for predict, inspect and report."),
 ]
 ReportTo = Annotated[
     Path | None,
-    typer.Option(
-        "--report",
-        metavar="OUT.html",
-        help="A page to look at and to send, in one file.",
-        show_default=False,
-        rich_help_panel=OUTPUT,
-    ),
+    writing("--report", metavar="OUT.html", help="A page to look at and to send, in one file."),
 ]
 ModelFrom = Annotated[
     Path,
     typer.Option("--model", metavar="MODEL", help="The file that fit wrote.", show_default=False),
 ]
-Json = Annotated[
-    bool,
-    typer.Option(
-        "--json",
-        metavar="",
-        help="Print one object for programs instead of text.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Force = Annotated[
-    bool,
-    typer.Option(
-        "--force", "-f", metavar="", help="Replace files that exist.", rich_help_panel=OUTPUT
-    ),
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", metavar="", help="Say errors only.", rich_help_panel=OUTPUT)
-]
-Debug = Annotated[
-    bool,
-    typer.Option("--debug", metavar="", help="Show where an error arose.", rich_help_panel=OUTPUT),
-]
+Json = Annotated[bool, flag("--json", help="Print one object for programs instead of text.")]
+Strict = Annotated[bool, flag("--strict", help="Exit with 4 if a limit ended the fit.")]
+Force = Annotated[bool, flag("--force", "-f", help="Replace files that exist.")]
+Quiet = Annotated[bool, flag("--quiet", "-q", help="Say errors only.")]
+Debug = Annotated[bool, flag("--debug", help="Show where an error arose.")]

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from partita.cli import options as o
 from partita.cli.asking import Reading
 from partita.cli.running import check_outputs, guarded, heard_warnings
-
-MissingAsFitted = Annotated[
-    o.Missing | None,
-    typer.Option(
-        "--missing",
-        metavar="HOW",
-        help="error, drop or mean (that of the fit). If not given: mean where the fit had it, else "
-        "error.",
-        show_default=False,
-        rich_help_panel=o.INPUT,
-    ),
-]
 
 
 @guarded
@@ -31,7 +19,7 @@ def predict(
     labels: o.LabelsTo = None,
     only_labels: o.OnlyLabels = False,
     id: o.Id = None,
-    missing: MissingAsFitted = None,
+    missing: o.MissingAsFitted = None,
     json: o.Json = False,
     force: o.Force = False,
     quiet: o.Quiet = False,

@@ -9,7 +9,6 @@ import typer
 
 from partita.cli import options as o
 from partita.cli.asking import Reading
-from partita.cli.predict import MissingAsFitted
 from partita.cli.running import check_outputs, guarded, heard_warnings
 
 
@@ -25,7 +24,7 @@ def report(
     ],
     id: o.Id = None,
     weight: o.Weight = None,
-    missing: MissingAsFitted = None,
+    missing: o.MissingAsFitted = None,
     force: o.Force = False,
     quiet: o.Quiet = False,
     delimiter: o.Delimiter = None,
