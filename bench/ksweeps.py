@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from datasets import Real
-from measure import Best, in_turn
+from measure import Best
+from rounds import Rounds
 from stands import Stand
 from sweepers import FIT, SWEEP, THEIRS
 from tables import Table, milliseconds
@@ -13,8 +14,7 @@ from tables import Table, milliseconds
 FULL = (Real("Birch1", 30), Real("letter", 30))
 QUICK = FULL[:1]
 TARGET = 5.0  # fits
-_ROUNDS = 5
-_LONG = 20.0  # seconds: what took longer is not repeated
+_ROUNDS = Rounds(5, long=20.0)
 
 
 class KSweep:
@@ -25,14 +25,8 @@ class KSweep:
         self._best: dict[str, Best] = {}
 
     def measure(self, stands: Mapping[str, Stand]) -> None:
-        self._best = {name: Best() for name in stands}
-        for stand in stands.values():
-            stand.ask("load", self._task)
-        for number in range(_ROUNDS):
-            for name in in_turn(list(stands), number):
-                best = self._best[name]
-                if not (best and best.seconds > _LONG):
-                    best.add(stands[name].ask("fit", 1).seconds)
+        for name, _, stand in _ROUNDS.play(self._task, stands, self._best):
+            self._best[name].add(stand.ask("fit", 1).seconds)
 
     def row(self) -> list[str]:
         times = {name: best.seconds for name, best in self._best.items() if best}
@@ -48,7 +42,7 @@ def sweep_table(done: Sequence[KSweep], names: Sequence[str]) -> Table:
         "Fits for all numbers of clusters, milliseconds",
         "`choose_k` with the criteria that need no further sweeps (silhouettes of a sample), one "
         f"`KMeans` fit with the largest K,\nand scikit-learn's fits for every K, without criteria. "
-        f"The best of {_ROUNDS} rounds. 'in fits' is the first over the second, at most "
+        f"The best of {_ROUNDS.count} rounds. 'in fits' is the first over the second, at most "
         f"{TARGET:g}.",
         ["rows, K", *names, "in fits", "verdict", "sklearn / choose_k"],
         [one.row() for one in done],

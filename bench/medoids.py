@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from measure import Best, in_turn
+from measure import Best
+from rounds import Rounds
 from scipy.spatial.distance import cdist
 from shapes import Array
-from stands import FailedError, Stand
+from stands import Stand
 from swappers import ALONE, OURS, THEIRS
 from tables import Table, milliseconds, verdict
 
-_ROUNDS = 3
-_LIMIT = 120.0  # seconds for one call
-_LONG = 5.0  # seconds: what took longer is not repeated
+_ROUNDS = Rounds(3, long=5.0, limit=120.0)
 _SEEDS = 50
 
 
@@ -60,18 +59,10 @@ class Swaps:
         self._best: dict[str, Best] = {}
 
     def measure(self, stands: Mapping[str, Stand]) -> None:
-        self._best = {name: Best() for name in stands}
-        for stand in stands.values():
-            stand.ask("load", self._task)
-        for number in range(_ROUNDS):
-            for name in in_turn(list(stands), number):
-                best = self._best[name]
-                if best and best.seconds > _LONG:
-                    continue
-                try:
-                    best.add(stands[name].ask("fit", number, seconds=_LIMIT).seconds)
-                except FailedError:
-                    stands[name].ask("load", self._task)
+        for name, number, stand in _ROUNDS.play(self._task, stands, self._best):
+            run = _ROUNDS.ask(stand, self._task, number)
+            if run is not None:
+                self._best[name].add(run.seconds)
 
     def row(self) -> list[str]:
         times = {name: best.seconds for name, best in self._best.items() if best}
@@ -105,7 +96,9 @@ class Quality:
         for name in (OURS, THEIRS):
             stand = stands[name]
             stand.ask("load", task)
-            found = [stand.ask("fit", seed, seconds=_LIMIT).centers for seed in range(_SEEDS)]
+            found = [
+                stand.ask("fit", seed, seconds=_ROUNDS.limit).centers for seed in range(_SEEDS)
+            ]
             self._losses[name] = np.array([matrix[:, one].min(axis=1).sum() for one in found])
 
     def row(self) -> list[str]:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from assessors import OURS, THEIRS
-from measure import Best, in_turn
+from measure import Best
+from rounds import Rounds
 from shapes import Array
-from stands import FailedError, Stand
+from stands import Stand
 from tables import Table, milliseconds, verdict
 
-_ROUNDS = 3
-_LIMIT = 300.0  # seconds for one call
-_LONG = 20.0  # seconds: what took longer is not repeated
+_ROUNDS = Rounds(3, long=20.0, limit=300.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +59,10 @@ class Silhouettes:
         self._found: dict[str, Array] = {}
 
     def measure(self, stands: Mapping[str, Stand]) -> None:
-        self._best = {name: Best() for name in stands}
-        for stand in stands.values():
-            stand.ask("load", self._task)
-        for number in range(_ROUNDS):
-            for name in in_turn(list(stands), number):
-                best = self._best[name]
-                if best and best.seconds > _LONG:
-                    continue
-                try:
-                    run = stands[name].ask("fit", 1, seconds=_LIMIT)
-                except FailedError:
-                    stands[name].ask("load", self._task)
-                    continue
-                best.add(run.seconds)
+        for name, _, stand in _ROUNDS.play(self._task, stands, self._best):
+            run = _ROUNDS.ask(stand, self._task, 1)
+            if run is not None:
+                self._best[name].add(run.seconds)
                 self._found[name] = run.centers
 
     def row(self) -> list[str]:

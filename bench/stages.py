@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import environment
 from assessors import ASSESSORS
@@ -207,15 +207,8 @@ def growth(session: Session) -> None:
 
 def medoids(session: Session) -> None:
     swappers = session.open_swappers()
-    done: list[Swaps] = []
-    for task in session.plan.medoids:
-        if session.clock.seconds > session.plan.until:
-            return
-        session.say(f"medoids of {task}")
-        done.append(Swaps(task))
-        done[-1].measure(swappers)
-        session.report.put("medoids", swap_table(done, list(swappers)))
-    if THEIRS in swappers:
+    done = _measured("medoids", session, Swaps, session.plan.medoids, swappers, swap_table)
+    if THEIRS in swappers and len(done) == len(session.plan.medoids):
         session.say("the loss of medoids")
         losses = [Quality(task, swappers) for task in QUALITY]
         names = list(swappers)
@@ -224,38 +217,39 @@ def medoids(session: Session) -> None:
 
 def kernels(session: Session) -> None:
     stands = session.open_kernel_fits()
-    done: list[KernelRow] = []
-    for task in session.plan.kernels:
-        if session.clock.seconds > session.plan.until:
-            return
-        session.say(f"kernel K-means at {task}")
-        done.append(KernelRow(task))
-        done[-1].measure(stands)
-        session.report.put("kernels", kernel_table(done, list(stands)))
+    _measured("kernels", session, KernelRow, session.plan.kernels, stands, kernel_table)
 
 
 def silhouette(session: Session) -> None:
     stands = session.open_assessors()
-    done: list[Silhouettes] = []
-    for task in session.plan.silhouettes:
-        if session.clock.seconds > session.plan.until:
-            return
-        session.say(f"silhouettes of {task}")
-        done.append(Silhouettes(task))
-        done[-1].measure(stands)
-        session.report.put("silhouette", silhouette_table(done, list(stands)))
+    tasks = session.plan.silhouettes
+    _measured("silhouette", session, Silhouettes, tasks, stands, silhouette_table)
 
 
 def ksweeps(session: Session) -> None:
     stands = session.open_sweepers()
-    done: list[KSweep] = []
-    for task in _present(session, session.plan.ksweeps):
+    tasks = _present(session, session.plan.ksweeps)
+    _measured("ksweeps", session, KSweep, tasks, stands, sweep_table)
+
+
+def _measured(
+    stage: str,
+    session: Session,
+    kind: Callable[..., Any],
+    tasks: Sequence[Any],
+    stands: dict[str, Stand],
+    table: Callable[[list[Any], list[str]], Any],
+) -> list[Any]:
+    """Every task by everybody, the table written anew after each; what there was time for."""
+    done: list[Any] = []
+    for task in tasks:
         if session.clock.seconds > session.plan.until:
-            return
-        session.say(f"numbers of clusters of {task}")
-        done.append(KSweep(task))
+            break
+        session.say(f"{stage}: {task}")
+        done.append(kind(task))
         done[-1].measure(stands)
-        session.report.put("ksweeps", sweep_table(done, list(stands)))
+        session.report.put(stage, table(done, list(stands)))
+    return done
 
 
 def _present(session: Session, tasks: Sequence[T]) -> list[T]:
