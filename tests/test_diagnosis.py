@@ -607,7 +607,7 @@ def test_a_diagnosis_is_a_small_collection():
     assert repr(found) == "Diagnosis of it: 1 warning and 1 note"
     with pytest.raises(KeyError, match="found: a, b"):
         found["c"]
-    assert found.to_frame("pandas").shape == (2, 7)
+    assert found.to_frame("pandas").shape == (2, 8)
     assert "nothing to worry about was found; looked for: x." in str(Diagnosis("it", (), ("x",)))
 
 
