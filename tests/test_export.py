@@ -60,7 +60,7 @@ def test_a_scaling_goes_along(tmp_path):
     assert [type(step).__name__ for _, step in theirs.steps] == [
         "SimpleImputer", "StandardScaler", "KMeans",
     ]  # fmt: skip
-    holes = pd.DataFrame(NEW, columns=["x", "y", "z"])
+    holes = pd.DataFrame(NEW.copy(), columns=["x", "y", "z"])
     holes.loc[3, "y"] = np.nan
     for rows in (holes, pickle.loads(pickle.dumps(holes))):
         assert theirs.predict(rows).tolist() == ours.predict(rows).tolist()

@@ -89,7 +89,7 @@ def _links(rows: Floats, weight: Floats, neighbours: int = NEIGHBOURS) -> Any:
     from sklearn.neighbors import kneighbors_graph
 
     near = kneighbors_graph(rows, neighbours, include_self=True, n_jobs=1)
-    near = sp.diags_array(weight / weight.mean()) @ near
+    near = sp.diags(weight / weight.mean()) @ near  # diags_array came with SciPy 1.12
     return sp.csr_array(near @ near.T)
 
 
