@@ -96,7 +96,7 @@ def _merged(k: int, pairs: list[Any]) -> int:
     from scipy.sparse.csgraph import connected_components
 
     first, second = np.array(pairs).T
-    graph = sp.coo_array((np.ones(len(pairs)), (first, second)), shape=(k, k))
+    graph = sp.csr_matrix((np.ones(len(pairs)), (first, second)), shape=(k, k))
     return int(connected_components(graph, directed=False)[0])
 
 
