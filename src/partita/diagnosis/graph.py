@@ -120,7 +120,7 @@ def _broken(near: Any, labels: Ints, k: int) -> int:
 
     inside = labels[near.row] == labels[near.col]
     links = (np.ones(int(inside.sum())), (near.row[inside], near.col[inside]))
-    count, piece = connected_components(sp.coo_array(links, shape=near.shape), directed=False)
+    count, piece = connected_components(sp.csr_matrix(links, shape=near.shape), directed=False)
     size, out = np.bincount(piece), np.bincount(piece[near.row[~inside]], minlength=count)
     owner = labels[np.unique(piece, return_index=True)[1]]
     least = np.maximum(PIECE, PART * np.bincount(labels, minlength=k)[owner])
