@@ -89,7 +89,8 @@ def test_decimal_commas_go_with_semicolons_only(tmp_path):
 def test_what_only_looks_like_a_number_is_text(tmp_path, cell):
     found = select(read_table(file_of(tmp_path, f"a,b\n1,{cell}\n2,{cell}\n")))
     assert found.names == ("a",)
-    assert "text" in found.left_out["b"]
+    words = "separators of thousands" if cell == '"1,234"' else "text"
+    assert words in found.left_out["b"]
     assert "line 2" in found.left_out["b"]
 
 
@@ -169,8 +170,10 @@ def test_wrong_encodings_and_delimiters_that_were_given(tmp_path):
         read_table(path, encoding="utf-8")
     with pytest.raises(TableError, match="not known"):
         read_table(path, encoding="utf-99")
-    with pytest.raises(TableError, match="single character"):
+    with pytest.raises(TableError, match="a single ASCII character"):
         read_table(path, delimiter=",,")
+    with pytest.raises(TableError, match="a single ASCII character"):
+        read_table(path, delimiter="·")
 
 
 def reads_or_says_why(path):
@@ -270,8 +273,6 @@ def test_files_that_do_not_fit_together_are_named(tmp_path):
         read_table(tmp_path / "*.?sv")
     with pytest.raises(TableError, match="no files"):
         read_table(tmp_path / "*.nothing")
-    with pytest.raises(TableError, match=r"there is no file .*there are 'p1.csv'"):
-        read_table(tmp_path / "p3.csv")
 
 
 def test_npz_has_x_or_one_array_and_perhaps_names(tmp_path):
@@ -476,10 +477,10 @@ def test_single_precision_stays_single():
 def test_columns_that_number_the_rows_are_named(name, values, like):
     table = Table(pa.table({name: values, "x": [0.5] * len(values)}), "t", "csv")
     found = select(table)
-    assert found.like_ids == ((name,) if like else ())
+    assert found.doubtful == ({name: "looks like a number of the rows"} if like else {})
     assert found.names == (name, "x")
-    assert select(table, columns=[name]).like_ids == ()
-    assert select(table, id=name).like_ids == ()
+    assert select(table, columns=[name]).doubtful == {}
+    assert select(table, id=name).doubtful == {}
 
 
 # --- writing --------------------------------------------------------------------------------------

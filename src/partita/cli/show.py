@@ -68,7 +68,7 @@ def of_data(prepared: Any) -> dict[str, Any]:
         "features": list(chosen.names),
         "left_out": chosen.left_out,
         "filled": chosen.filled,
-        "like_ids": list(chosen.like_ids),
+        "doubtful": chosen.doubtful,
         "scale": prepared.scaling.kind,
         "notes": list(table.notes),
     }
@@ -86,11 +86,11 @@ def said_of_data(prepared: Any) -> list[str]:
     if away:
         more = f" and {len(away) - 5} more" if len(away) > 5 else ""
         said.append(f"not used: {', '.join(away[:5])}{more}")
-    for name in chosen.like_ids:
+    for name, why in chosen.doubtful.items():
         called = clean(name, 30)
         said.append(
-            f"{called} looks like a number of rows, and is used as a feature; --id {called} takes "
-            f"it for their names, --exclude {called} leaves it out"
+            f"{called} {why}, and is used as a feature; --exclude {called} leaves it out, "
+            f"--id {called} takes it for the names of the rows"
         )
     dropped = prepared.table.data.num_rows - len(prepared.X)
     if dropped:

@@ -1,41 +1,26 @@
-"""`read_table`: from a path, a folder, a pattern or standard input to one table."""
+"""`read_table`: from paths, a folder, a pattern or standard input to one table."""
 
 from __future__ import annotations
 
-import glob
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from partita.source.frames import listed
-from partita.tables import arrays, cells, text
-from partita.tables.packing import inner_name, unpacked
+from partita.tables import arrays, arrow_files, cells, text
+from partita.tables.files import bytes_of, files_of
+from partita.tables.formats import format_of_bytes
+from partita.tables.packing import unpacked
 from partita.tables.record import Part, Table, TableError, arrow
 
 STDIN = "-"
-SUFFIXES = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".dat": "csv",
-    ".data": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-    ".npy": "npy",
-    ".npz": "npz",
-}
-_MAGIC = {
-    b"PAR1": "parquet",
-    b"ARROW1": "feather",
-    b"FEA1": "feather",
-    b"\x93NUMPY": "npy",
-    b"PK\x03\x04": "npz",
-    b"PK\x05\x06": "npz",
+_READERS: dict[str, Callable[[bytes, str], Table]] = {
+    "parquet": arrow_files.read_parquet,
+    "feather": arrow_files.read_feather,
+    "npy": arrays.read_npy,
+    "npz": arrays.read_npz,
 }
 
 
@@ -49,26 +34,27 @@ class Ask:
 
 
 def read_table(
-    path: str | Path,
+    path: str | Path | Sequence[str | Path],
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
     source: str | None = None,
 ) -> Table:
-    """Read a file, all files of a folder or of a pattern, or standard input ("-").
+    """Read a file or several, all files of a folder or of a pattern, or standard input ("-").
 
     The format is known by what is in a file, text by its name: CSV, TSV, Parquet, Feather, .npy and
     .npz, also packed by gzip, bzip2 or xz. Several files must have one format and the same columns.
-    They are read whole.
+    They are read whole. In a folder, .txt, .dat and .data are read only if there is nothing else.
 
     Parameters
     ----------
-    path : str or Path
+    path : str or Path, or a sequence of them
     delimiter, encoding : str or None, default=None
         Of text; None: detected, and said in the notes.
     header : bool or None, default=None
-        Whether the first line of text holds names; None: yes, unless it holds numbers only.
+        Whether the first line of text holds names; None: yes, unless it holds numbers and perhaps
+        gaps only.
     source : str or None, default=None
         The name of a column to add that says which file a row is from.
 
@@ -81,53 +67,30 @@ def read_table(
     >>> table.data["x"].to_pylist(), table.delimiter
     ([1.5, 2.5], ';')
     """
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise TableError(f"delimiter={delimiter!r} was given; a single character is expected")
-    ask = Ask(delimiter, encoding, header)
-    if str(path) == STDIN:
-        tables = [_read(sys.stdin.buffer.read(), "standard input", None, ask)]
+    ask = Ask(_checked(delimiter), encoding, header)
+    paths = [path] if isinstance(path, (str, Path)) else list(path)
+    if not paths:
+        raise TableError("no file was given; at least one is expected")
+    if STDIN in map(str, paths):
+        if len(paths) > 1:
+            raise TableError(f"{STDIN} (standard input) was given beside files; give it alone")
+        name = "standard input"
+        tables = [_read(sys.stdin.buffer.read(), name, None, ask)]
     else:
-        tables = [_read(_bytes(file), str(file), file, ask) for file in _files(path)]
+        name = f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else str(paths[0])
+        files = [file for place in paths for file in files_of(place)]
+        tables = [_read(bytes_of(file), str(file), file, ask) for file in files]
     if source is not None:
         tables = [_with_source(table, source) for table in tables]
-    name = "standard input" if str(path) == STDIN else str(path)
     return _typed(_together(tables, name))
 
 
-# --- which files ----------------------------------------------------------------------------------
-
-
-def _files(path: str | Path) -> list[Path]:
-    place = Path(path)
-    if place.is_dir():
-        files = [
-            file
-            for file in sorted(place.iterdir())
-            if _kind(file) is not None and file.name[0] not in "._"
-        ]
-        what = "the folder"
-    elif not place.exists() and glob.has_magic(str(path)):
-        files = [Path(file) for file in sorted(glob.glob(str(path), recursive=True))]
-        files, what = [file for file in files if file.is_file()], "the pattern"
-    else:
-        return [place]
-    if not files:
-        raise TableError(
-            f"{what} {path} has no files to read; files that end in {', '.join(SUFFIXES)} are "
-            "expected"
-        )
-    return files
-
-
-def _bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except FileNotFoundError:
-        near = [other.name for other in sorted(file.parent.glob("*")) if other.suffix in SUFFIXES]
-        there = f"; there are {listed(near)}" if near else ""
-        raise TableError(f"there is no file {file}{there}") from None
-    except OSError as error:
-        raise TableError(f"{file} cannot be read: {error.strerror or error}") from None
+def _checked(delimiter: str | None) -> str | None:
+    if delimiter is None or (
+        len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0'
+    ):
+        return delimiter
+    raise TableError(f"delimiter={delimiter!r} was given; a single ASCII character is expected")
 
 
 # --- one file -------------------------------------------------------------------------------------
@@ -135,38 +98,13 @@ def _bytes(file: Path) -> bytes:
 
 def _read(raw: bytes, name: str, file: Path | None, ask: Ask) -> Table:
     raw = unpacked(raw, name)
-    kind = _format(raw, name, file)
-    if kind in ("csv", "tsv"):
-        table = _read_text(raw, name, kind, ask)
-    else:
-        readers: dict[str, Callable[[bytes, str], Table]] = {
-            "parquet": _read_parquet,
-            "feather": _read_feather,
-            "npy": arrays.read_npy,
-            "npz": arrays.read_npz,
-        }
-        table = readers[kind](raw, name)
+    kind = format_of_bytes(raw, name, file)
+    table = _READERS[kind](raw, name) if kind in _READERS else _read_text(raw, name, kind, ask)
     if table.data.num_columns == 0:
         raise TableError(f"{name} has no columns")
     if table.data.num_rows == 0:
         raise TableError(f"{name} has columns, but no rows; at least one is expected")
     return table
-
-
-def _kind(path: str | Path) -> str | None:
-    """The format that a name tells."""
-    return SUFFIXES.get(inner_name(path).suffix.lower())
-
-
-def _format(raw: bytes, name: str, file: Path | None) -> str:
-    by_name = None if file is None else _kind(file)
-    for magic, kind in _MAGIC.items():
-        if raw.startswith(magic):
-            return kind
-    if by_name not in (None, "csv", "tsv"):
-        fault = "is empty" if not raw else f"is not a {by_name} file: its first bytes are wrong"
-        raise TableError(f"{name} {fault}; write it anew, or give it the name of what it is")
-    return by_name or "csv"
 
 
 def _read_text(raw: bytes, name: str, kind: str, ask: Ask) -> Table:
@@ -179,35 +117,12 @@ def _read_text(raw: bytes, name: str, kind: str, ask: Ask) -> Table:
         format="tsv" if layout.delimiter == "\t" else "csv",
         delimiter=layout.delimiter,
         encoding=layout.encoding,
+        newline=layout.newline,
         notes=found.notes,
         parts=(Part(name, found.columns.num_rows, found.line),),
         text=found.columns,
         named=layout.header,
     )
-
-
-def _read_parquet(raw: bytes, name: str) -> Table:
-    pa, parquet = arrow(), arrow(".parquet")
-    return _arrow_table(lambda: parquet.ParquetFile(pa.BufferReader(raw)).read(), name, "parquet")
-
-
-def _read_feather(raw: bytes, name: str) -> Table:
-    pa, feather = arrow(), arrow(".feather")
-    return _arrow_table(lambda: feather.read_table(pa.BufferReader(raw)), name, "feather")
-
-
-def _arrow_table(read: Callable[[], Any], name: str, kind: str) -> Table:
-    pa = arrow()
-    try:
-        data = read()
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise TableError(
-            f"{name} is not a {kind} file that can be read ({first}); write it anew"
-        ) from None
-    names, notes = text.unique([str(column) for column in data.column_names])
-    rows = data.num_rows
-    return Table(data.rename_columns(names), name, kind, notes=notes, parts=(Part(name, rows),))
 
 
 # --- several files --------------------------------------------------------------------------------
@@ -238,12 +153,13 @@ def _together(tables: list[Table], name: str) -> Table:
         _check_columns(first, table)
         if table.names != first.names:
             notes.append(f"{table.name} has its columns in another order; names were followed")
+    notes += [note for table in tables for note in table.notes]
     data = _concatenated([table.data.select(list(first.names)) for table in tables], name)
     return replace(
         first,
         data=data,
         name=name,
-        notes=(*notes, *(note for table in tables for note in table.notes[:1])),
+        notes=tuple(dict.fromkeys(notes)),
         parts=tuple(part for table in tables for part in table.parts),
         text=data if first.text is not None else None,
     )
@@ -273,6 +189,10 @@ def _typed(table: Table) -> Table:
     """Columns of text that hold numbers become numbers, once all files are together."""
     if table.text is None:
         return table
-    comma = table.delimiter == ";" and cells.has_decimal_comma(table.text)
-    notes = (*table.notes, "numbers have a decimal comma") if comma else table.notes
-    return replace(table, data=cells.typed(table.text, comma), notes=notes)
+    comma = cells.has_decimal_comma(table.text, table.delimiter or ",")
+    return replace(
+        table,
+        data=cells.typed(table.text, comma),
+        decimal="," if comma else ".",
+        notes=(*table.notes, "numbers have a decimal comma") if comma else table.notes,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -14,6 +15,7 @@ class TableError(ValueError):
     """Something is wrong with a file; the text says which, where in it, and what to do."""
 
 
+@functools.cache  # asked for with every column
 def arrow(part: str = "") -> ModuleType:
     """pyarrow, or a part of it."""
     return require(f"pyarrow{part}", "reading and writing of files", "cli")
@@ -40,8 +42,10 @@ class Table:
     name : str
         What to call it in messages: the path.
     format : {"csv", "tsv", "parquet", "feather", "npy", "npz"}
-    delimiter, encoding : str or None
-        Of text.
+    delimiter, encoding, newline : str or None
+        Of text; newline is what lines end in.
+    decimal : {".", ","}
+        What is before the fraction of a number, in text.
     notes : tuple of str
         What was detected, and what is worth saying.
     parts : tuple of Part
@@ -50,6 +54,8 @@ class Table:
         The cells of a text file as they are written: what a copy must not change.
     named : bool
         False if the file has no names for its columns, which are called c0, c1, …
+    index : tuple of str
+        Columns that are the index of a pandas frame, so no features unless they are named.
     """
 
     data: Any
@@ -61,6 +67,9 @@ class Table:
     parts: tuple[Part, ...] = ()
     text: Any = None
     named: bool = True
+    newline: str | None = None
+    decimal: str = "."
+    index: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,7 +79,14 @@ class Table:
     def renamed(self, names: tuple[str, ...]) -> Table:
         """The same columns under other names."""
         text = None if self.text is None else self.text.rename_columns(list(names))
-        return replace(self, data=self.data.rename_columns(list(names)), text=text, named=True)
+        new = dict(zip(self.names, names, strict=True))
+        return replace(
+            self,
+            data=self.data.rename_columns(list(names)),
+            text=text,
+            named=True,
+            index=tuple(new[name] for name in self.index),
+        )
 
     def where(self, row: int) -> str:
         """Where a row is, in words: its line in a text file, else its number, from 1."""
@@ -81,3 +97,19 @@ class Table:
                 return f"{place} of {part.name}" if several else place
             row -= part.rows
         return f"row {row + 1}"
+
+    def layout(self, format: str) -> dict[str, str | None]:
+        """How `write_table` lays out a copy as text, so that it is read like this table."""
+        if format == self.format:
+            return {
+                "delimiter": self.delimiter,
+                "encoding": self.encoding,
+                "newline": self.newline,
+            }
+        # between commas, 1,5 would have to be quoted, and be text
+        semicolon = format == "csv" and self.decimal == ","
+        return {
+            "delimiter": ";" if semicolon else None,
+            "encoding": None,
+            "newline": self.newline,
+        }

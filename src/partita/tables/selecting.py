@@ -11,7 +11,8 @@ import numpy as np
 
 from partita._typing import Array, Floats, Ints
 from partita.source.frames import listed
-from partita.tables.columns import is_like_ids, numbers_of
+from partita.tables.columns import NO_VALUE, read_column
+from partita.tables.doubts import doubt
 from partita.tables.record import Table, TableError, arrow
 
 MISSING = ("error", "drop", "mean")
@@ -38,8 +39,10 @@ class Selection:
         What stands in for missing values.
     filled : int
         How many values were missing and filled in.
-    like_ids : tuple of str
-        Features that look like numbers of rows, unless the user named them.
+    nearly : tuple of str
+        Columns that are left out, though at least nine tenths of their values are numbers.
+    doubtful : dict
+        Features that look like no measurements, and why; empty if the user named the features.
     """
 
     X: Floats
@@ -50,7 +53,8 @@ class Selection:
     left_out: dict[str, str] = field(default_factory=dict)
     fill: Floats | None = None
     filled: int = 0
-    like_ids: tuple[str, ...] = ()
+    nearly: tuple[str, ...] = ()
+    doubtful: dict[str, str] = field(default_factory=dict)
 
 
 def select(
@@ -66,8 +70,8 @@ def select(
     """Take the features of a table: all columns of numbers, or those that are named.
 
     Booleans are 0 and 1. Text, dates and what else is not a number is left out, with the reason in
-    `left_out`; named in `columns`, it is an error. So are whole numbers that no double holds.
-    Infinity is always an error.
+    `left_out`; named in `columns`, it is an error. So are whole numbers that no double holds. The
+    index of a pandas frame is a feature only if it is named. Infinity is always an error.
 
     Parameters
     ----------
@@ -80,7 +84,8 @@ def select(
         What to do where there is no value: say where, leave the row out, or take the mean of the
         column (weighted).
     fill : array of shape (d,) or None
-        What "mean" takes instead: the means of an earlier table.
+        What "mean" takes instead: the means of an earlier table. With it, as with "drop", a column
+        that is named may have no value at all.
 
     Examples
     --------
@@ -92,10 +97,10 @@ def select(
     """
     if missing not in MISSING:
         raise TableError(f"missing={missing!r} was given; one of {', '.join(MISSING)} is expected")
-    exclude = tuple(exclude or ())
-    for name in (*(columns or ()), *exclude, *(n for n in (id, weight) if n is not None)):
-        _known(table, name)
-    names, parts, left_out = _features(table, columns, exclude, {id, weight})
+    exclude = set(exclude or ())
+    _check_known(table, (*(columns or ()), *exclude, *(n for n in (id, weight) if n is not None)))
+    hollow = fill is not None or missing == "drop"
+    names, parts, left_out, nearly = _features(table, columns, exclude, {id, weight}, hollow)
     X = _side_by_side(parts, table.data.num_rows)
     _check_finite(table, X, names)
     w = None if weight is None else _weights(table, weight, missing)
@@ -112,7 +117,7 @@ def select(
         fill = _means(X, w) if fill is None else np.asarray(fill, dtype=np.float64)
         X = np.where(holes, fill, X).astype(X.dtype)
     ids = None if id is None else _cells(table, id).take(arrow().array(kept))
-    like_ids = tuple(n for n, x in zip(names, parts, strict=True) if is_like_ids(n, x))
+    doubts = {n: doubt(table, n, x) for n, x in zip(names, parts, strict=True) if columns is None}
     return Selection(
         X=X,
         names=names,
@@ -122,16 +127,18 @@ def select(
         left_out=left_out,
         fill=fill if missing == "mean" else None,
         filled=filled,
-        like_ids=like_ids if columns is None else (),
+        nearly=nearly,
+        doubtful={name: why for name, why in doubts.items() if why is not None},
     )
 
 
-def _known(table: Table, name: str) -> None:
-    if name in table.names:
-        return
-    near = difflib.get_close_matches(name, table.names, n=3, cutoff=0.5)
-    hint = f"did you mean {listed(near)}?" if near else f"it has {listed(table.names)}"
-    raise TableError(f"{table.name} has no column {name!r}; {hint}")
+def _check_known(table: Table, names: Iterable[str]) -> None:
+    there = set(table.names)
+    for name in names:
+        if name not in there:
+            near = difflib.get_close_matches(name, table.names, n=3, cutoff=0.5)
+            hint = f"did you mean {listed(near)}?" if near else f"it has {listed(table.names)}"
+            raise TableError(f"{table.name} has no column {name!r}; {hint}")
 
 
 def _cells(table: Table, name: str) -> Any:
@@ -145,35 +152,47 @@ def _cells(table: Table, name: str) -> Any:
 def _features(
     table: Table,
     columns: Sequence[str] | None,
-    exclude: Sequence[str],
+    exclude: set[str],
     others: set[str | None],
-) -> tuple[tuple[str, ...], list[Array], dict[str, str]]:
-    """Names and values of the features, and why the other columns are none."""
-    wanted = [n for n in table.names if n not in others] if columns is None else columns
+    hollow: bool,
+) -> tuple[tuple[str, ...], list[Array], dict[str, str], tuple[str, ...]]:
+    """Names and values of the features; why the other columns are none, and which nearly are.
+
+    `hollow`: a column that is named may have no value at all.
+    """
+    known = others | set(table.index)
+    wanted = [n for n in table.names if n not in known] if columns is None else columns
     wanted = list(dict.fromkeys(wanted))
-    names, parts = [], []
-    left_out = {n: "not chosen" for n in table.names if n not in wanted and n not in others}
+    rest = set(table.names) - set(wanted) - others
+    why = "the index of a pandas frame" if columns is None else "not chosen"
+    left_out = {name: why for name in table.names if name in rest}
+    names, parts, nearly = [], [], []
     for name in wanted:
         if name in exclude:
             left_out[name] = "excluded"
             continue
-        why, values = numbers_of(table, name)
+        found = read_column(table, name)
+        values = found.values
+        if values is None and found.why == NO_VALUE and columns is not None and hollow:
+            # of the smaller type, so that the other columns decide which X has
+            values = np.full(table.data.num_rows, np.nan, np.float32)
         if values is not None:
             names.append(name)
             parts.append(values)
         elif columns is not None:
             raise TableError(
-                f"{table.name}: column {name!r} cannot be a feature: {why}; leave it out, or make "
-                "it numbers"
+                f"{table.name}: column {name!r} cannot be a feature: {found.why}; leave it out, or "
+                "make it numbers"
             )
         else:
-            left_out[name] = why
+            left_out[name] = found.why
+            nearly += [name] if found.nearly else []
     if not names:
         reasons = [f"{name!r} ({why})" for name, why in list(left_out.items())[:5]]
         raise TableError(
             f"{table.name} has no column of numbers that could be clustered: {', '.join(reasons)}"
         )
-    return tuple(names), parts, left_out
+    return tuple(names), parts, left_out, tuple(nearly)
 
 
 def _side_by_side(parts: list[Array], n: int) -> Floats:
@@ -222,10 +241,10 @@ def _check_some(table: Table, kept: Ints) -> None:
 
 
 def _weights(table: Table, name: str, missing: str) -> Floats:
-    why, values = numbers_of(table, name)
-    if values is None:
-        raise TableError(f"{table.name}: column {name!r} cannot be a weight: {why}")
-    weight = values.astype(np.float64)
+    found = read_column(table, name)
+    if found.values is None:
+        raise TableError(f"{table.name}: column {name!r} cannot be a weight: {found.why}")
+    weight = found.values.astype(np.float64)
     unknown = np.isnan(weight) if missing != "drop" else np.zeros(len(weight), bool)
     for wrong, what in (
         (unknown, "is missing"),

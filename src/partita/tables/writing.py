@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import zipfile
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from partita._typing import Array
+from partita.tables.arrow_files import plain
 from partita.tables.atomic import write_atomically
-from partita.tables.packing import inner_name, packed
-from partita.tables.reading import SUFFIXES
+from partita.tables.columns import first_inexact, is_whole
+from partita.tables.encodings import codec_name
+from partita.tables.formats import kind_of
+from partita.tables.packing import packed
 from partita.tables.record import TableError, arrow
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz")
@@ -21,7 +26,7 @@ _ROWS = 1 << 16  # rows of text that are joined at once
 
 def format_of(path: str | Path, otherwise: str) -> str:
     """The format that the name of a file asks for."""
-    return SUFFIXES.get(inner_name(path).suffix.lower(), otherwise)
+    return kind_of(path) or otherwise
 
 
 def write_table(
@@ -32,6 +37,7 @@ def write_table(
     force: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
+    newline: str | None = None,
 ) -> None:
     """Write a pyarrow table. A file that exists is kept, unless `force`.
 
@@ -42,10 +48,11 @@ def write_table(
     format : {"csv", "tsv", "parquet", "feather", "npy", "npz"} or None
         None: by the name of the file, which may end in .gz, .bz2 or .xz besides. "npy" holds
         numbers only; "npz" holds them as X with their names, and every other column by itself.
+        Whole numbers that would change there, because they are too long for doubles, are an error.
     force : bool, default=False
         Whether a file of that name may be replaced.
-    delimiter, encoding : str or None
-        Of text. None: a comma (a tab for "tsv") and UTF-8.
+    delimiter, encoding, newline : str or None
+        Of text. None: a comma (a tab for "tsv"), UTF-8, and a line feed.
 
     Examples
     --------
@@ -64,7 +71,7 @@ def write_table(
 
     def writer(file: BinaryIO) -> None:
         if kind in ("csv", "tsv"):
-            write_text(data, file, between, encoding or "utf-8")
+            write_text(data, file, between, encoding or "utf-8", newline or "\n")
         elif kind == "parquet":
             arrow(".parquet").write_table(data, file)
         elif kind == "feather":
@@ -72,45 +79,50 @@ def write_table(
         elif kind == "npy":
             np.save(file, _matrix(data, path), allow_pickle=False)
         else:
-            _write_npz(data, file)
+            _write_npz(data, file, path)
 
     write_atomically(path, packed(path, writer), force=force)
 
 
-def write_text(data: Any, file: BinaryIO, delimiter: str = ",", encoding: str = "utf-8") -> None:
+def write_text(
+    data: Any,
+    file: BinaryIO,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    newline: str = "\n",
+) -> None:
     """The rows as text; cells are quoted only where they must be."""
     pa = arrow()
-    encoding = {"utf-16": "utf-16-le"}.get(encoding, encoding)
-    if encoding in ("utf-16-le", "utf-16-be"):
-        file.write("\ufeff".encode(encoding))  # else nobody knows
-    elif encoding == "utf-8-sig":
-        file.write(b"\xef\xbb\xbf")
-        encoding = "utf-8"
+    codec = codec_name(encoding, "text")
+    codec = {"utf-16": "utf-16-le"}.get(codec, codec)  # the same bytes on every machine
+    encoder = codecs.getincrementalencoder(codec)()  # writes a mark once, if it writes one
+    if codec in ("utf-16-le", "utf-16-be"):
+        file.write(encoder.encode("\ufeff"))  # else nobody knows
     head = pa.table([pa.array([name]) for name in data.column_names], names=data.column_names)
     for rows in (head, *(data.slice(i, _ROWS) for i in range(0, data.num_rows, _ROWS))):
-        text = _joined(rows, delimiter)
+        text = _joined(rows, delimiter, newline)
         try:
-            file.write(text.encode(encoding))
+            file.write(encoder.encode(text))
         except UnicodeEncodeError as error:
             raise TableError(
                 f"{text[error.start]!r} cannot be written as {encoding}; choose another format"
             ) from None
+    file.write(encoder.encode("", final=True))
 
 
-def _joined(rows: Any, delimiter: str) -> str:
+def _joined(rows: Any, delimiter: str, newline: str) -> str:
     pa, pc = arrow(), arrow(".compute")
     columns = [_quoted(column, delimiter) for column in rows.columns]
     if len(columns) == 1:  # an empty cell alone would be an empty line, which is no row
         columns = [pc.if_else(pc.equal(columns[0], ""), '""', columns[0])]
     lines = pc.binary_join_element_wise(*columns, pa.scalar(delimiter))
-    return "".join(f"{line}\n" for line in lines.to_pylist())
+    return "".join(f"{line}{newline}" for line in lines.to_pylist())
 
 
 def _quoted(column: Any, delimiter: str) -> Any:
     pa, pc = arrow(), arrow(".compute")
+    column = plain(column)
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     try:
         text = pc.cast(column, pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists and the like
@@ -144,8 +156,23 @@ def _matrix(data: Any, path: str | Path) -> Array:
             f"{path}: a .npy file holds numbers only, but {text[0]!r} is not; choose .npz, .csv or "
             ".parquet"
         )
+    columns = _side_by_side(data, path)
+    return columns[:, 0] if columns.shape[1] == 1 else columns
+
+
+def _side_by_side(data: Any, path: str | Path) -> Array:
+    """Columns of numbers as one array, if its dtype holds the whole numbers among them."""
     columns = [_values(data[name]) for name in data.column_names]
-    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+    X = np.column_stack(columns)
+    if X.dtype.kind != "f":
+        return X
+    for name in data.column_names:
+        if is_whole(data[name].type) and first_inexact(data[name]) is not None:
+            raise TableError(
+                f"{path}: the array would be of doubles, which do not hold the whole numbers of "
+                f"{name!r}: some are beyond 2^53; choose .csv or .parquet"
+            )
+    return X
 
 
 def _values(column: Any) -> Array:
@@ -158,16 +185,21 @@ def _values(column: Any) -> Array:
     return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy())
 
 
-def _write_npz(data: Any, file: BinaryIO) -> None:
+def _write_npz(data: Any, file: BinaryIO, path: str | Path) -> None:
     numbers = [name for name in data.column_names if _is_number(data[name].type)]
-    arrays = {
-        name: np.array(["" if v is None else str(v) for v in data[name].to_pylist()])
-        for name in data.column_names
-        if name not in numbers and name not in ("X", "names")
-    }
+    arrays = {}
     if numbers:
-        arrays["X"] = np.column_stack([_values(data[name]) for name in numbers])
+        arrays["X"] = _side_by_side(data.select(numbers), path)
         arrays["names"] = np.array(numbers)
+    taken = {"X", "names", *data.column_names}
+    for name in data.column_names:
+        if _is_number(data[name].type):
+            continue
+        key = name
+        if name in ("X", "names"):  # which are taken, as X_2 may be
+            key = next(new for i in count(2) if (new := f"{name}_{i}") not in taken)
+        texts = ["" if v is None else str(v) for v in data[name].to_pylist()]
+        arrays[key] = np.array(texts)
     with zipfile.ZipFile(file, "w") as archive:
         for key, array in arrays.items():
             with archive.open(f"{key}.npy", "w", force_zip64=True) as member:

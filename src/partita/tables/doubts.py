@@ -1,0 +1,36 @@
+"""Columns of numbers that are perhaps no measurements."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from partita._typing import Array
+from partita.tables import cells
+from partita.tables.record import Table
+
+_FEW = 10  # rows below which a column that counts them may be chance
+_CALLED_ID = re.compile(r"(^|[\W_])(id|Id|ID)$|[a-z]I[dD]$")
+_CALLED_CLUSTER = re.compile(r"cluster(_\d+)?")  # as columns of labels are called
+
+
+def doubt(table: Table, name: str, values: Array) -> str | None:
+    """Why a feature may be no measurement, as the end of a sentence; None if nothing says so."""
+    known = values[~np.isnan(values)]
+    if not (known == np.rint(known)).all():
+        return None
+    if _CALLED_CLUSTER.fullmatch(name):
+        return "looks like the labels of an earlier fit"
+    if table.text is not None and cells.have_leading_zeros(table.text[name]):
+        return "has leading zeros, like a code"
+    if len(known) == len(values) >= _FEW and _number_rows(name, values):
+        return "looks like a number of the rows"
+    return None
+
+
+def _number_rows(name: str, values: Array) -> bool:
+    """Whether whole numbers count the rows, or are all different and called an id."""
+    if (np.diff(values) == 1).all():
+        return True
+    return _CALLED_ID.search(name) is not None and len(np.unique(values)) == len(values)
