@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: no files")
 
-from partita.tables import TableError, packing, read_table  # noqa: E402
+from partita.tables import TableError, packing, read_table
 
 X = np.arange(6.0).reshape(3, 2)
 
@@ -88,7 +88,7 @@ def test_names_may_be_bytes_and_must_not_be_objects(tmp_path):
     np.savez(tmp_path / "a.npz", X=X, names=np.array(["größe".encode(), b"y"]))
     assert read_table(tmp_path / "a.npz").names == ("größe", "y")
     np.savez(tmp_path / "b.npz", X=X, names=np.array(["u", "v"], dtype=object))
-    with pytest.raises(TableError, match="array names .*Python objects"):
+    with pytest.raises(TableError, match=r"array names .*Python objects"):
         read_table(tmp_path / "b.npz")
 
 
@@ -138,7 +138,7 @@ def test_what_unpacks_without_end_is_refused_before_it_fills_the_memory(
 def test_an_array_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "a.npz", X=np.zeros((1 << 19, 2)))
     monkeypatch.setattr(packing, "_ALWAYS", 1 << 20)
-    with pytest.raises(TableError, match="array X: .* not like a table"):
+    with pytest.raises(TableError, match=r"array X: .* not like a table"):
         read_table(tmp_path / "a.npz")
 
 
