@@ -103,7 +103,7 @@ def test_a_mark_is_written_once_however_the_encoding_is_spelled(tmp_path, encodi
         write_table(data, tmp_path / "b.csv", encoding="utf-99")
 
 
-def test_encodings_with_states_are_closed(tmp_path):
+def test_encodings_with_states_are_written(tmp_path):
     write_table(pa.table({"x": ["日本"]}), tmp_path / "a.csv", encoding="iso-2022-jp")
     assert (tmp_path / "a.csv").read_bytes() == "x\n日本\n".encode("iso-2022-jp")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: no files")
 
@@ -12,6 +14,7 @@ from partita.tables import TableError, read_table, select, write_table  # noqa: 
 from partita.tables.cells import is_number  # noqa: E402
 from partita.tables.layout import detect_delimiter  # noqa: E402
 from partita.tables.lines import Lines, records  # noqa: E402
+from partita.tables.text import read_cells  # noqa: E402
 
 
 def file_of(folder, content, name="a.csv"):
@@ -47,15 +50,15 @@ def test_two_quotes_at_the_end_of_a_line_do_not_close_a_cell():
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "size"),
     [
-        lambda n: b'"' + b"x" * n + b'\n"' + b'""' * n + b'\ny",1\n',
-        lambda n: b"x" * n + b',"a"' * (n // 8) + b"\n",  # many quotes after a long cell
-        lambda n: b'"' + b'x""' * n + b"\n" + b'y"",1\n' * n,
+        (lambda n: b'"' + b"x" * n + b'\n"' + b'""' * n + b'\ny",1\n', 4000),
+        (lambda n: b"x" * n + b',"a"' * (n // 8) + b"\n", 32_000),  # quotes after a long cell
+        (lambda n: b'"' + b'x""' * n + b"\n" + b'y"",1\n' * n, 4000),
     ],
 )
-def test_records_are_found_in_linear_time(body):
-    assert growth(lambda n: list(records(body(n))), 4000) < 32
+def test_records_are_found_in_linear_time(body, size):
+    assert growth(lambda n: list(records(body(n))), size) < 32
 
 
 def test_quotes_open_at_the_start_of_a_cell_only(tmp_path):
@@ -66,6 +69,19 @@ def test_quotes_open_at_the_start_of_a_cell_only(tmp_path):
     assert table.where(1) == "line 4"
     with pytest.raises(TableError, match="quote in line 2 goes on to the end"):
         read_table(file_of(tmp_path, 'name;x\n"disk;5\n'))
+
+
+@given(
+    st.lists(st.sampled_from(['"', '"', "a", "{}", "{}", "\n", "\r", ";", " "]), max_size=25),
+    st.sampled_from([",", ";", "|", "\t"]),
+)
+def test_records_are_the_rows_that_are_parsed(letters, delimiter):
+    body = "".join(letters).replace("{}", delimiter).encode()
+    try:
+        found = read_cells(body, "here", delimiter, "utf-8", header=False)
+    except TableError:
+        return
+    assert len(list(records(body, delimiter))) == found.columns.num_rows
 
 
 def test_lines_of_records_are_looked_for_once(tmp_path):
@@ -170,6 +186,10 @@ def test_a_comma_that_may_part_thousands_is_decimal_only_beside_another(tmp_path
 def test_commas_with_spaces_after_them_are_delimiters():
     assert detect_delimiter(b"x, y, z\n1, 2, 3\n4, 5, 6\n") == ","
     assert detect_delimiter(b"1, 2, 3\n4, 5, 6\n") == ","
+
+
+def test_a_delimiter_by_which_a_quote_has_no_end_is_less_likely():
+    assert detect_delimiter(b'a,b;c\nx,"y;z\nu;v\n') == ";"
 
 
 @pytest.mark.parametrize(("start", "end"), [(";", "tsv"), ("\t", "csv"), (";", "csv")])

@@ -10,6 +10,7 @@ from partita._typing import Array
 from partita.tables import cells
 from partita.tables.record import Table
 
+_HEAD = 1000  # rows that tell most measurements from whole numbers
 _FEW = 10  # rows below which a column that counts them may be chance
 _CALLED_ID = re.compile(r"(^|[\W_])(id|Id|ID)$|[a-z]I[dD]$")
 _CALLED_CLUSTER = re.compile(r"cluster(_\d+)?")  # as columns of labels are called
@@ -17,16 +18,19 @@ _CALLED_CLUSTER = re.compile(r"cluster(_\d+)?")  # as columns of labels are call
 
 def doubt(table: Table, name: str, values: Array) -> str | None:
     """Why a feature may be no measurement, as the end of a sentence; None if nothing says so."""
-    known = values[~np.isnan(values)]
-    if not (known == np.rint(known)).all():
+    if not _are_whole(values[:_HEAD]) or not _are_whole(values):
         return None
     if _CALLED_CLUSTER.fullmatch(name):
         return "looks like the labels of an earlier fit"
     if table.text is not None and cells.have_leading_zeros(table.text[name]):
         return "has leading zeros, like a code"
-    if len(known) == len(values) >= _FEW and _number_rows(name, values):
+    if len(values) >= _FEW and not np.isnan(values).any() and _number_rows(name, values):
         return "looks like a number of the rows"
     return None
+
+
+def _are_whole(values: Array) -> bool:
+    return bool(((values == np.rint(values)) | np.isnan(values)).all())
 
 
 def _number_rows(name: str, values: Array) -> bool:

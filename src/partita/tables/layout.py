@@ -56,9 +56,9 @@ def _head(body: bytes) -> bytes:
 
 def _score(head: bytes, delimiter: str) -> tuple[float, float]:
     """The share of records that have the same number of cells, and of cells that are numbers."""
-    # a stray quote opens a cell up to the end of what is looked at, which tells nothing
-    found = [r for r in islice(records(head, delimiter), _RECORDS) if not r.is_open]
-    rows = [split(record.text.decode().strip(" "), delimiter) for record in found]
+    found = list(islice(records(head, delimiter), _RECORDS))
+    # what a stray quote opens has no end, so its cells are not counted
+    rows = [split(r.text.decode().strip(" "), delimiter) for r in found if not r.is_open]
     if delimiter == " ":
         rows = [[cell for cell in row if cell] for row in rows]
     if not rows:
@@ -72,7 +72,7 @@ def _score(head: bytes, delimiter: str) -> tuple[float, float]:
         step = max(1, len(row) // each)
         cells += row[number % step :: step]  # from row to row, other columns
     numbers = sum(is_number(cell, delimiter) for cell in cells)
-    return times / len(rows), numbers / len(cells)
+    return times / len(found), numbers / len(cells)
 
 
 def is_header(first: list[str], delimiter: str) -> bool:

@@ -107,7 +107,6 @@ def write_text(
             raise TableError(
                 f"{text[error.start]!r} cannot be written as {encoding}; choose another format"
             ) from None
-    file.write(encoder.encode("", final=True))
 
 
 def _joined(rows: Any, delimiter: str, newline: str) -> str:
