@@ -201,6 +201,8 @@ def test_a_named_column_may_be_empty_if_something_stands_in(empty):
     assert found.X.tolist() == [[1, 9], [2, 9]]
     assert found.X.dtype == np.float32
     assert found.filled == 2
+    alone = select(table, columns=["b"], missing="mean", fill=np.array([0.1]))
+    assert alone.X.tolist() == [[0.1], [0.1]]
     with pytest.raises(TableError, match="every row lacks a value"):
         select(table, columns=["a", "b"], missing="drop")
     for missing in ("mean", "error"):

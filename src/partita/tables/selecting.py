@@ -97,10 +97,10 @@ def select(
     """
     if missing not in MISSING:
         raise TableError(f"missing={missing!r} was given; one of {', '.join(MISSING)} is expected")
-    exclude = set(exclude or ())
+    exclude = tuple(exclude or ())
     _check_known(table, (*(columns or ()), *exclude, *(n for n in (id, weight) if n is not None)))
     hollow = fill is not None or missing == "drop"
-    names, parts, left_out, nearly = _features(table, columns, exclude, {id, weight}, hollow)
+    names, parts, left_out, nearly = _features(table, columns, set(exclude), {id, weight}, hollow)
     X = _side_by_side(parts, table.data.num_rows)
     _check_finite(table, X, names)
     w = None if weight is None else _weights(table, weight, missing)
@@ -197,6 +197,7 @@ def _features(
 
 def _side_by_side(parts: list[Array], n: int) -> Floats:
     single = all(part.dtype == np.float32 for part in parts)
+    single = single and not all(np.isnan(part).all() for part in parts)  # then none can decide
     X = np.empty((n, len(parts)), np.float32 if single else np.float64)
     for at, part in enumerate(parts):
         X[:, at] = part
