@@ -518,6 +518,39 @@ def test_messages_cannot_speak_to_a_terminal(partita, tmp_path):
     assert "pwned" in said
 
 
+def test_several_files_are_one_table(partita, tmp_path, file):
+    header, *lines = file.read_text().splitlines(keepends=True)
+    parts = [tmp_path / f"part-{i}.csv" for i in range(3)]
+    for i, part in enumerate(parts):
+        part.write_text("".join([header, *lines[40 * i : 40 * (i + 1)]]))
+    whole = json.loads(partita("fit", file, "-k", 3, "--json"))["summary"]
+    found = json.loads(partita("fit", *parts, "-k", 3, "--json", "--labels", tmp_path / "out.csv"))
+    assert found["summary"]["objective"] == whole["objective"]
+    assert found["data"]["rows"] == 120
+    assert found["data"]["name"] == f"{parts[0]} and 2 more"
+    assert read_table(tmp_path / "out.csv").data.num_rows == 120
+
+
+def test_lines_end_in_a_copy_as_they_did(partita, tmp_path):
+    data, out = tmp_path / "a.csv", tmp_path / "b.csv"
+    data.write_bytes(b"who;x\r\na;1,5\r\nb;2,5\r\nc;9\r\n")
+    partita("fit", data, "-k", 2, "--labels", out)
+    assert re.fullmatch(rb"who;x;cluster\r\n(\w;[\d,]+;[01]\r\n){3}", out.read_bytes())
+    said = partita("fit", data, "-k", 2, "-q", "--labels", "-")
+    assert said.startswith("who;x;cluster")
+
+
+def test_a_column_that_is_nearly_numbers_is_said_apart(tmp_path, capsys):
+    rows = "".join(f"p{i},{i % 7},{'unknown' if i == 30 else i * 3 % 11}\n" for i in range(60))
+    (tmp_path / "a.csv").write_text("who,age,income\n" + rows)
+    with pytest.raises(SystemExit):
+        app(["fit", str(tmp_path / "a.csv"), "-k", "2"])
+    err = capsys.readouterr().err
+    assert "Note: income is NOT used: " in err
+    assert "59 of 60 values are numbers, but not 'unknown' in line 32" in err
+    assert "not used: who" in err
+
+
 def test_advice_speaks_of_options_that_there_are(partita, monkeypatch):
     """Every finding whose advice is Python has words for the command line, and these are true."""
     calls = [

@@ -23,7 +23,7 @@ CLASSES = {
 class Reading:
     """Which file, and what is known about it."""
 
-    data: str
+    data: list[str]
     delimiter: str | None = None
     encoding: str | None = None
     header: bool | None = None

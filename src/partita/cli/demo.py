@@ -45,7 +45,7 @@ def demo(
     lines += [["--labels", str(labels)], ["--model", str(model)], ["--report", str(report)]]
     typer.echo("$ " + " \\\n    ".join(shlex.join(words) for words in lines) + "\n")
     job = Job(
-        Reading(str(data)),
+        Reading([str(data)]),
         Choice(id="wine", scale="standard"),
         Clusters(ks=range(2, 9)),
         Way(),

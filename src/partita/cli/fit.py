@@ -96,7 +96,7 @@ def fit(
 
       partita fit wine.csv -k 3 --labels out.csv --model wine.partita --report wine.html
 
-      partita fit 'part-*.parquet' -k 2:20 --id customer --exclude age,zip --json
+      partita fit part-*.parquet -k 2:20 --id customer --exclude age,zip --json
 
       cat rows.csv | partita fit - -k 5 --halt 'RelDecrease(1e-4) | Deadline(60)' --labels -
     """
@@ -204,5 +204,7 @@ def print_labels(prepared: Any, labels: Any, id: str | None, only: bool) -> None
 
     data = with_labels(prepared, labels, id, only, text=True)
     sys.stdout.flush()
-    write_text(data, sys.stdout.buffer, prepared.table.delimiter or ",")
+    layout = prepared.table.layout("csv")
+    between, newline = prepared.table.delimiter or layout["delimiter"], layout["newline"]
+    write_text(data, sys.stdout.buffer, between or ",", newline=newline or "\n")
     sys.stdout.buffer.flush()

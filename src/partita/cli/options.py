@@ -54,11 +54,11 @@ class Missing(StrEnum):
 
 
 Data = Annotated[
-    str,
+    list[str],
     typer.Argument(
-        metavar="DATA",
-        help="A file (CSV, TSV, Parquet, Feather, .npy, .npz; also packed, like .csv.gz), a folder "
-        "or a pattern like 'part-*.csv' of such files, or - for standard input.",
+        metavar="DATA...",
+        help="A file (CSV, TSV, Parquet, Feather, .npy, .npz; also packed, like .csv.gz), several "
+        "that are one table, a folder of them, or - for standard input.",
         show_default=False,
     ),
 ]
@@ -137,7 +137,8 @@ Header = Annotated[
     reading(
         "--header/--no-header",
         metavar="",
-        help="Whether the first line holds names; if not given, it does unless it is all numbers.",
+        help="Whether the first line holds names; if not given, it does unless it holds numbers "
+        "and gaps only.",
         show_default=False,
     ),
 ]

@@ -76,15 +76,7 @@ class Outputs:
         kind = format_of(self.labels, table.format)
         text = kind in ("csv", "tsv")
         data = with_labels(prepared, labels, id, self.only, text)
-        same = text and kind == table.format
-        write_table(
-            data,
-            self.labels,
-            kind,
-            force=self.force,
-            delimiter=table.delimiter if same else None,
-            encoding=table.encoding if same else None,
-        )
+        write_table(data, self.labels, kind, force=self.force, **table.layout(kind))
         self.saved["labels"] = str(self.labels)
 
     def write_model(self, found: Found, command: str) -> None:

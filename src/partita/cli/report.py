@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -51,7 +52,7 @@ def report(
         how = None if missing is None else missing.value
         fitted, prepared = apply(model, reading, id, how, weight)
         found = work.Found(prepared, fitted, None, fitted.predict(prepared.X), 0.0, False)
-        made = fitted.saved_.note or f"partita report {data} --model {model}"
+        made = fitted.saved_.note or f"partita report {shlex.join(data)} --model {model}"
         seed = fitted.get_params().get("random_state")
         record = work.fitted_record(found, str(made), seed, timed=False)
         outputs.write_report(record)

@@ -120,8 +120,8 @@ def check_outputs(
 
 
 def _check_format(labels: str) -> None:
+    from partita.tables.formats import SUFFIXES
     from partita.tables.packing import inner_name
-    from partita.tables.reading import SUFFIXES
 
     end = inner_name(labels).suffix.lower()
     if end and end not in SUFFIXES:

@@ -68,6 +68,7 @@ def of_data(prepared: Any) -> dict[str, Any]:
         "features": list(chosen.names),
         "left_out": chosen.left_out,
         "filled": chosen.filled,
+        "nearly": list(chosen.nearly),
         "doubtful": chosen.doubtful,
         "scale": prepared.scaling.kind,
         "notes": list(table.notes),
@@ -81,16 +82,18 @@ def said_of_data(prepared: Any) -> list[str]:
     away = [
         f"{clean(name, 30)} ({clean(why)})"
         for name, why in chosen.left_out.items()
-        if why not in _KNOWN
+        if why not in _KNOWN and name not in chosen.nearly
     ]
     if away:
         more = f" and {len(away) - 5} more" if len(away) > 5 else ""
         said.append(f"not used: {', '.join(away[:5])}{more}")
+    for name in chosen.nearly:
+        said.append(f"{clean(name, 30)} is NOT used: {clean(chosen.left_out[name], 200)}")
     for name, why in chosen.doubtful.items():
         called = clean(name, 30)
+        rows = f", --id {called} takes it for the names of the rows" if "rows" in why else ""
         said.append(
-            f"{called} {why}, and is used as a feature; --exclude {called} leaves it out, "
-            f"--id {called} takes it for the names of the rows"
+            f"{called} {why}, and is used as a feature; --exclude {called} leaves it out{rows}"
         )
     dropped = prepared.table.data.num_rows - len(prepared.X)
     if dropped:

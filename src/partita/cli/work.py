@@ -43,7 +43,8 @@ def prepare(table: Table, choice: Choice) -> Prepared:
     """Features, scaled."""
     named = split_names(choice.columns, table)
     if named is not None:  # in the order of the file, which rows without names will have too
-        named = sorted(named, key=lambda n: table.names.index(n) if n in table.names else -1)
+        place = {name: at for at, name in enumerate(table.names)}
+        named = sorted(named, key=lambda name: place.get(name, -1))
     chosen = select(
         table,
         columns=named,
@@ -60,8 +61,9 @@ def split_names(given: list[str] | None, table: Table) -> list[str] | None:
     """Names separated by commas; a column whose name holds a comma may be given whole."""
     if given is None:
         return None
-    parts = [[text] if text in table.names else text.split(",") for text in given]
-    return [name if name in table.names else name.strip() for part in parts for name in part]
+    known = set(table.names)
+    parts = [[text] if text in known else text.split(",") for text in given]
+    return [name if name in known else name.strip() for part in parts for name in part]
 
 
 def check_enough(prepared: Prepared, clusters: Clusters) -> None:
