@@ -9,14 +9,18 @@ from typing import Any
 
 from partita.plots import style
 
+JOINERS = "\u200c\u200d"  # which Persian words and families of emoji are written with
 _MISSING = "(no name)"
+_EXACT = 1e15  # below it, a double is a whole number to the last digit
+_LONG = 1e9  # from here on a number has four digits and a power of ten
 
 
 def shown(text: Any, most: int = 48) -> str:
     """One line of at most so many letters; what cannot be printed becomes a space.
 
     Control characters, marks that turn the direction of writing, and halves of characters are
-    among these. The middle of a long text gives way to an ellipsis.
+    among these; joiners stay inside words of letters that need them. The middle of a long text
+    gives way to an ellipsis.
 
     >>> shown("a" * 100, 9), shown("one\\n two\\u202e\\x00three")
     ('aaaaa…aaa', 'one two three')
@@ -24,36 +28,69 @@ def shown(text: Any, most: int = 48) -> str:
     whole = text if isinstance(text, str) else str(text)
     if len(whole) > 8 * most:  # a cell of a megabyte is not looked at letter by letter
         whole = f"{whole[: 4 * most]}{whole[-4 * most :]}"
-    line = " ".join("".join(c if c.isprintable() else " " for c in whole).split())
+    line = " ".join("".join(_letters(whole)).split())
     if len(line) > most:
-        line = f"{line[: most - most // 3 - 1].rstrip()}…{line[-(most // 3) :].lstrip()}"
+        first, last = line[: most - most // 3 - 1], line[-(most // 3) :]
+        line = f"{first.rstrip(' ' + JOINERS)}…{last.lstrip(' ' + JOINERS)}"
     return line or _MISSING
+
+
+def _letters(text: str) -> list[str]:
+    """What can be seen; a joiner only between two letters that are not of English."""
+    out = []
+    for before, letter, after in zip(" " + text, text, text[1:] + " ", strict=False):
+        joins = letter in JOINERS and _joinable(before) and _joinable(after)
+        out.append(letter if joins or letter.isprintable() else " ")
+    return out
+
+
+def _joinable(letter: str) -> bool:
+    return letter.isprintable() and not letter.isascii() and not letter.isspace()
 
 
 def number(value: float | None) -> str:
     """A number with as many digits as a reader needs; a true minus sign."""
     if value is None or math.isnan(value):
         return "–"
-    if 1e3 <= abs(value) < 1e9:
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if abs(value) >= _LONG:
+        return _grouped(f"{value:.4g}")
+    if abs(value) >= 1e3:
         return _grouped(f"{value:,.0f}")
-    return _grouped(style.number(value))
+    return _grouped(style.number(value + 0.0))  # no −0
 
 
 def ticks(values: Sequence[float]) -> list[str]:
     """The numbers along an axis, with as many digits as tell them apart."""
+    long = max(map(abs, values), default=0.0) >= _LONG
     for digits in range(4, 17):
         exact = [float(f"{found:.{digits}g}") for found in values]
-        texts = [number(found) if digits == 4 else _grouped(f"{found:,}") for found in exact]
+        texts = [number(found) for found in exact]
+        if digits > 4:
+            texts = [_grouped(f"{x:.{digits - 1}e}" if long else f"{x:,}") for x in exact]
         if len(set(texts)) == len(values):
             break
     return texts
 
 
 def value(found: float) -> str:
-    """A value of the data, with the digits that it has, up to six."""
+    """A value of the data: whole numbers in full, others with the digits that they have, up to six.
+
+    >>> value(1234567.0), value(0.1 + 0.2)
+    ('1\\u202f234\\u202f567', '0.3')
+    """
     if not math.isfinite(found):
-        return "missing" if math.isnan(found) else _grouped(str(found))
-    return _grouped(f"{found:,.6g}" if abs(found) < 1e6 else f"{found:.6g}")
+        return "missing" if math.isnan(found) else number(found)
+    if abs(found) < _EXACT and found == int(found):
+        return _grouped(f"{int(found):,}")
+    size = abs(found)
+    return _grouped(f"{found:{',.0f' if 1e5 <= size < _EXACT else ',.6g'}}")
+
+
+def rounded(found: float) -> str:
+    """A mean of values: four digits are enough."""
+    return value(float(f"{found:.4g}"))
 
 
 def _grouped(text: str) -> str:
@@ -69,12 +106,20 @@ def signed(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share: 45 %, 0.3 %."""
+    """A share: 45 %, 0.3 %; all and nothing are said only of all and of nothing."""
     if not math.isfinite(share):
         return "–"
     scaled = 100 * share
-    digits = 1 if 0 < abs(scaled) < 9.95 or 99 < scaled < 100 else 0
-    return f"{scaled:.{digits}f}\u202f%".replace("-", "−")
+    if 0 < scaled < 0.05:
+        return "<0.1\u202f%"
+    if 99.95 <= scaled < 100:
+        return ">99.9\u202f%"
+    digits = 1 if 0.05 <= abs(scaled) < 9.95 or 99 < scaled < 100 else 0
+    return f"{_unsigned(f'{scaled:.{digits}f}')}\u202f%".replace("-", "−")
+
+
+def _unsigned(text: str) -> str:
+    return "0" if text == "-0" else text
 
 
 def plural(count: int, what: str) -> str:
