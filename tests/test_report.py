@@ -37,8 +37,19 @@ from partita import (
     silhouette_score,
 )
 from partita.diagnosis import Diagnosis
-from partita.report import Fitted, charts, plane, quality, render, summarise, svg, write_report
-from partita.report.text import in_script, number, percent, shown, ticks
+from partita.report import (
+    Fitted,
+    charts,
+    plane,
+    profile,
+    render,
+    silhouettes,
+    summarise,
+    svg,
+    write_report,
+)
+from partita.report.summary import study
+from partita.report.text import JOINERS, in_script, number, percent, shown, ticks, value
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 NONE = Diagnosis("a fit", (), ())
@@ -222,24 +233,175 @@ def test_a_summary_is_json(wine):
     assert again == found
 
 
-def test_sampled_silhouettes_are_near_the_exact_ones_and_say_so(monkeypatch):
+def budget(rows, n, d):
+    """Products of differences that so many of n rows take."""
+    return rows * n * (d + silhouettes._ROOT)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sampled_silhouettes_are_near_the_exact_ones_and_say_so(monkeypatch, weighted):
     X = blobs(3000, k=4)
-    made = Fitted(KMeans(4, random_state=0).fit(X), X, diagnosis=NONE)
+    weight = np.random.default_rng(0).lognormal(0, 1, 3000) if weighted else None
+    model = KMeans(4, random_state=0).fit(X, sample_weight=weight)
+    made = Fitted(model, X, weight=weight, diagnosis=NONE)
     exact = summarise(made)
     assert exact.silhouette_error == 0
-    monkeypatch.setattr(quality, "_WORK", 300 * 3000 * 4)
+    assert exact.silhouette == silhouette_score(X, model.labels_, sample_weight=weight)
+    monkeypatch.setattr(silhouettes, "_WORK", budget(300, 3000, 4))
     found = summarise(made)
     assert 250 <= found.silhouette_rows <= 350
     assert 0 < found.silhouette_error < 0.05
     assert abs(found.silhouette - exact.silhouette) < 4 * found.silhouette_error
-    assert "were measured, a sample" in Page(render(made)).text
+    text = Page(render(made)).text
+    assert "were measured, a sample" in text
+    assert f"mean silhouette, ± {number(float(f'{found.silhouette_error:.2g}'))}" in text
+
+
+def strata(rng, weight, labels, values, sizes, mass):
+    """A sample of a fortieth of every cluster, and what is made of it."""
+    drawn = [
+        rng.choice(np.flatnonzero(labels == j), size // 40, replace=False)
+        for j, size in enumerate(sizes)
+    ]
+    some = np.concatenate(drawn)
+    return silhouettes._of_strata(values[some], labels[some], weight[some], mass, sizes)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.7, 1.0])
+def test_the_error_of_a_sample_is_how_much_samples_differ(sigma):
+    rng = np.random.default_rng(1)
+    labels = np.repeat([0, 1], [15_000, 5000])
+    values = np.clip(rng.normal(0.3, 0.3, len(labels)), -1, 1)
+    weight = rng.lognormal(0, sigma, len(labels))
+    sizes, mass = np.bincount(labels), np.bincount(labels, weight)
+    found = [strata(rng, weight, labels, values, sizes, mass) for _ in range(300)]
+    means = np.array([one.mean for one in found])
+    assert means.std() / np.mean([one.error for one in found]) == pytest.approx(1, abs=0.2)
+    assert means.mean() == pytest.approx(weight @ values / weight.sum(), abs=0.01)
+
+
+def test_the_share_below_zero_is_of_all_rows_however_they_were_sampled(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(0, 0.3, (6000, 2)), rng.normal(8, 2.0, (600, 2))])
+    model = KMeans(31, init=np.vstack([[[0, 0]], X[-30:]]), max_iter=3).fit(X)
+    true = (silhouette_samples(X, model.labels_) < 0).mean()
+    made = Fitted(model, X, diagnosis=NONE)
+    assert f"{percent(true)} of the rows lie left of 0" in Page(render(made)).text
+    monkeypatch.setattr(silhouettes, "_WORK", budget(1000, len(X), 2))
+    found = study(made).quality.silhouettes
+    assert (found.values < 0).mean() > 2 * true  # small clusters are measured more closely
+    assert found.negative == pytest.approx(true, rel=0.25)
+
+
+@pytest.mark.parametrize("k", [3, 40, 400])
+def test_a_sample_of_silhouettes_keeps_to_its_budget(k):
+    labels = np.random.default_rng(0).integers(0, k, 20_000)
+    sizes = np.bincount(labels, minlength=k)
+    for most in (100, 1000, 5000):
+        found = silhouettes._points(labels, sizes, most)
+        assert len(found) <= max(1.5 * most + k / 2, 2 * k)
+        assert np.bincount(labels[found], minlength=k).min() >= 2
+    assert len(silhouettes._points(labels, sizes, len(labels))) == len(labels)
+
+
+def test_the_budget_of_silhouettes_counts_what_is_done(monkeypatch):
+    rows, n = np.ones((1000, 4)), 1000
+    monkeypatch.setattr(silhouettes, "_WORK", budget(n, n, 4) / 2)
+    afford = silhouettes._affordable
+    assert afford(rows, n, "euclidean") == afford(rows, n, "cosine") == n  # each pair once
+    assert afford(rows, n, "chebyshev") < n / 10  # not by our own kernel
+    assert afford(rows, n, lambda a, b: 0.0) < 1
+    assert afford(rows, n, "precomputed") == afford(np.ones((n, n)), n, "precomputed")
+    dense, sparse = np.ones((n, 5000)), sp.eye_array(n, 5000, format="csr")
+    assert afford(sparse, n, "euclidean") > afford(dense, n, "euclidean")
+
+
+def test_a_report_on_other_rows_says_which_numbers_are_of_the_fit():
+    X = blobs(200)
+    model, others = KMeans(3, random_state=0).fit(X), blobs(150, seed=1)
+    of_the_fit = "of the rows of the fit"
+    same = Fitted(model, X, diagnosis=NONE)
+    assert summarise(same).of_fit
+    assert of_the_fit not in Page(render(same)).text
+    for rows, weight in ((others, None), (X[:-1], None), (X, np.arange(200) % 3)):
+        made = Fitted(model, rows, weight=weight, diagnosis=NONE)
+        found, text = summarise(made), Page(render(made)).text
+        assert not found.of_fit
+        assert found.objective == pytest.approx(-model.score(rows, sample_weight=weight))
+        assert f"J = {number(found.objective)} of these rows" in text.replace("\u00a0", " ")
+        assert f"J = {number(model.inertia_)} of the rows of the fit" in text
+        assert text.count("All this is of the rows of the fit") == 2  # merges and iterations
+        assert "until it stopped, with the rows of the fit" in text
+        fused = study(made).quality.merges
+        np.testing.assert_array_equal(fused.mass, model.stats_.weight)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MiniBatchKMeans(3, random_state=0),
+        SphericalKMeans(3, random_state=0),
+        KMedoids(3, metric="manhattan", random_state=0),
+        KernelKMeans(3, kernel="rbf", gamma=0.1, random_state=0),
+        Peer(3, n_init=1, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_every_member_knows_the_rows_of_its_fit(model, kind):
+    X = (np.abs(blobs(80)) + 1).astype(kind)
+    model = model.fit(X)
+    found = summarise(Fitted(model, X, diagnosis=NONE))
+    assert (found.of_fit, found.objective) == (True, model.inertia_)
+    other = summarise(Fitted(model, X[:60], diagnosis=NONE))
+    assert not other.of_fit
+    assert other.objective == pytest.approx(-model.score(X[:60]), rel=1e-6)
+    render(Fitted(model, X[:60], diagnosis=NONE))
+
+
+def test_rows_are_counted_once_however_many_clusters_there_are(monkeypatch):
+    calls = []
+    bincount = np.bincount
+    monkeypatch.setattr(np, "bincount", lambda *a, **more: calls.append(1) or bincount(*a, **more))
+    made = []
+    for k in (4, 40):
+        model = KMeans(k, random_state=0).fit(blobs(400))
+        calls.clear()
+        found = summarise(Fitted(model, blobs(400), diagnosis=NONE))
+        made.append(len(calls))
+        assert [c.size for c in found.clusters] == bincount(model.labels_).tolist()
+    assert made[0] == made[1]
 
 
 def test_rows_are_named_by_their_place_in_the_source():
-    made = fitted(kept=np.arange(60) * 10 + 5)
-    member = summarise(made).clusters[0].typical[0]
-    assert member.row == member.index * 10 + 6
-    assert member.name == f"row {member.row}"
+    for kept in (np.arange(60) * 10 + 5, list(range(5, 605, 10))):
+        member = summarise(fitted(kept=kept)).clusters[0].typical[0]
+        assert member.row == member.index * 10 + 6
+        assert member.name == f"row {member.row}"
+
+
+def test_rows_are_counted_from_one_where_they_have_no_names():
+    assert "Rows are counted from 1" in Page(render(fitted())).text
+    assert "counted from 1" not in Page(render(fitted(ids=[f"r{i}" for i in range(60)]))).text
+
+
+def test_numbers_are_written_as_they_are_read():
+    thin = "\u202f"
+    assert value(1234567.0) == f"1{thin}234{thin}567"
+    assert value(-123456789012345.0) == f"−123{thin}456{thin}789{thin}012{thin}345"
+    assert [value(x) for x in (1e15, 1234567.8, 0.1 + 0.2)] == [
+        "1e+15",
+        f"1{thin}234{thin}568",
+        "0.3",
+    ]
+    assert [number(x) for x in (999999999, 2e9, 7.5e12)] == [
+        f"999{thin}999{thin}999",
+        "2e+09",
+        "7.5e+12",
+    ]
+    assert [percent(x) for x in (0.99996, 0.00004, 1, 0, -1e-9)] == [
+        f"{words}{thin}%" for words in (">99.9", "<0.1", "100", "0", "0")
+    ]
 
 
 # --- the page -----------------------------------------------------------------------------------
@@ -263,11 +425,11 @@ def test_the_page_is_well_formed_and_its_links_lead_somewhere(wine):
 def test_nothing_is_fetched_and_only_this_script_and_style_may_run(wine):
     page = Page(render(wine))
     for tag, attributes in page.elements:
-        for name, value in attributes.items():
+        for name, text in attributes.items():
             assert not name.startswith("on"), f"{tag} has a handler"
             assert name != "style", f"{tag} has a style that the policy forbids"
             if name in ("src", "href", "action", "data"):
-                assert value.startswith(("#", "data:")), value
+                assert text.startswith(("#", "data:")), text
     assert "@import" not in page.raw["style"]
     assert "url(" not in page.raw["style"]
     policy = next(a["content"] for _, a in page.elements if "http-equiv" in a)
@@ -361,14 +523,16 @@ def with_texts(texts):
     )
 
 
-PLAIN = Page(render(with_texts(["plain"]))).shape
+@pytest.fixture(scope="module")
+def plain():
+    return Page(render(with_texts(["plain"]))).shape
 
 
 @pytest.mark.parametrize("evil", EVIL, ids=lambda text: repr(text[:12]))
-def test_hostile_text_does_not_change_the_page(evil):
+def test_hostile_text_does_not_change_the_page(evil, plain):
     text = render(with_texts([evil]))
     page = Page(text)
-    assert page.shape == PLAIN
+    assert page.shape == plain
     assert not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e\u2066-\u2069\u2028\u2029]", text)
     text.encode("utf-8")
     assert page.data["names"] == [shown(evil or " ")] * 4
@@ -377,8 +541,8 @@ def test_hostile_text_does_not_change_the_page(evil):
 
 @settings(max_examples=15)
 @given(texts=st.lists(st.text(), min_size=1, max_size=6))
-def test_no_text_changes_the_page(texts):
-    assert Page(render(with_texts(texts))).shape == PLAIN
+def test_no_text_changes_the_page(plain, texts):
+    assert Page(render(with_texts(texts))).shape == plain
 
 
 @given(data=st.recursive(st.text() | st.integers(), st.lists))
@@ -392,8 +556,17 @@ def test_json_in_a_script_comes_back_and_cannot_leave_it(data):
 @given(text=st.text(), most=st.integers(6, 60))
 def test_shown_text_is_short_and_printable(text, most):
     found = shown(text, most)
-    assert found.isprintable()
+    assert found.translate(dict.fromkeys(map(ord, JOINERS))).isprintable()
     assert 0 < len(found) <= max(most, len("(no name)"))
+    assert not {found[0], found[-1]} & set(JOINERS)
+
+
+def test_joiners_stay_inside_words_that_need_them():
+    for text in ("می\u200cخواهم", "👩\u200d👩\u200d👧", "🏳\ufe0f\u200d🌈", "क\u200dष"):
+        assert shown(text) == text
+    for text in ("pay\u200dpal", "\u200cم", "م\u200d م", "a\u200b\u202eb"):
+        assert not set(shown(text)) & set(JOINERS + "\u200b\u202e")
+    assert shown("ا\u200c" * 60, 9) == "ا\u200cا\u200cا…ا\u200cا"
 
 
 def test_ten_thousand_columns_give_a_small_page():
@@ -459,6 +632,7 @@ def test_the_merge_tree_of_a_kernel_says_what_it_explains():
         (np.arange(60.0).reshape(20, 3), 20),
         (blobs(40) + 1e6, 3),
         (blobs(40) * 1e150, 3),
+        (blobs(40) * 1e160, 3),
         (blobs(40) * 1e-200, 3),
         (blobs(40).astype(np.float32), 3),
         (blobs(400, k=50), 50),
@@ -472,6 +646,7 @@ def test_the_merge_tree_of_a_kernel_says_what_it_explains():
         "K = n",
         "offset",
         "huge",
+        "beyond squares",
         "tiny",
         "float32",
         "fifty",
@@ -517,10 +692,83 @@ def test_missing_values_are_called_missing():
     original = blobs(30)
     original[3, 1] = np.nan
     X = np.nan_to_num(original)
-    made = Fitted(KMeans(2, random_state=0).fit(X), X, original=original, diagnosis=NONE)
-    data = Page(render(made)).data
-    at = unpacked(data["rows"], "<u4").tolist().index(4)
-    assert np.isnan(unpacked(data["values"], "<f8").reshape(30, 4)[at, 1])
+    X[3] = X.mean(axis=0)  # the most typical row of all
+    model = KMeans(1).fit(X)
+    page = Page(render(Fitted(model, X, original=original, diagnosis=NONE)))
+    at = unpacked(page.data["rows"], "<u4").tolist().index(4)
+    assert np.isnan(unpacked(page.data["values"], "<f8").reshape(30, 4)[at, 1])
+    assert "row 4" in page.text
+    assert page.text.count("missing") == 1
+    assert '"missing"' in page.raw["script"]  # what pointing at the row shows
+
+
+def test_values_that_were_filled_in_are_counted():
+    text = Page(render(fitted(filled=12))).text
+    assert "12 missing values were filled in by means" in text
+    assert "12, filled in by the means of their features" in text
+    assert summarise(fitted(filled=12)).filled == 12
+    assert "1 missing value was filled in" in Page(render(fitted(filled=1))).text
+    assert "filled in" not in Page(render(fitted())).text
+
+
+def test_missing_values_stand_at_the_weighted_mean_of_their_feature():
+    X, weight = blobs(40), np.arange(40.0)
+    gaps = X.copy()
+    gaps[::4, 2] = np.nan
+    known = np.isfinite(gaps[:, 2])
+    filled = np.where(np.isnan(gaps), np.average(X[known, 2], weights=weight[known]), gaps)
+    model = KMeans(3, random_state=0).fit(X, sample_weight=weight)
+    parts = [
+        study(Fitted(model, X, original=original, weight=weight, diagnosis=NONE)).profile
+        for original in (gaps, filled)
+    ]
+    np.testing.assert_allclose(parts[0].means, parts[1].means, rtol=1e-9)
+
+
+def test_rows_are_not_copied_for_their_profile():
+    X = blobs(40)
+    assert profile._filled(X, np.ones(40)) is X
+
+
+def test_weights_are_explained():
+    X, weight = blobs(40), np.arange(40) % 4.0
+    model = KMeans(3, random_state=0).fit(X, sample_weight=weight)
+    text = Page(render(Fitted(model, X, weight=weight, diagnosis=NONE))).text
+    assert "Share: of the weight." in text
+    assert "10 rows of weight 0 are counted among the rows, but for nothing else." in text
+    assert "60 in all; 10 rows of weight 0" in text
+    assert "of the weight lies left of 0" in text
+    text = Page(render(fitted())).text
+    assert "of the weight" not in text
+
+
+def test_traits_say_the_mean_in_the_units_of_the_user(wine):
+    page = Page(render(wine))
+    for cluster in summarise(wine).clusters:
+        for trait in cluster.traits:
+            mean = value(float(f"{trait.mean:.4g}"))
+            assert trait.words.startswith(trait.feature)
+            assert f" ({mean}, " in trait.words
+            assert trait.words.endswith(" sd)")
+            assert ("td", f"mean {mean}") in [(t, a.get("title")) for t, a in page.elements]
+    assert "In brackets: the mean of the cluster" in page.text
+
+
+@pytest.mark.parametrize("factor", [1e-170, 1e-300, 1e160, 1e300])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_spreads_and_traits_do_not_depend_on_the_unit(factor, sparse):
+    X = blobs(60)
+    made = [X, np.column_stack([X[:, :2] * factor, X[:, 2:]])]
+    wide, model = sp.csr_array if sparse else np.asarray, KMeans(3, init=X[:3]).fit(X)
+    found = [summarise(Fitted(model, X, wide(units), diagnosis=NONE)) for units in made]
+    for a, b in zip(*(one.clusters for one in found), strict=True):
+        assert [t.score for t in a.traits] == pytest.approx([t.score for t in b.traits])
+        assert [t.feature for t in a.traits] == [t.feature for t in b.traits]
+    scaled = KMeans(3, init=X[:3] * factor).fit(wide(X * factor))
+    other = summarise(Fitted(scaled, wide(X * factor), diagnosis=NONE))
+    for a, b in zip(found[0].clusters, other.clusters, strict=True):
+        assert a.spread == pytest.approx(b.spread / factor)
+        assert [m.index for m in a.typical] == [m.index for m in b.typical]
 
 
 def test_numbers_along_an_axis_can_be_told_apart():
@@ -530,6 +778,71 @@ def test_numbers_along_an_axis_can_be_told_apart():
     assert ticks([-1e-9, 0.0]) == ["−1e−09", "0"]
     assert ticks([5.0, 5.0]) == ["5.0", "5.0"]  # nothing tells them apart
     assert ticks([]) == []
+    assert ticks([1e9, 1.5e9]) == ["1e+09", "1.5e+09"]
+    assert ticks([1e10, 1.00001e10]) == ["1.00000e+10", "1.00001e+10"]
+
+
+@pytest.mark.parametrize("size", [1.0, 1e9, 1e12])
+def test_numbers_at_the_left_of_a_chart_are_not_cut(size):
+    cost = size * (1 + 1e-5 * np.arange(7.0)[::-1])
+    drawn = Page(charts.objective(np.arange(1.0, 4.5, 0.5), cost))
+    texts = [t for t in drawn.texts if t.strip()]
+    left = [float(a["x"]) for t, a in drawn.elements if a.get("text-anchor") == "end"]
+    assert len(left) >= 2
+    longest = max(map(len, texts[: len(left)]))
+    assert min(left) >= 7 * longest
+
+
+def test_weights_of_a_merge_tree_are_whole_and_apart_from_the_numbers():
+    weight = np.array([123456.0, 999999.0, 1234567.0, 3.0])
+    linkage = np.array([[0, 1, 1.0, 2], [2, 4, 2.0, 3], [3, 5, 5.0, 4]])
+    drawn = Page(charts.tree(linkage, weight))
+    assert {number(w) for w in weight} <= set(drawn.texts)
+    assert "1\u202f234\u202f567" in drawn.texts
+    ends = {float(a["x"]) for t, a in drawn.elements if a.get("text-anchor") == "end"}
+    numbers, sizes = min(ends), max(ends)
+    assert sizes - numbers >= 7 * len("1 234 567")
+
+
+def test_pointing_at_a_silhouette_says_whose_it_is(wine):
+    parser = Page(render(wine))
+    for j in range(3):
+        assert f"cluster {j}: mean" in parser.text
+    drawn = charts.silhouette(study(wine).quality.silhouettes, [0, 1, 2])
+    assert re.findall(r"<path[^>]*><title>cluster (\d)", drawn) == ["0", "1", "2"]
+    assert drawn.count("<title>") == 3
+
+
+def test_the_note_on_iterations_says_what_the_last_dot_is(wine):
+    last = len(wine.model.trace_) + 1
+    assert f"The last dot, at {last}, is one more assignment" in Page(render(wine)).text
+
+
+def test_a_fit_that_began_in_a_sweep_says_so(wine):
+    says = "started from clusters of the sweep"
+    assert says not in Page(render(wine)).text  # the model is not that of the sweep
+    own = replace(wine, model=wine.sweep.model(3))
+    text = Page(render(own)).text
+    assert f"{says} over numbers of clusters; the command does both" in text
+    assert "iterations, from clusters of the sweep, until it stopped" in text
+    assert "Sweep.model gives this fit again" in Page(render(replace(own, command=""))).text
+
+
+def test_only_the_largest_clusters_have_their_rows_shown_in_full():
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    made = Fitted(KMeans(80, random_state=0, max_iter=2).fit(X), X, diagnosis=NONE)
+    page = Page(render(made))
+    assert sum(a.get("class") == "values" for _, a in page.elements) == 60
+    assert "Only those of the 60 largest clusters." in page.text
+    assert "Only those of" not in Page(render(fitted())).text
+
+
+def test_heat_maps_wider_than_paper_are_there_in_parts():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    made = Fitted(KMeans(30, random_state=0, max_iter=2).fit(X), X, diagnosis=NONE)
+    page = Page(render(made))
+    assert sum(a.get("class") == "sheet" for _, a in page.elements) == 3
+    assert not any(a.get("class") == "sheet" for _, a in Page(render(fitted())).elements)
 
 
 def test_rounding_makes_no_mountains():
@@ -631,7 +944,7 @@ def test_models_of_scikit_learn_have_a_report():
 
 def test_small_clusters_are_in_every_sample(monkeypatch):
     monkeypatch.setattr(plane, "MOST", 200)
-    monkeypatch.setattr(quality, "_WORK", 100 * 5010 * 2)
+    monkeypatch.setattr(silhouettes, "_WORK", budget(100, 5010, 2))
     X = np.vstack([np.random.default_rng(0).normal(size=(5000, 2)), np.full((10, 2), 50.0)])
     X[-10:] += np.arange(20).reshape(10, 2) / 100
     made = Fitted(KMeans(2, init=[[0, 0], [50, 50]]).fit(X), X, diagnosis=NONE)

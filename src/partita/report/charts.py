@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from html import escape
 
 import numpy as np
 
 from partita._typing import Floats
 from partita.plots.criteria import Panel
-from partita.report.quality import Silhouettes
-from partita.report.svg import COLORS, Scale, axes, drawing, element, line, text
-from partita.report.text import number, percent
+from partita.report.silhouettes import Silhouettes
+from partita.report.svg import COLORS, Scale, axes, drawing, element, line, room_for, text
+from partita.report.text import number, percent, ticks
 
 _ORDERS = 30.0  # how often the largest is the least before the scale is logarithmic
 _ROUNDING = 1e-7  # differences of J that are none
@@ -70,10 +70,11 @@ def objective(steps: Floats, cost: Floats) -> str:
         low = high  # what rounding did is not worth a picture
     log = low > 0 and high > _ORDERS * low
     y = Scale.over(low, high, 210, 16, log=log)
-    x = Scale.over(float(steps[0]), float(steps[-1]), 76, 448)
+    left = max(76.0, 12 + room_for(ticks(y.ticks(4))))
+    x = Scale.over(float(steps[0]), float(steps[-1]), left, 448)
     places = [(x(float(s)), y(float(c))) for s, c in zip(steps, cost, strict=True)]
     parts = [axes(x, y, xs=[t for t in x.ticks(6) if t == int(t)])]
-    parts.append(text("iteration", 262, 246, text_anchor="middle", class_="faint"))
+    parts.append(text("iteration", (left + 448) / 2, 246, text_anchor="middle", class_="faint"))
     parts.append(_path(places))
     if len(places) <= 2 * _DOTS:
         for at, (a, b) in enumerate(places):
@@ -91,8 +92,9 @@ def criterion(panel: Panel, ks: Sequence[int], best_k: int | None) -> str:
         return drawing(280, 150, label, text("not defined", 140, 75, text_anchor="middle"))
     error = np.zeros(len(values)) if panel.spread is None else np.nan_to_num(panel.spread)
     low, high = float((values - error)[fine].min()), float((values + error)[fine].max())
-    x = Scale.over(float(min(ks)), float(max(ks)), 60, 268)
     y = Scale.over(low, high, 122, 12)
+    left = max(60.0, 10 + room_for(ticks(y.ticks(4))))
+    x = Scale.over(float(min(ks)), float(max(ks)), left, 268)
     parts = [axes(x, y, xs=_whole(ks), ys=y.ticks(4))]
     if best_k is not None and min(ks) <= best_k <= max(ks):
         parts.append(line(x(best_k), 8, x(best_k), 122, "best"))
@@ -117,6 +119,7 @@ def silhouette(found: Silhouettes, numbers: Sequence[int]) -> str:
     """The silhouettes of these clusters, sorted, as shapes; left of 0 rows lie wrong."""
     k = len(numbers)
     count = np.bincount(found.labels, minlength=len(found.means))
+    order, end = np.argsort(found.labels, kind="stable"), np.cumsum(count)
     room = float(np.clip(300 - 6 * k, 60, 300))
     low = min(0.0, float(found.values.min()))
     x = Scale.over(math.floor(low * 10) / 10, 1.0, 70, 450)
@@ -124,12 +127,12 @@ def silhouette(found: Silhouettes, numbers: Sequence[int]) -> str:
     body = []
     for j in (j for j in numbers if count[j]):
         high = max(15.0, room * count[j] / len(found.values))
-        body.append(_outline(np.sort(found.values[found.labels == j])[::-1], j, x, top, high))
-        words = element("title", f"cluster {j}: mean {number(round(float(found.means[j]), 3))}")
+        values = np.sort(found.values[order[end[j] - count[j] : end[j]]])[::-1]
+        words = f"cluster {j}: mean {number(round(float(found.means[j]), 3))}"
+        body.append(_outline(values, j, x, (top, high), words))
         body.append(text(f"{j}", 30, top + high / 2 + 4, text_anchor="end", class_="strong"))
         mean = f"{found.means[j]:.2f}".replace("-", "−")
         body.append(text(mean, 62, top + high / 2 + 4, text_anchor="end", class_="faint"))
-        body.append(words)
         top += high + 5
     for value in x.ticks(6):
         parts.append(line(x(value), 4, x(value), top, "grid"))
@@ -140,18 +143,18 @@ def silhouette(found: Silhouettes, numbers: Sequence[int]) -> str:
     return drawing(460, top + 24, label, *parts, *body, over)
 
 
-def _outline(values: Floats, j: Any, x: Scale, top: float, high: float) -> str:
-    """The sorted values from top to bottom, by at most so many steps."""
+def _outline(values: Floats, j: int, x: Scale, at: tuple[float, float], words: str) -> str:
+    """The sorted values from top to bottom, by at most so many steps, and what to say of them."""
+    top, high = at
     few = min(len(values), _STEPS)
-    at = np.linspace(0, len(values) - 1, few).round().astype(int)
+    some = np.linspace(0, len(values) - 1, few).round().astype(int)
     edges = top + high * np.arange(few + 1) / few
     places = []
-    for value, upper, lower in zip(values[at], edges, edges[1:], strict=False):
+    for value, upper, lower in zip(values[some], edges, edges[1:], strict=False):
         places += [(x(float(value)), upper), (x(float(value)), lower)]
     zero = x(0.0)
-    return _path(
-        [(zero, top), *places, (zero, top + high)], f"fill c{int(j) % COLORS}", closed=True
-    )
+    outline = [(zero, top), *places, (zero, top + high)]
+    return _path(outline, f"fill c{j % COLORS}", closed=True, words=words)
 
 
 def tree(linkage: Floats, weight: Floats) -> str:
@@ -165,26 +168,32 @@ def tree(linkage: Floats, weight: Floats) -> str:
     paid = prices[prices > 0]
     log = bool(len(paid)) and float(paid.max()) > _ORDERS * float(paid.min())
     low = float(paid.min()) / 3 if log else 0.0
-    x = Scale.over(low, float(prices.max()), 84, 440, log=log)
+    sizes = [number(w) for w in weight.tolist()]
+    second = max(76.0, 40 + room_for(sizes))  # where the weights end
+    x = Scale.over(low, float(prices.max()), second + 8, 440, log=log)
     bottom = 12 + row * k
     parts = []
-    for value in x.ticks(5):
+    prices_at = x.ticks(5)
+    for value, words in zip(prices_at, ticks(prices_at), strict=True):
         parts.append(line(x(value), 6, x(value), bottom, "grid"))
-        parts.append(
-            text(number(float(f"{value:.3g}")), x(value), bottom + 16, text_anchor="middle")
-        )
+        parts.append(text(words, x(value), bottom + 16, text_anchor="middle"))
     for across, price in zip(found["icoord"], found["dcoord"], strict=True):
         places = [(x(max(p, low)), 12 + row * a / 10) for a, p in zip(across, price, strict=True)]
         parts.append(_path(places))
     for at, j in enumerate(found["leaves"]):
         y = 12 + row * (at + 0.5)
         parts.append(text(str(j), 24, y + 4, text_anchor="end", class_="strong"))
-        size = number(float(f"{weight[j]:.4g}"))
-        parts.append(text(size, 76, y + 4, text_anchor="end", class_="faint"))
-    parts.append(text("price of the merge", 262, bottom + 34, text_anchor="middle", class_="faint"))
+        parts.append(text(sizes[j], second, y + 4, text_anchor="end", class_="faint"))
+    middle = (x.start + x.end) / 2
+    parts.append(
+        text("price of the merge", middle, bottom + 34, text_anchor="middle", class_="faint")
+    )
     return drawing(460, bottom + 40, "Merge tree of the clusters", *parts)
 
 
-def _path(places: list[tuple[float, float]], kind: str = "line", *, closed: bool = False) -> str:
+def _path(
+    places: list[tuple[float, float]], kind: str = "line", *, closed: bool = False, words: str = ""
+) -> str:
+    """A line through these places; pointing at it shows the words."""
     d = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in places) + "Z" * closed
-    return element("path", d=d, class_=kind)
+    return element("path", element("title", escape(words)) if words else "", d=d, class_=kind)

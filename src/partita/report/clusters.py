@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from partita._typing import Ints
 from partita.plots.style import sentences
 from partita.report import charts
 from partita.report.fitted import Case
 from partita.report.profile import Profile
 from partita.report.summary import Cluster, Member, Summary
 from partita.report.svg import COLORS, chip
-from partita.report.text import number, percent, plural, signed, value
+from partita.report.text import number, percent, plural, rounded, signed, value
 
 SHOWN = 200  # clusters of the table, the legend and the silhouettes
 _COLUMNS = 60  # clusters of the heat map
+_SHEET = 12  # of these, as many as a sheet of paper is wide
 _DETAILED = 60  # clusters whose typical rows are shown with their values
 _HEAT = 30  # features of the heat map
 _TABLE = 8  # features of typical rows
@@ -42,19 +45,43 @@ class Line:
     values: tuple[tuple[str, tuple[str, ...]], ...]  # features: mean, mean of all rows, of each row
 
 
+class Cell(NamedTuple):
+    """A score of the heat map: its colour, its text, and the mean behind it."""
+
+    level: str
+    text: str
+    mean: str
+
+
 @dataclass(frozen=True, slots=True)
-class Heat:
-    """The heat map: a row for every feature."""
+class HeatTable:
+    """Some clusters of the heat map, a row for every feature."""
 
     numbers: tuple[tuple[int, str], ...]  # of clusters, with their marks
-    rows: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]  # name, (class, text) per cluster
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]  # name, and a cell for every cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """The heat map: as one table, and in parts that are as wide as a sheet of paper."""
+
+    whole: HeatTable
+    sheets: tuple[HeatTable, ...]  # none, if the whole fits
     note: str
 
 
-def line_of(case: Case, cluster: Cluster, summary: Summary, profile: Profile | None) -> Line:
-    """One cluster as the table shows it."""
+def lines_of(case: Case, summary: Summary, profile: Profile | None) -> tuple[Line, ...]:
+    """The largest clusters; the largest of these with the values of their typical rows."""
+    detailed = set() if profile is None else set(case.largest(_DETAILED))
+    most = max((cluster.share for cluster in summary.clusters), default=0.0)
+    return tuple(
+        _line(case, summary.clusters[j], most, profile if j in detailed else None)
+        for j in case.largest(SHOWN)
+    )
+
+
+def _line(case: Case, cluster: Cluster, most: float, profile: Profile | None) -> Line:
     j = cluster.number
-    most = max((other.share for other in summary.clusters), default=0.0)
     named = [(member, "typical") for member in cluster.typical]
     named += [(cluster.atypical, "most atypical")] if cluster.atypical else []
     mean = cluster.silhouette
@@ -86,8 +113,11 @@ def _values(
     return tuple(
         (
             case.names[t],
-            tuple(value(float(f"{found:.4g}")) for found in (profile.means[j, t], profile.mean[t]))
-            + tuple(value(float(row[t])) for row in rows),
+            (
+                rounded(profile.means[j, t]),
+                rounded(profile.mean[t]),
+                *(value(float(row[t])) for row in rows),
+            ),
         )
         for t in first
     )
@@ -97,10 +127,6 @@ def heat_of(case: Case, profile: Profile) -> Heat:
     """The features that tell clusters apart, at most thirty."""
     first = profile.order[:_HEAT]
     columns = case.largest(_COLUMNS)
-    rows = tuple(
-        (case.names[t], tuple((_level(s), signed(s)) for s in profile.scores[columns, t].tolist()))
-        for t in first
-    )
     left = len(profile.order) - len(first)
     note = sentences(
         [
@@ -110,7 +136,21 @@ def heat_of(case: Case, profile: Profile) -> Heat:
             "" if len(columns) == case.k else f"only the {len(columns)} largest clusters are shown",
         ]
     )
-    return Heat(tuple((j, chip(j)) for j in columns), rows, note)
+    parts = [columns[i : i + _SHEET] for i in range(0, len(columns), _SHEET)]
+    sheets = tuple(_table(case, profile, first, part) for part in parts) if len(parts) > 1 else ()
+    return Heat(_table(case, profile, first, columns), sheets, note)
+
+
+def _table(case: Case, profile: Profile, features: Ints, clusters: list[int]) -> HeatTable:
+    rows = tuple(
+        (case.names[t], tuple(_cell(profile.scores[j, t], profile.means[j, t]) for j in clusters))
+        for t in features
+    )
+    return HeatTable(tuple((j, chip(j)) for j in clusters), rows)
+
+
+def _cell(score: float, mean: float) -> Cell:
+    return Cell(_level(score), signed(score), rounded(mean))
 
 
 def _level(score: float) -> str:
@@ -133,3 +173,29 @@ def remarks_on(summary: Summary) -> str:
             "" if known else "typical rows are not known: a matrix was given in place of rows",
         ]
     )
+
+
+def legend_of(case: Case, summary: Summary) -> str:
+    """How to read the table."""
+    empty = int((case.weight == 0).sum())
+    return sentences(
+        [
+            f"spread: {summary.spread_is}",
+            "" if case.fitted.weight is None else "share: of the weight",
+            f"{plural(empty, 'row')} of weight 0 {'is' if empty == 1 else 'are'} counted among the "
+            "rows, but for nothing else"
+            if empty
+            else "",
+            ""
+            if case.is_matrix
+            else "in brackets: the mean of the cluster, and how many standard deviations (sd) it "
+            "lies from that of all rows",
+            "rows are counted from 1" if case.ids is None else "",
+        ]
+    )
+
+
+def remark_on_values(lines: tuple[Line, ...]) -> str:
+    """Whose typical rows are shown with their values, if not all of them are."""
+    some = sum(bool(line.values) for line in lines)
+    return sentences([f"only those of the {some} largest clusters"]) if some < len(lines) else ""

@@ -51,6 +51,8 @@ class Fitted:
         that were not, from 0.
     left_out : mapping, optional
         Columns that were not used, and why.
+    filled : int
+        How many values were missing, and filled in by the means of their features.
     """
 
     model: Any
@@ -73,6 +75,7 @@ class Fitted:
     kept: Any = None
     fingerprint: str = ""
     created: str = ""
+    filled: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +91,12 @@ class Case:
     labels: Ints  # (n,); −1 for rows that belong nowhere
     weight: Floats  # (n,)
     ids: Any  # (n,) or None
+    kept: Ints | None  # (n,) numbers of the rows in the source, from 0
     is_matrix: bool
+    sizes: Ints  # (k,) how many rows each cluster has
+    mass: Floats  # (k,) what they weigh
+    order: Ints  # (n,) rows by cluster, in their order; those that belong nowhere first
+    start: Ints  # (k + 1,) where each cluster begins there
 
     @property
     def n(self) -> int:
@@ -101,15 +109,14 @@ class Case:
         return None if self.fitted.weight is None else self.weight
 
     @property
-    def sizes(self) -> Ints:
-        """How many rows (k,) each cluster has."""
-        return np.bincount(self.labels[self.labels >= 0], minlength=self.k)
+    def began_in_sweep(self) -> bool:
+        """Whether the fit is the sweep's own, which does not begin where a fit alone would."""
+        fits = getattr(self.fitted.sweep, "_fits", None)
+        return fits is not None and any(self.fitted.model is one for one in fits.models.values())
 
-    @property
-    def mass(self) -> Floats:
-        """The weight (k,) of each cluster."""
-        some = self.labels >= 0
-        return np.bincount(self.labels[some], self.weight[some], self.k).astype(np.float64)
+    def members(self, j: int) -> Ints:
+        """The rows of a cluster."""
+        return self.order[self.start[j] : self.start[j + 1]]
 
     def row_name(self, i: int) -> str:
         """The id of a row, or its number in the source: the first is row 1."""
@@ -119,8 +126,7 @@ class Case:
 
     def row_number(self, i: int) -> int:
         """The number of a row in the source, from 1."""
-        kept = self.fitted.kept
-        return 1 + int(i if kept is None else np.asarray(kept)[i])
+        return 1 + int(i if self.kept is None else self.kept[i])
 
     def largest(self, most: int) -> list[int]:
         """The numbers of the largest clusters, at most so many, ascending."""
@@ -149,6 +155,9 @@ def receive(fitted: Fitted) -> Case:
             raise ValueError(f"{what} has {len(given)} entries; {n} are expected, one for each row")
     weight = validation.check_weights(fitted.weight, n)
     k = clusters_of(model)
+    labels = np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp)
+    weight = np.ones(n) if weight is None else weight
+    some, order = labels >= 0, np.argsort(labels, kind="stable")
     return Case(
         fitted=fitted,
         model=bare,
@@ -156,10 +165,15 @@ def receive(fitted: Fitted) -> Case:
         rows=rows,
         original=original,
         names=tuple(shown(name) for name in names),
-        labels=np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp),
-        weight=np.ones(n) if weight is None else weight,
+        labels=labels,
+        weight=weight,
         ids=_listed(fitted.ids),
+        kept=None if fitted.kept is None else np.asarray(fitted.kept),
         is_matrix=is_matrix,
+        sizes=np.bincount(labels[some], minlength=k),
+        mass=np.bincount(labels[some], weight[some], k).astype(np.float64),
+        order=order,
+        start=np.searchsorted(labels[order], np.arange(k + 1)),
     )
 
 
@@ -199,37 +213,3 @@ def _listed(ids: Any) -> Any:
         if hasattr(ids, method):
             return getattr(ids, method)()
     return ids
-
-
-def distances(case: Case) -> tuple[Floats, str]:
-    """How far (n,) each row is from its cluster, and what that is called; NaN if not known."""
-    from partita.estimators.kernel import KernelKMeans
-    from partita.estimators.medoids import KMedoids
-    from partita.estimators.reading import read
-    from partita.plots.reading import centers_of, is_spherical
-
-    if isinstance(case.model, KMedoids):
-        return _by_blocks(case), "dissimilarity to the medoid"
-    if isinstance(case.model, KernelKMeans):
-        return _by_blocks(case), "distance to the center in feature space"
-    centers = centers_of(case.model)
-    if centers is None:
-        return np.full(case.n, np.nan), "distance"
-    squares = read(case.model, case.rows).squares_to(centers)
-    if is_spherical(case.model):
-        return squares / 2, "1 − cos of the angle to the center"
-    return np.sqrt(squares), "distance to the center"
-
-
-def _by_blocks(case: Case) -> Floats:
-    """The own column of `transform`; few rows at once, as there are k numbers for each."""
-    if not hasattr(case.model, "transform"):  # some matrices do not tell
-        return np.full(case.n, np.nan)
-    step = case.n if case.is_matrix else max(1, (1 << 22) // case.k)
-    out = np.empty(case.n)
-    for i in range(0, case.n, step):
-        some = slice(i, i + step)
-        far = np.asarray(case.model.transform(case.rows if case.is_matrix else case.rows[some]))
-        own = np.maximum(case.labels[some], 0)
-        out[some] = far[np.arange(len(own)), own]
-    return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ _LEAST = 20  # of these, rows of every cluster
 _VALUES = 400_000  # values that the map can show, of all rows together
 _FEATURES = 16  # values of one row
 _STEPS = 65_535  # places along an axis
+_SHARE = re.compile(r" \(nan%[^)]*\)$")  # of a variance that is beyond all numbers
 _FAR = 4.0  # how far beyond the box cells are drawn, in boxes
 
 
@@ -104,7 +106,10 @@ def _axes(case: Case, plane: Plane) -> list[str]:
     kind = str(getattr(case.fitted.scaling, "kind", "none"))
     scaled = kind != "none" and not plane.is_cut
     return [
-        shown(name, 60) + (" (scaled)" if scaled else "") if name else "" for name in plane.names
+        shown(_SHARE.sub("", name) if plane.is_cut else name, 60) + " (scaled)" * scaled
+        if name
+        else ""
+        for name in plane.names
     ]
 
 

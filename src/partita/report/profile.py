@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,11 +11,13 @@ import scipy.sparse as sp
 from partita._typing import Floats, Ints
 from partita.plots.profile import moments
 from partita.report.fitted import Case
-from partita.report.text import signed
+from partita.report.text import rounded, signed
 
 _NAMED = 0.5  # deviations from the mean below which a feature is not worth naming
 _VERY = 2.0
 _TRAITS = 4  # features that are named of a cluster
+_FARTHEST = 300  # powers of two beyond which squares may leave the range of doubles
+_MOST = 1000  # that a feature is multiplied by
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Trait:
     feature: str
     score: float  # (mean of the cluster − mean of all rows) / deviation of all rows
     mean: float  # of the cluster, in the user's units
-    words: str  # "alcohol high (+1.1 sd)"
+    words: str  # "alcohol high (13.7, +1.1 sd)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,35 +45,45 @@ class Profile:
         size = np.abs(self.scores[j])
         first = np.argsort(-size, kind="stable")[:_TRAITS]
         return tuple(
-            Trait(
-                names[t],
-                float(self.scores[j, t]),
-                float(self.means[j, t]),
-                _words(names[t], float(self.scores[j, t])),
-            )
+            _trait(names[t], float(self.scores[j, t]), float(self.means[j, t]))
             for t in first
             if size[t] >= _NAMED
         )
 
 
-def _words(name: str, score: float) -> str:
+def _trait(name: str, score: float, mean: float) -> Trait:
     level = "high" if score > 0 else "low"
     very = "very " if abs(score) >= _VERY else ""
-    return f"{name} {very}{level} ({signed(score)} sd)"
+    return Trait(name, score, mean, f"{name} {very}{level} ({rounded(mean)}, {signed(score)} sd)")
 
 
 def profile_of(case: Case) -> Profile | None:
     """The profile of the clusters; None if the rows have no features."""
     if case.is_matrix or case.n == 0:
         return None
-    values, weight = _filled(case.original), case.weight
-    mean, deviation = moments(values, weight if weight.any() else np.ones(case.n))
+    weight = case.weight if case.weight.any() else np.ones(case.n)
+    values = _filled(case.original, weight)
+    unit = _units(values)
+    if (unit != 1).any():
+        values = values @ sp.diags_array(unit) if sp.issparse(values) else values * unit
+    mean, deviation = moments(values, weight)
     means = _cluster_means(values, case, mean)
-    with np.errstate(over="ignore", invalid="ignore"):
-        scores = np.divide(means - mean, deviation, out=np.zeros_like(means), where=deviation > 0)
+    scores = np.divide(means - mean, deviation, out=np.zeros_like(means), where=deviation > 0)
     scores = np.nan_to_num(scores, posinf=0.0, neginf=0.0)
     order = np.argsort(-(case.mass @ scores**2), kind="stable")
-    return Profile(mean, deviation, means, scores, order)
+    return Profile(mean / unit, deviation / unit, means / unit, scores, order)
+
+
+def _units(values: Any) -> Floats:
+    """Powers of two (d,), one for each feature: 1, unless its squares would be no doubles."""
+    peak = np.maximum(_dense(values.max(axis=0)), -_dense(values.min(axis=0)))
+    power = np.frexp(peak)[1]
+    some = np.where(np.abs(power) > _FARTHEST, power, 0)
+    return np.asarray(np.ldexp(1.0, -np.clip(some, -_MOST, _MOST)))
+
+
+def _dense(values: Any) -> Floats:
+    return np.asarray(values.toarray() if sp.issparse(values) else values).ravel()
 
 
 def _cluster_means(values: Floats, case: Case, mean: Floats) -> Floats:
@@ -87,12 +100,14 @@ def _cluster_means(values: Floats, case: Case, mean: Floats) -> Floats:
     return np.where(mass[:, None] > 0, means, mean)
 
 
-def _filled(values: Floats) -> Floats:
+def _filled(values: Any, weight: Floats) -> Any:
     """Doubles, with the mean of a feature where a value is missing."""
-    found = values.astype(np.float64)
-    if sp.issparse(found) or np.isfinite(found).all():
+    found = values.astype(np.float64, copy=False)
+    if sp.issparse(found):
         return found
     known = np.isfinite(found)
-    count = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, found, 0.0).sum(axis=0) / count
+    if known.all():
+        return found
+    mass = weight @ known
+    mean = weight @ np.where(known, found, 0.0) / np.where(mass > 0, mass, 1.0)
     return np.where(known, found, mean)

@@ -5,14 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from partita.plots.criteria import CriteriaDisplay
 from partita.plots.objective import ObjectiveDisplay
 from partita.plots.style import sentences
 from partita.report import charts
-from partita.report.clusters import SHOWN, Heat, Line, heat_of, line_of, remarks_on
-from partita.report.fitted import Case
+from partita.report.clusters import (
+    SHOWN,
+    Heat,
+    Line,
+    heat_of,
+    legend_of,
+    lines_of,
+    remark_on_values,
+    remarks_on,
+)
 from partita.report.making import Fact, facts_of
 from partita.report.plane import map_of
+from partita.report.silhouettes import Silhouettes
 from partita.report.summary import Findings, Summary
 from partita.report.text import number, percent, plural, shown
 
@@ -20,6 +31,7 @@ _SCALED = {
     "standard": ", each scaled to mean 0 and deviation 1",
     "robust": ", each scaled by its median and quartiles",
 }
+_OTHERS = "with the rows of the fit"  # where a model is reported on with others
 _SIDE_BY_SIDE = 6  # clusters up to which profile and silhouettes fit beside each other
 _MANY = 12  # clusters beyond which each has one line
 
@@ -53,9 +65,10 @@ class Sections:
     findings: tuple[Any, ...]
     coverage: str
     by_command: bool  # whether the reader has the command line, and advice should speak of it
-    spread_is: str
     lines: tuple[Line, ...]
-    lines_note: str
+    lines_note: str  # above the table
+    lines_legend: str  # below it
+    values_note: str
     many: bool  # whether there are so many that each should be short
     map: dict[str, Any] | None
     map_note: str
@@ -77,21 +90,22 @@ def sections_of(found: Findings) -> Sections:
     case, summary, profile = found.case, found.summary, found.profile
     made, remarks = (None, ["The model was fitted to a matrix, whose rows are no points."])
     if profile is not None:
-        made, remarks = map_of(case, profile)
+        with np.errstate(all="ignore"):
+            made, remarks = map_of(case, profile)
     sweep = case.fitted.sweep
-    facts, left_out, more = facts_of(case, summary)
+    facts, left_out, more = facts_of(case, summary, found.quality.cost)
+    lines = lines_of(case, summary, profile)
     return Sections(
         title=_title(summary),
-        lead=_lead(case, summary),
+        lead=_lead(summary),
         tiles=_tiles(found),
         findings=tuple(found.diagnosis),
         coverage=_coverage(found),
         by_command=case.fitted.command.startswith("partita "),
-        spread_is=summary.spread_is,
-        lines=tuple(
-            line_of(case, summary.clusters[j], summary, profile) for j in case.largest(SHOWN)
-        ),
+        lines=lines,
         lines_note=remarks_on(summary),
+        lines_legend=legend_of(case, summary),
+        values_note=remark_on_values(lines),
         many=case.k > _MANY,
         map=made,
         map_note=sentences(remarks),
@@ -104,7 +118,7 @@ def sections_of(found: Findings) -> Sections:
         else tuple(sentences([shown(reason, 600)]) for reason in sweep.reasons),
         criteria=() if sweep is None else _criteria(sweep),
         tree=_tree(found),
-        objective=_objective(case),
+        objective=_objective(found),
         facts=facts,
         left_out=left_out,
         left_out_more=more,
@@ -116,14 +130,16 @@ def _title(summary: Summary) -> str:
     return f"{plural(summary.n_clusters, 'cluster')}{where}"
 
 
-def _lead(case: Case, summary: Summary) -> str:
+def _lead(summary: Summary) -> str:
     of = plural(summary.rows, "row")
     if summary.rows_total > summary.rows:
         of = f"{number(summary.rows)} of {plural(summary.rows_total, 'row')}"
     if summary.features:
         of += f", {plural(summary.features, 'feature')}"
     scaled = _SCALED.get(summary.scale, "")
-    return f"{summary.method} of {of}{scaled}"
+    filled = plural(summary.filled, "missing value")
+    filled += f" {'was' if summary.filled == 1 else 'were'} filled in by means"
+    return f"{summary.method} of {of}{scaled}" + (f"; {filled}" if summary.filled else "")
 
 
 def _tiles(found: Findings) -> tuple[Tile, ...]:
@@ -134,6 +150,7 @@ def _tiles(found: Findings) -> tuple[Tile, ...]:
     if few == many:
         between = plural(many, "row") + " each" * (len(sizes) > 1)
     cost = "" if summary.objective is None else f"J\u00a0=\u00a0{number(summary.objective)}"
+    cost += "" if summary.of_fit or not cost else " of these rows"
     tiles = [
         Tile(
             number(summary.n_clusters),
@@ -145,16 +162,19 @@ def _tiles(found: Findings) -> tuple[Tile, ...]:
     if quality.explained is not None:
         tiles.append(Tile(percent(quality.explained), "of the variance explained", cost))
     elif cost:
-        tiles.append(Tile(number(summary.objective), "objective J", quality.explained_note))
+        label = "objective J" if summary.of_fit else "objective J of these rows"
+        tiles.append(Tile(number(summary.objective), label, quality.explained_note))
     if quality.silhouettes is not None:
         mean = f"{quality.silhouettes.mean:.2f}".replace("-", "−")
-        tiles.append(Tile(mean, "mean silhouette", quality.silhouettes.words))
+        error = f", ± {_error(quality.silhouettes)}" if quality.silhouettes.is_sampled else ""
+        tiles.append(Tile(mean, f"mean silhouette{error}", quality.silhouettes.words))
     else:
         tiles.append(Tile("–", "mean silhouette", quality.silhouettes_note))
     turns = summary.iterations or 0
     why = f"because {shown(summary.stopped_by, 200)}" if summary.stopped_by else "why is not known"
-    began = "" if summary.verdict is None else ", from clusters of the sweep,"
-    label = f"iteration{'s' * (turns != 1)}{began} until it stopped"
+    began = ", from clusters of the sweep," if found.case.began_in_sweep else ""
+    where = "" if summary.of_fit else f", {_OTHERS}"
+    label = f"iteration{'s' * (turns != 1)}{began} until it stopped{where}"
     tiles.append(Tile(number(turns) if turns else "–", label, why))
     return tuple(tiles)
 
@@ -173,11 +193,12 @@ def _silhouette(found: Findings) -> Chart:
     silhouettes = found.quality.silhouettes
     if silhouettes is None:
         return Chart("", found.quality.silhouettes_note)
-    negative = float((silhouettes.values < 0).mean())
-    error = f" ± {silhouettes.error:.3f}" if silhouettes.is_sampled else ""
+    error = f" ± {_error(silhouettes)}" if silhouettes.is_sampled else ""
+    of = "rows lie" if found.case.fitted.weight is None else "weight lies"
     remarks = [
         f"the mean is {silhouettes.mean:.3f}{error} (the dashed line)",
-        f"{percent(negative)} of the rows lie left of 0: nearer to another cluster than to theirs",
+        f"{percent(silhouettes.negative)} of the {of} left of 0: nearer to another cluster than "
+        "to the own",
         f"{number(len(silhouettes.values))} of {plural(silhouettes.of, 'row')} were measured, a "
         "sample of every cluster, each against all rows"
         if silhouettes.is_sampled
@@ -185,6 +206,10 @@ def _silhouette(found: Findings) -> Chart:
         f"only the {SHOWN} largest clusters are drawn" if found.case.k > SHOWN else "",
     ]
     return Chart(charts.silhouette(silhouettes, found.case.largest(SHOWN)), sentences(remarks))
+
+
+def _error(silhouettes: Silhouettes) -> str:
+    return number(float(f"{silhouettes.error:.2g}"))
 
 
 def _criteria(sweep: Any) -> tuple[Chart, ...]:
@@ -201,27 +226,32 @@ def _criteria(sweep: Any) -> tuple[Chart, ...]:
 
 
 def _tree(found: Findings) -> Chart:
-    tree, case = found.quality.tree, found.case
+    merges, case = found.quality.merges, found.case
     if case.k < 3:  # there is nothing to choose
         return Chart("")
-    if tree is None:
-        return Chart("", found.quality.tree_note)
+    if merges is None:
+        return Chart("", found.quality.merges_note)
     if case.k > charts.LEAVES:
         return Chart("", f"There are too many clusters to draw it: {number(case.k)}.")
-    return Chart(
-        charts.tree(tree.linkage, case.mass),
-        "Which clusters would be fused first, and what that would add to J. At the left: the "
-        "cluster, and its weight.",
-    )
+    remarks = [
+        "which clusters would be fused first, and what that would add to J",
+        "at the left: the cluster, and its weight",
+        "all this is of the rows of the fit, not of these rows" if merges.of_others else "",
+    ]
+    return Chart(charts.tree(merges.tree.linkage, merges.mass), sentences(remarks))
 
 
-def _objective(case: Case) -> Chart:
-    if not getattr(case.model, "trace_", None):
+def _objective(found: Findings) -> Chart:
+    model = found.case.model
+    if not getattr(model, "trace_", None):
         return Chart("", "The model keeps no trace of its iterations.")
-    display = ObjectiveDisplay.from_estimator(case.model)
-    return Chart(
-        charts.objective(display.steps, display.cost),
-        "J after every assignment (dots) and after every update of the centers (rings). "
-        + "It began from clusters of the sweep. " * (case.fitted.sweep is not None)
-        + display.caption,
-    )
+    display = ObjectiveDisplay.from_estimator(model)
+    remarks = [
+        "J after every assignment (dots) and after every update of the centers (rings)",
+        f"the last dot, at {number(display.steps[-1])}, is one more assignment, to the centers "
+        "that the fit returned",
+        "it began from clusters of the sweep" if found.case.began_in_sweep else "",
+        "" if found.summary.of_fit else "all this is of the rows of the fit, not of these rows",
+        display.caption,
+    ]
+    return Chart(charts.objective(display.steps, display.cost), sentences(remarks))

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from partita._typing import Floats
 from partita.diagnosis import Diagnosis, diagnose
-from partita.report.fitted import Case, Fitted, distances, receive
+from partita.report.distances import Distances, distances_of
+from partita.report.fitted import Case, Fitted, receive
 from partita.report.profile import Profile, Trait, profile_of
 from partita.report.quality import Quality, quality_of
 
@@ -61,7 +61,9 @@ class Summary:
     features: int
     scale: str
     n_clusters: int
-    objective: float | None
+    filled: int  # values that were missing
+    objective: float | None  # of these rows
+    of_fit: bool  # whether these are the rows of the fit, as far as the objective tells
     explained_variance: float | None
     silhouette: float | None
     silhouette_error: float | None
@@ -102,7 +104,7 @@ def summarise(fitted: Fitted) -> Summary:
     >>> X = [[0.0, 1.0], [0.2, 1.0], [9.0, 1.0], [9.4, 1.0]]
     >>> found = summarise(Fitted(KMeans(2, init=[[0, 1], [9, 1]]).fit(X), X, names=["length", "b"]))
     >>> found.n_clusters, found.clusters[0].words
-    (2, 'length low (−1.0 sd)')
+    (2, 'length low (0.1, −1.0 sd)')
     """
     return study(fitted).summary
 
@@ -111,11 +113,12 @@ def study(fitted: Fitted) -> Findings:
     """Compute everything that a report shows."""
     case = receive(fitted)
     with np.errstate(all="ignore"):  # what is beyond all numbers is shown as such
-        quality, profile = quality_of(case), profile_of(case)
+        far, profile = distances_of(case), profile_of(case)
+        quality = quality_of(case, far)
         found = fitted.diagnosis
         if found is None:
             found = _diagnose(case)
-        summary = _summary(case, quality, profile, found)
+        summary = _summary(case, far, quality, profile, found)
     return Findings(case, summary, quality, profile, found)
 
 
@@ -129,10 +132,10 @@ def _diagnose(case: Case) -> Diagnosis:
         return diagnose(twin, case.rows, case.given_weight)
 
 
-def _summary(case: Case, quality: Quality, profile: Profile | None, found: Diagnosis) -> Summary:
+def _summary(
+    case: Case, far: Distances, quality: Quality, profile: Profile | None, found: Diagnosis
+) -> Summary:
     fitted, model = case.fitted, case.model
-    far, what = distances(case)
-    root = what.startswith("distance")
     silhouettes = quality.silhouettes
     kinds = [finding.severity for finding in found]
     sweep = fitted.sweep
@@ -145,7 +148,9 @@ def _summary(case: Case, quality: Quality, profile: Profile | None, found: Diagn
         features=0 if case.is_matrix else case.original.shape[1],
         scale=str(getattr(fitted.scaling, "kind", "none")),
         n_clusters=case.k,
-        objective=quality.objective,
+        filled=int(fitted.filled),
+        objective=quality.cost.here,
+        of_fit=quality.cost.is_of_fit,
         explained_variance=quality.explained,
         silhouette=None if silhouettes is None else silhouettes.mean,
         silhouette_error=None if silhouettes is None else silhouettes.error,
@@ -154,8 +159,8 @@ def _summary(case: Case, quality: Quality, profile: Profile | None, found: Diagn
         stopped_by=str(getattr(model, "stopped_by_", "")),
         seconds=fitted.seconds,
         seed=fitted.seed,
-        spread_is=f"{'root mean square' if root else 'mean'} {what}",
-        clusters=tuple(_cluster(case, j, far, root, quality, profile) for j in range(case.k)),
+        spread_is=far.spread_is,
+        clusters=tuple(_cluster(case, j, far, quality, profile) for j in range(case.k)),
         warnings=kinds.count("warning"),
         notes=kinds.count("note"),
         findings=tuple(asdict(finding) for finding in found),
@@ -164,22 +169,20 @@ def _summary(case: Case, quality: Quality, profile: Profile | None, found: Diagn
 
 
 def _cluster(
-    case: Case, j: int, far: Floats, root: bool, quality: Quality, profile: Profile | None
+    case: Case, j: int, far: Distances, quality: Quality, profile: Profile | None
 ) -> Cluster:
-    members = np.flatnonzero((case.labels == j) & (case.weight > 0))
-    weight = case.weight[members]
-    whole = float(case.mass.sum())
-    known = members[np.isfinite(far[members])]
-    order = known[np.argsort(far[known], kind="stable")]
+    members = case.members(j)
+    members = members[case.weight[members] > 0]
+    weight, whole = case.weight[members], float(case.mass.sum())
+    known = members[np.isfinite(far.values[members])]
+    order = known[np.argsort(far.values[known], kind="stable")]
     means = None if quality.silhouettes is None else quality.silhouettes.means
-    own = far[members] ** 2 if root else far[members]
-    spread = float(weight @ own / weight.sum()) if len(members) else math.nan
     return Cluster(
         number=j,
         size=int(case.sizes[j]),
         weight=float(weight.sum()),
         share=float(weight.sum()) / whole if whole > 0 else 0.0,
-        spread=_number(math.sqrt(spread) if root and spread >= 0 else spread),
+        spread=_number(far.spread(members, weight)),
         silhouette=None if means is None else _number(float(means[j])),
         traits=() if profile is None else profile.traits(j, case.names),
         typical=tuple(_member(case, i, far) for i in order[:_TYPICAL]),
@@ -187,8 +190,8 @@ def _cluster(
     )
 
 
-def _member(case: Case, i: int, far: Floats) -> Member:
-    return Member(case.row_name(i), case.row_number(i), float(far[i]), int(i))
+def _member(case: Case, i: int, far: Distances) -> Member:
+    return Member(case.row_name(i), case.row_number(i), float(far.values[i]), int(i))
 
 
 def _number(value: float) -> float | None:

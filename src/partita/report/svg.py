@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -11,6 +12,7 @@ from partita.plots import style
 from partita.report.text import ticks
 
 COLORS = len(style.PALETTE)
+_LETTER = 7.6  # pixels of a digit of a chart
 
 # The marks of clusters, about 0, as wide as a circle of radius 1 looks; drawn alike by the map.
 _MARKS = {
@@ -114,6 +116,11 @@ class Scale:
         if last - first > 4 * most:
             return [self.low, self.high]
         return [t * step for t in range(first, last + 1)]
+
+
+def room_for(texts: Iterable[str]) -> float:
+    """How wide these texts are at most, in any of the fonts of the page."""
+    return _LETTER * max(map(len, texts), default=0)
 
 
 def axes(x: Scale, y: Scale, *, xs: list[float], ys: list[float] | None = None) -> str:

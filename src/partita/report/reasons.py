@@ -1,0 +1,7 @@
+"""Why something is not in a report."""
+
+from __future__ import annotations
+
+
+class NotHere(Exception):
+    """It does not apply to this kind of model, or to these rows; the message says why."""
