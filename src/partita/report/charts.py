@@ -8,7 +8,7 @@ from html import escape
 
 import numpy as np
 
-from partita._typing import Floats
+from partita._typing import Floats, Ints
 from partita.plots.criteria import Panel
 from partita.report.silhouettes import Silhouettes
 from partita.report.svg import COLORS, Scale, axes, drawing, element, line, room_for, text
@@ -18,6 +18,7 @@ _ORDERS = 30.0  # how often the largest is the least before the scale is logarit
 _ROUNDING = 1e-7  # differences of J that are none
 _DOTS = 40  # iterations up to which each has a dot
 _STEPS = 120  # points of the outline of a silhouette
+_PER_PICTURE = 40  # clusters whose silhouettes fit on a page
 LEAVES = 60  # clusters up to which a merge tree can be read
 
 
@@ -117,15 +118,20 @@ def _whole(ks: Sequence[int]) -> list[float]:
 
 def silhouette(found: Silhouettes, numbers: Sequence[int]) -> str:
     """The silhouettes of these clusters, sorted, as shapes; left of 0 rows lie wrong."""
-    k = len(numbers)
     count = np.bincount(found.labels, minlength=len(found.means))
+    seen = [j for j in numbers if count[j]]
+    parts = [seen[i : i + _PER_PICTURE] for i in range(0, len(seen), _PER_PICTURE)]
+    return "".join(_silhouettes(found, part, count, len(seen)) for part in parts)
+
+
+def _silhouettes(found: Silhouettes, numbers: Sequence[int], count: Ints, of: int) -> str:
+    """Some of the clusters: one picture is not higher than a page."""
     order, end = np.argsort(found.labels, kind="stable"), np.cumsum(count)
-    room = float(np.clip(300 - 6 * k, 60, 300))
+    room = float(np.clip(300 - 6 * of, 60, 300))
     low = min(0.0, float(found.values.min()))
     x = Scale.over(math.floor(low * 10) / 10, 1.0, 70, 450)
-    parts, top = [], 8.0
-    body = []
-    for j in (j for j in numbers if count[j]):
+    parts, body, top = [], [], 8.0
+    for j in numbers:
         high = max(15.0, room * count[j] / len(found.values))
         values = np.sort(found.values[order[end[j] - count[j] : end[j]]])[::-1]
         words = f"cluster {j}: mean {number(round(float(found.means[j]), 3))}"
@@ -139,7 +145,8 @@ def silhouette(found: Silhouettes, numbers: Sequence[int]) -> str:
         parts.append(text(number(round(value, 2)), x(value), top + 16, text_anchor="middle"))
     parts.append(line(x(0.0), 4, x(0.0), top, "zero"))
     over = line(x(found.mean), 4, x(found.mean), top, "best")
-    label = f"Silhouettes by cluster; their mean is {found.mean:.3f}"
+    some = "" if len(numbers) == of else f" of clusters {numbers[0]} to {numbers[-1]}"
+    label = f"Silhouettes{some or ' by cluster'}; the mean of all is {found.mean:.3f}"
     return drawing(460, top + 24, label, *parts, *body, over)
 
 

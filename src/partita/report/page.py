@@ -14,6 +14,8 @@ from partita.report.summary import Findings, Summary, study
 from partita.report.text import in_script, shown
 from partita.tables import check_new, write_atomically
 
+_SCRIPTS = ("page", "paint", "map")
+
 
 def write_report(path: Any, fitted: Fitted, *, force: bool = False) -> Summary:
     """Write the report on a fit as one HTML file; what it says is also returned.
@@ -44,7 +46,7 @@ def render(fitted: Fitted) -> str:
 def _page(found: Findings) -> str:
     jinja2 = require("jinja2", "a report", "report")
     markup = require("markupsafe", "a report", "report").Markup
-    style, script = _asset("page.css"), _asset("page.js") + _asset("map.js")
+    style, script = _asset("page.css"), "".join(_asset(f"{name}.js") for name in _SCRIPTS)
     room = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

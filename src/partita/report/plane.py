@@ -59,11 +59,13 @@ def map_of(case: Case, profile: Profile) -> tuple[dict[str, Any], list[str]]:
         "equal": equal,
         "axes": _axes(case, plane),
         "k": case.k,
+        "of": case.n,
         "marks": MARKS,
         **_values(case, profile, some),
     }
     chance = "" if plane.names[1] else "up and down rows lie by chance, to be told apart"
-    return data, [part for part in (_of(case, some), chance, note, remark) if part]
+    scales = "" if equal or data["flat"] else "the axes have different scales"
+    return data, [part for part in (_of(case, some), scales, chance, note, remark) if part]
 
 
 def _sample(case: Case) -> Ints:
@@ -74,8 +76,11 @@ def _sample(case: Case) -> Ints:
     drawn = rng.choice(case.n, MOST, replace=False)
     count = np.bincount(case.labels[drawn] + 1, minlength=case.k + 1)[1:]
     more = []
-    for j in np.flatnonzero(count < np.minimum(_LEAST, case.sizes)):
-        others = np.setdiff1d(np.flatnonzero(case.labels == j), drawn)
+    free = np.ones(case.n, dtype=bool)
+    free[drawn] = False
+    for j in np.flatnonzero(count < np.minimum(_LEAST, case.sizes)).tolist():
+        others = case.members(j)
+        others = others[free[others]]
         more.append(rng.choice(others, min(len(others), _LEAST - int(count[j])), replace=False))
     return rng.permutation(np.concatenate([drawn, *more]))
 

@@ -16,6 +16,7 @@ from partita.report.text import rounded, signed
 _NAMED = 0.5  # deviations from the mean below which a feature is not worth naming
 _VERY = 2.0
 _TRAITS = 4  # features that are named of a cluster
+_ROUNDING = 1e-12  # of a deviation: a mean that is so near to 0 is 0
 _FARTHEST = 300  # powers of two beyond which squares may leave the range of doubles
 _MOST = 1000  # that a feature is multiplied by
 
@@ -71,6 +72,7 @@ def profile_of(case: Case) -> Profile | None:
     scores = np.divide(means - mean, deviation, out=np.zeros_like(means), where=deviation > 0)
     scores = np.nan_to_num(scores, posinf=0.0, neginf=0.0)
     order = np.argsort(-(case.mass @ scores**2), kind="stable")
+    means = np.where(np.abs(means) < _ROUNDING * deviation, 0.0, means)
     return Profile(mean / unit, deviation / unit, means / unit, scores, order)
 
 
