@@ -99,13 +99,20 @@ class Browser:
             mobile=False,
         )
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.call("Emulation.setEmulatedMedia", features=scheme)
+        self.call("Emulation.setEmulatedMedia", media="", features=scheme)
         self.events.clear()
         self.call("Page.navigate", url=path.resolve().as_uri())
         until = time.monotonic() + PATIENCE
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             assert time.monotonic() < until, "the page does not load"
             self.call("Runtime.evaluate", expression="0")
+        self.settle()
+
+    def paper(self, path: Path, width: int) -> None:
+        """Open a file as it is laid out on paper that is so many pixels wide."""
+        self.open(path, width, 1000)
+        self.call("Emulation.setEmulatedMedia", media="print")
+        self.run("dispatchEvent(new Event('beforeprint'))")
         self.settle()
 
     def settle(self) -> None:
@@ -134,6 +141,30 @@ class Browser:
         for kind in ("mousePressed", "mouseReleased"):
             self.mouse(kind, *box, button="left", clickCount=1)
         self.settle()
+
+    def drag(self, x: float, y: float, dx: float, dy: float, steps: int = 8) -> None:
+        """Press the mouse at a place of the window, and let it go at another."""
+        self.mouse("mousePressed", x, y, button="left", clickCount=1)
+        for i in range(1, steps + 1):
+            at = x + dx * i / steps, y + dy * i / steps
+            self.mouse("mouseMoved", *at, button="left", buttons=1)
+        self.mouse("mouseReleased", x + dx, y + dy, button="left", clickCount=1)
+        self.mouse("mouseMoved", 1, 1)
+        self.settle()
+
+    def swipe(self, x: float, y: float, dx: float, dy: float, steps: int = 8) -> None:
+        """The same by a finger, on a screen that feels it."""
+        self.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=1)
+        self._touch("touchStart", {"x": x, "y": y})
+        for i in range(1, steps + 1):
+            self._touch("touchMove", {"x": x + dx * i / steps, "y": y + dy * i / steps})
+            self.settle()
+        self._touch("touchEnd")
+        self.settle()
+        self.call("Emulation.setTouchEmulationEnabled", enabled=False)
+
+    def _touch(self, kind: str, *points: dict[str, float]) -> None:
+        self.call("Input.dispatchTouchEvent", type=kind, touchPoints=list(points))
 
     def key(self, name: str) -> None:
         """Press a key."""

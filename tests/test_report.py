@@ -37,6 +37,7 @@ from partita import (
     silhouette_score,
 )
 from partita.diagnosis import Diagnosis
+from partita.plots import style
 from partita.report import (
     Fitted,
     charts,
@@ -448,6 +449,52 @@ def test_dark_colours_are_the_same_by_choice_and_by_preference(wine):
     blocks = re.findall(r"\{([^{}]*--paper: #14[^{}]*)\}", Page(render(wine)).raw["style"])
     assert len(blocks) == 2
     assert blocks[0].split() == blocks[1].split()
+
+
+def test_clusters_have_the_same_colours_everywhere(wine):
+    page = Page(render(wine))
+    light = page.raw["style"].split("@media")[0]
+    found = dict(re.findall(r"--c(\d+): (#[0-9a-f]{6});", light))
+    assert [found[str(j)] for j in range(len(found))] == [c.lower() for c in style.PALETTE]
+    assert f"const PALETTE = {len(style.PALETTE)};" in page.raw["script"]
+    assert len(set(re.findall(r"\.c\d+ \{ color", light + page.raw["style"]))) == len(found)
+    best = re.search(r"\.best \{ stroke: var\(--(\w+)\)", page.raw["style"]).group(1)
+    assert not re.fullmatch(r"c\d", best)
+
+
+def luminance(color):
+    """As WCAG counts it, of red, green and blue from 0 to 255."""
+    part = np.asarray(color) / 255
+    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_numbers_of_a_heat_map_can_be_read(wine, dark):
+    css = Page(render(wine)).raw["style"]
+    block = css[css.index("@media") :] if dark else css
+    rgb = lambda name: np.array(  # noqa: E731
+        [int(part, 16) for part in re.search(rf"--{name}: #(..)(..)(..);", block).groups()]
+    )
+    levels = re.findall(
+        r"\.z[hl](\d) \{ background: color-mix\(in srgb, var\(--(\w+)\) (\d+)%", css
+    )
+    assert len(levels) == 16
+    for _, name, share in levels:
+        mixed = rgb(name) * int(share) / 100 + rgb("paper") * (1 - int(share) / 100)
+        low, high = sorted([luminance(mixed), luminance(rgb("ink"))])
+        assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_axes_of_different_scales_say_so():
+    says = "The axes have different scales."
+    X = blobs(60, d=2) * [1, 1000]
+    text = Page(render(Fitted(KMeans(3, random_state=0).fit(X), X, diagnosis=NONE))).text
+    assert says in text
+    assert says not in Page(render(fitted(d=1))).text
+    round_ones = np.random.default_rng(0).normal(size=(60, 2))
+    model = KMeans(3, random_state=0).fit(round_ones)
+    assert says not in Page(render(Fitted(model, round_ones, diagnosis=NONE))).text
 
 
 def test_a_small_report_is_small(wine):
