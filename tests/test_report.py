@@ -337,6 +337,13 @@ def test_a_report_on_other_rows_says_which_numbers_are_of_the_fit():
         np.testing.assert_array_equal(fused.mass, model.stats_.weight)
 
 
+def test_rows_that_cost_nothing_are_of_the_fit_only_if_they_are_as_many():
+    model = KMeans(2, init=[[0.0], [1.0]]).fit([[0.0], [1.0]])
+    for rows, same in (([[0.0], [1.0]], True), ([[0.0], [1.0], [1.0]], False)):
+        found = summarise(Fitted(model, rows, diagnosis=NONE))
+        assert (found.objective, found.of_fit) == (0.0, same)
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -375,7 +382,9 @@ def test_rows_are_counted_once_however_many_clusters_there_are(monkeypatch):
 
 
 def test_rows_are_named_by_their_place_in_the_source():
-    for kept in (np.arange(60) * 10 + 5, list(range(5, 605, 10))):
+    numbers = range(5, 605, 10)
+    odd = pd.Series(numbers, index=range(100, 160))
+    for kept in (np.array(numbers), list(numbers), odd):
         member = summarise(fitted(kept=kept)).clusters[0].typical[0]
         assert member.row == member.index * 10 + 6
         assert member.name == f"row {member.row}"
