@@ -137,9 +137,11 @@ def _lead(summary: Summary) -> str:
     if summary.features:
         of += f", {plural(summary.features, 'feature')}"
     scaled = _SCALED.get(summary.scale, "")
-    filled = plural(summary.filled, "missing value")
-    filled += f" {'was' if summary.filled == 1 else 'were'} filled in by means"
-    return f"{summary.method} of {of}{scaled}" + (f"; {filled}" if summary.filled else "")
+    filled = ""
+    if summary.filled:
+        were = "was" if summary.filled == 1 else "were"
+        filled = f"; {plural(summary.filled, 'missing value')} {were} filled in by means"
+    return f"{summary.method} of {of}{scaled}{filled}"
 
 
 def _tiles(found: Findings) -> tuple[Tile, ...]:
