@@ -195,6 +195,7 @@ def fitted_record(found: Found, command: str, seed: Any, *, timed: bool = True) 
         rows_total=prepared.table.data.num_rows,
         left_out=chosen.left_out,
         kept=chosen.kept,
+        filled=chosen.filled,
         fingerprint=model_file.fingerprint(chosen.X, chosen.weight),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
