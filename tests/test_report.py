@@ -832,7 +832,8 @@ def test_numbers_along_an_axis_can_be_told_apart():
     assert ticks([1279.1, 1279.2]) == ["1\u202f279.1", "1\u202f279.2"]
     assert ticks([0.2, 0.4, 0.6000000000000001]) == ["0.2", "0.4", "0.6"]
     assert ticks([-1e-9, 0.0]) == ["−1e−09", "0"]
-    assert ticks([5.0, 5.0]) == ["5.0", "5.0"]  # nothing tells them apart
+    assert ticks([5.0, 5.0]) == ["5", "5"]  # nothing tells them apart
+    assert ticks([1280.0, 1282.5, 1285.0]) == ["1\u202f280.0", "1\u202f282.5", "1\u202f285.0"]
     assert ticks([]) == []
     assert ticks([1e9, 1.5e9]) == ["1e+09", "1.5e+09"]
     assert ticks([1e10, 1.00001e10]) == ["1.00000e+10", "1.00001e+10"]

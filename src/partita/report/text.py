@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from partita.plots import style
 
 JOINERS = "\u200c\u200d"  # which Persian words and families of emoji are written with
+_OFF = 0.02  # steps by which a number along an axis may be wrong
 _MISSING = "(no name)"
 _EXACT = 1e15  # below it, a double is a whole number to the last digit
 _LONG = 1e9  # from here on a number has four digits and a power of ten
@@ -62,16 +64,17 @@ def number(value: float | None) -> str:
 
 
 def ticks(values: Sequence[float]) -> list[str]:
-    """The numbers along an axis, with as many digits as tell them apart."""
+    """The numbers along an axis, with as many digits as say where they are."""
     long = max(map(abs, values), default=0.0) >= _LONG
+    steps = [abs(b - a) for a, b in pairwise(values)]
+    slack = min(steps, default=0.0) * _OFF or math.inf  # nothing tells equal values apart
     for digits in range(4, 17):
         exact = [float(f"{found:.{digits}g}") for found in values]
-        texts = [number(found) for found in exact]
-        if digits > 4:
-            texts = [_grouped(f"{x:.{digits - 1}e}" if long else f"{x:,}") for x in exact]
-        if len(set(texts)) == len(values):
+        if all(abs(x - found) <= slack for x, found in zip(exact, values, strict=True)):
             break
-    return texts
+    if digits == 4:
+        return [number(x) for x in exact]
+    return [_grouped(f"{x:.{digits - 1}e}" if long else f"{x:,}") for x in exact]
 
 
 def value(found: float) -> str:
