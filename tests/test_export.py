@@ -96,14 +96,28 @@ def test_what_has_no_means_in_the_space_of_the_rows_is_refused():
         to_sklearn(KMeans(2))
 
 
+def by_onnx(model, rows):
+    """The labels of rows, by an ONNX file of the model."""
+    skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    made = skl2onnx.to_onnx(to_sklearn(model), rows[:1])
+    session = runtime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    (name,) = [each.name for each in session.get_inputs()]
+    return session.run(None, {name: rows})[0]
+
+
 @pytest.mark.filterwarnings("ignore")  # of other packages
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_it_becomes_onnx(dtype):
-    skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
-    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     model = KMeans(3, random_state=0).fit(ROWS.astype(dtype))
-    made = skl2onnx.to_onnx(to_sklearn(model), NEW[:1].astype(dtype))
-    session = runtime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
-    (name,) = [each.name for each in session.get_inputs()]
-    labels = session.run(None, {name: NEW.astype(dtype)})[0]
-    assert labels.tolist() == model.predict(NEW.astype(dtype)).tolist()
+    new = NEW.astype(dtype)
+    assert by_onnx(model, new).tolist() == model.predict(new).tolist()
+
+
+@pytest.mark.filterwarnings("ignore")  # of other packages
+def test_a_scaling_becomes_onnx_too(tmp_path):
+    scaling = Scaling.fit(ROWS, "standard")
+    model = KMeans(3, random_state=0).fit(scaling.apply(ROWS))
+    save(model, tmp_path / "a", scaling=scaling, fill=ROWS.mean(axis=0))
+    ours = load(tmp_path / "a")
+    assert by_onnx(ours, NEW).tolist() == ours.predict(NEW).tolist()
