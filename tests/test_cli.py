@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_wine, make_blobs
 
@@ -28,6 +29,7 @@ from partita import (  # noqa: E402
     SphericalKMeans,
     choose_k,
     diagnosis,
+    save,
 )
 from partita.cli import app  # noqa: E402
 from partita.cli.halts import CRITERIA, HaltError, parse_halt  # noqa: E402
@@ -443,6 +445,19 @@ def test_rows_without_names_are_taken_in_the_order_of_the_file(partita, tmp_path
         assert found["labels"] == fitted["labels"]
         assert len(set(found["labels"])) == 3
     assert "taken for 'x', 'y', 'z', in this order" in " ".join(found["data"]["notes"])
+
+
+def test_models_of_python_label_files(partita, tmp_path, file, blobs):
+    frame = pd.DataFrame(blobs, columns=["x", "y", "z"])
+    for rows in (frame, blobs):
+        model = KMeans(3, random_state=0).fit(rows)
+        save(model, tmp_path / "m.partita", force=True)
+        frame.to_csv(tmp_path / "a.csv", index=False)
+        found = json.loads(
+            partita("predict", tmp_path / "a.csv", "--model", tmp_path / "m.partita", "--json")
+        )
+        assert found["labels"] == model.labels_.tolist()
+        assert found["warnings"] == []
 
 
 def test_a_file_that_cannot_be_written_keeps_no_other_from_it(partita, tmp_path, file):

@@ -76,28 +76,8 @@ def apply(
 
     fitted = model_file.read_model(path)
     saved = fitted.saved_
-    table = read(reading)
-    names = saved.names
-    if names is None:
-        names = tuple(map(str, getattr(fitted, "feature_names_in_", ()))) or None
-    unnamed = names is not None and not table.named and not set(names) <= set(table.names)
-    if names is None or (unnamed and table.data.num_columns == len(names)):
-        width, wanted = table.data.num_columns, fitted.n_features_in_
-        if names is None and width != wanted:
-            raise TableError(
-                f"{table.name} has {width} columns, but {path} was fitted to {wanted} without "
-                "names; give a file with these columns only"
-            )
-        names = names or table.names
-        table = table.renamed(tuple(names))
-        note = f"the file has no names: its columns are taken for {_few(names)}, in this order"
-        table = replace(table, notes=(*table.notes, note))
-    lacking = [name for name in names if name not in table.names]
-    if lacking:
-        raise TableError(
-            f"{table.name} lacks {_few(lacking)} of the {len(names)} columns that {path} was "
-            f"fitted to; it has {_few(table.names)}"
-        )
+    table, names = _named(read(reading), fitted, path)
+    vars(fitted).pop("feature_names_in_", None)  # from here on rows have no names
     if missing == "mean" and saved.fill is None:
         raise TableError(
             f"--missing mean was given, but {path} holds no means: fit it with --missing mean, "
@@ -108,6 +88,35 @@ def apply(
     chosen = select(table, columns=names, id=id, weight=weight, missing=missing, fill=fill)
     scaling = saved.scaling or Scaling.fit(chosen.X, "none")
     return fitted, Prepared(table, chosen, scaling, scaling.apply(chosen.X))
+
+
+def _named(table: Any, fitted: Any, path: Any) -> Any:
+    """A table whose columns have the names that the model knows, and these."""
+    from partita.tables import TableError
+
+    names = fitted.saved_.names
+    if names is None:
+        names = tuple(map(str, getattr(fitted, "feature_names_in_", ()))) or None
+    unnamed = names is not None and not table.named and not set(names) <= set(table.names)
+    if names is None or (unnamed and table.data.num_columns == len(names)):
+        width, wanted = table.data.num_columns, fitted.n_features_in_
+        if names is None and width != wanted:
+            raise TableError(
+                f"{table.name} has {width} columns, but {path} was fitted to {wanted} without "
+                "names; give a file with these columns only"
+            )
+        if unnamed:
+            note = f"the file has no names: its columns are taken for {_few(names)}, in this order"
+            table = replace(table.renamed(tuple(names)), notes=(*table.notes, note))
+        names = names or table.names
+    there = set(table.names)
+    lacking = [name for name in names if name not in there]
+    if lacking:
+        raise TableError(
+            f"{table.name} lacks {_few(lacking)} of the {len(names)} columns that {path} was "
+            f"fitted to; it has {_few(table.names)}"
+        )
+    return table, names
 
 
 def _few(names: Any) -> str:
