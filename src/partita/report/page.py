@@ -11,7 +11,7 @@ from partita._optional import require
 from partita.report.fitted import Fitted
 from partita.report.sections import sections_of
 from partita.report.summary import Findings, Summary, study
-from partita.report.text import in_script, shown
+from partita.report.text import in_script, shown, with_code
 from partita.tables import check_new, write_atomically
 
 _SCRIPTS = ("page", "paint", "map")
@@ -52,6 +52,7 @@ def _page(found: Findings) -> str:
     )
     room.filters["short"] = shown
     room.filters["drawn"] = markup  # SVG of ours, in which all text is escaped
+    room.filters["typed"] = lambda text: markup(with_code(text))
     sections = sections_of(found)
     data = in_script(sections.map)
     text: str = room.from_string(_asset("page.html")).render(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
+from html import escape
 from itertools import pairwise
 from typing import Any
 
@@ -128,6 +130,19 @@ def _unsigned(text: str) -> str:
 def plural(count: int, what: str) -> str:
     """1 row, 2 rows."""
     return f"{number(count)} {what}{'s' * (count != 1)}"
+
+
+def with_code(text: str) -> str:
+    """HTML of a sentence, in which what one types is set apart: `words`, and --options.
+
+    >>> with_code("use `a b` or --scale none, not <b>")
+    'use <code>a b</code> or <code>--scale</code> none, not &lt;b&gt;'
+    """
+    return re.sub(
+        r"`([^`]+)`|(?<!\S)(--[a-z][a-z-]*)",
+        lambda found: f"<code>{found[1] or found[2]}</code>",
+        escape(text),
+    )
 
 
 def in_script(data: Any) -> str:
