@@ -480,6 +480,7 @@ def test_means_are_filled_in_only_if_the_model_has_them(partita, tmp_path, file)
         more = ("--out", tmp_path / "r.html") if command == "report" else ()
         said = partita(command, gaps, "--model", model, *more, code=3)
         assert "--missing drop" in said
+        assert "--missing mean" not in said  # the model has no means
         assert "missing=" not in said
         said = partita(command, gaps, "--model", model, "--missing", "mean", *more, code=3)
         assert "holds no means" in said
@@ -564,6 +565,54 @@ def test_a_column_that_is_nearly_numbers_is_said_apart(tmp_path, capsys):
     assert "Note: income is NOT used: " in err
     assert "59 of 60 values are numbers, but not 'unknown' in line 32" in err
     assert "not used: who" in err
+
+
+def test_the_report_says_what_the_terminal_says_of_the_data(partita, tmp_path):
+    rows = "".join(f"{i},{i % 7},{'?' if i % 9 else 'x'},{i * 3 % 11}\n" for i in range(60))
+    (tmp_path / "a.csv").write_text("number,age,text,w\n" + rows)
+    model, page = tmp_path / "m.partita", tmp_path / "a.html"
+    partita("fit", tmp_path / "a.csv", "-k", 2, "-w", "w", "--model", model, "--report", page)
+    assert "Number looks like a number of the rows, and is used as a feature" in page.read_text()
+    assert "of weight" in partita("fit", tmp_path / "a.csv", "-k", 2, "-w", "w")
+    words = ("report", tmp_path / "a.csv", "--model", model, "--out", page, "--force")
+    partita(*words)
+    text = page.read_text()
+    assert "The model was fitted with weights, and this page is without them" in text
+    assert "The model was made by <code>partita fit " in text
+    assert "partita report " in text
+    partita(*words, "--weight", "w")
+    assert "without them" not in page.read_text()
+    assert "cannot be a feature too" in partita(
+        "fit", tmp_path / "a.csv", "-k", 2, "-w", "w", "-c", "w,age", code=3
+    )
+
+
+def test_names_with_commas_are_found_in_a_list(partita, tmp_path):
+    (tmp_path / "a.csv").write_text(
+        '"Weight, kg",height,"a,b,c",x\n' + "1,2,3,4\n5,6,7,9\n8,9,1,3\n"
+    )
+    for given in ("Weight, kg,height,a,b,c", "height, a,b,c ,Weight, kg"):
+        found = json.loads(partita("fit", tmp_path / "a.csv", "-k", 2, "-c", given, "--json"))
+        assert found["data"]["features"] == ["Weight, kg", "height", "a,b,c"]
+    assert "no column 'kg'" in partita("fit", tmp_path / "a.csv", "-k", 2, "-c", "kg,x", code=3)
+
+
+def test_the_index_of_a_frame_names_the_labels(partita, tmp_path, blobs):
+    frame = pd.DataFrame(blobs, columns=["x", "y", "z"], index=[f"s{i}" for i in range(120)])
+    frame.to_parquet(tmp_path / "a.parquet")
+    out = tmp_path / "out.parquet"
+    partita("fit", tmp_path / "a.parquet", "-k", 3, "--only-labels", "--labels", out)
+    data = read_table(out).data
+    assert data.num_columns == 2
+    assert data.column(0).to_pylist() == frame.index.tolist()
+
+
+def test_directions_have_no_units(partita, tmp_path, file):
+    model = tmp_path / "m.partita"
+    partita("fit", file, "-k", 3, "-m", "spherical", "-s", "standard", "--model", model)
+    centers = np.array(json.loads(partita("inspect", model, "--json"))["centers"])
+    assert np.allclose((centers**2).sum(axis=1), 1)
+    assert "direction" in partita("inspect", model)
 
 
 def test_advice_speaks_of_options_that_there_are(partita, monkeypatch):

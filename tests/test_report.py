@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans as Peer
 from sklearn.datasets import load_wine, make_blobs, make_moons
+from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -914,7 +915,17 @@ def test_a_pipeline_is_reported_on_in_the_units_of_its_rows():
     pipe = make_pipeline(scaler, KMeans(3, random_state=0)).fit(X)
     found = summarise(Fitted(pipe, X, diagnosis=NONE))
     plain = Fitted(pipe[-1], scaler.transform(X), original=X, diagnosis=NONE)
-    assert replace(found, source="") == replace(summarise(plain), source="")
+    assert found.scale == "standard"
+    assert replace(found, scale="none") == summarise(plain)
+    turned = make_pipeline(PCA(5), KMeans(3, random_state=0)).fit(X)
+    assert summarise(Fitted(turned, X, diagnosis=NONE)).scale == "PCA"
+
+
+def test_remarks_come_first_and_are_escaped():
+    made = replace(fitted(), remarks=["it was <b>interrupted</b>; use --scale none"])
+    text = render(made)
+    assert "It was &lt;b&gt;interrupted&lt;/b&gt;; use <code>--scale</code> none." in text
+    assert text.index("&lt;b&gt;interrupted") < text.index('id="clusters"')
 
 
 # --- files and errors ---------------------------------------------------------------------------

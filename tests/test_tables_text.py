@@ -242,3 +242,15 @@ def test_the_delimiter_is_found_by_few_cells(monkeypatch):
     row = b",".join([b"1"] * 50_000) + b"\n"
     assert detect_delimiter(row * 20) == ","
     assert len(asked) < 5000
+
+
+def test_points_between_thousands_do_not_make_commas_text(tmp_path):
+    rows = "".join(f"1.{i:03};{i},5\n" for i in range(40))
+    (tmp_path / "a.csv").write_text("x;y\n" + rows)
+    table = read_table(tmp_path / "a.csv")
+    found = select(table)
+    assert found.names == ("y",)
+    assert found.nearly == ("x",)
+    assert "separators of thousands" in found.left_out["x"]
+    (tmp_path / "b.csv").write_text("x;y\n1.5;0,5\n2.25;1,5\n")
+    assert select(read_table(tmp_path / "b.csv")).names == ("x",)

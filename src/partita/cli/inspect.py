@@ -44,7 +44,14 @@ def _centers(fitted: Any) -> Any:
     """The centers in the units of the data, if they have coordinates."""
     centers = getattr(fitted, "cluster_centers_", None)
     scaling = fitted.saved_.scaling
-    return centers if centers is None or scaling is None else scaling.undo(centers)
+    if centers is None or scaling is None or _are_directions(fitted):
+        return centers
+    return scaling.undo(centers)
+
+
+def _are_directions(fitted: Any) -> bool:
+    """Whether centers have length 1, and no units."""
+    return type(fitted).__name__ == "SphericalKMeans"
 
 
 def _names(fitted: Any) -> list[str]:
@@ -140,7 +147,7 @@ def _table(fitted: Any, k: int) -> Any:
     names, centers, weights = _names(fitted), _centers(fitted), _weights(fitted)
     shown = min(k, _MOST)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("center", overflow="fold")
+    table.add_column("direction" if _are_directions(fitted) else "center", overflow="fold")
     for j in range(shown):
         table.add_column(f"{j}", justify="right", no_wrap=True)
     if weights is not None:

@@ -29,8 +29,8 @@ def with_labels(prepared: Prepared, labels: Any, id: str | None, only: bool, tex
     column[prepared.selection.kept], used[prepared.selection.kept] = labels, True
     clusters = pa.array(column, mask=~used)
     if only:
-        data = data.select([] if id is None else [id])
-        if id is None:
+        data = data.select(list(table.index) if id is None else [id])
+        if data.num_columns == 0:
             return pa.table({"cluster": clusters})
     return data.append_column(free_name("cluster", data.column_names), clusters)
 

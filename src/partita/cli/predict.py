@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -85,7 +86,10 @@ def apply(
         )
     missing = missing or ("error" if saved.fill is None else "mean")
     fill = saved.fill if missing == "mean" else None
-    chosen = select(table, columns=names, id=id, weight=weight, missing=missing, fill=fill)
+    try:
+        chosen = select(table, columns=names, id=id, weight=weight, missing=missing, fill=fill)
+    except TableError as error:  # means are no way out where the model has none
+        raise TableError(re.sub(r",? or fill in [^;]*missing=mean\)", "", str(error))) from None
     scaling = saved.scaling or Scaling.fit(chosen.X, "none")
     return fitted, Prepared(table, chosen, scaling, scaling.apply(chosen.X))
 

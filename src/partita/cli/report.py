@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from partita.cli import options as o
 from partita.cli.asking import Reading
-from partita.cli.running import check_outputs, guarded, heard_warnings
+from partita.cli.running import check_outputs, command_line, guarded, heard_warnings
 
 
 @guarded
 def report(
+    ctx: typer.Context,
     data: o.Data,
     model: o.ModelFrom,
     out: Annotated[
@@ -52,10 +52,22 @@ def report(
         how = None if missing is None else missing.value
         fitted, prepared = apply(model, reading, id, how, weight)
         found = work.Found(prepared, fitted, None, fitted.predict(prepared.X), 0.0, False)
-        made = fitted.saved_.note or f"partita report {shlex.join(data)} --model {model}"
+        made = fitted.saved_.note
+        remarks = [f"the model was made by `{made}`"] if made else []
+        remarks += _weights(fitted, weight)
         seed = fitted.get_params().get("random_state")
-        record = work.fitted_record(found, str(made), seed, timed=False)
+        record = work.fitted_record(found, command_line(ctx), seed, timed=False, remarks=remarks)
         outputs.write_report(record)
     if not quiet:
-        show.notes([*show.said_of_data(prepared), *warned])
+        show.notes([*show.said_of_data(prepared), *_weights(fitted, weight), *warned])
         show.saved(outputs.saved)
+
+
+def _weights(fitted: Any, weight: str | None) -> list[str]:
+    """A model that was fitted with weights says little about rows without them."""
+    stats, labels = getattr(fitted, "stats_", None), getattr(fitted, "labels_", None)
+    if weight is not None or stats is None or labels is None:
+        return []
+    if abs(stats.weight.sum() - (labels >= 0).sum()) <= 1e-9 * len(labels):
+        return []
+    return ["the model was fitted with weights, and this page is without them: give --weight NAME"]

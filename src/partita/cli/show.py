@@ -77,6 +77,8 @@ def of_data(prepared: Any) -> dict[str, Any]:
 
 def said_of_data(prepared: Any) -> list[str]:
     """The same for people, as remarks."""
+    from partita.cli.work import doubts
+
     chosen = prepared.selection
     said = [note for note in prepared.table.notes if note != _ORDINARY]
     away = [
@@ -87,14 +89,7 @@ def said_of_data(prepared: Any) -> list[str]:
     if away:
         more = f" and {len(away) - 5} more" if len(away) > 5 else ""
         said.append(f"not used: {', '.join(away[:5])}{more}")
-    for name in chosen.nearly:
-        said.append(f"{clean(name, 30)} is NOT used: {clean(chosen.left_out[name], 200)}")
-    for name, why in chosen.doubtful.items():
-        called = clean(name, 30)
-        rows = f", --id {called} takes it for the names of the rows" if "rows" in why else ""
-        said.append(
-            f"{called} {why}, and is used as a feature; --exclude {called} leaves it out{rows}"
-        )
+    said += doubts(prepared)
     dropped = prepared.table.data.num_rows - len(prepared.X)
     if dropped:
         said.append(f"{dropped} rows lack a value and were left out")
@@ -137,7 +132,8 @@ def _clusters(clusters: Any, width: int) -> Any:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in ("cluster", "rows", "share", "spread"):
+    weighted = any(one.weight != one.size for one in clusters)
+    for name in ("cluster", "rows", "of weight" if weighted else "share", "spread"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("what sets it apart", ratio=1)
     largest = sorted(clusters, key=lambda one: -one.share)[:_CLUSTERS]
@@ -194,6 +190,7 @@ def _findings(out: Any, found: Any) -> None:
     out.print("What to worry about:", style="bold")
     for one in found.findings[:_FINDINGS]:
         item(out, f"{one['severity']}: {clean(one['what'], 400)}", 2)
+        item(out, clean(one["evidence"], 400), 4, hang=0)
         item(out, f"→ {clean(one['option'] or one['advice'], 400)}", 4, "dim")
     rest = len(found.findings) - _FINDINGS
     if rest > 0:

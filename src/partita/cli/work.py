@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ from partita.tables import (
     read_table,
     select,
 )
+
+_COMMAS = 8  # parts that the name of a column may have
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +45,8 @@ def read(reading: Reading) -> Table:
 def prepare(table: Table, choice: Choice) -> Prepared:
     """Features, scaled."""
     named = split_names(choice.columns, table)
+    if named is not None and choice.weight in named:
+        raise TableError(f"{choice.weight!r} is the weight, so it cannot be a feature too")
     if named is not None:  # in the order of the file, which rows without names will have too
         place = {name: at for at, name in enumerate(table.names)}
         named = sorted(named, key=lambda name: place.get(name, -1))
@@ -62,8 +67,20 @@ def split_names(given: list[str] | None, table: Table) -> list[str] | None:
     if given is None:
         return None
     known = set(table.names)
-    parts = [[text] if text in known else text.split(",") for text in given]
-    return [name if name in known else name.strip() for part in parts for name in part]
+    return [name for text in given for name in _split(text.split(","), known)]
+
+
+def _split(parts: list[str], known: set[str]) -> Iterator[str]:
+    """Parts that are names, or as many of them as are a name with commas in it."""
+    at = 0
+    while at < len(parts):
+        for end in range(min(len(parts), at + _COMMAS), at, -1):
+            whole = ",".join(parts[at:end])
+            name = next((n for n in (whole, whole.strip()) if n in known), None)
+            if name is not None or end == at + 1:
+                yield whole.strip() if name is None else name
+                at = end
+                break
 
 
 def check_enough(prepared: Prepared, clusters: Clusters) -> None:
@@ -168,7 +185,9 @@ def _cluster(prepared: Prepared, clusters: Clusters, way: Way, watch: Watch) -> 
     return Found(prepared, model, sweep, labels, time.perf_counter() - begin, stopped)
 
 
-def fitted_record(found: Found, command: str, seed: Any, *, timed: bool = True) -> Any:
+def fitted_record(
+    found: Found, command: str, seed: Any, *, timed: bool = True, remarks: Sequence[str] = ()
+) -> Any:
     """What a report is made of."""
     from datetime import UTC, datetime
 
@@ -196,9 +215,26 @@ def fitted_record(found: Found, command: str, seed: Any, *, timed: bool = True) 
         left_out=chosen.left_out,
         kept=chosen.kept,
         filled=chosen.filled,
+        remarks=(*_how_it_ended(found), *doubts(prepared), *remarks),
         fingerprint=model_file.fingerprint(chosen.X, chosen.weight),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _how_it_ended(found: Found) -> list[str]:
+    if not found.interrupted:
+        return []
+    return ["this fit was interrupted: it is the best that was found by then"]
+
+
+def doubts(prepared: Prepared) -> list[str]:
+    """What may be wrong with the columns that were used, and with those that were not."""
+    chosen = prepared.selection
+    said = [f"{name} is NOT used: {chosen.left_out[name]}" for name in chosen.nearly]
+    for name, why in chosen.doubtful.items():
+        rows = f", --id {name} takes it for the names of the rows" if "rows" in why else ""
+        said.append(f"{name} {why}, and is used as a feature; --exclude {name} leaves it out{rows}")
+    return said
 
 
 def require_report() -> None:

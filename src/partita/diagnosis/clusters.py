@@ -118,7 +118,8 @@ def elongated(view: View) -> Finding | None:
     longest = max(ratios, key=lambda j: ratios[j])
     return Finding(
         "elongated-clusters",
-        f"{len(ratios)} of {view.k} clusters are long and thin and touch others; K-means looks for "
+        f"{len(ratios)} of {view.k} clusters {'is' if len(ratios) == 1 else 'are'} long and thin "
+        f"and touch{'es' * (len(ratios) == 1)} others; K-means looks for "
         "round groups and cuts long ones across.",
         f"Cluster {longest} is {np.sqrt(ratios[longest]):.3g} times as long as wide (standard "
         f"deviations){sample.told}.",

@@ -91,8 +91,8 @@ def correlated(view: View) -> Finding | None:
     names = _names(view, varying[group])
     return Finding(
         "correlated-features",
-        f"{len(names)} features say nearly the same and together outweigh the other "
-        f"{view.d - len(names)}: it counts {len(names)} times.",
+        f"{len(names)} of {view.d} features say nearly the same and together outweigh the rest: "
+        f"that counts {len(names)} times.",
         f"{few(names)}: correlated by {SAME:g} or more within the clusters, and "
         f"{percent(share)} of all squared deviations{sample.told}.",
         "Keep one of them, or let PCA(whiten=True) put one in their place.",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from partita.estimators.reading import check_fitted, clusters_of, last_step
 from partita.plots.reading import names_of
 from partita.report.text import shown
 
+_KINDS = {"StandardScaler": "standard", "RobustScaler": "robust"}
 _MATRICES = ("precomputed", "normalized-cut")  # what X is instead of rows
 
 
@@ -51,6 +53,8 @@ class Fitted:
         that were not, from 0.
     left_out : mapping, optional
         Columns that were not used, and why.
+    remarks : sequence of str, optional
+        What else the reader should know of the data, or of how the fit ended; shown first.
     filled : int
         How many values were missing, and filled in by the means of their features.
     """
@@ -76,6 +80,7 @@ class Fitted:
     fingerprint: str = ""
     created: str = ""
     filled: int = 0
+    remarks: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,7 +191,18 @@ def _unpiped(fitted: Fitted) -> Fitted:
     if np.shape(original) != np.shape(rows):  # not the same features in other units
         original = rows
     known = names if fitted.names is None else fitted.names
-    return replace(fitted, model=model, X=rows, original=original, names=known)
+    scaling = _scaling(fitted.model) if fitted.scaling is None else fitted.scaling
+    return replace(fitted, model=model, X=rows, original=original, names=known, scaling=scaling)
+
+
+def _scaling(pipeline: Any) -> Any:
+    """What the steps before the model do to features, as a record with its `kind`."""
+    steps = [step for _, step in pipeline.steps[:-1]]
+    own = next((step.scaling for step in steps if getattr(step, "scaling", None)), None)
+    if own is not None:
+        return own
+    kinds = [_KINDS.get(type(step).__name__, type(step).__name__) for step in steps]
+    return SimpleNamespace(kind=", ".join(kinds)) if kinds else None
 
 
 def _rows(original: Any, shape: tuple[int, int]) -> Any:

@@ -33,6 +33,7 @@ _SCALED = {
 }
 _OTHERS = "with the rows of the fit"  # where a model is reported on with others
 _SIDE_BY_SIDE = 6  # clusters up to which profile and silhouettes fit beside each other
+_REMARKS = 12
 _MANY = 12  # clusters beyond which each has one line
 
 
@@ -61,6 +62,7 @@ class Sections:
 
     title: str
     lead: str
+    remarks: tuple[str, ...]
     tiles: tuple[Tile, ...]
     findings: tuple[Any, ...]
     coverage: str
@@ -98,6 +100,7 @@ def sections_of(found: Findings) -> Sections:
     return Sections(
         title=_title(summary),
         lead=_lead(summary),
+        remarks=tuple(sentences([shown(each, 400)]) for each in case.fitted.remarks[:_REMARKS]),
         tiles=_tiles(found),
         findings=tuple(found.diagnosis),
         coverage=_coverage(found),

@@ -22,6 +22,7 @@ _COMMA = rf"[+-]?\d*,\d+{_EXPONENT}"
 _POINT = rf"[+-]?(\d+\.\d*|\.\d+){_EXPONENT}"
 _PARTED = "[+-]?\\d{1,3}([,.'’ \u00a0\u202f]\\d{3})+([.,]\\d+)?"
 _EITHER = r"[+-]?[1-9]\d{0,2},\d{3}"  # a decimal comma, or one between thousands
+_THOUSANDS = r"[+-]?[1-9]\d{0,2}(\.\d{3})+"
 _CODE = r"\s*0\d+\s*"
 _SOME = 1000  # rows that say whether numbers have a decimal comma
 _LONGEST = 1077  # characters of -5e-324 written out, more than of any other double
@@ -57,7 +58,9 @@ def has_decimal_comma(columns: Any, delimiter: str) -> bool:
     with_comma = cells.filter(_like(cells, _COMMA))
     if delimiter != ";":
         with_comma = with_comma.filter(pc.invert(_like(with_comma, _EITHER)))
-    return len(with_comma) > 0 and not pc.any(_like(cells, _POINT)).as_py()
+    points = cells.filter(_like(cells, _POINT))
+    # beside 1,5 the point of 1.000 is one between thousands
+    return len(with_comma) > 0 and pc.all(_like(points, _THOUSANDS)).as_py() is not False
 
 
 def typed(columns: Any, comma: bool = False) -> Any:
