@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_wine, make_blobs
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: no files")
@@ -32,6 +33,7 @@ from partita import (  # noqa: E402
     save,
 )
 from partita.cli import app  # noqa: E402
+from partita.cli.asking import KERNELS, METRICS  # noqa: E402
 from partita.cli.halts import CRITERIA, HaltError, parse_halt  # noqa: E402
 from partita.cli.show import as_json, clean  # noqa: E402
 from partita.model_file import read_model  # noqa: E402
@@ -613,6 +615,45 @@ def test_directions_have_no_units(partita, tmp_path, file):
     centers = np.array(json.loads(partita("inspect", model, "--json"))["centers"])
     assert np.allclose((centers**2).sum(axis=1), 1)
     assert "direction" in partita("inspect", model)
+
+
+@pytest.mark.filterwarnings("ignore:The kernel is not positive")
+def test_kernels_and_metrics_are_known_to_their_members(blobs):
+    rows = np.abs(blobs[:40])
+    for name in KERNELS:
+        KernelKMeans(2, kernel=name, random_state=0).fit(rows)
+    for name in METRICS:
+        KMedoids(2, metric=name, random_state=0).fit(rows > 3 if name == "jaccard" else rows)
+
+
+def test_no_output_replaces_what_is_read(partita, tmp_path, file):
+    before, model = file.read_bytes(), tmp_path / "m.partita"
+    said = partita("fit", file, "-k", 2, "--model", f"{tmp_path}/./{file.name}", "-f", code=2)
+    assert "is read by this command" in " ".join(said.replace("│", " ").split())
+    partita("fit", file, "-k", 2, "--model", model)
+    partita("predict", file, "--model", model, "--labels", model, "-f", code=2)
+    partita("fit", file, "-k", 2, "--labels", "", code=2)
+    partita("predict", file, "--model", model, "--labels", "-", "--json", code=2)
+    assert "the name of the file is empty" in partita("fit", "", "-k", 2, code=3)
+    assert file.read_bytes() == before
+    assert read_model(model).n_clusters == 2
+
+
+def test_a_limit_of_passes_is_no_convergence(partita, tmp_path):
+    rows = np.random.default_rng(0).random((5000, 3))
+    np.save(tmp_path / "a.npy", rows)
+    words = ("fit", tmp_path / "a.npy", "-k", 8, "-m", "mini-batch", "--max-iter", 1, "--n-init", 1)
+    assert json.loads(partita(*words, "--json"))["converged"] is False
+    partita(*words, "--strict", code=4)
+
+
+def test_sparse_medoids_are_inspected(partita, tmp_path):
+    rows = sp.random(60, 8, 0.3, format="csr", random_state=0)
+    model = KMedoids(3, random_state=0).fit(rows)
+    save(model, tmp_path / "m.partita")
+    found = json.loads(partita("inspect", tmp_path / "m.partita", "--json"))
+    assert np.allclose(found["centers"], model.cluster_centers_.toarray())
+    assert "center" in partita("inspect", tmp_path / "m.partita")
 
 
 def test_advice_speaks_of_options_that_there_are(partita, monkeypatch):

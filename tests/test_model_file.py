@@ -210,6 +210,29 @@ def test_what_was_loaded_is_saved_whole(tmp_path):
     assert same(saved.scaling, scaling)
 
 
+def test_a_pipeline_that_was_loaded_is_a_pipeline(tmp_path):
+    frame = pd.DataFrame(ROWS, columns=["a", "b", "c"])
+    scaling = Scaling.fit(ROWS, "standard")
+    scaled = pd.DataFrame(scaling.apply(ROWS), columns=["a", "b", "c"])
+    model = KMeans(3, random_state=0).fit(scaled)
+    labels = model.labels_
+    save(model, tmp_path / "a", scaling=scaling)  # the names are those of the frame
+    again = load(tmp_path / "a")
+    assert again.n_features_in_ == 3
+    assert again[:-1].get_feature_names_out().tolist() == ["a", "b", "c"]
+    for other in (again, copy.deepcopy(again), pickle.loads(pickle.dumps(again))):
+        assert same(other.predict(frame[["c", "a", "b"]]), labels)  # and no warning
+    twice = pd.concat([frame, frame[["a"]].rename(columns={"a": "x"})] * 2, axis=1)
+    twice.columns = ["a", "b", "c", "x", "x", "y", "z", "x"]
+    assert same(again.predict(twice), labels)
+    assert same(again.predict(pa.RecordBatch.from_pandas(frame[["b", "c", "a"]])), labels)
+    again.set_params(prepare__scaling=None)
+    save(again, tmp_path / "b")
+    assert load(tmp_path / "b").saved_.scaling is None
+    with pytest.raises(ModelFileError, match="a name twice"):
+        save(model, tmp_path / "c", names=["a", "a", "b"])
+
+
 def test_a_model_knows_the_names_of_its_columns(tmp_path):
     save(KMeans(3, random_state=0).fit(ROWS), tmp_path / "a", names=["a", "b", "c"])
     again = load(tmp_path / "a")

@@ -33,7 +33,9 @@ from partita import (
     SphericalKMeans,
     choose_k,
     factorize,
+    load,
     merge_tree,
+    save,
     silhouette_samples,
     silhouette_score,
 )
@@ -52,6 +54,7 @@ from partita.report import (
 )
 from partita.report.summary import study
 from partita.report.text import JOINERS, in_script, number, percent, shown, ticks, value
+from partita.tables import Scaling
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 NONE = Diagnosis("a fit", (), ())
@@ -919,6 +922,22 @@ def test_a_pipeline_is_reported_on_in_the_units_of_its_rows():
     assert replace(found, scale="none") == summarise(plain)
     turned = make_pipeline(PCA(5), KMeans(3, random_state=0)).fit(X)
     assert summarise(Fitted(turned, X, diagnosis=NONE)).scale == "PCA"
+
+
+def test_a_loaded_model_is_reported_on_by_the_names_of_its_columns(tmp_path):
+    X = load_wine().data[:, [0, 9, 12]]
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    scaling = Scaling.fit(X, "standard")
+    save(KMeans(3, random_state=0).fit(scaling.apply(X)), tmp_path / "m", scaling=scaling,
+         names=["a", "b", "c"])  # fmt: skip
+    model = load(tmp_path / "m")
+    plain = summarise(Fitted(model, frame, diagnosis=NONE))
+    turned = summarise(
+        Fitted(model, frame.assign(more=1.0)[["c", "more", "a", "b"]], diagnosis=NONE)
+    )
+    assert turned == plain
+    assert plain.scale == "standard"
+    assert plain.clusters[0].traits[0].mean > 0.5  # in the units of the data
 
 
 def test_remarks_come_first_and_are_escaped():

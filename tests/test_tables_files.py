@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -136,3 +137,48 @@ def test_whole_numbers_that_would_change_are_refused(tmp_path, end):
     assert read_table(path).data.column(0).to_pylist() == long
     write_table(pa.table({"id": [2**53, 1], "x": [0.5, 1]}), path, force=True)
     assert select(read_table(path)).X.tolist() == [[2**53, 0.5], [1, 1]]
+
+
+# --- damage ---------------------------------------------------------------------------------------
+
+
+SEVERAL = """
+import sys
+from pathlib import Path
+import numpy as np
+import pyarrow as pa, pyarrow.feather as feather
+from partita.tables import TableError, read_table, select
+folder = Path(sys.argv[1])
+feather.write_feather(pa.table({"who": [f"row {i}" for i in range(9)], "x": np.arange(9.0)}),
+                      folder / "a.feather", compression="uncompressed")
+whole = (folder / "a.feather").read_bytes()
+rng = np.random.default_rng(0)
+for _ in range(400):
+    part = bytearray(whole)
+    part[rng.integers(8, len(part))] ^= 1 << rng.integers(8)
+    (folder / "b.feather").write_bytes(part)
+    try:
+        table = read_table(folder / "b.feather")
+        select(table, missing="drop")
+        table.data.to_pylist()
+    except TableError:
+        pass
+print("alive")
+"""
+
+
+def test_a_wrong_byte_does_not_end_the_process(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SEVERAL, str(tmp_path)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == "alive", (done.returncode, done.stderr[-500:])
+
+
+def test_a_header_of_an_array_that_is_no_python(tmp_path):
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros((2, 2)))
+    raw = buffer.getvalue().replace(b"(2, 2)", b"((2, 2")
+    with pytest.raises(TableError, match=r"not a \.npy file"):
+        read_table(file_of(tmp_path, raw, "a.npy"))

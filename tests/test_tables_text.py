@@ -254,3 +254,16 @@ def test_points_between_thousands_do_not_make_commas_text(tmp_path):
     assert "separators of thousands" in found.left_out["x"]
     (tmp_path / "b.csv").write_text("x;y\n1.5;0,5\n2.25;1,5\n")
     assert select(read_table(tmp_path / "b.csv")).names == ("x",)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_tabs_under_the_name_of_csv_stay_tabs(tmp_path, encoding):
+    data, copy = tmp_path / "a.csv", tmp_path / "b.csv"
+    data.write_bytes("who\tx\r\nä\t1\r\nb\t2\r\n".encode(encoding))
+    table = read_table(data)
+    assert table.format == "tsv"
+    write_table(table.text, copy, **table.layout("csv"))
+    assert copy.read_bytes() == data.read_bytes()
+    real = tmp_path / "a.tsv"
+    real.write_bytes(data.read_bytes())
+    assert read_table(real).layout("csv")["delimiter"] is None

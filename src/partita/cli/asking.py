@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,13 @@ CLASSES = {
     "kernel": "KernelKMeans",
     "medoids": "KMedoids",
 }
+
+# what can be computed from the rows of a file
+KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid", "cosine", "linear", "chi2")
+METRICS = (
+    "euclidean", "sqeuclidean", "manhattan", "cosine", "chebyshev", "correlation", "canberra",
+    "braycurtis", "hamming", "jaccard", "mahalanobis", "seuclidean",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,24 @@ def halt_option(text: str | None) -> str | None:
     except HaltError as error:
         raise typer.BadParameter(str(error)) from None
     return text
+
+
+def kernel_option(text: str | None) -> str | None:
+    """A kernel of rows."""
+    return _one_of(text, KERNELS)
+
+
+def metric_option(text: str | None) -> str | None:
+    """A dissimilarity of rows."""
+    return _one_of(text, METRICS)
+
+
+def _one_of(text: str | None, names: tuple[str, ...]) -> str | None:
+    if text is None or text in names:
+        return text
+    near = difflib.get_close_matches(text, names, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(names)} is expected"
+    raise typer.BadParameter(f"{text!r} was given; {hint}")
 
 
 def delimiter_option(text: str | None) -> str | None:

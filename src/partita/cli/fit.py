@@ -107,7 +107,7 @@ def fit(
         raise typer.BadParameter("--only-labels says what --labels OUT holds; give it too")
     if labels == "-" and json:
         raise typer.BadParameter("--labels - and --json both print on stdout; choose one")
-    check_outputs(labels, model, report, force=force)
+    check_outputs(labels, model, report, inputs=data, force=force)
     from partita.cli.outputs import Outputs
 
     job = Job(

@@ -42,7 +42,8 @@ def inspect(
 
 def _centers(fitted: Any) -> Any:
     """The centers in the units of the data, if they have coordinates."""
-    centers = getattr(fitted, "cluster_centers_", None)
+    centers: Any = getattr(fitted, "cluster_centers_", None)
+    centers = centers.toarray() if hasattr(centers, "toarray") else centers
     scaling = fitted.saved_.scaling
     if centers is None or scaling is None or _are_directions(fitted):
         return centers

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from partita.cli.asking import delimiter_option, halt_option
+from partita.cli.asking import delimiter_option, halt_option, kernel_option, metric_option
 
 INPUT, METHOD, OUTPUT = "What is read", "How it is clustered", "What is written"
 
@@ -56,7 +56,7 @@ class Missing(StrEnum):
 Data = Annotated[
     list[str],
     typer.Argument(
-        metavar="DATA...",
+        metavar="DATA",
         help="A file (CSV, TSV, Parquet, Feather, .npy, .npz; also packed, like .csv.gz), several "
         "that are one table, a folder of them, or - for standard input.",
         show_default=False,
@@ -200,6 +200,7 @@ Kernel = Annotated[
     str | None,
     clustering(
         "--kernel",
+        callback=kernel_option,
         metavar="NAME",
         help="Of --method kernel: rbf (if not given), laplacian, polynomial, …",
     ),
@@ -217,6 +218,7 @@ Metric = Annotated[
     str | None,
     clustering(
         "--metric",
+        callback=metric_option,
         metavar="NAME",
         help="Of --method medoids: euclidean (if not given), manhattan, cosine, …",
     ),

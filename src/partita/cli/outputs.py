@@ -92,7 +92,7 @@ class Outputs:
             scaling=found.prepared.scaling,
             fill=chosen.fill,
             names=chosen.names,
-            note=command,
+            note=f"{command} (interrupted)" if found.interrupted else command,
             fingerprint=model_file.fingerprint(chosen.X, chosen.weight),
             force=self.force,
         )

@@ -42,7 +42,11 @@ def predict(
 
       tail -n +2 new.csv | partita predict - --no-header --model wine.partita
     """
+    if labels == "-" and json:
+        raise typer.BadParameter("--labels - and --json both print on stdout; choose one")
     check_outputs(labels, force=force)
+    if labels not in (None, "-"):
+        check_outputs(others=(labels,), inputs=(model,), force=force)
     from partita.cli import show
     from partita.cli.fit import print_labels
     from partita.cli.outputs import Outputs

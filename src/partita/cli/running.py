@@ -99,9 +99,18 @@ def command_line(ctx: Any) -> str:
 
 
 def check_outputs(
-    labels: Any = None, model: Any = None, report: Any = None, *, others: Any = (), force: bool
+    labels: Any = None,
+    model: Any = None,
+    report: Any = None,
+    *,
+    others: Any = (),
+    inputs: Any = (),
+    force: bool,
 ) -> None:
-    """Say before the work, not after it, that a file cannot be written."""
+    """Say before the work, not after it, that a file cannot be written.
+
+    Labels may replace the data, of which they are a copy; nothing else may replace an input.
+    """
     for name, path in (("--model", model), ("the report", report)):
         if path is not None and os.fspath(path) == "-":
             raise typer.BadParameter(f"{name} is a file; '-' is for --labels alone")
@@ -109,6 +118,12 @@ def check_outputs(
         raise typer.BadParameter(f"the report {report} is HTML; give it a name that ends in .html")
     if labels is not None and labels != "-":
         _check_format(labels)
+    if "" in (labels, *(os.fspath(path) for path in (model, report) if path is not None)):
+        raise typer.BadParameter("the name of an output is empty")
+    read = {os.path.realpath(path) for path in inputs}
+    for path in (model, report, *others):
+        if path is not None and os.path.realpath(path) in read:
+            raise typer.BadParameter(f"{path} is read by this command; give the output a name")
     given = [os.fspath(path) for path in (labels, model, report, *others) if path is not None]
     files = [path for path in given if path != "-" and not _is_device(path)]
     places = [os.path.realpath(path) for path in files]

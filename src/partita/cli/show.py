@@ -92,9 +92,11 @@ def said_of_data(prepared: Any) -> list[str]:
     said += doubts(prepared)
     dropped = prepared.table.data.num_rows - len(prepared.X)
     if dropped:
-        said.append(f"{dropped} rows lack a value and were left out")
+        lack = "row lacks" if dropped == 1 else "rows lack"
+        said.append(f"{dropped} {lack} a value; left out")
     if chosen.filled:
-        said.append(f"{chosen.filled} missing values were filled in by the mean of their column")
+        many = "value" if chosen.filled == 1 else "values"
+        said.append(f"{chosen.filled} missing {many} filled in by the mean of the column")
     return said
 
 

@@ -45,8 +45,9 @@ def read(reading: Reading) -> Table:
 def prepare(table: Table, choice: Choice) -> Prepared:
     """Features, scaled."""
     named = split_names(choice.columns, table)
-    if named is not None and choice.weight in named:
-        raise TableError(f"{choice.weight!r} is the weight, so it cannot be a feature too")
+    for name, what in ((choice.weight, "the weight"), (choice.id, "what rows are called")):
+        if named is not None and name in named:
+            raise TableError(f"{name!r} is {what}, so it cannot be a feature too")
     if named is not None:  # in the order of the file, which rows without names will have too
         place = {name: at for at, name in enumerate(table.names)}
         named = sorted(named, key=lambda name: place.get(name, -1))
@@ -112,6 +113,7 @@ class Found:
     def converged(self) -> bool:
         """Whether the fit ended by itself: no limit of iterations or time, no Ctrl-C."""
         from partita.engine.lloyd import OBSERVER
+        from partita.engine.minibatch import LOOKED
         from partita.halting import AllOf, AnyOf, Deadline, Halt, MaxIter
 
         def limits(halt: Halt) -> list[Halt]:
@@ -127,7 +129,8 @@ class Found:
         known = [MaxIter(model.max_iter), *(limits(halt) if halt is not None else [])]
         reasons = [why for limit in known if (why := limit.reason(trace))]
         why = model.stopped_by_
-        return why != OBSERVER and not any(reason in why for reason in reasons)
+        ended = why == OBSERVER or why.startswith(LOOKED)
+        return not ended and not any(reason in why for reason in reasons)
 
 
 def cluster(prepared: Prepared, clusters: Clusters, way: Way, watch: Watch) -> Found:

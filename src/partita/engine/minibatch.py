@@ -34,6 +34,7 @@ STARTS = 8  # of which the best goes on: on few rows they cost little
 REFINED = 5  # iterations on these rows, before starts are compared
 FIRST = 1 << 18  # rows whose order is drawn at once; that of the others when they are needed
 FEWEST = 4  # rows of the first batch for each cluster
+LOOKED = "as many rows were looked at as in"  # how the limit of passes ends a fit
 ENOUGH = 1e-3  # of the cost: if the chance of the rows is worth less, no more are needed
 CLEAR = 1e-4  # of the cost: what counts as an improvement
 SETTLED = "the batch has settled"
@@ -218,7 +219,7 @@ class Nested:
 
     def _is_enough(self, trace: Sequence[Progress]) -> str | None:
         if self.looked + self._size >= self.batches.epochs * self._order.n:
-            return f"as many rows were looked at as in {self.batches.epochs} passes over all"
+            return f"{LOOKED} {self.batches.epochs} passes over all"
         cost = self._cost_of_all(trace[-1])
         if cost < self._best * (1 - CLEAR):
             self._best, self._since = cost, 0

@@ -41,8 +41,24 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns it takes."""
+        width = self._width()
+        if width is None:
+            raise AttributeError("neither names nor numbers say how many columns there are")
+        return width
+
     def transform(self, X: Any) -> Floats:
         """Rows as the model wants them."""
+        rows = self.columns_of(X)
+        if self.fill is not None:
+            rows = np.where(np.isnan(rows), np.asarray(self.fill, rows.dtype), rows)
+        scaling: Scaling | None = self.scaling
+        return rows if scaling is None else scaling.apply(rows)
+
+    def columns_of(self, X: Any) -> Floats:
+        """The columns in the order of the model, as they are."""
         rows = validation.as_rows(self._columns(X), type(self).__name__)
         rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows)
         if rows.dtype not in validation.FLOATS:
@@ -53,10 +69,7 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"X has {rows.shape[1]} features, but the model was fitted to {width}"
                 f"{f': {listed(self.names)}' if self.names is not None else ''}"
             )
-        if self.fill is not None:
-            rows = np.where(np.isnan(rows), np.asarray(self.fill, rows.dtype), rows)
-        scaling: Scaling | None = self.scaling
-        return rows if scaling is None else scaling.apply(rows)
+        return rows
 
     def inverse_transform(self, X: Any) -> Floats:
         """Rows, or centers, in the units of the data."""
@@ -79,13 +92,20 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return X
         import narwhals.stable.v2 as nw
 
-        lacking = [name for name in self.names if name not in names_of(X)]
+        there = [str(name) for name in names_of(X)]
+        lacking = [name for name in self.names if name not in there]
         if lacking:
             raise ValueError(
                 f"X lacks {listed(lacking)} of the {len(self.names)} columns that the model was "
-                f"fitted to; it has {listed(names_of(X))}"
+                f"fitted to; it has {listed(there)}"
             )
-        return nw.from_native(X, eager_only=True).select(*self.names).to_native()
+        # by place: other columns may have names twice, or names that are no text
+        places = [there.index(name) for name in self.names]
+        if hasattr(X, "iloc"):
+            return X.iloc[:, places]
+        if type(X).__name__ == "RecordBatch":
+            return X.select(places)
+        return nw.from_native(X, eager_only=True)[:, places].to_native()
 
 
 def with_preparation(model: Any) -> Any:
@@ -93,7 +113,9 @@ def with_preparation(model: Any) -> Any:
     saved = model.saved_
     scaled = saved.scaling is not None and saved.scaling.kind != "none"
     if scaled or saved.fill is not None:
-        first = Preparation(saved.scaling if scaled else None, saved.fill, saved.names)
+        known = model.__dict__.pop("feature_names_in_", None)  # they are asked for before it
+        names = tuple(map(str, known)) if saved.names is None and known is not None else saved.names
+        first = Preparation(saved.scaling if scaled else None, saved.fill, names)
         found = Pipeline([("prepare", first), ("model", model)])
         found.saved_ = saved
         return found

@@ -78,10 +78,6 @@ def save(
     model, first = without_preparation(model)
     _check_class(model)
     check_is_fitted(model)
-    given: dict[str, Any] = {"names": names, "scaling": scaling, "fill": fill}
-    given |= {"fingerprint": fingerprint, "note": note}
-    for known in (first, getattr(model, "saved_", None)):  # what is not given may be known
-        given |= {name: getattr(known, name, None) for name in given if given[name] is None}
     packer = Packer()
     parameters, dropped = _parameters(model, packer)
     values, unknown = taken(model, labels)
@@ -94,10 +90,9 @@ def save(
                 raise _refusal(str(error)) from error
             dropped[name] = told(value)
     dropped.update(dict.fromkeys(unknown, "an attribute that is not part of the format"))
-    names = given["names"]
-    given["names"] = None if names is None else [str(name) for name in names]
-    given["scaling"] = _packed_scaling(given["scaling"], packer)
-    given["fill"] = _packed(given["fill"], "fill", packer)
+    told_of = {"names": names, "scaling": scaling, "fill": fill}
+    told_of |= {"fingerprint": fingerprint, "note": note}
+    given = _packed_all(_known(told_of, model, first), packer)
     header: dict[str, Any] = {
         "format": FORMAT,
         "format_version": VERSION,
@@ -117,6 +112,29 @@ def save(
     except (ValueError, TypeError, OverflowError) as error:
         raise ModelFileError(f"this model cannot be saved: {error}") from error
     write_container(path, header, packer.arrays, force)
+
+
+def _known(given: dict[str, Any], model: Any, first: Any) -> dict[str, Any]:
+    """What was given; else what the pipeline has, or the file that the model came from."""
+    saved = getattr(model, "saved_", None)
+    for name in [name for name, value in given.items() if value is None]:
+        source = first if first is not None and hasattr(first, name) else saved
+        given[name] = getattr(source, name, None)
+    return given
+
+
+def _packed_all(given: dict[str, Any], packer: Packer) -> dict[str, Any]:
+    names = given["names"]
+    if names is not None:
+        names = [str(name) for name in names]
+        if len(set(names)) < len(names):
+            raise ModelFileError("names has a name twice; each column needs one of its own")
+    return {
+        **given,
+        "names": names,
+        "scaling": _packed_scaling(given["scaling"], packer),
+        "fill": _packed(given["fill"], "fill", packer),
+    }
 
 
 def _check_class(model: Any) -> None:

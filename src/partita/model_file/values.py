@@ -170,6 +170,8 @@ def _unpack_csr(content: dict[str, Any], array: Callable[[str], Array]) -> Any:
 
 
 def _unpack_generator(content: dict[str, Any]) -> np.random.Generator:
+    if not isinstance(content, dict):
+        raise ValueError("a generator of random numbers is not well formed")
     state, seeds = content.get("state"), content.get("seeds")
     if not isinstance(state, dict) or state.get("bit_generator") not in _ENGINES:
         raise ValueError("a generator of random numbers is not known")
@@ -182,7 +184,7 @@ def _unpack_generator(content: dict[str, Any]) -> np.random.Generator:
         family = np.random.SeedSequence(**{name: seeds[name] for name in wanted})
         engine = _ENGINES[state["bit_generator"]](family)
         engine.state = state
-    except (KeyError, TypeError, OverflowError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, OverflowError, AttributeError) as error:
         raise ValueError(f"a generator of random numbers is not well formed: {error}") from error
     return np.random.Generator(engine)
 

@@ -102,4 +102,5 @@ def number(value: float) -> str:
 
 def sentences(parts: Iterable[str]) -> str:
     """Remarks as one caption: each begins with a capital and ends with a full stop."""
-    return " ".join(part[0].upper() + part[1:].rstrip(".") + "." for part in parts if part)
+    whole = (part[0].upper() + part[1:].rstrip(".") for part in parts if part)
+    return " ".join(part if part.endswith(("?", "!")) else f"{part}." for part in whole)

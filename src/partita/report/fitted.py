@@ -188,6 +188,9 @@ def _unpiped(fitted: Fitted) -> Fitted:
     if model is fitted.model:
         return fitted
     original = fitted.X if fitted.original is None else fitted.original
+    first = fitted.model.steps[0][1]
+    if fitted.original is None and hasattr(first, "columns_of"):  # of a model that was saved
+        original = first.columns_of(fitted.X)
     if np.shape(original) != np.shape(rows):  # not the same features in other units
         original = rows
     known = names if fitted.names is None else fitted.names

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import math
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -32,6 +33,7 @@ _DAMAGED = (
     NotImplementedError,
     RuntimeError,
     SyntaxError,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )

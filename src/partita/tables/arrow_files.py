@@ -29,6 +29,7 @@ def _table(read: Callable[[], Any], name: str, kind: str) -> Table:
     pa = arrow()
     try:
         data = read()
+        data.validate(full=True)  # else a byte that is wrong would be read as a place in memory
         columns = [plain(column) for column in data.columns]
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]

@@ -14,6 +14,8 @@ from partita.tables.record import TableError
 
 def files_of(path: str | Path) -> list[Path]:
     """The files of a folder or of a pattern, by name; a single file as it is."""
+    if str(path) == "":
+        raise TableError("the name of the file is empty; a path is expected")
     place = Path(path)
     if place.is_dir():
         files, what = _of_folder(place), "the folder"

@@ -99,7 +99,11 @@ def _checked(delimiter: str | None) -> str | None:
 def _read(raw: bytes, name: str, file: Path | None, ask: Ask) -> Table:
     raw = unpacked(raw, name)
     kind = format_of_bytes(raw, name, file)
-    table = _READERS[kind](raw, name) if kind in _READERS else _read_text(raw, name, kind, ask)
+    if kind in _READERS:
+        table = _READERS[kind](raw, name)
+    else:
+        table = _read_text(raw, name, kind, ask)
+        table = replace(table, named_as=None if file is None else kind)
     if table.data.num_columns == 0:
         raise TableError(f"{name} has no columns")
     if table.data.num_rows == 0:

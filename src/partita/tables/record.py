@@ -54,6 +54,8 @@ class Table:
         The cells of a text file as they are written: what a copy must not change.
     named : bool
         False if the file has no names for its columns, which are called c0, c1, …
+    named_as : str or None
+        The format that the name of a text file tells, whatever is between its cells.
     index : tuple of str
         Columns that are the index of a pandas frame, so no features unless they are named.
     """
@@ -70,6 +72,7 @@ class Table:
     newline: str | None = None
     decimal: str = "."
     index: tuple[str, ...] = ()
+    named_as: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,16 +103,8 @@ class Table:
 
     def layout(self, format: str) -> dict[str, str | None]:
         """How `write_table` lays out a copy as text, so that it is read like this table."""
-        if format == self.format:
-            return {
-                "delimiter": self.delimiter,
-                "encoding": self.encoding,
-                "newline": self.newline,
-            }
-        # between commas, 1,5 would have to be quoted, and be text
-        semicolon = format == "csv" and self.decimal == ","
-        return {
-            "delimiter": ";" if semicolon else None,
-            "encoding": None,
-            "newline": self.newline,
-        }
+        own = self.delimiter
+        if format not in (self.format, self.named_as):
+            # between commas, 1,5 would have to be quoted, and be text
+            own = ";" if format == "csv" and self.decimal == "," else None
+        return {"delimiter": own, "encoding": self.encoding, "newline": self.newline}
