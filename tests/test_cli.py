@@ -609,6 +609,19 @@ def test_the_index_of_a_frame_names_the_labels(partita, tmp_path, blobs):
     assert data.column(0).to_pylist() == frame.index.tolist()
 
 
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+def test_a_copy_keeps_categories(partita, tmp_path, kind):
+    size = pd.Categorical(["s", "l", "m", "s"] * 5, categories=["s", "m", "l"], ordered=True)
+    frame = pd.DataFrame({"size": size, "x": np.arange(20.0) ** 2})
+    data, out = tmp_path / f"a.{kind}", tmp_path / f"b.{kind}"
+    getattr(frame, f"to_{kind}")(data)
+    partita("fit", data, "-k", 2, "--labels", out)
+    copy = getattr(pd, f"read_{kind}")(out)
+    pd.testing.assert_frame_equal(copy[["size", "x"]], frame)
+    partita("fit", data, "-k", 2, "--labels", tmp_path / "c.csv")
+    assert read_table(tmp_path / "c.csv").data["size"].to_pylist() == list(size)
+
+
 def test_directions_have_no_units(partita, tmp_path, file):
     model = tmp_path / "m.partita"
     partita("fit", file, "-k", 3, "-m", "spherical", "-s", "standard", "--model", model)

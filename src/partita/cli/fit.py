@@ -202,7 +202,7 @@ def print_labels(prepared: Any, labels: Any, id: str | None, only: bool) -> None
     from partita.cli.outputs import with_labels
     from partita.tables import write_text
 
-    data = with_labels(prepared, labels, id, only, text=True)
+    data = with_labels(prepared, labels, id, only, "csv")
     sys.stdout.flush()
     layout = prepared.table.layout("csv")
     between, newline = prepared.table.delimiter or layout["delimiter"], layout["newline"]

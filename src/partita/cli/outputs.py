@@ -13,7 +13,7 @@ from partita.cli.work import Found, Prepared
 from partita.tables import format_of, write_table
 
 
-def with_labels(prepared: Prepared, labels: Any, id: str | None, only: bool, text: bool) -> Any:
+def with_labels(prepared: Prepared, labels: Any, id: str | None, only: bool, kind: str) -> Any:
     """A copy of the table with a column `cluster`, empty for rows that were left out.
 
     Text is copied as it is written; `only` leaves nothing but the ids.
@@ -23,7 +23,7 @@ def with_labels(prepared: Prepared, labels: Any, id: str | None, only: bool, tex
     from partita.tables.record import arrow
 
     pa, table = arrow(), prepared.table
-    data = table.text if text and table.text is not None else table.data
+    data = table.copy_as(kind)
     column = np.full(table.data.num_rows, -1, dtype=np.int64)
     used = np.zeros(len(column), dtype=bool)
     column[prepared.selection.kept], used[prepared.selection.kept] = labels, True
@@ -74,8 +74,7 @@ class Outputs:
             return
         table = prepared.table
         kind = format_of(self.labels, table.format)
-        text = kind in ("csv", "tsv")
-        data = with_labels(prepared, labels, id, self.only, text)
+        data = with_labels(prepared, labels, id, self.only, kind)
         write_table(data, self.labels, kind, force=self.force, **table.layout(kind))
         self.saved["labels"] = str(self.labels)
 

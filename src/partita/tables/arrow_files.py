@@ -46,6 +46,7 @@ def _table(read: Callable[[], Any], name: str, kind: str) -> Table:
         notes=notes,
         parts=(Part(name, data.num_rows),),
         index=tuple(new for new, old in zip(names, given, strict=True) if old in index),
+        kept=data.rename_columns(names),
     )
 
 

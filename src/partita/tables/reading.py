@@ -138,7 +138,8 @@ def _with_source(table: Table, column: str) -> Table:
         raise TableError(f"{table.name} has a column {column!r} already; give another name")
     names = pa.array([table.name] * table.data.num_rows)
     text = None if table.text is None else table.text.append_column(column, names)
-    return replace(table, data=table.data.append_column(column, names), text=text)
+    data = table.data.append_column(column, names)
+    return replace(table, data=data, text=text, kept=None)
 
 
 def _together(tables: list[Table], name: str) -> Table:
@@ -166,6 +167,7 @@ def _together(tables: list[Table], name: str) -> Table:
         notes=tuple(dict.fromkeys(notes)),
         parts=tuple(part for table in tables for part in table.parts),
         text=data if first.text is not None else None,
+        kept=None,
     )
 
 

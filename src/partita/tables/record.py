@@ -54,6 +54,8 @@ class Table:
         The cells of a text file as they are written: what a copy must not change.
     named : bool
         False if the file has no names for its columns, which are called c0, c1, …
+    kept : pyarrow.Table or None
+        The columns of a file of Arrow's as it has them, categories and all; for copies.
     named_as : str or None
         The format that the name of a text file tells, whatever is between its cells.
     index : tuple of str
@@ -73,6 +75,7 @@ class Table:
     decimal: str = "."
     index: tuple[str, ...] = ()
     named_as: str | None = None
+    kept: Any = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -87,6 +90,7 @@ class Table:
             self,
             data=self.data.rename_columns(list(names)),
             text=text,
+            kept=None,
             named=True,
             index=tuple(new[name] for name in self.index),
         )
@@ -100,6 +104,14 @@ class Table:
                 return f"{place} of {part.name}" if several else place
             row -= part.rows
         return f"row {row + 1}"
+
+    def copy_as(self, format: str) -> Any:
+        """The columns for a copy in that format: as little as possible is changed."""
+        if format in ("csv", "tsv") and self.text is not None:
+            return self.text
+        return (
+            self.kept if format in ("parquet", "feather") and self.kept is not None else self.data
+        )
 
     def layout(self, format: str) -> dict[str, str | None]:
         """How `write_table` lays out a copy as text, so that it is read like this table."""

@@ -264,9 +264,13 @@ def _weights(table: Table, name: str, missing: str) -> Floats:
 
 
 def _means(X: Floats, weight: Floats | None) -> Floats:
-    """The mean of what there is, column by column; without any weight, that of all rows alike."""
-    known = ~np.isnan(X)
-    w = known * (1.0 if weight is None else weight[:, None])
-    w = np.where(w.sum(axis=0) > 0, w, known)
-    share = w / w.sum(axis=0)  # adds up to 1: no sum of large values overflows
-    return np.asarray((share * np.where(known, X, 0.0)).sum(axis=0, dtype=np.float64))
+    """The means of what there is; without any weight, those of all rows alike."""
+    return np.array([_mean(x, weight) for x in X.T])  # by columns: no second table in memory
+
+
+def _mean(x: Floats, weight: Floats | None) -> float:
+    known = ~np.isnan(x)
+    w = known * (1.0 if weight is None else weight)
+    w = w if w.sum() > 0 else known
+    share = w / w.sum()  # adds up to 1: no sum of large values overflows
+    return float((share * np.where(known, x, 0.0)).sum(dtype=np.float64))
