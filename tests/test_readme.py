@@ -1,8 +1,9 @@
-"""The Python of the README runs as it stands there, and prints what it says."""
+"""The Python of the README runs as it stands there, and prints what it says; so do the examples."""
 
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,10 @@ def test_the_examples_run_and_say_what_they_say(tmp_path, monkeypatch, capsys):
     assert {path.name for path in tmp_path.iterdir()} == {
         "clusters.png", "criteria.png", "iris.html", "iris.partita",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", sorted(README.parent.glob("examples/*.py")), ids=lambda p: p.name)
+def test_an_example_runs(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(path), run_name="__main__")
+    assert len(capsys.readouterr().out) > 100
