@@ -148,7 +148,8 @@ def run(job: Job) -> Any:
             with job.outputs.each():
                 tell(job, found, watch, warned)
         except KeyboardInterrupt:
-            raise job.outputs.interrupted("the fit is done, what follows it is not") from None
+            done = f"the fit is done, with {_state(found.model)}, what follows it is not"
+            raise job.outputs.interrupted(done) from None
     if job.outputs.labels == "-":
         print_labels(prepared, found.labels, job.choice.id, job.outputs.only)
     job.outputs.check()
