@@ -233,6 +233,13 @@ def test_a_pipeline_that_was_loaded_is_a_pipeline(tmp_path):
         save(model, tmp_path / "c", names=["a", "a", "b"])
 
 
+@pytest.mark.parametrize("V", [[1.0, 2.0, 3.0], [1, 2, 3], np.array([1, 2, 3])], ids=repr)
+def test_parameters_of_a_metric_may_be_lists(V, tmp_path):
+    model = KMedoids(3, metric="seuclidean", metric_params={"V": V}, random_state=0).fit(ROWS)
+    save(model, tmp_path / "a")
+    assert same(load(tmp_path / "a").predict(ROWS), model.labels_)
+
+
 def test_a_model_knows_the_names_of_its_columns(tmp_path):
     save(KMeans(3, random_state=0).fit(ROWS), tmp_path / "a", names=["a", "b", "c"])
     again = load(tmp_path / "a")

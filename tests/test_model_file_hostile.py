@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from saved_models import CASES, NEW, fitted
+from saved_models import CASES, NEW, ROWS, fitted
 from test_model_file import same
 
-from partita import load, save
+from partita import KMedoids, load, save
 from partita.model_file import ModelFileError, read_header
 
 KINDS = ("kmeans frame", "minibatch stream", "spherical drop csr", "medoids csr",
@@ -388,6 +388,22 @@ def test_an_array_is_used_once(files, tmp_path):
         header["fitted"]["paths"] = [{"$array": "cluster_centers"}] * 3000
 
     refused(tmp_path, changed(data, repeat), "more than once")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"a": {"b": 1}}, {"VI": {"$float": "nan"}}, {"VI": [[1.0, 2.0]], "p": 3}, {"VI": "x"}],
+    ids=str,
+)
+def test_parameters_that_do_not_suit_a_metric_are_no_model(params, tmp_path):
+    model = KMedoids(2, metric="mahalanobis", random_state=0).fit(ROWS)
+    save(model, tmp_path / "a.partita")
+    data = (tmp_path / "a.partita").read_bytes()
+
+    def change(header):
+        header["fitted"]["metric"]["params"] = params
+
+    refused(tmp_path, changed(data, change), "does not hold a model that is whole")
 
 
 def test_what_a_file_says_cannot_speak_to_a_terminal(files, tmp_path):

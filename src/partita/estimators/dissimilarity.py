@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -105,6 +106,16 @@ class Metric:
             start, column = X.indptr.astype(np.int32), X.indices.astype(np.int32)
             return sp.csr_matrix((X.data, column, start), shape=X.shape)
         return X != 0 if self.metric in BOOLEAN and not callable(self.metric) else X
+
+    def check(self, X: Any) -> None:
+        """See that the parameters suit the metric, by some rows; ValueError if they do not."""
+        rows = self._ready(X)
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                self.measure(rows, rows)
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            raise ValueError(f"the parameters of metric={self.metric!r}: {error}") from error
 
     def measure(self, rows: Any, others: Any) -> Floats:
         """Dissimilarities (a, b) by scikit-learn."""

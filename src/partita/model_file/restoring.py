@@ -145,8 +145,13 @@ def _put_medoids(model: Any, found: Fields, d: int) -> tuple[int, Values]:
             *params,
         ):
             raise Fault(f"metric {name} lacks its parameters")
+        for learned, shape in (("V", (d,)), ("VI", (d, d))):
+            given = np.asarray(params.get(learned, np.zeros(shape)), dtype=np.float64)
+            if given.shape != shape or not np.isfinite(given).all():
+                raise Fault(f"metric {name} has a {learned} of the wrong shape, or not finite")
         centers = found.rows("cluster_centers", (k, d), gaps=name == "nan_euclidean")
         metric = Metric(name, params, centers)
+        metric.check(centers[:2])
     scores = None
     if found.has("silhouettes"):
         scores = found.mapping("silhouettes")
