@@ -66,7 +66,7 @@ def profile_of(case: Case) -> Profile | None:
     values = _filled(case.original, weight)
     unit = _units(values)
     if (unit != 1).any():
-        values = values @ sp.diags_array(unit) if sp.issparse(values) else values * unit
+        values = values.multiply(unit).tocsr() if sp.issparse(values) else values * unit
     mean, deviation = moments(values, weight)
     means = _cluster_means(values, case, mean)
     scores = np.divide(means - mean, deviation, out=np.zeros_like(means), where=deviation > 0)
