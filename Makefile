@@ -8,7 +8,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tmux browser test-data test-all test-pure test-oldest test-sanitize lint format gallery bench bench-quick dev clean
+.PHONY: help demo test programs test-data test-all test-pure test-oldest test-sanitize lint format gallery bench bench-quick dev clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -37,18 +37,14 @@ test-data: $(VENV)/tools ## the tests on real data sets; PARTITA_DATA says where
 	@test -n "$$PARTITA_DATA" || { echo "set PARTITA_DATA to the folder of the data sets"; exit 1; }
 	$(BIN)/python -m pytest -m "data and not slow"
 
-tmux: # for the tests that look at a terminal; where it cannot be installed, they are skipped
-	@command -v tmux > /dev/null || { test "$$(id -u)" = 0 && apt-get install --yes --quiet tmux > /dev/null; } \
-	|| echo "tmux is not here and cannot be installed: its tests are skipped"
-
-test-all: $(VENV)/tools tmux browser test-pure test-oldest test-sanitize ## everything, slow tests and other builds included
+test-all: $(VENV)/tools programs test-pure test-oldest test-sanitize ## everything, slow tests and other builds included
 	$(BIN)/python -m pytest -m ""
 
-browser: ## install Chromium for the tests of the report, if it is absent and apt-get may
-	@command -v chromium chromium-browser google-chrome >/dev/null \
+programs: ## install what some tests look through, if it is absent and apt-get may: Chromium, tmux
+	@command -v chromium >/dev/null && command -v tmux >/dev/null \
 	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
-	     && apt-get -qq update && apt-get -qq install -y chromium >/dev/null; } \
-	|| echo "Chromium is absent and cannot be installed here: its tests will be skipped"
+	     && apt-get -qq update && apt-get -qq install -y chromium tmux >/dev/null; } \
+	|| echo "Chromium or tmux is absent and cannot be installed here: their tests will be skipped"
 
 test-pure: ## the tests on a build without the compiled core
 	$(PYTHON) -m venv $(VENV)-pure

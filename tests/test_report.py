@@ -317,7 +317,7 @@ def test_the_budget_of_silhouettes_counts_what_is_done(monkeypatch):
     assert afford(rows, n, "chebyshev") < n / 10  # not by our own kernel
     assert afford(rows, n, lambda a, b: 0.0) < 1
     assert afford(rows, n, "precomputed") == afford(np.ones((n, n)), n, "precomputed")
-    dense, sparse = np.ones((n, 5000)), sp.eye_array(n, 5000, format="csr")
+    dense, sparse = np.ones((n, 5000)), sp.csr_array(sp.eye(n, 5000, format="csr"))
     assert afford(sparse, n, "euclidean") > afford(dense, n, "euclidean")
 
 

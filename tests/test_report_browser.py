@@ -19,7 +19,7 @@ from partita.report.text import value
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
-    pytest.mark.skipif(program() is None, reason="Chromium is not installed (make browser)"),
+    pytest.mark.skipif(program() is None, reason="Chromium is not installed (make programs)"),
 ]
 TIP = "document.getElementById('tip')"
 PICTURE = "document.getElementById('canvas').toDataURL()"
