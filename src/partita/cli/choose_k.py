@@ -77,7 +77,7 @@ def choose_k(
     zero = None if zero_rows is None else zero_rows.value
     way = Way(method.value, seed, threads, None, n_init, max_iter, kernel, gamma, metric, zero)
     way.check()
-    check_outputs(report=report, inputs=data, force=force)
+    check_outputs(report=report, data=data, force=force)
     from partita.cli import show, work
     from partita.cli.outputs import Outputs
     from partita.cli.watching import Watch

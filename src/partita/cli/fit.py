@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -50,7 +50,6 @@ class Job:
     command: str
     json: bool = False
     quiet: bool = False
-    name: str = field(default="fit")
 
 
 @guarded
@@ -107,7 +106,7 @@ def fit(
         raise typer.BadParameter("--only-labels says what --labels OUT holds; give it too")
     if labels == "-" and json:
         raise typer.BadParameter("--labels - and --json both print on stdout; choose one")
-    check_outputs(labels, model, report, inputs=data, force=force)
+    check_outputs(labels, model, report, data=data, force=force)
     from partita.cli.outputs import Outputs
 
     job = Job(
@@ -179,7 +178,7 @@ def tell(job: Job, found: Any, watch: Any, warned: list[str]) -> None:
     if job.json:
         show.as_json(
             {
-                "command": job.name,
+                "command": "fit",
                 "partita": fitted.versions["partita"],
                 "data": show.of_data(found.prepared),
                 "summary": summary.to_dict(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -44,9 +43,7 @@ def predict(
     """
     if labels == "-" and json:
         raise typer.BadParameter("--labels - and --json both print on stdout; choose one")
-    check_outputs(labels, force=force)
-    if labels not in (None, "-"):
-        check_outputs(others=(labels,), inputs=(model,), force=force)
+    check_outputs(labels, used=(model,), force=force)
     from partita.cli import show
     from partita.cli.fit import print_labels
     from partita.cli.outputs import Outputs
@@ -90,10 +87,9 @@ def apply(
         )
     missing = missing or ("error" if saved.fill is None else "mean")
     fill = saved.fill if missing == "mean" else None
-    try:
-        chosen = select(table, columns=names, id=id, weight=weight, missing=missing, fill=fill)
-    except TableError as error:  # means are no way out where the model has none
-        raise TableError(re.sub(r",? or fill in [^;]*missing=mean\)", "", str(error))) from None
+    ways = ("drop",) if saved.fill is None else ("drop", "mean")  # no means, no way out
+    asked = {"columns": names, "id": id, "weight": weight, "missing": missing}
+    chosen = select(table, **asked, fill=fill, ways=ways)
     scaling = saved.scaling or Scaling.fit(chosen.X, "none")
     return fitted, Prepared(table, chosen, scaling, scaling.apply(chosen.X))
 

@@ -39,7 +39,7 @@ def report(
 
       partita report wine.csv --model wine.partita --out wine.html
     """
-    check_outputs(report=out, inputs=(*data, model), force=force)
+    check_outputs(report=out, data=data, used=(model,), force=force)
     from partita.cli import show, work
     from partita.cli.outputs import Outputs
     from partita.cli.predict import apply

@@ -104,12 +104,13 @@ def check_outputs(
     report: Any = None,
     *,
     others: Any = (),
-    inputs: Any = (),
+    data: Any = (),
+    used: Any = (),
     force: bool,
 ) -> None:
     """Say before the work, not after it, that a file cannot be written.
 
-    Labels may replace the data, of which they are a copy; nothing else may replace an input.
+    Labels may replace the data, of which they are a copy; nothing may replace what else is used.
     """
     for name, path in (("--model", model), ("the report", report)):
         if path is not None and os.fspath(path) == "-":
@@ -120,8 +121,10 @@ def check_outputs(
         _check_format(labels)
     if "" in (labels, *(os.fspath(path) for path in (model, report) if path is not None)):
         raise typer.BadParameter("the name of an output is empty")
-    read = {os.path.realpath(path) for path in inputs}
-    for path in (model, report, *others):
+    inputs = {os.path.realpath(path) for path in used}
+    copied = {os.path.realpath(path) for path in data}
+    for path in (labels, model, report, *others):
+        read = inputs if path is labels else inputs | copied
         if path is not None and os.path.realpath(path) in read:
             raise typer.BadParameter(f"{path} is read by this command; give the output a name")
     given = [os.fspath(path) for path in (labels, model, report, *others) if path is not None]

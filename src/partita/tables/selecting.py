@@ -66,6 +66,7 @@ def select(
     weight: str | None = None,
     missing: str = "error",
     fill: Floats | None = None,
+    ways: Sequence[str] = ("drop", "mean"),
 ) -> Selection:
     """Take the features of a table: all columns of numbers, or those that are named.
 
@@ -86,6 +87,8 @@ def select(
     fill : array of shape (d,) or None
         What "mean" takes instead: the means of an earlier table. With it, as with "drop", a column
         that is named may have no value at all.
+    ways : sequence of {"drop", "mean"}
+        What an error may advise in the place of "error".
 
     Examples
     --------
@@ -112,7 +115,7 @@ def select(
         _check_some(table, kept)
         X, w, filled = X[kept], None if w is None else w[kept], 0
     elif filled and missing == "error":
-        raise TableError(_missing_text(table, holes, names))
+        raise TableError(f"{_missing_text(table, holes, names)}; {_advice(ways)}")
     if missing == "mean":
         fill = _means(X, w) if fill is None else np.asarray(fill, dtype=np.float64)
         X = np.where(holes, fill, X).astype(X.dtype)
@@ -224,9 +227,17 @@ def _missing_text(table: Table, holes: Array, names: tuple[str, ...]) -> str:
     rows = int(holes.any(axis=1).sum())
     return (
         f"{table.name}: column {names[column]!r} has no value in {table.where(row)}"
-        f"{_and_more(int(holes.sum()) - 1)} ({rows} of {len(holes)} rows); leave such rows out "
-        "(missing=drop), or fill in the mean of the column (missing=mean)"
+        f"{_and_more(int(holes.sum()) - 1)} ({rows} of {len(holes)} rows)"
     )
+
+
+def _advice(ways: Sequence[str]) -> str:
+    """What to do about missing values, as far as it can be done."""
+    known = {
+        "drop": "leave such rows out (missing=drop)",
+        "mean": "fill in the mean of the column (missing=mean)",
+    }
+    return ", or ".join(known[way] for way in ways)
 
 
 def _and_more(others: int) -> str:
