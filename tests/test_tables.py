@@ -477,7 +477,7 @@ def test_single_precision_stays_single():
 def test_columns_that_number_the_rows_are_named(name, values, like):
     table = Table(pa.table({name: values, "x": [0.5] * len(values)}), "t", "csv")
     found = select(table)
-    assert found.doubtful == ({name: "looks like a number of the rows"} if like else {})
+    assert found.doubtful == ({name: ("looks like a number of the rows", True)} if like else {})
     assert found.names == (name, "x")
     assert select(table, columns=[name]).doubtful == {}
     assert select(table, id=name).doubtful == {}

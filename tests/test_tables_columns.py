@@ -95,7 +95,7 @@ def test_places_are_looked_for_once_for_all_columns(tmp_path, monkeypatch):
 def test_leading_zeros_are_like_a_code(tmp_path):
     text = "zip,x,half,month\n01003,0,0.5,1\n 10115,10,00.5,2\n"
     found = select(read_table(file_of(tmp_path, text)))
-    assert found.doubtful == {"zip": "has leading zeros, like a code"}
+    assert found.doubtful == {"zip": ("has leading zeros, like a code", False)}
     assert found.names == ("zip", "x", "half", "month")
 
 
@@ -104,7 +104,7 @@ def test_labels_of_an_earlier_fit_are_doubtful(name):
     labels = pa.array([0, 1, None, -1])
     table = Table(pa.table({name: labels, "x": [0.5] * 4}), "t", "csv")
     found = select(table, missing="drop")
-    assert found.doubtful == {name: "looks like the labels of an earlier fit"}
+    assert found.doubtful == {name: ("looks like the labels of an earlier fit", False)}
     assert select(table, columns=[name], missing="drop").doubtful == {}
 
 

@@ -129,6 +129,10 @@ class Sweep:
         """
         return self._fits.model(self.best_k if k is None else k)
 
+    def is_own(self, model: Any) -> bool:
+        """Whether a model came from `model`, so that it began with clusters of the sweep."""
+        return any(model is one for one in self._fits.models.values())
+
     def to_dict(self) -> dict[str, list[Any]]:
         """Column by column: what any dataframe library makes a frame of."""
         columns: dict[str, list[Any]] = {"k": list(self.ks)}

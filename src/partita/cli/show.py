@@ -69,7 +69,7 @@ def of_data(prepared: Any) -> dict[str, Any]:
         "left_out": chosen.left_out,
         "filled": chosen.filled,
         "nearly": list(chosen.nearly),
-        "doubtful": chosen.doubtful,
+        "doubtful": {name: doubt.why for name, doubt in chosen.doubtful.items()},
         "scale": prepared.scaling.kind,
         "notes": list(table.notes),
     }

@@ -234,9 +234,10 @@ def doubts(prepared: Prepared) -> list[str]:
     """What may be wrong with the columns that were used, and with those that were not."""
     chosen = prepared.selection
     said = [f"{name} is NOT used: {chosen.left_out[name]}" for name in chosen.nearly]
-    for name, why in chosen.doubtful.items():
-        rows = f", --id {name} takes it for the names of the rows" if "rows" in why else ""
-        said.append(f"{name} {why}, and is used as a feature; --exclude {name} leaves it out{rows}")
+    for name, doubt in chosen.doubtful.items():
+        away = f"--exclude {name} leaves it out"
+        away += f", --id {name} takes it for the names of the rows" if doubt.names_rows else ""
+        said.append(f"{name} {doubt.why}, and is used as a feature; {away}")
     return said
 
 

@@ -116,8 +116,8 @@ class Case:
     @property
     def began_in_sweep(self) -> bool:
         """Whether the fit is the sweep's own, which does not begin where a fit alone would."""
-        fits = getattr(self.fitted.sweep, "_fits", None)
-        return fits is not None and any(self.fitted.model is one for one in fits.models.values())
+        sweep = self.fitted.sweep
+        return sweep is not None and sweep.is_own(self.fitted.model)
 
     def members(self, j: int) -> Ints:
         """The rows of a cluster."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,16 +17,23 @@ _CALLED_ID = re.compile(r"(^|[\W_])(id|Id|ID)$|[a-z]I[dD]$")
 _CALLED_CLUSTER = re.compile(r"cluster(_\d+)?")  # as columns of labels are called
 
 
-def doubt(table: Table, name: str, values: Array) -> str | None:
-    """Why a feature may be no measurement, as the end of a sentence; None if nothing says so."""
+class Doubt(NamedTuple):
+    """Why a feature may be no measurement."""
+
+    why: str  # the end of a sentence
+    names_rows: bool = False  # whether it may be what rows are called
+
+
+def doubt(table: Table, name: str, values: Array) -> Doubt | None:
+    """What speaks against a feature; None if nothing does."""
     if not _are_whole(values[:_HEAD]) or not _are_whole(values):
         return None
     if _CALLED_CLUSTER.fullmatch(name):
-        return "looks like the labels of an earlier fit"
+        return Doubt("looks like the labels of an earlier fit")
     if table.text is not None and cells.have_leading_zeros(table.text[name]):
-        return "has leading zeros, like a code"
+        return Doubt("has leading zeros, like a code")
     if len(values) >= _FEW and not np.isnan(values).any() and _number_rows(name, values):
-        return "looks like a number of the rows"
+        return Doubt("looks like a number of the rows", names_rows=True)
     return None
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from partita._typing import Array, Floats, Ints
 from partita.source.frames import listed
 from partita.tables.columns import NO_VALUE, read_column
-from partita.tables.doubts import doubt
+from partita.tables.doubts import Doubt, doubt
 from partita.tables.record import Table, TableError, arrow
 
 MISSING = ("error", "drop", "mean")
@@ -54,7 +54,7 @@ class Selection:
     fill: Floats | None = None
     filled: int = 0
     nearly: tuple[str, ...] = ()
-    doubtful: dict[str, str] = field(default_factory=dict)
+    doubtful: dict[str, Doubt] = field(default_factory=dict)
 
 
 def select(
@@ -131,7 +131,7 @@ def select(
         fill=fill if missing == "mean" else None,
         filled=filled,
         nearly=nearly,
-        doubtful={name: why for name, why in doubts.items() if why is not None},
+        doubtful={name: found for name, found in doubts.items() if found is not None},
     )
 
 
