@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from partita.progress import Centers
 from partita.source.unit import unit_rows
 from partita.stats import ClusterStats
 
+_MATRICES = ("precomputed", "normalized-cut")  # what X is instead of rows
 _ROWS = 1 << 14  # rows that are added to the sums at once
 
 
@@ -109,6 +111,20 @@ def check_fitted(model: Any) -> None:
             "KMeans(8).fit(X)"
         )
     check_is_fitted(model)
+
+
+def takes_a_matrix(model: Any) -> bool:
+    """Whether X is a matrix between rows, and not the rows."""
+    return getattr(model, "metric", getattr(model, "kernel", None)) in _MATRICES
+
+
+def without_names(model: Any) -> Any:
+    """The model, or a twin that does not ask for names of columns: they were checked before."""
+    if not hasattr(model, "feature_names_in_"):
+        return model
+    twin = copy.copy(model)
+    del twin.feature_names_in_
+    return twin
 
 
 def clusters_of(model: Any) -> int:

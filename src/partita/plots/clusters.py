@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from partita._typing import Array, Floats, Ints
-from partita.estimators.reading import clusters_of, last_step
+from partita.estimators.reading import clusters_of, last_step, without_names
 from partita.plots import reading, style
 from partita.plots.display import Display, Page, matplotlib
 from partita.plots.placing import place
@@ -187,7 +187,7 @@ def scene_of(
     across, up = np.linspace(box[0], box[2], _GRID[0]), np.linspace(box[1], box[3], _GRID[1])
     s, t = np.meshgrid(across, up)
     grid = np.column_stack([s.ravel(), t.ravel()]) @ plane.axes + plane.origin
-    regions = np.asarray(reading.bare(model, "predict")(grid)).reshape(s.shape)
+    regions = np.asarray(without_names(model).predict(grid)).reshape(s.shape)
     note = f"regions: what predict says on a grid of {_GRID[0]} by {_GRID[1]} points"
     return Scene(points, labels, centers, regions=regions), note
 

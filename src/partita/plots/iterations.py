@@ -11,7 +11,7 @@ import numpy as np
 
 from partita._typing import Floats
 from partita.estimators import validation
-from partita.estimators.reading import last_step
+from partita.estimators.reading import last_step, without_names
 from partita.plots import reading, style
 from partita.plots.clusters import Scene, scene_of, spread
 from partita.plots.display import Display, Page, matplotlib
@@ -77,7 +77,7 @@ class IterationsDisplay(Display):
         box, equal = even(box_around(points, *centers), d)
         frames, note = [], ""
         for step, at in zip(run.steps, centers, strict=True):
-            labels = np.asarray(reading.bare(step.model, "predict")(rows.values))
+            labels = np.asarray(without_names(step.model).predict(rows.values))
             scene, note = scene_of(step.model, plane, points, labels, box, at)
             frames.append(Frame(step.iteration, step.cost, scene))
         other = "" if run.same else "another run from the same start: the fit cannot be repeated"

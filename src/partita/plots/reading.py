@@ -12,14 +12,13 @@ from partita._random import generator
 from partita._threads import Workers
 from partita._typing import Floats, Ints
 from partita.estimators import validation
-from partita.estimators.reading import check_fitted, clusters_of
+from partita.estimators.reading import check_fitted, clusters_of, takes_a_matrix, without_names
 from partita.estimators.spherical import SphericalKMeans
 from partita.plots import style
 from partita.source.rows import doubles
 from partita.voronoi import Cells, cells
 
 MOST = 20_000  # rows that are drawn; more are sampled
-_MATRICES = ("precomputed", "normalized-cut")  # what X is instead of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ def read(
 ) -> Rows:
     """Rows of X, at most so many if that is said, and the clusters that the model gives them."""
     check_fitted(model)
-    if getattr(model, "metric", getattr(model, "kernel", None)) in _MATRICES:
+    if takes_a_matrix(model):
         raise ValueError(
             f"{type(model).__name__} was fitted to a matrix, whose rows are no points; this "
             "picture needs rows of features"
@@ -63,18 +62,9 @@ def read(
     some = sample(rows.shape[0], most, random_state)
     of = rows.shape[0]
     rows = rows[some]
-    labels = np.asarray(bare(model, "predict")(rows))
+    labels = np.asarray(without_names(model).predict(rows))
     values = rows.astype(np.float64) if sp.issparse(rows) else np.asarray(rows, np.float64)
     return Rows(values, labels, np.ones(len(labels)) if weight is None else weight[some], names, of)
-
-
-def bare(model: Any, method: str) -> Any:
-    """A method of the model that does not ask for names of columns, which were checked before."""
-    if not hasattr(model, "feature_names_in_"):
-        return getattr(model, method)
-    twin = object.__new__(type(model))
-    vars(twin).update({k: v for k, v in vars(model).items() if k != "feature_names_in_"})
-    return getattr(twin, method)
 
 
 def sample(n: int, most: int | None, random_state: Any) -> Ints | slice:

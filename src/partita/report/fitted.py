@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -13,12 +12,17 @@ import scipy.sparse as sp
 
 from partita._typing import Floats, Ints
 from partita.estimators import validation
-from partita.estimators.reading import check_fitted, clusters_of, last_step
+from partita.estimators.reading import (
+    check_fitted,
+    clusters_of,
+    last_step,
+    takes_a_matrix,
+    without_names,
+)
 from partita.plots.reading import names_of
 from partita.report.text import shown
 
 _KINDS = {"StandardScaler": "standard", "RobustScaler": "robust"}
-_MATRICES = ("precomputed", "normalized-cut")  # what X is instead of rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,12 +152,12 @@ def receive(fitted: Fitted) -> Case:
     fitted = _unpiped(fitted)
     model = fitted.model
     check_fitted(model)
-    is_matrix = getattr(model, "metric", getattr(model, "kernel", None)) in _MATRICES
+    is_matrix = takes_a_matrix(model)
     rows = validation.as_rows(fitted.X, "a report")
     original = rows if fitted.original is None else _rows(fitted.original, rows.shape)
     names = names_of(model, fitted.X, original.shape[1], fitted.names)
     n = len(model.labels_) if is_matrix else rows.shape[0]
-    bare = _without_names(model)
+    bare = without_names(model)
     labels = bare.predict(rows) if fitted.labels is None else np.asarray(fitted.labels)
     for what, given in (("labels", labels), ("ids", fitted.ids), ("kept", fitted.kept)):
         if given is not None and len(given) != n:
@@ -216,14 +220,6 @@ def _rows(original: Any, shape: tuple[int, int]) -> Any:
             "the same rows in other units"
         )
     return found
-
-
-def _without_names(model: Any) -> Any:
-    if not hasattr(model, "feature_names_in_"):
-        return model
-    twin = copy.copy(model)
-    del twin.feature_names_in_
-    return twin
 
 
 def _listed(ids: Any) -> Any:
