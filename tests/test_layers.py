@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "partita"
 
 # lowest first; a module may import from its own layer and from those before it
 LAYERS = [
-    ("_typing", "_kernels", "_optional", "_threads", "_random", "_warnings", "_memory"),
+    ("_typing", "_json", "_kernels", "_optional", "_threads", "_random", "_warnings", "_memory"),
     (
         "weights",
         "stats",

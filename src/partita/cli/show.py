@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import typer
+
+from partita._json import plain
 
 _TRAITS = 3  # features that a terminal says about a cluster
 _FINDINGS = 6
@@ -35,20 +36,8 @@ def clean(text: Any, most: int = 60) -> str:
 def as_json(value: dict[str, Any]) -> None:
     """Print one object; what no JSON number can say is null."""
     # where stdout lacks letters, JSON has a way to write them
-    plain = not (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
-    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=plain, allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, (str, int, bool, type(None))) else str(value)
+    ascii_only = not (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
+    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=ascii_only, allow_nan=False))
 
 
 def notes(texts: Sequence[str]) -> None:

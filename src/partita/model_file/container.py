@@ -20,7 +20,7 @@ import numpy as np
 from partita._typing import Array
 
 HEADER = "header.json"
-LONGEST_HEADER = 1 << 24  # bytes; what Python makes of it takes some fifty times as many
+LONGEST_HEADER = 1 << 24  # bytes; what Python makes of it takes many times as many
 MOST_MEMBERS = 256
 DTYPES = ("<f8", "<f4", "<f2", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from partita._json import plain
 from partita.diagnosis import Diagnosis, diagnose
 from partita.report.distances import Distances, distances_of
 from partita.report.fitted import Case, Fitted, receive
@@ -81,7 +82,7 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """What `json.dumps` takes: NaN and infinity become None."""
-        found: dict[str, Any] = _plain(asdict(self))
+        found: dict[str, Any] = plain(asdict(self))
         return found
 
 
@@ -196,15 +197,3 @@ def _member(case: Case, i: int, far: Distances) -> Member:
 
 def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
