@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 from browser import Browser, program
+from reports import EVIL, NONE
 from sklearn.datasets import load_wine
-from test_report import EVIL, NONE
 
 from partita import KMeans
 from partita.report import Fitted, plane, write_report
