@@ -66,13 +66,13 @@ test-sanitize: ## the kernel tests under the address and undefined-behaviour san
 	$(VENV)-sanitize/bin/python -m pip --quiet install --group test
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
-	$(VENV)-sanitize/bin/python -m pytest -x -k 'not ctrl_c' tests/test_pruned_kernels.py tests/test_pruning.py tests/test_kernels.py tests/test_seeding.py tests/test_promises.py tests/test_survey.py tests/test_threads.py tests/test_swap_kernels.py tests/test_medoids.py tests/test_gram_kernels.py tests/test_kernel_kmeans.py tests/test_minibatch.py tests/test_spherical.py tests/test_silhouette_kernels.py tests/test_silhouette.py tests/test_criteria.py
+	$(VENV)-sanitize/bin/python -m pytest -x -k 'not ctrl_c' tests/kernels tests/engine tests/init tests/source tests/test_promises.py tests/common/test_threads.py tests/estimators/medoids/test_medoids.py tests/estimators/kernel tests/estimators/test_minibatch.py tests/estimators/test_spherical.py tests/metrics
 
 lint: $(VENV)/tools ## style, types, and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/test_layers.py
+	$(BIN)/python -m pytest -q tests/project/test_layers.py
 
 format: $(VENV)/tools ## let ruff lay out the Python files
 	$(BIN)/ruff check --fix .

@@ -12,21 +12,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import adversaries, fit_from, problems, same_bits
+from helpers.cases import adversaries, fit_from, problems, same_bits
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
 import partita
 from partita import KMeans
+from partita._common.threads import Workers
 from partita._kernels import reference
-from partita._threads import Workers
-from partita.empty import POLICIES
+from partita.centers import Centers
+from partita.empty_clusters import POLICIES
 from partita.engine.lloyd import lloyd
-from partita.engine.steps import LloydStep
+from partita.engine.lloyd_step import LloydStep
 from partita.estimators.validation import make_source
 from partita.halting import MaxIter, SamePartition
-from partita.progress import Centers
 
 pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 FLOATS = [np.float32, np.float64]

@@ -11,65 +11,65 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from partita import halting, plots, report, theory
+    from partita._common.warnings import IndefiniteKernelWarning
     from partita._versions import show_versions
-    from partita._warnings import IndefiniteKernelWarning
-    from partita.choosing.choose import choose_k
-    from partita.choosing.record import Sweep
-    from partita.choosing.silhouette import (
+    from partita.choosing.choose_k import choose_k
+    from partita.choosing.sweep import Sweep
+    from partita.diagnosis import Diagnosis, Finding, diagnose
+    from partita.empty_clusters import EmptyClusterError
+    from partita.estimators.functions import k_means, kmeans_plusplus
+    from partita.estimators.kernel.estimator import KernelKMeans
+    from partita.estimators.kmeans import KMeans
+    from partita.estimators.medoids.estimator import KMedoids
+    from partita.estimators.minibatch import MiniBatchKMeans
+    from partita.estimators.spherical import SphericalKMeans
+    from partita.factorization import Factorization, factorize
+    from partita.merging.tree import MergeTree, merge_tree
+    from partita.metrics.silhouette import (
         sampled_silhouette,
         silhouette_samples,
         silhouette_score,
     )
-    from partita.diagnosis import Diagnosis, Finding, diagnose
-    from partita.empty import EmptyClusterError
-    from partita.estimators.functions import k_means, kmeans_plusplus
-    from partita.estimators.kernel import KernelKMeans
-    from partita.estimators.kmeans import KMeans
-    from partita.estimators.medoids import KMedoids
-    from partita.estimators.minibatch import MiniBatchKMeans
-    from partita.estimators.spherical import SphericalKMeans
-    from partita.factorization import Factorization, factorize
-    from partita.merging import MergeTree, merge_tree
     from partita.model_file import ModelFileError, load, save, to_sklearn
-    from partita.planes import pca_plane
-    from partita.progress import Progress, Trace
     from partita.stats import ClusterStats
-    from partita.voronoi import Cells, cells
+    from partita.trace import Progress, Trace
+    from partita.voronoi.principal_plane import pca_plane
+    from partita.voronoi.voronoi_cells import Cells, cells
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Cells": "partita.voronoi",
+    "Cells": "partita.voronoi.voronoi_cells",
     "ClusterStats": "partita.stats",
     "Diagnosis": "partita.diagnosis",
-    "EmptyClusterError": "partita.empty",
+    "EmptyClusterError": "partita.empty_clusters",
     "Factorization": "partita.factorization",
     "Finding": "partita.diagnosis",
-    "IndefiniteKernelWarning": "partita._warnings",
+    "IndefiniteKernelWarning": "partita._common.warnings",
     "KMeans": "partita.estimators.kmeans",
-    "KMedoids": "partita.estimators.medoids",
-    "KernelKMeans": "partita.estimators.kernel",
-    "MergeTree": "partita.merging",
+    "KMedoids": "partita.estimators.medoids.estimator",
+    "KernelKMeans": "partita.estimators.kernel.estimator",
+    "MergeTree": "partita.merging.tree",
     "MiniBatchKMeans": "partita.estimators.minibatch",
     "ModelFileError": "partita.model_file",
-    "Progress": "partita.progress",
+    "Progress": "partita.trace",
     "SphericalKMeans": "partita.estimators.spherical",
-    "Sweep": "partita.choosing.record",
-    "Trace": "partita.progress",
-    "cells": "partita.voronoi",
-    "choose_k": "partita.choosing.choose",
+    "Sweep": "partita.choosing.sweep",
+    "Trace": "partita.trace",
+    "cells": "partita.voronoi.voronoi_cells",
+    "choose_k": "partita.choosing.choose_k",
     "diagnose": "partita.diagnosis",
     "factorize": "partita.factorization",
     "k_means": "partita.estimators.functions",
     "kmeans_plusplus": "partita.estimators.functions",
     "load": "partita.model_file",
-    "merge_tree": "partita.merging",
-    "pca_plane": "partita.planes",
-    "sampled_silhouette": "partita.choosing.silhouette",
+    "merge_tree": "partita.merging.tree",
+    "pca_plane": "partita.voronoi.principal_plane",
+    "sampled_silhouette": "partita.metrics.silhouette",
     "save": "partita.model_file",
     "show_versions": "partita._versions",
-    "silhouette_samples": "partita.choosing.silhouette",
-    "silhouette_score": "partita.choosing.silhouette",
+    "silhouette_samples": "partita.metrics.silhouette",
+    "silhouette_score": "partita.metrics.silhouette",
     "to_sklearn": "partita.model_file",
 }
 _MODULES = ("halting", "plots", "report", "theory")

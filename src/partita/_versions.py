@@ -9,8 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 def versions() -> dict[str, str]:
     """Names and versions of what a result may depend on."""
     import partita
+    from partita._common.threads import default_threads
     from partita._kernels import VARIABLE, compiled, kernels
-    from partita._threads import default_threads
 
     packages = ("numpy", "scipy", "scikit-learn", "narwhals", "pandas", "polars", "pyarrow")
     found = {"partita": partita.__version__, "python": platform.python_version()}

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from partita._common.array_types import Array, Floats
 from partita._kernels.draws import weighed
-from partita._typing import Array, Floats
+from partita.estimators.fitted_models import Reading, check_fitted, geometry_of, last_step, read
 from partita.estimators.labelling import one_hot
-from partita.estimators.reading import Reading, check_fitted, geometry_of, last_step, read
 from partita.source.blocks import exact_total
-from partita.source.rows import times, unit_for
+from partita.source.plain_rows import times, unit_for
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partita._typing import Array, Floats
-from partita.progress import Centers
+from partita._common.array_types import Array, Floats
+from partita.centers import Centers
 from partita.stats import ClusterStats, total
 
 

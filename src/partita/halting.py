@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
-from partita.progress import Progress
+from partita.trace import Progress
 
 
 class Halt(ABC):

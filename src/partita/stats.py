@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from partita._common.array_types import Array, Floats, Ints
 from partita._kernels import kernels
-from partita._typing import Array, Floats, Ints
 from partita.weights import Weights
 
 

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._typing import Array, Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
 from partita.stats import ClusterStats, total
 
 

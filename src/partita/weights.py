@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from partita._typing import Array, Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
 
 # Beyond this ratio a light row would fall below the grid that a heavy one sets.
 MOST_UNEQUAL = 2.0**30

@@ -1,4 +1,4 @@
-from partita._typing import Floats, Ints
+from partita._common.array_types import Floats, Ints
 
 class Sums:
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita._typing import Floats, Ints
+from partita._common.array_types import Floats, Ints
 
 LEAF = 256  # rows whose potential is summed as one
 

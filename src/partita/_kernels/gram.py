@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from partita._common.array_types import Floats, Ints
 from partita._kernels.crew import Crew
-from partita._typing import Floats, Ints
 
 _VALUES = 1 << 22  # of the rows that are turned into whole numbers at once
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from partita._common.array_types import Floats, Ints
 from partita._kernels.crew import Crew
 from partita._kernels.sums import Sums, move_rows
 from partita._kernels.twofold import Twofold, add, quiet, two_prod
-from partita._typing import Floats, Ints
 
 _BLOCK = 1 << 20  # scores held at a time
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from partita._common.array_types import Floats, Ints
 from partita._kernels.crew import Crew
 from partita._kernels.labels import Codebook, assign, d64
 from partita._kernels.sums import Sums
-from partita._typing import Floats, Ints
 
 MOST = 65535  # the largest lower bound
 NEVER = 1 << 29  # an upper bound that no lower bound exceeds

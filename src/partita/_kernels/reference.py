@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from partita._common.array_types import Floats, Ints
 from partita._kernels.crew import Crew
 from partita._kernels.gram import gram_assign, gram_move
 from partita._kernels.labels import (
@@ -56,7 +57,6 @@ from partita._kernels.swaps import (
     swap_search,
 )
 from partita._kernels.twofold import quiet
-from partita._typing import Floats, Ints
 
 __all__ = [
     "Codebook", "Codebook32", "Codebook64", "Crew", "Csr", "Csr32", "Csr64", "KeptRows", "Leaves",

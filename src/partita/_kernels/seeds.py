@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from partita._common.array_types import Floats, Ints
 from partita._kernels.draws import LEAF, draw_any, draw_rows, weighed
-from partita._typing import Floats, Ints
 
 
 def leaf_sums(values: Floats) -> Floats:

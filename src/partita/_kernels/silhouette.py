@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from partita._common.array_types import Array, Floats, Ints
 from partita._kernels.crew import Crew
 from partita._kernels.twofold import quiet
-from partita._typing import Array, Floats, Ints
 
 PANEL, LANES = 64, 16
 _BLOCK = 1 << 20  # distances held at a time

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from partita._common.array_types import Floats, Ints
 from partita._kernels.crew import Crew
 from partita._kernels.twofold import Twofold, add, divide, multiply, quiet, two_prod
-from partita._typing import Floats, Ints
 
 if TYPE_CHECKING:
     from partita._kernels.labels import Csr

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from partita._common.array_types import Array, Floats, Ints
 from partita._kernels.crew import Crew
 from partita._kernels.twofold import quiet
-from partita._typing import Array, Floats, Ints
 
 FEW, WIDE = 4, 8  # lanes of sums: of few rows, and of all
 PANEL = 64

@@ -20,21 +20,22 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import InvalidParameterError
 
+from partita._common.array_types import Floats, Ints
+from partita._common.threads import Workers
 from partita._kernels.draws import weighed
-from partita._threads import Workers
-from partita._typing import Floats, Ints
-from partita.engine.pruned import Shared
+from partita.centers import Centers
+from partita.engine.lloyd_step import LloydStep
+from partita.engine.paths.scheduler import Shared
 from partita.engine.restarts import best_fit, fuse
-from partita.engine.steps import LloydStep
-from partita.estimators.centers import LloydClusterer, Opened
-from partita.estimators.kernel import KernelKMeans
-from partita.estimators.medoids import KMedoids
-from partita.estimators.settings import LloydSettings
-from partita.fusing import cheapest_pair
+from partita.estimators.center_clusterer import LloydClusterer, Opened
+from partita.estimators.kernel.estimator import KernelKMeans
+from partita.estimators.lloyd_parameters import LloydSettings
+from partita.estimators.medoids.estimator import KMedoids
 from partita.halting import RelDecrease
-from partita.merging import MergeTree, merge_tree
-from partita.progress import Centers, Fit
-from partita.source.rows import doubles
+from partita.merging.fusion import cheapest_pair
+from partita.merging.tree import MergeTree, merge_tree
+from partita.run_record import Fit
+from partita.source.plain_rows import doubles
 
 ENOUGH = 1e-3  # fits are compared, so they may stop when J falls by less than this share
 

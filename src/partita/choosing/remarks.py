@@ -6,11 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita.choosing.ladder import Rung
-from partita.choosing.record import Fits
-from partita.choosing.subject import Means, Medoids, Subject
+from partita.choosing.sweep import Fits
+from partita.choosing.sweep_problem import Means, Medoids, Subject
 from partita.estimators.validation import features_of
 from partita.source.blocks import evenly
-from partita.source.frames import is_frame
+from partita.source.dataframes import is_frame
 
 _DOMINANT = 0.9  # share of the variance: the other features hardly count
 _FEW = 0.005  # share of the weight of a cluster that outliers may have made

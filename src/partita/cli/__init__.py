@@ -27,14 +27,14 @@ def main() -> None:
 
 
 def _run() -> int:
-    from partita._optional import require
+    from partita._common.optional_imports import require
 
     try:
         require("typer", "the command line", "cli")
     except ImportError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
-    from partita.cli.commands import app
+    from partita.cli.command_group import app
 
     try:
         app(prog_name="partita")
@@ -55,7 +55,7 @@ def _mend_streams() -> None:
 
 def __getattr__(name: str) -> Any:
     if name == "app":
-        from partita.cli.commands import app
+        from partita.cli.command_group import app
 
         return app
     raise AttributeError(f"module 'partita.cli' has no attribute {name!r}")

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from partita.cli import options as o
-from partita.cli.asking import (
+from partita.cli.error_handling import check_outputs, command_line, guarded, heard_warnings
+from partita.cli.requests import (
     Choice,
     Reading,
     Way,
     k_option,
     parse_clusters,
 )
-from partita.cli.running import check_outputs, command_line, guarded, heard_warnings
 
 Ks = Annotated[
     str,
@@ -78,42 +78,42 @@ def choose_k(
     way = Way(method.value, seed, threads, None, n_init, max_iter, kernel, gamma, metric, zero)
     way.check()
     check_outputs(report=report, data=data, force=force)
-    from partita.cli import show, work
+    from partita.cli import show_results, workflow
     from partita.cli.outputs import Outputs
-    from partita.cli.watching import Watch
+    from partita.cli.progress_bar import Watch
 
     if report is not None:
-        work.require_report()
+        workflow.require_report()
     reading = Reading(data, delimiter, encoding, header, source_column)
     choice = Choice(columns, exclude, id, weight, missing.value, scale.value)
     outputs, watch = Outputs(report=report, force=force), Watch(quiet or json)
     with heard_warnings() as warned:
         with watch.doing("reading"):
-            prepared = work.prepare(work.read(reading), choice)
-        found = work.cluster(prepared, clusters, way, watch)
+            prepared = workflow.prepare(workflow.read(reading), choice)
+        found = workflow.cluster(prepared, clusters, way, watch)
         if report is not None:
             with watch.doing("writing the report"):
-                record = work.fitted_record(found, command_line(ctx), seed)
+                record = workflow.fitted_record(found, command_line(ctx), seed)
                 outputs.write_report(record)
     if json:
-        show.as_json(_object(prepared, found, outputs.saved, warned))
+        show_results.as_json(_object(prepared, found, outputs.saved, warned))
     elif not quiet:
-        show.notes([*show.said_of_data(prepared), *warned])
-        show.sweep(found.sweep)
-        show.saved(outputs.saved)
+        show_results.notes([*show_results.said_of_data(prepared), *warned])
+        show_results.sweep(found.sweep)
+        show_results.saved(outputs.saved)
     if found.interrupted:
         raise outputs.interrupted("the sweep ended early, this is what it had found")
 
 
 def _object(prepared: Any, found: Any, saved: dict[str, str], warned: list[str]) -> dict[str, Any]:
     import partita
-    from partita.cli import show
+    from partita.cli import show_results
 
     return {
         "command": "choose-k",
         "partita": partita.__version__,
-        "data": show.of_data(prepared),
-        "sweep": show.of_sweep(found.sweep),
+        "data": show_results.of_data(prepared),
+        "sweep": show_results.of_sweep(found.sweep),
         "interrupted": found.interrupted,
         "outputs": saved,
         "warnings": warned,

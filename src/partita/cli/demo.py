@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from partita.cli import options as o
-from partita.cli.asking import Choice, Clusters, Reading, Way
-from partita.cli.running import check_outputs, guarded
+from partita.cli.error_handling import check_outputs, guarded
+from partita.cli.requests import Choice, Clusters, Reading, Way
 
 
 @guarded
@@ -31,11 +31,11 @@ def demo(
 
       partita demo somewhere --force
     """
-    from partita.cli import work
+    from partita.cli import workflow
     from partita.cli.fit import Job, run
     from partita.cli.outputs import Outputs
 
-    work.require_report()
+    workflow.require_report()
     folder.mkdir(parents=True, exist_ok=True)
     names = ("wine.csv", "wine-clusters.csv", "wine.partita", "wine.html")
     data, labels, model, report = (folder / name for name in names)
@@ -60,7 +60,7 @@ def _write_wine(path: Path, force: bool) -> None:
     from sklearn.datasets import load_wine
 
     from partita.tables import write_table
-    from partita.tables.record import arrow
+    from partita.tables.table import arrow
 
     wine = load_wine()
     columns = {"wine": [f"wine {i + 1}" for i in range(len(wine.data))]}

@@ -9,20 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from partita.cli import options as o
-from partita.cli.asking import (
+from partita.cli.error_handling import (
+    NOT_CONVERGED,
+    check_outputs,
+    command_line,
+    guarded,
+    heard_warnings,
+)
+from partita.cli.requests import (
     Choice,
     Clusters,
     Reading,
     Way,
     k_option,
     parse_clusters,
-)
-from partita.cli.running import (
-    NOT_CONVERGED,
-    check_outputs,
-    command_line,
-    guarded,
-    heard_warnings,
 )
 
 K = Annotated[
@@ -127,23 +127,23 @@ def fit(
 
 def run(job: Job) -> Any:
     """Read, fit, write, show."""
-    from partita.cli import show, work
-    from partita.cli.watching import Watch
+    from partita.cli import show_results, workflow
+    from partita.cli.progress_bar import Watch
 
     if job.outputs.report is not None:
-        work.require_report()
+        workflow.require_report()
     watch = Watch(job.quiet or job.json)
     with heard_warnings() as warned:
         with watch.doing("reading"):
-            prepared = work.prepare(work.read(job.reading), job.choice)
-        found = work.cluster(prepared, job.clusters, job.way, watch)
+            prepared = workflow.prepare(workflow.read(job.reading), job.choice)
+        found = workflow.cluster(prepared, job.clusters, job.way, watch)
         try:
             with job.outputs.each():
                 job.outputs.write_model(found, job.command)
             with job.outputs.each():
                 job.outputs.write_labels(prepared, found.labels, job.choice.id)
             if not job.quiet:
-                show.notes(show.said_of_data(prepared) if not job.json else [])
+                show_results.notes(show_results.said_of_data(prepared) if not job.json else [])
             with job.outputs.each():
                 tell(job, found, watch, warned)
         except KeyboardInterrupt:
@@ -165,7 +165,7 @@ def _state(model: Any) -> str:
 
 def tell(job: Job, found: Any, watch: Any, warned: list[str]) -> None:
     """The report, and the results on stdout; they say the same."""
-    from partita.cli import show, work
+    from partita.cli import show_results, workflow
 
     wanted = job.json or job.outputs.report is not None
     if not wanted and (job.quiet or found.interrupted):
@@ -173,16 +173,16 @@ def tell(job: Job, found: Any, watch: Any, warned: list[str]) -> None:
     if found.interrupted:
         watch.say(job.outputs.so_far("Stopped early") + "; now its summary")
     with watch.doing("looking at the clusters"):
-        fitted = work.fitted_record(found, job.command, job.way.seed)
+        fitted = workflow.fitted_record(found, job.command, job.way.seed)
         summary = job.outputs.write_report(fitted)
     if job.json:
-        show.as_json(
+        show_results.as_json(
             {
                 "command": "fit",
                 "partita": fitted.versions["partita"],
-                "data": show.of_data(found.prepared),
+                "data": show_results.of_data(found.prepared),
                 "summary": summary.to_dict(),
-                "sweep": show.of_sweep(found.sweep),
+                "sweep": show_results.of_sweep(found.sweep),
                 "converged": found.converged,
                 "interrupted": found.interrupted,
                 "outputs": job.outputs.saved,
@@ -190,9 +190,9 @@ def tell(job: Job, found: Any, watch: Any, warned: list[str]) -> None:
             }
         )
     elif not job.quiet:
-        show.notes(warned)
-        show.summary(summary)
-        show.saved(
+        show_results.notes(warned)
+        show_results.summary(summary)
+        show_results.saved(
             job.outputs.saved, "nothing was saved; --labels, --model and --report write files"
         )
 

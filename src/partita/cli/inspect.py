@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from partita.cli import options as o
-from partita.cli.running import guarded
+from partita.cli.error_handling import guarded
 
 _MOST = 8  # clusters side by side
 _FEATURES = 30
@@ -31,11 +31,11 @@ def inspect(
       partita inspect wine.partita --json
     """
     from partita import model_file
-    from partita.cli import show
+    from partita.cli import show_results
 
     fitted = model_file.read_model(model)
     if json:
-        show.as_json(_object(fitted, str(model)))
+        show_results.as_json(_object(fitted, str(model)))
     else:
         _show(fitted, str(model))
 
@@ -73,7 +73,7 @@ def _weights(fitted: Any) -> Any:
 
 
 def _count(fitted: Any) -> int:
-    from partita.estimators.reading import clusters_of
+    from partita.estimators.fitted_models import clusters_of
 
     return clusters_of(fitted)
 
@@ -108,9 +108,9 @@ def _object(fitted: Any, path: str) -> dict[str, Any]:
 
 
 def _show(fitted: Any, path: str) -> None:
-    from partita.cli import show
+    from partita.cli import show_results
 
-    out, saved, k = show.console(), fitted.saved_, _count(fitted)
+    out, saved, k = show_results.console(), fitted.saved_, _count(fitted)
     out.print(f"{path}: {type(fitted).__name__}, {k} cluster{'s' * (k != 1)}", style="bold")
     lines = {
         "J": f"{fitted.inertia_:.6g}" if hasattr(fitted, "inertia_") else None,
@@ -124,8 +124,8 @@ def _show(fitted: Any, path: str) -> None:
     }
     for name, value in lines.items():
         if value is not None:
-            text = f"{name:>8}  {show.clean(value, 500)}".lstrip()
-            show.item(out, text, 8 - len(name), hang=2 + len(name))
+            text = f"{name:>8}  {show_results.clean(value, 500)}".lstrip()
+            show_results.item(out, text, 8 - len(name), hang=2 + len(name))
     out.print()
     out.print(_table(fitted, k))
 
@@ -143,7 +143,7 @@ def _table(fitted: Any, k: int) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    from partita.cli import show
+    from partita.cli import show_results
 
     names, centers, weights = _names(fitted), _centers(fitted), _weights(fitted)
     shown = min(k, _MOST)
@@ -152,11 +152,11 @@ def _table(fitted: Any, k: int) -> Any:
     for j in range(shown):
         table.add_column(f"{j}", justify="right", no_wrap=True)
     if weights is not None:
-        table.add_row("(weight)", *(show.figure(w) for w in weights[:shown]))
+        table.add_row("(weight)", *(show_results.figure(w) for w in weights[:shown]))
     if centers is not None:
         for t, name in list(enumerate(names))[:_FEATURES]:
-            cells = (show.figure(centers[j][t]) for j in range(shown))
-            table.add_row(Text(show.clean(name, 30)), *cells)
+            cells = (show_results.figure(centers[j][t]) for j in range(shown))
+            table.add_row(Text(show_results.clean(name, 30)), *cells)
     rest = [f"{k - shown} more clusters"] if k > shown else []
     more = len(names) - _FEATURES if centers is not None else 0
     rest += [f"{more} more features"] if more > 0 else []

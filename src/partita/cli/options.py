@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from partita.cli.asking import delimiter_option, halt_option, kernel_option, metric_option
+from partita.cli.requests import delimiter_option, halt_option, kernel_option, metric_option
 
 INPUT, METHOD, OUTPUT = "What is read", "How it is clustered", "What is written"
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from partita.cli.running import Interrupted
-from partita.cli.work import Found, Prepared
+from partita.cli.error_handling import Interrupted
+from partita.cli.workflow import Found, Prepared
 from partita.tables import format_of, write_table
 
 
@@ -20,7 +20,7 @@ def with_labels(prepared: Prepared, labels: Any, id: str | None, only: bool, kin
     """
     import numpy as np
 
-    from partita.tables.record import arrow
+    from partita.tables.table import arrow
 
     pa, table = arrow(), prepared.table
     data = table.copy_as(kind)

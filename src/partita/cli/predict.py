@@ -8,8 +8,8 @@ from typing import Any
 import typer
 
 from partita.cli import options as o
-from partita.cli.asking import Reading
-from partita.cli.running import check_outputs, guarded, heard_warnings
+from partita.cli.error_handling import check_outputs, guarded, heard_warnings
+from partita.cli.requests import Reading
 
 
 @guarded
@@ -44,7 +44,7 @@ def predict(
     if labels == "-" and json:
         raise typer.BadParameter("--labels - and --json both print on stdout; choose one")
     check_outputs(labels, used=(model,), force=force)
-    from partita.cli import show
+    from partita.cli import show_results
     from partita.cli.fit import print_labels
     from partita.cli.outputs import Outputs
 
@@ -55,17 +55,17 @@ def predict(
         found = fitted.predict(prepared.X)
         outputs.write_labels(prepared, found, id)
     if json:
-        show.as_json(_object(prepared, found, outputs.saved, str(model), warned))
+        show_results.as_json(_object(prepared, found, outputs.saved, str(model), warned))
         return
     if not quiet:
-        show.notes([*show.said_of_data(prepared), *warned])
+        show_results.notes([*show_results.said_of_data(prepared), *warned])
     if labels in (None, "-"):
         print_labels(prepared, found, id, only_labels)
     elif not quiet:
         rows = len(found)
         typer.echo(f"{rows} row{'s' * (rows != 1)} labelled by {model}")
-        show.sizes(found)
-        show.saved(outputs.saved)
+        show_results.sizes(found)
+        show_results.saved(outputs.saved)
 
 
 def apply(
@@ -73,7 +73,7 @@ def apply(
 ) -> Any:
     """The model and the rows of a file as it wants them: its columns, its scaling, its means."""
     from partita import model_file
-    from partita.cli.work import Prepared, read
+    from partita.cli.workflow import Prepared, read
     from partita.tables import Scaling, TableError, select
 
     fitted = model_file.read_model(path)
@@ -124,7 +124,7 @@ def _named(table: Any, fitted: Any, path: Any) -> Any:
 
 
 def _few(names: Any) -> str:
-    from partita.source.frames import listed
+    from partita.source.dataframes import listed
 
     return listed(names)
 
@@ -135,14 +135,14 @@ def _object(
     import numpy as np
 
     import partita
-    from partita.cli import show
+    from partita.cli import show_results
 
     numbers, counts = np.unique(labels, return_counts=True)
     ids = prepared.selection.ids
     return {
         "command": "predict",
         "partita": partita.__version__,
-        "data": show.of_data(prepared),
+        "data": show_results.of_data(prepared),
         "model": model,
         "labels": labels,
         "rows": prepared.selection.kept + 1,

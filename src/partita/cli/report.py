@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from partita.cli import options as o
-from partita.cli.asking import Reading
-from partita.cli.running import check_outputs, command_line, guarded, heard_warnings
+from partita.cli.error_handling import check_outputs, command_line, guarded, heard_warnings
+from partita.cli.requests import Reading
 
 
 @guarded
@@ -40,27 +40,31 @@ def report(
       partita report wine.csv --model wine.partita --out wine.html
     """
     check_outputs(report=out, data=data, used=(model,), force=force)
-    from partita.cli import show, work
+    from partita.cli import show_results, workflow
     from partita.cli.outputs import Outputs
     from partita.cli.predict import apply
-    from partita.cli.watching import Watch
+    from partita.cli.progress_bar import Watch
 
-    work.require_report()
+    workflow.require_report()
     outputs = Outputs(report=out, force=force)
     reading = Reading(data, delimiter, encoding, header)
     with heard_warnings() as warned, Watch(quiet).doing("looking at the clusters"):
         how = None if missing is None else missing.value
         fitted, prepared = apply(model, reading, id, how, weight)
-        found = work.Found(prepared, fitted, None, fitted.predict(prepared.X), 0.0, False)
+        found = workflow.Found(prepared, fitted, None, fitted.predict(prepared.X), 0.0, False)
         made = fitted.saved_.note
         remarks = [f"the model was made by `{made}`"] if made else []
         remarks += _weights(fitted, weight)
         seed = fitted.get_params().get("random_state")
-        record = work.fitted_record(found, command_line(ctx), seed, timed=False, remarks=remarks)
+        record = workflow.fitted_record(
+            found, command_line(ctx), seed, timed=False, remarks=remarks
+        )
         outputs.write_report(record)
     if not quiet:
-        show.notes([*show.said_of_data(prepared), *_weights(fitted, weight), *warned])
-        show.saved(outputs.saved)
+        show_results.notes(
+            [*show_results.said_of_data(prepared), *_weights(fitted, weight), *warned]
+        )
+        show_results.saved(outputs.saved)
 
 
 def _weights(fitted: Any, weight: str | None) -> list[str]:

@@ -6,16 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from partita._random import generator
-from partita.diagnosis import cells, clusters, features, graph, refits, repeats, run
-from partita.diagnosis.record import Diagnosis, Skip
-from partita.diagnosis.subject import receive
-from partita.diagnosis.view import View
+from partita._common.random_state import generator
+from partita.diagnosis import (
+    cluster_borders,
+    cluster_shapes,
+    convergence,
+    duplicate_rows,
+    features,
+    neighbour_graph,
+    refits,
+)
+from partita.diagnosis.finding import Diagnosis, Skip
+from partita.diagnosis.fit_context import View
+from partita.diagnosis.model_facts import receive
 from partita.weights import as_repeats
 
 _LOOKS = tuple(
     look
-    for family in (run, features, repeats, clusters, cells, graph, refits)
+    for family in (
+        convergence,
+        features,
+        duplicate_rows,
+        cluster_shapes,
+        cluster_borders,
+        neighbour_graph,
+        refits,
+    )
     for look in family.LOOKS
 )
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita._typing import Array, Floats, Ints
-from partita.diagnosis.look import Look
-from partita.diagnosis.record import Finding, Skip, few, percent
-from partita.diagnosis.subject import FEATURES, ROWS, SPACE
-from partita.diagnosis.view import View
+from partita._common.array_types import Array, Floats, Ints
+from partita.diagnosis.check import Look
+from partita.diagnosis.finding import Finding, Skip, few, percent
+from partita.diagnosis.fit_context import View
+from partita.diagnosis.model_facts import FEATURES, ROWS, SPACE
 
 DOMINANT = 0.9  # share of all squared deviations: what is left hardly moves a label
 FEW = 0.1  # "few" features are at most this share of them (or one)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from partita._typing import Floats, Ints
-from partita.choosing.criteria import adjusted_rand
-from partita.diagnosis.look import Look
-from partita.diagnosis.record import Finding, Skip, percent
-from partita.diagnosis.sample import Sample
-from partita.diagnosis.subject import MEANS, REFIT, ROWS
-from partita.diagnosis.view import View
+from partita._common.array_types import Floats, Ints
+from partita.diagnosis.check import Look
+from partita.diagnosis.finding import Finding, Skip, percent
+from partita.diagnosis.fit_context import View
+from partita.diagnosis.model_facts import MEANS, REFIT, ROWS
+from partita.diagnosis.row_sample import Sample
 from partita.estimators.kmeans import KMeans
+from partita.metrics.criteria import adjusted_rand
 
 SAMPLE = 5000  # rows: more would only hide how much depends on chance
 SLOW_SAMPLE = 1000  # for models whose time grows with the square of the rows

@@ -8,10 +8,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from partita.empty import EmptyPolicy
-from partita.engine.steps import Step
+from partita.centers import Centers
+from partita.empty_clusters import EmptyPolicy
+from partita.engine.lloyd_step import Step
 from partita.halting import Halt
-from partita.progress import Centers, Ended, Fit, Observer, Progress, Trace
+from partita.run_record import Ended, Fit
+from partita.trace import Observer, Progress, Trace
 
 OBSERVER = "an observer asked to stop"
 

@@ -11,19 +11,21 @@ from typing import cast
 
 import numpy as np
 
+from partita._common.array_types import Floats, Ints
+from partita._common.threads import one_blas_thread
 from partita._kernels.draws import weighed
-from partita._threads import one_blas_thread
-from partita._typing import Floats, Ints
-from partita.empty import EmptyPolicy
+from partita.centers import Centers
+from partita.empty_clusters import EmptyPolicy
 from partita.engine.lloyd import best_run, lloyd
-from partita.engine.plan import memory_of, plan_for
-from partita.engine.pruned import PrunedStep, Shared
-from partita.engine.steps import LloydStep
+from partita.engine.lloyd_step import LloydStep
+from partita.engine.paths.choice import memory_of, plan_for
+from partita.engine.paths.scheduler import PrunedStep, Shared
 from partita.geometry import EUCLIDEAN, Geometry
 from partita.halting import Halt
-from partita.progress import Centers, Fit, Observer
+from partita.run_record import Fit
 from partita.source.blocks import DenseSource, Source, exact_total
 from partita.stats import ClusterStats
+from partita.trace import Observer
 
 
 @dataclass(frozen=True, slots=True)

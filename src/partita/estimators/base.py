@@ -17,10 +17,10 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from partita._typing import Array, Floats
-from partita._warnings import warn
+from partita._common.array_types import Array, Floats
+from partita._common.warnings import warn
 from partita.estimators import labelling, validation
-from partita.progress import Ended
+from partita.run_record import Ended
 
 
 class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]

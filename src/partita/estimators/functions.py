@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from partita._random import generator
-from partita._threads import Workers
-from partita._typing import Array, Floats
+from partita._common.array_types import Array, Floats
+from partita._common.random_state import generator
+from partita._common.threads import Workers
 from partita.estimators import validation
 from partita.estimators.kmeans import KMeans
 from partita.init.plusplus import plusplus
-from partita.source.frames import is_frame, names_of
+from partita.source.dataframes import is_frame, names_of
 
 
 def k_means(

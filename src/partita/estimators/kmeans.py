@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from partita._threads import Workers
+from partita._common.threads import Workers
 from partita.estimators import validation
-from partita.estimators.centers import EuclideanClusterer, LloydClusterer, Opened
+from partita.estimators.center_clusterer import EuclideanClusterer, LloydClusterer, Opened
 from partita.halting import Halt
-from partita.progress import Observer
+from partita.trace import Observer
 
 
 class KMeans(LloydClusterer, EuclideanClusterer):

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from partita._common.array_types import Array, Floats, Ints
+from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita._kernels.draws import weighed
-from partita._threads import Workers
-from partita._typing import Array, Floats, Ints
+from partita.centers import Centers
 from partita.estimators.validation import check_finite, check_threads, make_source
-from partita.progress import Centers
 from partita.source.blocks import as_kernel_type, exact_total, stretches, walk
-from partita.source.dissimilarity import scale_for
+from partita.source.dissimilarities import scale_for
 from partita.source.sparse import SparseSource
 
 ROUGH = 1e-4  # how far from 1 memberships may add up, rounded to float32 as they may be

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from partita._random import family, generator
-from partita._threads import Workers
-from partita._typing import Array, Floats
-from partita._warnings import warn
-from partita.engine.minibatch import STARTS, Batches, Nested, Order, best_start, join
+from partita._common.array_types import Array, Floats
+from partita._common.random_state import family, generator
+from partita._common.threads import Workers
+from partita._common.warnings import warn
+from partita.engine.lloyd_step import LloydStep
+from partita.engine.nested_batches import STARTS, Batches, Nested, Order, best_start, join
 from partita.engine.restarts import labelled
-from partita.engine.steps import LloydStep
 from partita.estimators import validation
-from partita.estimators.centers import EuclideanClusterer
-from partita.estimators.settings import LloydSettings
+from partita.estimators.center_clusterer import EuclideanClusterer
+from partita.estimators.lloyd_parameters import LloydSettings
 from partita.halting import Halt, Shift
-from partita.progress import Observer
 from partita.source.blocks import Source
 from partita.stats import ClusterStats
+from partita.trace import Observer
 
 SEEN = 1 << 14  # rows whose mean and spread stand for those of all
 

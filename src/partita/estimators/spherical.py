@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from partita._threads import Workers
-from partita._typing import Array, Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
+from partita._common.threads import Workers
 from partita.estimators import labelling, validation
-from partita.estimators.centers import LloydClusterer, Opened
-from partita.estimators.settings import one_of
+from partita.estimators.center_clusterer import LloydClusterer, Opened
+from partita.estimators.lloyd_parameters import one_of
 from partita.geometry import SPHERICAL
 from partita.halting import Halt
-from partita.progress import Observer
-from partita.source.frames import listed
-from partita.source.unit import row_lengths, unit_rows
+from partita.source.dataframes import listed
+from partita.source.unit_rows import row_lengths, unit_rows
+from partita.trace import Observer
 
 ZERO_ROWS = ("error", "drop", "separate")
 ROUGH = 1e-5  # how far from 1 the length of a row may be that is said to be normalized

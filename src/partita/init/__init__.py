@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from partita._typing import Floats
+from partita._common.array_types import Floats
 from partita.init.box import box
 from partita.init.forgy import forgy
-from partita.init.minibatch import minibatch
 from partita.init.parallel import parallel
 from partita.init.plusplus import plusplus
 from partita.init.random_partition import random_partition
+from partita.init.warm_start import minibatch
 from partita.source.blocks import Source
 
 Start = Callable[[Source, int, np.random.Generator], Floats]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita._typing import Floats
+from partita._common.array_types import Floats
 from partita.source.blocks import Source
 
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from partita._common.array_types import Floats, Ints
 from partita._kernels.draws import draw_any, weighed
-from partita._typing import Floats, Ints
+from partita.centers import Centers
 from partita.init.plusplus import plusplus
-from partita.progress import Centers
 from partita.source.blocks import Source, exact_total
 
 ROUNDS = 5

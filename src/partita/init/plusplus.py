@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from partita._typing import Floats, Ints
+from partita._common.array_types import Floats, Ints
 from partita.source.blocks import Seeding, Source
 
 

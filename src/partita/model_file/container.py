@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from partita._typing import Array
+from partita._common.array_types import Array
 
 HEADER = "header.json"
 LONGEST_HEADER = 1 << 24  # bytes; what Python makes of it takes many times as many
@@ -44,7 +44,7 @@ def write_container(
     path: str | Path, header: dict[str, Any], arrays: dict[str, Array], force: bool
 ) -> None:
     """Write the header and the arrays, all or nothing."""
-    from partita.tables.atomic import write_atomically
+    from partita._common.atomic_write import write_atomically
 
     text = json.dumps(header, allow_nan=False).encode()
     if len(text) > LONGEST_HEADER:

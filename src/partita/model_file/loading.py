@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import partita
-from partita._typing import Array, Floats
+from partita._common.array_types import Array, Floats
+from partita.model_file.checked_fields import Fault, Fields
 from partita.model_file.container import Container, ModelFileError
-from partita.model_file.fields import Fault, Fields
-from partita.model_file.preparing import with_preparation
+from partita.model_file.packed_values import unpack
+from partita.model_file.preparation import with_preparation
 from partita.model_file.restoring import FITTED, HOMES, class_of, restored
-from partita.model_file.values import unpack
 
 FORMAT = "partita model"
 VERSION = 1

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from partita._typing import Array
-from partita.model_file.fields import MANY, Fault, Fields
-from partita.progress import Progress, Trace
+from partita._common.array_types import Array
+from partita.model_file.checked_fields import MANY, Fault, Fields
 from partita.stats import ClusterStats
+from partita.trace import Progress, Trace
 
 # A file names a class, and this table says which that is: nothing is imported by a file's word.
 HOMES = {
     "KMeans": "partita.estimators.kmeans",
-    "KernelKMeans": "partita.estimators.kernel",
-    "KMedoids": "partita.estimators.medoids",
+    "KernelKMeans": "partita.estimators.kernel.estimator",
+    "KMedoids": "partita.estimators.medoids.estimator",
     "MiniBatchKMeans": "partita.estimators.minibatch",
     "SphericalKMeans": "partita.estimators.spherical",
 }
@@ -117,7 +117,7 @@ def _put_directions(model: Any, found: Fields, d: int) -> tuple[int, Values]:
 
 
 def _put_stream(model: Any, found: Fields, d: int) -> tuple[int, Values]:
-    from partita._random import generator
+    from partita._common.random_state import generator
 
     k, out = _put_centers(model, found, d)
     out["n_steps_"] = found.whole("n_steps", 0, 2**62)
@@ -127,7 +127,7 @@ def _put_stream(model: Any, found: Fields, d: int) -> tuple[int, Values]:
 
 
 def _put_medoids(model: Any, found: Fields, d: int) -> tuple[int, Values]:
-    from partita.estimators.dissimilarity import Metric, check_metric
+    from partita.estimators.medoids.metric import Metric, check_metric
 
     check_metric(model.metric, model.metric_params)
     most = d - 1 if not found.has("metric") else 2**62
@@ -171,8 +171,8 @@ def _put_medoids(model: Any, found: Fields, d: int) -> tuple[int, Values]:
 
 
 def _put_kernel(model: Any, found: Fields, d: int) -> tuple[int, Values]:
-    from partita.estimators import kernel_input
-    from partita.source.kernel import KernelFunction
+    from partita.estimators.kernel import kernel_input
+    from partita.source.kernel_function import KernelFunction
 
     kernel_input.check_kernel(model)
     kernel = None
@@ -204,8 +204,8 @@ def _put_kernel(model: Any, found: Fields, d: int) -> tuple[int, Values]:
 
 
 def _space(found: Fields, kernel: Any, k: int, d: int) -> Any:
-    from partita.engine.nystrom import NystromMap
-    from partita.estimators.kernel_space import MeansSpace, PivotSpace
+    from partita.engine.kernel.nystrom import NystromMap
+    from partita.estimators.kernel.feature_space import MeansSpace, PivotSpace
 
     if found.has("pivots"):
         if kernel is None:

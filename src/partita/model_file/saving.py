@@ -13,10 +13,10 @@ import partita
 from partita._versions import versions
 from partita.model_file.container import ModelFileError, write_container
 from partita.model_file.loading import FORMAT, READABLE_BY, VERSION, assemble
-from partita.model_file.preparing import without_preparation
+from partita.model_file.packed_values import Packer, Unsavable, told
+from partita.model_file.preparation import without_preparation
 from partita.model_file.restoring import HOMES, class_of
 from partita.model_file.taking import taken
-from partita.model_file.values import Packer, Unsavable, told
 
 _TOLD = ("python", "numpy", "scipy", "scikit-learn", "machine", "kernel")
 # parameters without which new rows would be labelled in another way

@@ -17,13 +17,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from partita.plots.clusters import ClusterDisplay
-    from partita.plots.criteria import CriteriaDisplay
-    from partita.plots.iterations import IterationsDisplay
-    from partita.plots.objective import ObjectiveDisplay
-    from partita.plots.profile import ProfileDisplay
-    from partita.plots.silhouette import SilhouetteDisplay
-    from partita.plots.tree import MergeTreeDisplay
+    from partita.plots.cluster_display import ClusterDisplay
+    from partita.plots.criteria_display import CriteriaDisplay
+    from partita.plots.iterations_display import IterationsDisplay
+    from partita.plots.merge_tree_display import MergeTreeDisplay
+    from partita.plots.objective_display import ObjectiveDisplay
+    from partita.plots.profile_display import ProfileDisplay
+    from partita.plots.silhouette_display import SilhouetteDisplay
 
 _HOME = {
     "ClusterDisplay": "clusters",

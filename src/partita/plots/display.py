@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from partita._optional import require
+from partita._common.optional_imports import require
 from partita.plots import style
 
 

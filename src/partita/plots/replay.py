@@ -15,14 +15,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from partita._typing import Floats, Ints
+from partita._common.array_types import Floats, Ints
+from partita.estimators.fitted_models import check_fitted
 from partita.estimators.kmeans import KMeans
 from partita.estimators.labelling import matching_order
-from partita.estimators.medoids import KMedoids
-from partita.estimators.reading import check_fitted
+from partita.estimators.medoids.estimator import KMedoids
 from partita.estimators.spherical import SphericalKMeans
 from partita.geometry import directions
-from partita.plots import reading
+from partita.plots import model_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ def replay(model: Any, X: Any, sample_weight: Any, most: int) -> Replay:
     steps: list[Step] = []
     for turn, fit in zip(reversed(turns), reversed(fits), strict=True):
         follow = model if not steps else steps[0].model
-        fit = _renumbered(fit, reading.centers_of(follow))
-        centers = reading.centers_of(fit)
+        fit = _renumbered(fit, model_rows.centers_of(follow))
+        centers = model_rows.centers_of(fit)
         assert centers is not None
         steps.insert(0, Step(turn, centers, fit, float(fit.inertia_)))
     same = last.inertia_ == model.inertia_ and last.n_iter_ == model.n_iter_
@@ -83,7 +83,7 @@ def _check(model: Any) -> None:
             f"{type(model).__name__} was given; a fitted KMeans, SphericalKMeans or KMedoids of "
             "partita is expected, whose iterations can be run again"
         )
-    if model.start_ is None or reading.centers_of(model) is None or _chose(model):
+    if model.start_ is None or model_rows.centers_of(model) is None or _chose(model):
         raise ValueError(
             "the steps of KMedoids can be drawn for rows of features, a given n_clusters and the "
             "methods fasterpam, pam and alternate; this fit has another"
@@ -110,7 +110,7 @@ def _start(last: Any, X: Any, sample_weight: Any) -> Any:
         first.medoid_indices_ = last.start_
         first.cluster_centers_ = _rows(X, last.start_)
     else:
-        start = directions(last.start_)[0] if reading.is_spherical(last) else last.start_
+        start = directions(last.start_)[0] if model_rows.is_spherical(last) else last.start_
         first.cluster_centers_ = start.astype(last.cluster_centers_.dtype)
     first._n_features_out = len(last.start_)
     first.inertia_ = -first.score(X, sample_weight=sample_weight)
@@ -125,7 +125,7 @@ def _rows(X: Any, which: Ints | None) -> Any:
 
 def _renumbered(fit: Any, after: Floats | None) -> Any:
     """The fit with its clusters numbered as those nearest to them one step later."""
-    centers = reading.centers_of(fit)
+    centers = model_rows.centers_of(fit)
     assert centers is not None
     assert after is not None
     order = matching_order(centers, after)

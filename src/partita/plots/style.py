@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
-from partita._optional import require
+from partita._common.optional_imports import require
 
 PALETTE = (
     "#0072B2",  # blue

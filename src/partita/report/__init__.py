@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from partita.report.fitted import Fitted
 from partita.report.page import render, write_report
+from partita.report.report_input import Fitted
 from partita.report.summary import Summary, summarise
 
 __all__ = ["Fitted", "Summary", "render", "summarise", "write_report"]

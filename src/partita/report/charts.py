@@ -8,11 +8,11 @@ from html import escape
 
 import numpy as np
 
-from partita._typing import Floats, Ints
-from partita.plots.criteria import Panel
-from partita.report.silhouettes import Silhouettes
+from partita._common.array_types import Floats, Ints
+from partita.plots.criteria_display import Panel
+from partita.report.safe_text import number, percent, ticks
+from partita.report.silhouette_sample import Silhouettes
 from partita.report.svg import COLORS, Scale, axes, drawing, element, line, room_for, text
-from partita.report.text import number, percent, ticks
 
 _ORDERS = 30.0  # how often the largest is the least before the scale is logarithmic
 _ROUNDING = 1e-7  # differences of J that are none

@@ -7,11 +7,11 @@ import hashlib
 from importlib.resources import files
 from typing import Any
 
-from partita._optional import require
-from partita.report.fitted import Fitted
+from partita._common.optional_imports import require
+from partita.report.report_input import Fitted
+from partita.report.safe_text import in_script, shown, with_code
 from partita.report.sections import sections_of
 from partita.report.summary import Findings, Summary, study
-from partita.report.text import in_script, shown, with_code
 from partita.tables import check_new, write_atomically
 
 _SCRIPTS = ("page", "paint", "map")

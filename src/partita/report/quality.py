@@ -9,15 +9,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from partita._typing import Floats
-from partita.estimators.kernel import KernelKMeans
-from partita.estimators.medoids import KMedoids
+from partita._common.array_types import Floats
+from partita.estimators.kernel.estimator import KernelKMeans
+from partita.estimators.medoids.estimator import KMedoids
 from partita.factorization import factorize
-from partita.merging import MergeTree, merge_tree
-from partita.report.distances import Distances
-from partita.report.fitted import Case
-from partita.report.reasons import NotHere
-from partita.report.silhouettes import Silhouettes, silhouettes_of
+from partita.merging.tree import MergeTree, merge_tree
+from partita.report.cluster_distances import Distances
+from partita.report.not_shown import NotHere
+from partita.report.report_input import Case
+from partita.report.silhouette_sample import Silhouettes, silhouettes_of
 
 _SCORES = 5e7  # numbers of rows times clusters beyond which no tree of medoids is made
 _ROUNDING = 1e-6  # of J: a sum in single precision has no more digits

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from partita.plots.criteria import CriteriaDisplay
-from partita.plots.objective import ObjectiveDisplay
+from partita.plots.criteria_display import CriteriaDisplay
+from partita.plots.objective_display import ObjectiveDisplay
 from partita.plots.style import sentences
 from partita.report import charts
-from partita.report.clusters import (
+from partita.report.cluster_tables import (
     SHOWN,
     Heat,
     Line,
@@ -21,11 +21,11 @@ from partita.report.clusters import (
     remark_on_values,
     remarks_on,
 )
-from partita.report.making import Fact, facts_of
-from partita.report.plane import map_of
-from partita.report.silhouettes import Silhouettes
+from partita.report.map_data import map_of
+from partita.report.provenance import Fact, facts_of
+from partita.report.safe_text import number, percent, plural, shown
+from partita.report.silhouette_sample import Silhouettes
 from partita.report.summary import Findings, Summary
-from partita.report.text import number, percent, plural, shown
 
 _SCALED = {
     "standard": ", each scaled to mean 0 and deviation 1",

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from partita._json import plain
+from partita._common.json_plain import plain
 from partita.diagnosis import Diagnosis, diagnose
-from partita.report.distances import Distances, distances_of
-from partita.report.fitted import Case, Fitted, receive
-from partita.report.profile import Profile, Trait, profile_of
+from partita.report.cluster_distances import Distances, distances_of
+from partita.report.cluster_profiles import Profile, Trait, profile_of
 from partita.report.quality import Quality, quality_of
+from partita.report.report_input import Case, Fitted, receive
 
 _TYPICAL = 3  # rows that stand for a cluster
 

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from partita.plots import style
-from partita.report.text import ticks
+from partita.report.safe_text import ticks
 
 COLORS = len(style.PALETTE)
 _LETTER = 7.6  # pixels of a digit of a chart

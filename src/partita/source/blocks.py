@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from partita._common.array_types import Array, Floats, Ints
+from partita._common.threads import Workers
 from partita._kernels import compiled, kernels
-from partita._threads import Workers
-from partita._typing import Array, Floats, Ints
-from partita.progress import Centers
+from partita.centers import Centers
 from partita.source.survey import Survey
 from partita.stats import ClusterStats, Moments, total
 from partita.weights import Weights

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from partita._common.array_types import Floats, Ints
+from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita._kernels.draws import LEAF, draw_rows, weighed
-from partita._threads import Workers
-from partita._typing import Floats, Ints
-from partita.progress import Centers
+from partita.centers import Centers
 from partita.source.blocks import (
     Assigned,
     ordered_stats,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from partita._typing import Array, Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
 from partita.stats import Grid, Moments
 from partita.weights import Weights
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from partita.tables.record import Part, Table, TableError, arrow
-from partita.tables.text import unique
+from partita.tables.table import Part, Table, TableError, arrow
+from partita.tables.text_files import unique
 
 _INDEX = re.compile(r"__index_level_\d+__")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from partita.tables.record import TableError
+from partita.tables.table import TableError
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

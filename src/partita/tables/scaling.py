@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._typing import Floats
+from partita._common.array_types import Floats
 
 KINDS = ("none", "standard", "robust")
 _FARTHEST = 1e100  # how far out a scaled value may be

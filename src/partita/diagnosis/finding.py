@@ -1,0 +1,154 @@
+"""What a diagnosis is: findings that print themselves, in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any, Literal
+
+_WIDTH = 80  # columns of a terminal
+_FIRST = 5  # items in a list before it says "and more"
+
+
+class Skip(Exception):
+    """There is too little to look at; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to know about a fit: what it is, by which numbers, and what to do about it."""
+
+    name: str
+    what: str
+    evidence: str
+    advice: str
+    severity: Literal["warning", "note"] = "warning"
+    clusters: tuple[int, ...] = ()
+    features: tuple[str | int, ...] = ()
+    option: str = ""  # the advice in the words of the command line, where it has its own
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Diagnosis:
+    """The findings on a fit, warnings first; also what was looked for, and what was not.
+
+    >>> len(Diagnosis("KMeans, 2 clusters", (), ("scale",)))
+    0
+    >>> print(Diagnosis("KMeans, 2 clusters", (), ("scale",)))
+    KMeans, 2 clusters: nothing to worry about was found; looked for: scale.
+    """
+
+    subject: str  # the fit in a few words
+    findings: tuple[Finding, ...]
+    looked: tuple[str, ...]  # the names of what could have been found
+    skipped: tuple[tuple[str, str], ...] = ()  # what was not looked for, and why
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the findings."""
+        return tuple(finding.name for finding in self.findings)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __bool__(self) -> bool:
+        return bool(self.findings)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a finding of that name (or this very finding)."""
+        return name in self.names or name in self.findings
+
+    def __getitem__(self, name: str) -> Finding:
+        """The finding of that name."""
+        for finding in self.findings:
+            if finding.name == name:
+                return finding
+        known = ", ".join(self.names) or "nothing"
+        raise KeyError(f"{name!r} was not found; found: {known}")
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """A dataframe, by pandas, polars or pyarrow: the one named, or the first installed."""
+        from partita._common.optional_imports import dataframe
+
+        rows = [asdict(finding) for finding in self.findings]
+        for row in rows:  # tables want one type in a column
+            row["clusters"] = ", ".join(str(j) for j in row["clusters"])
+            row["features"] = ", ".join(str(name) for name in row["features"])
+        names = Finding.__dataclass_fields__
+        return dataframe({name: [row[name] for row in rows] for name in names}, library)
+
+    def __repr__(self) -> str:
+        return f"Diagnosis of {self.subject}: {_count(self.findings)}"
+
+    def __str__(self) -> str:
+        head, *coverage = (_wrap(line, "", 2) for line in self._around())
+        return "\n\n".join([head, *(_text(finding) for finding in self.findings), *coverage])
+
+    def _around(self) -> list[str]:
+        """What is said before the findings and after them."""
+        head = f"{self.subject}: {_count(self.findings)}"
+        looked = f"ooked for: {', '.join(self.looked)}."
+        reasons: dict[str, list[str]] = {}
+        for name, why in self.skipped:
+            reasons.setdefault(why, []).append(name)
+        rest = [f"Not looked for: {', '.join(names)}; {why}." for why, names in reasons.items()]
+        return [head, f"L{looked}", *rest] if self.findings else [f"{head}; l{looked}", *rest]
+
+    def _repr_html_(self) -> str:
+        """For notebooks; whatever comes from the data is escaped."""
+        items = "".join(
+            f"<dt><b>{escape(f.name)}</b> ({f.severity})</dt><dd>{escape(f.what)}<br>"
+            f"<small>{escape(f.evidence)}</small><br>&rarr; {escape(f.advice)}</dd>"
+            for f in self.findings
+        )
+        head, *coverage = (escape(line) for line in self._around())
+        foot = "<br>".join(coverage)
+        return f"<div><p>{head}</p><dl>{items}</dl><p><small>{foot}</small></p></div>"
+
+
+def _count(findings: tuple[Finding, ...]) -> str:
+    if not findings:
+        return "nothing to worry about was found"
+    kinds = [finding.severity for finding in findings]
+    parts = [
+        f"{kinds.count(kind)} {kind}{'s' * (kinds.count(kind) > 1)}"
+        for kind in ("warning", "note")
+        if kind in kinds
+    ]
+    return " and ".join(parts)
+
+
+def _text(finding: Finding) -> str:
+    head = f"{finding.severity}: {finding.name}"
+    body = (_wrap(finding.what), _wrap(finding.evidence), _wrap(f"→ {finding.advice}", "  ", 4))
+    return "\n".join((head, *body))
+
+
+def _wrap(text: str, indent: str = "  ", hang: int | None = None) -> str:
+    later = indent if hang is None else " " * hang
+    return textwrap.fill(
+        text, _WIDTH, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False
+    )
+
+
+def few(items: Any) -> str:
+    """A few items for a sentence: a, b, c and 7 more."""
+    items = list(items)
+    text = ", ".join(_plain(item) for item in items[:_FIRST])
+    return text + (f" and {len(items) - _FIRST} more" if len(items) > _FIRST else "")
+
+
+def _plain(item: Any) -> str:
+    """A name as it is, unless it could break a line or a terminal."""
+    text = item if isinstance(item, str) else str(item)
+    return text if text.isprintable() else repr(text)
+
+
+def percent(share: float) -> str:
+    """A share for a sentence: 99.8 %."""
+    return f"{100 * share:.3g} %"

@@ -1,0 +1,1 @@
+"""Kernel K-means: the step, definiteness, and the Nyström approximation."""

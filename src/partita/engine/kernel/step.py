@@ -1,0 +1,202 @@
+"""Kernel K-means under the shared loop: means in feature space, known by their inner products.
+
+A center is a row of n + 1 numbers: its inner product with every row of the data, and its squared
+norm. ‖φ_i − c‖² = K_ii − 2⟨φ_i, c⟩ + ‖c‖², and Huygens holds as anywhere: the loop needs no more.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita._common.array_types import Floats, Ints
+from partita._kernels import kernels
+from partita._kernels.draws import weighed
+from partita.centers import Centers
+from partita.empty_clusters import EmptyPolicy
+from partita.engine.lloyd import best_run, lloyd
+from partita.geometry import Update
+from partita.halting import Halt
+from partita.run_record import Fit
+from partita.source.blocks import exact_total
+from partita.source.gram_matrix import Gram
+from partita.stats import ClusterStats, total
+from partita.trace import Observer, Pass
+
+NOWHERE = np.zeros(0)  # the origin of centers in feature space: there is no vector to name
+
+
+class KernelStep:
+    """One pass: labels by the centers, then the sums follow the rows that changed.
+
+    `sigma` is added to the diagonal as sigma / weight, which adds the same to the objective of
+    every partition: sigma·(n − k) for n rows of weight.
+    """
+
+    def __init__(self, gram: Gram, k: int, sigma: float = 0.0, definite: bool = True) -> None:
+        self.gram, self.sigma = gram, sigma
+        self._least = 0.0 if definite else -math.inf  # a square may be; what is below is rounding
+        self.labels: Ints = np.full(gram.n, -1, np.int32)
+        self.exact = True
+        self.last = Pass(gram.path, 1.0)
+        self.notes: list[str] = []
+        self.diagonal = gram.diagonal
+        if sigma:
+            self.diagonal = gram.diagonal + weighed(np.full(gram.n, sigma), self._inverse())
+        self._sums = gram.sums(k)
+        self._square = np.zeros(k)  # ‖mean‖² as of the last look
+        self._touched = np.ones(k, bool)  # clusters that changed since the centers were made
+
+    def _inverse(self) -> Floats:
+        weight = self.gram.weight
+        return np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
+
+    def assign(self, centers: Centers) -> int:
+        """Label every row by `centers`; how many rows changed their label."""
+        before = self.labels.copy()
+        moved = kernels.gram_assign(centers.values, self.labels, self.gram.workers.crew)
+        changed = np.flatnonzero(before != self.labels)
+        self._follow(changed, before[changed])
+        return int(moved)
+
+    def _follow(self, rows: Ints, before: Ints) -> None:
+        after = self.labels[rows]
+        self.gram.move(rows, before, after, self._sums)
+        self._touched[after] = True
+        self._touched[before[before >= 0]] = True
+
+    def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
+        """Weight and sse of every cluster (no means: k vectors of no length), and its gap."""
+        k, weight = len(self._sums), self.gram.weight
+        mine = np.maximum(self.labels, 0)  # rows that wait for the next pass have no weight
+
+        def add(values: Floats) -> Floats:
+            return np.asarray(np.bincount(mine, weights=weight * values, minlength=k))
+
+        mass = add(np.ones(self.gram.n))
+        whole = np.where(mass > 0, mass, 1.0)
+        square = add(self.gram.own(self._sums, mine)) / whole**2
+        self._square = square = np.where(mass > 0, square + self.sigma / whole, 0.0)
+        sse = np.maximum(add(self.diagonal) - mass * square, self._least)
+        at = centers.values[mine, np.arange(self.gram.n)]
+        apart = square - 2 * add(at) / whole + centers.values[:, -1]
+        gap = np.sqrt(np.where((mass > 0) & self._touched, np.maximum(apart, 0.0), 0.0))
+        return ClusterStats(mass, np.zeros((k, 0)), sse), gap
+
+    def cost(self, stats: ClusterStats, gap: Floats) -> float:
+        """J at centers that are `gap` away from the means."""
+        return total(stats.sse + stats.weight * (gap * gap))
+
+    def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
+        """The mean of every cluster; one without weight keeps its center `before`."""
+        values = before.values.copy()
+        new = (stats.weight > 0) & self._touched
+        for j in np.flatnonzero(new):
+            values[j, :-1] = self.gram.values(self._sums[j]) / stats.weight[j]
+            values[j, -1] = self._square[j]
+        if self.sigma:
+            own = np.flatnonzero(new[self.labels] & (self.gram.weight > 0))
+            values[self.labels[own], own] += self.sigma / stats.weight[self.labels[own]]
+        self._touched[:] = False
+        return Update(Centers(values, NOWHERE), total(stats.sse), math.hypot(*gap.tolist()))
+
+    # what a policy for empty clusters needs
+
+    def distances(self, centers: Centers) -> Floats:
+        """Squared distance (n,) of every row to its own center."""
+        own = centers.values[self.labels, np.arange(self.gram.n)]
+        found = self.diagonal - 2 * own + centers.values[self.labels, -1]
+        return np.asarray(np.maximum(found, self._least))
+
+    def rows(self, which: Ints) -> Floats:
+        """What tells some rows apart."""
+        return self.gram.points(which)
+
+    def counted(self) -> Ints | None:
+        """1 for rows of positive weight, 0 for others; None if all count."""
+        return None if self.gram.weights.alike else (self.gram.weight > 0).astype(np.int64)
+
+    def move(self, rows: Ints, to: Ints) -> None:
+        """Move rows to other clusters, in the labels and in the sums."""
+        before = self.labels[rows].copy()
+        self.labels[rows] = to
+        self._follow(rows, before)
+
+    def drop(self, clusters: Ints) -> None:
+        """Remove clusters; rows (of weight zero) that were theirs wait for the next pass."""
+        number = np.full(len(self._sums) + 1, -1, np.int32)
+        kept = np.delete(np.arange(len(self._sums)), clusters)
+        number[kept] = np.arange(len(kept), dtype=np.int32)
+        self.labels[:] = number[self.labels]
+        self._sums = np.ascontiguousarray(self._sums[kept])
+        self._touched = np.ones(len(kept), bool)
+
+    def fresh(self) -> None:
+        """Add up the sums once more, where rows that were read again may have had other bits."""
+        self._sums[:] = 0
+        rows = np.flatnonzero(self.labels >= 0)
+        self.gram.move(rows, np.full(len(rows), -1, np.int32), self.labels[rows], self._sums)
+        self._touched[:] = True
+
+
+@dataclass(frozen=True, slots=True)
+class KernelResult:
+    """The best run, after one assignment to the means it ended with."""
+
+    labels: Ints  # (n,)
+    inertia: float
+    stats: ClusterStats  # of these labels
+    members: Ints  # (n,) the partition whose means the centers are
+    mass: Floats  # (k,) weight of these members; 0: a cluster that attracts nothing
+    square: Floats  # (k,) ‖mean‖², centred
+    fit: Fit
+
+
+def best_means(
+    gram: Gram,
+    starts: Sequence[Callable[[], Centers]],
+    *,
+    k: int,
+    halt: Halt,
+    empty: EmptyPolicy,
+    sigma: float = 0.0,
+    definite: bool = True,
+    note: str = "",
+    observers: Sequence[Observer] = (),
+    ended: Callable[[Fit], None] | None = None,
+    begin: float | None = None,
+) -> KernelResult:
+    """Run the loop from every start, and keep the best (see `best_run`).
+
+    `definite`: no square in feature space is negative, other than by rounding. `begin` is when the
+    clock was started (`time.perf_counter`): the Gram matrix takes its time too.
+    """
+    begin = time.perf_counter() if begin is None else begin
+
+    def run(start: Callable[[], Centers]) -> tuple[float, Fit, KernelStep]:
+        step = KernelStep(gram, k, sigma, definite)
+        step.notes = [f"{gram.path}: {note}"]
+        fit = lloyd(step, start(), halt=halt, empty=empty, observers=observers, begin=begin)
+        return fit.trace[-1].cost_after, fit, step
+
+    return finish(*best_run(starts, run, halt, ended))
+
+
+def finish(fit: Fit, step: KernelStep) -> KernelResult:
+    """Assign once more, to the means of the last partition."""
+    gram, members = step.gram, step.labels.copy()
+    centers = fit.centers
+    if not gram.exact:
+        step.fresh()
+        stats, gap = step.stats_about(centers)
+        centers = step.update(stats, gap, centers).centers
+    mass, square = fit.stats.weight, centers.values[:, -1].copy()
+    centers.values[mass == 0, -1] = np.inf  # a cluster without members attracts nothing
+    step.assign(centers)
+    cost = weighed(step.distances(centers), gram.weight)
+    stats, _ = step.stats_about(centers)
+    return KernelResult(step.labels, exact_total(cost), stats, members, mass, square, fit)

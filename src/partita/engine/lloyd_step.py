@@ -1,0 +1,138 @@
+"""A step: what the loop asks for. It owns the labels and the sums; the source owns the rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from partita._common.array_types import Floats, Ints
+from partita.centers import Centers
+from partita.empty_clusters import Assignment
+from partita.engine.paths.choice import Plan
+from partita.geometry import EUCLIDEAN, Geometry, Update
+from partita.source.blocks import Source
+from partita.stats import ClusterStats, Grid, Moments
+from partita.trace import Pass
+
+
+class Step(Assignment, Protocol):
+    """What the loop asks for, beside what a policy for empty clusters does."""
+
+    exact: bool  # whether sums are exact
+    last: Pass  # how the last assignment was made
+    notes: list[str]  # which paths were taken, and why
+
+    def assign(self, centers: Centers) -> int:
+        """Label every row by `centers`; how many rows changed their label."""
+
+    def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
+        """The summaries as they are now, and ‖mean − center‖ (k,)."""
+
+    def cost(self, stats: ClusterStats, gap: Floats) -> float:
+        """J at centers that are `gap` away from the means."""
+
+    def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
+        """The best center of every cluster; one without weight keeps its center `before`."""
+
+
+class LloydStep:
+    """One full pass: every row meets every center, and the sums follow the rows that moved."""
+
+    def __init__(self, source: Source, grid: Grid, k: int, geometry: Geometry = EUCLIDEAN) -> None:
+        self.source = source
+        self.geometry = geometry
+        self.labels: Ints = np.full(source.n, -1, np.int32)
+        self.exact = not source.survey().ordered
+        self.last = Pass("plain", 1.0)
+        self.notes: list[str] = []
+        self._moved = source.n  # rows that changed their label in the last pass
+        self._moments = Moments.zero(k, grid)
+        self.stats = ClusterStats.zero(k, 0)  # as they were asked for last
+
+    @property
+    def origin(self) -> Floats:
+        """What the means of the summaries are relative to."""
+        return self._moments.grid.origin
+
+    def grow(self, source: Source, plan: Plan) -> None:
+        """Go on with more rows by a plan for them: those so far, then others, on the same grid."""
+        del plan  # there is but one way
+        more = np.full(source.n - self.source.n, -1, np.int32)
+        self.labels = np.concatenate([self.labels, more])
+        self.source = source
+
+    def assign(self, centers: Centers) -> int:
+        """Label every row by `centers`; how many rows changed their label."""
+        done = self.source.assign(centers, self.labels, self._sums)
+        self.last, self._moved = Pass("plain", 1.0), done.moved
+        return done.moved
+
+    @property
+    def _sums(self) -> Moments | None:
+        return self._moments if self.exact else None
+
+    def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
+        """The summaries as they are now, means relative to `origin`, and ‖mean − center‖ (k,)."""
+        self.stats, gap = self._summarise(centers)
+        return self.stats, gap
+
+    def _summarise(self, centers: Centers) -> tuple[ClusterStats, Floats]:
+        here = np.ascontiguousarray(centers.about(self.origin))
+        if self.exact:
+            return self._moments.stats_about(here, self.source.workers.crew)
+        stats = self.source.ordered_stats(self.labels, len(here), self.origin)
+        gap = np.where(stats.weight[:, None] > 0, stats.mean - here, 0.0)
+        return stats, np.array([math.hypot(*row) for row in gap])
+
+    def cost(self, stats: ClusterStats, gap: Floats) -> float:
+        """J at centers that are `gap` away from the means."""
+        return self.geometry.cost(stats, gap)
+
+    def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
+        """The best center of every cluster; one without weight keeps its center `before`."""
+        return self.geometry.update(stats, self.origin, gap, before)
+
+    # what a policy for empty clusters needs
+
+    def distances(self, centers: Centers) -> Floats:
+        """Squared distance (n,) of every row to its own center."""
+        return self.source.own_distances(centers, self.labels)
+
+    def rows(self, which: Ints) -> Floats:
+        """Some rows (m, d)."""
+        return self.source.take(which)
+
+    def counted(self) -> Ints | None:
+        """1 for rows of positive weight, 0 for others; None if all count."""
+        if self.source.weights.alike:
+            return None
+        return (self.source.weights.as_floats(self.source.n) > 0).astype(np.int64)
+
+    def move(self, rows: Ints, to: Ints) -> None:
+        """Move rows to other clusters, in the labels and in the sums."""
+        if self.exact:
+            self.source.move(rows, to, self.labels, self._moments)
+        else:
+            self.labels[rows] = to
+
+    def drop(self, clusters: Ints) -> None:
+        """Remove clusters; rows (of weight zero) that were theirs wait for the next pass."""
+        number = np.full(len(self._moments.hi) + 1, -1, np.int32)
+        kept = np.delete(np.arange(len(self._moments.hi)), clusters)
+        number[kept] = np.arange(len(kept), dtype=np.int32)
+        self._renumber(number)
+        self._moments = self._moments.without(clusters)
+
+    def fuse(self, i: int, j: int) -> None:
+        """Make clusters i < j one: in the labels, where j closes ranks, and in the sums."""
+        number = np.arange(len(self._moments.hi) + 1, dtype=np.int32)
+        number[j + 1 :] -= 1
+        number[j], number[-1] = i, -1
+        self._renumber(number)
+        self._moments = self._moments.fused(i, j)
+
+    def _renumber(self, number: Ints) -> None:
+        """Labels by their new numbers, of which the last is that of rows without a label."""
+        self.labels = number[self.labels]

@@ -1,0 +1,1 @@
+"""K-medoids: the loop over a search, swaps, and alternation."""

@@ -1,0 +1,184 @@
+"""K-medoids: the loop over a search, its restarts, samples of large data, and the choice of K."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from partita._common.array_types import Floats, Ints
+from partita.engine.lloyd import OBSERVER, best_run, verdict
+from partita.engine.medoids.alternate import Alternate
+from partita.engine.medoids.swap import Eager, Problem, Search, Single, State, Steepest
+from partita.halting import Halt, When
+from partita.run_record import Ended
+from partita.source.dissimilarities import hold
+from partita.trace import Observer, Progress, Trace
+
+Start = Callable[[Problem, int, np.random.Generator], Ints]
+_NEVER = When(lambda trace: None)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a run ended: the medoids, what they cost, and why it stopped."""
+
+    medoids: Ints  # (k,) candidates
+    loss: float  # of all points, in the problem's units
+    swaps: int
+    trace: Trace
+    stopped_by: str
+    paths: tuple[str, ...] = ()
+    start: Ints | None = None  # (k,) candidates it began with; None on a sample
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to search, and who is to hear of it."""
+
+    method: str
+    halt: Halt
+    observers: Sequence[Observer] = ()
+    ended: Callable[[Ended], None] | None = None
+    batch: int | None = None  # rows of a sample
+    memory: float = math.inf  # bytes it may take
+    begin: float = 0.0
+
+
+def descend(search: Search, problem: Problem, plan: Plan) -> Run:
+    """Improve the medoids until they cannot be improved, or `halt` gives a reason to stop."""
+    trace: list[Progress] = []
+    loss, before, labels = search.loss, search.medoids.copy(), search.labels.copy()
+    while True:
+        compared = search.improve()
+        progress = Progress(
+            iteration=len(trace) + 1,
+            cost=problem.real(loss),
+            cost_after=problem.real(search.loss),
+            shift=float((search.medoids != before).sum()),
+            moved_points=int((search.labels != labels).sum()),
+            empty=len(before) - len(np.unique(search.labels)),
+            seconds=time.perf_counter() - plan.begin,
+            path=search.path,
+            compared=compared,
+        )
+        so_far = [*trace, progress]
+        # half an iteration says nothing about convergence, but time may be over
+        asked = not search.amid or plan.halt.is_over(so_far)
+        reason = verdict(so_far, plan.halt if asked else _NEVER, plan.observers)
+        if not search.amid and not search.loss < loss and reason != OBSERVER:
+            reason = search.why
+        if reason:
+            done = Trace(tuple(so_far))
+            return Run(search.medoids, search.loss, search.swaps_made, done, reason)
+        if not search.amid:
+            trace, loss = so_far, search.loss
+            before, labels = search.medoids.copy(), search.labels.copy()
+
+
+def run(problem: Problem, k: int, start: Start, rng: np.random.Generator, plan: Plan) -> Run:
+    """One run from one start. A method that samples costs its medoids on all points."""
+    if plan.method == "clara":
+        return _on_a_sample(problem, k, start, rng, plan)
+    if plan.method == "onebatch":
+        return _on_a_batch(problem, k, start, rng, plan)
+    first = start(problem, k, rng)
+    found = descend(_search(problem, first.copy(), rng, plan.method), problem, plan)
+    how = "made as they are needed" if problem.table.whole is None else "in memory"
+    paths = (f"{found.trace[-1].path}: columns {how}",)
+    return replace(found, paths=paths, start=first)
+
+
+def _search(problem: Problem, medoids: Ints, rng: np.random.Generator, method: str) -> Search:
+    if len(medoids) == 1:
+        return Single(problem, medoids)
+    if method == "alternate":
+        return Alternate(problem, medoids)
+    everyone = np.arange(problem.table.candidates)
+    if method == "pam":
+        return Steepest(problem, medoids, everyone)
+    return Eager(problem, medoids, rng.permutation(everyone))
+
+
+def _on_a_sample(
+    problem: Problem, k: int, start: Start, rng: np.random.Generator, plan: Plan
+) -> Run:
+    """CLARA: the swap search on a sample, its medoids judged by all points."""
+    n = problem.table.n
+    size = min(n, max(k, plan.batch or 80 + 4 * k))
+    sample = np.sort(rng.choice(n, size, replace=False))
+    part = problem.among(sample)
+    part.table = hold(part.table, plan.memory)  # it is read many times
+    found = descend(_search(part, start(part, k, rng), rng, "fasterpam"), part, plan)
+    return _judged(problem, replace(found, medoids=sample[found.medoids]), f"clara: {size} rows")
+
+
+def _on_a_batch(
+    problem: Problem, k: int, start: Start, rng: np.random.Generator, plan: Plan
+) -> Run:
+    """OneBatchPAM: every row is a candidate, a batch of rows says what swaps are worth."""
+    n = problem.table.n
+    size = min(n, max(k, plan.batch or math.ceil(100 * math.log(n * k + 1))))
+    batch = np.sort(rng.choice(n, size, replace=False))
+    medoids = start(problem, k, rng)
+    part = problem.take(np.arange(n), batch)
+    part.table = hold(part.table, plan.memory)
+    found = descend(_search(part, medoids, rng, "fasterpam"), part, plan)
+    return _judged(problem, found, f"onebatch: {size} rows")
+
+
+def _judged(problem: Problem, found: Run, path: str) -> Run:
+    closest = problem.table.columns(found.medoids).min(axis=0)
+    loss = float(problem.gains(closest[None], None)[0])
+    return replace(found, loss=loss, paths=(path,))
+
+
+def best_of(
+    problem: Problem, k: int, start: Start, seeds: Sequence[np.random.Generator], plan: Plan
+) -> Run:
+    """A run for every seed; the lowest loss wins, the earlier run on ties."""
+
+    def one(seed: np.random.Generator) -> tuple[float, Run, None]:
+        found = run(problem, k, start, seed, plan)
+        return found.loss, found, None
+
+    return best_run(seeds, one, plan.halt, plan.ended)[0]
+
+
+# --- the number of clusters -------------------------------------------------------------------
+
+
+def silhouette(problem: Problem, state: State) -> float:
+    """The mean of 1 − closest / next: how much nearer points are to their own medoid."""
+    near, far = state.closest.astype(np.float64), state.next.astype(np.float64)
+    share: Floats = 1.0 - np.divide(near, far, out=np.ones_like(near), where=far > 0)
+    return float(np.average(share, weights=problem.weight))
+
+
+def sweep(
+    problem: Problem,
+    ks: tuple[int, int],
+    start: Start,
+    seeds: Sequence[np.random.Generator],
+    plan: Plan,
+) -> tuple[Run, dict[int, float]]:
+    """Choose K by the medoid silhouette: from the largest K down, without starting anew.
+
+    After each run the medoid that is missed least goes, and the swap search mends the rest. The
+    run with the largest silhouette, the smaller K on ties, and the silhouette by K.
+    """
+    least, most = ks
+    best = found = best_of(problem, most, start, seeds, plan)
+    scores: dict[int, float] = {}
+    while True:
+        k, state = len(found.medoids), State(problem, found.medoids)
+        scores[k] = silhouette(problem, state)
+        if scores[k] >= max(scores.values()):
+            best = found
+        if k == least or found.stopped_by == OBSERVER or plan.halt.is_over(found.trace):
+            return best, scores
+        fewer = np.delete(state.medoids, int(state.removal.argmin()))
+        found = run(problem, k - 1, lambda *_, m=fewer: m, seeds[0], plan)

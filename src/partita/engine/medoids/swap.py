@@ -1,0 +1,229 @@
+"""The swap search of k-medoids: a candidate takes the place of a medoid if the loss falls."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from partita._common.array_types import Floats, Ints
+from partita._common.threads import Workers
+from partita._kernels import kernels
+from partita.source.dissimilarities import Table
+
+PATIENCE = 1.0  # seconds that an iteration goes on for without a pause
+
+
+class Search(Protocol):
+    """What the loop asks for: medoids that can be improved."""
+
+    path: str
+    why: str  # it cannot be improved any more
+    swaps_made: int
+    amid: bool  # an iteration that is not over yet: `improve` goes on with it
+
+    @property
+    def medoids(self) -> Ints:
+        """Candidates (k,)."""
+
+    @property
+    def labels(self) -> Ints:
+        """The place (n,) of the nearest medoid."""
+
+    @property
+    def loss(self) -> float:
+        """The weighted sum of dissimilarities to it."""
+
+    def improve(self) -> float:
+        """One iteration; the share of all pairs of points and candidates that it read so far."""
+
+
+class Problem:
+    """Points with weights, and candidates: what is to be solved."""
+
+    def __init__(self, table: Table, weight: Floats | None, workers: Workers) -> None:
+        self.table, self.workers = table, workers
+        self.weight, self._heaviest = weight, 1.0
+        if weight is not None:  # powers of two: nothing is rounded
+            self._heaviest = 2.0 ** math.frexp(float(weight.max()))[1]
+            self.weight = weight / self._heaviest
+            if (weight == weight[0]).all():
+                self.weight, self._heaviest = None, float(weight[0])
+
+    def real(self, loss: float) -> float:
+        """A loss as the user knows it; nothing costs nothing, though a unit may be infinite."""
+        return loss * self._heaviest * self.table.unit if loss else 0.0
+
+    def among(self, rows: Ints) -> Problem:
+        """The problem of some rows, in the same units."""
+        return self.take(rows, rows)
+
+    def take(self, candidates: Ints, points: Ints) -> Problem:
+        """The problem of some candidates and some points, in the same units."""
+        part = copy.copy(self)
+        part.table = self.table.take(candidates, points)
+        part.weight = None if self.weight is None else self.weight[points]
+        return part
+
+    def gains(self, table: Floats, closest: Floats | None) -> Floats:
+        """How much nearer points come to each column; without `closest`, how far they are."""
+        gain = np.empty(len(table))
+        kernels.swap_gain(table, closest, self.weight, gain, self.workers.crew)
+        return gain
+
+    def all_gains(self, closest: Floats | None = None) -> Floats:
+        """The same for every candidate."""
+        gain = np.empty(self.table.candidates)
+        for values, rows, some in self.table.blocks(np.arange(self.table.candidates)):
+            block = values[rows[0] : rows[-1] + 1]  # rows follow each other
+            gain[some[0] : some[-1] + 1] = self.gains(block, closest)
+        return gain
+
+
+class State:
+    """The two nearest of k >= 2 medoids of every point, as the kernels keep them."""
+
+    def __init__(self, problem: Problem, medoids: Ints) -> None:
+        table, k = problem.table, len(medoids)
+        n, dtype = table.n, table.dtype
+        self.medoids: Ints = np.array(medoids, dtype=np.int64)
+        self.near: Ints = np.empty(n, np.int32)
+        self.closest, self.next = np.empty(n, dtype), np.empty(n, dtype)
+        self.removal = np.empty(k)
+        columns = np.ascontiguousarray(table.columns(self.medoids))
+        make: Any = kernels.Swaps32 if dtype == np.float32 else kernels.Swaps64
+        self.swaps = make(
+            self.medoids,
+            columns,
+            self.near,
+            np.empty(n, np.int32),
+            self.closest,
+            self.next,
+            self.removal,
+            problem.weight,
+        )
+
+    @property
+    def loss(self) -> float:
+        """Of the medoids as they are."""
+        return float(self.swaps.loss)
+
+
+class Swapping(ABC):
+    """A search that keeps the two nearest medoids of every point."""
+
+    why = "no swap of a medoid lowers the cost"
+    amid = False
+
+    def __init__(self, problem: Problem, medoids: Ints, order: Ints) -> None:
+        self._problem, self._order = problem, order
+        self.state = State(problem, medoids)
+        self.swaps_made = 0
+
+    @property
+    def medoids(self) -> Ints:
+        """As they are now."""
+        return self.state.medoids
+
+    @property
+    def labels(self) -> Ints:
+        """The place of the nearest medoid."""
+        return self.state.near
+
+    @property
+    def loss(self) -> float:
+        """In the problem's units."""
+        return self.state.loss
+
+    @abstractmethod
+    def improve(self) -> float:
+        """One iteration; the share of all pairs of points and candidates that it read so far."""
+
+
+class Eager(Swapping):
+    """FasterPAM: candidates are tried one after the other, and what lowers the loss is done.
+
+    It ends when as many candidates as there are were of no use in a row: then no single swap
+    lowers the loss (Schubert and Rousseeuw, 2021).
+    """
+
+    path = "fasterpam"
+
+    def __init__(self, problem: Problem, medoids: Ints, order: Ints) -> None:
+        super().__init__(problem, medoids, order)
+        self._idle = 0  # candidates in a row that were of no use
+        self._tried = 0  # in this iteration
+        self._blocks: Iterator[tuple[Floats, Ints, Ints]] = iter(())
+
+    def improve(self) -> float:
+        """Try every candidate once, or until nothing can be gained any more.
+
+        An iteration may take long: about every second it pauses, so that it can be stopped.
+        """
+        limit, begin = len(self._order), time.perf_counter()
+        if not self.amid:
+            self._tried, self._blocks = 0, self._problem.table.blocks(self._order)
+        self.amid = False
+        for values, rows, ids in self._blocks:
+            count, self._idle, made = kernels.swap_search(
+                self.state.swaps, values, rows, ids, self._idle, limit, self._problem.workers.crew
+            )
+            self._tried, self.swaps_made = self._tried + count, self.swaps_made + made
+            if self._idle >= limit:  # before the next block is made
+                break
+            if self._tried < limit and time.perf_counter() - begin >= PATIENCE:
+                self.amid = True
+                break
+        return self._tried / limit
+
+
+class Steepest(Swapping):
+    """PAM: of all swaps the one that lowers the loss most; the lower candidate on ties."""
+
+    path = "pam"
+
+    def improve(self) -> float:
+        """Look at all candidates, and make one swap."""
+        best: tuple[float, int, int, Floats] | None = None
+        for values, rows, ids in self._problem.table.blocks(self._order):
+            change, place = np.empty(len(ids)), np.empty(len(ids), np.int32)
+            crew = self._problem.workers.crew
+            kernels.swap_scan(self.state.swaps, values, rows, ids, change, place, crew)
+            i = int(change.argmin())
+            if best is None or change[i] < best[0]:
+                best = float(change[i]), int(ids[i]), int(place[i]), values[rows[i]]
+        if best is not None and best[0] < 0:
+            column = np.ascontiguousarray(best[3])
+            self.swaps_made += kernels.swap_apply(self.state.swaps, column, best[1], best[2])
+        return 1.0
+
+
+class Single:
+    """One medoid: the candidate with the least sum, found in one pass."""
+
+    path = "one medoid"
+    why = "no other candidate has a lower sum"
+    amid = False
+
+    def __init__(self, problem: Problem, medoids: Ints) -> None:
+        self._problem = problem
+        self.medoids: Ints = np.array(medoids, dtype=np.int64)
+        self.labels: Ints = np.zeros(problem.table.n, np.int32)
+        self.loss = float(problem.gains(problem.table.columns(self.medoids), None)[0])
+        self.swaps_made, self._done = 0, False
+
+    def improve(self) -> float:
+        """All sums, once."""
+        if self._done:
+            return 0.0
+        self._done = True
+        sums = self._problem.all_gains()
+        if sums.min() < self.loss:
+            self.medoids = np.array([sums.argmin()])
+            self.loss, self.swaps_made = float(sums.min()), 1
+        return 1.0

@@ -1,0 +1,311 @@
+"""`KernelKMeans`: K-means in the feature space of a kernel, for clusters that are not convex."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from partita._common.array_types import Array, Floats
+from partita._common.threads import Workers, one_blas_thread
+from partita._kernels.draws import weighed
+from partita.estimators import validation
+from partita.estimators.base import Clusterer
+from partita.estimators.kernel import kernel_input
+from partita.estimators.kernel.fitting import Fitted, KernelSettings, fit_matrix, fit_rows
+from partita.halting import Halt
+from partita.source.blocks import exact_total
+from partita.trace import Observer
+
+
+class KernelKMeans(Clusterer):
+    """K-means in the feature space of a kernel.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters.
+    kernel : str or callable, default="rbf"
+        "rbf", "laplacian", "polynomial" (also "poly"), "sigmoid", "linear", "cosine" or another
+        name that `sklearn.metrics.pairwise.pairwise_kernels` knows; a callable of two rows that
+        returns a number; "precomputed": X is the Gram matrix, dense or sparse; "normalized-cut":
+        X is the affinity matrix of a graph, dense or sparse, and the objective its normalised cut
+        (up to a constant).
+    gamma : float, "scale" or "auto", default="scale"
+        Of rbf, laplacian, polynomial and sigmoid. "scale" is 1 / (n_features · variance), so the
+        unit of the data does not matter (by the deviation for laplacian). "auto" is
+        1 / n_features, scikit-learn's default, to which rows of unscaled data are all equally
+        far. Clusters that wind around each other need more: try 10 times "scale", and
+        init="spectral".
+    degree, coef0 : float, default=3, 1
+        Of polynomial, and coef0 of sigmoid.
+    kernel_params : dict or None, default=None
+        Further parameters of the kernel, or those of a callable.
+    approximation : {"auto", "exact", "nystrom"}, default="auto"
+        "exact" holds the n × n Gram matrix if `memory_limit` allows, else computes rows of it
+        again whenever they are needed. "nystrom" approximates it by few of its columns, chosen by
+        randomly pivoted Cholesky. "auto" is exact where the matrix fits, else "nystrom", with a
+        warning. `paths_` says what was done.
+    n_components : int or "auto", default="auto"
+        How many columns for "nystrom". "auto" adds columns until the objective can be off by at
+        most a twentieth, 1024 at most.
+    diagonal_shift : float, "auto" or None, default=None
+        What to add to the diagonal of the Gram matrix, divided by the weight of the row: the same
+        for the objective of every partition. "auto" is the least that makes an indefinite kernel
+        positive semidefinite, so that no iteration raises the objective. None adds nothing, and
+        warns where a kernel turns out to be indefinite; the normalised cut takes it as "auto". The
+        shift draws a row of the fit to its own cluster, and `predict`, which takes every row for a
+        new one, may find it nearer to another.
+    init : {"auto", "k-means++", "random", "random-partition", "spectral"}, array or callable, \
+default="auto"
+        Where to start. "k-means++": rows far apart in feature space; "random": random rows;
+        "random-partition"; "spectral": K-means of the widest directions in feature space, the
+        relaxed solution; "auto" is "spectral" for the normalised cut, where few nodes are near a
+        single one, else "k-means++". An array of points (n_clusters, n_features); whole numbers:
+        one label for every row, or the numbers of n_clusters rows. A callable is called as
+        init(X, n_clusters, random_state=…) and returns such an array.
+    n_init : "auto" or int, default="auto"
+        How many starts, of which the best result is kept: 10 (beside the Gram matrix they cost
+        little), 1 for "spectral" and given starts.
+    max_iter : int, default=300
+        The most iterations of a single run.
+    tol : float, default=0
+        Stop when the squared shift of the centers is at most `tol` times the variance in feature
+        space. At 0 a run goes on until no label changes: late iterations cost little, since only
+        rows that changed are read.
+    verbose, random_state, halt, callback, empty, n_threads
+        As in `KMeans`.
+    memory_limit : float or None, default=None
+        How many bytes the Gram matrix, or its approximation, may take. None means half of what is
+        free.
+
+    Where a matrix is given, a new row comes without its inner product with itself, so there is no
+    `transform` and no `score`: `predict`, `soft_membership` and `distances(K, diagonal)` serve.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        The nearest mean in feature space for every row, the lower index on ties.
+    inertia_ : float
+        The weighted sum of squared distances to these means, in the space that was used: with
+        "nystrom" that of the approximation, with a shift that of the shifted kernel.
+    objective_interval_ : tuple of float
+        Lower and upper bound of the sum of squares of the partition `labels_` about its own means,
+        by the true kernel: equal, unless "nystrom" was used.
+    n_iter_, trace_, stopped_by_, paths_
+        As in `KMeans`.
+    stats_ : ClusterStats
+        Weight and sse of each cluster of `labels_`; means have no coordinates.
+    diagonal_shift_ : float
+        What was added to the diagonal, before it was divided by weights.
+    kernel_ : KernelFunction or None
+        The kernel with the parameters that were used; None if the matrix was given.
+    n_features_in_, feature_names_in_
+        What `fit` saw.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from partita import KernelKMeans
+    >>> X, ring = make_circles(300, factor=0.3, noise=0.05, random_state=0)
+    >>> model = KernelKMeans(2, random_state=0).fit(X)
+    >>> len({(a, b) for a, b in zip(model.labels_.tolist(), ring.tolist())})
+    2
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        approximation: str = "auto",
+        n_components: Any = "auto",
+        diagonal_shift: Any = None,
+        init: Any = "auto",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 0.0,
+        verbose: int = 0,
+        random_state: Any = None,
+        halt: Halt | None = None,
+        callback: Observer | None = None,
+        empty: str = "relocate",
+        n_threads: int | None = None,
+        memory_limit: float | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.approximation = approximation
+        self.n_components = n_components
+        self.diagonal_shift = diagonal_shift
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.halt = halt
+        self.callback = callback
+        self.empty = empty
+        self.n_threads = n_threads
+        self.memory_limit = memory_limit
+
+    # --- fitting ----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Compute the clustering of X, with one weight per row if given."""
+        del y  # scikit-learn's pipelines pass it
+        settings = KernelSettings(self)
+        X, features = validation.check_new(self, X)
+        weight = validation.check_weights(sample_weight, X.shape[0])
+        validation.check_enough(X.shape[0], settings.k)
+        X = _as_floats(X)
+        _check_range(weight)
+        with Workers(settings.threads) as workers, one_blas_thread():
+            if self._given():
+                return self._keep(fit_matrix(settings, X, weight, workers), settings, features)
+            source = validation.make_source(X, weight, workers)
+            validation.check_finite(source, X, features.get("feature_names_in_"))
+            found = fit_rows(settings, X, weight, source, workers)
+            return self._keep(found, settings, features)
+
+    def _keep(self, found: Fitted, settings: KernelSettings, features: dict[str, Any]) -> Self:
+        self._warn_of_few(np.bincount(found.labels), len(found.stats.weight), settings.k)
+        self._keep_features(features)
+        self._keep_run(found.run)
+        self.labels_ = found.labels
+        self.inertia_ = found.inertia
+        self.objective_interval_ = found.interval
+        self.stats_ = found.stats
+        self.diagonal_shift_ = found.sigma
+        self.kernel_ = found.kernel
+        self._space = found.space
+        self._dimension = found.dimension
+        self._degree = found.degree
+        self._n_features_out = len(found.stats.weight)
+        return self
+
+    # --- using a fit ------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Array:
+        """The nearest mean of each row, the lower index on ties.
+
+        If a matrix was given: X is K(new, training), or the affinities of new nodes.
+        """
+        check_is_fitted(self)
+        with Workers(validation.check_threads(self.n_threads)) as workers:
+            return self._space.labels(self._new(X, workers)[0], workers)
+
+    def distances(self, X: Any, diagonal: Any = None) -> Floats:
+        """The distance (n, k) of each row to every mean in feature space, doubles.
+
+        If a matrix was given: X is K(new, training), and `diagonal` the inner product k(x, x) of
+        every new row with itself, which that does not hold. With "nystrom" it is the distance in
+        the space of the pivots.
+        """
+        return np.asarray(np.sqrt(self._squares(X, diagonal)[0]))
+
+    def transform(self, X: Any) -> Any:
+        """The distance (n, k) of each row to every mean in feature space, in the dtype of X."""
+        check_is_fitted(self)
+        found, kind = self._squares(X, None)
+        return np.sqrt(found).astype(np.float32 if kind == np.float32 else np.float64, copy=False)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and return the distance of each row to every mean in feature space."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The opposite of the objective of X at the means."""
+        check_is_fitted(self)
+        nearest = self._squares(X, None)[0].min(axis=1)
+        return -exact_total(weighed(nearest, validation.check_weights(sample_weight, len(nearest))))
+
+    def _squares(self, X: Any, diagonal: Any) -> tuple[Floats, Any]:
+        """Squared distances (n, k), and the dtype of X."""
+        check_is_fitted(self)
+        with Workers(validation.check_threads(self.n_threads)) as workers:
+            X, kind = self._new(X, workers)
+            if self.kernel_ is None:
+                diagonal = _check_diagonal(diagonal, X.shape[0], self.kernel)
+            return np.maximum(self._space.squares(X, diagonal, workers), 0.0), kind
+
+    def _new(self, X: Any, workers: Workers) -> tuple[Any, Any]:
+        """New rows as the space takes them, and the dtype they had."""
+        X = validation.check_again(self, X)
+        kind, X = X.dtype, _as_floats(X)
+        validation.check_finite(validation.make_source(X, None, workers), X, self._names())
+        if self._degree is not None:
+            return kernel_input.cut_rows(X, self._degree), kind
+        return (X if self.kernel_ is None else self.kernel_.place(X)), kind
+
+    def _costs(self, X: Any) -> tuple[Array, Floats]:
+        with Workers(validation.check_threads(self.n_threads)) as workers:
+            X, _ = self._new(X, workers)
+            cost = self._space.scores(X, workers)
+            return np.asarray(cost.argmin(axis=1), dtype=np.int32), cost
+
+    def _temperature(self) -> float:
+        # as in KMeans, with the number of directions that the data fills
+        return max(0.0, float(2 * self.inertia_ / (self.stats_.weight.sum() * self._dimension)))
+
+    def _given(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel in kernel_input.GIVEN
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._given()
+        return tags
+
+
+def _check_range(weight: Floats | None) -> None:
+    """Weights enter twice, so their squares must be numbers too."""
+    if weight is not None and not 1e-100 < weight.max() < 1e100:
+        raise ValueError(
+            f"sample_weight reaches {weight.max():.3g}, whose square is beyond all numbers; only "
+            "ratios of weights matter for the clustering, so divide all of them by one number"
+        )
+
+
+def _as_floats(X: Any) -> Any:
+    return X if X.dtype in validation.FLOATS else X.astype(np.float32)
+
+
+def _check_diagonal(diagonal: Any, n: int, kernel: str) -> Floats:
+    """k(x, x) of every new row."""
+    if diagonal is None:
+        raise ValueError(
+            f"kernel={kernel!r}: the distance of a new row needs its inner product with itself, "
+            "which K(new, training) does not hold; give diagonal=, one number per row"
+        )
+    found = np.asarray(diagonal, dtype=np.float64)
+    if found.shape != (n,) or not np.isfinite(found).all():
+        raise ValueError(
+            f"diagonal has the shape {found.shape}; one finite number for each of {n} rows is "
+            "expected"
+        )
+    return found
+
+
+def _knows_distances(model: KernelKMeans) -> bool:
+    if model._given():
+        raise AttributeError(
+            f"kernel={model.kernel!r} has no transform or score: K(new, training) does not hold "
+            "k(x, x); use distances(K, diagonal)"
+        )
+    return True
+
+
+# Not as decorators: scikit-learn wraps `transform` when the class is made, and would hide them.
+for _name in ("transform", "fit_transform", "score"):
+    setattr(KernelKMeans, _name, available_if(_knows_distances)(getattr(KernelKMeans, _name)))

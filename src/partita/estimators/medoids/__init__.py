@@ -1,0 +1,5 @@
+"""`KMedoids` and what only it needs."""
+
+from partita.estimators.medoids.estimator import KMedoids
+
+__all__ = ["KMedoids"]

@@ -1,0 +1,117 @@
+"""Where kernel K-means starts: rows, a partition, or points that are given."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from partita._common.array_types import Floats, Ints
+from partita._common.random_state import family
+from partita._kernels.draws import LEAF, draw_rows, weighed
+from partita.centers import Centers
+from partita.empty_clusters import POLICIES
+from partita.engine.kernel.definiteness import leading
+from partita.engine.restarts import Ways, best_of
+from partita.halting import MaxIter, SamePartition
+from partita.init.forgy import forgy_rows
+from partita.init.plusplus import plusplus
+from partita.source.dense import MemorySource
+from partita.source.gram_matrix import Gram
+
+_RUNS = 10  # of K-means on the relaxed solution
+
+
+def plusplus_rows(gram: Gram, k: int, rng: np.random.Generator, trials: int | None = None) -> Ints:
+    """Rows (k,) by greedy k-means++ in feature space: as `init.plusplus`, from rows of the Gram.
+
+    Each round draws `trials` rows in proportion to weight times squared distance to the nearest
+    chosen one, and keeps the one that lowers the sum of these most.
+    """
+    trials = trials or 2 + int(math.log(k))
+    uniform = rng.random(1 + (k - 1) * trials)
+    weight = None if gram.weights.alike else gram.weight
+    closest = np.full(gram.n, np.inf)
+    closest[gram.weight == 0] = 0.0
+    potential = np.zeros(-(-gram.n // LEAF))
+    which = np.empty(k, np.int64)
+    for j in range(k):
+        now = uniform[1 + (j - 1) * trials : 1 + j * trials] if j else uniform[:1]
+        drawn = draw_rows(potential, closest, weight, now)
+        apart = np.minimum(_squares(gram, drawn), closest)
+        left = [float(weighed(row, weight).cumsum()[-1]) for row in apart]
+        best = int(np.argmin(left))
+        which[j], closest = drawn[best], apart[best]
+        lost = weighed(closest, weight)
+        potential = np.add.reduceat(lost, np.arange(0, gram.n, LEAF))
+    return which
+
+
+def _squares(gram: Gram, which: Ints) -> Floats:
+    """Squared distances (m, n) of rows to all."""
+    found = gram.diagonal - 2 * gram.rows(which) + gram.diagonal[which, None]
+    found[np.arange(len(which)), which] = 0.0
+    return np.maximum(found, 0.0)  # what rounding leaves of duplicates
+
+
+def random_rows(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
+    """Rows (k,) in proportion to their weight."""
+    return forgy_rows(gram.weights, gram.n, k, rng)
+
+
+def random_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
+    """A random partition (n,)."""
+    return rng.integers(k, size=gram.n, dtype=np.int32)
+
+
+def spectral_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
+    """A partition (n,) of the relaxed solution by K-means."""
+    if k == 1:
+        return np.zeros(gram.n, np.int32)
+    rows = np.ascontiguousarray(leading(gram, k - 1))
+    source = MemorySource(rows, gram.weights, gram.workers)
+    seeds = family(rng, _RUNS)
+    ways = Ways(k, SamePartition() | MaxIter(300), POLICIES["relocate"])
+    starts = [lambda seed=seed: plusplus(source, k, seed)[0] for seed in seeds]
+    return best_of(source, starts, ways).labels
+
+
+def at_rows(gram: Gram, which: Ints, sigma: float = 0.0) -> Centers:
+    """Centers at rows of the data."""
+    values = np.empty((len(which), gram.n + 1))
+    values[:, :-1] = gram.rows(which)
+    values[:, -1] = gram.diagonal[which]
+    if sigma:
+        raised = gram.diagonal[which] + sigma / np.where(gram.weight > 0, gram.weight, 1.0)[which]
+        values[np.arange(len(which)), which] = raised
+        values[:, -1] = raised
+    return Centers(values, np.zeros(0))
+
+
+def at_inner(gram: Gram, inner: Floats, square: Floats) -> Centers:
+    """Centers whose inner products (k, n) with the rows, and squares (k,), are not centred yet."""
+    values = np.empty((len(inner), gram.n + 1))
+    middle = inner.mean(axis=1, dtype=np.float64)  # any number serves: it cancels
+    values[:, :-1] = (inner - gram.shift) - (middle - gram.level)[:, None]
+    values[:, -1] = (square - middle) - (middle - gram.level)
+    return Centers(values, np.zeros(0))
+
+
+def at_means(
+    gram: Gram, labels: Ints, k: int, rng: np.random.Generator, sigma: float = 0.0
+) -> Centers:
+    """Centers at the means of a partition; a random row where a cluster has no weight."""
+    sums, mass = gram.sums(k), np.bincount(labels, weights=gram.weight, minlength=k)
+    gram.move(np.arange(gram.n), np.full(gram.n, -1, np.int32), labels, sums)
+    whole = np.where(mass > 0, mass, 1.0)
+    values = np.empty((k, gram.n + 1))
+    values[:, :-1] = gram.values(sums) / whole[:, None]
+    own = values[labels, np.arange(gram.n)]
+    values[:, -1] = np.bincount(labels, weights=gram.weight * own, minlength=k) / whole
+    if sigma:
+        some = np.flatnonzero(gram.weight)
+        values[labels[some], some] += sigma / whole[labels[some]]
+        values[:, -1] += sigma / whole
+    if (mass == 0).any():
+        values[mass == 0] = at_rows(gram, random_rows(gram, k, rng), sigma).values[mass == 0]
+    return Centers(values, np.zeros(0))

@@ -1,0 +1,84 @@
+"""Starting points of k-medoids: which candidates to begin with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from partita._common.array_types import Floats, Ints
+from partita.engine.medoids.swap import Problem
+
+
+def random(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
+    """Candidates at random, in proportion to their weight."""
+    weight = problem.weight
+    if weight is None or len(weight) != problem.table.candidates:
+        return rng.choice(problem.table.candidates, k, replace=False)
+    few = np.flatnonzero(weight > 0)
+    if len(few) < k:  # rows of weight zero stand in where there are not enough others
+        return np.concatenate([few, np.flatnonzero(weight == 0)[: k - len(few)]])
+    return rng.choice(len(weight), k, replace=False, p=weight / weight.sum())
+
+
+def build(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
+    """PAM's BUILD: one after the other, the candidate that lowers the loss most.
+
+    No randomness; the lower candidate on ties. It reads all dissimilarities k times.
+    """
+    medoids = [int(problem.all_gains().argmin())]
+    closest = problem.table.columns(np.array(medoids))[0].copy()
+    while len(medoids) < k:
+        gain = problem.all_gains(closest)
+        gain[medoids] = -1.0
+        _choose(problem, medoids, closest, int(gain.argmax()))
+    return np.array(medoids)
+
+
+def lab(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
+    """LAB: BUILD on a fresh sample of 10 + √n points for every medoid. Points are candidates."""
+    n = problem.table.candidates
+    size = min(n, 10 + math.isqrt(n - 1) + 1)
+    medoids: list[int] = []
+    closest: Floats | None = None
+    while len(medoids) < k:
+        free = np.delete(np.arange(n), medoids)
+        sample = rng.choice(free, min(size, len(free)), replace=False)
+        part = problem.among(sample)
+        gain = part.all_gains(None if closest is None else closest[sample])
+        chosen = int(sample[gain.argmin() if closest is None else gain.argmax()])
+        if closest is None:
+            medoids.append(chosen)
+            closest = problem.table.columns(np.array([chosen]))[0].copy()
+        else:
+            _choose(problem, medoids, closest, chosen)
+    return np.array(medoids)
+
+
+def plusplus(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
+    """In proportion to weight times dissimilarity to the nearest one that is chosen already."""
+    weight = 1.0 if problem.weight is None else problem.weight
+    medoids = random(problem, 1, rng).tolist()
+    closest = problem.table.columns(np.array(medoids))[0].copy()
+    while len(medoids) < k:
+        chance = weight * closest.astype(np.float64)
+        chance[medoids] = 0.0
+        if not chance.sum() > 0:  # all others are duplicates of chosen ones
+            chance = np.ones(len(closest))
+            chance[medoids] = 0.0
+        _choose(problem, medoids, closest, int(rng.choice(len(chance), p=chance / chance.sum())))
+    return np.array(medoids)
+
+
+def _choose(problem: Problem, medoids: list[int], closest: Floats, which: int) -> None:
+    medoids.append(which)
+    np.minimum(closest, problem.table.columns(np.array([which]))[0], out=closest)
+
+
+MEDOID_STARTS: dict[str, Callable[[Problem, int, np.random.Generator], Ints]] = {
+    "random": random,
+    "lab": lab,
+    "build": build,
+    "k-medoids++": plusplus,
+}

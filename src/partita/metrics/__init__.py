@@ -1,0 +1,1 @@
+"""Measures of a partition: silhouettes and criteria."""

@@ -1,0 +1,205 @@
+"""Criteria that say how good a partition is: pure functions of summaries and distances.
+
+None of them is right for all data; each says here what is better, its range, and its weakness. A
+criterion that is not defined is NaN. Clusters without weight are not counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from partita._common.array_types import Array, Floats
+from partita._kernels.draws import weighed
+from partita.source.blocks import exact_total
+from partita.stats import ClusterStats, total
+
+__all__ = [
+    "adjusted_rand",
+    "bic",
+    "calinski_harabasz",
+    "crossed",
+    "davies_bouldin",
+    "elbow",
+    "mean_distances",
+    "simplified_silhouette",
+]
+
+_STRAIGHT = 1e-9  # a curve that bends less than this, of its height, has no elbow
+
+
+def calinski_harabasz(stats: ClusterStats) -> float:
+    """The variance between clusters over that within: (B / (K − 1)) / (W / (n − K)).
+
+    High is better; from 0 to infinity (nothing within: scikit-learn says 1 then). NaN for K = 1
+    or if the rows weigh no more than K. Weakness: it prefers round clusters of like size, and is
+    never defined for one cluster, so it cannot say that there are none.
+
+    >>> rows, labels = [[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]
+    >>> calinski_harabasz(ClusterStats.of_block(rows, labels, k=2))
+    200.0
+    """
+    weight, mean, sse = _filled(stats)
+    k, n = len(weight), total(weight)
+    if k < 2 or n <= k:
+        return math.nan
+    anchor = mean[0]  # an offset of the data costs no digits
+    gap = (mean - anchor) - weight @ (mean - anchor) / n
+    between = total(weight * np.einsum("kd,kd->k", gap, gap)) / (k - 1)
+    within = total(sse) / (n - k)
+    if within == 0:
+        return math.inf if between > 0 else math.nan
+    return between / within
+
+
+def mean_distances(distance: Array, labels: Array, k: int, weight: Array | None = None) -> Floats:
+    """The mean distance (k,) of the rows of each cluster to its center; 0 for an empty one.
+
+    >>> mean_distances([1.0, 3.0, 5.0], [0, 0, 1], 3)
+    array([2., 5., 0.])
+    """
+    d, label = np.asarray(distance, dtype=np.float64), np.asarray(labels)
+    w = None if weight is None else np.asarray(weight, dtype=np.float64)
+    mass = np.bincount(label, weights=w, minlength=k)
+    sums = np.bincount(label, weights=weighed(d, w), minlength=k)
+    return np.divide(sums, mass, out=np.zeros(k), where=mass > 0)
+
+
+def davies_bouldin(stats: ClusterStats, spread: Array) -> float:
+    """The mean over clusters of the worst (spread_j + spread_l) / ‖mean_j − mean_l‖.
+
+    `spread` (k,) is `mean_distances` to the means. Low is better; from 0 to infinity (two means
+    coincide, and their clusters have an extent). NaN for K = 1. Weakness: it sees only means and
+    spreads, so that a long cluster beside a round one looks bad.
+
+    >>> stats = ClusterStats.of_block([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1], k=2)
+    >>> davies_bouldin(stats, [0.5, 0.5])
+    0.1
+    """
+    some = stats.weight > 0
+    mean, s = stats.mean[some], np.asarray(spread, dtype=np.float64)[some]
+    if len(mean) < 2:
+        return math.nan
+    worst = np.zeros(len(mean))
+    for j, center in enumerate(mean):  # row by row: K² distances are not kept
+        gap = np.sqrt(np.einsum("kd,kd->k", mean - center, mean - center))
+        both = s + s[j]
+        ratio = np.divide(both, gap, out=np.where(both > 0, np.inf, 0.0), where=gap > 0)
+        ratio[j] = 0.0
+        worst[j] = ratio.max()
+    return total(worst) / len(worst)
+
+
+def simplified_silhouette(first: Array, second: Array, weight: Array | None = None) -> float:
+    """The mean of 1 − d₁/d₂, distances to the nearest center and to the second; 0/0 counts as 1.
+
+    High is better; from 0 (every row between two centers) to 1. NaN for K = 1, where d₂ is
+    infinite. It costs no more than labels do. Weakness: it sees centers in the place of clusters,
+    so that sparse clusters look as good as dense ones.
+
+    >>> simplified_silhouette([1.0, 0.0], [4.0, 5.0])
+    0.875
+    """
+    d1, d2 = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    w = None if weight is None else np.asarray(weight, dtype=np.float64)
+    mass = len(d1) if w is None else exact_total(w)
+    if mass == 0 or not np.isfinite(d2).all():
+        return math.nan
+    share = np.divide(d1, d2, out=np.ones_like(d1), where=d2 > 0)
+    return exact_total(weighed(1.0 - share, w)) / mass
+
+
+def bic(stats: ClusterStats, n: float | None = None) -> float:
+    """−2·log L + K(d + 1)·log n of K round Gaussians of one variance, every row in its own.
+
+    Low is better; any real number. Cluster j has the share w_j/n of the rows and the variance
+    σ² = J / (d(n − K)) in every direction, so that
+
+        log L = Σ w_j·log(w_j/n) − (n·d/2)·log(2πσ²) − d(n − K)/2.
+
+    It has K·d coordinates, K − 1 shares and one variance: K(d + 1) parameters. `n` is the total
+    weight if not given. −∞ if J = 0: rows that are nothing but their centers have no variance.
+    NaN if n ≤ K. Weakness: where clusters are not round or not alike, more of them always fit
+    better.
+
+    >>> rng = np.random.default_rng(0)
+    >>> rows = np.repeat([[0.0], [9.0]], 50, axis=0) + rng.normal(size=(100, 1))
+    >>> one = ClusterStats.of_block(rows)
+    >>> two = ClusterStats.of_block(rows, np.repeat([0, 1], 50), k=2)
+    >>> bic(two) < bic(one)
+    True
+    """
+    weight, mean, sse = _filled(stats)
+    k, d = mean.shape
+    rows = total(weight) if n is None else float(n)
+    if k == 0 or rows <= k or d == 0:
+        return math.nan
+    variance = total(sse) / (d * (rows - k))
+    if variance == 0:
+        return -math.inf
+    shares = total(weight * np.log(weight / rows))
+    fit = shares - rows * d / 2 * math.log(2 * math.pi * variance) - d * (rows - k) / 2
+    return float(-2 * fit + k * (d + 1) * math.log(rows))
+
+
+def elbow(ks: Sequence[int] | Array, values: Array) -> int | None:
+    """The K where a falling curve bends most: the farthest below the chord of its two ends.
+
+    Both axes are brought to [0, 1] first, by the values of K themselves, so they need not be
+    evenly spaced; the lowest K wins ties. None for fewer than three K or a curve without a bend.
+    Weakness: nearly every curve has an elbow, also that of data without clusters, and it moves
+    with the largest K that was tried.
+
+    >>> elbow([1, 2, 3, 4, 5], [100.0, 40.0, 10.0, 8.0, 6.0])
+    3
+    """
+    k, value = np.asarray(ks, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    known = np.isfinite(value)
+    k, value = k[known], value[known]
+    order = np.argsort(k, kind="stable")
+    k, value = k[order], value[order]
+    if len(k) < 3 or k[0] == k[-1] or not value[0] > value[-1]:
+        return None
+    across = (k - k[0]) / (k[-1] - k[0])
+    down = (value[0] - value) / (value[0] - value[-1])
+    below = down - across
+    best = int(below.argmax())
+    return int(k[best]) if below[best] > _STRAIGHT else None
+
+
+def adjusted_rand(one: Any, other: Any, weight: Array | None = None) -> float:
+    """How alike two partitions are, less what chance gives: the adjusted Rand index.
+
+    High is better; 1 for the same partition, 0 on average for random ones, at least −½. Without
+    weights it is scikit-learn's. With them rows are drawn by weight, and pairs are drawn twice.
+    Weakness: large clusters decide it.
+
+    >>> adjusted_rand([0, 0, 1, 1], ["b", "b", "a", "a"])
+    1.0
+    """
+    if weight is None:
+        from sklearn.metrics import adjusted_rand_score
+
+        return float(adjusted_rand_score(one, other))
+    w = np.asarray(weight, dtype=np.float64)
+    both = crossed(one, other, w / w.sum())
+    rows, columns = both.sum(axis=1), both.sum(axis=0)
+    chance = float(rows @ rows) * float(columns @ columns)
+    most = 0.5 * float(rows @ rows + columns @ columns)
+    return (float((both * both).sum()) - chance) / (most - chance) if most > chance else 1.0
+
+
+def crossed(one: Any, other: Any, weight: Floats) -> Floats:
+    """The weight (a, b) that clusters of two partitions have in common."""
+    first, second = (np.unique(labels, return_inverse=True)[1].ravel() for labels in (one, other))
+    table = np.zeros((first.max(initial=-1) + 1, second.max(initial=-1) + 1))
+    np.add.at(table, (first, second), weight)
+    return table
+
+
+def _filled(stats: ClusterStats) -> tuple[Floats, Floats, Floats]:
+    some = stats.weight > 0
+    return stats.weight[some], stats.mean[some], stats.sse[some]

@@ -1,0 +1,267 @@
+"""The silhouette: exact, weighted, under any metric, without a matrix of distances; or sampled."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from partita._common.array_types import Floats, Ints
+from partita._common.random_state import generator
+from partita._common.threads import Workers, one_blas_thread
+from partita.estimators import validation
+from partita.estimators.medoids.metric import Metric, check_matrix, check_metric
+from partita.geometry import directions
+from partita.metrics.mean_distances import MeanDistances, Partition, of_table, of_vectors
+from partita.source.blocks import exact_total
+from partita.source.dissimilarities import Table, scale_for
+
+_VALUES = 1 << 21  # dissimilarities that a thread measures at once, where no kernel of ours can
+
+
+class Estimate(NamedTuple):
+    """A mean over a sample, and its standard error."""
+
+    mean: float
+    error: float
+
+
+def silhouette_samples(
+    X: Any,
+    labels: Any,
+    *,
+    metric: Any = "euclidean",
+    sample_weight: Any = None,
+    n_threads: int | None = None,
+) -> Floats:
+    """How much nearer each row is to its own cluster than to the next: s = (b − a) / max(a, b).
+
+    a is the mean distance to the other rows of the own cluster, b the mean distance to the rows of
+    the nearest other cluster. 1: far from all others; 0: between two, or alone in a cluster;
+    below 0: nearer to another cluster.
+
+    Weights are repeats: a row of weight 3 counts as three rows, so for two of them the other
+    copies lie at distance 0. A row of weight below 1 does not count among its own neighbours.
+
+    Parameters
+    ----------
+    X : rows, dense or sparse; or with ``metric="precomputed"`` a matrix of dissimilarities, square
+        or condensed.
+    labels : one for each row: numbers or text. At least two must differ.
+    metric : any metric of `partita.KMedoids`, or a callable. Euclidean, squared Euclidean,
+        Manhattan and cosine distances of dense rows are measured by a kernel of our own.
+    sample_weight : one for each row, or None.
+    n_threads : None means all cores. The result has the same bits for any number.
+
+    Returns
+    -------
+    silhouettes (n,), float64. Distances are measured in double, whatever the dtype of X. It takes
+    O(n²·d) time, and memory for a copy of X and a few numbers for each row.
+
+    >>> silhouette_samples([[0.0], [1.0], [10.0], [11.0]], ["a", "a", "b", "b"]).round(3)
+    array([0.905, 0.895, 0.895, 0.905])
+    """
+    with Workers(validation.check_threads(n_threads)) as workers:
+        rows = Pairs(X, metric, workers)
+        partition = _partition(labels, rows.n, sample_weight)
+        return partition.values(rows.means(partition))
+
+
+def silhouette_score(
+    X: Any,
+    labels: Any,
+    *,
+    metric: Any = "euclidean",
+    sample_size: int | None = None,
+    random_state: Any = None,
+    sample_weight: Any = None,
+    n_threads: int | None = None,
+) -> float:
+    """The mean of `silhouette_samples`, weighted by `sample_weight`; in [−1, 1], high is better.
+
+    With `sample_size` it is `sampled_silhouette`'s mean: of so many rows drawn at random, each
+    compared with *all* rows. scikit-learn forgets the rows that are not drawn, so that small
+    clusters may vanish; this estimate is unbiased.
+
+    Other parameters as in `silhouette_samples`. Weakness: it prefers round clusters of like size.
+
+    >>> round(silhouette_score([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]), 6)
+    0.899749
+    """
+    if sample_size is not None:
+        return sampled_silhouette(
+            X,
+            labels,
+            sample_size=sample_size,
+            metric=metric,
+            random_state=random_state,
+            sample_weight=sample_weight,
+            n_threads=n_threads,
+        ).mean
+    with Workers(validation.check_threads(n_threads)) as workers:
+        rows = Pairs(X, metric, workers)
+        partition = _partition(labels, rows.n, sample_weight)
+        return _mean(partition.values(rows.means(partition)), partition.weight)
+
+
+def sampled_silhouette(
+    X: Any,
+    labels: Any,
+    *,
+    sample_size: int,
+    metric: Any = "euclidean",
+    random_state: Any = None,
+    sample_weight: Any = None,
+    n_threads: int | None = None,
+) -> Estimate:
+    """The mean silhouette of `sample_size` rows against all rows, and its standard error.
+
+    Without weights rows are drawn without replacement; with weights in proportion to them, with
+    replacement. Either way the mean is unbiased. From `sample_size` = n on, rows are not drawn:
+    the mean is exact, and its error 0. It takes O(sample_size·n·d) time.
+
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> mean, error = sampled_silhouette(X, [0, 0, 1, 1], sample_size=4)
+    >>> round(mean, 6), error
+    (0.899749, 0.0)
+    """
+    size = validation.whole("sample_size", sample_size)
+    rng = generator(random_state)
+    with Workers(validation.check_threads(n_threads)) as workers:
+        rows = Pairs(X, metric, workers)
+        partition = _partition(labels, rows.n, sample_weight)
+        if size >= rows.n:
+            return Estimate(_mean(partition.values(rows.means(partition)), partition.weight), 0.0)
+        points, times, left = _draw(partition.weight, sample_weight is None, size, rng)
+        found = partition.values(rows.means(partition, points), points)
+    mean = _mean(found, times)
+    if size == 1:
+        return Estimate(mean, float("nan"))
+    variance = exact_total(times * (found - mean) ** 2) / (size - 1)
+    return Estimate(mean, float(np.sqrt(left * variance / size)))
+
+
+def silhouettes_of_some(
+    X: Any,
+    labels: Any,
+    points: Ints,
+    *,
+    metric: Any = "euclidean",
+    sample_weight: Any = None,
+    n_threads: int | None = None,
+) -> Floats:
+    """The silhouettes of the rows with these numbers, each compared with *all* rows.
+
+    Of all rows in their order they are those of `silhouette_samples`, to the last bit.
+
+    >>> silhouettes_of_some([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1], np.array([2])).round(3)
+    array([0.895])
+    """
+    with Workers(validation.check_threads(n_threads)) as workers:
+        rows = Pairs(X, metric, workers)
+        partition = _partition(labels, rows.n, sample_weight)
+        if len(points) == rows.n:
+            return partition.values(rows.means(partition))[points]
+        return partition.values(rows.means(partition, points), points)
+
+
+def _draw(
+    weight: Floats, alike: bool, size: int, rng: np.random.Generator
+) -> tuple[Ints, Floats, float]:
+    """Rows, how often each was drawn, and the share of the variance that is left."""
+    n = len(weight)
+    if alike:
+        return np.sort(rng.choice(n, size, replace=False)), np.ones(size), 1.0 - size / n
+    drawn = rng.choice(n, size, p=weight / weight.sum())
+    points, times = np.unique(drawn, return_counts=True)
+    return points, times.astype(np.float64), 1.0
+
+
+def _mean(values: Floats, weight: Floats) -> float:
+    return exact_total(weight * values) / exact_total(weight)
+
+
+class Pairs:
+    """All pairs of the rows of X: measured by the kernel if it can be, else by a table."""
+
+    def __init__(self, X: Any, metric: Any, workers: Workers) -> None:
+        check_metric(metric, None)
+        self._workers = workers
+        self._vectors: Floats | None = None
+        self._table: Table | None = None
+        self._name = "euclidean"
+        if isinstance(metric, str) and metric == "precomputed":
+            self._table = check_matrix(X, workers)
+            self.n = self._table.n
+            return
+        X = validation.as_rows(X, name="silhouette")
+        self.n = X.shape[0]
+        measure = Metric(metric, None, X)
+        if not measure.allows_nan:
+            validation.check_finite(validation.make_source(X, None, workers), X)
+        plain = None if sp.issparse(X) else measure.plain
+        if plain is not None:
+            self._name, self._vectors = plain, _scaled(X)
+        elif not sp.issparse(X) and isinstance(metric, str) and metric == "cosine":
+            self._name, self._vectors = "sqeuclidean", _unit(X)
+        if self._vectors is None:
+            doubles = X.astype(np.float64, copy=False)
+            self._table = measure.table(doubles, workers, self._task)
+
+    def means(self, partition: Partition, points: Ints | None = None) -> MeanDistances:
+        """Mean distances of all rows, or of some, to the clusters."""
+        if self._vectors is not None:
+            return of_vectors(self._vectors, self._name, partition, self._workers, points)
+        assert self._table is not None
+        with one_blas_thread():
+            return of_table(self._table, partition, self._task * self._workers.n, points)
+
+    @property
+    def _task(self) -> int:
+        """Columns that a thread makes at once: few calls of a metric, not too much memory."""
+        return max(64, min(512, _VALUES // self.n))
+
+
+def _scaled(X: Any) -> Floats:
+    """Doubles, by a power of two small enough to be squared: silhouettes do not mind."""
+    rows: Floats = X.astype(np.float64, copy=False)
+    scale = scale_for(float(max(rows.max(), -rows.min())))
+    return rows if scale == 1.0 else rows * scale
+
+
+def _unit(X: Any) -> Floats | None:
+    """Rows at unit length: there 1 − cos is half the squared distance. None if one has none."""
+    unit, length = directions(X.astype(np.float64, copy=False))
+    return unit if length.all() else None
+
+
+def _partition(labels: Any, n: int, sample_weight: Any) -> Partition:
+    """Labels of any kind as numbers, once nothing is wrong with them."""
+    given = np.asarray(labels)
+    if given.shape != (n,):
+        raise ValueError(
+            f"labels has the shape {given.shape}; one label for each of the {n} rows is expected: "
+            f"({n},)"
+        )
+    if given.dtype.kind in "fc" and np.isnan(given).any():
+        raise ValueError(
+            f"labels contains NaN in {int(np.isnan(given).sum())} of {n} rows; give these rows a "
+            "label, or leave them out"
+        )
+    try:
+        names, number = np.unique(given, return_inverse=True)
+    except TypeError as error:
+        raise ValueError(
+            f"labels cannot be sorted ({error}); give numbers, or give text, not both"
+        ) from error
+    weight = validation.check_weights(sample_weight, n)
+    partition = Partition.of(number.ravel(), len(names), weight)
+    count, rows = int((partition.mass > 0).sum()), int((partition.weight > 0).sum())
+    if count < 2 or (count == rows and not (partition.weight > 1).any()):
+        raise ValueError(
+            f"Number of labels is {count}. Valid values are 2 to n_samples - 1 = {rows - 1} "
+            "(inclusive): a silhouette compares a cluster with another, and a row with others of "
+            "its own cluster"
+        )
+    return partition

@@ -1,0 +1,99 @@
+"""A fitted model as a scikit-learn KMeans, and so for everything that reads one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+EXPORTED = ("KMeans", "MiniBatchKMeans")
+
+
+def to_sklearn(model: Any) -> Any:
+    """A `sklearn.cluster.KMeans` that labels, transforms and scores as the model does.
+
+    For `KMeans` and `MiniBatchKMeans`. The labels of new rows are the same, but where two centers
+    are equally far up to rounding: scikit-learn subtracts products of large numbers, in the dtype
+    of X, and takes the center that this leaves lower; partita measures in double, and takes the
+    lower index on exact ties. The result needs no partita: it can be pickled, be part of a
+    pipeline, and be converted, to ONNX for example. What `load` gave as a pipeline becomes a
+    pipeline of scikit-learn's `SimpleImputer`, `StandardScaler` and `KMeans`.
+
+    >>> from partita import KMeans
+    >>> model = KMeans(2, random_state=0).fit([[1.0, 2.0], [1.0, 4.0], [10.0, 2.0]])
+    >>> to_sklearn(model).predict([[9.0, 2.0]]).tolist() == model.predict([[9.0, 2.0]]).tolist()
+    True
+    """
+    from sklearn.cluster import KMeans
+    from sklearn.pipeline import make_pipeline
+    from sklearn.utils.validation import check_is_fitted
+
+    from partita.model_file.preparation import without_preparation
+    from partita.model_file.restoring import class_of
+
+    model, first = without_preparation(model)
+    if first is not None:
+        return make_pipeline(*_steps(first), to_sklearn(model))
+    if not any(isinstance(model, class_of(name)) for name in EXPORTED):
+        raise TypeError(
+            f"a {type(model).__name__} was given; only {' and '.join(EXPORTED)} have centers that "
+            "scikit-learn's KMeans can stand for: squared Euclidean distances to means"
+        )
+    check_is_fitted(model)
+    centers = np.ascontiguousarray(model.cluster_centers_)
+    other = KMeans(**_parameters(model, len(centers)))
+    with warnings.catch_warnings():  # of centers that are alike
+        warnings.simplefilter("ignore")
+        made = KMeans(len(centers), init=centers, n_init=1, max_iter=1).fit(centers)
+    # what scikit-learn keeps for itself is made by scikit-learn
+    vars(other).update({name: v for name, v in vars(made).items() if name not in made.get_params()})
+    other.cluster_centers_ = centers.copy()
+    other.inertia_ = float(model.inertia_)
+    other.n_iter_ = int(getattr(model, "n_iter_", getattr(model, "n_steps_", 1)))
+    if hasattr(model, "labels_"):
+        other.labels_ = np.array(model.labels_, dtype=np.int32)
+    else:  # a mini-batch may have none
+        del other.labels_
+    if hasattr(model, "feature_names_in_"):
+        other.feature_names_in_ = np.array(model.feature_names_in_, dtype=object)
+    return other
+
+
+def _steps(first: Any) -> Iterator[Any]:
+    """What fills in and scales, by scikit-learn's own classes."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import StandardScaler
+
+    names = None if first.names is None else np.array(first.names, dtype=object)
+    if first.fill is not None:
+        imputer = SimpleImputer().fit(np.asarray(first.fill, dtype=np.float64)[None])
+        if names is not None:
+            imputer.feature_names_in_ = names
+        yield imputer
+    if first.scaling is not None:
+        center, scale = first.scaling.center, first.scaling.scale
+        scaler = StandardScaler().fit([center, center])
+        scaler.mean_, scaler.scale_, scaler.var_ = center.copy(), scale.copy(), scale**2
+        if names is not None and first.fill is None:
+            scaler.feature_names_in_ = names
+        yield scaler
+
+
+def _parameters(model: Any, k: int) -> dict[str, Any]:
+    """Those that scikit-learn knows, with its default for values that it does not know."""
+    own = model.get_params()
+    seed = own["random_state"]
+    known = {
+        "n_clusters": k,
+        "init": "random" if str(own["init"]) == "random" else "k-means++",
+        "n_init": own["n_init"],
+        "max_iter": own["max_iter"],
+        "tol": own["tol"],
+        "verbose": own["verbose"],
+        "random_state": None if isinstance(seed, np.random.Generator) else seed,
+    }
+    if own.get("algorithm") == "elkan" and k > 1:
+        known["algorithm"] = "elkan"
+    return known

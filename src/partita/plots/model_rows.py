@@ -1,0 +1,130 @@
+"""What a picture needs of a fitted model and of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from partita._common.array_types import Floats, Ints
+from partita._common.random_state import generator
+from partita._common.threads import Workers
+from partita.estimators import validation
+from partita.estimators.fitted_models import (
+    check_fitted,
+    clusters_of,
+    takes_a_matrix,
+    without_names,
+)
+from partita.estimators.spherical import SphericalKMeans
+from partita.plots import style
+from partita.source.plain_rows import doubles
+from partita.voronoi.voronoi_cells import Cells, cells
+
+MOST = 20_000  # rows that are drawn; more are sampled
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows to draw: all of them, or a sample."""
+
+    values: Any  # (m, d) doubles, or CSR
+    labels: Ints  # (m,)
+    weight: Floats  # (m,)
+    names: list[str]  # of the features
+    of: int  # how many rows there are
+
+    @property
+    def note(self) -> str:
+        """What to say of a sample."""
+        m = self.values.shape[0]
+        return f"{style.number(m)} of {style.number(self.of)} rows, sampled" if m < self.of else ""
+
+
+def read(
+    model: Any,
+    X: Any,
+    sample_weight: Any = None,
+    *,
+    names: Any = None,
+    most: int | None = MOST,
+    random_state: Any = 0,
+) -> Rows:
+    """Rows of X, at most so many if that is said, and the clusters that the model gives them."""
+    check_fitted(model)
+    if takes_a_matrix(model):
+        raise ValueError(
+            f"{type(model).__name__} was fitted to a matrix, whose rows are no points; this "
+            "picture needs rows of features"
+        )
+    rows = validation.check_again(model, X)
+    names = names_of(model, X, rows.shape[1], names)
+    weight = validation.check_weights(sample_weight, rows.shape[0])
+    with Workers(1) as workers:
+        validation.check_finite(validation.make_source(rows, None, workers), rows, names)
+    some = sample(rows.shape[0], most, random_state)
+    of = rows.shape[0]
+    rows = rows[some]
+    labels = np.asarray(without_names(model).predict(rows))
+    values = rows.astype(np.float64) if sp.issparse(rows) else np.asarray(rows, np.float64)
+    return Rows(values, labels, np.ones(len(labels)) if weight is None else weight[some], names, of)
+
+
+def sample(n: int, most: int | None, random_state: Any) -> Ints | slice:
+    """Which rows to draw: all, or `most` of them in their order."""
+    if most is None or n <= most:
+        return slice(None)
+    return np.sort(generator(random_state).choice(n, most, replace=False))
+
+
+def names_of(model: Any, X: Any, d: int, given: Any = None) -> list[str]:
+    """Names of the features: given, of the model, of the table, or numbers."""
+    if given is not None:
+        names = list(given)
+        if len(names) != d:
+            raise ValueError(
+                f"feature_names has {len(names)} names; {d} are expected, one for each feature"
+            )
+        return [str(name) for name in names]
+    known = getattr(model, "feature_names_in_", None)
+    if known is None:
+        known = validation.features_of(X).get("feature_names_in_")
+    return [f"feature {t}" for t in range(d)] if known is None else [str(name) for name in known]
+
+
+def centers_of(model: Any) -> Floats | None:
+    """Centers (k, d) in the space of the rows, or None if they have no coordinates there."""
+    centers = getattr(model, "cluster_centers_", None)
+    if centers is None:
+        return None
+    return doubles(centers)
+
+
+def cells_of(model: Any) -> Cells | None:
+    """The cells of the model, or None where their borders are not straight."""
+    try:
+        return cells(model)
+    except ValueError:
+        return None
+
+
+def is_spherical(model: Any) -> bool:
+    """Whether centers are directions."""
+    return isinstance(model, SphericalKMeans)
+
+
+def title_of(model: Any) -> str:
+    """Which model, how many clusters, and the objective where there is one."""
+    k = clusters_of(model)
+    parts = f"{type(model).__name__}: {k} cluster{'s' * (k != 1)}"
+    cost = getattr(model, "inertia_", None)
+    return parts if cost is None else f"{parts}, J = {style.number(float(cost))}"
+
+
+def squares(values: Any) -> Floats:
+    """The squared length (n,) of every row."""
+    if sp.issparse(values):
+        return np.asarray(values.multiply(values).sum(axis=1)).ravel()
+    return np.asarray(np.square(values).sum(axis=1))

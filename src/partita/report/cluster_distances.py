@@ -1,0 +1,82 @@
+"""How far rows are from their clusters, and what that says of both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from partita._common.array_types import Floats, Ints
+from partita._kernels.draws import weighed
+from partita.estimators.fitted_models import read
+from partita.estimators.kernel.estimator import KernelKMeans
+from partita.estimators.medoids.estimator import KMedoids
+from partita.plots.model_rows import centers_of, is_spherical
+from partita.report.report_input import Case
+from partita.source.blocks import exact_total
+from partita.source.plain_rows import times, unit_for
+
+_VALUES = 1 << 22  # distances that are held at once
+
+
+@dataclass(frozen=True, slots=True)
+class Distances:
+    """Of every row to its cluster; NaN if not known."""
+
+    values: Floats  # (n,)
+    what: str
+    squared: bool  # whether J adds up their squares
+
+    @property
+    def spread_is(self) -> str:
+        """What `spread` is called."""
+        return f"{'root mean square' if self.squared else 'mean'} {self.what}"
+
+    def spread(self, some: Ints, weight: Floats) -> float:
+        """The mean over some rows, or its root; NaN if they weigh nothing."""
+        far, mass = self.values[some], float(weight.sum())
+        if not mass > 0:
+            return math.nan
+        if not self.squared:
+            return float(weight @ far / mass)
+        most = float(far.max())
+        if not 0 < most < math.inf:
+            return most
+        return most * math.sqrt(float(weight @ (far / most) ** 2 / mass))
+
+    def cost(self, weight: Floats | None) -> float:
+        """J of these rows."""
+        each = self.values**2 if self.squared else self.values
+        return exact_total(weighed(each, weight))
+
+
+def distances_of(case: Case) -> Distances:
+    """Measure every row of a case."""
+    if isinstance(case.model, KMedoids):
+        return Distances(_by_blocks(case), "dissimilarity to the medoid", False)
+    if isinstance(case.model, KernelKMeans):
+        return Distances(_by_blocks(case), "distance to the center in feature space", True)
+    centers = centers_of(case.model)
+    if centers is None:
+        return Distances(np.full(case.n, np.nan), "distance", True)
+    found = read(case.model, case.rows)
+    unit = unit_for(found.rows, centers)  # so that squares are neither 0 nor infinite
+    squares = replace(found, rows=times(found.rows, unit)).squares_to(times(centers, unit))
+    if is_spherical(case.model):
+        return Distances(squares / 2, "1 − cos of the angle to the center", False)
+    return Distances(np.sqrt(squares) / unit, "distance to the center", True)
+
+
+def _by_blocks(case: Case) -> Floats:
+    """The own column of `transform`; few rows at once, as there are k numbers for each."""
+    if not hasattr(case.model, "transform"):  # some matrices do not tell
+        return np.full(case.n, np.nan)
+    step = case.n if case.is_matrix else max(1, _VALUES // case.k)
+    out = np.empty(case.n)
+    for i in range(0, case.n, step):
+        some = slice(i, i + step)
+        far = np.asarray(case.model.transform(case.rows if case.is_matrix else case.rows[some]))
+        own = np.maximum(case.labels[some], 0)
+        out[some] = far[np.arange(len(own)), own]
+    return out

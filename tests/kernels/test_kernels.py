@@ -1,0 +1,395 @@
+"""Every kernel equals its NumPy twin, for every instruction set this machine has."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from helpers.cases import adversaries, problems
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partita._kernels import kernels, reference
+from partita.stats import Grid, Moments
+from partita.weights import Weights
+
+pytestmark = pytest.mark.compiled
+FLOATS = [np.float32, np.float64]
+
+
+def book_for(module, dtype, centers, origin):
+    make = module.Codebook32 if dtype == np.float32 else module.Codebook64
+    return make(np.ascontiguousarray(centers, dtype=np.float64), origin)
+
+
+def csr_for(module, matrix):
+    make = module.Csr32 if matrix.dtype == np.float32 else module.Csr64
+    start, column = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    return make(start, column, matrix.data, matrix.shape[1])
+
+
+def sparse_book_for(module, dtype, centers):
+    make = module.SparseCodebook32 if dtype == np.float32 else module.SparseCodebook64
+    return make(np.ascontiguousarray(centers, dtype=np.float64), 90)
+
+
+def grid_for(rows, weights, origin=None):
+    low, high = rows.min(axis=0).astype(float), rows.max(axis=0).astype(float)
+    return Grid.of_extent(low, high, low if origin is None else origin, weights)
+
+
+def sums_of(module, moments):
+    g = moments.grid
+    return module.Sums(moments.hi, moments.lo, g.origin, g.up, g.scale, g.limb)
+
+
+def weights_of(kind, n):
+    rng = np.random.default_rng(3)
+    given_weights = {
+        "none": None,
+        "whole": rng.integers(0, 5, n).astype(float) + (np.arange(n) == 0),
+        "real": rng.random(n) + 0.01,
+    }
+    return Weights.of(given_weights[kind], n)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", list(adversaries(np.float64)))
+def test_labels_are_those_of_the_twin_on_adversaries(core, dtype, name):
+    rows, start = adversaries(dtype)[name]
+    for origin in (np.zeros(rows.shape[1]), rows[0].astype(float)):
+        centers = start.astype(float) - origin
+        ours, twin = np.full(len(rows), -1, np.int32), np.full(len(rows), -1, np.int32)
+        core.assign(book_for(core, dtype, centers, origin), rows, ours)
+        reference.assign(reference.Codebook(centers, origin), rows, twin)
+        np.testing.assert_array_equal(ours, twin)
+
+
+@given(problem=problems())
+def test_labels_are_those_of_the_twin(core, problem):
+    rows, start = problem
+    origin = np.zeros(rows.shape[1])
+    centers = start.astype(np.float64)
+    ours, twin = np.full(len(rows), -1, np.int32), np.full(len(rows), -1, np.int32)
+    core.assign(book_for(core, rows.dtype, centers, origin), rows, ours)
+    reference.assign(reference.Codebook(centers, origin), rows, twin)
+    np.testing.assert_array_equal(ours, twin)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 6, 7, 13, 14, 15, 28, 29, 100, 701])
+def test_labels_are_those_of_the_twin_for_any_number_of_centers(core, dtype, k):
+    rng = np.random.default_rng(k)
+    rows = rng.normal(size=(777, 7)).astype(dtype)
+    centers, origin = rng.normal(size=(k, 7)), np.zeros(7)
+    ours, twin = np.full(777, -1, np.int32), np.full(777, -1, np.int32)
+    moved, _ = core.assign(book_for(core, dtype, centers, origin), rows, ours)
+    reference.assign(reference.Codebook(centers, origin), rows, twin)
+    np.testing.assert_array_equal(ours, twin)
+    assert moved == 777
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 8, 15, 16, 17, 63, 64, 65, 129, 1000])
+def test_labels_are_those_of_the_twin_for_any_number_of_features(core, dtype, d):
+    rng = np.random.default_rng(d)
+    rows = rng.normal(size=(133, d)).astype(dtype)
+    centers, origin = rng.normal(size=(19, d)), np.zeros(d)
+    ours, twin = np.full(133, -1, np.int32), np.full(133, -1, np.int32)
+    core.assign(book_for(core, dtype, centers, origin), rows, ours)
+    reference.assign(reference.Codebook(centers, origin), rows, twin)
+    np.testing.assert_array_equal(ours, twin)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("name", list(adversaries(np.float64)))
+def test_rows_that_were_kept_give_the_same_labels(core, dtype, threads, name):
+    """Packed for one set of centers, they serve another, about another origin."""
+    rows, start = adversaries(dtype)[name]
+    rows = np.tile(rows, (3, 1))
+    zero, origin, crew = np.zeros(rows.shape[1]), rows[0].astype(float), core.Crew(threads)
+    kept = core.keep_rows(core.Codebook32(start.astype(float), zero), rows, crew)
+    for centers in (start.astype(float) - origin, (start[::-1] * 1.5).astype(float) - origin):
+        ours, twin = np.full(len(rows), -1, np.int32), np.full(len(rows), -1, np.int32)
+        book = core.Codebook32(centers, origin, like=kept)
+        core.assign(book, rows, ours, crew=crew, kept=kept)
+        reference.assign(reference.Codebook(centers, origin), rows, twin)
+        np.testing.assert_array_equal(ours, twin)
+        ours[64:] = -1
+        core.assign(book, rows[64:], ours[64:], kept=kept, at=64)
+        np.testing.assert_array_equal(ours, twin)
+
+
+def test_rows_of_another_size_were_not_kept(core):
+    if core is reference:
+        pytest.skip("NumPy text keeps nothing")
+    rows, zero = np.random.default_rng(0).normal(size=(100, 3)), np.zeros(3)
+    kept = core.keep_rows(core.Codebook32(rows[:4], zero), rows)
+    book = core.Codebook32(rows[:4], zero, like=kept)
+    more, labels = np.vstack([rows, rows]), np.full(200, -1, np.int32)
+    for at in (0, 32, 7, 1 << 40):
+        with pytest.raises(ValueError, match="other rows were kept"):
+            core.assign(book, more, labels, kept=kept, at=at)
+    with pytest.raises(ValueError, match="another number of features"):
+        core.Codebook32(rows[:4, :2].copy(), np.zeros(2), like=kept)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_center_panels_beyond_the_cache_change_nothing(core, dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 256)).astype(dtype)
+    centers, origin = rng.normal(size=(1500, 256)), np.zeros(256)
+    ours, twin = np.full(300, -1, np.int32), np.full(300, -1, np.int32)
+    core.assign(book_for(core, dtype, centers, origin), rows, ours)
+    reference.assign(reference.Codebook(centers, origin), rows, twin)
+    np.testing.assert_array_equal(ours, twin)
+
+
+def test_one_far_outlier_does_not_send_every_row_to_the_recheck(core):
+    rows, start = adversaries(np.float32)["outlier at 1e8"]
+    start = np.vstack([start, rows[17]])
+    labels = np.full(len(rows), -1, np.int32)
+    book = book_for(core, np.float32, start, np.zeros(rows.shape[1]))
+    _, rechecked = core.assign(book, rows, labels)
+    assert rechecked < len(rows) / 10
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("kind", ["none", "whole", "real"])
+@pytest.mark.parametrize("name", list(adversaries(np.float64)))
+def test_sums_have_the_bits_of_the_twin(core, dtype, kind, name):
+    rows, start = adversaries(dtype)[name]
+    weights = weights_of(kind, len(rows))
+    grid = grid_for(rows, weights)
+    centers = start.astype(float) - grid.origin
+    ours, twin = Moments.zero(len(start), grid), Moments.zero(len(start), grid)
+    a, b = np.full(len(rows), -1, np.int32), np.full(len(rows), -1, np.int32)
+    keywords = weights.of_rows(slice(None))
+    book = book_for(core, dtype, centers, grid.origin)
+    plain = reference.Codebook(centers, grid.origin)
+    for _ in range(3):  # the second and third pass are corrections
+        core.assign(book, rows, a, sums_of(core, ours), **keywords)
+        reference.assign(plain, rows, b, sums_of(reference, twin), **keywords)
+        np.testing.assert_array_equal(ours.hi, twin.hi)
+        np.testing.assert_array_equal(ours.lo, twin.lo)
+        centers = np.roll(centers, 1, axis=0) * 1.01
+        book = book_for(core, dtype, centers, grid.origin)
+        plain = reference.Codebook(centers, grid.origin)
+
+
+@given(problem=problems(), cut=st.integers(0, 60))
+def test_corrected_sums_equal_sums_from_scratch(core, problem, cut):
+    rows, start = problem
+    k, grid = len(start), grid_for(rows, Weights.of(None, len(rows)))
+    rng = np.random.default_rng(cut)
+    before = rng.integers(0, k, len(rows)).astype(np.int32)
+    after = rng.integers(0, k, len(rows)).astype(np.int32)
+    nowhere = np.full(len(rows), -1, np.int32)
+    corrected, fresh = Moments.zero(k, grid), Moments.zero(k, grid)
+    for part in (slice(0, cut), slice(cut, None)):
+        core.move_rows(sums_of(core, corrected), rows[part], nowhere[part], before[part])
+    core.move_rows(sums_of(core, corrected), rows, before, after)
+    core.move_rows(sums_of(core, fresh), rows, nowhere, after)
+    np.testing.assert_array_equal(corrected.hi, fresh.hi)
+    np.testing.assert_array_equal(corrected.lo, fresh.lo)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("kind", ["none", "whole", "real"])
+@pytest.mark.parametrize("name", list(adversaries(np.float64)))
+def test_summaries_have_the_bits_of_the_twin(core, dtype, kind, name):
+    rows, start = adversaries(dtype)[name]
+    k, weights = len(start) + 1, weights_of(kind, len(rows))  # one cluster stays empty
+    grid = grid_for(rows, weights)
+    labels = np.random.default_rng(1).integers(0, k - 1, len(rows)).astype(np.int32)
+    centers = rows[:k].astype(np.float64) - grid.origin
+    moments = Moments.zero(k, grid)
+    nowhere = np.full(len(rows), -1, np.int32)
+    core.move_rows(sums_of(core, moments), rows, nowhere, labels, **weights.of_rows(slice(None)))
+    found = []
+    for module in (core, reference):
+        weight, sse, gap = np.empty((3, k))
+        mean = np.empty((k, rows.shape[1]))
+        module.summarise(sums_of(module, moments), grid.unit, centers, weight, mean, sse, gap)
+        found.append(weight.tobytes() + mean.tobytes() + sse.tobytes() + gap.tobytes())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", list(adversaries(np.float64)))
+def test_summaries_are_right_to_the_last_digits(dtype, name):
+    rows, _ = adversaries(dtype)[name]
+    moments = Moments.zero(1, grid_for(rows, Weights.of(None, len(rows))))
+    labels = np.zeros(len(rows), np.int32)
+    kernels.move_rows(moments.sums, rows, np.full(len(rows), -1, np.int32), labels)
+    stats = moments.stats()
+    x = rows.astype(np.longdouble)
+    mean = x.mean(axis=0)
+    sse = float(((x - mean) ** 2).sum())
+    if name == "fill value at 1e37":
+        pytest.skip("no grid holds it: a fit uses float sums there")
+    np.testing.assert_allclose(stats.mean[0] + moments.grid.origin, mean.astype(float), rtol=1e-13,
+                               atol=1e-13 * float(np.abs(x).max()))  # fmt: skip
+    assert math.isclose(stats.sse[0], sse, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("k", [1, 3, 20, 150])
+def test_sparse_rows_give_what_the_twin_gives(core, dtype, weighted, k):
+    rng = np.random.default_rng(k)
+    matrix = sp.random(300, 90, density=0.1, format="csr", random_state=4, dtype=dtype)
+    matrix.data = np.round(matrix.data * 4).astype(dtype)  # ties
+    weights = weights_of("real" if weighted else "none", 300)
+    dense = matrix.toarray()
+    grid = grid_for(dense, weights, np.zeros(90))
+    centers = dense[rng.choice(300, k)].astype(float)
+    ours, twin = Moments.zero(k, grid), Moments.zero(k, grid)
+    a, b = np.full(300, -1, np.int32), np.full(300, -1, np.int32)
+    keywords = weights.of_rows(slice(None))
+    for _ in range(2):
+        rows = csr_for(core, matrix)
+        core.assign_sparse(sparse_book_for(core, dtype, centers), rows, a, sums_of(core, ours),
+                           **keywords)  # fmt: skip
+        reference.assign_sparse(reference.SparseCodebook(centers), csr_for(reference, matrix), b,
+                                sums_of(reference, twin), **keywords)  # fmt: skip
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(ours.hi, twin.hi)
+        np.testing.assert_array_equal(ours.lo, twin.lo)
+        centers = centers * 0.5
+    out, expected = np.empty(300), np.empty(300)
+    squares, twin_squares = np.empty((k, 2)), np.empty((k, 2))
+    core.square_norms(centers, squares)
+    reference.square_norms(centers, twin_squares)
+    assert squares.tobytes() == twin_squares.tobytes()
+    core.own_distance_sparse(csr_for(core, matrix), centers, squares, a, out)
+    reference.own_distance_sparse(csr_for(reference, matrix), centers, squares, a, expected)
+    np.testing.assert_allclose(out, expected, rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("seed", range(5))
+def test_sparse_rows_that_share_nothing_are_told_apart_by_the_last_bit(core, dtype, seed):
+    """Unit rows without a common feature are √2 apart: only how D64 rounds decides."""
+    matrix = sp.random(200, 400, density=0.01, format="csr", random_state=seed, dtype=np.float64)
+    length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    matrix = sp.diags(1 / np.where(length > 0, length, 1)) @ matrix
+    matrix = sp.csr_matrix(matrix.astype(dtype))
+    centers = matrix[:40].toarray().astype(float)
+    centers[7] = np.random.default_rng(seed).random(400) / 20  # one has every feature
+    a, b = np.full(200, -1, np.int32), np.full(200, -1, np.int32)
+    core.assign_sparse(sparse_book_for(core, dtype, centers), csr_for(core, matrix), a)
+    reference.assign_sparse(reference.SparseCodebook(centers), csr_for(reference, matrix), b)
+    np.testing.assert_array_equal(a, b)
+
+
+@given(problem=problems())
+def test_distances_have_the_bits_of_the_twin(core, problem):
+    rows, start = problem
+    centers = start.astype(np.float64)
+    labels = (np.arange(len(rows)) % len(start)).astype(np.int32)
+    ours, twin = np.empty(len(rows)), np.empty(len(rows))
+    origin = centers.mean(axis=0)
+    core.own_distance(rows, centers - origin, origin, labels, ours)
+    reference.own_distance(rows, centers - origin, origin, labels, twin)
+    assert ours.tobytes() == twin.tobytes()
+    full, expected = np.empty((len(rows), len(start))), np.empty((len(rows), len(start)))
+    core.distances(rows, centers, full)
+    reference.distances(rows, centers, expected)
+    assert full.tobytes() == expected.tobytes()
+    few, some = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
+    core.exact_few(rows, centers, few)
+    reference.exact_few(rows, centers, some)
+    np.testing.assert_array_equal(few, some)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_extent_equals_the_twin_and_taints_what_is_not_finite(core, dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(50, 6)).astype(dtype)
+    rows[3, 1], rows[4, 2], rows[5, 5] = np.nan, np.inf, -np.inf
+    weight = (np.arange(50) % 3).astype(float)
+    for module in (core, reference):
+        low, high = np.full(6, np.inf, dtype), np.full(6, -np.inf, dtype)
+        taint = np.zeros(6, dtype)
+        module.extent(rows, low, high, taint, weight)
+        assert np.isnan(taint).tolist() == [False, True, True, False, False, True]
+        counted = rows[weight > 0]
+        fine = [0, 3, 4]
+        np.testing.assert_array_equal(low[fine], counted.min(axis=0)[fine])
+        np.testing.assert_array_equal(high[fine], counted.max(axis=0)[fine])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_tally_equals_its_twin(core, dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(-3, 4, (1000, 37)).astype(dtype)
+    rows[:, ::3] *= dtype(0.1)
+    middle, near = rows[0].copy(), np.linspace(0, 4, 37).astype(dtype)
+    ours, twin = np.zeros((3, 37), np.int64), np.zeros((3, 37), np.int64)
+    core.tally(rows, middle, near, ours, core.Crew(3))
+    reference.tally(rows, middle, near, twin)
+    np.testing.assert_array_equal(ours, twin)
+    assert (ours[:2].sum(axis=0) <= 1000).all()
+
+
+@given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=40))
+def test_exact_sum_is_rounded_once(core, values):
+    array = np.array(values, dtype=np.float64)
+    totals = []
+    for module in (core, reference):
+        digits = np.zeros(reference.DIGITS, np.int64)
+        module.exact_sum(array, digits)
+        whole = sum(int(digit) << (32 * place) for place, digit in enumerate(digits))
+        totals.append(whole)
+    assert totals[0] == totals[1]
+    try:
+        expected = math.fsum(values)
+    except OverflowError:
+        return
+    assert totals[0] / (1 << 1088) == expected
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_one_far_center_does_not_blur_the_others(core, dtype):
+    far = 1e200 if dtype == np.float64 else 1e30
+    centers = np.array([[far], [0.0], [1.0], [1.0 + 1e-6]])
+    rows = np.array([[0.0], [1.0], [0.4], [far], [2.0]], dtype=dtype)
+    labels = np.full(5, -1, np.int32)
+    core.assign(book_for(core, dtype, centers, np.zeros(1)), rows, labels)
+    assert labels.tolist() == [1, 2, 1, 0, 3]
+
+
+def test_a_codebook_is_read_by_the_kernels_it_was_packed_for(core):
+    rng = np.random.default_rng(0)
+    rows, centers = rng.normal(size=(300, 9)), rng.normal(size=(40, 9))
+    book = book_for(core, np.float64, centers, np.zeros(9))
+    before, labels, other = core.instruction_set(), np.full(300, -1, np.int32), None
+    core.assign(book, rows, labels)
+    for name in core.instruction_sets():
+        core.use_instruction_set(name)
+        other = np.full(300, -1, np.int32)
+        core.assign(book, rows, other)
+        np.testing.assert_array_equal(labels, other)
+    core.use_instruction_set(before)
+
+
+def test_wrong_shapes_and_labels_are_errors_not_crashes(core):
+    rows, centers, origin = np.zeros((5, 3)), np.zeros((2, 3)), np.zeros(3)
+    book = book_for(core, np.float64, centers, origin)
+    with pytest.raises(ValueError, match="features"):
+        core.assign(book, np.zeros((5, 4)), np.full(5, -1, np.int32))
+    with pytest.raises(ValueError, match="one per row"):
+        core.assign(book, rows, np.full(4, -1, np.int32))
+    with pytest.raises(ValueError, match="outside"):
+        core.assign(book, rows, np.full(5, 2, np.int32))
+    with pytest.raises(ValueError, match="outside"):
+        core.own_distance(rows, centers, origin, np.full(5, -1, np.int32), np.empty(5))
+    start, column = np.array([0, 1]), np.array([3], np.int32)
+    with pytest.raises(ValueError, match="column index"):
+        core.Csr64(start, column, np.array([1.0]), 3)
+    with pytest.raises(ValueError, match="not available"):
+        core.use_instruction_set("avx1024")

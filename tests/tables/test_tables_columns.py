@@ -1,0 +1,212 @@
+"""Why a column is no feature, and which features are perhaps no measurements."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: no files")
+
+from partita.tables import Table, TableError, read_table, select  # noqa: E402
+
+
+def file_of(folder, content, name="a.csv"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def left_out(folder, header, rows):
+    found = select(read_table(file_of(folder, "\n".join([header, *rows]) + "\n")))
+    return found.left_out, found.nearly
+
+
+# --- nearly numbers -------------------------------------------------------------------------------
+
+
+def test_text_among_numbers_is_told_with_its_place(tmp_path):
+    rows = [f"{i},{i / 7}" for i in range(600)]
+    rows[15] = "15,unknown"
+    rows[20] = "20,NA"
+    why, nearly = left_out(tmp_path, "n,x", rows)
+    assert why == {"x": "598 of 599 values are numbers, but not 'unknown' in line 17"}
+    assert nearly == ("x",)
+
+
+def test_from_nine_tenths_on_text_is_nearly_numbers(tmp_path):
+    tenth = [f"{i},1.5" for i in range(9)] + ["9,x"]
+    assert left_out(tmp_path, "n,x", tenth)[1] == ("x",)
+    why, nearly = left_out(tmp_path, "n,x", tenth[1:])
+    assert why == {"x": "text, as 'x' in line 10"}
+    assert nearly == ()
+
+
+@pytest.mark.parametrize(
+    ("between", "cells", "first"),
+    [
+        (",", ['"82,652.19"', "999", '"1,000"'], "82,652.19"),
+        (",", ["1", "1 000", "2'000.5"], "1 000"),
+        (";", ["1,5", "82.652,19", "7"], "82.652,19"),
+        ("\t", ["1", "1,000", "2,500"], "1,000"),
+    ],
+)
+def test_separators_of_thousands_are_called_that(tmp_path, between, cells, first):
+    line = next(i for i, cell in enumerate(cells, 2) if cell.strip('"') == first)
+    rows = [f"{i}{between}{cell}" for i, cell in enumerate(cells)]
+    why, nearly = left_out(tmp_path, f"n{between}x", rows)
+    assert why == {"x": f"numbers with separators of thousands, as {first!r} in line {line}"}
+    assert nearly == ("x",)
+
+
+def test_numbers_of_a_type_for_text_are_called_that():
+    table = Table(pa.table({"a": ["1", "2.5"], "b": [1, 2]}), "here", "parquet")
+    assert select(table).left_out == {"a": "numbers that are kept as text"}
+    assert select(table).nearly == ("a",)
+    with pytest.raises(TableError, match="cannot be a feature: numbers that are kept as text"):
+        select(table, columns=["a"])
+
+
+def test_places_are_looked_for_once_for_all_columns(tmp_path, monkeypatch):
+    """With a quote in the file, lines and rows differ, so they must be counted."""
+    from partita.tables import text_lines
+
+    seen = []
+
+    def counted(*args):
+        for record in true(*args):
+            seen.append(record)
+            yield record
+
+    true = text_lines.records
+    monkeypatch.setattr(text_lines, "records", counted)
+    rows = ["," * 49 + '"1"'] * 200 + ["x," * 49 + "1"]
+    table = read_table(file_of(tmp_path, "\n".join([",".join(f"a{i}" for i in range(50)), *rows])))
+    why = select(table).left_out
+    assert set(why.values()) == {"text, as 'x' in line 202"}
+    assert len(seen) <= 2 * 202
+
+
+# --- doubts ---------------------------------------------------------------------------------------
+
+
+def test_leading_zeros_are_like_a_code(tmp_path):
+    text = "zip,x,half,month\n01003,0,0.5,1\n 10115,10,00.5,2\n"
+    found = select(read_table(file_of(tmp_path, text)))
+    assert found.doubtful == {"zip": ("has leading zeros, like a code", False)}
+    assert found.names == ("zip", "x", "half", "month")
+
+
+@pytest.mark.parametrize("name", ["cluster", "cluster_2", "cluster_13"])
+def test_labels_of_an_earlier_fit_are_doubtful(name):
+    labels = pa.array([0, 1, None, -1])
+    table = Table(pa.table({name: labels, "x": [0.5] * 4}), "t", "csv")
+    found = select(table, missing="drop")
+    assert found.doubtful == {name: ("looks like the labels of an earlier fit", False)}
+    assert select(table, columns=[name], missing="drop").doubtful == {}
+
+
+@pytest.mark.parametrize("name", ["clusters", "Cluster size", "my_cluster", "cluster_x"])
+def test_other_names_are_not(name):
+    assert select(Table(pa.table({name: [1, 0, 1]}), "t", "csv")).doubtful == {}
+    halves = Table(pa.table({"cluster": [0.5, 1.0]}), "t", "csv")
+    assert select(halves).doubtful == {}
+
+
+# --- types of Arrow -------------------------------------------------------------------------------
+
+
+def test_dictionaries_and_views_are_read_by_their_values(tmp_path):
+    from pyarrow import feather
+
+    columns = {
+        "n": pa.array([5, 7, None, None]).dictionary_encode(),
+        "r": pa.array([0.5, 0.5, 2.0, 2.0]),
+        "t": pa.array(["u", "v", None, "u"]).dictionary_encode(),
+        "s": pa.array(["x", "y", "z", "z"]),
+    }
+    if hasattr(pa, "string_view"):
+        columns["s"] = columns["s"].cast(pa.string_view())
+    feather.write_feather(pa.table(columns), tmp_path / "a.feather")
+    table = read_table(tmp_path / "a.feather")
+    found = select(table, missing="mean")
+    assert found.X.T.tolist() == [[5, 7, 6, 6], [0.5, 0.5, 2, 2]]
+    assert found.left_out == {"t": "text, as 'u' in row 1", "s": "text, as 'x' in row 1"}
+    assert table.data["t"].to_pylist() == ["u", "v", None, "u"]
+    assert {str(kind) for kind in table.data.schema.types} <= {
+        "int64",
+        "double",
+        "string",
+        "large_string",
+    }
+
+
+def test_runs_are_read_by_their_values():
+    runs = pa.compute.run_end_encode(pa.chunked_array([pa.array([1, 1, 2])]))
+    assert select(Table(pa.table({"r": runs}), "t", "feather")).X.tolist() == [[1], [1], [2]]
+
+
+@pytest.mark.skipif(not hasattr(pa, "string_view"), reason="pyarrow does not know views of text")
+def test_categories_of_polars_are_text(tmp_path):
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"c": ["a", "b", "a"], "x": [1.0, 2.0, 3.0], "s": ["u", "v", "w"]})
+    frame.with_columns(pl.col("c").cast(pl.Categorical)).write_ipc(tmp_path / "a.arrow")
+    found = select(read_table(tmp_path / "a.arrow"))
+    assert found.names == ("x",)
+    assert found.left_out == {"c": "text, as 'a' in row 1", "s": "text, as 'u' in row 1"}
+
+
+def test_the_index_of_pandas_is_no_feature_but_stays(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": [0.5, 1.5, 2.5]}, index=[7, 3, 5])
+    frame.to_parquet(tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet")
+    assert table.data["__index_level_0__"].to_pylist() == [7, 3, 5]
+    assert select(table).left_out == {"__index_level_0__": "the index of a pandas frame"}
+    frame.rename_axis("year").to_parquet(tmp_path / "b.parquet")
+    table = read_table(tmp_path / "b.parquet")
+    assert select(table).names == ("x",)
+    assert select(table).left_out == {"year": "the index of a pandas frame"}
+    assert select(table, columns=["year"]).names == ("year",)  # if it is asked for
+    assert select(table, id="year").left_out == {}
+    assert select(table.renamed(("x", "when"))).left_out == {"when": "the index of a pandas frame"}
+    frame.reset_index(drop=True).to_parquet(tmp_path / "c.parquet")
+    assert select(read_table(tmp_path / "c.parquet")).left_out == {}
+
+
+@pytest.mark.parametrize("said", [b"{", b"[]", b"{}", json.dumps({"index_columns": None}).encode()])
+def test_what_is_said_of_an_index_may_be_nonsense(tmp_path, said):
+    from pyarrow import parquet
+
+    data = pa.table({"x": [1, 2]}).replace_schema_metadata({b"pandas": said})
+    parquet.write_table(data, tmp_path / "a.parquet")
+    assert select(read_table(tmp_path / "a.parquet")).names == ("x",)
+
+
+def test_decimals_without_a_fraction_are_whole_numbers():
+    long = pa.array([Decimal(2**53 + 1), Decimal(2)], pa.decimal128(30, 0))
+    found = select(Table(pa.table({"d": long, "x": [1, 2]}), "t", "parquet"))
+    assert "2^53, as in row 1" in found.left_out["d"]
+
+
+# --- no value at all ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("empty", [pa.nulls(2), pa.array([None, None], pa.string())])
+def test_a_named_column_may_be_empty_if_something_stands_in(empty):
+    table = Table(pa.table({"a": pa.array([1, 2], pa.float32()), "b": empty}), "t", "csv")
+    found = select(table, columns=["a", "b"], missing="mean", fill=np.array([7.0, 9.0]))
+    assert found.X.tolist() == [[1, 9], [2, 9]]
+    assert found.X.dtype == np.float32
+    assert found.filled == 2
+    alone = select(table, columns=["b"], missing="mean", fill=np.array([0.1]))
+    assert alone.X.tolist() == [[0.1], [0.1]]
+    with pytest.raises(TableError, match="every row lacks a value"):
+        select(table, columns=["a", "b"], missing="drop")
+    for missing in ("mean", "error"):
+        with pytest.raises(TableError, match="'b' cannot be a feature: no value at all"):
+            select(table, columns=["a", "b"], missing=missing)
+    assert select(table).left_out == {"b": "no value at all"}
+    assert select(table, missing="drop").names == ("a",)
