@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from helpers.cases import adversaries, fit_from, problems, same_bits
+from helpers.cases import adversaries, fit_from, labels_per_iteration, problems, same_bits
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
@@ -21,12 +21,7 @@ import partita
 from partita import KMeans
 from partita._common.threads import Workers
 from partita._kernels import reference
-from partita.centers import Centers
-from partita.empty_clusters import POLICIES
-from partita.engine.lloyd import lloyd
-from partita.engine.lloyd_step import LloydStep
 from partita.estimators.validation import make_source
-from partita.halting import MaxIter, SamePartition
 
 pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 FLOATS = [np.float32, np.float64]
@@ -144,31 +139,6 @@ def test_promise_3_the_trace_never_rises_on_adversaries(dtype, name):
 
 
 # --- 4. every path gives the labels of the twin at every iteration --------------------------------
-
-
-def labels_per_iteration(source, start, limit):
-    """The labels after every pass from `start`, up to the first that leaves a cluster empty.
-
-    How an empty cluster is relocated has tests of its own.
-    """
-    step = LloydStep(source, source.survey().grid, len(start))
-    seen = []
-
-    def watch(progress):
-        if progress.empty:
-            return True
-        seen.append(step.labels.copy())
-        return False
-
-    centers = Centers(np.ascontiguousarray(start, dtype=np.float64), np.zeros(source.d))
-    lloyd(
-        step,
-        centers,
-        halt=SamePartition() | MaxIter(limit),
-        empty=POLICIES["relocate"],
-        observers=[watch],
-    )
-    return seen
 
 
 def twin_labels_per_iteration(rows, start, limit):

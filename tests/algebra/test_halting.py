@@ -43,7 +43,7 @@ def trace_of(*costs, shift=1.0, moved=3, seconds=0.5):
         (Deadline(1.0), trace_of(9, 8), trace_of(9)),
         (When(lambda trace: trace[-1].cost < 5), trace_of(4), trace_of(6)),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_a_criterion_fires_with_a_sentence_and_only_when_it_should(halt, fires, goes_on):
     assert isinstance(halt.reason(fires), str)

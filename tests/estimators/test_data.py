@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.cases import same_bits
+from helpers.cases import labels_per_iteration, same_bits
+from helpers.real_data import LIMIT, load
 from sklearn.cluster import KMeans as Peer
-from test_promises import labels_per_iteration
 
 from partita import KMeans
 from partita._common.threads import Workers
@@ -22,7 +22,6 @@ from partita.estimators.validation import make_source
 from partita.stats import Moments
 
 pytestmark = pytest.mark.data
-LIMIT = 1e7  # n·K·d
 NOT_ROWS = ("dissimilarity", "text")
 WITH_GAPS = ("animals", "votes_repub")  # missing values
 
@@ -35,19 +34,6 @@ def data_sets():
     return sorted(
         str(name) for name in found if name.parts[0] not in NOT_ROWS and name.name not in WITH_GAPS
     )
-
-
-def load(folder: Path, name: str):
-    """The rows, or a skip if there is no K >= 2 with n·K·d <= LIMIT."""
-    with np.load(folder / f"{name}.npz") as file:
-        if "X" not in file or file["X"].ndim != 2:
-            pytest.skip(f"{name} holds no table of rows")
-        rows = file["X"].astype(np.float64)
-    if not np.isfinite(rows).all():
-        pytest.skip(f"{name} has missing values")
-    if 2 * rows.size > LIMIT:
-        pytest.skip(f"{name} has n·d = {rows.size}: too large for the twin")
-    return rows
 
 
 def clusters_for(rows):

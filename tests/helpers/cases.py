@@ -6,6 +6,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from partita import KMeans
+from partita.centers import Centers
+from partita.empty_clusters import POLICIES
+from partita.engine.lloyd import lloyd
+from partita.engine.lloyd_step import LloydStep
+from partita.halting import MaxIter, SamePartition
 
 
 @st.composite
@@ -78,3 +83,28 @@ def same_bits(a, b):
         and [p.cost for p in a.trace_] == [p.cost for p in b.trace_]
         and a.n_iter_ == b.n_iter_
     )
+
+
+def labels_per_iteration(source, start, limit):
+    """The labels after every pass from `start`, up to the first that leaves a cluster empty.
+
+    How an empty cluster is relocated has tests of its own.
+    """
+    step = LloydStep(source, source.survey().grid, len(start))
+    seen = []
+
+    def watch(progress):
+        if progress.empty:
+            return True
+        seen.append(step.labels.copy())
+        return False
+
+    centers = Centers(np.ascontiguousarray(start, dtype=np.float64), np.zeros(source.d))
+    lloyd(
+        step,
+        centers,
+        halt=SamePartition() | MaxIter(limit),
+        empty=POLICIES["relocate"],
+        observers=[watch],
+    )
+    return seen

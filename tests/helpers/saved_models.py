@@ -9,7 +9,7 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
-from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans
+from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans, Trace
 
 RNG = np.random.default_rng(7)
 ROWS = np.concatenate([RNG.normal(c, 1.0, (30, 3)) for c in (0.0, 6.0, 12.0)]) + 1.0
@@ -141,3 +141,28 @@ CASES = {
 def fitted(name):
     """The model of a case, for tests that do not change it."""
     return CASES[name][0]()
+
+
+def same(a, b):
+    """Whether two values are the same to the last bit, kinds and dtypes included."""
+    if isinstance(a, np.ndarray):
+        return (
+            type(a) is type(b)
+            and a.shape == b.shape
+            and a.dtype == b.dtype
+            and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+        )
+    if sp.issparse(a):
+        return type(a) is type(b) and a.dtype == b.dtype and same(a.toarray(), b.toarray())
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, tuple | list) and not isinstance(a, Trace):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, np.random.Generator):
+        return a.bit_generator.state == b.bit_generator.state and (
+            a.bit_generator.seed_seq.state == b.bit_generator.seed_seq.state
+        )
+    if type(a).__module__.startswith("partita") and not isinstance(a, Trace):
+        names = vars(a) if hasattr(a, "__dict__") else a.__dataclass_fields__
+        return type(a) is type(b) and all(same(getattr(a, n), getattr(b, n)) for n in names)
+    return bool(a == b)

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from helpers.paths import ROOT
-from helpers.saved_models import CASES, FRAME, NEW, ROWS, WEIGHT, fitted, frame
+from helpers.saved_models import CASES, FRAME, NEW, ROWS, WEIGHT, fitted, frame, same
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -27,7 +27,6 @@ from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKM
 from partita.halting import Deadline, RelDecrease, When
 from partita.model_file import ModelFileError, fingerprint, read_header
 from partita.tables.scaling import Scaling
-from partita.trace import Trace
 
 DOCUMENT = ROOT / "docs" / "model_file.md"
 
@@ -38,31 +37,6 @@ def case(request, tmp_path):
     model, path = fitted(request.param), tmp_path / "a.partita"
     save(model, path)
     return model, load(path), CASES[request.param][1](NEW)
-
-
-def same(a, b):
-    """Whether two values are the same to the last bit, kinds and dtypes included."""
-    if isinstance(a, np.ndarray):
-        return (
-            type(a) is type(b)
-            and a.shape == b.shape
-            and a.dtype == b.dtype
-            and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-        )
-    if sp.issparse(a):
-        return type(a) is type(b) and a.dtype == b.dtype and same(a.toarray(), b.toarray())
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, tuple | list) and not isinstance(a, Trace):
-        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, np.random.Generator):
-        return a.bit_generator.state == b.bit_generator.state and (
-            a.bit_generator.seed_seq.state == b.bit_generator.seed_seq.state
-        )
-    if type(a).__module__.startswith("partita") and not isinstance(a, Trace):
-        names = vars(a) if hasattr(a, "__dict__") else a.__dataclass_fields__
-        return type(a) is type(b) and all(same(getattr(a, n), getattr(b, n)) for n in names)
-    return bool(a == b)
 
 
 def test_every_attribute_is_the_same(case):

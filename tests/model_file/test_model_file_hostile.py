@@ -16,10 +16,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from helpers.saved_models import CASES, NEW, ROWS, fitted
+from helpers.saved_models import CASES, NEW, ROWS, fitted, same
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_model_file import same
 
 from partita import KMedoids, load, save
 from partita.model_file import ModelFileError, read_header

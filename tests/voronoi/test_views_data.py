@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.real_data import load
 from scipy.cluster.hierarchy import is_valid_linkage
-from test_data import load
 
 from partita import KMeans, SphericalKMeans, cells, factorize, merge_tree
 from partita.theory import sse, sse_of_partition

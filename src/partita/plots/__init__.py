@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from partita.plots.silhouette_display import SilhouetteDisplay
 
 _HOME = {
-    "ClusterDisplay": "clusters",
-    "CriteriaDisplay": "criteria",
-    "IterationsDisplay": "iterations",
-    "MergeTreeDisplay": "tree",
-    "ObjectiveDisplay": "objective",
-    "ProfileDisplay": "profile",
-    "SilhouetteDisplay": "silhouette",
+    "ClusterDisplay": "cluster_display",
+    "CriteriaDisplay": "criteria_display",
+    "IterationsDisplay": "iterations_display",
+    "MergeTreeDisplay": "merge_tree_display",
+    "ObjectiveDisplay": "objective_display",
+    "ProfileDisplay": "profile_display",
+    "SilhouetteDisplay": "silhouette_display",
 }
 
 __all__ = [

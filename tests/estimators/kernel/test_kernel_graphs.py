@@ -8,11 +8,11 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.kernel_cases import objective, sample
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from test_kernel_kmeans import objective, sample
 
 from partita import IndefiniteKernelWarning, KernelKMeans
 from partita._common.threads import Workers

@@ -8,13 +8,13 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.kernel_cases import KERNELS, gram_of, objective, sample
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs, make_circles
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
-from test_kernel_kmeans import KERNELS, gram_of, objective, sample
 
 from partita import KernelKMeans
 from partita._common.threads import Workers

@@ -1,0 +1,47 @@
+"""Errors that carry what they are about, so that each face can word the advice its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A parameter, and a value that it could take: advice in an error message.
+
+    >>> Setting("missing", "drop").as_python(), Setting("missing", "drop").as_option()
+    ("missing='drop'", '--missing drop')
+    """
+
+    parameter: str
+    value: Any = None
+
+    def as_python(self) -> str:
+        """Word the setting as a keyword argument."""
+        return f"{self.parameter}={self.value!r}"
+
+    def as_option(self) -> str:
+        """Word the setting as an option of the command line; a flag has no value."""
+        option = f"--{self.parameter.replace('_', '-')}"
+        return option if self.value is True else f"{option} {self.value}"
+
+
+class PartitaError(ValueError):
+    """An error whose advice names parameters: `text` has a `{}` for each of `settings`.
+
+    `parameter` is the argument at fault, where there is one.
+    """
+
+    def __init__(self, text: str, *settings: Setting, parameter: str | None = None) -> None:
+        self.text, self.settings, self.parameter = text, settings, parameter
+        super().__init__(self.worded(Setting.as_python) if settings else text)
+
+    def worded(self, word: Callable[[Setting], str]) -> str:
+        """Word the message for a face: `Setting.as_python` or `Setting.as_option`."""
+        return self.text.format(*map(word, self.settings)) if self.settings else self.text
+
+
+class ParameterError(PartitaError):
+    """A parameter has a value that it cannot take."""
