@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats
-from partita._kernels.draws import weighed
+from partita._common.weighting import weighted
 from partita.estimators.fitted_models import Reading, check_fitted, geometry_of, last_step, read
 from partita.estimators.labelling import one_hot
 from partita.source.blocks import exact_total
@@ -127,7 +127,7 @@ def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
     unit = unit_for(found.rows, dense)
     scaled = replace(found, rows=times(found.rows, unit))
     residuals = scaled.squares_to(times(dense, unit))
-    left = exact_total(weighed(residuals, found.weight))
+    left = exact_total(weighted(residuals, found.weight))
     whole = float(replace(scaled, labels=np.minimum(found.labels, 0), k=1).stats().sse[0])
     with np.errstate(over="ignore", under="ignore"):  # squares of very large numbers are infinite
         residuals = residuals / unit / unit

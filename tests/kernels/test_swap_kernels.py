@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita._kernels import kernels, reference
-from partita._kernels.swaps import PANEL
+from partita._kernels.medoid_swaps import PANEL_ROWS
 
 pytestmark = pytest.mark.compiled
 FLOATS = [np.float32, np.float64]
@@ -121,10 +121,10 @@ def test_gains_are_those_of_the_twin(core, problem, threads):
 
 
 def panels_of(rows):
-    count = -(-len(rows) // PANEL)
-    full = np.zeros((count * PANEL, rows.shape[1]), rows.dtype)
+    count = -(-len(rows) // PANEL_ROWS)
+    full = np.zeros((count * PANEL_ROWS, rows.shape[1]), rows.dtype)
     full[: len(rows)] = rows
-    return np.ascontiguousarray(full.reshape(count, PANEL, -1).transpose(0, 2, 1))
+    return np.ascontiguousarray(full.reshape(count, PANEL_ROWS, -1).transpose(0, 2, 1))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

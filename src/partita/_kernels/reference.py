@@ -9,9 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._kernels.crew import Crew
-from partita._kernels.gram import gram_assign, gram_move
-from partita._kernels.labels import (
+from partita._kernels.assignment import (
     Codebook,
     Codebook32,
     Codebook64,
@@ -33,19 +31,10 @@ from partita._kernels.labels import (
     square_norms,
     two_nearest,
 )
-from partita._kernels.pruned import (
-    Leaves,
-    Motion,
-    Target,
-    TreeBook,
-    assign_leaves,
-    bounded,
-    plant,
-)
-from partita._kernels.seeds import Sketch, plusplus, seed_choose, seed_gain, sketch_rows
-from partita._kernels.silhouette import silhouette, silhouette_strips
-from partita._kernels.sums import Sums, move_rows, move_sparse, row_terms, summarise
-from partita._kernels.swaps import (
+from partita._kernels.crew import Crew
+from partita._kernels.exact_sums import Sums, move_rows, move_sparse, row_terms, summarise
+from partita._kernels.gram_sums import gram_assign, gram_move
+from partita._kernels.medoid_swaps import (
     Swaps,
     Swaps32,
     Swaps64,
@@ -56,6 +45,17 @@ from partita._kernels.swaps import (
     swap_scan,
     swap_search,
 )
+from partita._kernels.pruned_passes import (
+    Leaves,
+    Motion,
+    Target,
+    TreeBook,
+    assign_leaves,
+    bounded,
+    plant,
+)
+from partita._kernels.seeding import Sketch, plusplus, seed_choose, seed_gain, sketch_rows
+from partita._kernels.silhouette_sums import silhouette, silhouette_strips
 from partita._kernels.twofold import quiet
 
 __all__ = [

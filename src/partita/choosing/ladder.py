@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
-from partita._kernels.draws import weighed
+from partita._common.weighting import weighted
 from partita.centers import Centers
 from partita.engine.lloyd_step import LloydStep
 from partita.engine.paths.scheduler import Shared
@@ -253,6 +253,6 @@ def _missed_most(cost: Floats, weight: Floats | None, k: int) -> Ints:
     while len(kept) > k:
         here = cost[:, kept]
         own, two = here.argmin(axis=1), np.partition(here, 1, axis=1)[:, :2]
-        missed = np.bincount(own, weighed(two[:, 1] - two[:, 0], weight), minlength=len(kept))
+        missed = np.bincount(own, weighted(two[:, 1] - two[:, 0], weight), minlength=len(kept))
         kept = np.delete(kept, int(missed.argmin()))
     return kept

@@ -17,7 +17,7 @@ from typing import cast
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._kernels.draws import weighed
+from partita._common.weighting import weighted
 from partita.centers import Centers
 from partita.empty_clusters import EmptyPolicy
 from partita.engine.lloyd import lloyd
@@ -289,4 +289,4 @@ def costs(source: Source, centers: Centers) -> Floats:
     labels = np.full(source.n, -1, np.int32)
     source.assign(centers, labels, None)
     weight = None if source.weights.alike else source.weights.as_floats(source.n)
-    return weighed(source.own_distances(centers, labels), weight)
+    return weighted(source.own_distances(centers, labels), weight)

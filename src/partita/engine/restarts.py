@@ -13,7 +13,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.threads import one_blas_thread
-from partita._kernels.draws import weighed
+from partita._common.weighting import weighted
 from partita.centers import Centers
 from partita.empty_clusters import EmptyPolicy
 from partita.engine.lloyd import best_run, lloyd
@@ -109,6 +109,6 @@ def labelled(centers: Floats, step: LloydStep) -> tuple[Ints, float, ClusterStat
     stats, _ = step.stats_about(returned)
     cost = source.own_distances(returned, step.labels)
     if not source.weights.alike:
-        cost = weighed(cost, source.weights.as_floats(source.n))
+        cost = weighted(cost, source.weights.as_floats(source.n))
     price = step.geometry.price * (source.weights.unit if source.weights.alike else 1.0)
     return step.labels, exact_total(cost) * price, stats.moved(step.origin)

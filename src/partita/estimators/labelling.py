@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
+from partita._common.weighting import weighted
 from partita._kernels import kernels
-from partita._kernels.draws import weighed
 from partita.centers import Centers
 from partita.estimators.validation import check_finite, check_threads, make_source
 from partita.source.blocks import as_kernel_type, exact_total, stretches, walk
@@ -141,7 +141,7 @@ def inertia(
         check_finite(source, X, names)
         source.assign(_plain(centers), labels, None)
         cost = source.own_distances(_plain(centers), labels)
-    return exact_total(weighed(cost, weight))
+    return exact_total(weighted(cost, weight))
 
 
 def _doubles(centers: Floats) -> Floats:

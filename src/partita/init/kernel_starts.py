@@ -8,7 +8,8 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.random_state import family
-from partita._kernels.draws import LEAF, draw_rows, weighed
+from partita._common.weighting import weighted
+from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.centers import Centers
 from partita.empty_clusters import POLICIES
 from partita.engine.kernel.definiteness import leading
@@ -33,17 +34,17 @@ def plusplus_rows(gram: Gram, k: int, rng: np.random.Generator, trials: int | No
     weight = None if gram.weights.alike else gram.weight
     closest = np.full(gram.n, np.inf)
     closest[gram.weight == 0] = 0.0
-    potential = np.zeros(-(-gram.n // LEAF))
+    potential = np.zeros(-(-gram.n // LEAF_ROWS))
     which = np.empty(k, np.int64)
     for j in range(k):
         now = uniform[1 + (j - 1) * trials : 1 + j * trials] if j else uniform[:1]
         drawn = draw_rows(potential, closest, weight, now)
         apart = np.minimum(_squares(gram, drawn), closest)
-        left = [float(weighed(row, weight).cumsum()[-1]) for row in apart]
+        left = [float(weighted(row, weight).cumsum()[-1]) for row in apart]
         best = int(np.argmin(left))
         which[j], closest = drawn[best], apart[best]
-        lost = weighed(closest, weight)
-        potential = np.add.reduceat(lost, np.arange(0, gram.n, LEAF))
+        lost = weighted(closest, weight)
+        potential = np.add.reduceat(lost, np.arange(0, gram.n, LEAF_ROWS))
     return which
 
 

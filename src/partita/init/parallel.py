@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._kernels.draws import draw_any, weighed
+from partita._common.weighting import weighted
+from partita._kernels.weighted_draws import draw_any
 from partita.centers import Centers
 from partita.init.plusplus import plusplus
 from partita.source.blocks import Source, exact_total
@@ -29,7 +30,7 @@ def parallel(source: Source, k: int, rng: np.random.Generator) -> Floats:
     taken = _Taken(source)
     taken.add(draw_any(source.n, weight, rng.random(1)))
     for _ in range(ROUNDS):
-        terms = weighed(taken.closest, weight)
+        terms = weighted(taken.closest, weight)
         potential = exact_total(terms)
         if not 0 < potential < math.inf:
             break

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._kernels.draws import weighed
+from partita._common.weighting import weighted
 from partita.estimators.fitted_models import check_fitted, geometry_of, last_step, read
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.medoids.estimator import KMedoids
@@ -219,7 +219,7 @@ def _of_medoids(model: KMedoids, X: Any, sample_weight: Any) -> MergeTree:
 def _by_cluster(labels: Ints, values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
     """The weights (k,) of the clusters, and the sums (k, k) of their rows' values (n, k)."""
     k = values.shape[1]
-    sums = [np.bincount(labels, weighed(part, weight), minlength=k) for part in values.T]
+    sums = [np.bincount(labels, weighted(part, weight), minlength=k) for part in values.T]
     mass = np.bincount(labels, weight, minlength=k).astype(np.float64)
     return mass, np.array(sums, dtype=np.float64).T.copy()
 

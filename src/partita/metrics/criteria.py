@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats
-from partita._kernels.draws import weighed
+from partita._common.weighting import weighted
 from partita.source.blocks import exact_total
 from partita.stats import ClusterStats, total
 
@@ -64,7 +64,7 @@ def mean_distances(distance: Array, labels: Array, k: int, weight: Array | None 
     d, label = np.asarray(distance, dtype=np.float64), np.asarray(labels)
     w = None if weight is None else np.asarray(weight, dtype=np.float64)
     mass = np.bincount(label, weights=w, minlength=k)
-    sums = np.bincount(label, weights=weighed(d, w), minlength=k)
+    sums = np.bincount(label, weights=weighted(d, w), minlength=k)
     return np.divide(sums, mass, out=np.zeros(k), where=mass > 0)
 
 
@@ -109,7 +109,7 @@ def simplified_silhouette(first: Array, second: Array, weight: Array | None = No
     if mass == 0 or not np.isfinite(d2).all():
         return math.nan
     share = np.divide(d1, d2, out=np.ones_like(d1), where=d2 > 0)
-    return exact_total(weighed(1.0 - share, w)) / mass
+    return exact_total(weighted(1.0 - share, w)) / mass
 
 
 def bic(stats: ClusterStats, n: float | None = None) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._kernels.draws import weighed
+from partita._common.weighting import weighted
 from partita.estimators.fitted_models import read
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.medoids.estimator import KMedoids
@@ -48,7 +48,7 @@ class Distances:
     def cost(self, weight: Floats | None) -> float:
         """J of these rows."""
         each = self.values**2 if self.squared else self.values
-        return exact_total(weighed(each, weight))
+        return exact_total(weighted(each, weight))
 
 
 def distances_of(case: Case) -> Distances:

@@ -17,7 +17,7 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita._kernels import kernels
-from partita._kernels.swaps import PANEL
+from partita._kernels.medoid_swaps import PANEL_ROWS
 from partita.stats import power_of_two
 
 PLAIN = {  # measured by our own kernel
@@ -194,9 +194,9 @@ def unit_of(metric: str, scale: float) -> float:
 def in_panels(rows: Floats) -> Array:
     """Rows as the kernel takes them: (n / 64, d, 64)."""
     n, d = rows.shape
-    panels = np.zeros((-(-n // PANEL), d, PANEL), rows.dtype)
-    full = n // PANEL * PANEL
-    panels[: n // PANEL] = rows[:full].reshape(-1, PANEL, d).transpose(0, 2, 1)
+    panels = np.zeros((-(-n // PANEL_ROWS), d, PANEL_ROWS), rows.dtype)
+    full = n // PANEL_ROWS * PANEL_ROWS
+    panels[: n // PANEL_ROWS] = rows[:full].reshape(-1, PANEL_ROWS, d).transpose(0, 2, 1)
     if full < n:
         panels[-1, :, : n - full] = rows[full:].T
     return panels

@@ -11,7 +11,7 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita._kernels import kernels
-from partita._kernels.draws import LEAF, draw_rows
+from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.source.blocks import walk
 from partita.weights import Weights
 
@@ -49,7 +49,7 @@ class DenseSeeding:
         self.closest = np.full(n, np.inf, kind)
         if self._weight is not None:
             self.closest[self._weight == 0] = 0.0  # nothing to gain there
-        leaves = -(-n // LEAF)
+        leaves = -(-n // LEAF_ROWS)
         self.potential = np.zeros(leaves)
         self._marks = np.zeros((0, 0, 4), np.uint64)
         self._candidates = np.zeros((0, rows.d), kind)
@@ -57,7 +57,7 @@ class DenseSeeding:
         self._centers = np.empty((k, rows.d), kind)
         self._chosen = 0
         self._sketch: tuple[Ints, Floats, float] | None = None
-        if k * trials >= 64 and n >= 4 * LEAF and rows.d <= _FEATURES:
+        if k * trials >= 64 and n >= 4 * LEAF_ROWS and rows.d <= _FEATURES:
             self._make_sketch()
 
     def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
@@ -88,7 +88,10 @@ class DenseSeeding:
         """Σ w·max(0, closest − distance) for each of some candidates (count, d)."""
         self._candidates = (rows * self.scale).astype(self.closest.dtype)
         shape = len(self.potential), len(rows)
-        gain, self._marks = np.empty(shape), np.empty((*shape, LEAF // 64), np.uint64)
+        gain, self._marks = (
+            np.empty(shape),
+            np.empty((*shape, LEAF_ROWS // 64), np.uint64),
+        )
 
         def run(rows: slice, leaves: slice, part: dict[str, Any]) -> None:
             kernels.seed_gain(
@@ -119,7 +122,7 @@ class DenseSeeding:
         def begin() -> Callable[[slice], None]:
             def block(rows: slice) -> None:
                 weight = None if self._weight is None else self._weight[rows]
-                leaves = slice(rows.start // LEAF, -(-rows.stop // LEAF))
+                leaves = slice(rows.start // LEAF_ROWS, -(-rows.stop // LEAF_ROWS))
                 run(rows, leaves, {"weight": weight, "sketch": self._part(rows)})
 
             return block

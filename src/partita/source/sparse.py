@@ -10,8 +10,9 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
+from partita._common.weighting import weighted
 from partita._kernels import kernels
-from partita._kernels.draws import LEAF, draw_rows, weighed
+from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.centers import Centers
 from partita.source.blocks import (
     Assigned,
@@ -34,7 +35,7 @@ class SparseSeeding:
         self.closest = np.full(n, np.inf)
         if weight is not None:
             self.closest[weight == 0] = 0.0  # nothing to gain there
-        self.potential = np.zeros(-(-n // LEAF))
+        self.potential = np.zeros(-(-n // LEAF_ROWS))
         self._low = np.empty((n, 0))
 
     def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
@@ -57,8 +58,8 @@ class SparseSeeding:
     def choose(self, which: int) -> None:
         """Make one of the candidates a chosen row."""
         self.closest = self._low[:, which].copy()
-        term = weighed(self.closest, self._weight)
-        self.potential = np.add.reduceat(term, np.arange(0, len(term), LEAF))
+        term = weighted(self.closest, self._weight)
+        self.potential = np.add.reduceat(term, np.arange(0, len(term), LEAF_ROWS))
 
 
 class SparseSource:

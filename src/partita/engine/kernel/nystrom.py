@@ -15,7 +15,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
-from partita._kernels.draws import step_of
+from partita._kernels.weighted_draws import index_in_cumsum
 from partita.source.blocks import evenly, exact_total
 from partita.source.kernel_function import KernelFunction, share_tiles
 
@@ -55,7 +55,7 @@ class Nystrom:
             if not cumulated[-1] > 0:
                 break
             count = min(_AT_ONCE, rank - have)
-            drawn = step_of(cumulated, rng.random(count) * cumulated[-1])
+            drawn = index_in_cumsum(cumulated, rng.random(count) * cumulated[-1])
             pivots, factor = self._accept(drawn, have, rng.random(count))
             self._extend(pivots, factor, have)
             have += len(pivots)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.weighting import weighted
 from partita._kernels import kernels
-from partita._kernels.draws import weighed
 from partita.centers import Centers
 from partita.empty_clusters import EmptyPolicy
 from partita.engine.lloyd import best_run, lloyd
@@ -46,7 +46,7 @@ class KernelStep:
         self.notes: list[str] = []
         self.diagonal = gram.diagonal
         if sigma:
-            self.diagonal = gram.diagonal + weighed(np.full(gram.n, sigma), self._inverse())
+            self.diagonal = gram.diagonal + weighted(np.full(gram.n, sigma), self._inverse())
         self._sums = gram.sums(k)
         self._square = np.zeros(k)  # ‖mean‖² as of the last look
         self._touched = np.ones(k, bool)  # clusters that changed since the centers were made
@@ -197,6 +197,6 @@ def finish(fit: Fit, step: KernelStep) -> KernelResult:
     mass, square = fit.stats.weight, centers.values[:, -1].copy()
     centers.values[mass == 0, -1] = np.inf  # a cluster without members attracts nothing
     step.assign(centers)
-    cost = weighed(step.distances(centers), gram.weight)
+    cost = weighted(step.distances(centers), gram.weight)
     stats, _ = step.stats_about(centers)
     return KernelResult(step.labels, exact_total(cost), stats, members, mass, square, fit)

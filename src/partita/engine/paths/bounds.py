@@ -8,7 +8,7 @@ import numpy as np
 
 from partita._common.array_types import Ints
 from partita._kernels import kernels
-from partita._kernels.pruned import NEVER
+from partita._kernels.pruned_passes import UNBOUNDED
 from partita.centers import Centers
 from partita.engine.paths.center_groups import Groups
 from partita.engine.paths.prefix import Prefix
@@ -33,7 +33,7 @@ class Bounds:
         self.groups = groups
         self.prefix = prefix
         self.fresh = True  # they say nothing before the first pass
-        self.upper: Ints = np.full(n, NEVER, np.int32)
+        self.upper: Ints = np.full(n, UNBOUNDED, np.int32)
         self.other: Ints = np.zeros(n, np.uint16)
         self.lower: Ints = np.zeros((n, groups.stride), np.uint16)
         self.lower[:, len(groups.sizes) :] = 65535
@@ -62,6 +62,6 @@ class Bounds:
 
     def forget(self, rows: Ints) -> None:
         """Know nothing of some rows any more."""
-        self.upper[rows] = NEVER
+        self.upper[rows] = UNBOUNDED
         self.other[rows] = 0
         self.lower[rows, : len(self.groups.sizes)] = 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._kernels.pruned import bounds_stride
+from partita._kernels.pruned_passes import bounds_stride
 
 MOST = 32  # groups: one bit each in a word
 TILE = 14  # centers that one tile holds at most

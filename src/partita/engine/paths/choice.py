@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from partita._kernels.pruned import bounds_stride
+from partita._kernels.pruned_passes import bounds_stride
 from partita.engine.paths.center_groups import MOST, TILE
 from partita.engine.paths.prefix import LONGEST
 from partita.engine.paths.price import plain_cost

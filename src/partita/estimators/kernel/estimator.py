@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats
 from partita._common.threads import Workers, one_blas_thread
-from partita._kernels.draws import weighed
+from partita._common.weighting import weighted
 from partita.estimators import validation
 from partita.estimators.base import Clusterer
 from partita.estimators.kernel import kernel_input
@@ -229,7 +229,9 @@ default="auto"
         """The opposite of the objective of X at the means."""
         check_is_fitted(self)
         nearest = self._squares(X, None)[0].min(axis=1)
-        return -exact_total(weighed(nearest, validation.check_weights(sample_weight, len(nearest))))
+        return -exact_total(
+            weighted(nearest, validation.check_weights(sample_weight, len(nearest)))
+        )
 
     def _squares(self, X: Any, diagonal: Any) -> tuple[Floats, Any]:
         """Squared distances (n, k), and the dtype of X."""

@@ -10,8 +10,9 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._kernels.crew import Crew
 from partita._kernels.twofold import quiet
 
-FEW, WIDE = 4, 8  # lanes of sums: of few rows, and of all
-PANEL = 64
+FEW_LANES = 4  # of sums over the few rows that a candidate attracts
+SUM_LANES = 8  # of sums over all rows
+PANEL_ROWS = 64
 
 
 def _lanes(values: Floats, lanes: int) -> Floats:
@@ -22,7 +23,7 @@ def _lanes(values: Floats, lanes: int) -> Floats:
 
 def _sum(values: Floats) -> float:
     total = 0.0
-    for part in _lanes(values, WIDE).tolist():
+    for part in _lanes(values, SUM_LANES).tolist():
         total += part
     return float(total)
 
@@ -86,11 +87,11 @@ class Swaps:
         who = np.flatnonzero(column < self.next)
         d, first = column[who].astype(np.float64), self.closest[who].astype(np.float64)
         w = self.weight[who]
-        lane = who % FEW
-        gain = np.bincount(lane, weights=w * np.minimum(d - first, 0.0), minlength=FEW)
+        lane = who % FEW_LANES
+        gain = np.bincount(lane, weights=w * np.minimum(d - first, 0.0), minlength=FEW_LANES)
         kept = w * (np.maximum(d, first) - self.next[who])
-        sums = np.bincount(lane * k + self.near[who], weights=kept, minlength=FEW * k)
-        a, b, c, e = sums.reshape(FEW, k)
+        sums = np.bincount(lane * k + self.near[who], weights=kept, minlength=FEW_LANES * k)
+        a, b, c, e = sums.reshape(FEW_LANES, k)
         lost = self.removal + ((a + b) + (c + e))
         place = int(np.argmin(lost))
         return float(lost[place] + ((gain[0] + gain[1]) + (gain[2] + gain[3]))), place
@@ -178,7 +179,7 @@ def pair_columns(
 ) -> None:
     """Dissimilarities (k, n) of rows in panels (n / 64, d, 64) to centers (k, d)."""
     n = out.shape[1]
-    total = np.zeros((len(centers), len(panels) * PANEL), out.dtype)
+    total = np.zeros((len(centers), len(panels) * PANEL_ROWS), out.dtype)
     for t in range(panels.shape[1]):
         gap = panels[:, t].ravel() - centers[:, t, None]
         total += np.abs(gap) if metric == "manhattan" else gap * gap

@@ -12,9 +12,9 @@ from partita._kernels.crew import Crew
 from partita._kernels.twofold import Twofold, add, divide, multiply, quiet, two_prod
 
 if TYPE_CHECKING:
-    from partita._kernels.labels import Csr
+    from partita._kernels.assignment import Csr
 
-LANES = 8  # of ‖Σ w·y‖²: fixed, so that it has the same bits everywhere
+SUM_LANES = 8  # of ‖Σ w·y‖²: fixed, so that it has the same bits everywhere
 
 
 @dataclass(frozen=True)
@@ -129,14 +129,14 @@ def summarise(
     weight[:] = head[:, d] * unit
     mean[:], sse[:], gap[:] = 0.0, 0.0, 0.0
     w = head[some, d], tail[some, d]
-    squares = [(np.zeros(some.sum()), np.zeros(some.sum())) for _ in range(LANES)]
-    gaps = np.zeros((LANES, some.sum()))
+    squares = [(np.zeros(some.sum()), np.zeros(some.sum())) for _ in range(SUM_LANES)]
+    gaps = np.zeros((SUM_LANES, some.sum()))
     for t in range(d):
         s = head[some, t], tail[some, t]
         m = divide(s, w)[0]
         mean[some, t] = m * unscale
-        squares[t % LANES] = add(squares[t % LANES], multiply(s, s))
-        gaps[t % LANES] += (m - centers[some, t] * sums.scale) ** 2
+        squares[t % SUM_LANES] = add(squares[t % SUM_LANES], multiply(s, s))
+        gaps[t % SUM_LANES] += (m - centers[some, t] * sums.scale) ** 2
     squared = squares[0]
     for lane in squares[1:]:
         squared = add(squared, lane)

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._kernels.draws import LEAF, draw_any, draw_rows, weighed
+from partita._common.weighting import weighted
+from partita._kernels.weighted_draws import LEAF_ROWS, draw_any, draw_rows
 
 
 def leaf_sums(values: Floats) -> Floats:
     """Σ of every `LEAF` values, in eight fixed lanes and a fixed tree."""
-    out = np.empty(-(-len(values) // LEAF))
+    out = np.empty(-(-len(values) // LEAF_ROWS))
     for leaf in range(len(out)):
-        part = values[leaf * LEAF : (leaf + 1) * LEAF]
+        part = values[leaf * LEAF_ROWS : (leaf + 1) * LEAF_ROWS]
         padded = np.zeros(-(-len(part) // 8) * 8)
         padded[: len(part)] = part
         lane = np.zeros(8)
@@ -73,15 +74,15 @@ def seed_gain(
     for c, candidate in enumerate(candidates):
         distance = seed_distances(rows, scale, candidate)
         nearer = distance < closest
-        less = np.zeros(marks.shape[0] * LEAF)
+        less = np.zeros(marks.shape[0] * LEAF_ROWS)
         found = np.flatnonzero(nearer)
         less[found] = closest[found].astype(np.float64) - distance[found].astype(np.float64)
         if weight is not None:
             less[found] *= weight[found]
-        gain[:, c] = less.reshape(-1, LEAF).cumsum(axis=1)[:, -1]
+        gain[:, c] = less.reshape(-1, LEAF_ROWS).cumsum(axis=1)[:, -1]
         padded = np.zeros(len(less), bool)
         padded[found] = True
-        marks[:, c] = (padded.reshape(-1, LEAF // 64, 64) * bit).sum(axis=2, dtype=np.uint64)
+        marks[:, c] = (padded.reshape(-1, LEAF_ROWS // 64, 64) * bit).sum(axis=2, dtype=np.uint64)
 
 
 def seed_choose(
@@ -104,7 +105,7 @@ def seed_choose(
     distance = seed_distances(rows, scale, candidates[which])
     labels[distance < closest] = number
     np.minimum(closest, distance, out=closest)
-    potential[:] = leaf_sums(weighed(closest.astype(np.float64), weight))
+    potential[:] = leaf_sums(weighted(closest.astype(np.float64), weight))
 
 
 def plusplus(

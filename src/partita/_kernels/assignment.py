@@ -8,7 +8,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._kernels.crew import Crew
-from partita._kernels.sums import Sums, move_rows
+from partita._kernels.exact_sums import Sums, move_rows
 from partita._kernels.twofold import Twofold, add, quiet, two_prod
 
 _BLOCK = 1 << 20  # scores held at a time

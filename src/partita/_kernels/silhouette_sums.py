@@ -8,7 +8,8 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._kernels.crew import Crew
 from partita._kernels.twofold import quiet
 
-PANEL, LANES = 64, 16
+PANEL_ROWS = 64
+STRIP_LANES = 16  # of the sums over a strip
 _BLOCK = 1 << 20  # distances held at a time
 
 
@@ -62,7 +63,7 @@ def silhouette(
 
 def _lanes(terms: Floats) -> Floats:
     """Σ over the columns (m, 64): in 16 lanes, which are then added in halves."""
-    total = np.add.accumulate(terms.reshape(len(terms), -1, LANES), axis=1)[:, -1]
+    total = np.add.accumulate(terms.reshape(len(terms), -1, STRIP_LANES), axis=1)[:, -1]
     while total.shape[1] > 1:
         half = total.shape[1] // 2
         total = total[:, :half] + total[:, half:]
@@ -92,7 +93,7 @@ def silhouette_strips(
             break
         own = int(np.searchsorted(start, begin, side="right")) - 1
         end = int(start[own + 1])
-        last = min(end, begin + PANEL)
+        last = min(end, begin + PANEL_ROWS)
         strip = slice(begin, last)
         inside[strip] = _sums(rows[begin:end], weight[begin:end], rows[strip], metric)
         for j in range(own + 1, len(mass)):
@@ -100,11 +101,11 @@ def silhouette_strips(
             if mass[j] > 0:
                 mean = _sums(rows[some], weight[some], rows[strip], metric) / mass[j]
                 np.minimum(outside[strip], mean, out=outside[strip])
-        point = np.zeros((1, PANEL))
+        point = np.zeros((1, PANEL_ROWS))
         point[0, : last - begin] = weight[strip]
-        step = _BLOCK // PANEL
+        step = _BLOCK // PANEL_ROWS
         for i in range(last, len(rows), step):
-            terms = np.zeros((len(rows[i : i + step]), PANEL))
+            terms = np.zeros((len(rows[i : i + step]), PANEL_ROWS))
             terms[:, : last - begin] = _pairs(rows[i : i + step], rows[strip], metric)
             lower[i : i + step] += _lanes(terms * point)
         begin = last

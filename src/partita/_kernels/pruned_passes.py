@@ -7,15 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._kernels.assignment import Codebook, assign, d64
 from partita._kernels.crew import Crew
-from partita._kernels.labels import Codebook, assign, d64
-from partita._kernels.sums import Sums
+from partita._kernels.exact_sums import Sums
 
-MOST = 65535  # the largest lower bound
-NEVER = 1 << 29  # an upper bound that no lower bound exceeds
-FAN = 16  # leaves of a node
-_STALE = 32  # quanta a center may move before distances between centers are measured again
-_FAR = 1 << 14  # quanta of travel after which bounds are brought up to date
+MAX_LOWER_BOUND = 65535  # the largest lower bound
+UNBOUNDED = 1 << 29  # an upper bound that no lower bound exceeds
+LEAVES_PER_NODE = 16
+MAX_STALE_QUANTA = (
+    32  # quanta a center may move before distances between centers are measured again
+)
+MAX_TRAVEL_QUANTA = 1 << 14  # travel after which bounds are brought up to date
 
 
 def bounds_stride(groups: int) -> int:
@@ -77,17 +79,17 @@ class Motion:
         shift = self._shift(centers, origin) / self.quantum
         farthest = np.maximum.reduceat(shift[self._members], self._heads)
         count = len(farthest)
-        if self.all + farthest.max() > _FAR:
-            far = np.uint16(_ceil(np.array(self.all), MOST))
+        if self.all + farthest.max() > MAX_TRAVEL_QUANTA:
+            far = np.uint16(_ceil(np.array(self.all), MAX_LOWER_BOUND))
             np.subtract(np.maximum(other, far), far, out=other)
             self.all = 0.0
-        for g in np.flatnonzero(self.come[:count] + farthest > _FAR):
-            column, up = lower[:, g], np.uint16(_ceil(self.come[g : g + 1], MOST)[0])
+        for g in np.flatnonzero(self.come[:count] + farthest > MAX_TRAVEL_QUANTA):
+            column, up = lower[:, g], np.uint16(_ceil(self.come[g : g + 1], MAX_LOWER_BOUND)[0])
             np.subtract(np.maximum(column, up), up, out=column)
             self.come[g] = 0.0
         self.own = self.own + shift
-        lost = self.own > NEVER >> 1
-        upper[lost[labels]] = NEVER  # farther than can be counted: know nothing of their rows
+        lost = self.own > UNBOUNDED >> 1
+        upper[lost[labels]] = UNBOUNDED  # farther than can be counted: know nothing of their rows
         self.own[lost] = 0.0
         self.come[:count] += farthest
         self.all += float(farthest.max())
@@ -109,7 +111,7 @@ class Motion:
     def _look_around(self, centers: Floats, shift: Floats, farthest: Floats) -> None:
         """How far the nearest other center of each group is, in quanta, from below."""
         self._since = self._since + shift
-        if self._least is None or self._since.max() > _STALE:
+        if self._least is None or self._since.max() > MAX_STALE_QUANTA:
             apart = np.sqrt(d64(centers, centers)) * (1 - 2.0**-22)
             np.fill_diagonal(apart, np.inf)
             least = np.minimum.reduceat(apart[:, self._members], self._heads, axis=1)
@@ -117,7 +119,7 @@ class Motion:
             self._since = np.zeros(len(shift))
         else:
             self._least = self._least - (shift[:, None] + farthest)
-        quanta = np.clip(np.floor(self._least), 0, MOST)
+        quanta = np.clip(np.floor(self._least), 0, MAX_LOWER_BOUND)
         self.near[:, : len(farthest)] = quanta.astype(np.uint16)
         self.alone = ((quanta.min(axis=1) - 2) // 2).astype(np.int32)
 
@@ -126,27 +128,27 @@ class Motion:
     @property
     def up(self) -> Ints:
         """The travel of each center, rounded up."""
-        return _ceil(self.own, NEVER).astype(np.int32)
+        return _ceil(self.own, UNBOUNDED).astype(np.int32)
 
     @property
     def down(self) -> Ints:
         """And down."""
-        return np.floor(np.minimum(self.own, NEVER)).astype(np.int32)
+        return np.floor(np.minimum(self.own, UNBOUNDED)).astype(np.int32)
 
     @property
     def group_up(self) -> Ints:
         """The travel of the farthest of each group, rounded up."""
-        return _ceil(self.come, MOST).astype(np.uint16)
+        return _ceil(self.come, MAX_LOWER_BOUND).astype(np.uint16)
 
     @property
     def group_down(self) -> Ints:
         """And down."""
-        return np.floor(np.minimum(self.come, MOST)).astype(np.uint16)
+        return np.floor(np.minimum(self.come, MAX_LOWER_BOUND)).astype(np.uint16)
 
     @property
     def all_down(self) -> int:
         """The travel of the farthest of all, rounded down."""
-        return int(min(self.all, MOST))
+        return int(min(self.all, MAX_LOWER_BOUND))
 
 
 def _ceil(travel: Floats, most: int) -> Floats:
@@ -185,14 +187,14 @@ def bounded(
     assert (labels == before)[~open_rows].all()  # what the bounds promise
     distance = np.sqrt(d64(rows, target.centers, target.origin)) / motion.quantum
     own = distance[np.arange(len(rows)), labels]
-    upper[:] = np.minimum(np.floor(own * (1 + 2.0**-40) + 1), NEVER) - motion.down[labels]
+    upper[:] = np.minimum(np.floor(own * (1 + 2.0**-40) + 1), UNBOUNDED) - motion.down[labels]
     distance[np.arange(len(rows)), labels] = np.inf
     for g in range(int(motion.group.max()) + 1):
         nearest = distance[:, motion.group == g].min(axis=1)
-        quanta = np.floor(np.minimum(nearest * (1 - 2.0**-40), MOST))
-        lower[:, g] = np.minimum(quanta + motion.group_down[g], MOST)
+        quanta = np.floor(np.minimum(nearest * (1 - 2.0**-40), MAX_LOWER_BOUND))
+        lower[:, g] = np.minimum(quanta + motion.group_down[g], MAX_LOWER_BOUND)
     left = np.maximum(lower.astype(np.int64) - motion.group_up, 0).min(axis=1)
-    other[:] = np.minimum(left + motion.all_down, MOST)
+    other[:] = np.minimum(left + motion.all_down, MAX_LOWER_BOUND)
     met = int(open_rows.sum())
     return [moved, met, met, met * len(target.centers), moved]
 
@@ -202,7 +204,7 @@ class Leaves:
 
     def __init__(self, n: int) -> None:
         self.order: Ints = np.arange(n, dtype=np.int32)
-        self.nodes = max(1, -(-n // (64 * FAN)))
+        self.nodes = max(1, -(-n // (64 * LEAVES_PER_NODE)))
 
     def forget(self) -> None:
         """Nothing is remembered."""
@@ -238,7 +240,7 @@ def assign_leaves(
 ) -> list[int]:
     """Label the rows of nodes first…last; rows moved, visited, met; pairs met, left to D64."""
     del book
-    each = 64 * FAN
+    each = 64 * LEAVES_PER_NODE
     part = slice(first * each, last * each if last < leaves.nodes else len(rows))
     moved, _ = assign(
         Codebook(target.centers, target.origin), rows[part], labels[part], sums,

@@ -5,18 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.weighting import weighted
 
-LEAF = 256  # rows whose potential is summed as one
-
-
-def weighed(distance: Floats, weight: Floats | None) -> Floats:
-    """weight·distance, where a row of weight zero may be infinitely far."""
-    if weight is None:
-        return distance
-    return np.multiply(distance, weight, out=np.zeros_like(distance), where=weight > 0)
+LEAF_ROWS = 256  # rows whose potential is summed as one
 
 
-def step_of(cumulated: Floats, place: Floats) -> Ints:
+def index_in_cumsum(cumulated: Floats, place: Floats) -> Ints:
     """Which step of a cumulated sum each place falls on; never a step of height zero."""
     last = cumulated.searchsorted(cumulated[-1], side="left")  # the last step that is positive
     return np.asarray(np.minimum(cumulated.searchsorted(place, side="right"), last))
@@ -27,7 +21,7 @@ def draw_any(n: int, weight: Floats | None, uniform: Floats) -> Ints:
     if weight is None:
         return (uniform * n).astype(np.intp)
     cumulated = weight.cumsum()
-    return step_of(cumulated, uniform * cumulated[-1])
+    return index_in_cumsum(cumulated, uniform * cumulated[-1])
 
 
 def draw_rows(potential: Floats, closest: Floats, weight: Floats | None, uniform: Floats) -> Ints:
@@ -37,10 +31,10 @@ def draw_rows(potential: Floats, closest: Floats, weight: Floats | None, uniform
         return draw_any(len(closest), weight, uniform)
     place = uniform * leaves[-1]
     out = np.empty(len(uniform), np.intp)
-    for i, at in enumerate(step_of(leaves, place).tolist()):
-        rows = slice(LEAF * at, LEAF * (at + 1))
+    for i, at in enumerate(index_in_cumsum(leaves, place).tolist()):
+        rows = slice(LEAF_ROWS * at, LEAF_ROWS * (at + 1))
         part = None if weight is None else weight[rows]
-        inside = weighed(closest[rows].astype(np.float64), part)
+        inside = weighted(closest[rows].astype(np.float64), part)
         before = leaves[at - 1] if at else 0.0
-        out[i] = LEAF * at + step_of(inside.cumsum(), place[i] - before)
+        out[i] = LEAF_ROWS * at + index_in_cumsum(inside.cumsum(), place[i] - before)
     return out
