@@ -30,7 +30,7 @@ public:
     explicit Crew(std::size_t threads)
         : desks_(std::max<std::size_t>(threads, 1)),
           patience_(threads > 1 && threads <= std::thread::hardware_concurrency() ? kPatience
-                                                                                 : kNone) {}
+                                                                                  : kNone) {}
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
     ~Crew() { dismiss(); }
@@ -38,7 +38,8 @@ public:
     // Ends the threads; those who come later start anew.
     void dismiss() {
         if (helpers_.empty()) return;
-        if (process() != born_) {  // a fork has the handles but not the threads: nothing may touch them
+        if (process() !=
+            born_) {  // a fork has the handles but not the threads: nothing may touch them
             new std::vector<std::thread>(std::move(helpers_));
             helpers_.clear();
             return;

@@ -93,12 +93,12 @@ Result share_items(Crew& crew, std::size_t items, std::size_t step, const SumVie
 // The same for work that leaves nothing to add up: run(first, last, memory).
 template <class Run>
 void share_parts(Crew& crew, std::size_t items, std::size_t step, std::size_t scratch, Run run) {
-    share_items<Outcome>(crew, items, step, nullptr, scratch,
-                         [&](std::size_t first, std::size_t last, const SumView*,
-                             unsigned char* memory) {
-                             run(first, last, memory);
-                             return Outcome{};
-                         });
+    share_items<Outcome>(
+        crew, items, step, nullptr, scratch,
+        [&](std::size_t first, std::size_t last, const SumView*, unsigned char* memory) {
+            run(first, last, memory);
+            return Outcome{};
+        });
 }
 
 // The same in at most `parts`, for work that needs no memory: work(first, last).

@@ -85,8 +85,10 @@ struct Packed {
 
 template <class T>
 const Kernels<T>& kernels_of(const KernelTable* use) {
-    if constexpr (std::is_same_v<T, float>) return use->single;
-    else return use->full;
+    if constexpr (std::is_same_v<T, float>)
+        return use->single;
+    else
+        return use->full;
 }
 
 // The arrays behind exact sums, kept alive as long as the object.

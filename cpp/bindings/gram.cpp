@@ -13,8 +13,8 @@ template <class T>
 void gram_move(Matrix<T> rows, Vector<std::int64_t> which, Vector<std::int32_t> before,
                Vector<std::int32_t> after, Vector<double> row_shift, Vector<double> column_shift,
                double scale, double limb, Array<std::int64_t, 3> sums,
-               std::optional<Vector<std::int64_t>> times,
-               std::optional<Vector<double>> weight, Crew* crew) {
+               std::optional<Vector<std::int64_t>> times, std::optional<Vector<double>> weight,
+               Crew* crew) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t count = which.shape(0), n = rows.shape(1), k = sums.shape(0);
     expect(sums.shape(1) == 2 && sums.shape(2) == n && column_shift.shape(0) == n,
@@ -25,8 +25,7 @@ void gram_move(Matrix<T> rows, Vector<std::int64_t> which, Vector<std::int32_t> 
     expect_labels(before, count, k, -1);
     expect_labels(after, count, k, 0);
     for (std::size_t e = 0; e < count; ++e)
-        expect(which.data()[e] >= 0 &&
-                   static_cast<std::size_t>(which.data()[e]) < rows.shape(0),
+        expect(which.data()[e] >= 0 && static_cast<std::size_t>(which.data()[e]) < rows.shape(0),
                "gram_move: there is no such row");
     const GramMoves<T> moves{rows.data(),
                              n,
@@ -54,12 +53,11 @@ std::size_t gram_assign(Matrix<double> centers, OutVector<std::int32_t> labels, 
            "gram_assign: centers (k, n + 1) and labels (n) expected");
     nb::gil_scoped_release release;
     const Workforce all(crew);
-    return share_items<Outcome>(all, n, kColumns, nullptr, 0,
-                                [&](std::size_t first, std::size_t last, const SumView*,
-                                    unsigned char*) {
-                                    return table().gram_assign(centers.data(), k, n, first, last,
-                                                               labels.data());
-                                })
+    return share_items<Outcome>(
+               all, n, kColumns, nullptr, 0,
+               [&](std::size_t first, std::size_t last, const SumView*, unsigned char*) {
+                   return table().gram_assign(centers.data(), k, n, first, last, labels.data());
+               })
         .moved;
 }
 

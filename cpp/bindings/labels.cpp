@@ -64,8 +64,10 @@ std::pair<std::int64_t, std::int64_t> assign(const Packed<Codebook<T>>& packed, 
             PanelView<T> here{};
             if constexpr (std::is_same_v<T, float>)
                 if (ready) here = kept->panels.view(at + first);
-            if constexpr (alike) return use.assign(book, part, here, with, label, memory);
-            else return use.assign_single(book, part, here, with, label, memory);
+            if constexpr (alike)
+                return use.assign(book, part, here, with, label, memory);
+            else
+                return use.assign_single(book, part, here, with, label, memory);
         });
     return {outcome.moved, outcome.rechecked};
 }

@@ -94,8 +94,8 @@ std::size_t silhouette_strips(Matrix<double> rows, Vector<double> weight,
     std::vector<double> across(strips.size() * n);
     share_parts(all, strips.size(), 1, view.d * kPanel * sizeof(double),
                 [&](std::size_t s, std::size_t, unsigned char* memory) {
-                    use(view, kind, strips[s], across.data() + s * n, inside.data(),
-                        outside.data(), reinterpret_cast<double*>(memory));
+                    use(view, kind, strips[s], across.data() + s * n, inside.data(), outside.data(),
+                        reinterpret_cast<double*>(memory));
                 });
     share_evenly(all, n, kParts * all.threads(), [&](std::size_t first, std::size_t last) {
         add_strips(view, strips, across.data(), n, first, last, lower.data(), inside.data(),
@@ -108,9 +108,8 @@ std::size_t silhouette_strips(Matrix<double> rows, Vector<double> weight,
 
 void bind_silhouette(nb::module_& m) {
     m.def("silhouette", &silhouette, "panels"_a.noconvert(), "own"_a.noconvert(),
-          "rows"_a.noconvert(), "weight"_a.noconvert(), "start"_a.noconvert(),
-          "mass"_a.noconvert(), "metric"_a, "inside"_a.noconvert(), "outside"_a.noconvert(),
-          "crew"_a = nb::none());
+          "rows"_a.noconvert(), "weight"_a.noconvert(), "start"_a.noconvert(), "mass"_a.noconvert(),
+          "metric"_a, "inside"_a.noconvert(), "outside"_a.noconvert(), "crew"_a = nb::none());
     m.def("silhouette_strips", &silhouette_strips, "rows"_a.noconvert(), "weight"_a.noconvert(),
           "start"_a.noconvert(), "mass"_a.noconvert(), "metric"_a, "begin"_a, "most"_a,
           "lower"_a.noconvert(), "inside"_a.noconvert(), "outside"_a.noconvert(),

@@ -38,9 +38,15 @@ struct Swaps {
         loss = kernels_of<T>(&table()).swap_apply(view(), k, nullptr);
     }
     SwapView<T> view() const {
-        return {near.shape(0),  medoids.shape(0), near.data(), second.data(),
-                closest.data(), next.data(),      weight ? weight->data() : nullptr,
-                removal.data(), columns.data()};
+        return {near.shape(0),
+                medoids.shape(0),
+                near.data(),
+                second.data(),
+                closest.data(),
+                next.data(),
+                weight ? weight->data() : nullptr,
+                removal.data(),
+                columns.data()};
     }
     bool has(std::int64_t id) const {
         const std::int64_t* end = medoids.data() + medoids.shape(0);
@@ -52,7 +58,8 @@ struct Swaps {
 template <class T>
 void expect_candidates(const Swaps<T>& swaps, const Matrix<T>& table,
                        const Vector<std::int64_t>& rows, const Vector<std::int64_t>& ids) {
-    expect(table.shape(1) == swaps.near.shape(0), "candidates: one dissimilarity per point expected");
+    expect(table.shape(1) == swaps.near.shape(0),
+           "candidates: one dissimilarity per point expected");
     expect(rows.shape(0) == ids.shape(0), "candidates: one number per row expected");
     for (std::size_t i = 0; i < rows.shape(0); ++i)
         expect(rows.data()[i] >= 0 && static_cast<std::size_t>(rows.data()[i]) < table.shape(0),
@@ -68,7 +75,8 @@ void swap_scan(const Swaps<T>& swaps, Matrix<T> table, Vector<std::int64_t> rows
     const auto& use = kernels_of<T>(&binding::table());
     expect_candidates(swaps, table, rows, ids);
     const std::size_t count = rows.shape(0);
-    expect(change.shape(0) == count && place.shape(0) == count, "scan: one result per row expected");
+    expect(change.shape(0) == count && place.shape(0) == count,
+           "scan: one result per row expected");
     const SwapView<T> view = swaps.view();
     nb::gil_scoped_release release;
     const Workforce all(crew);
@@ -111,9 +119,11 @@ std::size_t first_that_gains(Crew& crew, std::size_t count, std::size_t scratch,
 // (`idle` before this call). Returns how many were tried, how many are idle now, and the swaps made.
 // The loss depends on the medoids alone, and only a lower one is taken: so it ends.
 template <class T>
-std::tuple<std::int64_t, std::int64_t, std::int64_t> swap_search(
-    Swaps<T>& swaps, Matrix<T> table, Vector<std::int64_t> rows, Vector<std::int64_t> ids,
-    std::int64_t idle, std::int64_t limit, Crew* crew) {
+std::tuple<std::int64_t, std::int64_t, std::int64_t> swap_search(Swaps<T>& swaps, Matrix<T> table,
+                                                                 Vector<std::int64_t> rows,
+                                                                 Vector<std::int64_t> ids,
+                                                                 std::int64_t idle,
+                                                                 std::int64_t limit, Crew* crew) {
     const auto& use = kernels_of<T>(&binding::table());
     expect_candidates(swaps, table, rows, ids);
     const SwapView<T> view = swaps.view();
@@ -128,8 +138,8 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> swap_search(
     std::size_t at = 0, batch = few;
     std::int64_t made = 0;
     while (at < rows.shape(0) && idle < limit) {
-        const std::size_t count = std::min(
-            {batch, rows.shape(0) - at, static_cast<std::size_t>(limit - idle)});
+        const std::size_t count =
+            std::min({batch, rows.shape(0) - at, static_cast<std::size_t>(limit - idle)});
         const std::size_t first = first_that_gains(
             all, count, 8 * kFew * view.k, found.data(), [&](std::size_t i, double* sums) {
                 if (swaps.has(ids.data()[at + i])) return Exchange{0, 0};
@@ -191,8 +201,9 @@ void swap_gain(Matrix<T> table, std::optional<Vector<T>> closest,
     const Workforce all(crew);
     share_evenly(all, count, kParts * all.threads(), [&](std::size_t first, std::size_t last) {
         for (std::size_t i = first; i < last; ++i)
-            gain.data()[i] = use.swap_gain(table.data() + i * n, closest ? closest->data() : nullptr,
-                                           weight ? weight->data() : nullptr, n);
+            gain.data()[i] =
+                use.swap_gain(table.data() + i * n, closest ? closest->data() : nullptr,
+                              weight ? weight->data() : nullptr, n);
     });
 }
 
@@ -203,7 +214,8 @@ void pair_columns(Array<const T, 3> panels, Matrix<T> centers, const std::string
     const std::size_t d = panels.shape(1), k = centers.shape(0), n = out.shape(1);
     expect(panels.shape(2) == kPanel && (n + kPanel - 1) / kPanel == panels.shape(0),
            "pairs: panels must be (n / 64, d, 64), rounded up");
-    expect(centers.shape(1) == d && out.shape(0) == k, "pairs: centers (k, d), out (k, n) expected");
+    expect(centers.shape(1) == d && out.shape(0) == k,
+           "pairs: centers (k, d), out (k, n) expected");
     const Metric kind = metric_named(metric);
     nb::gil_scoped_release release;
     const Workforce all(crew);
@@ -221,7 +233,8 @@ template <class T>
 void inspect(Matrix<T> matrix, OutVector<double> looks, Crew* crew) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = matrix.shape(0);
-    expect(n > 0 && matrix.shape(1) == n && looks.shape(0) == 5, "inspect: a square matrix expected");
+    expect(n > 0 && matrix.shape(1) == n && looks.shape(0) == 5,
+           "inspect: a square matrix expected");
     nb::gil_scoped_release release;
     const Workforce all(crew);
     constexpr std::size_t step = 64;
@@ -234,7 +247,8 @@ void inspect(Matrix<T> matrix, OutVector<double> looks, Crew* crew) {
         whole = {std::min(whole.low, part.low), std::max(whole.high, part.high),
                  whole.taint + part.taint, std::max(whole.diagonal, part.diagonal),
                  std::max(whole.asymmetry, part.asymmetry)};
-    const double all_of_it[] = {whole.low, whole.high, whole.taint, whole.diagonal, whole.asymmetry};
+    const double all_of_it[] = {whole.low, whole.high, whole.taint, whole.diagonal,
+                                whole.asymmetry};
     std::copy_n(all_of_it, 5, looks.data());
 }
 

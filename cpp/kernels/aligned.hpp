@@ -13,7 +13,8 @@
 namespace partita {
 
 constexpr std::size_t kCacheLine = 64, kLargePage = std::size_t{1} << 21;
-constexpr std::size_t kLarge = 16 * kLargePage;  // smaller pieces are often had again without any page
+constexpr std::size_t kLarge =
+    16 * kLargePage;  // smaller pieces are often had again without any page
 
 template <class T>
 struct AlignedDelete {

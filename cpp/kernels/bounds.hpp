@@ -87,10 +87,9 @@ public:
                 const F* filter_rows, const MotionView& motion, const BoundView& bounds,
                 std::int32_t* label, const SumView* sums, unsigned char* memory)
         : filter_(filter), exact_(exact), rows_(rows), filter_rows_(filter_rows), motion_(motion),
-          bounds_(bounds), label_(label), sums_(sums),
-          s_(memory, rows.n, exact.k, filter.d, 0),
-          folder_(sums ? *sums : none_, s_.fold),
-          near_(near_share(exact.d)), per_exact_(1.0 / (motion.quantum * exact.scale)) {}
+          bounds_(bounds), label_(label), sums_(sums), s_(memory, rows.n, exact.k, filter.d, 0),
+          folder_(sums ? *sums : none_, s_.fold), near_(near_share(exact.d)),
+          per_exact_(1.0 / (motion.quantum * exact.scale)) {}
 
     static std::size_t bytes(std::size_t n, std::size_t k, std::size_t d, std::size_t depth) {
         return BoundScratch<F>(nullptr, n, k, depth, Folder<R>::bytes(d)).used;
@@ -100,7 +99,8 @@ public:
     Pruned run(bool whole) {
         const std::size_t suspects = find(whole);
         if (whole)
-            for (std::size_t e = 0; e < suspects; ++e) s_.suspects.order[e] = static_cast<std::int32_t>(e);
+            for (std::size_t e = 0; e < suspects; ++e)
+                s_.suspects.order[e] = static_cast<std::int32_t>(e);
         else
             sort(suspects);
         done_.met = static_cast<std::int64_t>(suspects);
@@ -125,8 +125,8 @@ private:
     // Which groups may hold a center that is as near as `upper`, and the least bound of all.
     PARTITA_INLINE static Level level(const BoundView& bounds, const MotionView& motion,
                                       std::size_t groups, std::size_t i, std::int32_t upper) {
-        Level found = level_of(bounds.lower + i * bounds.stride, motion.group_up, groups,
-                               to16(upper + 1));
+        Level found =
+            level_of(bounds.lower + i * bounds.stride, motion.group_up, groups, to16(upper + 1));
         found.reached &= first_bits(groups);
         return found;
     }
@@ -188,9 +188,10 @@ private:
             const std::int32_t i = list.row[e];
             const std::int32_t upper = bounds.upper[i] + travel[label[i]];
             Level found = level(bounds, motion, groups, static_cast<std::size_t>(i), upper);
-            found.reached &= within(motion, bounds.stride, groups,
-                                    static_cast<std::size_t>(label[i]), upper);
-            const std::uint16_t other = to16(static_cast<std::int32_t>(found.least) + motion.all_down);
+            found.reached &=
+                within(motion, bounds.stride, groups, static_cast<std::size_t>(label[i]), upper);
+            const std::uint16_t other =
+                to16(static_cast<std::int32_t>(found.least) + motion.all_down);
             bounds.other[i] = found.reached ? bounds.other[i] : other;
             list.row[kept] = i;
             list.own[kept] = list.own[e];
@@ -204,9 +205,7 @@ private:
     void sort(std::size_t suspects) {
         std::int32_t* count = s_.suspects.count;
         for (std::size_t j = 0; j <= exact_.k; ++j) count[j] = 0;
-        auto place = [&](std::size_t e) {
-            return motion_.place[label_[s_.suspects.row[e]]];
-        };
+        auto place = [&](std::size_t e) { return motion_.place[label_[s_.suspects.row[e]]]; };
         for (std::size_t e = 0; e < suspects; ++e) ++count[place(e) + 1];
         for (std::size_t j = 0; j < exact_.k; ++j) count[j + 1] += count[j];
         for (std::size_t e = 0; e < suspects; ++e)
@@ -242,9 +241,9 @@ private:
             const double own = __builtin_sqrt(best[r]) * unit * (1 + near_) + fuzz;
             shared[r] = filter_.depth > filter_.d ? 0.0f : norm[r] * filter_.slope[0];
             blur[r] = static_cast<float>(fuzz);
-            const double doubt = length * length *
-                                     (static_cast<double>(filter_.own_error) + own_gamma()) +
-                                 static_cast<double>(shared[r]);
+            const double doubt =
+                length * length * (static_cast<double>(filter_.own_error) + own_gamma()) +
+                static_cast<double>(shared[r]);
             const double level = 0.5 * (own * own - y2) + doubt;
             bar[r] = static_cast<float>(level + __builtin_fabs(level) * 0x1p-22 + 0x1p-100);
             if (!(length < kFarRow)) bar[r] = static_cast<float>(__builtin_inf());
@@ -314,8 +313,7 @@ private:
         if (square > enough) return;
         if (!(square < best[lane] * (1 - near_))) {
             const double here = exact_distance(exact_, x, static_cast<std::size_t>(j));
-            const double there =
-                exact_distance(exact_, x, static_cast<std::size_t>(nearest[lane]));
+            const double there = exact_distance(exact_, x, static_cast<std::size_t>(nearest[lane]));
             if (there < here || (there == here && nearest[lane] < j)) return;
         }
         best[lane] = square;
@@ -325,9 +323,9 @@ private:
     void store_group(std::size_t g, std::size_t count, const std::int32_t* at, const float* low,
                      const float* shared, const float* square, const float* norm,
                      const float* blur) {
-        const float per = static_cast<float>(1.0 / (motion_.quantum *
-                                                    static_cast<double>(filter_.fast_scale))) *
-                          (1 - 0x1p-20f);
+        const float per =
+            static_cast<float>(1.0 / (motion_.quantum * static_cast<double>(filter_.fast_scale))) *
+            (1 - 0x1p-20f);
         const float loose = static_cast<float>(own_gamma()) + 0x1p-21f;
         alignas(64) std::int32_t quanta[W];
         for (std::size_t r = 0; r < W; ++r) {
@@ -351,8 +349,8 @@ private:
     void lower_to(std::size_t i, std::size_t j, double square) {
         const std::size_t g = static_cast<std::size_t>(motion_.group[j]);
         std::uint16_t& bound = bounds_.lower[i * bounds_.stride + g];
-        const std::uint16_t now = to16(quanta_down(__builtin_sqrt(square), per_exact_) +
-                                       motion_.group_down[g]);
+        const std::uint16_t now =
+            to16(quanta_down(__builtin_sqrt(square), per_exact_) + motion_.group_down[g]);
         if (now < bound) bound = now;
     }
 
@@ -365,14 +363,15 @@ private:
         for (std::size_t r = 0; r < count; ++r) {
             const std::size_t i = static_cast<std::size_t>(at[r]);
             for (std::uint32_t rest = pairs.dropped; rest; rest &= rest - 1)
-                bounds_.lower[i * bounds_.stride + static_cast<std::size_t>(__builtin_ctz(rest))] = 0;
+                bounds_.lower[i * bounds_.stride + static_cast<std::size_t>(__builtin_ctz(rest))] =
+                    0;
             const std::int32_t before = label_[i], now = nearest[r];
             if (now != before) {
                 lower_to(i, static_cast<std::size_t>(before),
                          quick_distance(exact_, row(i), static_cast<std::size_t>(before),
                                         __builtin_inf()));
-                bounds_.upper[i] = quanta_up(__builtin_sqrt(best[r]), per_exact_) -
-                                   motion_.down[now];
+                bounds_.upper[i] =
+                    quanta_up(__builtin_sqrt(best[r]), per_exact_) - motion_.down[now];
                 if (sums_) folder_.push(row(i), i, before, now);
                 label_[i] = now;
                 ++done_.moved;

@@ -167,8 +167,8 @@ public:
         });
         // A frame of other centers serves while these are about as large: see kFar.
         const double typical = typical_of(std::move(sizes));
-        const double scale = frame && fits(typical * frame->scale) ? frame->scale
-                                                                   : scale_for<T>(typical);
+        const double scale =
+            frame && fits(typical * frame->scale) ? frame->scale : scale_for<T>(typical);
         const double whole = exact_scale(typical_of(std::move(plain_sizes)));
 
         origin_.assign(origin, origin + d);
@@ -198,25 +198,50 @@ public:
         share(first_.size() - 1, [&](std::size_t first, std::size_t last) {
             for (std::size_t q = first; q < last; ++q) pack(q, depth, centers, move.data(), scale);
         });
-        view_ = {k, d, depth, first_.size() - 1, group_.size() - 1, first_.data(), group_.data(),
-                 member_.data(), packed_.get(), start_.get(), slope_.get(), slack_.get(),
-                 pivot_.data(), zero_.data(), static_cast<T>(scale),
-                 static_cast<T>(1.01 * drift * scale), margin.own_error(),
-                 static_cast<T>(1 + margin.gamma), {k, d, centers_.get(), origin_.data(), whole}};
+        view_ = {k,
+                 d,
+                 depth,
+                 first_.size() - 1,
+                 group_.size() - 1,
+                 first_.data(),
+                 group_.data(),
+                 member_.data(),
+                 packed_.get(),
+                 start_.get(),
+                 slope_.get(),
+                 slack_.get(),
+                 pivot_.data(),
+                 zero_.data(),
+                 static_cast<T>(scale),
+                 static_cast<T>(1.01 * drift * scale),
+                 margin.own_error(),
+                 static_cast<T>(1 + margin.gamma),
+                 {k, d, centers_.get(), origin_.data(), whole}};
     }
     const BookView<T>& view() const { return view_; }
 
 private:
-    static bool fits(double typical) { return typical == 0 || (typical > 0x1p-30 && typical < 0x1p30); }
+    static bool fits(double typical) {
+        return typical == 0 || (typical > 0x1p-30 && typical < 0x1p30);
+    }
 
     // What the rounding of scores with the center in place p may cost.
     void bound(std::size_t p, const double* c, const double* move, double scale, double drift,
                const Margin<T>& margin) {
         const double square = fold(
-            d_, [&](std::size_t t) { const double v = (c[t] + move[t]) * scale; return v * v; },
+            d_,
+            [&](std::size_t t) {
+                const double v = (c[t] + move[t]) * scale;
+                return v * v;
+            },
             sum);
-        const double size =
-            fold(d_, [&](std::size_t t) { const double v = c[t] * scale; return v * v; }, sum);
+        const double size = fold(
+            d_,
+            [&](std::size_t t) {
+                const double v = c[t] * scale;
+                return v * v;
+            },
+            sum);
         const double norm = std::sqrt(square) * (1 + 1e-9);
         if (!(norm < kFar)) {  // nearest to no row that the fast scores decide
             start_[p] = std::numeric_limits<T>::infinity();
@@ -311,7 +336,12 @@ public:
         for (std::size_t j = 0; j < k; ++j) {
             const double* c = centers + j * d;
             const double square = fold(
-                d, [&](std::size_t t) { const double v = c[t] * scale; return v * v; }, sum);
+                d,
+                [&](std::size_t t) {
+                    const double v = c[t] * scale;
+                    return v * v;
+                },
+                sum);
             for (std::size_t t = 0; t < d; ++t) centers_[j * d + t] = c[t] * whole;
             if (!(square < kFar * kFar)) continue;  // its start stays infinite
             const double norm = std::sqrt(square) * (1 + 1e-9), moved = 0x1p-51 * norm;
@@ -324,9 +354,20 @@ public:
                 if (start_[j] < std::numeric_limits<T>::infinity())
                     by_feature_[t * padded + j] = static_cast<T>(centers[j * d + t] * scale);
         list_used(centers, k, d);
-        view_ = {k, d, padded, by_feature_.get(), start_.get(), slope_.get(), slack_.get(),
-                 static_cast<T>(scale), margin.own_error(), static_cast<T>(1 + margin.gamma),
-                 centers_.get(), whole, used_from_.data(), used_.data()};
+        view_ = {k,
+                 d,
+                 padded,
+                 by_feature_.get(),
+                 start_.get(),
+                 slope_.get(),
+                 slack_.get(),
+                 static_cast<T>(scale),
+                 margin.own_error(),
+                 static_cast<T>(1 + margin.gamma),
+                 centers_.get(),
+                 whole,
+                 used_from_.data(),
+                 used_.data()};
     }
     const SparseBookView<T>& view() const { return view_; }
 

@@ -74,7 +74,8 @@ void exact_nearest(const ExactView& exact, const R* rows, const std::int32_t* li
     for (std::size_t r = 0; r < kExactWidth; ++r) {
         const R* x = rows + static_cast<std::size_t>(listed[r < count ? r : 0]) * d;
         for (std::size_t t = 0; t < d; ++t)
-            panel[t * kExactWidth + r] = (static_cast<double>(x[t]) - exact.origin[t]) * exact.scale;
+            panel[t * kExactWidth + r] =
+                (static_cast<double>(x[t]) - exact.origin[t]) * exact.scale;
         best[r] = __builtin_inf();
         nearest[r] = 0;
     }

@@ -339,7 +339,8 @@ template <class R>
 Pruned assign_leaves(const TreeView& tree, const TreeCenters& centers, const ExactView& exact,
                      const Rows<R>& rows, std::size_t first, std::size_t last, std::int32_t* label,
                      const TreeMemory& remembered, const SumView* sums, unsigned char* memory) {
-    return LeafPass<R>(tree, centers, exact, rows, label, remembered, sums, memory).run(first, last);
+    return LeafPass<R>(tree, centers, exact, rows, label, remembered, sums, memory)
+        .run(first, last);
 }
 
 }  // namespace partita::PARTITA_ISA

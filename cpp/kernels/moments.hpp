@@ -109,7 +109,8 @@ public:
     PARTITA_INLINE void push(const T* x, std::size_t i, std::int32_t from, std::int32_t to) {
         const std::size_t d = sums_.d;
         if (weightless(sums_, i)) return;
-        if (wide(d)) return sums_.weight ? add_wide<true>(x, i, from, to) : add_wide<false>(x, i, from, to);
+        if (wide(d))
+            return sums_.weight ? add_wide<true>(x, i, from, to) : add_wide<false>(x, i, from, to);
         for (std::size_t t = 0; t < d; ++t) y_[filled_ * d + t] = static_cast<double>(x[t]);
         if (sums_.weight)
             for (std::size_t t = 0; t < d; ++t) weight_[filled_ * d + t] = sums_.weight[i];
@@ -209,8 +210,8 @@ private:
         Limbs square{0, 0};
         for (std::size_t t = 0; t < d; ++t) square.hi += square_hi_[r * d + t];
         for (std::size_t t = 0; t < d; ++t) square.lo += square_lo_[r * d + t];
-        const Limbs weight = sums_.weight ? to_grid(sums_.weight[i] * sums_.up[d], 0.0, sums_.limb)
-                                          : Limbs{1, 0};
+        const Limbs weight =
+            sums_.weight ? to_grid(sums_.weight[i] * sums_.up[d], 0.0, sums_.limb) : Limbs{1, 0};
         auto put = [&](std::int64_t cluster, std::int64_t by) {
             touch(sums_, static_cast<std::size_t>(cluster));
             std::int64_t* hi = sums_.hi + static_cast<std::size_t>(cluster) * columns;
@@ -321,7 +322,8 @@ inline void summarise(const SumView& sums, double unit, std::size_t first, std::
         for (; t < d; ++t)
             add_feature(sums, at, t, w, small, unscale, centers + j * d, m, lanes, t % kLanes);
         Twofold squared = lanes.square[0];
-        for (std::size_t lane = 1; lane < kLanes; ++lane) squared = add(squared, lanes.square[lane]);
+        for (std::size_t lane = 1; lane < kLanes; ++lane)
+            squared = add(squared, lanes.square[lane]);
         for (std::size_t lane = 0; lane < kLanes; ++lane) gap[j] += lanes.gap[lane];
         gap[j] = __builtin_sqrt(gap[j]) * unscale;
         const Twofold total =

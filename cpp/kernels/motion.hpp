@@ -65,17 +65,25 @@ public:
     }
 
     MotionView view() const {
-        return {up_.data(), down_.data(), group_up_.data(), group_down_.data(),
+        return {up_.data(),
+                down_.data(),
+                group_up_.data(),
+                group_down_.data(),
                 static_cast<std::int32_t>(ceiling(all_, kMost)),
-                static_cast<std::int32_t>(std::min(all_, kMost)), place_.data(), group_.data(),
-                near_.data(), alone_.data(), quantum_, blur_};
+                static_cast<std::int32_t>(std::min(all_, kMost)),
+                place_.data(),
+                group_.data(),
+                near_.data(),
+                alone_.data(),
+                quantum_,
+                blur_};
     }
 
 private:
     static constexpr double kLost = kUnbounded;
-    static constexpr double kMost = 65535;     // the largest lower bound
+    static constexpr double kMost = 65535;       // the largest lower bound
     static constexpr double kFarCome = 1 << 14;  // after which bounds are brought up to date
-    static constexpr double kStale = 32;       // after which distances between centers are
+    static constexpr double kStale = 32;         // after which distances between centers are
 
     std::size_t at(std::size_t place) const { return static_cast<std::size_t>(member_[place]); }
 
@@ -194,8 +202,8 @@ private:
         for (std::size_t e = 0; e < moved.size(); ++e) {
             const std::size_t j = moved[e];
             for (std::size_t i = 0; i < k_; ++i) {
-                const float far = i == j ? INFINITY
-                                         : static_cast<float>(out[e * k_ + i] * (1 - 0x1p-22));
+                const float far =
+                    i == j ? INFINITY : static_cast<float>(out[e * k_ + i] * (1 - 0x1p-22));
                 apart_[j * k_ + static_cast<std::size_t>(place_[i])] = far;
                 apart_[i * k_ + static_cast<std::size_t>(place_[j])] = far;
             }

@@ -43,8 +43,7 @@ PARTITA_INLINE void set_norms(const BookView<T>& book, const T* square, T* panel
     for (std::size_t r = 0; r < kPanelWidth<T>; ++r)
         norm[r] = static_cast<T>(__builtin_sqrt(square[r])) * book.norm_up + book.drift;
     if (book.depth == book.d) return;
-    for (std::size_t r = 0; r < kPanelWidth<T>; ++r)
-        panel[book.d * kPanelWidth<T> + r] = norm[r];
+    for (std::size_t r = 0; r < kPanelWidth<T>; ++r) panel[book.d * kPanelWidth<T> + r] = norm[r];
 }
 
 // Transposes, centres and scales kPanelWidth rows into one panel.

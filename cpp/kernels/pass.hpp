@@ -121,8 +121,8 @@ void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::siz
                 fetch.some();
                 const std::size_t first = book.first[q], now = book.first[q + 1] - first;
                 if (now != size) run = tile_of<T>(static_cast<int>(size = now));
-                run(packed + p * stride, book.packed + first * depth, book.start + first,
-                    depth, static_cast<std::int64_t>(first), s.best + p * W, s.second + p * W,
+                run(packed + p * stride, book.packed + first * depth, book.start + first, depth,
+                    static_cast<std::int64_t>(first), s.best + p * W, s.second + p * W,
                     s.nearest + p * W);
             }
         }

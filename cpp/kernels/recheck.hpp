@@ -34,8 +34,7 @@ void find_candidates(const BookView<T>& book, const T* panel, Open<T>& open) {
     for (std::size_t q = 0; q < book.tiles; ++q) {
         const std::size_t first = book.first[q];
         const int rows = tile_rows(book, q);
-        tile_out_of<T>(rows)(panel, book.packed + first * depth, book.start + first, depth,
-                             score);
+        tile_out_of<T>(rows)(panel, book.packed + first * depth, book.start + first, depth, score);
         for (int r = 0; r < rows; ++r)
             for (std::size_t i = 0; i < open.count; ++i) {
                 if (score[static_cast<std::size_t>(r) * W + i] > open.bar[i]) continue;

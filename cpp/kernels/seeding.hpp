@@ -10,9 +10,9 @@
 
 namespace partita::PARTITA_ISA {
 
-constexpr std::size_t kLeaf = 256;   // rows whose gain and potential are summed as one
+constexpr std::size_t kLeaf = 256;          // rows whose gain and potential are summed as one
 constexpr std::size_t kWords = kLeaf / 64;  // marks of a leaf: a bit for every row
-constexpr std::size_t kSeedLanes = 16;   // features t, t + 16, t + 32 … are summed in lane t
+constexpr std::size_t kSeedLanes = 16;      // features t, t + 16, t + 32 … are summed in lane t
 
 // Vectors at any address, and parts of vectors.
 template <class T>
@@ -53,7 +53,8 @@ struct Loose : Simd<T> {
             const __m128 d = _mm_add_ps(c, _mm_movehl_ps(c, c));
             return _mm_cvtss_f32(_mm_add_ss(d, _mm_movehdup_ps(d)));
         } else {
-            const __m256d b = _mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1));
+            const __m256d b =
+                _mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1));
             const __m128d c = _mm_add_pd(_mm256_castpd256_pd128(b), _mm256_extractf128_pd(b, 1));
             return _mm_cvtsd_f64(_mm_add_sd(c, _mm_unpackhi_pd(c, c)));
         }
@@ -110,7 +111,8 @@ PARTITA_INLINE double leaf_sum(const double* value, std::size_t m) {
     for (; i + 8 <= m; i += 8)
         for (std::size_t l = 0; l < 8; ++l) lane[l] += value[i + l];
     for (; i < m; ++i) lane[i % 8] += value[i];
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
 // weight·distance, where a row of weight zero may be infinitely far.
@@ -148,7 +150,7 @@ struct HalfWay {
     const T* chosen;     // (so_far, d) times scale, or null
     const T* candidate;  // (count, padded d)
     std::size_t d, count;
-    double* known;       // (so_far, 1 + count): the least, or −1 before it is asked for; then each
+    double* known;  // (so_far, 1 + count): the least, or −1 before it is asked for; then each
 
     PARTITA_INLINE const double* from(std::int32_t label) const {
         double* limit = known + static_cast<std::size_t>(label) * (1 + count);
@@ -161,7 +163,8 @@ struct HalfWay {
         const double own = 16.0 * static_cast<double>(d + 8);
         limit[0] = __builtin_inf();
         for (std::size_t c = 0; c < count; ++c) {
-            const T way = seed_distance<T, false>(from, candidate + c * padded_features(d), d, T(1));
+            const T way =
+                seed_distance<T, false>(from, candidate + c * padded_features(d), d, T(1));
             const double safe = static_cast<double>(way) * 0.25 * (1.0 - own * unit) - own * tiny;
             limit[1 + c] = safe > 0 ? safe : 0.0;
             if (limit[1 + c] < limit[0]) limit[0] = limit[1 + c];
@@ -186,7 +189,7 @@ void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const s
                 kWords);
     for (std::size_t w = 0; w < kWords; ++w) {
         const std::size_t first = w * 64;
-        std::uint64_t kept = first >= m        ? 0
+        std::uint64_t kept = first >= m       ? 0
                              : m - first < 64 ? (std::uint64_t{1} << (m - first)) - 1
                                               : ~std::uint64_t{0};
         std::uint64_t any = 0;
@@ -207,15 +210,15 @@ void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const s
 
 // What the candidates would gain, leaf by leaf, and which rows each of them would come nearest to.
 template <class T>
-void seed_gain(const Rows<T>& rows, T scale,
-               const T* candidate, std::size_t count,  // (count, d), already times scale
-               const double* weight,                   // (n) or null
-               const T* closest,                       // (n)
-               const std::int32_t* labels,             // (n) which of the chosen is the closest
-               const T* chosen, std::size_t so_far,    // (so_far, d), already times scale
-               const SketchView& sketch,               // of these rows, or without data
-               std::uint64_t* marks,                   // out: (leaves, count, kWords)
-               double* gain,                           // out: (leaves, count)
+void seed_gain(const Rows<T>& rows, T scale, const T* candidate,
+               std::size_t count,                    // (count, d), already times scale
+               const double* weight,                 // (n) or null
+               const T* closest,                     // (n)
+               const std::int32_t* labels,           // (n) which of the chosen is the closest
+               const T* chosen, std::size_t so_far,  // (so_far, d), already times scale
+               const SketchView& sketch,             // of these rows, or without data
+               std::uint64_t* marks,                 // out: (leaves, count, kWords)
+               double* gain,                         // out: (leaves, count)
                unsigned char* memory) {
     const std::size_t n = rows.n, d = rows.d, wide = padded_features(d);
     const T* padded = pad_candidates(candidate, count, d, memory);
@@ -256,10 +259,10 @@ void seed_gain(const Rows<T>& rows, T scale,
 template <class T>
 void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double* weight,
                  const std::uint64_t* marks, std::size_t count, std::size_t which,
-                 T* closest,               // inout: (n)
+                 T* closest,                                 // inout: (n)
                  std::int32_t* labels, std::int32_t number,  // inout: (n), what to write there
                  const SketchView& sketch,
-                 double* potential,        // inout: (leaves)
+                 double* potential,  // inout: (leaves)
                  unsigned char* memory) {
     const std::size_t n = rows.n, d = rows.d;
     const T* padded = pad_candidates(candidate, 1, d, memory);
@@ -269,7 +272,8 @@ void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double*
         bool changed = false;
         for (std::size_t w = 0; w < kWords; ++w)
             for (std::uint64_t bits = mark[w]; bits; bits &= bits - 1) {
-                const std::size_t i = start + w * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
+                const std::size_t i =
+                    start + w * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
                 if (i >= n) break;
                 const T distance = seed_distance(rows.data + i * d, padded, d, scale);
                 if (distance < closest[i]) closest[i] = distance, labels[i] = number;
@@ -281,7 +285,8 @@ void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double*
             }
         if (!changed) continue;
         double term[kLeaf];
-        for (std::size_t i = 0; i < m; ++i) term[i] = weighed(closest[start + i], weight, start + i);
+        for (std::size_t i = 0; i < m; ++i)
+            term[i] = weighed(closest[start + i], weight, start + i);
         potential[leaf] = leaf_sum(term, m);
     }
 }
@@ -377,7 +382,8 @@ void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t b
         std::size_t best = 0, count = j ? trials : 1;
         double sum = 0.0;
         if (j)
-            for (std::size_t leaf = 0; leaf < leaves; ++leaf) cumulated[leaf] = sum += potential[leaf];
+            for (std::size_t leaf = 0; leaf < leaves; ++leaf)
+                cumulated[leaf] = sum += potential[leaf];
         for (std::size_t c = 0; c < count; ++c) {
             const double u = uniform[j ? 1 + (j - 1) * trials + c : 0];
             look_at(c, sum > 0.0 ? draw_row(closest, weight, n, cumulated, leaves, u)
@@ -393,8 +399,8 @@ void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t b
         }
         chosen[j] = s.drawn[best];
         for (std::size_t t = 0; t < d; ++t) centers[j * d + t] = candidate[best * d + t];
-        seed_choose(rows, scale, candidate + best * d, weight, s.marks, count, best, closest, labels,
-                    static_cast<std::int32_t>(j), sketch, potential, s.scratch);
+        seed_choose(rows, scale, candidate + best * d, weight, s.marks, count, best, closest,
+                    labels, static_cast<std::int32_t>(j), sketch, potential, s.scratch);
     }
 }
 

@@ -13,8 +13,7 @@ namespace partita::PARTITA_ISA {
 // other.
 template <Metric metric, std::size_t C>
 PARTITA_INLINE void add_tile(const double* panel, std::size_t d, const double* rows,
-                             const double* weight, double* sum,
-                             Simd<double>::Reg (&pair)[C][2]) {
+                             const double* weight, double* sum, Simd<double>::Reg (&pair)[C][2]) {
     using S = Simd<double>;
     typename S::Reg all[2];
     pair_sums<double, metric, C>(panel, d, rows, pair);
@@ -153,8 +152,10 @@ void strip_of(const ClusterView& view, const StripView& strip, double* across, d
         for (std::size_t i = 0; i < count; ++i) {
             const double mean = sum[i] / view.mass[j];
             double& low = outside[strip.first + i];
-            if (own) inside[strip.first + i] = sum[i];
-            else if (view.mass[j] > 0 && mean < low) low = mean;
+            if (own)
+                inside[strip.first + i] = sum[i];
+            else if (view.mass[j] > 0 && mean < low)
+                low = mean;
         }
         for (double& one : sum) one = 0;
     }

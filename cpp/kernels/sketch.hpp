@@ -16,8 +16,8 @@
 
 namespace partita::PARTITA_ISA {
 
-constexpr std::size_t kSketchRows = 16;   // rows of a panel
-constexpr std::size_t kSketchPairs = 8;   // candidates at a time
+constexpr std::size_t kSketchRows = 16;  // rows of a panel
+constexpr std::size_t kSketchPairs = 8;  // candidates at a time
 
 // One panel: codes (quads, 16, 4) as q + 128, then ‖q‖², reach and error of each of the 16 rows.
 struct SketchPanel {
@@ -61,10 +61,12 @@ PARTITA_INLINE void to_codes(const SketchView& sketch, const T* x, T scale, std:
 // How near a candidate must come: what D² = closest, as computed, allows for.
 template <class T>
 PARTITA_INLINE float reach_of(const SketchView& sketch, T closest, float error, std::size_t d) {
-    constexpr double unit = sizeof(T) == 4 ? 0x1p-23 : 0x1p-52, tiny = sizeof(T) == 4 ? 0x1p-149 : 0x1p-1074;
+    constexpr double unit = sizeof(T) == 4 ? 0x1p-23 : 0x1p-52,
+                     tiny = sizeof(T) == 4 ? 0x1p-149 : 0x1p-1074;
     const double own = static_cast<double>(d + 8);
     const double high = static_cast<double>(closest) * (1.0 + own * unit) + own * tiny;
-    return rounded_up(__builtin_sqrt(high) * (1.0 + 0x1p-40) / sketch.step + static_cast<double>(error));
+    return rounded_up(__builtin_sqrt(high) * (1.0 + 0x1p-40) / sketch.step +
+                      static_cast<double>(error));
 }
 
 // The sketch of a block of rows; as yet every candidate is within reach.
@@ -142,7 +144,8 @@ struct PlainDots {
                 acc[r][1] = _mm512_add_epi32(acc[r][1], _mm512_madd_epi16(x1, y));
             }
         }
-        const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const __m512i even =
+            _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
         const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
         for (int r = 0; r < R; ++r)
             _mm512_storeu_si512(
@@ -159,7 +162,8 @@ struct PlainDots {
                 const __m256i y = _mm256_set1_epi64x(word);
                 for (int p = 0; p < 4; ++p)
                     acc[p] = _mm256_add_epi32(
-                        acc[p], _mm256_madd_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128(at + p)), y));
+                        acc[p],
+                        _mm256_madd_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128(at + p)), y));
             }
             for (int p = 0; p < 4; p += 2) {  // pairs: rows 0 1 4 5 2 3 6 7, then in order
                 const __m256i mixed = _mm256_hadd_epi32(acc[p], acc[p + 1]);
@@ -225,8 +229,10 @@ PARTITA_INLINE std::uint16_t within_reach(const SketchPanel& panel, std::int32_t
         const __m256i s =
             _mm256_sub_epi32(_mm256_add_epi32(whole(panel.square), _mm256_set1_epi32(constant)),
                              _mm256_slli_epi32(whole(dot), 1));
-        const __m256 far = _mm256_add_ps(_mm256_loadu_ps(panel.reach + half), _mm256_set1_ps(error));
-        const __m256 near = _mm256_cmp_ps(_mm256_cvtepi32_ps(s), _mm256_mul_ps(far, far), _CMP_NGE_UQ);
+        const __m256 far =
+            _mm256_add_ps(_mm256_loadu_ps(panel.reach + half), _mm256_set1_ps(error));
+        const __m256 near =
+            _mm256_cmp_ps(_mm256_cvtepi32_ps(s), _mm256_mul_ps(far, far), _CMP_NGE_UQ);
         bits |= static_cast<unsigned>(_mm256_movemask_ps(near)) << half;
     }
     return static_cast<std::uint16_t>(bits);
@@ -265,10 +271,10 @@ using SketchMasks = void (*)(const SketchView&, std::size_t, std::size_t, const 
 
 template <class Dots>
 SketchMasks sketch_masks_of(std::size_t count) {
-    static constexpr SketchMasks found[] = {
-        &sketch_masks<Dots, 1>, &sketch_masks<Dots, 2>, &sketch_masks<Dots, 3>,
-        &sketch_masks<Dots, 4>, &sketch_masks<Dots, 5>, &sketch_masks<Dots, 6>,
-        &sketch_masks<Dots, 7>, &sketch_masks<Dots, 8>};
+    static constexpr SketchMasks found[] = {&sketch_masks<Dots, 1>, &sketch_masks<Dots, 2>,
+                                            &sketch_masks<Dots, 3>, &sketch_masks<Dots, 4>,
+                                            &sketch_masks<Dots, 5>, &sketch_masks<Dots, 6>,
+                                            &sketch_masks<Dots, 7>, &sketch_masks<Dots, 8>};
     return found[count - 1];
 }
 

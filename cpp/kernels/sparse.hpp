@@ -85,8 +85,8 @@ Outcome assign_sparse(const SparseBookView<T>& book, const CsrRows<T>& rows, con
                       std::int32_t* label, unsigned char* memory) {
     using S = Simd<T>;
     T* score = reinterpret_cast<T*>(memory);  // (padded), aligned by the caller
-    double* dense = reinterpret_cast<double*>(
-        memory + (book.padded * sizeof(T) + 63) / 64 * 64);  // (d)
+    double* dense =
+        reinterpret_cast<double*>(memory + (book.padded * sizeof(T) + 63) / 64 * 64);  // (d)
     for (std::size_t t = 0; t < book.d; ++t) dense[t] = 0.0;
     Outcome outcome{0, 0};
     for (std::size_t i = 0; i < rows.n; ++i) {
@@ -119,8 +119,8 @@ Outcome assign_sparse(const SparseBookView<T>& book, const CsrRows<T>& rows, con
                 second = now;
             }
         }
-        const T doubt = 2 * (norm * book.slope[nearest] + book.slack[nearest] +
-                             norm * norm * book.own_error);
+        const T doubt =
+            2 * (norm * book.slope[nearest] + book.slack[nearest] + norm * norm * book.own_error);
         std::int32_t now = static_cast<std::int32_t>(nearest);
         const bool in_range = norm < static_cast<T>(1ull << 60);
         if (!(in_range && second - best > doubt)) {
@@ -163,8 +163,7 @@ double plain_distance(const CsrRows<T>& rows, std::size_t i, const double* cente
     std::int64_t p = rows.start[i];
     double sum = 0.0;
     for (std::size_t t = 0; t < rows.d; ++t) {
-        const bool stored =
-            p < rows.start[i + 1] && static_cast<std::size_t>(rows.column[p]) == t;
+        const bool stored = p < rows.start[i + 1] && static_cast<std::size_t>(rows.column[p]) == t;
         const double gap = (stored ? static_cast<double>(rows.value[p]) : 0.0) - center[t];
         sum += gap * gap;
         p += stored;

@@ -55,8 +55,8 @@ Exchange swap_change(const SwapView<T>& view, const T* column, double* sums) {
         if (column[i] < view.next[i]) meet(i);
     Exchange best{std::numeric_limits<double>::infinity(), 0};
     for (std::size_t j = 0; j < k; ++j) {
-        const double lost = view.removal[j] +
-                            ((sums[j] + sums[k + j]) + (sums[2 * k + j] + sums[3 * k + j]));
+        const double lost =
+            view.removal[j] + ((sums[j] + sums[k + j]) + (sums[2 * k + j] + sums[3 * k + j]));
         if (lost < best.change) best = {lost, static_cast<std::int32_t>(j)};
     }
     best.change += (gain[0] + gain[1]) + (gain[2] + gain[3]);
@@ -110,8 +110,10 @@ double swap_apply(const SwapView<T>& view, std::size_t place, const T* column) {
         for (std::size_t i = 0; i < n; ++i) {
             const T d = column[i];
             if (view.near[i] == here) {
-                if (d < view.next[i]) view.closest[i] = d;
-                else look_up(view, i);
+                if (d < view.next[i])
+                    view.closest[i] = d;
+                else
+                    look_up(view, i);
             } else if (d < view.closest[i]) {
                 view.next[i] = view.closest[i], view.second[i] = view.near[i];
                 view.closest[i] = d, view.near[i] = here;
@@ -125,7 +127,8 @@ double swap_apply(const SwapView<T>& view, std::size_t place, const T* column) {
     std::fill_n(view.removal, view.k, 0.0);
     const double* w = view.weight;
     for (std::size_t i = 0; i < n; ++i) {
-        const double rise = static_cast<double>(view.next[i]) - static_cast<double>(view.closest[i]);
+        const double rise =
+            static_cast<double>(view.next[i]) - static_cast<double>(view.closest[i]);
         view.removal[view.near[i]] += w ? w[i] * rise : rise;
     }
     const T* closest = view.closest;

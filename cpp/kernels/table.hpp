@@ -46,15 +46,16 @@ struct Kernels {
     void (*sketch_rows)(const Rows<T>&, T, const SketchView&);
     std::size_t (*seed_scratch)(std::size_t d, std::size_t count, std::size_t chosen);
     void (*seed_gain)(const Rows<T>&, T, const T*, std::size_t, const double*, const T*,
-                      const std::int32_t*, const T*, std::size_t, const SketchView&,
-                      std::uint64_t*, double*, unsigned char*);
+                      const std::int32_t*, const T*, std::size_t, const SketchView&, std::uint64_t*,
+                      double*, unsigned char*);
     void (*seed_choose)(const Rows<T>&, T, const T*, const double*, const std::uint64_t*,
                         std::size_t, std::size_t, T*, std::int32_t*, std::int32_t,
                         const SketchView&, double*, unsigned char*);
-    std::size_t (*plusplus_scratch)(std::size_t n, std::size_t d, std::size_t trials, std::size_t k);
+    std::size_t (*plusplus_scratch)(std::size_t n, std::size_t d, std::size_t trials,
+                                    std::size_t k);
     void (*plusplus)(const Rows<T>&, T, const double*, std::size_t, std::size_t, std::size_t,
-                     const double*, std::int64_t*, T*, T*, std::int32_t*, double*, const SketchView&,
-                     unsigned char*);
+                     const double*, std::int64_t*, T*, T*, std::int32_t*, double*,
+                     const SketchView&, unsigned char*);
     void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
     void (*tally)(const Rows<T>&, const T*, const T*, std::uint32_t*, std::uint32_t*,
                   std::uint32_t*);
@@ -81,12 +82,12 @@ struct KernelTable {
                            std::int32_t*);
     void (*silhouette)(const ClusterView&, Metric, const double*, std::size_t, const std::int32_t*,
                        double*, double*);
-    void (*silhouette_strip)(const ClusterView&, Metric, const StripView&, double*, double*, double*,
-                             double*);
+    void (*silhouette_strip)(const ClusterView&, Metric, const StripView&, double*, double*,
+                             double*, double*);
 };
 
 const KernelTable* portable_table();
-const KernelTable* avx2_table();    // only where PARTITA_X86 is defined
+const KernelTable* avx2_table();  // only where PARTITA_X86 is defined
 const KernelTable* avx512_table();
 
 }  // namespace partita

@@ -18,8 +18,7 @@ template <class T, int R>
 PARTITA_INLINE void tile_scores(const T* panel,    // in: (depth, kPanelWidth)
                                 const T* centers,  // in: (depth, R)
                                 const T* start,    // in: (R)
-                                std::size_t depth,
-                                typename Simd<T>::Reg (&acc)[R][kTileVectors]) {
+                                std::size_t depth, typename Simd<T>::Reg (&acc)[R][kTileVectors]) {
     using S = Simd<T>;
     constexpr int V = kTileVectors;
 #pragma GCC unroll 16
@@ -96,8 +95,8 @@ void tile_out(const T* panel, const T* centers, const T* start, std::size_t dept
 // the others. True if there is any.
 template <class T, int R>
 bool tile_filter(const T* panel, const T* centers, const T* start, std::size_t depth,
-                 const T* bar,          // in: (kPanelWidth)
-                 T* low,                // inout: (kPanelWidth)
+                 const T* bar,           // in: (kPanelWidth)
+                 T* low,                 // inout: (kPanelWidth)
                  std::uint32_t* hits) {  // out: (R)
     using S = Simd<T>;
     constexpr int V = kTileVectors;

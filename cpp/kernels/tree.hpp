@@ -47,7 +47,8 @@ public:
             parts = std::move(next);
         }
         share(parts.size(), [&](std::size_t first, std::size_t last) {
-            for (std::size_t p = first; p < last; ++p) grow(points, spare, parts[p], parts[p].begin);
+            for (std::size_t p = first; p < last; ++p)
+                grow(points, spare, parts[p], parts[p].begin);
         });
         for (const Part& part : parts)
             begin_.insert(begin_.end(), part.begin.begin(), part.begin.end());
@@ -59,8 +60,9 @@ public:
     std::size_t nodes() const { return (leaves() + kNodeLeaves - 1) / kNodeLeaves; }
     const std::vector<std::int32_t>& order() const { return order_; }
     TreeView view() const {
-        TreeView view{n_, d_, leaves(), nodes(), levels_.size(), begin_.data(), order_.data(),
-                      values_.data(), {}};
+        TreeView view{
+            n_, d_, leaves(), nodes(), levels_.size(), begin_.data(), order_.data(), values_.data(),
+            {}};
         for (std::size_t l = 0; l < levels_.size(); ++l)
             view.boxes[l] = {levels_[l].middle.data(), levels_[l].half.data()};
         return view;
@@ -76,7 +78,7 @@ private:
     };
     struct Part {
         std::size_t first, last;
-        bool moved;  // whether the rows are in the spare points
+        bool moved;                       // whether the rows are in the spare points
         std::vector<std::int32_t> begin;  // of its leaves
     };
     struct Boxes {
@@ -174,8 +176,7 @@ private:
             for (std::size_t leaf = first; leaf < last; ++leaf)
                 for (std::size_t t = 0; t < d_; ++t) {
                     const float* y = values_.data() + t * n_;
-                    const auto [a, b] =
-                        std::minmax_element(y + begin_[leaf], y + begin_[leaf + 1]);
+                    const auto [a, b] = std::minmax_element(y + begin_[leaf], y + begin_[leaf + 1]);
                     low[leaf * d_ + t] = *a;
                     high[leaf * d_ + t] = *b;
                 }

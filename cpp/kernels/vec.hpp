@@ -295,7 +295,9 @@ struct Generic {
         for (std::size_t lane = 0; lane < width; ++lane) out[lane] = static_cast<T>(p[lane]);
         return out;
     }
-    static PARTITA_INLINE IntReg load_int(const I* p) { return *reinterpret_cast<const IntReg*>(p); }
+    static PARTITA_INLINE IntReg load_int(const I* p) {
+        return *reinterpret_cast<const IntReg*>(p);
+    }
     static PARTITA_INLINE void store_int(I* p, IntReg a) { *reinterpret_cast<IntReg*>(p) = a; }
     static PARTITA_INLINE IntReg set1_int(I a) { return IntReg{} + a; }
     static PARTITA_INLINE IntReg next(IntReg a) { return a + set1_int(1); }
@@ -313,8 +315,8 @@ struct Simd<double> : Generic<double, std::int64_t> {};
 // vector may be written.
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 PARTITA_INLINE void squeeze(const double* from, std::uint32_t bits, double* to) {
-    _mm512_storeu_pd(
-        to, _mm512_maskz_compress_pd(static_cast<__mmask8>(bits), _mm512_loadu_pd(from)));
+    _mm512_storeu_pd(to,
+                     _mm512_maskz_compress_pd(static_cast<__mmask8>(bits), _mm512_loadu_pd(from)));
 }
 PARTITA_INLINE void squeeze(const std::int32_t* from, std::uint32_t bits, std::int32_t* to) {
     const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));

@@ -14,9 +14,9 @@ constexpr double kFarRow = 0x1p60;  // rows beyond it, in units of a typical cen
 // Centers as D64 takes them.
 struct ExactView {
     std::size_t k, d;
-    const double* centers;   // (k, d) relative to `origin`, times `scale`
-    const double* origin;    // (d)
-    double scale;            // 1, or a power of two where squares would overflow
+    const double* centers;  // (k, d) relative to `origin`, times `scale`
+    const double* origin;   // (d)
+    double scale;           // 1, or a power of two where squares would overflow
 };
 
 // Centers ready for the tile kernels, with what their rounding may cost. See codebook.hpp.
@@ -24,21 +24,21 @@ struct ExactView {
 template <class T>
 struct BookView {
     std::size_t k, d;
-    std::size_t depth;           // d + 1 if each center has a slope of its own, else d
+    std::size_t depth;  // d + 1 if each center has a slope of its own, else d
     std::size_t tiles, groups;
     const std::uint32_t* first;  // (tiles + 1)  place of each tile's first center
     const std::uint32_t* group;  // (groups + 1) first tile of each group
     const std::int32_t* member;  // (k) without groups it is 0, 1, 2, …
-    const T* packed;         // tile after tile: (depth, rows of the tile)
-    const T* start;          // (k)    score of a point at the pivot, lowered by `slack`
-    const T* slope;          // (k)    error of a score per unit of the point's norm
-    const T* slack;          // (k)    error of a score that does not depend on the point
-    const T* pivot;          // (d)    what the fast kernel subtracts, times `fast_scale`
-    const double* zero;      // (d)    the same unscaled
-    T fast_scale;            // a power of two
-    T drift;                 // ‖origin − pivot‖, scaled: how far the two frames are apart
-    T own_error;             // error of D64 itself per squared norm of the point
-    T norm_up;               // what covers the rounding of a computed norm
+    const T* packed;             // tile after tile: (depth, rows of the tile)
+    const T* start;              // (k)    score of a point at the pivot, lowered by `slack`
+    const T* slope;              // (k)    error of a score per unit of the point's norm
+    const T* slack;              // (k)    error of a score that does not depend on the point
+    const T* pivot;              // (d)    what the fast kernel subtracts, times `fast_scale`
+    const double* zero;          // (d)    the same unscaled
+    T fast_scale;                // a power of two
+    T drift;                     // ‖origin − pivot‖, scaled: how far the two frames are apart
+    T own_error;                 // error of D64 itself per squared norm of the point
+    T norm_up;                   // what covers the rounding of a computed norm
     ExactView exact;
 };
 
@@ -51,23 +51,23 @@ constexpr std::int32_t kUnbounded = 1 << 29;  // an upper bound that no lower bo
 
 // What the pruned pass remembers of every row, in whole quanta. See bounds.hpp.
 struct BoundView {
-    std::int32_t* upper;     // (n) distance to the own center, from above
-    std::uint16_t* other;    // (n) distance to all others, from below
-    std::uint16_t* lower;    // (n, stride) the same for each group of centers
-    std::size_t stride;      // bounds_stride(groups)
+    std::int32_t* upper;   // (n) distance to the own center, from above
+    std::uint16_t* other;  // (n) distance to all others, from below
+    std::uint16_t* lower;  // (n, stride) the same for each group of centers
+    std::size_t stride;    // bounds_stride(groups)
 };
 
 // How far centers have come since bounds were last brought to zero, in quanta.
 struct MotionView {
-    const std::int32_t *up, *down;              // (k) rounded up, and down
+    const std::int32_t *up, *down;               // (k) rounded up, and down
     const std::uint16_t *group_up, *group_down;  // (stride) the farthest of each group
-    std::int32_t all_up, all_down;              // the farthest of all
-    const std::int32_t* place;                  // (k) of each center in the book
-    const std::int32_t* group;                  // (k) of each center
+    std::int32_t all_up, all_down;               // the farthest of all
+    const std::int32_t* place;                   // (k) of each center in the book
+    const std::int32_t* group;                   // (k) of each center
     const std::uint16_t* near;  // (k, stride) from each center to the nearest other of each group
     const std::int32_t* alone;  // (k) an upper bound up to here proves a label by `near` alone
     double quantum;
-    double blur;                                // error of a filter row, per unit of its length
+    double blur;  // error of a filter row, per unit of its length
 };
 
 // Rows in the order of a k-d tree: leaves of near neighbours, and boxes around them, around kFan of
@@ -89,8 +89,8 @@ struct TreeView {
 // Centers as the leaves meet them, in the frame of the tree.
 struct TreeCenters {
     std::size_t k, d, padded;
-    const double* values;        // (d + 1, padded) coordinates, feature by feature, then ½‖c‖²
-    const std::uint8_t* moved;   // (k) since the pass before
+    const double* values;       // (d + 1, padded) coordinates, feature by feature, then ½‖c‖²
+    const std::uint8_t* moved;  // (k) since the pass before
 };
 
 // The centers that were near in the pass before; if there were more, only how many.
@@ -110,13 +110,13 @@ struct TreeMemory {
 template <class T>
 struct SparseBookView {
     std::size_t k, d;
-    std::size_t padded;      // k rounded up to a whole number of vectors
-    const T* by_feature;     // (d, padded)
-    const T* start;          // (padded) +inf beyond k
-    const T* slope;          // (padded)
-    const T* slack;          // (padded)
+    std::size_t padded;   // k rounded up to a whole number of vectors
+    const T* by_feature;  // (d, padded)
+    const T* start;       // (padded) +inf beyond k
+    const T* slope;       // (padded)
+    const T* slack;       // (padded)
     T fast_scale, own_error, norm_up;
-    const double* centers;   // (k, d) times `scale`
+    const double* centers;  // (k, d) times `scale`
     double scale;
     const std::size_t* used_from;  // (k + 1) into `used`
     const std::int32_t* used;      // which features of a center are not zero; none if many are
@@ -126,12 +126,12 @@ struct SparseBookView {
 // with y = (x − origin)·scale, each as hi + lo / limb in units of 1 / up. See moments.hpp.
 struct SumView {
     std::size_t k, d;
-    const double* origin;    // (d)
-    double scale;            // a power of two
-    const double* up;        // (d + 2) powers of two
-    double limb;             // a power of two
-    std::int64_t* hi;        // inout: (k, d + 2)
-    std::int64_t* lo;        // inout: (k, d + 2)
+    const double* origin;       // (d)
+    double scale;               // a power of two
+    const double* up;           // (d + 2) powers of two
+    double limb;                // a power of two
+    std::int64_t* hi;           // inout: (k, d + 2)
+    std::int64_t* lo;           // inout: (k, d + 2)
     const std::int64_t* times;  // (n) whole weights, or null
     const double* weight;       // (n) other weights, at most 1, or null
     std::uint8_t* touched;      // (k) 0: the rows of hi and lo are not yet cleared; null: all are
@@ -169,9 +169,9 @@ struct Pruned {
 
 // Rows in bytes: see sketch.hpp. Without data there is none.
 struct SketchView {
-    unsigned char* data;     // inout: panels of 16 rows
-    const double* middle;    // (d) of the scaled rows
-    double step;             // a power of two
+    unsigned char* data;   // inout: panels of 16 rows
+    const double* middle;  // (d) of the scaled rows
+    double step;           // a power of two
 };
 
 struct Outcome {
@@ -211,10 +211,10 @@ enum class Metric { squared, euclidean, manhattan };
 // Rows in the order of their clusters. See silhouette.hpp.
 struct ClusterView {
     std::size_t k, d;
-    const double* rows;          // (n, d)
-    const double* weight;        // (n)
-    const std::int64_t* start;   // (k + 1) first row of each cluster
-    const double* mass;          // (k) its weight; one of no weight is not there
+    const double* rows;         // (n, d)
+    const double* weight;       // (n)
+    const std::int64_t* start;  // (k + 1) first row of each cluster
+    const double* mass;         // (k) its weight; one of no weight is not there
 };
 
 // Up to kPanel rows of one cluster.
@@ -225,7 +225,7 @@ struct StripView {
 // Rows of a Gram matrix that move from one cluster to another. See gram.hpp.
 template <class T>
 struct GramMoves {
-    const T* rows;               // (…, n)
+    const T* rows;  // (…, n)
     std::size_t n, count;
     const std::int64_t* which;   // (count) rows
     const std::int32_t* before;  // (count) clusters; −1: from nowhere
