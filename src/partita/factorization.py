@@ -14,7 +14,13 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats
 from partita._common.weighting import weighted
-from partita.estimators.fitted_models import Reading, check_fitted, geometry_of, last_step, read
+from partita.estimators.fitted_models import (
+    LabelledRows,
+    check_fitted,
+    geometry_of,
+    label_rows,
+    unwrap_pipeline,
+)
 from partita.estimators.labelling import one_hot
 from partita.source.blocks import exact_total
 from partita.source.plain_rows import times, unit_for
@@ -47,7 +53,7 @@ class Factorization:
     residuals: Floats
     objective: float
     explained_variance: float
-    _reading: Reading
+    _reading: LabelledRows
 
     @property
     def Z(self) -> Any:
@@ -113,7 +119,7 @@ def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
     >>> found.reconstruction.tolist(), found.residuals.tolist(), found.objective
     ([[1.0], [1.0], [9.0]], [1.0, 1.0, 0.0], 2.0)
     """
-    model, X, _ = last_step(model, X)
+    model, X, _ = unwrap_pipeline(model, X)
     check_fitted(model)
     theta = getattr(model, "cluster_centers_", None)
     if theta is None:
@@ -122,7 +128,7 @@ def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
             f"{type(model).__name__} has no centers in the space of X, so there is no Θ; its Z is "
             f"{instead}"
         )
-    found = read(model, X, sample_weight)
+    found = label_rows(model, X, sample_weight)
     dense = theta.toarray() if sp.issparse(theta) else theta
     unit = unit_for(found.rows, dense)
     scaled = replace(found, rows=times(found.rows, unit))

@@ -24,7 +24,7 @@ class Fit:
     start: Floats | None = None  # (k, d) where it began, in the data's coordinates
 
 
-class Ended(Protocol):
+class RunRecord(Protocol):
     """What is told of a run of any member of the family."""
 
     @property

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from partita import KernelKMeans, KMeans, cells, diagnose, factorize, merge_tree, plots
-from partita.estimators.fitted_models import last_step
+from partita.estimators.fitted_models import unwrap_pipeline
 
 X = load_wine().data
 MAKE = {
@@ -29,7 +29,7 @@ MAKE = {
 @pytest.mark.parametrize("model", [KMeans(3, random_state=0), Peer(3, n_init=1, random_state=0)])
 def test_a_pipeline_is_its_last_step_on_its_own_rows(make, model):
     pipe = make(model).fit(X)
-    last, rows, _ = last_step(pipe, X)
+    last, rows, _ = unwrap_pipeline(pipe, X)
     np.testing.assert_array_equal(last.predict(rows), pipe.predict(X))
     assert str(diagnose(pipe, X)) == str(diagnose(last, rows))
     assert factorize(pipe, X).objective == factorize(last, rows).objective
@@ -41,7 +41,7 @@ def test_a_pipeline_is_its_last_step_on_its_own_rows(make, model):
 
 def test_what_is_no_pipeline_stays_as_it_is():
     model = KMeans(3)
-    assert last_step(model, X) == (model, X, None)
+    assert unwrap_pipeline(model, X) == (model, X, None)
 
 
 def test_names_of_features_come_through():
@@ -82,7 +82,7 @@ def test_pictures_are_those_of_the_last_step():
     pytest.importorskip("pandas")
     frame = load_wine(as_frame=True).data
     pipe = make_pipeline(StandardScaler(), KMeans(3, random_state=0)).fit(frame)
-    last, rows, _ = last_step(pipe, frame)
+    last, rows, _ = unwrap_pipeline(pipe, frame)
     for display in (
         plots.ClusterDisplay,
         plots.IterationsDisplay,

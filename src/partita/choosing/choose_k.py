@@ -16,7 +16,7 @@ from partita._common.threads import Workers
 from partita.choosing.criterion_kinds import KINDS
 from partita.choosing.ladder import CenterLadder, Ladder
 from partita.choosing.sweep import Fits, Sweep
-from partita.choosing.sweep_problem import Directions, Means, Subject, subject_of
+from partita.choosing.sweep_problem import Directions, Means, SweepProblem, subject_of
 from partita.choosing.sweep_run import Study, SweepProgress
 from partita.estimators import validation
 from partita.estimators.center_clusterer import LloydClusterer
@@ -110,7 +110,7 @@ def choose_k(
         return Study(subject, numbers, names, fits, rng, workers, tellers).run(ladder, *sizes)
 
 
-def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Ladder, Subject]:
+def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Ladder, SweepProblem]:
     """The ladder of fits, and what criteria ask about the rows."""
     if isinstance(model, LloydClusterer):
         opened = CenterLadder(model, X, sample_weight, workers)

@@ -12,7 +12,7 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita.choosing.ladder import Rung
-from partita.choosing.sweep_problem import Subject
+from partita.choosing.sweep_problem import SweepProblem
 from partita.metrics import criteria
 from partita.metrics.mean_distances import Partition
 from partita.metrics.silhouette import Pairs
@@ -33,7 +33,12 @@ class Measures:
     """Measures fits of the same rows, of which very many are represented by some."""
 
     def __init__(
-        self, subject: Subject, fits: int, size: int, rng: np.random.Generator, workers: Workers
+        self,
+        subject: SweepProblem,
+        fits: int,
+        size: int,
+        rng: np.random.Generator,
+        workers: Workers,
     ) -> None:
         self._subject, self._workers, self._size = subject, workers, size
         self._rows = subject  # those that are measured; a sample is in a random order
@@ -87,7 +92,7 @@ class Measures:
             return {"silhouette": Value(float(np.average(values, weights=partition.weight)))}
         return {"silhouette": _stratified(values, number[labels], share)}
 
-    def _pairs_of(self, rows: Subject, model: Any) -> Pairs | None:
+    def _pairs_of(self, rows: SweepProblem, model: Any) -> Pairs | None:
         if self._pairs is not None:
             return self._pairs
         if (given := rows.between(model)) is None:

@@ -16,7 +16,7 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
 from partita.choosing.ladder import Rung, climb_down
-from partita.choosing.sweep_problem import Means, Subject
+from partita.choosing.sweep_problem import Means, SweepProblem
 from partita.choosing.uniform_data import without_structure
 from partita.metrics import criteria
 
@@ -65,7 +65,7 @@ class References:
         return int(self.ks[asked][enough[0] if len(enough) else -1])
 
 
-def sample_of(subject: Subject, size: int, rng: np.random.Generator) -> Subject:
+def sample_of(subject: SweepProblem, size: int, rng: np.random.Generator) -> SweepProblem:
     """The rows that count, or so many of them."""
     counted = subject.counted
     if len(counted) > size:
@@ -74,7 +74,7 @@ def sample_of(subject: Subject, size: int, rng: np.random.Generator) -> Subject:
 
 
 def compare(
-    subject: Subject,
+    subject: SweepProblem,
     ks: Ints,
     count: int,
     rng: np.random.Generator,
@@ -103,7 +103,7 @@ def compare(
     return References(some, data, tuple(references))
 
 
-def curve_of(subject: Subject, ks: Ints, workers: Workers) -> Curve:
+def curve_of(subject: SweepProblem, ks: Ints, workers: Workers) -> Curve:
     """The costs and simplified silhouettes of a sweep."""
     cost, silhouette = dict.fromkeys(ks.tolist(), 0.0), dict.fromkeys(ks.tolist(), 0.0)
 

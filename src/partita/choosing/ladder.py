@@ -27,7 +27,7 @@ from partita.centers import Centers
 from partita.engine.lloyd_step import LloydStep
 from partita.engine.paths.scheduler import Shared
 from partita.engine.restarts import best_fit, fuse
-from partita.estimators.center_clusterer import LloydClusterer, Opened
+from partita.estimators.center_clusterer import FitInput, LloydClusterer
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.lloyd_parameters import LloydSettings
 from partita.estimators.medoids.estimator import KMedoids
@@ -101,7 +101,7 @@ class CenterLadder(Ladder):
         self._estimator, self._shared = estimator, Shared()
         self._halt = RelDecrease(ENOUGH) if estimator.halt is None else estimator.halt
         self._last: tuple[Rung, LloydStep] | None = None
-        self.opened: Opened = estimator._open(X, weight, 1, workers)
+        self.opened: FitInput = estimator._open(X, weight, 1, workers)
 
     def first(self, k: int) -> Rung:
         """A fit by the estimator's own starts and restarts."""

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from partita.choosing.ladder import Rung
 from partita.choosing.sweep import Fits
-from partita.choosing.sweep_problem import Means, Medoids, Subject
+from partita.choosing.sweep_problem import Means, Medoids, SweepProblem
 from partita.estimators.validation import features_of
 from partita.source.blocks import evenly
 from partita.source.dataframes import is_frame
@@ -17,7 +17,7 @@ _FEW = 0.005  # share of the weight of a cluster that outliers may have made
 _LOOKED = 1 << 14  # rows that say which feature has the variance
 
 
-def remarks(subject: Subject, fits: Fits, rung: Rung) -> list[str]:
+def remarks(subject: SweepProblem, fits: Fits, rung: Rung) -> list[str]:
     """Scale and outliers: what most often makes an answer that is not meant."""
     found = []
     if type(subject) in (Means, Medoids) and not sp.issparse(subject.X) and subject.X.shape[1] > 1:

@@ -15,7 +15,7 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita.choosing.ladder import Rung, climb_down
-from partita.choosing.sweep_problem import Subject
+from partita.choosing.sweep_problem import SweepProblem
 from partita.metrics.criteria import adjusted_rand, crossed
 
 STRONG = 0.8  # prediction strength from which clusters are taken to be there (Tibshirani, Walther)
@@ -46,7 +46,7 @@ def mean_and_error(values: Floats) -> tuple[Floats, Floats]:
 
 
 def split_and_compare(
-    subject: Subject,
+    subject: SweepProblem,
     ks: Ints,
     splits: int,
     rng: np.random.Generator,
@@ -88,7 +88,7 @@ def prediction_strength(own: Array, predicted: Array, weight: Floats | None = No
     return float((together[some] / pairs[some]).min()) if some.any() else 1.0
 
 
-def _models(subject: Subject, ks: Ints, workers: Workers) -> dict[int, Any]:
+def _models(subject: SweepProblem, ks: Ints, workers: Workers) -> dict[int, Any]:
     found: dict[int, Any] = {}
 
     def hear(rung: Rung) -> None:

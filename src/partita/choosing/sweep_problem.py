@@ -14,7 +14,7 @@ from partita._common.threads import Workers
 from partita.choosing.ladder import CenterLadder, KernelLadder, Ladder, MeansLadder, MedoidLadder
 from partita.estimators import validation
 from partita.estimators.center_clusterer import LloydClusterer
-from partita.estimators.fitted_models import read
+from partita.estimators.fitted_models import label_rows
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.kernel.kernel_input import CUT
 from partita.estimators.labelling import two_nearest
@@ -35,7 +35,7 @@ class Near(NamedTuple):
     second: Floats | None = None  # (n,)
 
 
-class Subject(ABC):
+class SweepProblem(ABC):
     """Rows with weights, or a matrix about them, and the estimator that is to cluster them."""
 
     pairwise = False  # whether X speaks of pairs of rows
@@ -130,12 +130,12 @@ class Subject(ABC):
             return None
         return doubles(self.X)
 
-    def like(self, X: Floats) -> Subject:
+    def like(self, X: Floats) -> SweepProblem:
         """Other rows for the same estimator, with the same weights."""
         return type(self)(self.estimator, X, self.weight)
 
 
-class Means(Subject):
+class Means(SweepProblem):
     """Rows and centers in one space, squared Euclidean distances."""
 
     def ladder(self, workers: Workers) -> Ladder:
@@ -156,7 +156,7 @@ class Means(Subject):
         """The model's, or those of the labels that it gives."""
         known: ClusterStats | None = getattr(model, "stats_", None)
         if known is None:
-            return read(model, self.X, self.weight).stats()
+            return label_rows(model, self.X, self.weight).stats()
         return known.scaled(self.unit)
 
 
@@ -176,12 +176,12 @@ class Directions(Means):
         """Rows, by cosine distances."""
         return self.X, "cosine"
 
-    def like(self, X: Floats) -> Subject:
+    def like(self, X: Floats) -> SweepProblem:
         """Other rows, at unit length."""
         return Directions(self.estimator, *_directions(X, self.weight))
 
 
-class Medoids(Subject):
+class Medoids(SweepProblem):
     """Rows under any metric."""
 
     def ladder(self, workers: Workers) -> Ladder:
@@ -210,7 +210,7 @@ class Dissimilarities(Medoids):
     pairwise = True
 
 
-class Kernels(Subject):
+class Kernels(SweepProblem):
     """Rows in a feature space."""
 
     def ladder(self, workers: Workers) -> Ladder:
@@ -253,7 +253,7 @@ class Affinities(Grams):
         return None
 
 
-def subject_of(estimator: Any, X: Any, weight: Floats | None, unit: float = 1.0) -> Subject:
+def subject_of(estimator: Any, X: Any, weight: Floats | None, unit: float = 1.0) -> SweepProblem:
     """What the estimator makes of X, which was checked."""
     if isinstance(estimator, SphericalKMeans):
         return Directions(estimator, *_directions(X, weight), unit=unit)

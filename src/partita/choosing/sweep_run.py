@@ -19,7 +19,7 @@ from partita.choosing.recommendation import LARGEST, judge, structure_of, voters
 from partita.choosing.remarks import remarks
 from partita.choosing.stability import Agreement, mean_and_error, split_and_compare
 from partita.choosing.sweep import Criterion, Fits, Sweep
-from partita.choosing.sweep_problem import Subject
+from partita.choosing.sweep_problem import SweepProblem
 from partita.metrics.criteria import elbow
 
 
@@ -43,7 +43,7 @@ class Study:
 
     def __init__(
         self,
-        subject: Subject,
+        subject: SweepProblem,
         ks: Ints,
         names: Sequence[str],
         fits: Fits,

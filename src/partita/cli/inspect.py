@@ -73,9 +73,9 @@ def _weights(fitted: Any) -> Any:
 
 
 def _count(fitted: Any) -> int:
-    from partita.estimators.fitted_models import clusters_of
+    from partita.estimators.fitted_models import count_clusters
 
-    return clusters_of(fitted)
+    return count_clusters(fitted)
 
 
 def _object(fitted: Any, path: str) -> dict[str, Any]:

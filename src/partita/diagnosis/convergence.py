@@ -22,7 +22,7 @@ MOVING = 0.01  # share of rows that changed their cluster in the last iteration
 
 def not_converged(view: View) -> Finding | None:
     """The search was stopped while there was more to gain."""
-    model, reasons = view.subject.model, []
+    model, reasons = view.facts.model, []
     trace: Sequence[Progress] = getattr(model, "trace_", ())
     limit = getattr(model, "max_iter", None)
     moved = _still_moving(trace)
@@ -62,7 +62,7 @@ def _still_moving(trace: Sequence[Progress]) -> int:
 
 def _weighs_as_much(view: View) -> bool:
     """Whether the fit had these weights: without them the means are others."""
-    stats = getattr(view.subject.model, "stats_", None)
+    stats = getattr(view.facts.model, "stats_", None)
     if stats is None or len(view.index) != view.given:  # a sample
         return True
     before, now = stats.weight.sum(), view.weight.sum()
@@ -72,7 +72,7 @@ def _weighs_as_much(view: View) -> bool:
 
 def _is_of_the_fit(view: View) -> bool:
     """Whether these are the rows that the centers are the means of, as far as one can tell."""
-    own = getattr(view.subject.model, "labels_", None)
+    own = getattr(view.facts.model, "labels_", None)
     if own is None:
         return True
     if len(own) != view.given or not _weighs_as_much(view):
@@ -82,7 +82,7 @@ def _is_of_the_fit(view: View) -> bool:
 
 def _gain(view: View) -> float | None:
     """What share of J the next move of the centers would save; None if that cannot be told."""
-    if MEANS in view.subject.lacks or ROWS in view.subject.lacks or not _is_of_the_fit(view):
+    if MEANS in view.facts.lacks or ROWS in view.facts.lacks or not _is_of_the_fit(view):
         return None
     before = float(view.stats.cost_at(view.centers).sum())
     return (before - view.cost) / before if 0 < before < np.inf else 0.0
@@ -90,9 +90,9 @@ def _gain(view: View) -> float | None:
 
 def inexact_sums(view: View) -> Finding | None:
     """Weights or values so unequal that sums were not exact."""
-    if not isinstance(view.subject.model, CenterClusterer):
+    if not isinstance(view.facts.model, CenterClusterer):
         raise Skip("only KMeans, MiniBatchKMeans and SphericalKMeans of partita promise exact sums")
-    with Workers(view.subject.threads) as workers:
+    with Workers(view.facts.threads) as workers:
         ordered = make_source(view.rows, view.weight, workers).survey().ordered
     if not ordered:
         return None

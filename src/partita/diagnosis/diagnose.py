@@ -18,7 +18,7 @@ from partita.diagnosis import (
 )
 from partita.diagnosis.finding import Diagnosis, Skip
 from partita.diagnosis.fit_context import View
-from partita.diagnosis.model_facts import receive
+from partita.diagnosis.model_facts import read_diagnosis_input
 from partita.weights import as_repeats
 
 _LOOKS = tuple(
@@ -73,7 +73,7 @@ def diagnose(model: Any, X: Any, sample_weight: Any = None, *, random_state: Any
     findings, looked, skipped = [], [], []
     with np.errstate(all="ignore"):  # what is beyond all numbers is compared as infinite
         for look in _LOOKS:
-            lacks = [view.subject.lacks[need] for need in look.needs if need in view.subject.lacks]
+            lacks = [view.facts.lacks[need] for need in look.needs if need in view.facts.lacks]
             try:
                 if lacks:
                     raise Skip(lacks[0])
@@ -89,7 +89,7 @@ def diagnose(model: Any, X: Any, sample_weight: Any = None, *, random_state: Any
 
 def _view(model: Any, X: Any, sample_weight: Any, random_state: Any) -> View:
     entropy = int(generator(random_state).integers(2**63))
-    given = receive(model, X, sample_weight)
+    given = read_diagnosis_input(model, X, sample_weight)
     weight = as_repeats(given.weight, given.n)[given.index]
     rows, labels, index = given.rows, given.labels, given.index
     some = weight > 0
@@ -97,10 +97,10 @@ def _view(model: Any, X: Any, sample_weight: Any, random_state: Any) -> View:
         rows, labels, index, weight = rows[some], labels[some], index[some], weight[some]
     if rows.shape[0] == 0:
         raise ValueError("no row of X has both weight and a cluster; there is nothing to look at")
-    return View(given.subject, rows, weight, labels, index, given.n, entropy)
+    return View(given.facts, rows, weight, labels, index, given.n, entropy)
 
 
 def _subject(view: View) -> str:
     size = f"{view.n} rows"
-    size += "" if "rows" in view.subject.lacks else f", {view.d} features"
-    return f"{view.subject.kind}, {view.k} cluster{'s' * (view.k > 1)} of {size}"
+    size += "" if "rows" in view.facts.lacks else f", {view.d} features"
+    return f"{view.facts.kind}, {view.k} cluster{'s' * (view.k > 1)} of {size}"

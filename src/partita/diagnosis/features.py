@@ -115,7 +115,7 @@ def _varying(spread: Floats, peak: float) -> Floats:
 
 
 def _names(view: View, which: Ints) -> tuple[str | int, ...]:
-    return tuple(view.subject.names[t] for t in which)
+    return tuple(view.facts.names[t] for t in which)
 
 
 LOOKS = (

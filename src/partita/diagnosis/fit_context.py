@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from partita._common.array_types import Array, Floats, Ints
 from partita.diagnosis.boundary_density import Crowd, crowd_of
 from partita.diagnosis.finding import Skip
-from partita.diagnosis.model_facts import Subject
+from partita.diagnosis.model_facts import ModelFacts
 from partita.diagnosis.row_sample import Sample
-from partita.estimators.fitted_models import Reading
+from partita.estimators.fitted_models import LabelledRows
 from partita.source.plain_rows import doubles, spans
 from partita.stats import ClusterStats
 
@@ -27,7 +27,7 @@ VALUES = 20_000_000  # distances that are held at a time
 class View:
     """A fit and the rows that count: those that have weight and a label."""
 
-    subject: Subject
+    facts: ModelFacts
     rows: Any  # (n, d), where distances are measured: CSR or C-ordered
     weight: Floats  # (n,), in rows: see `as_repeats`
     labels: Ints  # (n,)
@@ -38,7 +38,7 @@ class View:
     @property
     def k(self) -> int:
         """The number of clusters."""
-        return self.subject.k
+        return self.facts.k
 
     @property
     def n(self) -> int:
@@ -62,12 +62,12 @@ class View:
     @cached_property
     def stats(self) -> ClusterStats:
         """Weight, mean and sse of every cluster of the labels."""
-        return Reading(self.rows, self.labels, self.weight, self.k).stats()
+        return LabelledRows(self.rows, self.labels, self.weight, self.k).stats()
 
     @cached_property
     def centers(self) -> Floats:
         """The centers that rows are assigned to; the means, if there are only labels."""
-        return self.stats.mean if self.subject.centers is None else self.subject.centers
+        return self.stats.mean if self.facts.centers is None else self.facts.centers
 
     @cached_property
     def cost(self) -> float:
@@ -110,7 +110,7 @@ class View:
         if self.k < 2:
             raise Skip("there is one cluster only")
         sample = self.sample(max(1, min(CROWD, VALUES // self.k)), "crowd")
-        return crowd_of(sample, self.centers, self.subject.threads)
+        return crowd_of(sample, self.centers, self.facts.threads)
 
     # --- distinct rows ----------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from partita._common.threads import Workers
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.center_clusterer import CenterClusterer
-from partita.estimators.fitted_models import Reading, goes_down_a_tree, last_step
+from partita.estimators.fitted_models import LabelledRows, goes_down_a_tree, unwrap_pipeline
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.kernel.kernel_input import GIVEN
 from partita.estimators.medoids.estimator import KMedoids
@@ -36,7 +36,7 @@ _SMOOTH = ("rbf", "laplacian", "linear", "polynomial", "poly", "sigmoid")
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ModelFacts:
     """A fitted model as the looks see it."""
 
     model: Any
@@ -53,10 +53,10 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class DiagnosisInput:
     """What came in: a subject, its rows, their labels, and which of X they are."""
 
-    subject: Subject
+    facts: ModelFacts
     rows: Any
     labels: Ints
     index: Ints
@@ -64,9 +64,9 @@ class Given:
     weight: Floats | None  # (n,), as it was given
 
 
-def receive(model: Any, X: Any, sample_weight: Any = None) -> Given:
+def read_diagnosis_input(model: Any, X: Any, sample_weight: Any = None) -> DiagnosisInput:
     """Check a model and its data, and find the label of every row."""
-    model, X, before = last_step(model, X)
+    model, X, before = unwrap_pipeline(model, X)
     _check_model(model)
     lacks = _lacks(model)
     if ROWS in lacks:
@@ -96,7 +96,9 @@ def receive(model: Any, X: Any, sample_weight: Any = None) -> Given:
     shown: tuple[str | int, ...] = tuple(range(rows.shape[1]))
     if names is not None:
         shown = tuple(str(name) for name in names)
-    return Given(Subject(model, k, shown, centers, lacks, threads), rows, labels, index, n, weight)
+    return DiagnosisInput(
+        ModelFacts(model, k, shown, centers, lacks, threads), rows, labels, index, n, weight
+    )
 
 
 def _check_model(model: Any) -> None:
@@ -128,7 +130,7 @@ def _are_means(model: Any, rows: Any, centers: Any, weight: Floats | None) -> bo
     if own.shape != (n,) or not own.max() < len(centers):
         return False
     mass = np.where(own < 0, 0.0, np.ones(n) if weight is None else weight)
-    stats = Reading(rows, own, mass, len(centers)).stats()
+    stats = LabelledRows(rows, own, mass, len(centers)).stats()
     before, after = float(stats.cost_at(centers).sum()), float(stats.sse.sum())
     return before - after <= AT_REST * before
 
@@ -167,13 +169,13 @@ def _lacks(model: Any) -> dict[str, str]:
     return {}
 
 
-def _matrix(model: Any, lacks: dict[str, str], sample_weight: Any) -> Given:
+def _matrix(model: Any, lacks: dict[str, str], sample_weight: Any) -> DiagnosisInput:
     """A subject of which only labels are known: the rows stand for nothing."""
     labels = np.asarray(model.labels_)
     n, k = len(labels), int(model._n_features_out)
     weight = validation.check_weights(sample_weight, n)
-    subject = Subject(model, k, (0,), None, lacks, 1)
-    return Given(subject, np.zeros((n, 1)), labels, np.arange(n), n, weight)
+    subject = ModelFacts(model, k, (0,), None, lacks, 1)
+    return DiagnosisInput(subject, np.zeros((n, 1)), labels, np.arange(n), n, weight)
 
 
 def _rows(model: Any, X: Any) -> tuple[Any, Any]:

@@ -40,7 +40,7 @@ def not_convex(view: View) -> Finding | None:
     if k < 2 or len(sample.weight) < PER_CLUSTER * k:
         raise Skip(f"it takes two clusters of {PER_CLUSTER} distinct rows")
     rows = sample.dense(view.middle)
-    runs = Runs(k, int(view.rng("graph").integers(2**31)), view.subject.threads)
+    runs = Runs(k, int(view.rng("graph").integers(2**31)), view.facts.threads)
     means, links = runs.means(rows, sample.weight), _links(rows, sample.weight)
     ours = min(_cut(links, sample.labels, k), _cut(links, means, k))
     theirs = _cut(links, runs.cut(links), k)

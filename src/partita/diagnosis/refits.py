@@ -84,7 +84,7 @@ def _sample(view: View, name: str) -> Sample:
     """Rows to fit again, for all looks the same."""
     if view.k < 2:
         raise Skip("there is one cluster only")
-    most = SAMPLE if MEANS not in view.subject.lacks else SLOW_SAMPLE
+    most = SAMPLE if MEANS not in view.facts.lacks else SLOW_SAMPLE
     sample = view.sample(min(most, max(1, VALUES // view.d)), name)
     if len(sample.weight) <= view.k:
         raise Skip("there are not more distinct rows than clusters")
@@ -93,8 +93,8 @@ def _sample(view: View, name: str) -> Sample:
 
 def _refit(view: View, sample: Sample, weight: Floats, seed: int) -> Ints:
     """Labels of the sample by a fit of the same kind to these weights."""
-    if MEANS in view.subject.lacks:
-        model = _twin(view.subject.model, seed)
+    if MEANS in view.facts.lacks:
+        model = _twin(view.facts.model, seed)
     else:
         model = _kmeans(view, seed, n_init=STARTS)
     with warnings.catch_warnings():
@@ -103,7 +103,7 @@ def _refit(view: View, sample: Sample, weight: Floats, seed: int) -> Ints:
 
 
 def _kmeans(view: View, seed: int, **more: Any) -> KMeans:
-    return KMeans(view.k, random_state=seed, n_threads=view.subject.threads, **more)
+    return KMeans(view.k, random_state=seed, n_threads=view.facts.threads, **more)
 
 
 def _twin(model: Any, seed: int) -> Any:

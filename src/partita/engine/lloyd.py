@@ -12,14 +12,14 @@ from partita.centers import Centers
 from partita.empty_clusters import EmptyPolicy
 from partita.engine.lloyd_step import Step
 from partita.halting import Halt
-from partita.run_record import Ended, Fit
+from partita.run_record import Fit, RunRecord
 from partita.trace import Observer, Progress, Trace
 
 OBSERVER = "an observer asked to stop"
 
 S = TypeVar("S")
 T = TypeVar("T")
-F = TypeVar("F", bound=Ended)
+F = TypeVar("F", bound=RunRecord)
 
 
 @np.errstate(over="ignore")  # a cost beyond the largest double is infinite, without a word

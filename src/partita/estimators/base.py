@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from partita._common.array_types import Array, Floats
 from partita._common.warnings import warn
 from partita.estimators import labelling, validation
-from partita.run_record import Ended
+from partita.run_record import RunRecord
 
 
 class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -91,7 +91,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             elif hasattr(self, name):
                 delattr(self, name)
 
-    def _keep_run(self, fit: Ended) -> None:
+    def _keep_run(self, fit: RunRecord) -> None:
         self.n_iter_ = len(fit.trace)
         self.trace_ = fit.trace
         self.stopped_by_ = fit.stopped_by

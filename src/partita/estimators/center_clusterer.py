@@ -24,7 +24,7 @@ from partita.stats import ClusterStats
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class FitInput:
     """What a fit reads: the rows as the engine takes them, and the way back to those of X."""
 
     source: Source
@@ -45,7 +45,7 @@ class CenterClusterer(Clusterer):
     random_state: Any
     _geometry: Geometry = EUCLIDEAN
 
-    def _starts(self, opened: Opened, settings: LloydSettings) -> list[Callable[[], Floats]]:
+    def _starts(self, opened: FitInput, settings: LloydSettings) -> list[Callable[[], Floats]]:
         """A function for every run that gives the centers it begins with."""
         starts = settings.starts(opened.X)
         seeds = family(generator(self.random_state), len(starts))
@@ -54,7 +54,9 @@ class CenterClusterer(Clusterer):
             for start, seed in zip(starts, seeds, strict=True)
         ]
 
-    def _ways(self, opened: Opened, settings: LloydSettings, shared: Shared | None = None) -> Ways:
+    def _ways(
+        self, opened: FitInput, settings: LloydSettings, shared: Shared | None = None
+    ) -> Ways:
         """How the loop is to run; `shared` is what runs on the same rows left for others."""
         shared = Shared() if shared is None else shared
         if shared.memory is None:
@@ -71,7 +73,7 @@ class CenterClusterer(Clusterer):
             shared,
         )
 
-    def _keep(self, result: Result, opened: Opened) -> Self:
+    def _keep(self, result: Result, opened: FitInput) -> Self:
         self._keep_features(opened.features)
         self._keep_run(result.fit)
         assert result.fit.start is not None
@@ -135,7 +137,7 @@ class LloydClusterer(CenterClusterer):
     """Fits by Lloyd's iterations over all rows."""
 
     @abstractmethod
-    def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> Opened:
+    def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
         """Check X and its weights, which must be enough for k clusters."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

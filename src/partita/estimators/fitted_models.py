@@ -24,7 +24,7 @@ _ROWS = 1 << 14  # rows that are added to the sums at once
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LabelledRows:
     """Rows as the model compares them, their clusters, and what they count."""
 
     rows: Any  # (n, d), dense or CSR; at unit length for directions
@@ -60,7 +60,7 @@ class Reading:
         return np.where(self.labels >= 0, far, 0.0)
 
 
-def read(model: Any, X: Any, sample_weight: Any = None) -> Reading:
+def label_rows(model: Any, X: Any, sample_weight: Any = None) -> LabelledRows:
     """Label the rows of X by a fitted model."""
     check_fitted(model)
     rows = validation.as_rows(X, type(model).__name__)
@@ -69,17 +69,17 @@ def read(model: Any, X: Any, sample_weight: Any = None) -> Reading:
     given = validation.check_weights(sample_weight, rows.shape[0])
     weight = np.ones(rows.shape[0]) if given is None else given
     labels = np.asarray(model.predict(X))
-    k = clusters_of(model)
+    k = count_clusters(model)
     if isinstance(model, SphericalKMeans):
         with Workers(validation.check_threads(model.n_threads)) as workers:
             rows = unit_rows(rows, workers)[0]
     nowhere = (labels < 0) | (labels >= k)
     if nowhere.any():  # rows of zeros, which have no direction
         labels, weight = np.where(nowhere, -1, labels), np.where(nowhere, 0.0, weight)
-    return Reading(rows, labels, weight, k)
+    return LabelledRows(rows, labels, weight, k)
 
 
-def last_step(model: Any, X: Any = None) -> tuple[Any, Any, Any]:
+def unwrap_pipeline(model: Any, X: Any = None) -> tuple[Any, Any, Any]:
     """The clusterer of a pipeline, X as the steps before it hand it over, and names of features.
 
     A model that is no pipeline comes back as it is, with X; names are None where nobody knows them.
@@ -118,7 +118,7 @@ def takes_a_matrix(model: Any) -> bool:
     return getattr(model, "metric", getattr(model, "kernel", None)) in _MATRICES
 
 
-def without_names(model: Any) -> Any:
+def without_feature_names(model: Any) -> Any:
     """The model, or a twin that does not ask for names of columns: they were checked before."""
     if not hasattr(model, "feature_names_in_"):
         return model
@@ -127,7 +127,7 @@ def without_names(model: Any) -> Any:
     return twin
 
 
-def clusters_of(model: Any) -> int:
+def count_clusters(model: Any) -> int:
     """How many clusters the model has."""
     for name in ("cluster_centers_", "means_"):
         if getattr(model, name, None) is not None:

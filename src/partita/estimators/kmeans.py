@@ -6,7 +6,7 @@ from typing import Any
 
 from partita._common.threads import Workers
 from partita.estimators import validation
-from partita.estimators.center_clusterer import EuclideanClusterer, LloydClusterer, Opened
+from partita.estimators.center_clusterer import EuclideanClusterer, FitInput, LloydClusterer
 from partita.halting import Halt
 from partita.trace import Observer
 
@@ -131,10 +131,10 @@ callable, array or model, default="k-means++"
         self.n_threads = n_threads
         self.memory_limit = memory_limit
 
-    def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> Opened:
+    def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
         X, features = validation.check_new(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_enough(X.shape[0], k)
         source = validation.make_source(X, weight, workers)
         validation.check_finite(source, X, features.get("feature_names_in_"))
-        return Opened(source, X, X, weight, features, lambda labels, k: labels)
+        return FitInput(source, X, X, weight, features, lambda labels, k: labels)

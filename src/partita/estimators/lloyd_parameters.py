@@ -18,7 +18,7 @@ from partita.engine.paths.choice import PATHS
 from partita.estimators import validation
 from partita.halting import Halt, MaxIter, SamePartition, Shift
 from partita.init import STARTS
-from partita.run_record import Ended
+from partita.run_record import RunRecord
 from partita.source.blocks import Source
 from partita.trace import Observer, Progress
 
@@ -62,7 +62,7 @@ class Settings:
         return [*heard, _print_progress] if self.verbose else heard
 
     @property
-    def ended(self) -> Callable[[Ended], None] | None:
+    def ended(self) -> Callable[[RunRecord], None] | None:
         """Who hears of the end of every run."""
         return _print_end if self.verbose else None
 
@@ -159,5 +159,5 @@ def _print_progress(progress: Progress) -> None:
     print(f"Iteration {progress.iteration - 1}, inertia {progress.cost}.")
 
 
-def _print_end(fit: Ended) -> None:
+def _print_end(fit: RunRecord) -> None:
     print(f"Stopped at iteration {len(fit.trace) - 1}: {fit.stopped_by}.")

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita.estimators import labelling, validation
-from partita.estimators.center_clusterer import LloydClusterer, Opened
+from partita.estimators.center_clusterer import FitInput, LloydClusterer
 from partita.estimators.lloyd_parameters import one_of
 from partita.geometry import SPHERICAL
 from partita.halting import Halt
@@ -102,7 +102,7 @@ empty, n_threads, memory_limit
         self.n_threads = n_threads
         self.memory_limit = memory_limit
 
-    def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> Opened:
+    def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
         one_of("zero_rows", self.zero_rows, ZERO_ROWS)
         X, features = validation.check_new(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
@@ -114,7 +114,7 @@ empty, n_threads, memory_limit
         def spread(labels: Ints, k: int) -> Array:
             return found.spread(labels, self._rest(k))
 
-        return Opened(source, X, found.rows, weight, features, spread)
+        return FitInput(source, X, found.rows, weight, features, spread)
 
     def predict(self, X: Any) -> Array:
         """The center at the smallest angle to each row; rows of zeros as in `fit`."""

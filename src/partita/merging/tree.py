@@ -14,7 +14,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.weighting import weighted
-from partita.estimators.fitted_models import check_fitted, geometry_of, last_step, read
+from partita.estimators.fitted_models import check_fitted, geometry_of, label_rows, unwrap_pipeline
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.medoids.estimator import KMedoids
 from partita.estimators.validation import check_weights
@@ -163,7 +163,7 @@ def merge_tree(model: Any, X: Any = None, sample_weight: Any = None) -> MergeTre
     >>> merge_tree(model)
     MergeTree of 3 clusters, cost 1 to 257.2
     """
-    model, X, _ = last_step(model, X)
+    model, X, _ = unwrap_pipeline(model, X)
     check_fitted(model)
     if isinstance(model, (KernelKMeans, KMedoids)):
         if X is None:
@@ -175,7 +175,9 @@ def merge_tree(model: Any, X: Any = None, sample_weight: Any = None) -> MergeTre
         return make(model, X, sample_weight)
     centers = _dense_centers(model)
     if X is not None:
-        return MergeTree.of(read(model, X, sample_weight).stats(), geometry_of(model), centers)
+        return MergeTree.of(
+            label_rows(model, X, sample_weight).stats(), geometry_of(model), centers
+        )
     if sample_weight is not None:
         raise ValueError("sample_weight was given without X; give both, or neither")
     stats = getattr(model, "stats_", None)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from partita._common.array_types import Array, Floats, Ints
-from partita.estimators.fitted_models import clusters_of, last_step, without_names
+from partita.estimators.fitted_models import count_clusters, unwrap_pipeline, without_feature_names
 from partita.plots import model_rows, style
 from partita.plots.display import Display, Page, matplotlib
 from partita.plots.projection import Box, Plane, axis_names, box_around, even, plane_of
@@ -125,7 +125,7 @@ class ClusterDisplay(Display):
         random_state: Any = 0,
     ) -> ClusterDisplay:
         """Rows of X, of which 20 000 are drawn, and the clusters of a fitted model."""
-        model, X, names = last_step(model, X)
+        model, X, names = unwrap_pipeline(model, X)
         rows = model_rows.read(model, X, sample_weight, names=names, random_state=random_state)
         plane = plane_of(rows, features)
         points = spread(plane.project(rows.values), rows.values.shape[1])
@@ -187,7 +187,7 @@ def scene_of(
     across, up = np.linspace(box[0], box[2], _GRID[0]), np.linspace(box[1], box[3], _GRID[1])
     s, t = np.meshgrid(across, up)
     grid = np.column_stack([s.ravel(), t.ravel()]) @ plane.axes + plane.origin
-    regions = np.asarray(without_names(model).predict(grid)).reshape(s.shape)
+    regions = np.asarray(without_feature_names(model).predict(grid)).reshape(s.shape)
     note = f"regions: what predict says on a grid of {_GRID[0]} by {_GRID[1]} points"
     return Scene(points, labels, centers, regions=regions), note
 
@@ -203,7 +203,7 @@ def shown_centers(model: Any, rows: model_rows.Rows) -> tuple[Floats, str]:
     """Where to mark the clusters, and what to say of that."""
     found = model_rows.centers_of(model)
     if found is None:
-        return _inmost(rows, clusters_of(model)), "numbers: at the row next to the mean"
+        return _inmost(rows, count_clusters(model)), "numbers: at the row next to the mean"
     if not model_rows.is_spherical(model):
         return found, ""
     length = np.sqrt(np.asarray(model_rows.squares(rows.values)))

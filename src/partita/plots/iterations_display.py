@@ -11,7 +11,7 @@ import numpy as np
 
 from partita._common.array_types import Floats
 from partita.estimators import validation
-from partita.estimators.fitted_models import last_step, without_names
+from partita.estimators.fitted_models import unwrap_pipeline, without_feature_names
 from partita.plots import model_rows, style
 from partita.plots.cluster_display import Scene, scene_of, spread
 from partita.plots.display import Display, Page, matplotlib
@@ -66,7 +66,7 @@ class IterationsDisplay(Display):
     ) -> IterationsDisplay:
         """Up to `most` moments of the run that led to a fitted model; X as it was fitted."""
         most = validation.whole("most", most, 2)
-        model, X, names = last_step(model, X)
+        model, X, names = unwrap_pipeline(model, X)
         run = replay(model, X, sample_weight, most)
         rows = model_rows.read(
             model, X, sample_weight, names=names, most=_POINTS, random_state=random_state
@@ -77,7 +77,7 @@ class IterationsDisplay(Display):
         box, equal = even(box_around(points, *centers), d)
         frames, note = [], ""
         for step, at in zip(run.steps, centers, strict=True):
-            labels = np.asarray(without_names(step.model).predict(rows.values))
+            labels = np.asarray(without_feature_names(step.model).predict(rows.values))
             scene, note = scene_of(step.model, plane, points, labels, box, at)
             frames.append(Frame(step.iteration, step.cost, scene))
         other = "" if run.same else "another run from the same start: the fit cannot be repeated"

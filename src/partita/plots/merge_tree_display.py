@@ -10,7 +10,7 @@ import numpy as np
 
 from partita._common.array_types import Floats
 from partita.estimators import validation
-from partita.estimators.fitted_models import last_step
+from partita.estimators.fitted_models import unwrap_pipeline
 from partita.merging.tree import merge_tree
 from partita.plots import model_rows, style
 from partita.plots.display import Display, Page, matplotlib
@@ -52,7 +52,7 @@ class MergeTreeDisplay(Display):
         cuts: Sequence[int] | None = None,
     ) -> MergeTreeDisplay:
         """The merge tree of a fitted model; see `partita.merge_tree` for when it needs X."""
-        model, X, _ = last_step(model, X)
+        model, X, _ = unwrap_pipeline(model, X)
         tree = merge_tree(model, X, sample_weight)
         k = len(tree.linkage) + 1
         if cuts is None:

@@ -14,9 +14,9 @@ from partita._common.threads import Workers
 from partita.estimators import validation
 from partita.estimators.fitted_models import (
     check_fitted,
-    clusters_of,
+    count_clusters,
     takes_a_matrix,
-    without_names,
+    without_feature_names,
 )
 from partita.estimators.spherical import SphericalKMeans
 from partita.plots import style
@@ -67,7 +67,7 @@ def read(
     some = sample(rows.shape[0], most, random_state)
     of = rows.shape[0]
     rows = rows[some]
-    labels = np.asarray(without_names(model).predict(rows))
+    labels = np.asarray(without_feature_names(model).predict(rows))
     values = rows.astype(np.float64) if sp.issparse(rows) else np.asarray(rows, np.float64)
     return Rows(values, labels, np.ones(len(labels)) if weight is None else weight[some], names, of)
 
@@ -117,7 +117,7 @@ def is_spherical(model: Any) -> bool:
 
 def title_of(model: Any) -> str:
     """Which model, how many clusters, and the objective where there is one."""
-    k = clusters_of(model)
+    k = count_clusters(model)
     parts = f"{type(model).__name__}: {k} cluster{'s' * (k != 1)}"
     cost = getattr(model, "inertia_", None)
     return parts if cost is None else f"{parts}, J = {style.number(float(cost))}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
-from partita.estimators.fitted_models import check_fitted, clusters_of, last_step
+from partita.estimators.fitted_models import check_fitted, count_clusters, unwrap_pipeline
 from partita.plots import model_rows, style
 from partita.plots.display import Display, Page, matplotlib
 
@@ -44,7 +44,7 @@ class ObjectiveDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, *, name: str | None = None) -> ObjectiveDisplay:
         """The trace of a fitted model of this package; `name` is for a legend."""
-        model, _, _ = last_step(model)
+        model, _, _ = unwrap_pipeline(model)
         check_fitted(model)
         trace = getattr(model, "trace_", None)
         if not trace:
@@ -60,7 +60,7 @@ class ObjectiveDisplay(Display):
         return cls(
             title=f"{model_rows.title_of(model)} after {turns}",
             caption=style.sentences([f"it stopped because {_because(model.stopped_by_)}"]),
-            name=f"{type(model).__name__}, K = {clusters_of(model)}" if name is None else name,
+            name=f"{type(model).__name__}, K = {count_clusters(model)}" if name is None else name,
             steps=np.array([*np.ravel(steps), last], dtype=np.float64),
             cost=np.array([*np.ravel(cost), final], dtype=np.float64),
             stopped_by=str(model.stopped_by_),

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Floats
 from partita.estimators import labelling, validation
-from partita.estimators.fitted_models import clusters_of, last_step
+from partita.estimators.fitted_models import count_clusters, unwrap_pipeline
 from partita.plots import model_rows, style
 from partita.plots.display import Display, Page
 from partita.source.plain_rows import doubles
@@ -55,12 +55,12 @@ class ProfileDisplay(Display):
     ) -> ProfileDisplay:
         """The centers of a fitted model against the spread of X (not sampled)."""
         most = validation.whole("most", most)
-        model, X, names = last_step(model, X)
+        model, X, names = unwrap_pipeline(model, X)
         rows = model_rows.read(model, X, sample_weight, names=names, most=None)
         names = model_rows.names_of(
             model, X, rows.values.shape[1], names if feature_names is None else feature_names
         )
-        k = clusters_of(model)
+        k = count_clusters(model)
         inside = (rows.labels >= 0) & (rows.labels < k)
         weight = np.bincount(rows.labels[inside], rows.weight[inside], k).astype(np.float64)
         mean, deviation = moments(rows.values, rows.weight)

@@ -26,7 +26,7 @@ from partita.plots import model_rows
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReplayStep:
     """Where a run was after so many iterations; 0 is the start."""
 
     iteration: int
@@ -39,7 +39,7 @@ class Step:
 class Replay:
     """Some iterations of a run, first to last, with the clusters numbered alike."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ReplayStep, ...]
     same: bool  # whether it ends as the fit did
 
 
@@ -56,13 +56,13 @@ def replay(model: Any, X: Any, sample_weight: Any, most: int) -> Replay:
             part = clone(again).set_params(max_iter=turn, halt=None)
             fits.append(part.fit(X, sample_weight=sample_weight))
         fits.append(last)
-    steps: list[Step] = []
+    steps: list[ReplayStep] = []
     for turn, fit in zip(reversed(turns), reversed(fits), strict=True):
         follow = model if not steps else steps[0].model
         fit = _renumbered(fit, model_rows.centers_of(follow))
         centers = model_rows.centers_of(fit)
         assert centers is not None
-        steps.insert(0, Step(turn, centers, fit, float(fit.inertia_)))
+        steps.insert(0, ReplayStep(turn, centers, fit, float(fit.inertia_)))
     same = last.inertia_ == model.inertia_ and last.n_iter_ == model.n_iter_
     return Replay(tuple(steps), bool(same))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats
 from partita.estimators import validation
-from partita.estimators.fitted_models import check_fitted, clusters_of, last_step
+from partita.estimators.fitted_models import check_fitted, count_clusters, unwrap_pipeline
 from partita.metrics.silhouette import silhouette_samples
 from partita.plots import model_rows, style
 from partita.plots.display import Display, Page
@@ -43,9 +43,9 @@ class SilhouetteDisplay(Display):
         cls, model: Any, X: Any, sample_weight: Any = None, *, random_state: Any = 0
     ) -> SilhouetteDisplay:
         """The silhouettes of rows of X in the clusters of a fitted model, by its own distance."""
-        model, X, _ = last_step(model, X)
+        model, X, _ = unwrap_pipeline(model, X)
         check_fitted(model)
-        metric, k = _metric_of(model), clusters_of(model)
+        metric, k = _metric_of(model), count_clusters(model)
         rows, labels = validation.as_rows(X), np.asarray(model.predict(X))
         weight = validation.check_weights(sample_weight, len(labels))
         some = (labels >= 0) & (labels < k)  # not rows of zeros, which have no direction

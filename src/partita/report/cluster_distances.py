@@ -9,7 +9,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.weighting import weighted
-from partita.estimators.fitted_models import read
+from partita.estimators.fitted_models import label_rows
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.medoids.estimator import KMedoids
 from partita.plots.model_rows import centers_of, is_spherical
@@ -60,7 +60,7 @@ def distances_of(case: Case) -> Distances:
     centers = centers_of(case.model)
     if centers is None:
         return Distances(np.full(case.n, np.nan), "distance", True)
-    found = read(case.model, case.rows)
+    found = label_rows(case.model, case.rows)
     unit = unit_for(found.rows, centers)  # so that squares are neither 0 nor infinite
     squares = replace(found, rows=times(found.rows, unit)).squares_to(times(centers, unit))
     if is_spherical(case.model):

@@ -14,10 +14,10 @@ from partita._common.array_types import Floats, Ints
 from partita.estimators import validation
 from partita.estimators.fitted_models import (
     check_fitted,
-    clusters_of,
-    last_step,
+    count_clusters,
     takes_a_matrix,
-    without_names,
+    unwrap_pipeline,
+    without_feature_names,
 )
 from partita.plots.model_rows import names_of
 from partita.report.safe_text import shown
@@ -157,13 +157,13 @@ def receive(fitted: Fitted) -> Case:
     original = rows if fitted.original is None else _rows(fitted.original, rows.shape)
     names = names_of(model, fitted.X, original.shape[1], fitted.names)
     n = len(model.labels_) if is_matrix else rows.shape[0]
-    bare = without_names(model)
+    bare = without_feature_names(model)
     labels = bare.predict(rows) if fitted.labels is None else np.asarray(fitted.labels)
     for what, given in (("labels", labels), ("ids", fitted.ids), ("kept", fitted.kept)):
         if given is not None and len(given) != n:
             raise ValueError(f"{what} has {len(given)} entries; {n} are expected, one for each row")
     weight = validation.check_weights(fitted.weight, n)
-    k = clusters_of(model)
+    k = count_clusters(model)
     labels = np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp)
     weight = np.ones(n) if weight is None else weight
     some, order = labels >= 0, np.argsort(labels, kind="stable")
@@ -188,7 +188,7 @@ def receive(fitted: Fitted) -> Case:
 
 def _unpiped(fitted: Fitted) -> Fitted:
     """The last step of a pipeline, with X as the others hand it over."""
-    model, rows, names = last_step(fitted.model, fitted.X)
+    model, rows, names = unwrap_pipeline(fitted.model, fitted.X)
     if model is fitted.model:
         return fitted
     original = fitted.X if fitted.original is None else fitted.original

@@ -16,7 +16,7 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers, one_blas_thread
 from partita.estimators import labelling, validation
-from partita.estimators.fitted_models import check_fitted, goes_down_a_tree, last_step
+from partita.estimators.fitted_models import check_fitted, goes_down_a_tree, unwrap_pipeline
 from partita.estimators.medoids.estimator import KMedoids
 from partita.estimators.medoids.metric import has_flat_cells
 from partita.estimators.spherical import SphericalKMeans
@@ -207,7 +207,7 @@ def cells(model: Any) -> Cells:
     >>> cells(KMeans(2, random_state=0).fit([[1.0], [2.0], [9.0]])).margins([[5.0]]).tolist()
     [0.25]
     """
-    model, _, _ = last_step(model)
+    model, _, _ = unwrap_pipeline(model)
     check_fitted(model)
     name, centers = type(model).__name__, getattr(model, "cluster_centers_", None)
     if isinstance(model, KMedoids) and not has_flat_cells(model.metric, model.metric_params):

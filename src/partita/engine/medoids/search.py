@@ -14,7 +14,7 @@ from partita.engine.lloyd import OBSERVER, best_run, verdict
 from partita.engine.medoids.alternate import Alternate
 from partita.engine.medoids.swap import Eager, Problem, Search, Single, State, Steepest
 from partita.halting import Halt, When
-from partita.run_record import Ended
+from partita.run_record import RunRecord
 from partita.source.dissimilarities import hold
 from partita.trace import Observer, Progress, Trace
 
@@ -42,7 +42,7 @@ class Plan:
     method: str
     halt: Halt
     observers: Sequence[Observer] = ()
-    ended: Callable[[Ended], None] | None = None
+    ended: Callable[[RunRecord], None] | None = None
     batch: int | None = None  # rows of a sample
     memory: float = math.inf  # bytes it may take
     begin: float = 0.0
