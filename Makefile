@@ -1,87 +1,118 @@
-# Every target makes what it needs: a virtual environment, the wheel, the tools.
+# Every target makes what it needs: a virtual environment, the compiled core, the tools.
 # A machine with python3, g++ and make is enough.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f -not -name '*.pyc')
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+CPP := $(shell find cpp -type f)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test programs test-data test-all test-pure test-oldest test-sanitize lint format gallery bench bench-quick dev clean
+.PHONY: help demo quick test test-data test-all test-pure test-oldest test-sanitize browsers lint format \
+        reference gallery same-bits bench bench-quick dev clean FORCE
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
+
+# --- the environment: an editable install, so that editing a Python file reinstalls nothing --------
 
 $(VENV)/made:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade "pip>=25.1"
 	@touch $@
 
-$(VENV)/installed: $(VENV)/made $(SOURCES)
-	$(PIP) install '.[cli,report]'
+$(VENV)/modules: $(VENV)/made FORCE # changes only when a file is added, moved or removed
+	@find src -type f -not -path '*/__pycache__/*' -not -name '*.so' | sort > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(VENV)/installed: $(VENV)/modules pyproject.toml CMakeLists.txt $(CPP)
+	$(PIP) install --group build
+	$(PIP) install --no-build-isolation --editable '.[cli,report]'
 	@touch $@
 
 $(VENV)/tools: $(VENV)/installed
 	$(PIP) install --group test --group lint
 	@touch $@
 
+dev: $(VENV)/tools ## everything for working on partita: editable install, tools, commit hook
+	$(BIN)/pre-commit install
+
+# --- using it --------------------------------------------------------------------------------------
+
 demo: $(VENV)/installed ## cluster a real data set, and write a report to look at
 	$(BIN)/partita demo --force
 
-test: $(VENV)/tools ## the tests, some minutes
-	$(BIN)/python -m pytest
-	$(BIN)/python -m pytest --doctest-modules --pyargs partita -q
+# --- tests -----------------------------------------------------------------------------------------
 
-test-data: $(VENV)/tools ## the tests on real data sets; PARTITA_DATA says where they are
+quick: $(VENV)/tools ## the inner loop, under 30 seconds: fewer examples, one instruction set
+	$(BIN)/python -m pytest -n auto -q --quick
+
+test: $(VENV)/tools ## the tests, in parallel: some minutes
+	$(BIN)/python -m pytest -n auto --durations=10
+	$(BIN)/python -m pytest -n auto -q --doctest-modules --pyargs partita
+
+test-data: $(VENV)/tools ## the tests on real data sets; PARTITA_DATA names their folder
 	@test -n "$$PARTITA_DATA" || { echo "set PARTITA_DATA to the folder of the data sets"; exit 1; }
-	$(BIN)/python -m pytest -m "data and not slow"
+	$(BIN)/python -m pytest -n auto -m "data and not slow"
 
-test-all: $(VENV)/tools programs test-pure test-oldest test-sanitize ## everything, slow tests and other builds included
-	$(BIN)/python -m pytest -m ""
+test-all: $(VENV)/tools browsers test-pure test-oldest test-sanitize ## everything: slow tests and other builds too
+	$(BIN)/python -m pytest -n auto -m ""
 
-programs: ## install what some tests look through, if it is absent and apt-get may: Chromium, tmux
+browsers: ## install Chromium and tmux (needed by browser and terminal tests)
 	@command -v chromium >/dev/null && command -v tmux >/dev/null \
 	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	     && apt-get -qq update && apt-get -qq install -y chromium tmux >/dev/null; } \
 	|| echo "Chromium or tmux is absent and cannot be installed here: their tests will be skipped"
 
+# $(call environment,NAME,ARGUMENTS): a virtual environment of its own with partita built as ARGUMENTS say
+define environment
+	$(PYTHON) -m venv $(VENV)-$(1)
+	$(VENV)-$(1)/bin/python -m pip --quiet --disable-pip-version-check install --upgrade "pip>=25.1"
+	$(VENV)-$(1)/bin/python -m pip --quiet --disable-pip-version-check install . --group test $(2)
+endef
+
 test-pure: ## the tests on a build without the compiled core
-	$(PYTHON) -m venv $(VENV)-pure
-	$(VENV)-pure/bin/python -m pip --quiet --disable-pip-version-check install --upgrade "pip>=25.1"
-	$(VENV)-pure/bin/python -m pip --quiet install --config-settings=cmake.define.PARTITA_PURE=ON --config-settings=build-dir=build/pure .
-	$(VENV)-pure/bin/python -m pip --quiet install --group test
-	$(VENV)-pure/bin/python -m pytest -W "ignore:partita's compiled core" -m "not slow and not data and not compiled"
+	$(call environment,pure,--config-settings=cmake.define.PARTITA_PURE=ON --config-settings=build-dir=build/pure)
+	$(VENV)-pure/bin/python -m pytest -n auto -W "ignore:partita's compiled core" -m "not slow and not data and not compiled"
 
 test-oldest: ## the tests with the oldest versions that pyproject.toml allows
-	$(PYTHON) -m venv $(VENV)-oldest
-	$(VENV)-oldest/bin/python -m pip --quiet --disable-pip-version-check install --upgrade "pip>=25.1"
-	$(VENV)-oldest/bin/python -m pip --quiet install . --group test --constraint tests/oldest.txt
-	$(VENV)-oldest/bin/python -m pytest -W default -m "not slow and not data"
+	$(call environment,oldest,--constraint tests/oldest.txt)
+	$(VENV)-oldest/bin/python -m pytest -n auto -W default -m "not slow and not data"
 
 test-sanitize: ## the kernel tests under the address and undefined-behaviour sanitizers
-	$(PYTHON) -m venv $(VENV)-sanitize
-	$(VENV)-sanitize/bin/python -m pip --quiet --disable-pip-version-check install --upgrade "pip>=25.1"
-	$(VENV)-sanitize/bin/python -m pip --quiet install --config-settings=cmake.define.PARTITA_SANITIZE=ON --config-settings=build-dir=build/sanitize .
-	$(VENV)-sanitize/bin/python -m pip --quiet install --group test
+	$(call environment,sanitize,--config-settings=cmake.define.PARTITA_SANITIZE=ON --config-settings=build-dir=build/sanitize)
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
-	$(VENV)-sanitize/bin/python -m pytest -x -k 'not ctrl_c' tests/kernels tests/engine tests/init tests/source tests/test_promises.py tests/common/test_threads.py tests/estimators/medoids/test_medoids.py tests/estimators/kernel tests/estimators/test_minibatch.py tests/estimators/test_spherical.py tests/metrics
+	$(VENV)-sanitize/bin/python -m pytest -x -m "sanitize and not slow and not data" -k "not ctrl_c"
 
-lint: $(VENV)/tools ## style, types, and the direction of imports
+same-bits: $(VENV)/tools ## compare 214 fits with those of another commit: make same-bits BITS=file (see tests/same_bits.py)
+	$(BIN)/python tests/same_bits.py compare $(BITS)
+
+# --- style -----------------------------------------------------------------------------------------
+
+lint: $(VENV)/tools ## style, types, and the direction of imports; the commit hook runs the same
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(filter %.hpp %.cpp,$(CPP))
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/project/test_layers.py
+	$(BIN)/python -m pytest -q tests/project
 
-format: $(VENV)/tools ## let ruff lay out the Python files
+format: $(VENV)/tools ## let ruff and clang-format lay out the files
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(filter %.hpp %.cpp,$(CPP))
+
+# --- documents -------------------------------------------------------------------------------------
+
+reference: $(VENV)/tools ## write docs/reference.md from the docstrings
+	$(BIN)/python docs/reference.py
 
 gallery: $(VENV)/tools ## draw the pictures of docs/gallery.md again
 	$(BIN)/python docs/gallery.py
 
-.bench-venv/made: bench/requirements.txt $(SOURCES)
+# --- benchmarks ------------------------------------------------------------------------------------
+
+.bench-venv/made: bench/requirements.txt pyproject.toml CMakeLists.txt $(CPP) $(shell find src -name '*.py')
 	test -d .bench-venv || $(PYTHON) -m venv .bench-venv
 	.bench-venv/bin/python -m pip --quiet --disable-pip-version-check install . -r bench/requirements.txt
 	@touch $@
@@ -91,10 +122,6 @@ bench: .bench-venv/made ## partita and its peers, up to 90 minutes; PARTITA_DATA
 
 bench-quick: .bench-venv/made ## a small part of it, under five minutes, only printed
 	.bench-venv/bin/python bench/run.py --quick
-
-dev: $(VENV)/made ## an editable install for working on partita
-	$(PIP) install --group build --group test --group lint
-	$(PIP) install --no-build-isolation --editable .
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) $(VENV)-pure $(VENV)-oldest $(VENV)-sanitize .bench-venv build dist

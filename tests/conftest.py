@@ -1,4 +1,4 @@
-"""What the tests share: data sets, and the kernels of every instruction set."""
+"""Shared fixtures: the real data sets, the kernels of every instruction set, `--quick`."""
 
 from __future__ import annotations
 
@@ -11,19 +11,45 @@ from hypothesis import HealthCheck, settings
 
 from partita._kernels import compiled, kernels, reference
 
-settings.register_profile(
-    "partita",
-    deadline=None,  # machines are shared and noisy
-    max_examples=40,
+PROFILE = {
+    "deadline": None,  # machines are shared and noisy
     # the `core` fixture only picks an instruction set: nothing to reset between examples
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+}
+settings.register_profile("partita", max_examples=40, **PROFILE)
+settings.register_profile("quick", max_examples=4, **PROFILE)
 settings.load_profile("partita")
 
 # a shell that runs the tests in the background has them ignore Ctrl-C, which some of them send
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SETS = kernels.instruction_sets() if compiled() else []
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--quick", action="store_true", help="few examples, one instruction set, no heavy tests"
+    )
+
+
+def pytest_configure(config):
+    if config.getoption("--quick"):
+        settings.load_profile("quick")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--quick"):
+        return
+    left_out = [item for item in items if is_heavy(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not is_heavy(item)]
+
+
+def is_heavy(item) -> bool:
+    """Whether `make quick` leaves a test out: marked so, on real data, or on an older CPU."""
+    marked = any(item.get_closest_marker(name) for name in ("heavy", "data", "browser"))
+    core = item.callspec.params.get("core") if hasattr(item, "callspec") else None
+    return marked or core in SETS[1:]
 
 
 @pytest.fixture(scope="session")
