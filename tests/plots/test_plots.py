@@ -23,6 +23,7 @@ from partita import (
     choose_k,
     merge_tree,
 )
+from partita.chart_layout.projection import Plane
 from partita.plots import (
     ClusterDisplay,
     CriteriaDisplay,
@@ -34,7 +35,6 @@ from partita.plots import (
     style,
 )
 from partita.plots.cluster_display import polygons
-from partita.plots.projection import Plane
 from partita.plots.replay import shown
 from partita.voronoi.voronoi_cells import Cells
 

@@ -30,7 +30,7 @@ LAYERS = [
     ("factorization", "voronoi"),  # views of a fit
     ("merging", "metrics"),
     ("choosing", "diagnosis"),
-    ("plots",),
+    ("chart_layout", "plots"),
     ("tables",),  # files
     ("model_file",),
     ("report",),

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.random import default_rng
 
 from partita._common.array_types import Array, Floats, Ints
+from partita.chart_layout import model_rows
+from partita.chart_layout.projection import Box, Plane, axis_names, box_around, even, plane_of
 from partita.estimators.fitted_models import count_clusters, unwrap_pipeline, without_feature_names
-from partita.plots import model_rows, style
+from partita.plots import style
 from partita.plots.display import Display, Page, matplotlib
-from partita.plots.projection import Box, Plane, axis_names, box_around, even, plane_of
 from partita.plots.text_placement import place
 from partita.source.plain_rows import doubles
 from partita.voronoi.voronoi_cells import Cells

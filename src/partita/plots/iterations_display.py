@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita.chart_layout import model_rows
+from partita.chart_layout.projection import Box, axis_names, box_around, even, plane_of
 from partita.estimators import validation
 from partita.estimators.fitted_models import unwrap_pipeline, without_feature_names
-from partita.plots import model_rows, style
+from partita.plots import style
 from partita.plots.cluster_display import Scene, scene_of, spread
 from partita.plots.display import Display, Page, matplotlib
-from partita.plots.projection import Box, axis_names, box_around, even, plane_of
 from partita.plots.replay import replay
 
 _COLUMNS = 3

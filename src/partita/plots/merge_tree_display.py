@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita.chart_layout import model_rows
 from partita.estimators import validation
 from partita.estimators.fitted_models import unwrap_pipeline
 from partita.merging.tree import merge_tree
-from partita.plots import model_rows, style
+from partita.plots import style
 from partita.plots.display import Display, Page, matplotlib
 from partita.plots.text_placement import place
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita.chart_layout import model_rows
 from partita.estimators.fitted_models import check_fitted, count_clusters, unwrap_pipeline
-from partita.plots import model_rows, style
+from partita.plots import style
 from partita.plots.display import Display, Page, matplotlib
 
 _OWN, _GUEST = "partita: own figure", "partita: guest"  # how lines of other fits are known

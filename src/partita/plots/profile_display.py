@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
+from partita.chart_layout import model_rows
 from partita.estimators import labelling, validation
 from partita.estimators.fitted_models import count_clusters, unwrap_pipeline
-from partita.plots import model_rows, style
+from partita.plots import style
 from partita.plots.display import Display, Page
 from partita.source.plain_rows import doubles
 

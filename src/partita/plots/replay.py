@@ -16,13 +16,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from partita._common.array_types import Floats, Ints
+from partita.chart_layout import model_rows
 from partita.estimators.fitted_models import check_fitted
 from partita.estimators.kmeans import KMeans
 from partita.estimators.labelling import matching_order
 from partita.estimators.medoids.estimator import KMedoids
 from partita.estimators.spherical import SphericalKMeans
 from partita.geometry import directions
-from partita.plots import model_rows
 
 
 @dataclass(frozen=True, slots=True)

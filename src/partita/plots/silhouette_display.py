@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats
+from partita.chart_layout import model_rows
 from partita.estimators import validation
 from partita.estimators.fitted_models import check_fitted, count_clusters, unwrap_pipeline
 from partita.metrics.silhouette import silhouette_samples
-from partita.plots import model_rows, style
+from partita.plots import style
 from partita.plots.display import Display, Page
 
 _MOST = 20_000  # rows that are measured against each other

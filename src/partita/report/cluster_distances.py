@@ -9,10 +9,10 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.weighting import weighted
+from partita.chart_layout.model_rows import centers_of, is_spherical
 from partita.estimators.fitted_models import label_rows
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.medoids.estimator import KMedoids
-from partita.plots.model_rows import centers_of, is_spherical
 from partita.report.report_input import Case
 from partita.source.blocks import exact_total
 from partita.source.plain_rows import times, unit_for

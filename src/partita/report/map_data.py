@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.random_state import generator
+from partita.chart_layout.model_rows import Rows
+from partita.chart_layout.projection import Plane, box_around, even, plane_of
 from partita.plots.cluster_display import scene_of, shown_centers, spread
-from partita.plots.model_rows import Rows
-from partita.plots.projection import Plane, box_around, even, plane_of
 from partita.report.cluster_profiles import Profile
 from partita.report.report_input import Case
 from partita.report.safe_text import number, shown

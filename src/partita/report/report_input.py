@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
+from partita.chart_layout.model_rows import names_of
 from partita.estimators import validation
 from partita.estimators.fitted_models import (
     check_fitted,
@@ -19,7 +20,6 @@ from partita.estimators.fitted_models import (
     unwrap_pipeline,
     without_feature_names,
 )
-from partita.plots.model_rows import names_of
 from partita.report.safe_text import shown
 
 _KINDS = {"StandardScaler": "standard", "RobustScaler": "robust"}

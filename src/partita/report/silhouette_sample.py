@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
 from partita._common.random_state import generator
+from partita.chart_layout.model_rows import is_spherical
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.metrics.silhouette import silhouettes_of_some
-from partita.plots.model_rows import is_spherical
 from partita.report.not_shown import NotHere
 from partita.report.report_input import Case
 from partita.source.blocks import exact_total
