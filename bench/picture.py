@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from contestants import OURS
-from growth import NAMES, Curve
-from race import Row
+from peers.kmeans_peers import OURS
+from tasks.fit_race import Row
+from tasks.growth import NAMES, Curve
 
 _GROUPS = (("d ≤ 3", 0, 3), ("4 ≤ d ≤ 64", 4, 64), ("d ≥ 100", 65, 10**9))
 _COLORS = ("#1b6ca8", "#2e8b57", "#b5651d")  # by group
@@ -95,7 +95,7 @@ def _marks(rows: Sequence[Row]) -> list[float]:
 
 
 def _growth(axes: Any, curves: Sequence[Curve], vary: str) -> None:
-    """Colours are contestants, line styles the fixed numbers."""
+    """Colours are peers, line styles the fixed numbers."""
     for curve, style in zip(curves, _STYLES, strict=False):
         for name, points in curve.seconds.items():
             slope = curve.exponent(name)

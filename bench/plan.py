@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from datasets import Real
-from growth import FULL_SWEEPS, QUICK_SWEEPS, Sweep
-from kernelists import KernelTask
-from ksweeps import FULL as FULL_KSWEEPS
-from ksweeps import QUICK as QUICK_KSWEEPS
-from medoids import FULL as FULL_MEDOIDS
-from medoids import QUICK as QUICK_MEDOIDS
-from medoids import Distances
-from shapes import FULL, QUICK, TALL, TALL_QUICK, Shape
-from silhouettes import FULL as FULL_SILHOUETTES
-from silhouettes import QUICK as QUICK_SILHOUETTES
-from silhouettes import Labelled
+from harness.generated_data import FULL, QUICK, TALL, TALL_QUICK, Shape
+from harness.real_data import Real
+from peers.kernel_peers import KernelTask
+from tasks.growth import FULL_SWEEPS, QUICK_SWEEPS, Sweep
+from tasks.k_sweeps import FULL as FULL_KSWEEPS
+from tasks.k_sweeps import QUICK as QUICK_KSWEEPS
+from tasks.medoids import FULL as FULL_MEDOIDS
+from tasks.medoids import QUICK as QUICK_MEDOIDS
+from tasks.medoids import Distances
+from tasks.silhouettes import FULL as FULL_SILHOUETTES
+from tasks.silhouettes import QUICK as QUICK_SILHOUETTES
+from tasks.silhouettes import Labelled
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from contestants import OURS
+from peers.kmeans_peers import OURS
 from plan import FULL_PLAN, QUICK_PLAN
 from stages import STAGES, Session
 
@@ -24,7 +24,7 @@ def main() -> int:
     if options.minutes:
         plan = plan.within(60.0 * options.minutes)
     session = Session(plan, options.threads, options.out)
-    if OURS not in session.stands:
+    if OURS not in session.processes:
         print(f"partita is absent: {session.absent[OURS]}", file=sys.stderr)
         return 1
     if options.quick:

@@ -8,35 +8,35 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
-import environment
-from assessors import ASSESSORS
-from calls import Iris, Predict, call_table
-from choosers import CHOOSERS
-from contestants import BUILDERS, OURS
-from datasets import Real
-from family import family_table, matches, play
-from fits import fit_tables
-from growth import Curve, growth_table
-from growth import measure as measure_growth
-from inexact import Duel, duel, inexact_table
-from iteration import Contest, cost_table, time_table
-from kernelfits import KernelRow, kernel_table
-from kernelists import KERNEL_FITS
-from ksweeps import KSweep, sweep_table
-from measure import Clock
-from medoids import QUALITY, Quality, Swaps, quality_table
-from medoids import time_table as swap_table
-from members import MEMBERS
+from harness import environment
+from harness.generated_data import Shape
+from harness.peer_process import PeerProcess, open_processes
+from harness.real_data import Real
+from harness.results_file import Report
+from harness.timing import Clock
+from peers.family_peers import FAMILY_PEERS
+from peers.inexact_peers import INEXACT_PEERS
+from peers.kernel_peers import KERNEL_PEERS
+from peers.kmeans_peers import KMEANS_PEERS, OURS
+from peers.medoid_peers import MEDOID_PEERS, THEIRS
+from peers.silhouette_peers import SILHOUETTE_PEERS
+from peers.sweep_peers import SWEEP_PEERS
 from picture import draw
 from plan import Plan
-from race import Row, race
-from report import Report
-from seeding import Seeding, seeding_table
-from shapes import Shape
-from silhouettes import Silhouettes, silhouette_table
-from stands import Stand, open_stands
-from swappers import SWAPPERS, THEIRS
-from sweepers import SWEEPERS
+from tasks.family import family_table, family_tasks, measure_family
+from tasks.fit_race import Row, race
+from tasks.fit_tables import fit_tables
+from tasks.growth import Curve, growth_table
+from tasks.growth import measure as measure_growth
+from tasks.inexact import QualityRace, inexact_table, quality_race
+from tasks.k_sweeps import KSweep, sweep_table
+from tasks.kernel_fits import KernelRow, kernel_table
+from tasks.medoids import QUALITY, Quality, Swaps, quality_table
+from tasks.medoids import time_table as swap_table
+from tasks.plain_iteration import IterationTask, cost_table, time_table
+from tasks.seeding import Seeding, seeding_table
+from tasks.silhouettes import Silhouettes, silhouette_table
+from tasks.small_calls import Iris, Predict, call_table
 
 T = TypeVar("T", bound="Real | Shape")
 
@@ -57,36 +57,20 @@ class Session:
         self.incomplete = False
         self._threads = threads
         self._load = environment.load()
-        self.stands, self.absent = open_stands(BUILDERS, threads)
-        self.choosers: dict[str, Stand] = {}
-        self._kernels = self.stands[OURS].ask("instruction_set") if OURS in self.stands else ""
+        self.processes, self.absent = open_processes(KMEANS_PEERS, threads)
+        self.extra_processes: dict[str, PeerProcess] = {}
+        self._kernels = (
+            self.processes[OURS].call("instruction_set") if OURS in self.processes else ""
+        )
 
-    def open_choosers(self) -> None:
-        self.choosers, absent = open_stands(CHOOSERS, self._threads)
+    def open_peers(self, names: Iterable[str]) -> dict[str, PeerProcess]:
+        """Start the processes of more libraries, where they are installed."""
+        more, absent = open_processes(names, self._threads)
         self.absent |= absent
-
-    def open_members(self) -> dict[str, Stand]:
-        return self._open_more(MEMBERS)
-
-    def open_kernel_fits(self) -> dict[str, Stand]:
-        return self._open_more(KERNEL_FITS)
-
-    def _open_more(self, names: Iterable[str]) -> dict[str, Stand]:
-        more, absent = open_stands(names, self._threads)
-        self.absent |= absent
-        self.choosers |= more
+        self.extra_processes |= more
         return more
 
-    def open_assessors(self) -> dict[str, Stand]:
-        return self._open_more(ASSESSORS)
-
-    def open_sweepers(self) -> dict[str, Stand]:
-        return self._open_more(SWEEPERS)
-
-    def open_swappers(self) -> dict[str, Stand]:
-        return self._open_more(SWAPPERS)
-
-    def say(self, what: object) -> None:
+    def log(self, what: object) -> None:
         print(f"... {self.clock.seconds:4.0f} s: {what}", file=sys.stderr, flush=True)
 
     def note(self, sentence: str) -> None:
@@ -104,21 +88,21 @@ class Session:
         return self.report.text(self._head())
 
     def close(self) -> None:
-        for stand in self._everybody():
-            stand.close()
+        for process in self._everybody():
+            process.close()
 
-    def _everybody(self) -> list[Stand]:
-        return [*self.stands.values(), *self.choosers.values()]
+    def _everybody(self) -> list[PeerProcess]:
+        return [*self.processes.values(), *self.extra_processes.values()]
 
     def _head(self) -> list[str]:
-        everybody = self._everybody()
+        everyone = self._everybody()
         peak = "" if self.peak is None else f"; float32 FMA peak {self.peak / 1e9:.0f} GFLOP/s"
         return [
             f"{environment.processor()}; {self._threads} threads{peak}.",
-            ", ".join(f"{stand.name} {stand.card.version}" for stand in everybody)
+            ", ".join(f"{process.name} {process.info.version}" for process in everyone)
             + f"; partita's kernels: {self._kernels}.",
             *(f"{name} is absent ({why})." for name, why in self.absent.items()),
-            *(stand.helped for stand in everybody if stand.helped),
+            *(process.helped for process in everyone if process.helped),
             f"Load when it began {self._load:.1f}; {self.clock.seconds / 60:.0f} minutes.",
             *self.notes,
         ]
@@ -130,10 +114,10 @@ def fits(session: Session) -> None:
         if session.clock.seconds > session.plan.fits_until:
             late.append(str(task))
             continue
-        session.say(task)
+        session.log(task)
         plan = session.plan
-        session.rows.append(race(task, session.stands, plan.cut, plan.row_seconds))
-        session.report.put("fits", *fit_tables(session.rows, list(session.stands)))
+        session.rows.append(race(task, session.processes, plan.cut, plan.row_seconds))
+        session.report.put("fits", *fit_tables(session.rows, list(session.processes)))
         session.save()
     if late:
         session.note(f"Fits not begun, as the time was over: {'; '.join(late)}.")
@@ -142,23 +126,23 @@ def fits(session: Session) -> None:
 def iteration(session: Session) -> None:
     """The plain pass and the calls, everything once in every round."""
     plan = session.plan
-    stands = {name: session.stands[name] for name in _PLAIN if name in session.stands}
-    contests = [Contest(shape, stands) for shape in plan.shapes]
-    iris, predict = Iris(stands), Predict(plan.tall, stands)
+    processes = {name: session.processes[name] for name in _PLAIN if name in session.processes}
+    iteration_tasks = [IterationTask(shape, processes) for shape in plan.shapes]
+    iris, predict = Iris(processes), Predict(plan.tall, processes)
     peaks = []
     for number in session.clock.rounds(plan.rounds, plan.round_seconds):
-        session.say(f"plain iterations and calls, round {number + 1}")
-        for contest in contests:
-            peaks.append(stands[OURS].ask("peak"))
-            contest.visit(number)
-        iris.visit(number)
-        predict.visit(number)
+        session.log(f"plain iterations and calls, round {number + 1}")
+        for iteration_task in iteration_tasks:
+            peaks.append(processes[OURS].call("peak"))
+            iteration_task.run_round(number)
+        iris.run_round(number)
+        predict.run_round(number)
     session.peak = None if None in peaks else max(peaks)
-    names = list(stands)
+    names = list(processes)
     session.report.put(
         "iteration",
-        time_table(contests, names, session.peak),
-        cost_table(contests, names),
+        time_table(iteration_tasks, names, session.peak),
+        cost_table(iteration_tasks, names),
         call_table(iris, predict, names),
     )
 
@@ -168,31 +152,31 @@ def seeding(session: Session) -> None:
     for task in _present(session, session.plan.seedings):
         if session.clock.seconds > session.plan.until:
             break
-        session.say(f"seeding of {task}")
+        session.log(f"seeding of {task}")
         done.append(Seeding(task))
-        done[-1].measure(session.stands)
+        done[-1].measure(session.processes)
         session.report.put("seeding", seeding_table(done))
 
 
 def inexact(session: Session) -> None:
-    session.open_choosers()
-    done: list[Duel] = []
+    peers = session.open_peers(INEXACT_PEERS)
+    done: list[QualityRace] = []
     for task in _present(session, session.plan.inexact):
-        for peer in session.choosers.values():
+        for peer in peers.values():
             if session.clock.seconds > session.plan.until:
                 return
-            session.say(f"{peer.name} on {task}")
-            done.append(duel(task, peer, session.stands[OURS]))
+            session.log(f"{peer.name} on {task}")
+            done.append(quality_race(task, peer, session.processes[OURS]))
             session.report.put("inexact", inexact_table(done))
 
 
 def family(session: Session) -> None:
-    done, stands = [], session.open_members()
-    for match in matches(session.plan.quick):
+    done, processes = [], session.open_peers(FAMILY_PEERS)
+    for match in family_tasks(session.plan.quick):
         if session.clock.seconds > session.plan.until or not _present(session, [match.task]):
             continue
-        session.say(f"{match.ours} on {match.task}")
-        done.append(play(match, stands))
+        session.log(f"{match.ours} on {match.task}")
+        done.append(measure_family(match, processes))
         session.report.put("family", family_table(done))
 
 
@@ -200,36 +184,36 @@ def growth(session: Session) -> None:
     for sweep in session.plan.sweeps:
         if session.clock.seconds > session.plan.until:
             return
-        session.say(f"growth with {sweep.vary} at {sweep}")
-        session.curves.append(measure_growth(sweep, session.stands))
+        session.log(f"growth with {sweep.vary} at {sweep}")
+        session.curves.append(measure_growth(sweep, session.processes))
         session.report.put("growth", growth_table(session.curves))
 
 
 def medoids(session: Session) -> None:
-    swappers = session.open_swappers()
+    swappers = session.open_peers(MEDOID_PEERS)
     done = _measured("medoids", session, Swaps, session.plan.medoids, swappers, swap_table)
     if THEIRS in swappers and len(done) == len(session.plan.medoids):
-        session.say("the loss of medoids")
+        session.log("the loss of medoids")
         losses = [Quality(task, swappers) for task in QUALITY]
         names = list(swappers)
         session.report.put("medoids", swap_table(done, names), quality_table(losses))
 
 
 def kernels(session: Session) -> None:
-    stands = session.open_kernel_fits()
-    _measured("kernels", session, KernelRow, session.plan.kernels, stands, kernel_table)
+    processes = session.open_peers(KERNEL_PEERS)
+    _measured("kernels", session, KernelRow, session.plan.kernels, processes, kernel_table)
 
 
 def silhouette(session: Session) -> None:
-    stands = session.open_assessors()
+    processes = session.open_peers(SILHOUETTE_PEERS)
     tasks = session.plan.silhouettes
-    _measured("silhouette", session, Silhouettes, tasks, stands, silhouette_table)
+    _measured("silhouette", session, Silhouettes, tasks, processes, silhouette_table)
 
 
 def ksweeps(session: Session) -> None:
-    stands = session.open_sweepers()
+    processes = session.open_peers(SWEEP_PEERS)
     tasks = _present(session, session.plan.ksweeps)
-    _measured("ksweeps", session, KSweep, tasks, stands, sweep_table)
+    _measured("ksweeps", session, KSweep, tasks, processes, sweep_table)
 
 
 def _measured(
@@ -237,18 +221,18 @@ def _measured(
     session: Session,
     kind: Callable[..., Any],
     tasks: Sequence[Any],
-    stands: dict[str, Stand],
+    processes: dict[str, PeerProcess],
     table: Callable[[list[Any], list[str]], Any],
 ) -> list[Any]:
-    """Every task by everybody, the table written anew after each; what there was time for."""
+    """Every task by every library, the table written anew after each; what there was time for."""
     done: list[Any] = []
     for task in tasks:
         if session.clock.seconds > session.plan.until:
             break
-        session.say(f"{stage}: {task}")
+        session.log(f"{stage}: {task}")
         done.append(kind(task))
-        done[-1].measure(stands)
-        session.report.put(stage, table(done, list(stands)))
+        done[-1].measure(processes)
+        session.report.put(stage, table(done, list(processes)))
     return done
 
 

@@ -1,0 +1,1 @@
+"""What every benchmark needs: processes, timing, memory, data, tables."""

@@ -1,0 +1,147 @@
+"""The far end of a process: what a peer can be asked to do. Only its own call is timed."""
+
+from __future__ import annotations
+
+import gc
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from peers.kmeans_peers import Estimator, Peer
+
+from harness.generated_data import Array
+from harness.peak_memory import peak_memory
+
+
+class Task(Protocol):
+    """Rows to cluster, and where to start from."""
+
+    k: int
+
+    def rows(self) -> Array: ...
+    def start(self, rows: Array) -> Array: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One fit: its wall time, what it found, and the bytes it took beyond the rows."""
+
+    seconds: float
+    centers: Array
+    iterations: int = 0
+    path: str = "–"
+    memory: int | None = None
+
+
+class PeerServer:
+    """A peer, the rows it was given last, and the last model."""
+
+    def __init__(self, peer: Peer, threads: int) -> None:
+        self._peer = peer
+        self._threads = threads
+        self._rows: Array
+        self._start: Array
+        self._moved: tuple[Array, Array] | None = None  # the mean, and the rows about it
+        self._model: Any = None
+        warnings.simplefilter("ignore")  # that a fit of two iterations did not converge is no news
+
+    def load(self, task: Task) -> None:
+        """Make the rows and starting centers; they stay until the next ones."""
+        self._model = self._moved = None
+        self._rows = task.rows()
+        self._start = task.start(self._rows)
+
+    def fit(self, most: int) -> Run:
+        """From the start until no label changes, or `most` iterations."""
+        return self._fit(self._peer.fit, most)
+
+    def plain(self, iterations: int) -> Run:
+        """So many iterations, each with all the distances."""
+        return self._fit(self._peer.plain, iterations)
+
+    def _fit(self, make: Callable[[Array, Array, int], Any], most: int) -> Run:
+        self._model = None
+        with peak_memory() as memory:
+            seconds, self._model = _timed(lambda: make(self._rows, self._start, most))
+        found = self._peer.outcome(self._model)
+        return Run(seconds, found.centers, found.iterations, found.path, memory.extra)
+
+    def step(self, centers: Array) -> Array:
+        """The centers one iteration later."""
+        model = self._peer.fit(self._rows, centers, 1)
+        return self._peer.outcome(model).centers
+
+    def label(self, centers: Array) -> Array:
+        """The label of each row in an iteration that has these centers."""
+        peer = self._peer
+        assert isinstance(peer, Estimator)
+        if not peer.centred:
+            return peer.label(self._rows, centers)
+        if self._moved is None:
+            mean = self._rows.mean(axis=0)
+            self._moved = mean, self._rows - mean
+        mean, rows = self._moved
+        return peer.label(rows, centers - mean)
+
+    def predict(self, count: int, calls: int) -> float:
+        """The best time to label the first rows with the last model."""
+        rows = self._rows[:count]
+        return _best(calls, lambda: self._peer.predict(self._model, rows))
+
+    def fit_small(self, rows: Array, k: int, seeds: Iterable[int], calls: int) -> list[float]:
+        """The best time of a small fit from the library's own start, for each seed."""
+        make = self._peer.fit_small
+        return [_best(calls, partial(make, rows, k, seed)) for seed in seeds]
+
+    def seed(self, k: int, seed: int) -> Run:
+        seeding = self._peer.seeding
+        assert seeding is not None
+        seconds, centers = _timed(lambda: seeding(self._rows, k, seed))
+        return Run(seconds, centers)
+
+    def reach(self, k: int, init: str, cost: float, seed: int) -> Run:
+        """partita from a start of its own until J is at most `cost`."""
+        from partita import KMeans
+        from partita.halting import Target
+
+        options: dict[str, Any] = {"n_init": 1, "random_state": seed, "n_threads": self._threads}
+        model = KMeans(k, init=init, max_iter=1000, halt=Target(cost), **options)
+        seconds, _ = _timed(lambda: model.fit(self._rows))
+        return Run(seconds, model.cluster_centers_, model.n_iter_)
+
+    def peak(self) -> float | None:
+        """FMA operations per second; None without partita's compiled core."""
+        from harness.fma_peak import peak_flops
+
+        return None if self.instruction_set() == "numpy" else peak_flops(self._threads)
+
+    def instruction_set(self) -> str:
+        from partita._kernels import compiled, core
+
+        return core.instruction_set() if compiled() else "numpy"
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    gc.collect()
+    gc.disable()
+    begin = time.perf_counter()
+    result = call()
+    seconds = time.perf_counter() - begin
+    gc.enable()
+    return seconds, result
+
+
+def _best(calls: int, call: Callable[[], Any]) -> float:
+    call()  # warm up
+    gc.collect()
+    gc.disable()
+    best = float("inf")
+    for _ in range(calls):
+        begin = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - begin)
+    gc.enable()
+    return best

@@ -1,0 +1,172 @@
+"""One row of the comparison: all libraries fit the same data from the same start."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.generated_data import Array
+from harness.objective import objective
+from harness.peer_process import FailedError, PeerProcess, TooLongError
+from harness.peer_server import Run
+from harness.real_data import Real, target
+from harness.timing import BestTime, Clock, rotated
+from peers.kmeans_peers import LLOYD, OURS, UNLIMITED_ITERATIONS
+
+from tasks.label_differences import first_difference
+
+_ROUNDS = 5
+_MAX_REPEATED_SECONDS = 20.0  # seconds: who took longer is not asked again
+_PRUNING_SLACK = 2.0  # how far two first iterations may overestimate the mean of those that prune
+_SAME_COST_SHARE = 1e-12  # relative difference of J below which two results are the same
+_COMPARED_ROWS_AND_SECONDS = (
+    100_000,
+    30.0,
+)  # rows and seconds up to which a difference of J is looked into
+
+
+@dataclass(slots=True)
+class Cell:
+    """What became of one peer: times and its last run, or why there are none."""
+
+    best: BestTime = field(default_factory=BestTime)
+    last: Run | None = None
+    memory: int | None = None  # the most of all its runs
+    trouble: str = ""  # "–": not started, as it would not finish; ">120"; or an error's name
+
+    @property
+    def done(self) -> bool:
+        return bool(self.best) and not self.trouble
+
+    def add(self, run: Run) -> None:
+        self.best.add(run.seconds)
+        self.last = run
+        self.note(run)
+
+    def note(self, run: Run) -> None:
+        self.memory = max(self.memory or 0, run.memory or 0) or None
+
+
+@dataclass(slots=True)
+class Row:
+    """The result of a race."""
+
+    task: Real
+    n: int
+    d: int
+    bytes: int  # of the data
+    limit: float  # seconds at which a fit was cut
+    cells: dict[str, Cell]
+    costs: dict[str, float] = field(default_factory=dict)
+    difference: str = ""
+
+    @property
+    def target(self) -> float:
+        return target(self.task.name, self.d, self.task.k)
+
+    @property
+    def fastest(self) -> tuple[str, float] | None:
+        """The peer to beat and its time: at least the limit, if none of them ended within it."""
+        ended = {
+            name: cell.best.seconds
+            for name, cell in self.cells.items()
+            if name != OURS and cell.done and math.isfinite(self.costs[name])
+        }
+        if ended:
+            return min(ended.items(), key=lambda item: item[1])
+        late = [name for name, cell in self.cells.items() if cell.trouble in ("–", self.cut)]
+        return (late[0], self.limit) if late else None
+
+    @property
+    def ratio(self) -> float | None:
+        if not self.cells[OURS].done or self.fastest is None:
+            return None
+        return self.fastest[1] / self.cells[OURS].best.seconds
+
+    @property
+    def cut(self) -> str:
+        return f">{self.limit:g}"
+
+
+def race(task: Real, processes: Mapping[str, PeerProcess], limit: float, seconds: float) -> Row:
+    """Fits in turn, for about so many `seconds` after every library has made one."""
+    rows = task.rows()
+    row = Row(
+        task, len(rows), rows.shape[1], rows.nbytes, limit, {name: Cell() for name in processes}
+    )
+    for process in processes.values():
+        _load(row, process)
+    _fit(
+        row, processes[OURS], UNLIMITED_ITERATIONS
+    )  # first, since others are told how many iterations that took
+    ours = row.cells[OURS].last
+    if ours is None:
+        return row
+    for name, process in processes.items():
+        if name != OURS:
+            _estimate(row, process, ours.iterations)
+    clock = Clock()
+    for number in range(_ROUNDS):
+        for name in rotated(list(processes), number):
+            cell = row.cells[name]
+            if not (cell.best and cell.best.seconds > _MAX_REPEATED_SECONDS):
+                most = UNLIMITED_ITERATIONS if processes[name].info.stops else ours.iterations
+                _fit(row, processes[name], most)
+        if clock.seconds > seconds:
+            break
+    _compare(row, rows, processes)
+    return row
+
+
+def _load(row: Row, process: PeerProcess) -> None:
+    try:
+        process.call("load", row.task)
+    except FailedError as error:
+        row.cells[process.name].trouble = str(error)
+
+
+def _fit(row: Row, process: PeerProcess, most: int) -> None:
+    cell = row.cells[process.name]
+    if cell.trouble:
+        return
+    try:
+        cell.add(process.call("fit", most, seconds=row.limit))
+    except TooLongError:
+        cell.trouble = row.cut
+    except FailedError as error:
+        cell.trouble = str(error)
+
+
+def _estimate(row: Row, process: PeerProcess, iterations: int) -> None:
+    """A fit of two iterations: it warms the library up and tells if a whole fit can end in time."""
+    cell = row.cells[process.name]
+    if cell.trouble:
+        return
+    try:
+        run = process.call("fit", 2, seconds=row.limit)
+    except TooLongError:
+        cell.trouble = "–"
+    except FailedError as error:
+        cell.trouble = str(error)
+    else:
+        cell.note(run)
+        slack = _PRUNING_SLACK if process.info.prunes else 1.0
+        if run.seconds / 2 * iterations > slack * row.limit:
+            cell.trouble = "–"
+
+
+def _compare(row: Row, rows: Array, processes: Mapping[str, PeerProcess]) -> None:
+    """J of every library, and where scikit-learn's differs, who is right."""
+    for name, cell in row.cells.items():
+        if cell.done and cell.last is not None:
+            row.costs[name] = objective(rows, cell.last.centers)
+    theirs = row.costs.get(LLOYD)
+    if theirs is None or abs(theirs / row.costs[OURS] - 1) <= _SAME_COST_SHARE:
+        return
+    most, seconds = _COMPARED_ROWS_AND_SECONDS
+    if row.n > most:
+        row.difference = "not looked into: too many rows"
+        return
+    start = row.task.start(rows)
+    row.difference = first_difference(rows, start, processes[OURS], processes[LLOYD], seconds)
