@@ -13,7 +13,7 @@ from harness.peer_server import Run
 from harness.timing import BestTime, rotated
 from peers.kmeans_peers import OURS
 
-FEW_ITERATIONS, MANY_ITERATIONS = 2, 8
+FIRST, LAST = 2, 8  # iterations: the difference of two fits is that of LAST − FIRST iterations
 _ROUND_SECONDS = 1.0  # seconds after which a visit to a shape does not go once more around
 _MAX_REPEATS = 3  # around, at most, in a visit
 
@@ -24,9 +24,7 @@ class IterationTask:
     def __init__(self, shape: Shape, processes: Mapping[str, PeerProcess]) -> None:
         self.shape = shape
         self._processes = processes
-        self._times = {
-            (name, i): BestTime() for name in processes for i in (FEW_ITERATIONS, MANY_ITERATIONS)
-        }
+        self._times = {(name, i): BestTime() for name in processes for i in (FIRST, LAST)}
         self._last: dict[str, Run] = {}
 
     def run_round(self, number: int) -> None:
@@ -37,7 +35,7 @@ class IterationTask:
         begin = time.perf_counter()
         for again in range(_MAX_REPEATS):
             for name in rotated(list(self._processes), number + again):
-                for iterations in (FEW_ITERATIONS, MANY_ITERATIONS):
+                for iterations in (FIRST, LAST):
                     self._last[name] = self._processes[name].call("plain", iterations)
                     self._times[name, iterations].add(self._last[name].seconds)
             if time.perf_counter() - begin > _ROUND_SECONDS:
@@ -46,11 +44,8 @@ class IterationTask:
     def marginal(self) -> dict[str, float]:
         """Seconds of one more iteration."""
         return {
-            name: (
-                self._times[name, MANY_ITERATIONS].seconds
-                - self._times[name, FEW_ITERATIONS].seconds
-            )
-            / (MANY_ITERATIONS - FEW_ITERATIONS)
+            name: (self._times[name, LAST].seconds - self._times[name, FIRST].seconds)
+            / (LAST - FIRST)
             for name in self._processes
         }
 
@@ -59,15 +54,13 @@ class IterationTask:
         return max(best.noise for best in self._times.values())
 
     def costs(self) -> dict[str, float]:
-        """J after MANY_ITERATIONS iterations."""
+        """J after LAST iterations."""
         rows = self.shape.rows()
         return {name: objective(rows, run.centers) for name, run in self._last.items()}
 
     def stopped_early(self) -> dict[str, int]:
         """Who did not make all the iterations, and how many they made."""
-        return {
-            n: run.iterations for n, run in self._last.items() if run.iterations != MANY_ITERATIONS
-        }
+        return {n: run.iterations for n, run in self._last.items() if run.iterations != LAST}
 
 
 def time_table(
@@ -75,7 +68,7 @@ def time_table(
 ) -> Table:
     return Table(
         "One marginal plain iteration, milliseconds",
-        f"(T({MANY_ITERATIONS}) − T({FEW_ITERATIONS})) / {MANY_ITERATIONS - FEW_ITERATIONS} of a whole fit from the same starting centers, "
+        f"(T({LAST}) − T({FIRST})) / {LAST - FIRST} of a whole fit from the same starting centers, "
         "the best of each;\nfloat32, uniform data, every distance computed. 'ratio' is the fastest "
         "peer's time over partita's. 'noise' is how far the\nmedian fit of the most disturbed "
         "peer lies above its best: far above 10 % means run it again on a quiet machine.",
@@ -98,7 +91,7 @@ def _time_row(iteration_task: IterationTask, names: list[str], peak: float | Non
 
 def cost_table(iteration_tasks: Sequence[IterationTask], names: list[str]) -> Table:
     return Table(
-        f"J after {MANY_ITERATIONS} iterations from the same start",
+        f"J after {LAST} iterations from the same start",
         "The same fits. In float64, recomputed from the centers that each returned: partita's, and "
         "the peers' relative to it.\nRounding in float32 moves some rows: 1e-5 is agreement; at "
         "d = 2 scikit-learn and intelex lose more digits, up to 1e-3.",
@@ -112,4 +105,4 @@ def _cost_row(iteration_task: IterationTask, names: list[str]) -> list[str]:
     ours = costs[OURS]
     cells = [f"{ours:.9g}" if n == OURS else f"{costs[n] / ours - 1:+.1e}" for n in names]
     early = ", ".join(f"{name}: {made}" for name, made in iteration_task.stopped_early().items())
-    return [str(iteration_task.shape), *cells, early or f"all {MANY_ITERATIONS}"]
+    return [str(iteration_task.shape), *cells, early or f"all {LAST}"]
