@@ -20,7 +20,8 @@ from partita.tables import (  # noqa: E402
     select,
     write_table,
 )
-from partita.tables.text_files import detect_delimiter, records, split  # noqa: E402
+from partita.tables.text_layout import detect_delimiter  # noqa: E402
+from partita.tables.text_records import iter_records, split_record  # noqa: E402
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz")
 
@@ -217,12 +218,12 @@ def test_no_bytes_break_the_reader(tmp_path_factory, content, magic):
 
 def test_a_stray_quote_in_a_large_file_takes_linear_time():
     body = b'a,b\n1,"x\n' + b"1,2\n" * 200_000
-    assert len(list(records(body))) == 2
+    assert len(list(iter_records(body))) == 2
 
 
 def test_pieces_of_a_record():
-    assert split('a,"b,""c""",d', ",") == ["a", 'b,"c"', "d"]
-    assert split("a,,", ",") == ["a", "", ""]
+    assert split_record('a,"b,""c""",d', ",") == ["a", 'b,"c"', "d"]
+    assert split_record("a,,", ",") == ["a", "", ""]
     assert detect_delimiter(b"a b,c\nd e,f\ng h,i,j\n") == ","  # words, and one line too long
     assert detect_delimiter(b"name,x\nJohn Smith,1\nAnn Lee,2\n") == ","
 

@@ -71,7 +71,7 @@ def test_numbers_of_a_type_for_text_are_called_that():
 
 def test_places_are_looked_for_once_for_all_columns(tmp_path, monkeypatch):
     """With a quote in the file, lines and rows differ, so they must be counted."""
-    from partita.tables import text_lines
+    from partita.tables import text_records
 
     seen = []
 
@@ -80,8 +80,8 @@ def test_places_are_looked_for_once_for_all_columns(tmp_path, monkeypatch):
             seen.append(record)
             yield record
 
-    true = text_lines.records
-    monkeypatch.setattr(text_lines, "records", counted)
+    true = text_records.iter_records
+    monkeypatch.setattr(text_records, "iter_records", counted)
     rows = ["," * 49 + '"1"'] * 200 + ["x," * 49 + "1"]
     table = read_table(file_of(tmp_path, "\n".join([",".join(f"a{i}" for i in range(50)), *rows])))
     why = select(table).left_out

@@ -14,7 +14,7 @@ from partita.tables import TableError, read_table, select, write_table  # noqa: 
 from partita.tables.cell_types import is_number  # noqa: E402
 from partita.tables.text_files import read_cells  # noqa: E402
 from partita.tables.text_layout import detect_delimiter  # noqa: E402
-from partita.tables.text_lines import Lines, records  # noqa: E402
+from partita.tables.text_records import LineNumbers, iter_records  # noqa: E402
 
 
 def file_of(folder, content, name="a.csv"):
@@ -45,8 +45,8 @@ def growth(work, size):
 
 
 def test_two_quotes_at_the_end_of_a_line_do_not_close_a_cell():
-    assert len(list(records(b'a,b\n"x""\ny",1\n'))) == 2
-    assert len(list(records(b'a,b\n"x"""\ny,1\n'))) == 3
+    assert len(list(iter_records(b'a,b\n"x""\ny",1\n'))) == 2
+    assert len(list(iter_records(b'a,b\n"x"""\ny,1\n'))) == 3
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_two_quotes_at_the_end_of_a_line_do_not_close_a_cell():
     ],
 )
 def test_records_are_found_in_linear_time(body, size):
-    assert growth(lambda n: list(records(body(n))), size) < 32
+    assert growth(lambda n: list(iter_records(body(n))), size) < 32
 
 
 def test_quotes_open_at_the_start_of_a_cell_only(tmp_path):
@@ -81,17 +81,17 @@ def test_records_are_the_rows_that_are_parsed(letters, delimiter):
         found = read_cells(body, "here", delimiter, "utf-8", header=False)
     except TableError:
         return
-    assert len(list(records(body, delimiter))) == found.columns.num_rows
+    assert len(list(iter_records(body, delimiter))) == found.columns.num_rows
 
 
 def test_lines_of_records_are_looked_for_once(tmp_path):
     text = 'a\n\n"x\ny"\n' + "z\n" * 5
-    lines = Lines(text.encode(), ",")
+    lines = LineNumbers(text.encode(), ",")
     assert [lines.of(i) for i in (6, 0, 1, 2)] == [9, 1, 3, 5]
     assert lines.of(99) == 100  # there is none: as good a guess as any
 
     def places(n):
-        found = Lines(b'"a"\n' * n, ",")
+        found = LineNumbers(b'"a"\n' * n, ",")
         assert [found.of(n - 1) for _ in range(n)] == [n] * n
 
     assert growth(places, 500) < 32
@@ -100,10 +100,10 @@ def test_lines_of_records_are_looked_for_once(tmp_path):
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_without_quotes_and_gaps_are_records(end):
     body = end.join(["a", "1", "2", "3"]).encode()
-    assert [Lines(body, ",").of(i) for i in range(4)] == [1, 2, 3, 4]
-    assert [Lines(end.encode() * 2 + body, ",").of(i) for i in range(4)] == [3, 4, 5, 6]
+    assert [LineNumbers(body, ",").of(i) for i in range(4)] == [1, 2, 3, 4]
+    assert [LineNumbers(end.encode() * 2 + body, ",").of(i) for i in range(4)] == [3, 4, 5, 6]
     gap = body.replace(b"2", b"")
-    assert [Lines(gap, ",").of(i) for i in range(3)] == [1, 2, 4]
+    assert [LineNumbers(gap, ",").of(i) for i in range(3)] == [1, 2, 4]
 
 
 # --- cells ----------------------------------------------------------------------------------------

@@ -138,14 +138,14 @@ def check_outputs(
 
 
 def _check_format(labels: str) -> None:
-    from partita.tables.compression import inner_name
-    from partita.tables.file_formats import SUFFIXES
+    from partita.tables.compression import without_compression_suffix
+    from partita.tables.file_formats import FORMAT_OF_SUFFIX
 
-    end = inner_name(labels).suffix.lower()
-    if end and end not in SUFFIXES:
+    end = without_compression_suffix(labels).suffix.lower()
+    if end and end not in FORMAT_OF_SUFFIX:
         raise typer.BadParameter(
             f"--labels {labels}: files that end in {end} are not written; one of "
-            f"{', '.join(SUFFIXES)} is expected"
+            f"{', '.join(FORMAT_OF_SUFFIX)} is expected"
         )
 
 

@@ -236,7 +236,7 @@ def doubts(prepared: Prepared) -> list[str]:
     said = [f"{name} is NOT used: {chosen.left_out[name]}" for name in chosen.nearly]
     for name, doubt in chosen.doubtful.items():
         away = f"--exclude {name} leaves it out"
-        away += f", --id {name} takes it for the names of the rows" if doubt.names_rows else ""
+        away += f", --id {name} takes it for the names of the rows" if doubt.may_be_id else ""
         said.append(f"{name} {doubt.why}, and is used as a feature; {away}")
     return said
 

@@ -10,31 +10,31 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Array
 
-MANY = 2**31 - 1  # features, clusters, iterations
+MAX_COUNT = 2**31 - 1  # features, clusters, iterations
 Shape = tuple[int | None, ...]  # None: any length
 
 
-class Fault(ValueError):
+class FieldError(ValueError):
     """What is wrong with a field."""
 
 
-class Fields:
+class CheckedFields:
     """The fields of a record. Every method returns one of them, checked, or raises a Fault."""
 
     def __init__(self, values: Any, where: str = "") -> None:
         if not isinstance(values, Mapping):
-            raise Fault(f"{where or 'the model'} is not a record")
+            raise FieldError(f"{where or 'the model'} is not a record")
         self._values, self._where = values, where
 
     def has(self, name: str) -> bool:
         """Whether the field is there, and not null."""
         return self._values.get(name) is not None
 
-    def inner(self, name: str) -> Fields:
+    def nested(self, name: str) -> CheckedFields:
         """A record in this one."""
-        return Fields(self._get(name), self._full(name))
+        return CheckedFields(self._get(name), self._full(name))
 
-    def whole(self, name: str, least: int = 0, most: int = MANY) -> int:
+    def integer(self, name: str, least: int = 0, most: int = MAX_COUNT) -> int:
         """A whole number."""
         value = self._get(name)
         if type(value) is not int or not least <= value <= most:
@@ -82,7 +82,7 @@ class Fields:
         value = self._get(name)
         if not isinstance(value, tuple) or len(value) != 2:
             raise self._fault(name, value, "a pair of numbers")
-        low, high = (Fields({name: item}, self._where).number(name) for item in value)
+        low, high = (CheckedFields({name: item}, self._where).number(name) for item in value)
         return low, high
 
     def generator(self, name: str) -> np.random.Generator:
@@ -94,10 +94,10 @@ class Fields:
 
     def columns(self, name: str, kinds: Mapping[str, str]) -> list[dict[str, Any]]:
         """Rows of a table from its columns; kinds are "int", "float" and "str"."""
-        table = self.inner(name)
+        table = self.nested(name)
         found = {column: table._column(column, kind) for column, kind in kinds.items()}
         if len({len(values) for values in found.values()}) > 1:
-            raise Fault(f"{self._full(name)} has columns of different lengths")
+            raise FieldError(f"{self._full(name)} has columns of different lengths")
         return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
 
     def _column(self, name: str, kind: str) -> list[Any]:
@@ -131,7 +131,7 @@ class Fields:
         if not isinstance(found, np.ndarray) or found.dtype.kind != "i":
             raise self._fault(name, found, "an array of whole numbers")
         if found.size and not (found.min() >= least and found.max() <= most):
-            raise Fault(f"{self._full(name)} has numbers outside of {least} to {most}")
+            raise FieldError(f"{self._full(name)} has numbers outside of {least} to {most}")
         return found
 
     def _shaped(self, name: str, shape: Shape) -> Any:
@@ -143,21 +143,23 @@ class Fields:
         )
         if not fits:
             wanted = ", ".join("any" if n is None else str(n) for n in shape)
-            raise Fault(f"{self._full(name)} has the shape {found.shape}; ({wanted}) is expected")
+            raise FieldError(
+                f"{self._full(name)} has the shape {found.shape}; ({wanted}) is expected"
+            )
         return found
 
     def _check(self, name: str, data: Array, finite: bool) -> None:
         if np.isnan(data).any() or (finite and np.isinf(data).any()):
-            raise Fault(f"{self._full(name)} contains NaN{' or infinity' if finite else ''}")
+            raise FieldError(f"{self._full(name)} contains NaN{' or infinity' if finite else ''}")
 
     def _get(self, name: str) -> Any:
         if self._values.get(name) is None:
-            raise Fault(f"{self._full(name)} is missing")
+            raise FieldError(f"{self._full(name)} is missing")
         return self._values[name]
 
     def _full(self, name: str) -> str:
         return f"{self._where}.{name}" if self._where else name
 
-    def _fault(self, name: str, value: Any, wanted: str) -> Fault:
+    def _fault(self, name: str, value: Any, wanted: str) -> FieldError:
         given = f"an array of {value.dtype}" if hasattr(value, "dtype") else repr(value)[:80]
-        return Fault(f"{self._full(name)} is {given}; {wanted} is expected")
+        return FieldError(f"{self._full(name)} is {given}; {wanted} is expected")

@@ -20,8 +20,8 @@ import numpy as np
 from partita._common.array_types import Array
 
 HEADER = "header.json"
-LONGEST_HEADER = 1 << 24  # bytes; what Python makes of it takes many times as many
-MOST_MEMBERS = 256
+MAX_HEADER_BYTES = 1 << 24  # bytes; what Python makes of it takes many times as many
+MAX_MEMBERS = 256
 DTYPES = ("<f8", "<f4", "<f2", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
 
 _NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*\.npy", re.ASCII)
@@ -47,10 +47,10 @@ def write_container(
     from partita._common.atomic_write import write_atomically
 
     text = json.dumps(header, allow_nan=False).encode()
-    if len(text) > LONGEST_HEADER:
+    if len(text) > MAX_HEADER_BYTES:
         raise ModelFileError(
             f"{path} cannot be written: the header would have {len(text)} bytes, and at most "
-            f"{LONGEST_HEADER} are read; the names of the features, or the trace, are too long"
+            f"{MAX_HEADER_BYTES} are read; the names of the features, or the trace, are too long"
         )
 
     def write(file: BinaryIO) -> None:
@@ -72,7 +72,7 @@ def _entry(name: str, size: int) -> zipfile.ZipInfo:
     return entry
 
 
-def storable(values: Any) -> Array | None:
+def as_storable(values: Any) -> Array | None:
     """The array as it is written, or None if it is none of numbers."""
     values = np.asarray(values)
     plain = values.dtype.newbyteorder("<")
@@ -122,9 +122,9 @@ class Container:
     def header(self) -> dict[str, Any]:
         """The header as it is in the file."""
         entry = self._entry(HEADER)
-        if entry.file_size > LONGEST_HEADER:
+        if entry.file_size > MAX_HEADER_BYTES:
             raise self.fault(
-                f"has a header of {entry.file_size} bytes; at most {LONGEST_HEADER} are read"
+                f"has a header of {entry.file_size} bytes; at most {MAX_HEADER_BYTES} are read"
             )
         text = self._guard(lambda: self._zip.read(entry))
         try:
@@ -198,7 +198,7 @@ class Container:
             if place != self._size - 98:
                 raise self.fault("is damaged: its directory is not where it should be")
             count, size = struct.unpack("<QQ", tail[32:48])
-        if count > MOST_MEMBERS or size > 1000 * MOST_MEMBERS:
+        if count > MAX_MEMBERS or size > 1000 * MAX_MEMBERS:
             raise self.fault(f"has {count} members, more than any model")
 
     def _tail(self, length: int) -> bytes:

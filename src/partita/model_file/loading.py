@@ -9,7 +9,7 @@ from typing import Any
 
 import partita
 from partita._common.array_types import Array, Floats
-from partita.model_file.checked_fields import Fault, Fields
+from partita.model_file.checked_fields import CheckedFields, FieldError
 from partita.model_file.container import Container, ModelFileError
 from partita.model_file.packed_values import unpack
 from partita.model_file.preparation import with_preparation
@@ -142,7 +142,7 @@ def _short(value: Any) -> str:
 
 def assemble(header: Mapping[str, Any], array: Callable[[str], Array]) -> Any:
     """The model of a header whose format is known; a ValueError says what is wrong with it."""
-    top = Fields(header)
+    top = CheckedFields(header)
     name = header["class"]
     known = class_of(name)().get_params()
     parameters = {
@@ -159,24 +159,24 @@ def assemble(header: Mapping[str, Any], array: Callable[[str], Array]) -> Any:
 
 
 def _saved(
-    top: Fields,
+    top: CheckedFields,
     header: Mapping[str, Any],
     parameters: dict[str, Any],
     array: Callable[[str], Array],
     d: int,
 ) -> Saved:
-    from partita.tables.scaling import KINDS, Scaling
+    from partita.tables.scaling import SCALING_KINDS, Scaling
 
     scaling = fill = None
     if top.has("scaling"):
-        found = Fields(unpack(header["scaling"], array), "scaling")
+        found = CheckedFields(unpack(header["scaling"], array), "scaling")
         scaling = Scaling(
             found.text("kind"), found.floats("center", (d,)), found.floats("scale", (d,))
         )
-        if scaling.kind not in KINDS or not (scaling.scale > 0).all():
-            raise Fault("scaling is of an unknown kind, or divides by what is not positive")
+        if scaling.kind not in SCALING_KINDS or not (scaling.scale > 0).all():
+            raise FieldError("scaling is of an unknown kind, or divides by what is not positive")
     if top.has("fill"):
-        fill = Fields({"fill": unpack(header["fill"], array)}).floats("fill", (d,))
+        fill = CheckedFields({"fill": unpack(header["fill"], array)}).floats("fill", (d,))
     extra = {key: value for key, value in header.items() if key not in _TOP}
     return Saved(
         scaling=scaling,
@@ -192,6 +192,6 @@ def _saved(
     )
 
 
-def _texts(top: Fields, name: str) -> dict[str, str]:
-    inner = top.inner(name)
+def _texts(top: CheckedFields, name: str) -> dict[str, str]:
+    inner = top.nested(name)
     return {key: inner.text(key) for key in top.mapping(name)}

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array
-from partita.model_file.container import storable
+from partita.model_file.container import as_storable
 
 _DEEP = 20  # dictionaries in dictionaries
 _STRANGE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -24,7 +24,7 @@ _STRANGE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _ENGINES = {"PCG64": np.random.PCG64, "PCG64DXSM": np.random.PCG64DXSM}
 
 
-class Unsavable(ValueError):
+class UnsupportedValueError(ValueError):
     """A value that has no place in a file."""
 
 
@@ -37,7 +37,7 @@ class Packer:
     def pack(self, value: Any, name: str, depth: int = 0) -> Any:
         """The value as JSON; `name` is where it belongs, and what arrays are called by."""
         if depth > _DEEP:
-            raise Unsavable(f"{name} is too deep")
+            raise UnsupportedValueError(f"{name} is too deep")
         if value is None or isinstance(value, bool | np.bool_):
             return None if value is None else bool(value)
         if isinstance(value, str):
@@ -58,7 +58,7 @@ class Packer:
             return self._pack_csr(value, name)
         if isinstance(value, np.random.Generator):
             return {"$generator": self._pack_generator(value, name, depth)}
-        raise Unsavable(f"{name} is {told(value)}")
+        raise UnsupportedValueError(f"{name} is {describe(value)}")
 
     def _pack_mapping(self, value: Mapping[Any, Any], name: str, depth: int) -> Any:
         if all(isinstance(key, str) and not key.startswith("$") for key in value):
@@ -81,7 +81,7 @@ class Packer:
         engine: Any = value.bit_generator
         seeds: Any = getattr(engine, "seed_seq", None)
         if type(engine).__name__ not in _ENGINES or type(seeds) is not np.random.SeedSequence:
-            raise Unsavable(f"{name} is a generator by {type(engine).__name__}")
+            raise UnsupportedValueError(f"{name} is a generator by {type(engine).__name__}")
         family = {
             part: getattr(seeds, part)
             for part in ("entropy", "spawn_key", "pool_size", "n_children_spawned")
@@ -92,9 +92,11 @@ class Packer:
         }
 
     def _keep(self, value: Array, name: str) -> str:
-        kept = storable(value)
+        kept = as_storable(value)
         if kept is None or kept.ndim > 2:
-            raise Unsavable(f"{name} is an array of {value.dtype} with {value.ndim} axes")
+            raise UnsupportedValueError(
+                f"{name} is an array of {value.dtype} with {value.ndim} axes"
+            )
         name = re.sub(r"[^A-Za-z0-9_.]", "_", name, flags=re.ASCII)[:100]
         name = ".".join(part or "_" for part in name.split("."))
         while name in self.arrays:
@@ -193,6 +195,6 @@ def _number(value: Any) -> int:
     return value if type(value) is int else -1
 
 
-def told(value: Any) -> str:
+def describe(value: Any) -> str:
     """What a value is, in words that do not change from run to run."""
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))[:1000]

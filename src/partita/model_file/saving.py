@@ -13,7 +13,7 @@ import partita
 from partita._versions import versions
 from partita.model_file.container import ModelFileError, write_container
 from partita.model_file.loading import FORMAT, READABLE_BY, VERSION, assemble
-from partita.model_file.packed_values import Packer, Unsavable, told
+from partita.model_file.packed_values import Packer, UnsupportedValueError, describe
 from partita.model_file.preparation import without_preparation
 from partita.model_file.restoring import HOMES, class_of
 from partita.model_file.taking import taken
@@ -85,10 +85,10 @@ def save(
     for name, value in values.items():
         try:
             fitted[name] = packer.pack(value, name)
-        except Unsavable as error:
+        except UnsupportedValueError as error:
             if name != "generator":  # batches that follow may draw other numbers
                 raise _refusal(str(error)) from error
-            dropped[name] = told(value)
+            dropped[name] = describe(value)
     dropped.update(dict.fromkeys(unknown, "an attribute that is not part of the format"))
     told_of = {"names": names, "scaling": scaling, "fill": fill}
     told_of |= {"fingerprint": fingerprint, "note": note}
@@ -141,8 +141,8 @@ def _check_class(model: Any) -> None:
     name = type(model).__name__
     if name not in HOMES or type(model) is not class_of(name):
         raise TypeError(
-            f"{told(model)[:200]} of the class {type(model).__module__}.{name} was given; a fitted "
-            f"{', '.join(HOMES)} is expected (of a pipeline, save its last step)"
+            f"{describe(model)[:200]} of the class {type(model).__module__}.{name} was given; a "
+            f"fitted {', '.join(HOMES)} is expected (of a pipeline, save its last step)"
         )
 
 
@@ -158,10 +158,10 @@ def _parameters(model: Any, packer: Packer) -> tuple[dict[str, Any], dict[str, s
             value = np.asarray(value)
         try:
             kept[name] = packer.pack(value, f"parameters.{name}")
-        except Unsavable as error:
+        except UnsupportedValueError as error:
             if name in _NEEDED:
-                raise _refusal(f"{name}={told(value)[:200]}, which is code") from error
-            dropped[name] = told(value)
+                raise _refusal(f"{name}={describe(value)[:200]}, which is code") from error
+            dropped[name] = describe(value)
     return kept, dropped
 
 

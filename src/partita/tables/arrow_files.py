@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from partita.tables.table import Part, Table, TableError, arrow
-from partita.tables.text_files import unique
+from partita.tables.table import Table, TableError, TableFile, arrow
+from partita.tables.text_files import unique_names
 
 _INDEX = re.compile(r"__index_level_\d+__")
 
@@ -30,7 +30,7 @@ def _table(read: Callable[[], Any], name: str, kind: str) -> Table:
     try:
         data = read()
         data.validate(full=True)  # else a byte that is wrong would be read as a place in memory
-        columns = [plain(column) for column in data.columns]
+        columns = [plain_values(column) for column in data.columns]
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise TableError(
@@ -38,28 +38,28 @@ def _table(read: Callable[[], Any], name: str, kind: str) -> Table:
         ) from None
     given = [str(column) for column in data.column_names]
     index = _index(data.schema)
-    names, notes = unique(given)
+    names, notes = unique_names(given)
     return Table(
         pa.table(columns, names=names, metadata=data.schema.metadata),
         name,
         kind,
         notes=notes,
-        parts=(Part(name, data.num_rows),),
+        parts=(TableFile(name, data.num_rows),),
         index=tuple(new for new, old in zip(names, given, strict=True) if old in index),
         kept=data.rename_columns(names),
     )
 
 
-def plain(column: Any) -> Any:
+def plain_values(column: Any) -> Any:
     """A column by its values, where it is kept as a dictionary, as runs, or as views of text."""
     pa, pc = arrow(), arrow(".compute")
     kind = column.type
     if pa.types.is_dictionary(kind):
         # casts to the type of the values do not know those of views
-        chunks = [plain(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
-        return pa.chunked_array(chunks, plain(pa.array([], kind.value_type)).type)
+        chunks = [plain_values(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
+        return pa.chunked_array(chunks, plain_values(pa.array([], kind.value_type)).type)
     if pa.types.is_run_end_encoded(kind):
-        return plain(pc.run_end_decode(column))
+        return plain_values(pc.run_end_decode(column))
     for view, without in (
         ("is_string_view", pa.large_string()),
         ("is_binary_view", pa.large_binary()),

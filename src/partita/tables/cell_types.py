@@ -11,7 +11,7 @@ import numpy as np
 from partita.tables.table import arrow
 
 # what stands for a value that is missing, in lower case
-MISSING = ("", "na", "n/a", "#n/a", "nan", "-nan", "+nan", "null", "none", "?")
+MISSING_MARKERS = ("", "na", "n/a", "#n/a", "nan", "-nan", "+nan", "null", "none", "?")
 # Python tries these on single cells, RE2 on columns. No two parts in a row can take the same
 # digits, else Python would try every way to share them.
 _EXPONENT = r"([eE][+-]?\d+)?"
@@ -31,7 +31,7 @@ _EXACT = 2**53  # whole numbers up to this are doubles
 
 def is_missing(cell: str) -> bool:
     """Whether a cell stands for a value that is missing."""
-    return cell.strip().lower() in MISSING
+    return cell.strip().lower() in MISSING_MARKERS
 
 
 def is_number(cell: str, delimiter: str = ",") -> bool:
@@ -63,7 +63,7 @@ def has_decimal_comma(columns: Any, delimiter: str) -> bool:
     return len(with_comma) > 0 and pc.all(_like(points, _THOUSANDS)).as_py() is not False
 
 
-def typed(columns: Any, comma: bool = False) -> Any:
+def infer_types(columns: Any, comma: bool = False) -> Any:
     """The same table with columns of numbers as numbers."""
     pa = arrow()
     found = [_typed(column, comma) for column in columns.columns]
@@ -134,7 +134,7 @@ def without_missing(column: Any) -> Any:
     """The cells without spaces around them; null where a value is missing."""
     pa, pc = arrow(), arrow(".compute")
     trimmed = pc.utf8_trim_whitespace(column)
-    missing = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(MISSING, trimmed.type))
+    missing = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(MISSING_MARKERS, trimmed.type))
     return pc.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
 
 
@@ -161,7 +161,7 @@ def _number(decimal: str) -> str:
     return f"{_NUMBER if decimal == '.' else f'{_WHOLE}{_EXPONENT}|{_COMMA}'}|{_INFINITY}"
 
 
-def have_leading_zeros(column: Any) -> bool:
+def has_leading_zeros(column: Any) -> bool:
     """Whether a cell is a whole number like 01003."""
     return bool(arrow(".compute").any(_like(column, _CODE)).as_py())
 

@@ -42,7 +42,7 @@ _PACKINGS = {
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
-def unpacked(raw: bytes, name: str) -> bytes:
+def decompress(raw: bytes, name: str) -> bytes:
     """What is in a packed file; other files as they are."""
     if raw.startswith(_ZSTD):
         raise TableError(f"{name} is packed by zstd; unpack it first, or pack it by gzip")
@@ -66,26 +66,29 @@ def _unpack(packing: _Packing, raw: bytes, name: str) -> bytes:
     with packing.open(io.BytesIO(raw), "rb") as file:
         while piece := file.read(_PIECE):
             out.write(piece)
-            check_size(out.tell(), len(raw), name)
+            check_unpacked_size(out.tell(), len(raw), name)
     return out.getvalue()
 
 
-def check_size(size: int, packed: int, name: str) -> None:
+def check_unpacked_size(size: int, packed_size: int, name: str) -> None:
     """Refuse what unpacks to more than a table of this packed size would."""
-    if size > max(_ALWAYS, _TIMES * packed):
+    if size > max(_ALWAYS, _TIMES * packed_size):
         raise TableError(
-            f"{name}: {packed} packed bytes become more than {max(_ALWAYS, _TIMES * packed)}, "
-            "which is not like a table; if it is one, unpack it first"
+            f"{name}: {packed_size} packed bytes become more than "
+            f"{max(_ALWAYS, _TIMES * packed_size)}, which is not like a table; if it is "
+            "one, unpack it first"
         )
 
 
-def inner_name(path: str | Path) -> Path:
+def without_compression_suffix(path: str | Path) -> Path:
     """The name without what says that it is packed: wine.csv of wine.csv.gz."""
     file = Path(path)
     return file.with_suffix("") if file.suffix.lower() in _PACKINGS else file
 
 
-def packed(path: str | Path, writer: Callable[[BinaryIO], object]) -> Callable[[BinaryIO], object]:
+def compressing_writer(
+    path: str | Path, writer: Callable[[BinaryIO], object]
+) -> Callable[[BinaryIO], object]:
     """A writer that packs, if the name of the file asks for it."""
     packing = _PACKINGS.get(Path(path).suffix.lower())
     if packing is None:

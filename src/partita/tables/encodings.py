@@ -13,7 +13,7 @@ _BOMS = (
 )
 
 
-def as_utf8(raw: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
+def to_utf8(raw: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
     """The text as UTF-8, and what its encoding is called; None: it is detected.
 
     A mark at the start is no text, also where the encoding that was given does not take it away.

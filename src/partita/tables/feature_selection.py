@@ -11,11 +11,11 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita.source.dataframes import listed
-from partita.tables.column import NO_VALUE, read_column
-from partita.tables.suspicious_columns import Doubt, doubt
+from partita.tables.column_values import NO_VALUE, read_column
+from partita.tables.suspicious_columns import Suspicion, suspicion_of
 from partita.tables.table import Table, TableError, arrow
 
-MISSING = ("error", "drop", "mean")
+MISSING_POLICIES = ("error", "drop", "mean")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +54,7 @@ class Selection:
     fill: Floats | None = None
     filled: int = 0
     nearly: tuple[str, ...] = ()
-    doubtful: dict[str, Doubt] = field(default_factory=dict)
+    doubtful: dict[str, Suspicion] = field(default_factory=dict)
 
 
 def select(
@@ -98,8 +98,10 @@ def select(
     >>> found.X.tolist(), found.names, found.ids.to_pylist()
     ([[1.0], [2.0]], ('x',), ['a', 'b'])
     """
-    if missing not in MISSING:
-        raise TableError(f"missing={missing!r} was given; one of {', '.join(MISSING)} is expected")
+    if missing not in MISSING_POLICIES:
+        raise TableError(
+            f"missing={missing!r} was given; one of {', '.join(MISSING_POLICIES)} is expected"
+        )
     exclude = tuple(exclude or ())
     _check_known(table, (*(columns or ()), *exclude, *(n for n in (id, weight) if n is not None)))
     hollow = fill is not None or missing == "drop"
@@ -120,7 +122,9 @@ def select(
         fill = _means(X, w) if fill is None else np.asarray(fill, dtype=np.float64)
         X = np.where(holes, fill, X).astype(X.dtype)
     ids = None if id is None else _cells(table, id).take(arrow().array(kept))
-    doubts = {n: doubt(table, n, x) for n, x in zip(names, parts, strict=True) if columns is None}
+    doubts = {
+        n: suspicion_of(table, n, x) for n, x in zip(names, parts, strict=True) if columns is None
+    }
     return Selection(
         X=X,
         names=names,

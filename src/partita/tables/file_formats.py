@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from partita.tables.compression import inner_name
+from partita.tables.compression import without_compression_suffix
 from partita.tables.table import TableError
 
-SUFFIXES = {
+FORMAT_OF_SUFFIX = {
     ".csv": "csv",
     ".txt": "csv",
     ".dat": "csv",
@@ -21,8 +21,8 @@ SUFFIXES = {
     ".npy": "npy",
     ".npz": "npz",
 }
-ANYTHING = (".txt", ".dat", ".data")  # ends of names that other text has too
-EXCEL = "is an Excel workbook; save the sheet as CSV"
+GENERIC_TEXT_SUFFIXES = (".txt", ".dat", ".data")  # ends of names that other text has too
+EXCEL_ERROR = "is an Excel workbook; save the sheet as CSV"
 _MAGIC = {
     b"PAR1": "parquet",
     b"ARROW1": "feather",
@@ -35,22 +35,22 @@ _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _JSON = (".json", ".jsonl", ".ndjson", ".geojson")
 
 
-def kind_of(path: str | Path) -> str | None:
+def format_from_name(path: str | Path) -> str | None:
     """The format that a name tells."""
-    return SUFFIXES.get(inner_name(path).suffix.lower())
+    return FORMAT_OF_SUFFIX.get(without_compression_suffix(path).suffix.lower())
 
 
-def format_of_bytes(raw: bytes, name: str, file: Path | None) -> str:
+def detect_format(raw: bytes, name: str, file: Path | None) -> str:
     """The format of a file that was read; `file` is None if it has no name."""
     for magic, kind in _MAGIC.items():
         if raw.startswith(magic):
             return kind
     if raw.startswith(_OLD_EXCEL):
-        raise TableError(f"{name} {EXCEL}")
-    suffix = "" if file is None else inner_name(file).suffix.lower()
+        raise TableError(f"{name} {EXCEL_ERROR}")
+    suffix = "" if file is None else without_compression_suffix(file).suffix.lower()
     if suffix in _JSON and raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         raise TableError(f"{name} is JSON, which is not read; save it as CSV or Parquet")
-    by_name = SUFFIXES.get(suffix)
+    by_name = FORMAT_OF_SUFFIX.get(suffix)
     if by_name not in (None, "csv", "tsv"):
         fault = "is empty" if not raw else f"is not a {by_name} file: its first bytes are wrong"
         raise TableError(f"{name} {fault}; write it anew, or give it the name of what it is")

@@ -7,12 +7,12 @@ import glob
 from pathlib import Path
 
 from partita.source.dataframes import listed
-from partita.tables.compression import inner_name
-from partita.tables.file_formats import ANYTHING, SUFFIXES, kind_of
+from partita.tables.compression import without_compression_suffix
+from partita.tables.file_formats import FORMAT_OF_SUFFIX, GENERIC_TEXT_SUFFIXES, format_from_name
 from partita.tables.table import TableError
 
 
-def files_of(path: str | Path) -> list[Path]:
+def expand_path(path: str | Path) -> list[Path]:
     """The files of a folder or of a pattern, by name; a single file as it is."""
     if str(path) == "":
         raise TableError("the name of the file is empty; a path is expected")
@@ -26,8 +26,8 @@ def files_of(path: str | Path) -> list[Path]:
         return [place]
     if not files:
         raise TableError(
-            f"{what} {path} has no files to read; files that end in {', '.join(SUFFIXES)} are "
-            "expected"
+            f"{what} {path} has no files to read; files that end in "
+            f"{', '.join(FORMAT_OF_SUFFIX)} are expected"
         )
     return files
 
@@ -36,14 +36,18 @@ def _of_folder(folder: Path) -> list[Path]:
     files = [
         file
         for file in sorted(folder.iterdir())
-        if kind_of(file) is not None and file.name[0] not in "._" and file.is_file()
+        if format_from_name(file) is not None and file.name[0] not in "._" and file.is_file()
     ]
     # beside tables, these are most often read by people
-    tables = [file for file in files if inner_name(file).suffix.lower() not in ANYTHING]
+    tables = [
+        file
+        for file in files
+        if without_compression_suffix(file).suffix.lower() not in GENERIC_TEXT_SUFFIXES
+    ]
     return tables or files
 
 
-def bytes_of(file: Path) -> bytes:
+def read_bytes(file: Path) -> bytes:
     """What is in a file; if there is none, the error says which are like it."""
     try:
         return file.read_bytes()
@@ -58,5 +62,5 @@ def _hint(file: Path) -> str:
     near = difflib.get_close_matches(file.name.lower(), list(there), n=3, cutoff=0.6)
     if near:
         return f"; did you mean {listed(there[name] for name in near)}?"
-    tables = [name for name in there.values() if kind_of(name) is not None]
+    tables = [name for name in there.values() if format_from_name(name) is not None]
     return f"; there are {listed(tables)}" if tables else ""

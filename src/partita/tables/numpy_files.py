@@ -17,10 +17,10 @@ from typing import IO, TypeVar
 import numpy as np
 
 from partita._common.array_types import Array
-from partita.tables.compression import check_size
-from partita.tables.file_formats import EXCEL
-from partita.tables.table import Part, Table, TableError, arrow
-from partita.tables.text_files import unique
+from partita.tables.compression import check_unpacked_size
+from partita.tables.file_formats import EXCEL_ERROR
+from partita.tables.table import Table, TableError, TableFile, arrow
+from partita.tables.text_files import unique_names
 
 _T = TypeVar("_T")
 _DAMAGED = (
@@ -42,8 +42,8 @@ _BEGIN = 1 << 16  # bytes that are enough for any header
 _NUMBERS = "fiub"  # kinds of dtypes
 # members of a zip that tell what it is, if it is no .npz
 _OTHERS = {
-    "xl/workbook.xml": EXCEL,
-    "xl/workbook.bin": EXCEL,
+    "xl/workbook.xml": EXCEL_ERROR,
+    "xl/workbook.bin": EXCEL_ERROR,
     "header.json": "is a model of partita; a table is expected here",
     "content.xml": "is an OpenDocument file; save the sheet as CSV",
 }
@@ -148,7 +148,7 @@ def _array(file: IO[bytes], size: int) -> Array:
 
 def _member(archive: zipfile.ZipFile, key: str, packed: int, name: str) -> Array:
     info = archive.getinfo(f"{key}{_END}")
-    check_size(info.file_size, packed, f"{name}, array {key}")
+    check_unpacked_size(info.file_size, packed, f"{name}, array {key}")
 
     def load() -> Array:
         with archive.open(info) as file:
@@ -186,13 +186,13 @@ def _table(X: Array, names: list[str] | None, name: str, kind: str) -> Table:
     if X.dtype.kind == "f" and X.dtype.itemsize > 8:
         X = X.astype(np.float64)
     native = X.astype(X.dtype.newbyteorder("="), copy=False)
-    labels, notes = unique([f"c{i}" for i in range(X.shape[1])] if names is None else names)
+    labels, notes = unique_names([f"c{i}" for i in range(X.shape[1])] if names is None else names)
     columns = [pa.array(np.ascontiguousarray(native[:, i])) for i in range(X.shape[1])]
     return Table(
         pa.table(columns, names=labels),
         name,
         kind,
         notes=notes,
-        parts=(Part(name, len(X)),),
+        parts=(TableFile(name, len(X)),),
         named=names is not None,
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from partita._common.array_types import Floats
 
-KINDS = ("none", "standard", "robust")
+SCALING_KINDS = ("none", "standard", "robust")
 _FARTHEST = 1e100  # how far out a scaled value may be
 
 
@@ -36,8 +36,10 @@ class Scaling:
         range of the middle half, which outliers do not move. "none": as they are. Rows of weight 0
         have no say, and a weight of 2 is a repeated row.
         """
-        if kind not in KINDS:
-            raise ValueError(f"kind={kind!r} was given; one of {', '.join(KINDS)} is expected")
+        if kind not in SCALING_KINDS:
+            raise ValueError(
+                f"kind={kind!r} was given; one of {', '.join(SCALING_KINDS)} is expected"
+            )
         X = np.asarray(X, dtype=np.float64)
         w = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)
         X, w = X[w > 0], w[w > 0]

@@ -17,23 +17,23 @@ _CALLED_ID = re.compile(r"(^|[\W_])(id|Id|ID)$|[a-z]I[dD]$")
 _CALLED_CLUSTER = re.compile(r"cluster(_\d+)?")  # as columns of labels are called
 
 
-class Doubt(NamedTuple):
+class Suspicion(NamedTuple):
     """Why a feature may be no measurement."""
 
     why: str  # the end of a sentence
-    names_rows: bool = False  # whether it may be what rows are called
+    may_be_id: bool = False  # whether it may be what rows are called
 
 
-def doubt(table: Table, name: str, values: Array) -> Doubt | None:
+def suspicion_of(table: Table, name: str, values: Array) -> Suspicion | None:
     """What speaks against a feature; None if nothing does."""
     if not _are_whole(values[:_HEAD]) or not _are_whole(values):
         return None
     if _CALLED_CLUSTER.fullmatch(name):
-        return Doubt("looks like the labels of an earlier fit")
-    if table.text is not None and cell_types.have_leading_zeros(table.text[name]):
-        return Doubt("has leading zeros, like a code")
+        return Suspicion("looks like the labels of an earlier fit")
+    if table.text is not None and cell_types.has_leading_zeros(table.text[name]):
+        return Suspicion("has leading zeros, like a code")
     if len(values) >= _FEW and not np.isnan(values).any() and _number_rows(name, values):
-        return Doubt("looks like a number of the rows", names_rows=True)
+        return Suspicion("looks like a number of the rows", may_be_id=True)
     return None
 
 

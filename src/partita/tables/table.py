@@ -22,7 +22,7 @@ def arrow(part: str = "") -> ModuleType:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TableFile:
     """One file of a table."""
 
     name: str
@@ -68,7 +68,7 @@ class Table:
     delimiter: str | None = None
     encoding: str | None = None
     notes: tuple[str, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[TableFile, ...] = ()
     text: Any = None
     named: bool = True
     newline: str | None = None

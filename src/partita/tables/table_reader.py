@@ -10,10 +10,10 @@ from typing import Any
 
 from partita.source.dataframes import listed
 from partita.tables import arrow_files, cell_types, numpy_files, text_files
-from partita.tables.compression import unpacked
-from partita.tables.file_formats import format_of_bytes
-from partita.tables.file_patterns import bytes_of, files_of
-from partita.tables.table import Part, Table, TableError, arrow
+from partita.tables.compression import decompress
+from partita.tables.file_formats import detect_format
+from partita.tables.file_patterns import expand_path, read_bytes
+from partita.tables.table import Table, TableError, TableFile, arrow
 
 STDIN = "-"
 _READERS: dict[str, Callable[[bytes, str], Table]] = {
@@ -25,7 +25,7 @@ _READERS: dict[str, Callable[[bytes, str], Table]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class TextOptions:
     """What the user said about text."""
 
     delimiter: str | None = None
@@ -67,7 +67,7 @@ def read_table(
     >>> table.data["x"].to_pylist(), table.delimiter
     ([1.5, 2.5], ';')
     """
-    ask = Ask(_checked(delimiter), encoding, header)
+    ask = TextOptions(_checked(delimiter), encoding, header)
     paths = [path] if isinstance(path, (str, Path)) else list(path)
     if not paths:
         raise TableError("no file was given; at least one is expected")
@@ -78,8 +78,8 @@ def read_table(
         tables = [_read(sys.stdin.buffer.read(), name, None, ask)]
     else:
         name = f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else str(paths[0])
-        files = [file for place in paths for file in files_of(place)]
-        tables = [_read(bytes_of(file), str(file), file, ask) for file in files]
+        files = [file for place in paths for file in expand_path(place)]
+        tables = [_read(read_bytes(file), str(file), file, ask) for file in files]
     if source is not None:
         tables = [_with_source(table, source) for table in tables]
     return _typed(_together(tables, name))
@@ -96,9 +96,9 @@ def _checked(delimiter: str | None) -> str | None:
 # --- one file -------------------------------------------------------------------------------------
 
 
-def _read(raw: bytes, name: str, file: Path | None, ask: Ask) -> Table:
-    raw = unpacked(raw, name)
-    kind = format_of_bytes(raw, name, file)
+def _read(raw: bytes, name: str, file: Path | None, ask: TextOptions) -> Table:
+    raw = decompress(raw, name)
+    kind = detect_format(raw, name, file)
     if kind in _READERS:
         table = _READERS[kind](raw, name)
     else:
@@ -111,7 +111,7 @@ def _read(raw: bytes, name: str, file: Path | None, ask: Ask) -> Table:
     return table
 
 
-def _read_text(raw: bytes, name: str, kind: str, ask: Ask) -> Table:
+def _read_text(raw: bytes, name: str, kind: str, ask: TextOptions) -> Table:
     delimiter = ask.delimiter or ("\t" if kind == "tsv" else None)
     found = text_files.read_cells(raw, name, delimiter, ask.encoding, ask.header)
     layout = found.layout
@@ -123,7 +123,7 @@ def _read_text(raw: bytes, name: str, kind: str, ask: Ask) -> Table:
         encoding=layout.encoding,
         newline=layout.newline,
         notes=found.notes,
-        parts=(Part(name, found.columns.num_rows, found.line),),
+        parts=(TableFile(name, found.columns.num_rows, found.line),),
         text=found.columns,
         named=layout.header,
     )
@@ -198,7 +198,7 @@ def _typed(table: Table) -> Table:
     comma = cell_types.has_decimal_comma(table.text, table.delimiter or ",")
     return replace(
         table,
-        data=cell_types.typed(table.text, comma),
+        data=cell_types.infer_types(table.text, comma),
         decimal="," if comma else ".",
         notes=(*table.notes, "numbers have a decimal comma") if comma else table.notes,
     )

@@ -13,11 +13,11 @@ import numpy as np
 
 from partita._common.array_types import Array
 from partita._common.atomic_write import write_atomically
-from partita.tables.arrow_files import plain
-from partita.tables.column import first_inexact, is_whole
-from partita.tables.compression import packed
+from partita.tables.arrow_files import plain_values
+from partita.tables.column_values import first_inexact, is_integer_type
+from partita.tables.compression import compressing_writer
 from partita.tables.encodings import codec_name
-from partita.tables.file_formats import kind_of
+from partita.tables.file_formats import format_from_name
 from partita.tables.table import TableError, arrow
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz")
@@ -26,7 +26,7 @@ _ROWS = 1 << 16  # rows of text that are joined at once
 
 def format_of(path: str | Path, otherwise: str) -> str:
     """The format that the name of a file asks for."""
-    return kind_of(path) or otherwise
+    return format_from_name(path) or otherwise
 
 
 def write_table(
@@ -81,7 +81,7 @@ def write_table(
         else:
             _write_npz(data, file, path)
 
-    write_atomically(path, packed(path, writer), force=force)
+    write_atomically(path, compressing_writer(path, writer), force=force)
 
 
 def write_text(
@@ -120,7 +120,7 @@ def _joined(rows: Any, delimiter: str, newline: str) -> str:
 
 def _quoted(column: Any, delimiter: str) -> Any:
     pa, pc = arrow(), arrow(".compute")
-    column = plain(column)
+    column = plain_values(column)
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     try:
         text = pc.cast(column, pa.string())
@@ -166,7 +166,7 @@ def _side_by_side(data: Any, path: str | Path) -> Array:
     if X.dtype.kind != "f":
         return X
     for name in data.column_names:
-        if is_whole(data[name].type) and first_inexact(data[name]) is not None:
+        if is_integer_type(data[name].type) and first_inexact(data[name]) is not None:
             raise TableError(
                 f"{path}: the array would be of doubles, which do not hold the whole numbers of "
                 f"{name!r}: some are beyond 2^53; choose .csv or .parquet"

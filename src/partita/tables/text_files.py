@@ -11,20 +11,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.tables.cell_types import is_missing
-from partita.tables.encodings import as_utf8
+from partita.tables.encodings import to_utf8
 from partita.tables.table import TableError, arrow
-from partita.tables.text_layout import Layout, detect_delimiter, is_header
-from partita.tables.text_lines import Lines, check_quotes, records, single_spaces, split
+from partita.tables.text_layout import TextLayout, detect_delimiter, is_header
+from partita.tables.text_records import (
+    LineNumbers,
+    check_quotes_closed,
+    collapse_spaces,
+    iter_records,
+    split_record,
+)
 
 _BLOCK = 1 << 22  # bytes that pyarrow parses at once
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class TextCells:
     """The cells of a text file, as they are written."""
 
     columns: Any  # pyarrow.Table of strings
-    layout: Layout
+    layout: TextLayout
     notes: tuple[str, ...]
     line: Callable[[int], int]  # row (from 0) -> the line where it begins (from 1)
 
@@ -35,9 +41,9 @@ def read_cells(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
-) -> Cells:
+) -> TextCells:
     """The cells of a file; what is not said about it is found out."""
-    body, encoding = as_utf8(raw, encoding, name)
+    body, encoding = to_utf8(raw, encoding, name)
     if not body.strip():
         raise TableError(f"{name} is empty: a table with at least one row is expected")
     if b"\0" in body:
@@ -47,16 +53,16 @@ def read_cells(
             "the encoding if you know it, or save the file anew"
         )
     delimiter = delimiter or detect_delimiter(body)
-    check_quotes(body, delimiter, name)
+    check_quotes_closed(body, delimiter, name)
     if delimiter == " ":
-        body = single_spaces(body)
-    record = next(records(body, delimiter))
-    first = split(record.text.decode(), delimiter)
+        body = collapse_spaces(body)
+    record = next(iter_records(body, delimiter))
+    first = split_record(record.text.decode(), delimiter)
     named = is_header(first, delimiter) if header is None else header
-    layout = Layout(encoding, delimiter, named, record.end.decode() or "\n")
+    layout = TextLayout(encoding, delimiter, named, record.end.decode() or "\n")
     names, notes = _names(first, named, said=header is not None)
-    lines = Lines(body, delimiter)
-    return Cells(
+    lines = LineNumbers(body, delimiter)
+    return TextCells(
         columns=_parse(body, names, layout, name),
         layout=layout,
         notes=(_said(layout), *notes),
@@ -67,14 +73,14 @@ def read_cells(
 def _names(first: list[str], header: bool, said: bool) -> tuple[list[str], tuple[str, ...]]:
     """A name of its own for every column, and what is to be said about that."""
     if header:
-        return unique([cell.strip() or f"c{i}" for i, cell in enumerate(first)])
+        return unique_names([cell.strip() or f"c{i}" for i, cell in enumerate(first)])
     gaps = " and gaps" if any(map(is_missing, first)) else ""
     why = "as was said" if said else f"as the first line holds numbers{gaps}"
     names = [f"c{i}" for i in range(len(first))]
     return names, (f"there is no header, {why}: columns are called c0, c1, …",)
 
 
-def unique(wanted: list[str]) -> tuple[list[str], tuple[str, ...]]:
+def unique_names(wanted: list[str]) -> tuple[list[str], tuple[str, ...]]:
     """Names that differ: x, x becomes x, x_2, which is said."""
     taken, names, changed = set(wanted), [], []
     seen: Counter[str] = Counter()
@@ -93,7 +99,7 @@ def unique(wanted: list[str]) -> tuple[list[str], tuple[str, ...]]:
     return names, (said,) if changed else ()
 
 
-def _parse(body: bytes, names: list[str], layout: Layout, name: str) -> Any:
+def _parse(body: bytes, names: list[str], layout: TextLayout, name: str) -> Any:
     pa, csv = arrow(), arrow(".csv")
     wrong: list[Any] = []
 
@@ -124,10 +130,10 @@ def _parse(body: bytes, names: list[str], layout: Layout, name: str) -> Any:
         raise TableError(_fault(body, names, layout, name, error)) from None
 
 
-def _fault(body: bytes, names: list[str], layout: Layout, name: str, error: Exception) -> str:
+def _fault(body: bytes, names: list[str], layout: TextLayout, name: str, error: Exception) -> str:
     """What is wrong with a file that cannot be parsed: most often a row of another length."""
-    for record in records(body, layout.delimiter):
-        cells = split(record.text.decode(), layout.delimiter)
+    for record in iter_records(body, layout.delimiter):
+        cells = split_record(record.text.decode(), layout.delimiter)
         if len(cells) != len(names):
             few = "fewer" if len(cells) < len(names) else "more"
             count = f"{len(cells)} cell{'s' * (len(cells) > 1)}"
@@ -139,6 +145,6 @@ def _fault(body: bytes, names: list[str], layout: Layout, name: str, error: Exce
     return f"{name} is not a table of text: {error}"
 
 
-def _said(layout: Layout) -> str:
+def _said(layout: TextLayout) -> str:
     encoding = {"utf-8-sig": "UTF-8 with a mark"}.get(layout.encoding, layout.encoding)
     return f"read as {encoding}, delimiter {layout.between}"

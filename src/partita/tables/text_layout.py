@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from partita.tables.cell_types import is_missing, is_number
-from partita.tables.text_lines import records, split
+from partita.tables.text_records import iter_records, split_record
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
 _RECORDS = 100  # that are looked at,
@@ -16,7 +16,7 @@ _HEAD = 1 << 20  # in these bytes of the file, or in its first line if that is l
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TextLayout:
     """How a text file is laid out."""
 
     encoding: str
@@ -56,9 +56,9 @@ def _head(body: bytes) -> bytes:
 
 def _score(head: bytes, delimiter: str) -> tuple[float, float]:
     """The share of records that have the same number of cells, and of cells that are numbers."""
-    found = list(islice(records(head, delimiter), _RECORDS))
+    found = list(islice(iter_records(head, delimiter), _RECORDS))
     # what a stray quote opens has no end, so its cells are not counted
-    rows = [split(r.text.decode().strip(" "), delimiter) for r in found if not r.is_open]
+    rows = [split_record(r.text.decode().strip(" "), delimiter) for r in found if not r.is_open]
     if delimiter == " ":
         rows = [[cell for cell in row if cell] for row in rows]
     if not rows:

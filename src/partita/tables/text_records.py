@@ -15,7 +15,7 @@ _CLOSING = re.compile(rb'(?:[^"]|"")*+"')
 _EMPTY_LINE = re.compile(rb"\A[\r\n]|\n[\r\n]|\r\r")
 
 
-class Record(NamedTuple):
+class TextRecord(NamedTuple):
     """One row of a text file, as it is written."""
 
     line: int  # where it begins, from 1
@@ -24,7 +24,7 @@ class Record(NamedTuple):
     is_open: bool  # whether the file ends amid a quoted cell of it
 
 
-def records(body: bytes, delimiter: str = ",") -> Iterator[Record]:
+def iter_records(body: bytes, delimiter: str = ",") -> Iterator[TextRecord]:
     """The records of a file; empty lines are none, and quoted cells may go on in the next line."""
     start, kept, quoted = 0, list[bytes](), False
     for number, match in enumerate(_LINE.finditer(body), 1):
@@ -35,7 +35,7 @@ def records(body: bytes, delimiter: str = ",") -> Iterator[Record]:
         if quoted and match.end() < len(body):  # the cell goes on in the next line
             kept.append(match[0])
             continue
-        yield Record(start, b"".join([*kept, match[1]]), match[2], quoted)
+        yield TextRecord(start, b"".join([*kept, match[1]]), match[2], quoted)
         kept = []
 
 
@@ -54,12 +54,12 @@ def _opening(delimiter: str) -> re.Pattern[bytes]:
     return re.compile(b'(?:^|%b)"' % re.escape(delimiter.encode()))
 
 
-class Lines:
+class LineNumbers:
     """The lines where records begin, found once and only as far as they are asked for."""
 
     def __init__(self, body: bytes, delimiter: str) -> None:
         self._body = body
-        self._rest = records(body, delimiter)
+        self._rest = iter_records(body, delimiter)
         self._found = array("q")
         self._one_each: bool | None = None  # whether every line is a record
 
@@ -77,7 +77,7 @@ class Lines:
         return self._found[record]
 
 
-def split(record: str, delimiter: str) -> list[str]:
+def split_record(record: str, delimiter: str) -> list[str]:
     """The cells of one record."""
     if '"' not in record:
         return record.split(delimiter)
@@ -86,11 +86,11 @@ def split(record: str, delimiter: str) -> list[str]:
     return [c[1:-1].replace('""', '"') if c[:1] == c[-1:] == '"' else c for c in found]
 
 
-def check_quotes(body: bytes, delimiter: str, name: str) -> None:
+def check_quotes_closed(body: bytes, delimiter: str, name: str) -> None:
     """Refuse a file that ends amid a quoted cell."""
     if body.count(b'"') % 2 == 0:
         return
-    for record in records(body, delimiter):
+    for record in iter_records(body, delimiter):
         if record.is_open:
             raise TableError(
                 f"{name}: a cell that begins with a quote in line {record.line} goes on to the end "
@@ -98,7 +98,7 @@ def check_quotes(body: bytes, delimiter: str, name: str) -> None:
             )
 
 
-def single_spaces(body: bytes) -> bytes:
+def collapse_spaces(body: bytes) -> bytes:
     """Columns that are aligned by several spaces, with one between them; lines stay as many."""
     if b'"' in body:
         return body
