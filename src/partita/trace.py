@@ -54,7 +54,7 @@ class Progress:
     compared: float = 1.0
 
 
-Observer = Callable[[Progress], object]
+Callback = Callable[[Progress], object]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

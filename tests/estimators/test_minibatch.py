@@ -28,7 +28,7 @@ from partita.engine.nested_batches import (
     reassigned,
 )
 from partita.engine.paths.choice import Plan
-from partita.engine.paths.scheduler import PrunedStep, Shared
+from partita.engine.paths.scheduler import PathCache, PrunedStep
 from partita.estimators.validation import make_source
 from partita.halting import Deadline, MaxIter, Target
 from partita.stats import ClusterStats
@@ -58,7 +58,7 @@ def test_a_step_that_grew_knows_what_a_new_one_would(path, d, dtype, weighted):
         source = make_source(rows.astype(dtype), weight, workers)
         grid, plan = source.survey().grid, Plan(path, "a test", forced=True)
         part = source.part(np.arange(sizes[0]))
-        step = PrunedStep(part, grid, 40, plan, Shared())
+        step = PrunedStep(part, grid, 40, plan, PathCache())
         centers = Centers(start.astype(np.float64), np.zeros(d))
         for size in sizes:
             if size > sizes[0]:

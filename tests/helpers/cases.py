@@ -105,6 +105,6 @@ def labels_per_iteration(source, start, limit):
         centers,
         halt=SamePartition() | MaxIter(limit),
         empty=POLICIES["relocate"],
-        observers=[watch],
+        callbacks=[watch],
     )
     return seen

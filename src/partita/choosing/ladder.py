@@ -25,8 +25,8 @@ from partita._common.threads import Workers
 from partita._common.weighting import weighted
 from partita.centers import Centers
 from partita.engine.lloyd_step import LloydStep
-from partita.engine.paths.scheduler import Shared
-from partita.engine.restarts import best_fit, fuse
+from partita.engine.paths.scheduler import PathCache
+from partita.engine.restarts import best_fit, rerun_merged
 from partita.estimators.center_clusterer import FitInput, LloydClusterer
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.lloyd_parameters import LloydSettings
@@ -98,7 +98,7 @@ class CenterLadder(Ladder):
     """
 
     def __init__(self, estimator: LloydClusterer, X: Any, weight: Any, workers: Workers) -> None:
-        self._estimator, self._shared = estimator, Shared()
+        self._estimator, self._path_cache = estimator, PathCache()
         self._halt = RelDecrease(ENOUGH) if estimator.halt is None else estimator.halt
         self._last: tuple[Rung, LloydStep] | None = None
         self.opened: FitInput = estimator._open(X, weight, 1, workers)
@@ -121,9 +121,9 @@ class CenterLadder(Ladder):
         start = np.delete(centers, j, axis=0)
         start[i] = stats.mean[i] + share * (stats.mean[j] - stats.mean[i])
         model = self._model(k)
-        ways = model._ways(self.opened, LloydSettings(model), self._shared)
+        options = model._lloyd_options(self.opened, LloydSettings(model), self._path_cache)
         step = self._last[1]
-        return self._keep(model, fuse(step, i, j, start, ways), step)
+        return self._keep(model, rerun_merged(step, i, j, start, options), step)
 
     def more(self, rung: Rung, k: int) -> Rung:
         """New centers at the rows that are farthest from theirs."""
@@ -131,14 +131,14 @@ class CenterLadder(Ladder):
         labels, plain = np.full(source.n, -1, np.int32), Centers(centers, np.zeros(source.d))
         source.assign(plain, labels, None)
         far = _farthest(source.own_distances(plain, labels), k - len(centers))
-        return self._fit(k, np.vstack([centers, source.take(far)]))
+        return self._fit(k, np.vstack([centers, source.take_rows(far)]))
 
     def _fit(self, k: int, start: Floats | None = None) -> Rung:
         model = self._model(k)
         settings = LloydSettings(model)
-        ways = model._ways(self.opened, settings, self._shared)
+        options = model._lloyd_options(self.opened, settings, self._path_cache)
         starts = model._starts(self.opened, settings) if start is None else [lambda: start]
-        return self._keep(model, *best_fit(self.opened.source, starts, ways))
+        return self._keep(model, *best_fit(self.opened.source, starts, options))
 
     def _model(self, k: int) -> LloydClusterer:
         model = copy.copy(self._estimator)  # scikit-learn's clone takes as long as an iteration

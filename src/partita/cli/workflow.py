@@ -112,7 +112,7 @@ class Found:
     @property
     def converged(self) -> bool:
         """Whether the fit ended by itself: no limit of iterations or time, no Ctrl-C."""
-        from partita.engine.lloyd import OBSERVER
+        from partita.engine.lloyd import CALLBACK_STOP
         from partita.engine.nested_batches import LOOKED
         from partita.halting import AllOf, AnyOf, Deadline, Halt, MaxIter
 
@@ -129,7 +129,7 @@ class Found:
         known = [MaxIter(model.max_iter), *(limits(halt) if halt is not None else [])]
         reasons = [why for limit in known if (why := limit.reason(trace))]
         why = model.stopped_by_
-        ended = why == OBSERVER or why.startswith(LOOKED)
+        ended = why == CALLBACK_STOP or why.startswith(LOOKED)
         return not ended and not any(reason in why for reason in reasons)
 
 

@@ -13,9 +13,10 @@ from partita.empty_clusters import EmptyPolicy
 from partita.engine.lloyd_step import Step
 from partita.halting import Halt
 from partita.run_record import Fit, RunRecord
-from partita.trace import Observer, Progress, Trace
+from partita.stop_reason import StopReason
+from partita.trace import Callback, Progress, Trace
 
-OBSERVER = "an observer asked to stop"
+CALLBACK_STOP = StopReason("a callback asked to stop", "callback")
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -29,7 +30,7 @@ def lloyd(
     *,
     halt: Halt,
     empty: EmptyPolicy,
-    observers: Sequence[Observer] = (),
+    callbacks: Sequence[Callback] = (),
     begin: float | None = None,
     before: Sequence[Progress] = (),
 ) -> Fit:
@@ -63,7 +64,7 @@ def lloyd(
             compared=step.last.compared,
         )
         trace.append(progress)
-        reason = verdict(trace, halt, observers)
+        reason = stop_reason_after(trace, halt, callbacks)
         if reason:
             return Fit(moved, stats, Trace(tuple(trace)), reason, step.exact, tuple(step.notes))
         centers = moved
@@ -73,7 +74,7 @@ def best_run(
     starts: Iterable[S],
     run: Callable[[S], tuple[float, F, T]],
     halt: Halt,
-    ended: Callable[[F], None] | None,
+    on_run_end: Callable[[F], None] | None,
 ) -> tuple[F, T]:
     """run(start) -> (cost, fit, its maker) for every start; the lowest cost wins, then the first.
 
@@ -85,19 +86,27 @@ def best_run(
         cost, fit, maker = run(start)
         if best is None or cost < best[0]:
             best = cost, fit, maker
-        if ended is not None:
-            ended(fit)
-        if fit.stopped_by == OBSERVER or halt.is_over(fit.trace):
+        if on_run_end is not None:
+            on_run_end(fit)
+        if is_callback_stop(fit.stopped_by) or halt.is_over(fit.trace):
             break
     assert best is not None
     return best[1:]
 
 
-def verdict(trace: Sequence[Progress], halt: Halt, observers: Sequence[Observer]) -> str | None:
-    """Why to stop after the last iteration of `trace`, of which the observers hear now."""
-    reason = halt.reason(trace)
-    for observer in observers:
-        answer = observer(trace[-1])
+def is_callback_stop(reason: str) -> bool:
+    """Whether a callback ended the run."""
+    return isinstance(reason, StopReason) and "callback" in reason.kinds
+
+
+def stop_reason_after(
+    trace: Sequence[Progress], halt: Halt, callbacks: Sequence[Callback]
+) -> StopReason | None:
+    """Call the callbacks on the last iteration of `trace`; return why to stop there, if at all."""
+    answer_of_halt = halt.reason(trace)
+    reason = StopReason.of(answer_of_halt, "when") if answer_of_halt else None
+    for callback in callbacks:
+        answer = callback(trace[-1])
         if isinstance(answer, (int, np.bool_)) and answer:
-            reason = OBSERVER
+            reason = CALLBACK_STOP
     return reason

@@ -102,7 +102,7 @@ class LloydStep:
 
     def rows(self, which: Ints) -> Floats:
         """Some rows (m, d)."""
-        return self.source.take(which)
+        return self.source.take_rows(which)
 
     def counted(self) -> Ints | None:
         """1 for rows of positive weight, 0 for others; None if all count."""

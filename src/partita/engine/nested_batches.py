@@ -23,14 +23,14 @@ from partita.empty_clusters import EmptyPolicy
 from partita.engine.lloyd import lloyd
 from partita.engine.lloyd_step import LloydStep
 from partita.engine.paths.choice import memory_of, plan_for
-from partita.engine.paths.scheduler import PrunedStep, Shared
-from partita.engine.restarts import Ways, best_of
+from partita.engine.paths.scheduler import PathCache, PrunedStep
+from partita.engine.restarts import LloydOptions, best_of
 from partita.geometry import Euclidean
 from partita.halting import Halt, MaxIter, SamePartition, When
 from partita.run_record import Fit
 from partita.source.blocks import DenseSource, Source, exact_total
 from partita.stats import ClusterStats
-from partita.trace import Observer, Progress
+from partita.trace import Callback, Progress
 
 STARTS = 8  # of which the best goes on: on few rows they cost little
 REFINED = 5  # iterations on these rows, before starts are compared
@@ -98,7 +98,7 @@ def best_start(
 ) -> Floats:
     """The start that leads to the least cost on a sample, after a few iterations there."""
     halt = SamePartition() | MaxIter(REFINED)
-    return best_of(sample, starts, Ways(k, halt, empty)).centers
+    return best_of(sample, starts, LloydOptions(k, halt, empty)).centers
 
 
 class Nested:
@@ -130,7 +130,7 @@ class Nested:
         empty: EmptyPolicy,
         halt: Halt | None = None,
         last: Halt | None = None,
-        observers: Sequence[Observer] = (),
+        callbacks: Sequence[Callback] = (),
         begin: float | None = None,
     ) -> Fit:
         """Go on until `halt`, or one of our own reasons, says to stop; `last` once nothing grows.
@@ -149,7 +149,7 @@ class Nested:
                 at,
                 halt=stop if halt is None else halt | stop,
                 empty=empty,
-                observers=[self._count, *observers],
+                callbacks=[self._count, *callbacks],
                 begin=begin,
                 before=trace,
             )
@@ -171,7 +171,7 @@ class Nested:
         geometry, grid = Euclidean(self._mass / _mass(batch)), self.source.survey().grid
         step = LloydStep(batch, grid, k, geometry)
         if batch.dense:
-            step = PrunedStep(cast("DenseSource", batch), grid, k, plan, Shared(), geometry)
+            step = PrunedStep(cast("DenseSource", batch), grid, k, plan, PathCache(), geometry)
         step.notes = [f"{plan.path}: {plan.why}, {batch.n} rows"]
         return step
 
@@ -273,7 +273,7 @@ def reassigned(
         return centers
     rows = rng.choice(newcomers.n, size=len(light), p=cost / cost.sum())
     values = centers.values.copy()
-    values[light] = newcomers.take(rows) - centers.origin
+    values[light] = newcomers.take_rows(rows) - centers.origin
     moved = Centers(values, centers.origin)
     return moved if exact_total(costs(newcomers, moved)) < total else centers
 

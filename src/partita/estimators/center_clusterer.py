@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.random_state import family, generator
 from partita._common.threads import Workers
-from partita.engine.paths.scheduler import Shared
-from partita.engine.restarts import Result, Ways, best_of
+from partita.engine.paths.scheduler import PathCache
+from partita.engine.restarts import LabelledRun, LloydOptions, best_of
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.lloyd_parameters import LloydSettings
@@ -54,26 +54,26 @@ class CenterClusterer(Clusterer):
             for start, seed in zip(starts, seeds, strict=True)
         ]
 
-    def _ways(
-        self, opened: FitInput, settings: LloydSettings, shared: Shared | None = None
-    ) -> Ways:
+    def _lloyd_options(
+        self, opened: FitInput, settings: LloydSettings, path_cache: PathCache | None = None
+    ) -> LloydOptions:
         """How the loop is to run; `shared` is what runs on the same rows left for others."""
-        shared = Shared() if shared is None else shared
-        if shared.memory is None:
-            shared.memory = settings.memory
-        return Ways(
+        path_cache = PathCache() if path_cache is None else path_cache
+        if path_cache.memory is None:
+            path_cache.memory = settings.memory
+        return LloydOptions(
             settings.k,
             settings.halt(opened.source),
             settings.empty,
-            settings.observers,
-            settings.ended,
+            settings.callbacks,
+            settings.on_run_end,
             settings.algorithm,
-            shared.memory,
+            path_cache.memory,
             self._geometry,
-            shared,
+            path_cache,
         )
 
-    def _keep(self, result: Result, opened: FitInput) -> Self:
+    def _keep(self, result: LabelledRun, opened: FitInput) -> Self:
         self._keep_features(opened.features)
         self._keep_run(result.fit)
         assert result.fit.start is not None
@@ -146,8 +146,8 @@ class LloydClusterer(CenterClusterer):
         settings = LloydSettings(self)
         with Workers(settings.threads) as workers:
             opened = self._open(X, sample_weight, settings.k, workers)
-            ways = self._ways(opened, settings)
-            result = best_of(opened.source, self._starts(opened, settings), ways)
+            options = self._lloyd_options(opened, settings)
+            result = best_of(opened.source, self._starts(opened, settings), options)
         self._warn_of_few(np.bincount(result.labels), len(result.centers), settings.k)
         return self._keep(result, opened)
 

@@ -8,7 +8,7 @@ from partita._common.threads import Workers
 from partita.estimators import validation
 from partita.estimators.center_clusterer import EuclideanClusterer, FitInput, LloydClusterer
 from partita.halting import Halt
-from partita.trace import Observer
+from partita.trace import Callback
 
 
 class KMeans(LloydClusterer, EuclideanClusterer):
@@ -111,7 +111,7 @@ callable, array or model, default="k-means++"
         copy_x: bool = True,
         algorithm: str = "lloyd",
         halt: Halt | None = None,
-        callback: Observer | None = None,
+        callback: Callback | None = None,
         empty: str = "relocate",
         n_threads: int | None = None,
         memory_limit: float | None = None,

@@ -20,7 +20,7 @@ from partita.halting import Halt, MaxIter, SamePartition, Shift
 from partita.init import STARTS
 from partita.run_record import RunRecord
 from partita.source.blocks import Source
-from partita.trace import Observer, Progress
+from partita.trace import Callback, Progress
 
 # scikit-learn's names, and ours for what they mean here: the same answer, by the fastest path.
 FASTEST = ("lloyd", "elkan", "auto")
@@ -56,13 +56,13 @@ class Settings:
         return free_memory() / 4 if limit is None else float(limit)
 
     @property
-    def observers(self) -> list[Observer]:
+    def callbacks(self) -> list[Callback]:
         """Who hears of every iteration."""
         heard = [self.model.callback] if self.model.callback is not None else []
         return [*heard, _print_progress] if self.verbose else heard
 
     @property
-    def ended(self) -> Callable[[RunRecord], None] | None:
+    def on_run_end(self) -> Callable[[RunRecord], None] | None:
         """Who hears of the end of every run."""
         return _print_end if self.verbose else None
 

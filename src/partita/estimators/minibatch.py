@@ -16,14 +16,14 @@ from partita._common.threads import Workers
 from partita._common.warnings import warn
 from partita.engine.lloyd_step import LloydStep
 from partita.engine.nested_batches import STARTS, Batches, Nested, Order, best_start, join
-from partita.engine.restarts import labelled
+from partita.engine.restarts import label_and_summarise
 from partita.estimators import validation
 from partita.estimators.center_clusterer import EuclideanClusterer
 from partita.estimators.lloyd_parameters import LloydSettings
 from partita.halting import Halt, Shift
 from partita.source.blocks import Source
 from partita.stats import ClusterStats
-from partita.trace import Observer
+from partita.trace import Callback
 
 SEEN = 1 << 14  # rows whose mean and spread stand for those of all
 
@@ -102,7 +102,7 @@ class MiniBatchKMeans(EuclideanClusterer):
         n_init: Any = "auto",
         reassignment_ratio: float = 0.01,
         halt: Halt | None = None,
-        callback: Observer | None = None,
+        callback: Callback | None = None,
         empty: str = "relocate",
         n_threads: int | None = None,
         memory_limit: float | None = None,
@@ -138,18 +138,18 @@ class MiniBatchKMeans(EuclideanClusterer):
             source = validation.make_source(X, weight, workers)
             validation.check_finite(source, X, features.get("feature_names_in_"))
             order = Order(source, rng)
-            source.glance(order.first(min(order.n, SEEN)))
+            source.survey_from_sample(order.first(min(order.n, SEEN)))
             start = settings.best_start(source, X, order, rng)
             run = Nested(source, order, settings.k, settings.batches, rng, settings.memory)
             small = settings.small_shift(source)
-            fit = run.run(start, settings.empty, self.halt, small, settings.observers, begin)
-            if settings.ended is not None:
-                settings.ended(fit)
+            fit = run.run(start, settings.empty, self.halt, small, settings.callbacks, begin)
+            if settings.on_run_end is not None:
+                settings.on_run_end(fit)
             centers = fit.centers.plain.astype(source.dtype)
             labels: Array | None = None
             if self.compute_labels:
                 step = LloydStep(source, source.survey().grid, len(centers))
-                labels, inertia, stats = labelled(centers, step)
+                labels, inertia, stats = label_and_summarise(centers, step)
             else:
                 inertia, stats = fit.trace[-1].cost_after, run.estimate(fit)
         held = stats.weight if labels is None else np.bincount(labels)
@@ -199,7 +199,7 @@ class MiniBatchKMeans(EuclideanClusterer):
             stats = join(seen, source, self.reassignment_ratio, rng)
             centers = stats.mean.astype(dtype)
             step = LloydStep(source, source.survey().grid, len(centers))
-            labels, inertia, _ = labelled(centers, step)
+            labels, inertia, _ = label_and_summarise(centers, step)
         if first:
             self._keep_features(features)
         self._keep_centers(centers, labels, inertia, stats)

@@ -17,7 +17,7 @@ from partita.geometry import SPHERICAL
 from partita.halting import Halt
 from partita.source.dataframes import listed
 from partita.source.unit_rows import row_lengths, unit_rows
-from partita.trace import Observer
+from partita.trace import Callback
 
 ZERO_ROWS = ("error", "drop", "separate")
 ROUGH = 1e-5  # how far from 1 the length of a row may be that is said to be normalized
@@ -81,7 +81,7 @@ empty, n_threads, memory_limit
         random_state: Any = None,
         algorithm: str = "lloyd",
         halt: Halt | None = None,
-        callback: Observer | None = None,
+        callback: Callback | None = None,
         empty: str = "relocate",
         n_threads: int | None = None,
         memory_limit: float | None = None,

@@ -11,7 +11,7 @@ from partita.weights import Weights
 
 def forgy(source: Source, k: int, rng: np.random.Generator) -> Floats:
     """Rows of the data as centers."""
-    return source.take(forgy_rows(source.weights, source.n, k, rng))
+    return source.take_rows(forgy_rows(source.weights, source.n, k, rng))
 
 
 def forgy_rows(weights: Weights, n: int, k: int, rng: np.random.Generator) -> Ints:

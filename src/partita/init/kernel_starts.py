@@ -13,7 +13,7 @@ from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.centers import Centers
 from partita.empty_clusters import POLICIES
 from partita.engine.kernel.definiteness import leading
-from partita.engine.restarts import Ways, best_of
+from partita.engine.restarts import LloydOptions, best_of
 from partita.halting import MaxIter, SamePartition
 from partita.init.forgy import forgy_rows
 from partita.init.plusplus import plusplus
@@ -72,9 +72,9 @@ def spectral_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
     rows = np.ascontiguousarray(leading(gram, k - 1))
     source = MemorySource(rows, gram.weights, gram.workers)
     seeds = family(rng, _RUNS)
-    ways = Ways(k, SamePartition() | MaxIter(300), POLICIES["relocate"])
+    options = LloydOptions(k, SamePartition() | MaxIter(300), POLICIES["relocate"])
     starts = [lambda seed=seed: plusplus(source, k, seed)[0] for seed in seeds]
-    return best_of(source, starts, ways).labels
+    return best_of(source, starts, options).labels
 
 
 def at_rows(gram: Gram, which: Ints, sigma: float = 0.0) -> Centers:

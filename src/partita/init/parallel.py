@@ -54,7 +54,7 @@ class _Taken:
         if len(rows) == 0:
             return
         source = self._source
-        centers = Centers(source.take(rows), np.zeros(source.d))
+        centers = Centers(source.take_rows(rows), np.zeros(source.d))
         labels = np.full(source.n, -1, np.int32)
         source.assign(centers, labels, None)
         distance = source.own_distances(centers, labels)

@@ -24,7 +24,7 @@ def plusplus(
     which = np.empty(k, np.int64)
     seeding = source.seeding(k, trials)
     round_by_round(source, seeding, uniform, which)
-    return source.take(which), which
+    return source.take_rows(which), which
 
 
 def round_by_round(source: Source, seeding: Seeding, uniform: Floats, which: Ints) -> None:
@@ -35,6 +35,6 @@ def round_by_round(source: Source, seeding: Seeding, uniform: Floats, which: Int
             return
         now = uniform[1 + (j - 1) * trials : 1 + j * trials] if j else uniform[:1]
         drawn = seeding.draw(now)
-        best = int(seeding.gains(source.take(drawn)).argmax())
+        best = int(seeding.gains(source.take_rows(drawn)).argmax())
         which[j] = drawn[best]
         seeding.choose(best)

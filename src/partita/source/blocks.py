@@ -77,7 +77,7 @@ class Source(Protocol):
     def survey(self) -> Survey:
         """Extent, origin and total of the data."""
 
-    def glance(self, rows: Ints) -> None:
+    def survey_from_sample(self, rows: Ints) -> None:
         """A survey that takes the mean and the spread of some rows for those of all."""
 
     def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
@@ -92,7 +92,7 @@ class Source(Protocol):
     def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:
         """Summaries by float sums in the order of the rows."""
 
-    def take(self, rows: Ints) -> Floats:
+    def take_rows(self, rows: Ints) -> Floats:
         """Some rows, dense, as doubles."""
 
     def subset(self, rows: Ints, weight: Floats | None = None) -> Source:

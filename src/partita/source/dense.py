@@ -94,7 +94,7 @@ class MemorySource:
         assert self._survey is not None
         return self._survey
 
-    def glance(self, rows: Ints) -> None:
+    def survey_from_sample(self, rows: Ints) -> None:
         """A survey that takes the mean and the spread of some rows for those of all."""
         part = MemorySource(self.rows[rows], self.weights.part(rows), self.workers)
         self._look(part._sum_up)
@@ -311,7 +311,7 @@ class MemorySource:
 
         return ordered_stats(blocks, self.weights.as_floats(self.n), labels, k, self.d)
 
-    def take(self, rows: Ints) -> Floats:
+    def take_rows(self, rows: Ints) -> Floats:
         """Some rows as doubles."""
         return np.asarray(self.rows[rows], dtype=np.float64)
 

@@ -276,7 +276,7 @@ def check_measured(values: Floats) -> None:
         np.maximum(values, 0.0, out=values)
 
 
-def hold(table: Table, memory: float) -> Table:
+def materialize(table: Table, memory: float) -> Table:
     """The table with all its columns in memory, if they fit there."""
     size = table.candidates * table.n * table.dtype.itemsize
     if table.whole is not None or size > memory:

@@ -110,7 +110,7 @@ class SparseSource:
             self._survey = survey_plain(low, high, self.weights, self._sum_up, ordered)
         return self._survey
 
-    def glance(self, rows: Ints) -> None:
+    def survey_from_sample(self, rows: Ints) -> None:
         """A survey of all rows: stored values are few."""
         self.survey()
 
@@ -189,7 +189,7 @@ class SparseSource:
 
         return ordered_stats(blocks, self.weights.as_floats(self.n), labels, k, self.d)
 
-    def take(self, rows: Ints) -> Floats:
+    def take_rows(self, rows: Ints) -> Floats:
         """Some rows, dense, as doubles."""
         return np.asarray(self.rows[rows].toarray(), dtype=np.float64)
 

@@ -25,7 +25,7 @@ from partita.run_record import Fit
 from partita.source.blocks import exact_total
 from partita.source.gram_matrix import Gram
 from partita.stats import ClusterStats, total
-from partita.trace import Observer, Pass
+from partita.trace import Callback, Pass
 
 NOWHERE = np.zeros(0)  # the origin of centers in feature space: there is no vector to name
 
@@ -166,8 +166,8 @@ def best_means(
     sigma: float = 0.0,
     definite: bool = True,
     note: str = "",
-    observers: Sequence[Observer] = (),
-    ended: Callable[[Fit], None] | None = None,
+    callbacks: Sequence[Callback] = (),
+    on_run_end: Callable[[Fit], None] | None = None,
     begin: float | None = None,
 ) -> KernelResult:
     """Run the loop from every start, and keep the best (see `best_run`).
@@ -180,10 +180,10 @@ def best_means(
     def run(start: Callable[[], Centers]) -> tuple[float, Fit, KernelStep]:
         step = KernelStep(gram, k, sigma, definite)
         step.notes = [f"{gram.path}: {note}"]
-        fit = lloyd(step, start(), halt=halt, empty=empty, observers=observers, begin=begin)
+        fit = lloyd(step, start(), halt=halt, empty=empty, callbacks=callbacks, begin=begin)
         return fit.trace[-1].cost_after, fit, step
 
-    return finish(*best_run(starts, run, halt, ended))
+    return finish(*best_run(starts, run, halt, on_run_end))
 
 
 def finish(fit: Fit, step: KernelStep) -> KernelResult:

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita.engine.lloyd import OBSERVER, best_run, verdict
+from partita.engine.lloyd import CALLBACK_STOP, best_run, is_callback_stop, stop_reason_after
 from partita.engine.medoids.alternate import Alternate
 from partita.engine.medoids.swap import Eager, Problem, Search, Single, State, Steepest
 from partita.halting import Halt, When
 from partita.run_record import RunRecord
-from partita.source.dissimilarities import hold
-from partita.trace import Observer, Progress, Trace
+from partita.source.dissimilarities import materialize
+from partita.trace import Callback, Progress, Trace
 
 Start = Callable[[Problem, int, np.random.Generator], Ints]
 _NEVER = When(lambda trace: None)
@@ -41,8 +41,8 @@ class Plan:
 
     method: str
     halt: Halt
-    observers: Sequence[Observer] = ()
-    ended: Callable[[RunRecord], None] | None = None
+    callbacks: Sequence[Callback] = ()
+    on_run_end: Callable[[RunRecord], None] | None = None
     batch: int | None = None  # rows of a sample
     memory: float = math.inf  # bytes it may take
     begin: float = 0.0
@@ -68,8 +68,10 @@ def descend(search: Search, problem: Problem, plan: Plan) -> Run:
         so_far = [*trace, progress]
         # half an iteration says nothing about convergence, but time may be over
         asked = not search.amid or plan.halt.is_over(so_far)
-        reason = verdict(so_far, plan.halt if asked else _NEVER, plan.observers)
-        if not search.amid and not search.loss < loss and reason != OBSERVER:
+        reason: str | None = stop_reason_after(
+            so_far, plan.halt if asked else _NEVER, plan.callbacks
+        )
+        if not search.amid and not search.loss < loss and reason is not CALLBACK_STOP:
             reason = search.why
         if reason:
             done = Trace(tuple(so_far))
@@ -111,7 +113,7 @@ def _on_a_sample(
     size = min(n, max(k, plan.batch or 80 + 4 * k))
     sample = np.sort(rng.choice(n, size, replace=False))
     part = problem.among(sample)
-    part.table = hold(part.table, plan.memory)  # it is read many times
+    part.table = materialize(part.table, plan.memory)  # it is read many times
     found = descend(_search(part, start(part, k, rng), rng, "fasterpam"), part, plan)
     return _judged(problem, replace(found, medoids=sample[found.medoids]), f"clara: {size} rows")
 
@@ -125,7 +127,7 @@ def _on_a_batch(
     batch = np.sort(rng.choice(n, size, replace=False))
     medoids = start(problem, k, rng)
     part = problem.take(np.arange(n), batch)
-    part.table = hold(part.table, plan.memory)
+    part.table = materialize(part.table, plan.memory)
     found = descend(_search(part, medoids, rng, "fasterpam"), part, plan)
     return _judged(problem, found, f"onebatch: {size} rows")
 
@@ -145,7 +147,7 @@ def best_of(
         found = run(problem, k, start, seed, plan)
         return found.loss, found, None
 
-    return best_run(seeds, one, plan.halt, plan.ended)[0]
+    return best_run(seeds, one, plan.halt, plan.on_run_end)[0]
 
 
 # --- the number of clusters -------------------------------------------------------------------
@@ -178,7 +180,7 @@ def sweep(
         scores[k] = silhouette(problem, state)
         if scores[k] >= max(scores.values()):
             best = found
-        if k == least or found.stopped_by == OBSERVER or plan.halt.is_over(found.trace):
+        if k == least or is_callback_stop(found.stopped_by) or plan.halt.is_over(found.trace):
             return best, scores
         fewer = np.delete(state.medoids, int(state.removal.argmin()))
         found = run(problem, k - 1, lambda *_, m=fewer: m, seeds[0], plan)

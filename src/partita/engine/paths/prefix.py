@@ -70,7 +70,7 @@ def fit_prefix(source: DenseSource, centers: Centers, labels: Ints, forced: bool
     work = longest * d * (4.0 * ROUNDS * len(picked) + 2.0 * n)
     if SLOWER * work > PASSES * 2.0 * n * k * d and not forced:
         return None
-    sample = source.take(picked) - origin
+    sample = source.take_rows(picked) - origin
     basis = main_axes(sample, min(longest, len(sample)))
     at = centers.about(origin)
     few = slice(None, None, -(-len(picked) // TRIED))

@@ -36,7 +36,7 @@ MOST_ROWS, FARTHEST = 0.97, 8192  # so many rows are no farther than so many qua
 
 
 @dataclass(slots=True)
-class Shared:
+class PathCache:
     """What several runs on the same rows need once."""
 
     tree: Tree | None = None
@@ -56,12 +56,12 @@ class PrunedStep(LloydStep):
         grid: Grid,
         k: int,
         plan: Plan,
-        shared: Shared,
+        path_cache: PathCache,
         geometry: Geometry = EUCLIDEAN,
     ) -> None:
         super().__init__(source, grid, k, geometry)
         self.plan = plan
-        self._shared = shared
+        self._path_cache = path_cache
         self._leaves: Leaves | None = None
         self._bounds: Bounds | None = None
         self._prefix: Prefix | None = None
@@ -105,7 +105,7 @@ class PrunedStep(LloydStep):
         """Go on with more rows by a plan for them: those so far, then others, on the same grid."""
         self._newcomers = np.arange(self.source.n, source.n)
         super().grow(source, plan)
-        self._shared, self._leaves, self._probe = Shared(), None, None
+        self._path_cache, self._leaves, self._probe = PathCache(), None, None
         if self._prefix is not None:  # it would have to be learnt anew
             self._bounds = self._prefix = None
         if self._bounds is None:
@@ -119,9 +119,9 @@ class PrunedStep(LloydStep):
 
     def _by_leaves(self, centers: Centers) -> int:
         if self._leaves is None:
-            if self._shared.tree is None:
-                self._shared.tree = Tree(self.source)
-            self._leaves = Leaves(self.source, self._shared.tree)
+            if self._path_cache.tree is None:
+                self._path_cache.tree = Tree(self.source)
+            self._leaves = Leaves(self.source, self._path_cache.tree)
             if len(self._newcomers):  # the others have labels
                 self._leaves.forget(self._labels)
         done = self._leaves.assign(centers, self._sums)
@@ -163,10 +163,12 @@ class PrunedStep(LloydStep):
 
     def _take_prefix(self, centers: Centers) -> None:
         """The prefix that all runs share; bounds without one, if none pays."""
-        if not self._shared.tried:
-            self._shared.tried = True
-            self._shared.prefix = fit_prefix(self.source, centers, self.labels, self.plan.forced)
-        self._prefix = self._shared.prefix
+        if not self._path_cache.tried:
+            self._path_cache.tried = True
+            self._path_cache.prefix = fit_prefix(
+                self.source, centers, self.labels, self.plan.forced
+            )
+        self._prefix = self._path_cache.prefix
         if self._prefix is None:
             why = "no prefix tells enough centers apart"
             self._turn_to(bounds_plan(len(centers.values), why))

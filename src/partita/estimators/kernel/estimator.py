@@ -17,7 +17,7 @@ from partita.estimators.kernel import kernel_input
 from partita.estimators.kernel.fitting import Fitted, KernelSettings, fit_matrix, fit_rows
 from partita.halting import Halt
 from partita.source.blocks import exact_total
-from partita.trace import Observer
+from partita.trace import Callback
 
 
 class KernelKMeans(Clusterer):
@@ -134,7 +134,7 @@ default="auto"
         verbose: int = 0,
         random_state: Any = None,
         halt: Halt | None = None,
-        callback: Observer | None = None,
+        callback: Callback | None = None,
         empty: str = "relocate",
         n_threads: int | None = None,
         memory_limit: float | None = None,

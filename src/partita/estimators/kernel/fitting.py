@@ -19,7 +19,7 @@ from partita.empty_clusters import POLICIES, EmptyPolicy
 from partita.engine.kernel.definiteness import dimension
 from partita.engine.kernel.nystrom import Nystrom
 from partita.engine.kernel.step import KernelResult, best_means
-from partita.engine.restarts import Ways, best_of
+from partita.engine.restarts import LloydOptions, best_of
 from partita.estimators import validation
 from partita.estimators.kernel import kernel_input
 from partita.estimators.kernel.feature_space import MeansSpace, PivotSpace, Space
@@ -181,8 +181,8 @@ def _fit_gram(
         sigma=sigma,
         definite=known or sigma > 0,
         note=note,
-        observers=settings.observers,
-        ended=settings.ended,
+        callbacks=settings.callbacks,
+        on_run_end=settings.on_run_end,
         begin=settings.begin,
     )
     if not (known or warned or sigma) and _rises(result.fit):
@@ -232,12 +232,12 @@ def _fit_features(
         return in_features(start(seed), source, of_points, settings.k, seed)
 
     variance = source.survey().spread ** 2 * features.shape[1]
-    ways = Ways(
+    ways = LloydOptions(
         settings.k,
         settings.halt_at(variance),
         settings.empty,
-        settings.observers,
-        settings.ended,
+        settings.callbacks,
+        settings.on_run_end,
         memory=max(0.0, settings.memory - features.nbytes),
     )
     result = best_of(source, settings.seeded(every, run), ways)
@@ -283,6 +283,6 @@ def _find_rank(
 def _look(settings: KernelSettings, nystrom: Nystrom, weight: Floats | None) -> float:
     """About what the objective will be."""
     source: Source = validation.make_source(nystrom.features, weight, nystrom.workers)
-    ways = Ways(settings.k, settings.until(MaxIter(_LOOK)), POLICIES["keep"])
+    ways = LloydOptions(settings.k, settings.until(MaxIter(_LOOK)), POLICIES["keep"])
     start = [lambda: plusplus(source, settings.k, np.random.default_rng(0))[0]]
     return best_of(source, start, ways).inertia

@@ -147,9 +147,9 @@ def in_features(
         if start.points is not None:
             return features(start.points)
         if start.rows is not None:
-            return source.take(start.rows)
+            return source.take_rows(start.rows)
         assert start.labels is not None
-        rows, weight = source.take(np.arange(source.n)), source.weights.as_floats(source.n)
+        rows, weight = source.take_rows(np.arange(source.n)), source.weights.as_floats(source.n)
         stats = ClusterStats.of_block(rows, start.labels, k=k, weight=weight)
         return np.where(stats.weight[:, None] > 0, stats.mean, forgy(source, k, rng))
     if start == "random-partition":

@@ -28,7 +28,7 @@ from partita.estimators.medoids.parameters import MedoidSettings
 from partita.halting import Halt
 from partita.source.blocks import exact_total
 from partita.source.dissimilarities import Table
-from partita.trace import Observer
+from partita.trace import Callback
 
 # Some rows, how far they are from the medoids (m, k), and the unit that is given in.
 Parts = Iterator[tuple[slice, Floats, float]]
@@ -145,7 +145,7 @@ class KMedoids(Clusterer):
         verbose: int = 0,
         random_state: Any = None,
         halt: Halt | None = None,
-        callback: Observer | None = None,
+        callback: Callback | None = None,
         n_threads: int | None = None,
         memory_limit: float | None = None,
     ) -> None:

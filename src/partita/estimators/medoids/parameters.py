@@ -20,7 +20,7 @@ from partita.estimators import validation
 from partita.estimators.lloyd_parameters import Settings, one_of
 from partita.halting import Halt, MaxIter
 from partita.init.medoid_starts import MEDOID_STARTS
-from partita.source.dissimilarities import Measured, Table, hold
+from partita.source.dissimilarities import Measured, Table, materialize
 
 METHODS = ("fasterpam", "pam", "alternate", "clara", "onebatch")
 SAMPLING = ("clara", "onebatch")
@@ -113,8 +113,8 @@ class MedoidSettings(Settings):
         plan = Plan(
             method=self.model.method,
             halt=self.halt,
-            observers=self.observers,
-            ended=self.ended,
+            callbacks=self.callbacks,
+            on_run_end=self.on_run_end,
             batch=self.model.batch_size,
             memory=self.memory,
             begin=time.perf_counter(),
@@ -127,7 +127,7 @@ class MedoidSettings(Settings):
             if weight is not None and len(counted) < table.n:
                 table, weight = table.among(counted), weight[counted]
             if self.model.method not in SAMPLING and self.most > 1:
-                table = hold(table, plan.memory)
+                table = materialize(table, plan.memory)
             problem = Problem(table, weight, workers)
             scores: dict[int, float] | None = None
             if self.range is None:
