@@ -33,10 +33,13 @@ from partita import (  # noqa: E402
     diagnosis,
     save,
 )
+from partita._common.errors import Setting  # noqa: E402
 from partita.cli import app  # noqa: E402
+from partita.cli.finding_advice import ADVICE, advice_for  # noqa: E402
 from partita.cli.halt_option import CRITERIA, HaltError, parse_halt  # noqa: E402
 from partita.cli.requests import KERNELS, METRICS  # noqa: E402
 from partita.cli.show_results import as_json, clean  # noqa: E402
+from partita.diagnosis.diagnose import _LOOKS as CHECKS  # noqa: E402
 from partita.model_file import read_model  # noqa: E402
 from partita.tables import Scaling, read_table, select, write_table  # noqa: E402
 
@@ -237,7 +240,7 @@ def test_nothing_is_overwritten_without_force(partita, tmp_path, file):
     for option, name in (("--labels", out), ("--model", out), ("--report", tmp_path / "out.html")):
         name.write_text("mine")
         said = partita("fit", file, "-k", 2, option, name, code=2)
-        assert f"{name.name} exists" in said
+        assert f"{name.name} already exists" in said
         assert "--force" in said
         assert name.read_text() == "mine"
     partita("fit", file, "-k", 2, "--labels", out, "--force")
@@ -670,8 +673,19 @@ def test_sparse_medoids_are_inspected(partita, tmp_path):
     assert "center" in partita("inspect", tmp_path / "m.partita")
 
 
-def test_advice_speaks_of_options_that_there_are(partita, monkeypatch):
-    """Every finding whose advice is Python has words for the command line, and these are true."""
+def test_advice_names_options_that_exist(partita, monkeypatch):
+    """Every finding whose advice is Python has advice in options, for all of its settings."""
+    monkeypatch.setenv("COLUMNS", "200")
+    options = set(re.findall(r"--[a-z-]+", partita("fit", "--help")))
+    names = {check.name for check in CHECKS}
+    assert set(ADVICE) <= names
+    assert names - set(ADVICE) <= {"inexact-sums"}  # its own advice names no parameter
+    for advice in ADVICE.values():
+        assert set(re.findall(r"--[a-z-]+", advice)) <= options
+        assert not re.search(r"\w\(|[a-z]_[a-z]|\w=", advice), advice
+
+
+def test_advice_words_every_setting_of_its_finding():
     calls = [
         node
         for path in Path(diagnosis.__file__).parent.glob("*.py")
@@ -679,12 +693,9 @@ def test_advice_speaks_of_options_that_there_are(partita, monkeypatch):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding"
     ]
     assert len(calls) > 15
-    monkeypatch.setenv("COLUMNS", "200")
-    options = set(re.findall(r"--[a-z-]+", partita("fit", "--help")))
     for call in calls:
-        advice = ast.unparse(call.args[3])
-        words = next((ast.unparse(k.value) for k in call.keywords if k.arg == "option"), None)
-        if re.search(r"\w\(|[a-z]_[a-z]|\w=", advice):
-            assert words is not None, advice
-        assert set(re.findall(r"--[a-z-]+", words or "")) <= options
-        assert not re.search(r"\w\(\)|n_init|n_clusters|random_state|choose_k", words or ""), words
+        name = ast.literal_eval(call.args[0])
+        settings = next((k.value.elts for k in call.keywords if k.arg == "settings"), [])
+        assert ADVICE.get(name, "").count("{}") == len(settings), name
+    few = diagnosis.Finding("empty-clusters", "", "", "", settings=(Setting("n_clusters", 3),))
+    assert advice_for(few) == "Use fewer clusters: --k 3 gives the same result."

@@ -27,7 +27,7 @@ def test_what_is_written_is_what_is_read_and_nothing_else_is_left(tmp_path):
 def test_a_file_that_exists_is_kept_without_force(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"old")
-    with pytest.raises(FileExistsError, match=r"exists and was not overwritten"):
+    with pytest.raises(FileExistsError, match=r"already exists"):
         write_atomically(path, fill(b"new"))
     assert path.read_bytes() == b"old"
     write_atomically(path, fill(b"new"), force=True)

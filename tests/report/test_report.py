@@ -255,7 +255,7 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert write_report(path, made).n_clusters == 3
     before = path.read_bytes()
     assert before == render(made).encode()
-    with pytest.raises(FileExistsError, match="exists and was not overwritten"):
+    with pytest.raises(FileExistsError, match="already exists"):
         write_report(path, made)
     write_report(str(path), fitted(k=2), force=True)
     assert path.read_bytes() != before

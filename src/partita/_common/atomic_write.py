@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from partita._common.errors import ExistingFileError, Setting
+
 Writer = Callable[[BinaryIO], object]
 
 
@@ -123,5 +125,6 @@ def _mode_of(path: str | Path) -> int | None:
         return None
 
 
-def _exists(path: str | Path) -> FileExistsError:
-    return FileExistsError(f"{path} exists and was not overwritten; give another name, or force it")
+def _exists(path: str | Path) -> ExistingFileError:
+    text = f"{path} already exists. Choose another name, or overwrite it with {{}}."
+    return ExistingFileError(text, Setting("force", True))

@@ -28,10 +28,14 @@ class Setting:
         return option if self.value is True else f"{option} {self.value}"
 
 
-class PartitaError(ValueError):
-    """An error whose advice names parameters: `text` has a `{}` for each of `settings`.
+class WordedError(Exception):
+    """An error whose advice names parameters: `text` ends with a `{}` for each of `settings`.
 
-    `parameter` is the argument at fault, where there is one.
+    `parameter` is the argument at fault, where there is one. Braces before the last placeholders,
+    such as those in a file name, are left as they are.
+
+    >>> str(PartitaError("{}.csv exists. Use {}.", Setting("force", True)))
+    '{}.csv exists. Use force=True.'
     """
 
     def __init__(self, text: str, *settings: Setting, parameter: str | None = None) -> None:
@@ -40,7 +44,17 @@ class PartitaError(ValueError):
 
     def worded(self, word: Callable[[Setting], str]) -> str:
         """Word the message for a face: `Setting.as_python` or `Setting.as_option`."""
-        return self.text.format(*map(word, self.settings)) if self.settings else self.text
+        head, *rest = self.text.rsplit("{}", len(self.settings)) if self.settings else [self.text]
+        pairs = zip(self.settings, rest, strict=True)
+        return head + "".join(word(setting) + text for setting, text in pairs)
+
+
+class PartitaError(WordedError, ValueError):
+    """An input that cannot be used."""
+
+
+class ExistingFileError(WordedError, FileExistsError):
+    """An output file that exists already."""
 
 
 class ParameterError(PartitaError):

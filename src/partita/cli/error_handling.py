@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import shlex
 import stat
 import sys
@@ -14,6 +13,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import typer
+
+from partita._common.errors import WordedError
+from partita.cli.option_text import option_text
 
 USAGE, DATA, NOT_CONVERGED, INTERRUPTED, BUG = 2, 3, 4, 130, 1
 PIPE = 141  # who read our output went away: as a shell would say it
@@ -43,15 +45,14 @@ def guarded(command: Command) -> Command:
             if kwargs.get("debug"):
                 raise
             code, text = _verdict(error)
-            typer.echo(_words(text), err=True)
+            typer.echo(_printable(text), err=True)
             raise typer.Exit(code) from None
 
     return run  # type: ignore[return-value]
 
 
-def _words(text: str) -> str:
-    """A message for a terminal: options as they are called here, nothing that it would obey."""
-    text = re.sub(r"\bmissing=(drop|mean)\b", r"--missing \1", text)
+def _printable(text: str) -> str:
+    """Replace characters that a terminal would obey."""
     return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
 
 
@@ -60,21 +61,23 @@ def _verdict(error: BaseException) -> tuple[int, str]:
         return INTERRUPTED, f"Interrupted: {error}"
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, "Interrupted: nothing was saved"
-    if isinstance(error, FileExistsError):
-        text = str(error).replace("or force it", "or --force")
-        return USAGE, f"Error: {text}"
-    if isinstance(error, ImportError):
-        return USAGE, f"Error: {error}"
+    if isinstance(error, (FileExistsError, ImportError)):
+        return USAGE, f"Error: {_message(error)}"
     if isinstance(error, MemoryError):
         return DATA, "Error: there is not enough memory for this; take fewer rows or columns"
     if isinstance(error, OSError):
-        text = error.strerror or str(error)
+        text = error.strerror or _message(error)
         name = f"{error.filename}: " if error.filename is not None else ""
         return DATA, f"Error: {name}{text}"
     if isinstance(error, ValueError):
-        return DATA, f"Error: {error}"
+        return DATA, f"Error: {_message(error)}"
     kind = type(error).__name__
     return BUG, f"Error: {kind}: {error}\nThis is a bug of partita; --debug shows where it arose."
+
+
+def _message(error: BaseException) -> str:
+    """The text of an error, with settings worded as options."""
+    return error.worded(option_text) if isinstance(error, WordedError) else str(error)
 
 
 @contextmanager

@@ -111,7 +111,8 @@ def _show(fitted: Any, path: str) -> None:
     from partita.cli import show_results
 
     out, saved, k = show_results.console(), fitted.saved_, _count(fitted)
-    out.print(f"{path}: {type(fitted).__name__}, {k} cluster{'s' * (k != 1)}", style="bold")
+    title = f"{path}: {type(fitted).__name__}, {k} cluster{'s' * (k != 1)}"
+    out.print(title, style="bold", soft_wrap=True)
     lines = {
         "J": f"{fitted.inertia_:.6g}" if hasattr(fitted, "inertia_") else None,
         "stopped": _stopped(fitted),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from partita._common.errors import PartitaError
 from partita.cli.progress_bar import Watch
 from partita.cli.requests import Choice, Clusters, Reading, Way
 from partita.tables import (
@@ -140,6 +141,8 @@ def cluster(prepared: Prepared, clusters: Clusters, way: Way, watch: Watch) -> F
         check_directions(prepared)
     try:
         return _cluster(prepared, clusters, way, watch)
+    except PartitaError as error:
+        raise TableError(f"{prepared.table.name}: {error.text}", *error.settings) from error
     except ValueError as error:
         raise TableError(f"{prepared.table.name}: {error}") from error
 
@@ -196,6 +199,7 @@ def fitted_record(
 
     from partita import model_file
     from partita._versions import versions
+    from partita.cli.finding_advice import advice_for
     from partita.report import Fitted
 
     prepared, chosen = found.prepared, found.prepared.selection
@@ -221,6 +225,7 @@ def fitted_record(
         remarks=(*_how_it_ended(found), *doubts(prepared), *remarks),
         fingerprint=model_file.fingerprint(chosen.X, chosen.weight),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        advice=advice_for,
     )
 
 

@@ -39,8 +39,6 @@ def near_faces(view: View) -> Finding | None:
         "groups at all, and how many.",
         "note",
         tuple(int(j) for j in np.unique(crowd.sample.labels[near])),
-        option="Read their labels with care, and ask `partita choose-k` whether there are groups "
-        "at all, and how many.",
     )
 
 
@@ -63,8 +61,6 @@ def split_groups(view: View) -> Finding | None:
         "K is given from outside, read the clusters as parts of a whole.",
         "note",
         tuple(clusters),
-        option="Try fewer clusters (`partita choose-k` says how many); if the number is given "
-        "from outside, read the clusters as parts of a whole.",
     )
 
 
@@ -95,8 +91,6 @@ def unequal(view: View) -> Finding | None:
         "Look at a picture; try sklearn.mixture.GaussianMixture, which learns sizes and spreads, "
         "or more clusters, to be merged afterwards (merge_tree).",
         clusters=tuple(sorted({j for each in found for j in (each.first, each.second)})),
-        option="Look at the map of the report; take more clusters with --k, and read neighbours "
-        "that belong together as one.",
     )
 
 

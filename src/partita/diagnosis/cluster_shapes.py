@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from partita._common.errors import Setting
 from partita.diagnosis.check import Look
 from partita.diagnosis.cluster_borders import touching
 from partita.diagnosis.finding import Finding, Skip, few, percent
@@ -46,8 +47,6 @@ def outliers(view: View) -> Finding | None:
         "Look at these rows. Take them out, or use KMedoids (its distances are not squared); "
         "RobustScaler() keeps them from setting the scale.",
         clusters=tuple(int(j) for j in found),
-        option="Look at these rows. Take them out, or use --method medoids, whose distances are "
-        "not squared; --scale robust keeps them from setting the scale.",
     )
 
 
@@ -87,7 +86,7 @@ def coincident(view: View) -> Finding | None:
         f"{percent(price / view.cost)} of it.",
         f"Lower n_clusters by {k - group}, to {group}: that says as much.",
         clusters=tuple(clusters),
-        option=f"Lower the number of clusters by {k - group}: --k {group} says as much.",
+        settings=(Setting("n_clusters", group),),
     )
 
 
@@ -127,8 +126,6 @@ def elongated(view: View) -> Finding | None:
         "make groups rounder; GaussianMixture(covariance_type='full') learns their shape; or take "
         "more clusters and merge them (merge_tree).",
         clusters=tuple(ratios),
-        option="Look whether neighbours of such a cluster continue it. --scale standard may make "
-        "groups rounder; or take more clusters with --k, and read neighbours as one.",
     )
 
 
@@ -167,7 +164,7 @@ def empty(view: View) -> Finding | None:
         f"Empty: {few(found.tolist())}.",
         f"Lower n_clusters to {view.k - len(found)}, or let empty='relocate' find rows for them.",
         clusters=tuple(int(j) for j in found),
-        option=f"--k {view.k - len(found)} says as much.",
+        settings=(Setting("n_clusters", view.k - len(found)),),
     )
 
 

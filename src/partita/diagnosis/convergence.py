@@ -46,7 +46,6 @@ def not_converged(view: View) -> Finding | None:
         "; ".join(reasons) + ".",
         "Raise max_iter or the time limit, or lower tol; or go on from here: "
         "KMeans(init=model).fit(X).",
-        option="Raise --max-iter or the time limit of --halt.",
     )
 
 

@@ -25,8 +25,6 @@ def too_few(view: View) -> Finding | None:
         f"{distinct} distinct rows of {view.n}, {view.k} clusters.",
         f"Lower n_clusters below {distinct}, or count the distinct rows (numpy.unique) in place "
         "of clustering them.",
-        option=f"Take fewer clusters than {distinct}, or count the distinct rows in place of "
-        "clustering them.",
     )
 
 
@@ -46,9 +44,6 @@ def duplicates(view: View) -> Finding | None:
         "may also mean categories: KMedoids with metric='hamming' suits them better.",
         "note",
         tuple(int(j) for j in np.unique(view.labels[first[mass == mass.max()]])),
-        option="If copies mean nothing, keep one of each; if they count, keep one of each with "
-        "its count in a column, and name that by --weight. Few distinct values may also mean "
-        "categories: --method medoids --metric hamming suits them better.",
     )
 
 

@@ -46,8 +46,6 @@ def scale(view: View) -> Finding | None:
         "If the features have different units, bring them to one scale first: "
         "make_pipeline(StandardScaler(), model), or RobustScaler() where there are outliers.",
         features=names,
-        option="If the features have different units, bring them to one scale: --scale standard, "
-        "or --scale robust where there are outliers.",
     )
 
 
@@ -98,7 +96,6 @@ def correlated(view: View) -> Finding | None:
         "Keep one of them, or let PCA(whiten=True) put one in their place.",
         "note",
         features=names,
-        option="Keep one of them: --exclude leaves columns out.",
     )
 
 

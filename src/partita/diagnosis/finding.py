@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal
+
+from partita._common.errors import Setting
 
 _WIDTH = 80  # columns of a terminal
 _FIRST = 5  # items in a list before it says "and more"
@@ -27,7 +29,15 @@ class Finding:
     severity: Literal["warning", "note"] = "warning"
     clusters: tuple[int, ...] = ()
     features: tuple[str | int, ...] = ()
-    option: str = ""  # the advice in the words of the command line, where it has its own
+    option: str = ""  # the advice as options, in findings that the command line made
+    settings: tuple[Setting, ...] = ()  # parameter values that the advice names
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the public fields as a dict."""
+        return {name: getattr(self, name) for name in PUBLIC_FIELDS}
+
+
+PUBLIC_FIELDS = tuple(name for name in Finding.__dataclass_fields__ if name != "settings")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -44,6 +54,11 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     looked: tuple[str, ...]  # the names of what could have been found
     skipped: tuple[tuple[str, str], ...] = ()  # what was not looked for, and why
+
+    def with_options(self, word: Callable[[Finding], str]) -> Diagnosis:
+        """Return the same diagnosis with each finding's `option` worded by `word`."""
+        findings = tuple(replace(finding, option=word(finding)) for finding in self.findings)
+        return replace(self, findings=findings)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,12 +90,11 @@ class Diagnosis:
         """A dataframe, by pandas, polars or pyarrow: the one named, or the first installed."""
         from partita._common.optional_imports import dataframe
 
-        rows = [asdict(finding) for finding in self.findings]
+        rows = [finding.to_dict() for finding in self.findings]
         for row in rows:  # tables want one type in a column
             row["clusters"] = ", ".join(str(j) for j in row["clusters"])
             row["features"] = ", ".join(str(name) for name in row["features"])
-        names = Finding.__dataclass_fields__
-        return dataframe({name: [row[name] for row in rows] for name in names}, library)
+        return dataframe({name: [row[name] for row in rows] for name in PUBLIC_FIELDS}, library)
 
     def __repr__(self) -> str:
         return f"Diagnosis of {self.subject}: {_count(self.findings)}"

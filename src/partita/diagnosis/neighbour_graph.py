@@ -64,8 +64,6 @@ def not_convex(view: View) -> Finding | None:
         "Groups that K-means cannot outline are suspected (not convex, or very unequal).",
         f"Following neighbours from row to row, {text}{sample.told}.",
         "Look at a picture, and try " + _recipe(runs, rows, sample, means, near) + ".",
-        option="Look at the map of the report, and try --method kernel, with several values of "
-        "--gamma.",
     )
 
 

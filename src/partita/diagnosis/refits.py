@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.errors import Setting
 from partita.diagnosis.check import Look
 from partita.diagnosis.finding import Finding, Skip, percent
 from partita.diagnosis.fit_context import View
@@ -46,8 +47,7 @@ def unstable(view: View) -> Finding | None:
         f"{mean:.2f} ± {error:.2f} (mean and its standard error; 1 is the same){sample.told}.",
         "Ask choose_k for a number of clusters that is stable; with more starts (n_init=10) less "
         "depends on chance. If none is stable, the data may have no groups.",
-        option="Ask `partita choose-k` for a number of clusters that is stable; with more starts "
-        "(--n-init 10) less depends on chance. If none is stable, the data may have no groups.",
+        settings=(Setting("n_init", 10),),
     )
 
 
@@ -68,7 +68,7 @@ def local_minimum(view: View) -> Finding | None:
         f"J is {percent(1 - best / ours)} lower in the best of {2 * STARTS} other starts"
         f"{sample.told}.",
         f"Fit again with n_init={4 * STARTS} or more, or another random_state.",
-        option=f"Fit again with --n-init {4 * STARTS} or more, or another --seed.",
+        settings=(Setting("n_init", 4 * STARTS),),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
 from partita.chart_layout.model_rows import names_of
+from partita.diagnosis import Finding
 from partita.estimators import validation
 from partita.estimators.fitted_models import (
     check_fitted,
@@ -61,6 +62,8 @@ class Fitted:
         What else the reader should know of the data, or of how the fit ended; shown first.
     filled : int
         How many values were missing, and filled in by the means of their features.
+    advice : callable, optional
+        Words the advice of a finding as options of the program that made the report.
     """
 
     model: Any
@@ -85,6 +88,7 @@ class Fitted:
     created: str = ""
     filled: int = 0
     remarks: Sequence[str] = ()
+    advice: Callable[[Finding], str] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -66,7 +66,6 @@ class Sections:
     tiles: tuple[Tile, ...]
     findings: tuple[Any, ...]
     coverage: str
-    by_command: bool  # whether the reader has the command line, and advice should speak of it
     lines: tuple[Line, ...]
     lines_note: str  # above the table
     lines_legend: str  # below it
@@ -104,7 +103,6 @@ def sections_of(found: Findings) -> Sections:
         tiles=_tiles(found),
         findings=tuple(found.diagnosis),
         coverage=_coverage(found),
-        by_command=case.fitted.command.startswith("partita "),
         lines=lines,
         lines_note=remarks_on(summary),
         lines_legend=legend_of(case, summary),

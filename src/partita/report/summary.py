@@ -119,6 +119,8 @@ def study(fitted: Fitted) -> Findings:
         found = fitted.diagnosis
         if found is None:
             found = _diagnose(case)
+        if fitted.advice is not None:
+            found = found.with_options(fitted.advice)
         summary = _summary(case, far, quality, profile, found)
     return Findings(case, summary, quality, profile, found)
 
@@ -164,7 +166,7 @@ def _summary(
         clusters=tuple(_cluster(case, j, far, quality, profile) for j in range(case.k)),
         warnings=kinds.count("warning"),
         notes=kinds.count("note"),
-        findings=tuple(asdict(finding) for finding in found),
+        findings=tuple(finding.to_dict() for finding in found),
         verdict=None if sweep is None else str(sweep.verdict),
     )
 

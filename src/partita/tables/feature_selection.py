@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.errors import Setting
 from partita.source.dataframes import listed
 from partita.tables.column_values import NO_VALUE, read_column
 from partita.tables.suspicious_columns import Suspicion, suspicion_of
 from partita.tables.table import Table, TableError, arrow
 
 MISSING_POLICIES = ("error", "drop", "mean")
+_MISSING_ADVICE = {"drop": "leave such rows out ({})", "mean": "fill in the column mean ({})"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +119,9 @@ def select(
         _check_some(table, kept)
         X, w, filled = X[kept], None if w is None else w[kept], 0
     elif filled and missing == "error":
-        raise TableError(f"{_missing_text(table, holes, names)}; {_advice(ways)}")
+        advice = ", or ".join(_MISSING_ADVICE[way] for way in ways)
+        settings = (Setting("missing", way) for way in ways)
+        raise TableError(f"{_missing_text(table, holes, names)}; {advice}", *settings)
     if missing == "mean":
         fill = _means(X, w) if fill is None else np.asarray(fill, dtype=np.float64)
         X = np.where(holes, fill, X).astype(X.dtype)
@@ -235,15 +239,6 @@ def _missing_text(table: Table, holes: Array, names: tuple[str, ...]) -> str:
     )
 
 
-def _advice(ways: Sequence[str]) -> str:
-    """What to do about missing values, as far as it can be done."""
-    known = {
-        "drop": "leave such rows out (missing=drop)",
-        "mean": "fill in the mean of the column (missing=mean)",
-    }
-    return ", or ".join(known[way] for way in ways)
-
-
 def _and_more(others: int) -> str:
     return f", and {others} more value{'s' * (others > 1)} like that" if others else ""
 
@@ -252,7 +247,8 @@ def _check_some(table: Table, kept: Ints) -> None:
     if len(kept) == 0:
         raise TableError(
             f"{table.name}: every row lacks a value, so none is left; leave out the columns that "
-            "lack most, or fill in means (missing=mean)"
+            "lack most, or fill in means ({})",
+            Setting("missing", "mean"),
         )
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
+from partita._common.errors import PartitaError
 from partita._common.optional_imports import require
 
 
-class TableError(ValueError):
+class TableError(PartitaError):
     """Something is wrong with a file; the text says which, where in it, and what to do."""
 
 

@@ -1,0 +1,41 @@
+"""What to do about a finding of `partita.diagnosis`, as options of the command line."""
+
+from __future__ import annotations
+
+from partita.cli.option_text import option_text
+from partita.diagnosis import Finding
+
+# by the name of the finding; a {} for each of its settings
+ADVICE = {
+    "not-converged": "Increase --max-iter, or the time limit in --halt.",
+    "scale": "If the features have different units, scale them: --scale standard, or "
+    "--scale robust if there are outliers.",
+    "constant-features": "They have no effect; --exclude leaves them out.",
+    "correlated-features": "Keep one of them; --exclude leaves columns out.",
+    "few-distinct-rows": "Use fewer clusters (--k), or count the distinct rows instead.",
+    "duplicates": "If copies have no meaning, keep one of each. If they do, keep one of each, put "
+    "the number of copies in a column, and name it with --weight. Few distinct values may also "
+    "mean categories: --method medoids --metric hamming suits them better.",
+    "outliers": "Look at these rows. Remove them, or use --method medoids, whose distances are not "
+    "squared. With --scale robust they do not set the scale.",
+    "coincident-centers": "Use fewer clusters: {} describes the data equally well.",
+    "elongated-clusters": "Check whether a neighbour continues such a cluster. --scale standard "
+    "may make groups rounder; or use more clusters (--k) and read neighbours as one.",
+    "empty-clusters": "Use fewer clusters: {} gives the same result.",
+    "near-faces": "Treat their labels with caution. `partita choose-k` shows whether there are "
+    "groups at all, and how many.",
+    "split-groups": "Try fewer clusters (`partita choose-k` recommends a number). If the number is "
+    "given, read these clusters as parts of one group.",
+    "unequal-clusters": "Look at the map in the report (--report). Use more clusters (--k) and "
+    "read neighbours that belong together as one.",
+    "not-convex": "Look at the map in the report (--report), and try --method kernel with several "
+    "values of --gamma.",
+    "unstable": "Let `partita choose-k` find a number of clusters that is stable. More starts "
+    "({}) depend less on chance. If no number is stable, the data may have no groups.",
+    "local-minimum": "Fit again with {} or more, or with another --seed.",
+}
+
+
+def advice_for(finding: Finding) -> str:
+    """Word the advice of a finding as options; empty if there is no better than its own."""
+    return ADVICE.get(finding.name, "").format(*map(option_text, finding.settings))
