@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats
+from partita._common.exact_sum import exact_total
+from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.weighting import weighted
 from partita.estimators.fitted_models import (
     LabelledRows,
@@ -22,8 +24,6 @@ from partita.estimators.fitted_models import (
     unwrap_pipeline,
 )
 from partita.estimators.labelling import one_hot
-from partita.source.blocks import exact_total
-from partita.source.plain_rows import times, unit_for
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -130,11 +130,11 @@ def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
         )
     found = label_rows(model, X, sample_weight)
     dense = theta.toarray() if sp.issparse(theta) else theta
-    unit = unit_for(found.rows, dense)
-    scaled = replace(found, rows=times(found.rows, unit))
-    residuals = scaled.squares_to(times(dense, unit))
+    unit = square_scale(largest_magnitude(found.rows, dense))
+    small = replace(found, rows=scaled(found.rows, unit))
+    residuals = small.squares_to(scaled(dense, unit))
     left = exact_total(weighted(residuals, found.weight))
-    whole = float(replace(scaled, labels=np.minimum(found.labels, 0), k=1).stats().sse[0])
+    whole = float(replace(small, labels=np.minimum(found.labels, 0), k=1).stats().sse[0])
     with np.errstate(over="ignore", under="ignore"):  # squares of very large numbers are infinite
         residuals = residuals / unit / unit
         cost = float(np.float64(geometry_of(model).price * left) / unit / unit)

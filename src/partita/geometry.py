@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from partita._common.array_types import Array, Floats
+from partita._common.exact_sum import exact_total
 from partita.centers import Centers
-from partita.stats import ClusterStats, total
+from partita.stats import ClusterStats
 
 
 class Update(NamedTuple):
@@ -29,7 +30,7 @@ class Geometry(ABC):
 
     def cost(self, stats: ClusterStats, gap: Floats) -> float:
         """J at centers that are `gap` (k,) away from the means (Huygens)."""
-        return self.price * total(stats.sse + stats.weight * (gap * gap))
+        return self.price * exact_total(stats.sse + stats.weight * (gap * gap))
 
     @abstractmethod
     def cost_of(self, stats: ClusterStats) -> Floats:
@@ -89,7 +90,7 @@ class Euclidean(Geometry):
         if np.count_nonzero(stats.weight) < len(stats.weight):
             some = stats.weight[:, None] > 0
             values = np.where(some, values, before.about(origin))
-        cost = self.price * total(stats.sse)
+        cost = self.price * exact_total(stats.sse)
         return Update(Centers(values, origin), cost, math.hypot(*gap.tolist()))
 
 

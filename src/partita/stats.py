@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.exact_sum import exact_total
+from partita._common.power_of_two import power_of_two
 from partita._kernels import kernels
 from partita.weights import Weights
 
@@ -90,14 +92,6 @@ class ClusterStats:
         return np.asarray(share * np.einsum("...d,...d->...", gap, gap))
 
 
-def total(values: Floats) -> float:
-    """Σ of an array, rounded once: the same bits in any order; inf beyond the largest double."""
-    try:
-        return math.fsum(values.tolist())
-    except OverflowError:
-        return math.inf
-
-
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Where the terms of exact sums are rounded to: an origin and a power-of-two step per feature.
@@ -119,12 +113,12 @@ class Grid:
         """The finest grid whose sums cannot overflow."""
         reach = np.maximum(high - origin, origin - low)
         bits = bits_for(weights.count)
-        scale = power_of_two(float(reach.max()), 1000)
+        scale = power_of_two(float(reach.max()))
         reach = reach * scale
         up = np.empty(len(origin) + 2)
         up[:-2] = np.ldexp(2.0**bits, np.minimum(900, -np.frexp(reach)[1]))
         up[-2] = 1.0 if weights.values is None else 2.0**bits
-        up[-1] = 2.0**bits * power_of_two(total(reach * reach), 900)
+        up[-1] = 2.0**bits * power_of_two(exact_total(reach * reach), 900)
         # A row's squares are d terms of one column, so their low limbs need room for d times more.
         return cls(origin, scale, up, 2.0 ** bits_for(weights.count * len(origin)), weights.unit)
 
@@ -132,11 +126,6 @@ class Grid:
 def bits_for(count: float) -> int:
     """Bits of a term such that `count` of them add up below 2^62, and that a double can round."""
     return min(50, 61 - math.ceil(math.log2(max(2, count))))
-
-
-def power_of_two(largest: float, most: int) -> float:
-    """The power of two that brings `largest` to [½, 1), within 2^±most."""
-    return 2.0 ** max(-most, min(most, -math.frexp(largest)[1]))
 
 
 class Moments:

@@ -34,7 +34,8 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita.stats import ClusterStats, total
+from partita._common.exact_sum import exact_total
+from partita.stats import ClusterStats
 
 
 def inertia(X: Any, z: Any, sample_weight: Any = None) -> float:
@@ -51,7 +52,7 @@ def inertia(X: Any, z: Any, sample_weight: Any = None) -> float:
             "feature of X"
         )
     gap = rows - point
-    return total(w * np.einsum("nd,nd->n", gap, gap))
+    return exact_total(w * np.einsum("nd,nd->n", gap, gap))
 
 
 def sse(X: Any, sample_weight: Any = None) -> float:
@@ -71,7 +72,7 @@ def mse(X: Any, sample_weight: Any = None) -> float:
     1.0
     """
     rows, w = _rows(X, sample_weight)
-    return sse(rows, w) / total(w)
+    return sse(rows, w) / exact_total(w)
 
 
 def sse_by_pairs(X: Any, sample_weight: Any = None) -> float:
@@ -84,8 +85,8 @@ def sse_by_pairs(X: Any, sample_weight: Any = None) -> float:
     parts = [0.0]
     for i in range(1, len(rows)):
         gap = rows[:i] - rows[i]
-        parts.append(float(w[i]) * total(w[:i] * np.einsum("nd,nd->n", gap, gap)))
-    return math.fsum(parts) / total(w)
+        parts.append(float(w[i]) * exact_total(w[:i] * np.einsum("nd,nd->n", gap, gap)))
+    return math.fsum(parts) / exact_total(w)
 
 
 def sse_of_partition(X: Any, labels: Any, sample_weight: Any = None) -> float:
@@ -96,7 +97,7 @@ def sse_of_partition(X: Any, labels: Any, sample_weight: Any = None) -> float:
     """
     rows, w = _rows(X, sample_weight)
     label = _labels(labels, len(rows))
-    return total(ClusterStats.of_block(rows, label, k=int(label.max()) + 1, weight=w).sse)
+    return exact_total(ClusterStats.of_block(rows, label, k=int(label.max()) + 1, weight=w).sse)
 
 
 def merge_price(U: Any, V: Any, weight_u: Any = None, weight_v: Any = None) -> float:

@@ -22,9 +22,10 @@ from partita import (
     MiniBatchKMeans,
     silhouette_score,
 )
+from partita._common.text import JOINERS
 from partita.plots import style
 from partita.report import Fitted, map_data, render, silhouette_sample, summarise, svg, write_report
-from partita.report.safe_text import JOINERS, in_script, shown
+from partita.report.safe_text import in_script, shown
 
 
 @pytest.fixture(scope="module")

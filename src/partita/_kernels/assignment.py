@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.power_of_two import square_scale
 from partita._kernels.crew import Crew
 from partita._kernels.exact_sums import Sums, move_rows
 from partita._kernels.twofold import Twofold, add, quiet, two_prod
 
+MAX_CENTER = 2.0**400  # beyond it, or below its inverse, squares of centers may leave the range
 _BLOCK = 1 << 20  # scores held at a time
 
 
@@ -19,9 +21,7 @@ def exact_scale(centers: Floats) -> float:
     sizes = np.abs(centers).max(axis=1)
     sizes = np.sort(sizes[sizes > 0])
     typical = float(sizes[(len(sizes) - 1) // 2]) if len(sizes) else 0.0
-    if 2.0**-400 < typical < 2.0**400 or not (typical > 0 and np.isfinite(typical)):
-        return 1.0
-    return float(np.ldexp(1.0, int(np.clip(-np.frexp(typical)[1], -900, 900))))
+    return square_scale(typical, MAX_CENTER, 900)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
 from partita._common.random_state import generator
+from partita._common.text import format_number
 from partita._common.threads import Workers
 from partita.estimators import validation
 from partita.estimators.fitted_models import (
@@ -19,7 +20,6 @@ from partita.estimators.fitted_models import (
     without_feature_names,
 )
 from partita.estimators.spherical import SphericalKMeans
-from partita.plots import style
 from partita.source.plain_rows import doubles
 from partita.voronoi.voronoi_cells import Cells, cells
 
@@ -40,7 +40,9 @@ class Rows:
     def note(self) -> str:
         """What to say of a sample."""
         m = self.values.shape[0]
-        return f"{style.number(m)} of {style.number(self.of)} rows, sampled" if m < self.of else ""
+        return (
+            f"{format_number(m)} of {format_number(self.of)} rows, sampled" if m < self.of else ""
+        )
 
 
 def read(
@@ -120,7 +122,7 @@ def title_of(model: Any) -> str:
     k = count_clusters(model)
     parts = f"{type(model).__name__}: {k} cluster{'s' * (k != 1)}"
     cost = getattr(model, "inertia_", None)
-    return parts if cost is None else f"{parts}, J = {style.number(float(cost))}"
+    return parts if cost is None else f"{parts}, J = {format_number(float(cost))}"
 
 
 def squares(values: Any) -> Floats:

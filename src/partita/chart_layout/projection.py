@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
+from partita._common.text import listed
 from partita.chart_layout.model_rows import Rows
 from partita.plots import style
-from partita.source.dataframes import listed
 from partita.source.plain_rows import doubles
 from partita.voronoi.principal_plane import pca_plane
 

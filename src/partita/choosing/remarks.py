@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from partita._common.spaced_rows import evenly_spaced
 from partita.choosing.ladder import Rung
 from partita.choosing.sweep import Fits
 from partita.choosing.sweep_problem import Means, Medoids, SweepProblem
 from partita.estimators.validation import features_of
-from partita.source.blocks import evenly
 from partita.source.dataframes import is_frame
 
 _DOMINANT = 0.9  # share of the variance: the other features hardly count
@@ -21,7 +21,7 @@ def remarks(subject: SweepProblem, fits: Fits, rung: Rung) -> list[str]:
     """Scale and outliers: what most often makes an answer that is not meant."""
     found = []
     if type(subject) in (Means, Medoids) and not sp.issparse(subject.X) and subject.X.shape[1] > 1:
-        rows = np.asarray(subject.X[evenly(subject.n, _LOOKED)], dtype=np.float64)
+        rows = np.asarray(subject.X[evenly_spaced(subject.n, _LOOKED)], dtype=np.float64)
         share = rows.var(axis=0)
         if (most := int(share.argmax())) >= 0 and share[most] > _DOMINANT * share.sum() > 0:
             found.append(

@@ -124,7 +124,7 @@ def _named(table: Any, fitted: Any, path: Any) -> Any:
 
 
 def _few(names: Any) -> str:
-    from partita.source.dataframes import listed
+    from partita._common.text import listed
 
     return listed(names)
 

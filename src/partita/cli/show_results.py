@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from partita._common.json_plain import plain
+from partita._common.text import one_line
 
 _TRAITS = 3  # features that a terminal says about a cluster
 _FINDINGS = 6
@@ -29,8 +30,7 @@ def console() -> Any:
 
 def clean(text: Any, most: int = 60) -> str:
     """Text from data on one line, without characters that a terminal would obey."""
-    whole = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
-    return whole if len(whole) <= most else whole[: most - 1] + "…"
+    return one_line(text, most)
 
 
 def as_json(value: dict[str, Any]) -> None:

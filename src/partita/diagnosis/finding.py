@@ -9,9 +9,9 @@ from html import escape
 from typing import Any, Literal
 
 from partita._common.errors import Setting
+from partita._common.text import listed, printable
 
 _WIDTH = 80  # columns of a terminal
-_FIRST = 5  # items in a list before it says "and more"
 
 
 class Skip(Exception):
@@ -152,15 +152,7 @@ def _wrap(text: str, indent: str = "  ", hang: int | None = None) -> str:
 
 def few(items: Any) -> str:
     """A few items for a sentence: a, b, c and 7 more."""
-    items = list(items)
-    text = ", ".join(_plain(item) for item in items[:_FIRST])
-    return text + (f" and {len(items) - _FIRST} more" if len(items) > _FIRST else "")
-
-
-def _plain(item: Any) -> str:
-    """A name as it is, unless it could break a line or a terminal."""
-    text = item if isinstance(item, str) else str(item)
-    return text if text.isprintable() else repr(text)
+    return listed(items, printable)
 
 
 def percent(share: float) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Floats, Ints
+from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.threads import Workers
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
@@ -19,7 +20,6 @@ from partita.estimators.kernel.kernel_input import GIVEN
 from partita.estimators.medoids.estimator import KMedoids
 from partita.estimators.medoids.metric import FLAT, has_flat_cells
 from partita.estimators.spherical import SphericalKMeans
-from partita.source.plain_rows import times, unit_for
 
 # What a look may need, and a kind of model may lack
 ROWS = "rows"  # X is a table with one row per sample
@@ -83,8 +83,8 @@ def read_diagnosis_input(model: Any, X: Any, sample_weight: Any = None) -> Diagn
         found = model._again(X)
         rows, index = found.rows, index[found.some]
     labels = _labels(model, X, rows, centers, index)
-    unit = unit_for(rows) if centers is None else unit_for(rows, centers)
-    rows, centers = times(rows, unit), None if centers is None else times(centers, unit)
+    unit = square_scale(largest_magnitude(*(x for x in (rows, centers) if x is not None)))
+    rows, centers = scaled(rows, unit), None if centers is None else scaled(centers, unit)
     if MEANS not in lacks and not _are_means(model, rows, centers, weight):
         lacks |= dict.fromkeys((MEANS, REFIT), "its centers are not the means of its clusters")
     k = _count(model, labels) if centers is None else len(centers)

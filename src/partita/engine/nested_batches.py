@@ -17,6 +17,7 @@ from typing import cast
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita._common.weighting import weighted
 from partita.centers import Centers
 from partita.empty_clusters import EmptyPolicy
@@ -28,7 +29,7 @@ from partita.engine.restarts import LloydOptions, best_of
 from partita.geometry import Euclidean
 from partita.halting import Halt, MaxIter, SamePartition, When
 from partita.run_record import Fit
-from partita.source.blocks import DenseSource, Source, exact_total
+from partita.source.blocks import DenseSource, Source
 from partita.stats import ClusterStats
 from partita.trace import Callback, Progress
 

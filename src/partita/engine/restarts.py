@@ -12,6 +12,7 @@ from typing import cast
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita._common.threads import one_blas_thread
 from partita._common.weighting import weighted
 from partita.centers import Centers
@@ -23,7 +24,7 @@ from partita.engine.paths.scheduler import PathCache, PrunedStep
 from partita.geometry import EUCLIDEAN, Geometry
 from partita.halting import Halt
 from partita.run_record import Fit
-from partita.source.blocks import DenseSource, Source, exact_total
+from partita.source.blocks import DenseSource, Source
 from partita.stats import ClusterStats
 from partita.trace import Callback
 

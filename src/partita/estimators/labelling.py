@@ -9,13 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.exact_sum import exact_total
+from partita._common.power_of_two import largest_magnitude, square_scale
 from partita._common.threads import Workers
 from partita._common.weighting import weighted
 from partita._kernels import kernels
 from partita.centers import Centers
 from partita.estimators.validation import check_finite, check_threads, make_source
-from partita.source.blocks import as_kernel_type, exact_total, stretches, walk
-from partita.source.dissimilarities import scale_for
+from partita.source.blocks import as_kernel_type, stretches, walk
 from partita.source.sparse import SparseSource
 
 ROUGH = 1e-4  # how far from 1 memberships may add up, rounded to float32 as they may be
@@ -115,18 +116,12 @@ def two_nearest(workers: Workers, X: Any, centers: Floats) -> Nearest:
             np.minimum(second, np.maximum(first, found), out=second)
             np.minimum(first, found, out=first)
         return Nearest(labels, first, second)
-    scale = _square_scale(X, plain)
+    scale = square_scale(largest_magnitude(X, plain))
     for rows, crew in stretches(workers, n, 4 * plain.size):
         part = as_kernel_type(X[rows] if scale == 1.0 else X[rows] * np.float64(scale))
         out = labels[rows], first[rows], second[rows]
         kernels.two_nearest(part, plain * scale, *out, crew)
     return Nearest(labels, first / scale, second / scale)
-
-
-def _square_scale(X: Array, centers: Floats) -> float:
-    """What makes rows and centers fit to be squared."""
-    largest = max(float(abs(extreme)) for a in (X, centers) for extreme in (a.min(), a.max()))
-    return scale_for(largest)
 
 
 def inertia(

@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.text import listed
 from partita._common.threads import Workers
 from partita.estimators import labelling, validation
 from partita.estimators.center_clusterer import FitInput, LloydClusterer
 from partita.estimators.lloyd_parameters import one_of
 from partita.geometry import SPHERICAL
 from partita.halting import Halt
-from partita.source.dataframes import listed
 from partita.source.unit_rows import row_lengths, unit_rows
 from partita.trace import Callback
 

@@ -12,9 +12,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from partita._common.array_types import Array, Floats
+from partita._common.text import listed
 from partita._common.threads import Workers, default_threads
 from partita.source.blocks import Source
-from partita.source.dataframes import from_frame, is_frame, listed
+from partita.source.dataframes import from_frame, is_frame
 from partita.source.dense import MemorySource
 from partita.source.sparse import SparseSource
 from partita.weights import Weights

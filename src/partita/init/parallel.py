@@ -7,11 +7,12 @@ import math
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita._common.weighting import weighted
 from partita._kernels.weighted_draws import draw_any
 from partita.centers import Centers
 from partita.init.plusplus import plusplus
-from partita.source.blocks import Source, exact_total
+from partita.source.blocks import Source
 
 ROUNDS = 5
 FACTOR = 2  # rows expected in a round, times k

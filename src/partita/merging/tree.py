@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita._common.weighting import weighted
 from partita.estimators.fitted_models import check_fitted, geometry_of, label_rows, unwrap_pipeline
 from partita.estimators.kernel.estimator import KernelKMeans
@@ -20,7 +21,7 @@ from partita.estimators.medoids.estimator import KMedoids
 from partita.estimators.validation import check_weights
 from partita.geometry import EUCLIDEAN, Geometry, directions
 from partita.merging.fusion import DistanceFusion, Fused, MeansFusion, MedoidFusion, fuse_all
-from partita.stats import ClusterStats, total
+from partita.stats import ClusterStats
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -65,7 +66,7 @@ class MergeTree:
     ) -> MergeTree:
         """The tree above clusters with these summaries."""
         fused = fuse_all(MeansFusion(stats, geometry), stats.weight == 0)
-        cost = total(geometry.cost_of(stats))
+        cost = exact_total(geometry.cost_of(stats))
         return cls(_linkage(fused), fused.prices, cost, stats, geometry, centers)
 
     @property
@@ -80,7 +81,7 @@ class MergeTree:
 
     def cost_at(self, k: int) -> float:
         """The objective of the partition into k clusters."""
-        return self.cost + total(self.prices[: self._steps(k)])
+        return self.cost + exact_total(self.prices[: self._steps(k)])
 
     def labels_at(self, k: int) -> Ints:
         """Which of k clusters each of the K (K,) becomes part of.
@@ -215,7 +216,7 @@ def _of_medoids(model: KMedoids, X: Any, sample_weight: Any) -> MergeTree:
     labels, far = model._costs(X)
     mass, cost = _by_cluster(labels, far, check_weights(sample_weight, len(labels)))
     fused = fuse_all(MedoidFusion(cost), mass == 0)
-    return MergeTree(_linkage(fused), fused.prices, total(np.diagonal(cost)))
+    return MergeTree(_linkage(fused), fused.prices, exact_total(np.diagonal(cost)))
 
 
 def _by_cluster(labels: Ints, values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:

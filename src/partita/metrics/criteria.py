@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats
+from partita._common.exact_sum import exact_total
 from partita._common.weighting import weighted
-from partita.source.blocks import exact_total
-from partita.stats import ClusterStats, total
+from partita.stats import ClusterStats
 
 __all__ = [
     "adjusted_rand",
@@ -43,13 +43,13 @@ def calinski_harabasz(stats: ClusterStats) -> float:
     200.0
     """
     weight, mean, sse = _filled(stats)
-    k, n = len(weight), total(weight)
+    k, n = len(weight), exact_total(weight)
     if k < 2 or n <= k:
         return math.nan
     anchor = mean[0]  # an offset of the data costs no digits
     gap = (mean - anchor) - weight @ (mean - anchor) / n
-    between = total(weight * np.einsum("kd,kd->k", gap, gap)) / (k - 1)
-    within = total(sse) / (n - k)
+    between = exact_total(weight * np.einsum("kd,kd->k", gap, gap)) / (k - 1)
+    within = exact_total(sse) / (n - k)
     if within == 0:
         return math.inf if between > 0 else math.nan
     return between / within
@@ -90,7 +90,7 @@ def davies_bouldin(stats: ClusterStats, spread: Array) -> float:
         ratio = np.divide(both, gap, out=np.where(both > 0, np.inf, 0.0), where=gap > 0)
         ratio[j] = 0.0
         worst[j] = ratio.max()
-    return total(worst) / len(worst)
+    return exact_total(worst) / len(worst)
 
 
 def simplified_silhouette(first: Array, second: Array, weight: Array | None = None) -> float:
@@ -134,13 +134,13 @@ def bic(stats: ClusterStats, n: float | None = None) -> float:
     """
     weight, mean, sse = _filled(stats)
     k, d = mean.shape
-    rows = total(weight) if n is None else float(n)
+    rows = exact_total(weight) if n is None else float(n)
     if k == 0 or rows <= k or d == 0:
         return math.nan
-    variance = total(sse) / (d * (rows - k))
+    variance = exact_total(sse) / (d * (rows - k))
     if variance == 0:
         return -math.inf
-    shares = total(weight * np.log(weight / rows))
+    shares = exact_total(weight * np.log(weight / rows))
     fit = shares - rows * d / 2 * math.log(2 * math.pi * variance) - d * (rows - k) / 2
     return float(-2 * fit + k * (d + 1) * math.log(rows))
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita._common.threads import Workers
 from partita._kernels import compiled, kernels
 from partita.source.dissimilarities import Table, in_panels
-from partita.stats import total
 
 STRIP = 64  # rows of one cluster that meet the others at once
 _PADDED = 1.6  # strips are taken if they fill so little up
@@ -50,7 +50,7 @@ class Partition:
         order = np.argsort(label, kind="stable")
         start = np.searchsorted(label[order], np.arange(k + 1)).astype(np.int64)
         parts = np.split(w[order], start[1:-1])
-        mass = np.array([total(part) for part in parts])
+        mass = np.array([exact_total(part) for part in parts])
         return cls(label.astype(np.int32), w, order, start, mass)
 
     @property

@@ -8,14 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
+from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.random_state import generator
 from partita._common.threads import Workers, one_blas_thread
 from partita.estimators import validation
 from partita.estimators.medoids.metric import Metric, check_matrix, check_metric
 from partita.geometry import directions
 from partita.metrics.mean_distances import MeanDistances, Partition, of_table, of_vectors
-from partita.source.blocks import exact_total
-from partita.source.dissimilarities import Table, scale_for
+from partita.source.dissimilarities import Table
 
 _VALUES = 1 << 21  # dissimilarities that a thread measures at once, where no kernel of ours can
 
@@ -226,8 +227,7 @@ class Pairs:
 def _scaled(X: Any) -> Floats:
     """Doubles, by a power of two small enough to be squared: silhouettes do not mind."""
     rows: Floats = X.astype(np.float64, copy=False)
-    scale = scale_for(float(max(rows.max(), -rows.min())))
-    return rows if scale == 1.0 else rows * scale
+    return np.asarray(scaled(rows, square_scale(largest_magnitude(rows))))
 
 
 def _unit(X: Any) -> Floats | None:

@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 
 from partita._common.array_types import Floats
+from partita._common.text import listed
 from partita.estimators import validation
-from partita.source.dataframes import is_frame, listed, names_of
+from partita.source.dataframes import is_frame, names_of
 from partita.tables.scaling import Scaling
 
 

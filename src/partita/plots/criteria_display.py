@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.text import listed
 from partita.choosing.criterion_kinds import KINDS
 from partita.plots import style
 from partita.plots.display import Display, Page, matplotlib
-from partita.source.dataframes import listed
 
 _COLUMNS = 3
 _SIGN = {"high": " ↑", "low": " ↓"}

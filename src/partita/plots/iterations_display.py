@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.text import format_number
 from partita.chart_layout import model_rows
 from partita.chart_layout.projection import Box, axis_names, box_around, even, plane_of
 from partita.estimators import validation
@@ -120,7 +121,7 @@ class IterationsDisplay(Display):
             ax.plot(*way.T, color=style.INK, lw=0.8, marker=".", ms=2, zorder=3)
         ax.scatter(*frame.scene.centers.T, s=22, c=style.INK, marker="+", linewidths=1.2, zorder=4)
         ax.set_title(
-            f"{_moment(frame.iteration)}: J = {style.number(frame.cost)}", size=style.SMALL
+            f"{_moment(frame.iteration)}: J = {format_number(frame.cost)}", size=style.SMALL
         )
         ax.set_xticks([])
         ax.set_yticks([])

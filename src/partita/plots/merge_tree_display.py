@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.text import format_number
 from partita.chart_layout import model_rows
 from partita.estimators import validation
 from partita.estimators.fitted_models import unwrap_pipeline
@@ -91,10 +92,10 @@ class MergeTreeDisplay(Display):
         self._cut(page, floor)
         if len(tops):
             dearest = tops[np.argsort(-tops[:, 1], kind="stable")[:_PRICED]]
-            place(page, dearest, [style.number(float(f"{y:.3g}")) for _, y in dearest])
+            place(page, dearest, [format_number(float(f"{y:.3g}")) for _, y in dearest])
 
     def _name(self, j: int, upright: bool) -> str:
-        weight = style.number(float(f"{self.weight[j]:.4g}"))
+        weight = format_number(float(f"{self.weight[j]:.4g}"))
         return f"{j}\n({weight})" if upright else f"{j} ({weight})"
 
     def _scale(self, ax: Any) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
+from partita._common.text import format_number
 from partita.chart_layout import model_rows
 from partita.estimators import labelling, validation
 from partita.estimators.fitted_models import count_clusters, unwrap_pipeline
@@ -146,7 +147,7 @@ class ProfileDisplay(Display):
         above.set_ylim(0, 1.55 * (self.weight.max(initial=0.0) or 1.0))
         if k <= _NUMBERS:
             for j, weight in enumerate(self.weight):
-                text = style.number(float(weight))
+                text = format_number(float(weight))
                 above.text(j, weight, text, ha="center", va="bottom", size=style.SMALL - 1)
         for side in ax.spines.values():
             side.set_visible(False)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats
+from partita._common.text import format_number
 from partita.chart_layout import model_rows
 from partita.estimators import validation
 from partita.estimators.fitted_models import check_fitted, count_clusters, unwrap_pipeline
@@ -81,7 +82,7 @@ class SilhouetteDisplay(Display):
         values = silhouette_samples(rows, labels, metric=metric, sample_weight=weight)
         total = float(weight.sum()) or 1.0
         mean, negative = float(weight @ values) / total, float(weight @ (values < 0)) / total
-        note = f"{style.number(len(labels))} of {style.number(n)} rows, sampled"
+        note = f"{format_number(len(labels))} of {format_number(n)} rows, sampled"
         return cls(
             title=f"mean silhouette {mean:.3f}, {negative:.1%} of the rows below 0",
             caption=style.sentences(
@@ -124,7 +125,7 @@ class SilhouetteDisplay(Display):
                 alpha=0.85,
             )
             ticks.append(top + len(some) / 2)
-            texts.append(f"{style.plain(group, 12)}  ({style.number(len(some))}, {mean:.2f})")
+            texts.append(f"{style.plain(group, 12)}  ({format_number(len(some))}, {mean:.2f})")
             top = edges[-1] + gap
         ax.axvline(0, color=style.FAINT, lw=0.8)
         ax.axvline(self.mean, color=style.INK, lw=1.0, ls="--")

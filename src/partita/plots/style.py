@@ -6,12 +6,12 @@ from the ninth cluster on the mark differs too, and a cluster's number is always
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Iterable
 from typing import Any
 
 from partita._common.optional_imports import require
+from partita._common.text import one_line
 
 PALETTE = (
     "#0072B2",  # blue
@@ -68,10 +68,7 @@ def mark(number: int) -> str:
 
 def plain(text: Any, most: int | None = None) -> str:
     """A name from outside as one line of text: no formula, no control characters, not too long."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
-    if most is not None and len(line) > most:
-        line = f"{line[: most - most // 3 - 1].rstrip()}…{line[-(most // 3) :].lstrip()}"
-    return line.replace("$", r"\$")
+    return one_line(text, most).replace("$", r"\$")
 
 
 def wrapped(text: str, inches: float, size: float) -> str:
@@ -89,15 +86,6 @@ def _width(line: str, size: float) -> float:
     font = require("matplotlib.font_manager", "a picture", "plot").FontProperties(size=size)
     measure = require("matplotlib.textpath", "a picture", "plot").text_to_path
     return float(measure.get_text_width_height_descent(line, font, False)[0]) / 72
-
-
-def number(value: float) -> str:
-    """A number with as many digits as a reader needs: 78.85, 12 300, 1.23e+09."""
-    if not math.isfinite(value):
-        return "not defined" if math.isnan(value) else str(value)
-    if 1e4 <= abs(value) < 1e6 or (value == int(value) and abs(value) < 1e10):
-        return f"{value:,.0f}".replace(",", " ")
-    return f"{value:.4g}"
 
 
 def sentences(parts: Iterable[str]) -> str:

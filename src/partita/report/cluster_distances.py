@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
+from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.weighting import weighted
 from partita.chart_layout.model_rows import centers_of, is_spherical
 from partita.estimators.fitted_models import label_rows
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.medoids.estimator import KMedoids
 from partita.report.report_input import Case
-from partita.source.blocks import exact_total
-from partita.source.plain_rows import times, unit_for
 
 _VALUES = 1 << 22  # distances that are held at once
 
@@ -61,8 +61,10 @@ def distances_of(case: Case) -> Distances:
     if centers is None:
         return Distances(np.full(case.n, np.nan), "distance", True)
     found = label_rows(case.model, case.rows)
-    unit = unit_for(found.rows, centers)  # so that squares are neither 0 nor infinite
-    squares = replace(found, rows=times(found.rows, unit)).squares_to(times(centers, unit))
+    unit = square_scale(
+        largest_magnitude(found.rows, centers)
+    )  # so that squares are neither 0 nor infinite
+    squares = replace(found, rows=scaled(found.rows, unit)).squares_to(scaled(centers, unit))
     if is_spherical(case.model):
         return Distances(squares / 2, "1 − cos of the angle to the center", False)
     return Distances(np.sqrt(squares) / unit, "distance to the center", True)

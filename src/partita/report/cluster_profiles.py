@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
+from partita._common.power_of_two import square_scales
 from partita.plots.profile_display import moments
 from partita.report.report_input import Case
 from partita.report.safe_text import rounded, signed
@@ -17,8 +18,6 @@ _NAMED = 0.5  # deviations from the mean below which a feature is not worth nami
 _VERY = 2.0
 _TRAITS = 4  # features that are named of a cluster
 _ROUNDING = 1e-12  # of a deviation: a mean that is so near to 0 is 0
-_FARTHEST = 300  # powers of two beyond which squares may leave the range of doubles
-_MOST = 1000  # that a feature is multiplied by
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +78,7 @@ def profile_of(case: Case) -> Profile | None:
 def _units(values: Any) -> Floats:
     """Powers of two (d,), one for each feature: 1, unless its squares would be no doubles."""
     peak = np.maximum(_dense(values.max(axis=0)), -_dense(values.min(axis=0)))
-    power = np.frexp(peak)[1]
-    some = np.where(np.abs(power) > _FARTHEST, power, 0)
-    return np.asarray(np.ldexp(1.0, -np.clip(some, -_MOST, _MOST)))
+    return square_scales(peak)
 
 
 def _dense(values: Any) -> Floats:

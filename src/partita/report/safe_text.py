@@ -10,9 +10,9 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from partita.plots import style
+from partita._common import text
+from partita._common.text import format_number, one_line
 
-JOINERS = "\u200c\u200d"  # which Persian words and families of emoji are written with
 _OFF = 0.02  # steps by which a number along an axis may be wrong
 _MISSING = "(no name)"
 _EXACT = 1e15  # below it, a double is a whole number to the last digit
@@ -20,36 +20,8 @@ _LONG = 1e9  # from here on a number has four digits and a power of ten
 
 
 def shown(text: Any, most: int = 48) -> str:
-    """One line of at most so many letters; what cannot be printed becomes a space.
-
-    Control characters, marks that turn the direction of writing, and halves of characters are
-    among these; joiners stay inside words of letters that need them. The middle of a long text
-    gives way to an ellipsis.
-
-    >>> shown("a" * 100, 9), shown("one\\n two\\u202e\\x00three")
-    ('aaaaa…aaa', 'one two three')
-    """
-    whole = text if isinstance(text, str) else str(text)
-    if len(whole) > 8 * most:  # a cell of a megabyte is not looked at letter by letter
-        whole = f"{whole[: 4 * most]}{whole[-4 * most :]}"
-    line = " ".join("".join(_letters(whole)).split())
-    if len(line) > most:
-        first, last = line[: most - most // 3 - 1], line[-(most // 3) :]
-        line = f"{first.rstrip(' ' + JOINERS)}…{last.lstrip(' ' + JOINERS)}"
-    return line or _MISSING
-
-
-def _letters(text: str) -> list[str]:
-    """What can be seen; a joiner only between two letters that are not of English."""
-    out = []
-    for before, letter, after in zip(" " + text, text, text[1:] + " ", strict=False):
-        joins = letter in JOINERS and _joinable(before) and _joinable(after)
-        out.append(letter if joins or letter.isprintable() else " ")
-    return out
-
-
-def _joinable(letter: str) -> bool:
-    return letter.isprintable() and not letter.isascii() and not letter.isspace()
+    """Return a name as one safe line of at most so many characters."""
+    return one_line(text, most) or _MISSING
 
 
 def number(value: float | None) -> str:
@@ -62,7 +34,7 @@ def number(value: float | None) -> str:
         return _grouped(f"{value:.4g}")
     if abs(value) >= 1e3:
         return _grouped(f"{value:,.0f}")
-    return _grouped(style.number(value + 0.0))  # no −0
+    return _grouped(format_number(value + 0.0))  # no −0
 
 
 def ticks(values: Sequence[float]) -> list[str]:
@@ -129,7 +101,7 @@ def _unsigned(text: str) -> str:
 
 def plural(count: int, what: str) -> str:
     """1 row, 2 rows."""
-    return f"{number(count)} {what}{'s' * (count != 1)}"
+    return text.plural(count, what, number)
 
 
 def with_code(text: str) -> str:

@@ -10,15 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
+from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.random_state import generator
 from partita.chart_layout.model_rows import is_spherical
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.metrics.silhouette import silhouettes_of_some
 from partita.report.not_shown import NotHere
 from partita.report.report_input import Case
-from partita.source.blocks import exact_total
 from partita.source.dissimilarities import PLAIN
-from partita.source.plain_rows import times, unit_for
 
 _WORK = 3e10  # products of differences that silhouettes may take: some seconds
 _ROOT = 16  # features that a distance costs beside its own
@@ -71,7 +71,7 @@ def silhouettes_of(case: Case) -> Silhouettes:
     if len(inside) < case.n:
         rows = rows[inside]
     if sp.issparse(rows) and not callable(metric):  # dense ones are brought there by the kernel
-        rows = times(rows, unit_for(rows))
+        rows = scaled(rows, square_scale(largest_magnitude(rows)))
     points = _points(labels, sizes, _affordable(rows, len(labels), metric))
     values = silhouettes_of_some(
         rows,

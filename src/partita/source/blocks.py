@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -11,10 +10,10 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
-from partita._kernels import compiled, kernels
+from partita._kernels import compiled
 from partita.centers import Centers
 from partita.source.survey import Survey
-from partita.stats import ClusterStats, Moments, total
+from partita.stats import ClusterStats, Moments
 from partita.weights import Weights
 
 PARTS = 4  # blocks for each thread: enough that none waits long for another
@@ -204,27 +203,6 @@ def stretches(workers: Workers, n: int, work_per_row: int) -> Iterator[tuple[sli
     step = _STRETCH * workers.n * block_rows(work_per_row)
     for i in range(0, n, step):
         yield slice(i, min(n, i + step)), workers.crew
-
-
-def evenly(count: int, most: int) -> Ints:
-    """Up to `most` numbers below `count`, evenly spread from the first to the last."""
-    return np.unique(np.linspace(0, count - 1, most).astype(np.intp))
-
-
-def exact_total(values: Floats) -> float:
-    """Σ of doubles, rounded once: the same bits in any order, for any blocks."""
-    if not np.isfinite(values).all():
-        with np.errstate(over="ignore"):
-            return float(np.sum(values))
-    if len(values) < 4096:
-        return total(values)
-    digits = np.zeros(68, np.int64)
-    kernels.exact_sum(values, digits)
-    whole = sum(int(digit) << (32 * place) for place, digit in enumerate(digits))
-    try:
-        return whole / (1 << 1088)
-    except OverflowError:
-        return math.inf
 
 
 def ordered_stats(

@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array
-
-_FIRST = 5  # names in a message before it says "and more"
-
-
-def listed(names: Any) -> str:
-    """A few names for a message: 'a', 'b', …"""
-    names = list(names)
-    text = ", ".join(repr(name) for name in names[:_FIRST])
-    return text + (f" and {len(names) - _FIRST} more" if len(names) > _FIRST else "")
+from partita._common.text import listed
 
 
 def is_frame(data: Any) -> bool:
@@ -54,9 +46,8 @@ def from_frame(data: Any) -> Array:
         if values is None
     ]
     if wrong:
-        more = f" and {len(wrong) - _FIRST} more" if len(wrong) > _FIRST else ""
         raise ValueError(
-            f"columns that are not numbers were given: {', '.join(wrong[:_FIRST])}{more}; drop "
+            f"columns that are not numbers were given: {listed(wrong, str)}; drop "
             "them or encode them as numbers first"
         )
     parts = [values for values in found if values is not None]

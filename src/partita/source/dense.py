@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.power_of_two import square_scale
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita.centers import Centers
@@ -25,7 +26,7 @@ from partita.source.blocks import (
 )
 from partita.source.plusplus_rounds import DenseRows, DenseSeeding
 from partita.source.survey import Survey, survey_dense
-from partita.stats import ClusterStats, Moments, power_of_two
+from partita.stats import ClusterStats, Moments
 from partita.weights import Weights
 
 WIDE = 1 << 9  # about the least work of a row in a pruned pass
@@ -339,6 +340,5 @@ class MemorySource:
         # Where squares would leave the range of numbers, a power of two; the sampling is unchanged.
         low, high = self.box()
         reach = max(abs(float(low.min())), abs(float(high.max())))
-        scale = power_of_two(reach, 100 if self._single else 1000)
-        plain = 2.0**40 if self._single else 2.0**400
-        return scale if not 1 / plain < scale < plain else 1.0
+        limit, max_exponent = (2.0**40, 100) if self._single else (2.0**400, 1000)
+        return square_scale(reach, limit, max_exponent)

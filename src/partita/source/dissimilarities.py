@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.power_of_two import largest_magnitude, square_scale
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita._kernels.medoid_swaps import PANEL_ROWS
-from partita.stats import power_of_two
 
 PLAIN = {  # measured by our own kernel
     "euclidean": "euclidean",
@@ -149,10 +149,10 @@ class Vectors(Table):
     """
 
     def __init__(self, rows: Floats, metric: str, workers: Workers) -> None:
-        largest = float(max(rows.max(), -rows.min(), 0)) if rows.size else 0.0
+        largest = largest_magnitude(rows)
         fits = 1e-12 < largest < 1e12
         self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 and fits else np.float64)
-        scale = scale_for(largest)
+        scale = square_scale(largest)
         rows = np.ascontiguousarray(rows, dtype=self.dtype)
         self._set(rows * scale if scale != 1.0 else rows, None, metric, workers)
         self.unit = unit_of(metric, scale)
@@ -179,11 +179,6 @@ class Vectors(Table):
         mine = self._rows[candidates], self._points[points]
         twin._set(*mine, self._metric, self._workers)
         return twin
-
-
-def scale_for(largest: float) -> float:
-    """A power of two that makes values this large fit to be squared."""
-    return 1.0 if largest == 0 or 1e-120 < largest < 1e120 else power_of_two(largest, 1000)
 
 
 def unit_of(metric: str, scale: float) -> float:

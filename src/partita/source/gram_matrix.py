@@ -13,11 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.power_of_two import power_of_two
+from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers
 from partita._kernels import compiled, kernels
-from partita.source.blocks import evenly
 from partita.source.kernel_function import KernelFunction, gram_rows
-from partita.stats import bits_for, power_of_two
+from partita.stats import bits_for
 from partita.weights import Weights
 
 SAMPLE = 64  # rows, of which one is near enough to the middle of all
@@ -43,7 +44,7 @@ class Gram(ABC):
         The new origin is a row amid the others, of which an outlier or two change nothing.
         """
         some = np.flatnonzero(self.weight)
-        some = some[evenly(len(some), SAMPLE)]
+        some = some[evenly_spaced(len(some), SAMPLE)]
         inner = self.raw(some).astype(np.float64)
         among = inner[:, some]
         apart = (plain[some] - among) - (among - plain[some, None])

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
+from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers, one_blas_thread
-from partita.source.blocks import evenly
+from partita.geometry import directions
 
 TILE = 1024  # rows and columns of a tile: fixed, so that its bits do not depend on threads
 _SHIFTABLE = ("linear", "rbf")  # moving the data changes no distance, and saves digits
@@ -49,7 +50,7 @@ class KernelFunction:
                 return X
             X = X.toarray()  # the rows of the fit were dense, and moved
         if self.metric == "cosine":
-            return _directions(X)
+            return directions(X)[0]
         return X if self.origin is None else (X - self.origin).astype(X.dtype, copy=False)
 
     def between(self, a: Any, b: Any = None) -> Floats:
@@ -73,14 +74,6 @@ class KernelFunction:
         size = 1 if callable(self.metric) else _ALONE
         parts = [self.between(a[i : i + size]).diagonal() for i in range(0, a.shape[0], size)]
         return np.concatenate(parts).astype(np.float64)
-
-
-def _directions(X: Floats) -> Floats:
-    """Rows of length 1, whatever their unit: scikit-learn takes very short ones for zero."""
-    longest = np.abs(X).max(axis=1, keepdims=True)
-    rows = np.divide(X, longest, out=np.zeros_like(X), where=longest > 0)
-    norm = np.sqrt(np.einsum("nd,nd->n", rows, rows))[:, None]
-    return np.asarray(np.divide(rows, norm, out=rows, where=norm > 0))
 
 
 def gram_matrix(
@@ -137,7 +130,7 @@ def share_tiles(workers: Workers, count: int, fill: Callable[[int], None]) -> No
 
 def is_symmetric(kernel: KernelFunction, X: Any) -> bool:
     """Whether a callable gives k(a, b) = k(b, a) on a few rows."""
-    few = evenly(X.shape[0], 8)
+    few = evenly_spaced(X.shape[0], 8)
     once, again = kernel.between(X[few], X[few[::-1]]), kernel.between(X[few[::-1]], X[few])
     gap = np.abs(once - again.T).max()
     return bool(gap <= 1e-8 * np.abs(once).max())

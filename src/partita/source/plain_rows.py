@@ -8,10 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
-from partita.stats import power_of_two
 
 _VALUES = 1 << 20  # that are held at once
-_FARTHEST = 2.0**300  # beyond it, or below its inverse, squares leave the range of doubles
 
 
 def spans(n: int, width: int) -> list[slice]:
@@ -27,23 +25,3 @@ def spans(n: int, width: int) -> list[slice]:
 def doubles(rows: Any) -> Floats:
     """Rows as a dense array of doubles."""
     return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
-
-
-def unit_for(*given: Any) -> float:
-    """The power of two to measure rows and centers in: 1, unless squares would not be doubles.
-
-    >>> unit_for(np.array([[1e10, 0.0]])), unit_for(np.array([[2.0**900, 0.0]])) == 2.0**-901
-    (1.0, True)
-    """
-    peak = 0.0
-    for values in (each.data if sp.issparse(each) else each for each in given):
-        if values.size:
-            peak = max(peak, abs(float(values.max())), abs(float(values.min())))
-    if peak == 0 or 1 / _FARTHEST < peak < _FARTHEST:
-        return 1.0
-    return power_of_two(peak, 1000)
-
-
-def times(rows: Any, unit: float) -> Any:
-    """The rows in such a unit; as they are if it is 1."""
-    return rows if unit == 1 else rows.astype(np.float64) * unit

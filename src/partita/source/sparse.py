@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.power_of_two import largest_magnitude, power_of_two
 from partita._common.threads import Workers
 from partita._common.weighting import weighted
 from partita._kernels import kernels
@@ -21,7 +22,7 @@ from partita.source.blocks import (
     walk,
 )
 from partita.source.survey import TOO_FAR, Survey, survey_plain
-from partita.stats import ClusterStats, Moments, power_of_two
+from partita.stats import ClusterStats, Moments
 from partita.weights import Weights
 
 
@@ -225,7 +226,7 @@ class SparseSource:
 
     @cached_property
     def _seed_scale(self) -> float:
-        return power_of_two(float(np.abs(self.rows.data).max(initial=0.0)), 1000)
+        return power_of_two(largest_magnitude(self.rows))
 
     @cached_property
     def _scaled(self) -> tuple[Any, Floats]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import Setting
-from partita.source.dataframes import listed
+from partita._common.text import listed
 from partita.tables.column_values import NO_VALUE, read_column
 from partita.tables.suspicious_columns import Suspicion, suspicion_of
 from partita.tables.table import Table, TableError, arrow

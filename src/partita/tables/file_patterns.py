@@ -6,7 +6,7 @@ import difflib
 import glob
 from pathlib import Path
 
-from partita.source.dataframes import listed
+from partita._common.text import listed
 from partita.tables.compression import without_compression_suffix
 from partita.tables.file_formats import FORMAT_OF_SUFFIX, GENERIC_TEXT_SUFFIXES, format_from_name
 from partita.tables.table import TableError

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from partita.source.dataframes import listed
+from partita._common.text import listed
 from partita.tables import arrow_files, cell_types, numpy_files, text_files
 from partita.tables.compression import decompress
 from partita.tables.file_formats import detect_format

@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
+from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita.estimators import validation
-from partita.source.plain_rows import doubles, spans, times, unit_for
+from partita.source.plain_rows import doubles, spans
 from partita.stats import ClusterStats
 
 _WIDE = 1024  # features beyond which no matrix of their covariances is made
@@ -36,8 +37,8 @@ def pca_plane(X: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
     values = rows.data if sp.issparse(rows) else rows
     if not np.isfinite(values).all():
         raise ValueError("X holds NaN or infinity; finite numbers are expected")
-    unit = unit_for(rows)
-    rows = times(rows, unit)
+    unit = square_scale(largest_magnitude(rows))
+    rows = scaled(rows, unit)
     w = w / w.sum()
     first = rows[:1].toarray()[0] if sp.issparse(rows) else rows[0]
     anchor = np.zeros(d) if sp.issparse(rows) else np.asarray(first, dtype=np.float64)

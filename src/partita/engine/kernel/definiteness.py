@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import one_blas_thread
-from partita.source.blocks import evenly
 from partita.source.gram_matrix import Gram
 
 _FEW = 400  # rows of which all eigenvalues are found at once
@@ -23,7 +23,7 @@ _STEPS = 200  # of Lanczos' method
 def sample_rows(gram: Gram) -> Ints:
     """Up to `_FEW` rows of weight, evenly spread."""
     some = np.flatnonzero(gram.weight)
-    return np.asarray(some[evenly(len(some), _FEW)])
+    return np.asarray(some[evenly_spaced(len(some), _FEW)])
 
 
 def _square(gram: Gram, some: Ints) -> Floats:

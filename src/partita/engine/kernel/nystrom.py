@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
+from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers
 from partita._kernels.weighted_draws import index_in_cumsum
-from partita.source.blocks import evenly, exact_total
 from partita.source.kernel_function import KernelFunction, share_tiles
 
 _AT_ONCE = 64  # pivots proposed at once
@@ -112,7 +113,7 @@ class Nystrom:
     def dimension(self) -> float:
         """How many directions the features fill: (Σλ)² / Σλ² of their covariance."""
         some = np.flatnonzero(self.weight)
-        some = some[evenly(len(some), _SAMPLE)]
+        some = some[evenly_spaced(len(some), _SAMPLE)]
         share = self.weight[some] / self.weight[some].sum()
         away = self.features[some] - share @ self.features[some]
         spread = (away * share[:, None]).T @ away

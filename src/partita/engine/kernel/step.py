@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita._common.weighting import weighted
 from partita._kernels import kernels
 from partita.centers import Centers
@@ -22,9 +23,8 @@ from partita.engine.lloyd import best_run, lloyd
 from partita.geometry import Update
 from partita.halting import Halt
 from partita.run_record import Fit
-from partita.source.blocks import exact_total
 from partita.source.gram_matrix import Gram
-from partita.stats import ClusterStats, total
+from partita.stats import ClusterStats
 from partita.trace import Callback, Pass
 
 NOWHERE = np.zeros(0)  # the origin of centers in feature space: there is no vector to name
@@ -89,7 +89,7 @@ class KernelStep:
 
     def cost(self, stats: ClusterStats, gap: Floats) -> float:
         """J at centers that are `gap` away from the means."""
-        return total(stats.sse + stats.weight * (gap * gap))
+        return exact_total(stats.sse + stats.weight * (gap * gap))
 
     def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
         """The mean of every cluster; one without weight keeps its center `before`."""
@@ -102,7 +102,7 @@ class KernelStep:
             own = np.flatnonzero(new[self.labels] & (self.gram.weight > 0))
             values[self.labels[own], own] += self.sigma / stats.weight[self.labels[own]]
         self._touched[:] = False
-        return Update(Centers(values, NOWHERE), total(stats.sse), math.hypot(*gap.tolist()))
+        return Update(Centers(values, NOWHERE), exact_total(stats.sse), math.hypot(*gap.tolist()))
 
     # what a policy for empty clusters needs
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from partita._common.array_types import Ints
+from partita._common.exact_sum import exact_total
 from partita.engine.medoids.swap import Problem
-from partita.stats import total
 
 
 class Alternate:
@@ -30,7 +30,7 @@ class Alternate:
         self._columns = columns = self._problem.table.columns(self.medoids)
         labels = columns.argmin(axis=0).astype(np.int32)
         weight, closest = self._problem.weight, columns.min(axis=0).astype(np.float64)
-        return labels, total(closest if weight is None else weight * closest)
+        return labels, exact_total(closest if weight is None else weight * closest)
 
     def improve(self) -> float:
         """Choose the medoids anew, then assign."""

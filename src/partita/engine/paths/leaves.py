@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Ints
+from partita._common.power_of_two import power_of_two
 from partita._kernels import kernels
 from partita.centers import Centers
 from partita.source.blocks import DenseSource, Pruned
-from partita.stats import Moments, power_of_two
+from partita.stats import Moments
 
 
 class Tree:

@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats
+from partita._common.exact_sum import exact_total
 from partita._common.threads import Workers, one_blas_thread
 from partita._common.weighting import weighted
 from partita.estimators import validation
@@ -16,7 +17,6 @@ from partita.estimators.base import Clusterer
 from partita.estimators.kernel import kernel_input
 from partita.estimators.kernel.fitting import Fitted, KernelSettings, fit_matrix, fit_rows
 from partita.halting import Halt
-from partita.source.blocks import exact_total
 from partita.trace import Callback
 
 

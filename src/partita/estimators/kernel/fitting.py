@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita._common.memory import free_memory
 from partita._common.random_state import family, generator
 from partita._common.threads import Workers
@@ -31,7 +32,7 @@ from partita.run_record import Fit
 from partita.source.blocks import Source
 from partita.source.gram_matrix import Gram
 from partita.source.kernel_function import KernelFunction
-from partita.stats import ClusterStats, total
+from partita.stats import ClusterStats
 
 _RANK = 64  # to begin with, where the rank of an approximation is to be found
 _MOST = 1024  # and at most
@@ -189,7 +190,7 @@ def _fit_gram(
         kernel_input.warn_indefinite()
     stats = result.stats
     beyond = np.count_nonzero(weight) - np.count_nonzero(stats.weight)
-    cost = total(stats.sse) - sigma * beyond
+    cost = exact_total(stats.sse) - sigma * beyond
     return Fitted(
         result.labels,
         result.inertia,
@@ -241,7 +242,7 @@ def _fit_features(
         memory=max(0.0, settings.memory - features.nbytes),
     )
     result = best_of(source, settings.seeded(every, run), ways)
-    low = total(result.stats.sse)
+    low = exact_total(result.stats.sse)
     missing = nystrom.trace
     note = f"nystrom: {features.shape[1]} of {n} columns, {note}"
     return Fitted(

@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
+from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers
 from partita._common.warnings import IndefiniteKernelWarning, warn
 from partita.engine.kernel.definiteness import is_indefinite, needed_shift
 from partita.estimators import validation
 from partita.estimators.lloyd_parameters import one_of
-from partita.source.blocks import evenly
 from partita.source.gram_matrix import DenseGram, FleetingGram, Gram, SparseGram
 from partita.source.kernel_function import KernelFunction, gram_matrix, is_symmetric
 from partita.weights import Weights
@@ -75,7 +75,7 @@ def kernel_of(model: Any, origin: Floats, spread: float) -> KernelFunction:
 def middle(X: Any, weight: Floats | None) -> Floats:
     """The median of some rows: amid the data, wherever an outlier is."""
     some = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
-    some = some[evenly(len(some), _SOME)]
+    some = some[evenly_spaced(len(some), _SOME)]
     rows = X[some]
     if sp.issparse(rows):
         return np.zeros(X.shape[1])  # zeros stay zeros

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita._common.threads import Workers
 from partita._common.weighting import weighted
 from partita.estimators import labelling, validation
@@ -26,7 +27,6 @@ from partita.estimators.medoids.metric import (
 )
 from partita.estimators.medoids.parameters import MedoidSettings
 from partita.halting import Halt
-from partita.source.blocks import exact_total
 from partita.source.dissimilarities import Table
 from partita.trace import Callback
 

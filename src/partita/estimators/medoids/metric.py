@@ -14,10 +14,11 @@ from sklearn.metrics.pairwise import distance_metrics
 from sklearn.utils.validation import validate_data
 
 from partita._common.array_types import Array, Floats
+from partita._common.power_of_two import largest_magnitude, square_scale
+from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers, one_blas_thread
 from partita._kernels import kernels
 from partita.estimators import validation
-from partita.source.blocks import evenly
 from partita.source.dataframes import from_frame, is_frame
 from partita.source.dissimilarities import (
     PLAIN,
@@ -28,7 +29,6 @@ from partita.source.dissimilarities import (
     Vectors,
     check_measured,
     in_panels,
-    scale_for,
     unit_of,
 )
 
@@ -134,7 +134,7 @@ class Metric:
 
     def _check_symmetric(self, rows: Any) -> None:
         """A callable must give d(a, b) = d(b, a): seen on a few rows, up to rounding in float32."""
-        few = evenly(rows.shape[0], 8)
+        few = evenly_spaced(rows.shape[0], 8)
         found = self.measure(rows[few], rows[few[::-1]])[:, ::-1]
         gap = np.abs(found - found.T).max()
         if gap > 1e-5 * np.abs(found).max():  # NaN is another error
@@ -151,7 +151,7 @@ class Metric:
                 found = self.measure(self._ready(X), self._ready(centers))
             check_measured(found)
             return found, 1.0
-        scale = scale_for(max(_largest(X), _largest(centers)))
+        scale = square_scale(largest_magnitude(X, centers))
         out = np.empty((len(centers), len(X)))
         with np.errstate(over="ignore"):
             panels = in_panels(X.astype(np.float64) * scale)
@@ -168,10 +168,6 @@ def _inverse_covariance(X: Floats) -> Floats:
             "metric='mahalanobis' needs the inverse of the covariance of X, which has none; give "
             "one as metric_params={'VI': ...}, or remove features that others determine"
         ) from error
-
-
-def _largest(X: Floats) -> float:
-    return float(max(X.max(initial=0), -X.min(initial=0)))
 
 
 def like(rows: Any, centers: Any) -> Any:

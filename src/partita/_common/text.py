@@ -1,0 +1,82 @@
+"""Text for messages: lists of names, counts, numbers, and one safe line of any text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+MAX_LISTED = 5  # items before "and 3 more"
+JOINERS = "\u200c\u200d"  # part of Persian words and of emoji families
+
+
+def listed(items: Iterable[Any], word: Callable[[Any], str] = repr) -> str:
+    """Return the first few items, and how many are left out.
+
+    >>> listed("ab"), listed(range(7), str)
+    ("'a', 'b'", '0, 1, 2, 3, 4 and 2 more')
+    """
+    items = list(items)
+    text = ", ".join(word(item) for item in items[:MAX_LISTED])
+    return text + (f" and {len(items) - MAX_LISTED} more" if len(items) > MAX_LISTED else "")
+
+
+def plural(count: int, noun: str, number: Callable[[int], str] = str) -> str:
+    """Return a count with its noun.
+
+    >>> plural(1, "row"), plural(3, "row")
+    ('1 row', '3 rows')
+    """
+    return f"{number(count)} {noun}{'s' * (count != 1)}"
+
+
+def printable(item: Any) -> str:
+    """Return the text of an item as it is if every character is printable, else its repr."""
+    text = str(item)
+    return text if text.isprintable() else repr(text)
+
+
+def one_line(text: Any, max_length: int | None = None) -> str:
+    """Return text from outside as one line that neither a terminal nor a page interprets.
+
+    Each run of spaces and unprintable characters (control characters, direction marks, halves of
+    surrogate pairs) becomes one space; joiners stay inside words that need them. The middle of a
+    text longer than `max_length` is replaced by an ellipsis.
+
+    >>> one_line("a" * 100, 9), one_line("one\\n two\\u202e\\x00three")
+    ('aaaaa…aaa', 'one two three')
+    """
+    whole = str(text)
+    if max_length is not None and len(whole) > 8 * max_length:  # the cell may have a megabyte
+        whole = f"{whole[: 4 * max_length]}{whole[-4 * max_length :]}"
+    line = " ".join("".join(_visible(whole)).split())
+    if max_length is not None and len(line) > max_length:
+        first, last = line[: max_length - max_length // 3 - 1], line[-(max_length // 3) :]
+        line = f"{first.rstrip(' ' + JOINERS)}…{last.lstrip(' ' + JOINERS)}"
+    return line
+
+
+def _visible(text: str) -> list[str]:
+    """Printable characters and spaces; a joiner only between two characters outside ASCII."""
+    out = []
+    for before, letter, after in zip(" " + text, text, text[1:] + " ", strict=False):
+        joins = letter in JOINERS and _joinable(before) and _joinable(after)
+        out.append(letter if joins or letter.isprintable() else " ")
+    return out
+
+
+def _joinable(letter: str) -> bool:
+    return letter.isprintable() and not letter.isascii() and not letter.isspace()
+
+
+def format_number(value: float) -> str:
+    """Return a number with as many digits as a reader needs.
+
+    >>> format_number(78.853), format_number(12300), format_number(1.23456e12 + 0.5)
+    ('78.85', '12 300', '1.235e+12')
+    """
+    if not math.isfinite(value):
+        return "not defined" if math.isnan(value) else str(value)
+    if 1e4 <= abs(value) < 1e6 or (value == int(value) and abs(value) < 1e10):
+        return f"{value:,.0f}".replace(",", " ")
+    return f"{value:.4g}"
