@@ -1,186 +1,188 @@
-"""Which Voronoi cells share a facet."""
+"""Voronoi cells that share a facet.
+
+Two cells share a facet if a point on the bisector of their centers is strictly inside all other
+faces of the first cell. Three steps decide, each for the pairs that the one before left open:
+
+1. Up to six dimensions, only edges of the Delaunay triangulation are candidates.
+2. The relaxation method for linear inequalities (Agmon; Motzkin and Schoenberg 1954) looks for such
+   a point, for all pairs at once: it starts midway and crosses the face that is violated most.
+3. A linear program per pair finds how deep inside a point can be (HiGHS).
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import one_blas_thread
-from partita.voronoi.interior_points import OPEN, YES, deeper_than
+from partita.geometry import directions
 
-DEPTH = 1e-6  # the least depth of a facet, as a part of the distance of the two centers
-_FLAT = 4  # dimensions up to which a triangulation names the few pairs that can be neighbours
-_FEW = 32  # faces that are tried first, and two more for every dimension
-_MORE, _ROUNDS = 8, 24  # faces that join where a point is outside, and how often
-_VALUES = 1 << 20  # of the normals of faces that are held at once
+MIN_FACET_DEPTH = 1e-6  # of the distance between the two centers; a shallower facet is not counted
+TRIANGULATION_MAX_DIMENSIONS = 6  # beyond that the number of simplices explodes
+RELAXATION_ROUNDS = 30  # few points are found later, and the linear program finds these
+OVERSHOOT = 1.9  # times the violation; 2 is a reflection, 1 a projection, which converges slowly
+CHUNK_VALUES = 1 << 21  # distances held at a time
+PROGRAMS_PER_CALL = 32  # a call of its own for each takes three times as long
+MAX_FACE_DISTANCE = 1e9  # distances of the pair; beyond it rounding moves a face by the facet depth
 
 
 def shared_facets(centers: Floats) -> Array:
-    """(k, k) bool: whether the cells of two centers share a facet, not just an edge or a corner.
+    """Return (k, k) bool: which cells share a facet of d − 1 dimensions, not just a vertex or edge.
 
-    A facet has a point that is as near to both as to no other. First the point midway is tried
-    (Gabriel); for pairs that it leaves open, linear programming tells whether there is one that is
-    deep enough inside. Of coincident centers the first has the cell, so the others have no
-    neighbours.
+    Of coincident centers the first has the cell, so the others have no neighbours.
     """
     first = np.sort(np.unique(centers, axis=0, return_index=True)[1])
-    found = np.zeros((len(centers), len(centers)), dtype=bool)
-    some = _own_space(centers[first])
-    pairs = _candidates(some)
-    if len(some) > some.shape[1] + 1:  # else all cells meet in one point, and each pair on from it
-        with one_blas_thread():
-            near = _midway(some, pairs)
-            near[~near] = _deep(some, pairs[~near])
-        pairs = pairs[near]
-    i, j = first[pairs].T
-    found[i, j] = found[j, i] = True
-    return found
+    shared = np.zeros((len(centers), len(centers)), dtype=bool)
+    distinct = _scaled(centers[first])
+    pairs = _candidate_pairs(distinct)
+    with one_blas_thread(), np.errstate(all="ignore"):  # what leaves the doubles stays open
+        is_facet = _relax(distinct, pairs)
+        is_facet[~is_facet] = facet_depths(distinct, pairs[~is_facet]) > MIN_FACET_DEPTH
+    i, j = first[pairs[is_facet]].T
+    shared[i, j] = shared[j, i] = True
+    return shared
 
 
-def _own_space(centers: Floats) -> Floats:
-    """Coordinates in the flat that the centers span: cells are the same across it."""
-    away = centers - centers.mean(axis=0)
-    peak = np.abs(away).max(initial=0.0)
-    left, size, _ = np.linalg.svd(away / (peak if peak > 0 else 1.0), full_matrices=False)
-    tiny = size.max(initial=0.0) * max(away.shape) * np.finfo(np.float64).eps
-    rank = max(1, int((size > tiny).sum()))
-    return np.asarray(left[:, :rank] * size[:rank])
+def _scaled(centers: Floats) -> Floats:
+    """The centers about their median, which a far center does not move, by a power of two."""
+    about = centers - np.median(centers, axis=0)
+    return np.ldexp(about, -np.frexp(np.abs(about).max(initial=0.0))[1])
 
 
-def _candidates(centers: Floats) -> Ints:
-    """Pairs (m, 2) among which all neighbours are: edges of a triangulation, or simply all."""
-    k, d = centers.shape
-    if d == 1:
-        order = np.argsort(centers[:, 0])
-        return np.column_stack([order[:-1], order[1:]])
+def _candidate_pairs(centers: Floats) -> Ints:
+    """Pairs (m, 2) that include all neighbours: edges of the triangulation, or all pairs."""
+    k = len(centers)
+    flat = _coordinates_in_span(centers)
     every = np.column_stack(np.triu_indices(k, 1))
-    if d > _FLAT or k <= d + 2:
+    if flat is None or flat.shape[1] > TRIANGULATION_MAX_DIMENSIONS or k <= flat.shape[1] + 2:
         return every
+    if flat.shape[1] == 1:
+        order = np.argsort(flat[:, 0])
+        return np.column_stack([order[:-1], order[1:]])
     from scipy.spatial import Delaunay, QhullError
 
     try:
-        made = Delaunay(centers)
-    except QhullError:  # too flat for it
+        triangulation = Delaunay(flat)
+    except QhullError:
         return every
-    if len(made.coplanar):  # centers too close to others to be corners
+    if len(triangulation.coplanar):  # centers too close to others to be vertices
         return every
-    simplices = made.simplices
-    i, j = np.triu_indices(d + 1, 1)
-    edges = np.sort(np.column_stack([simplices[:, i].ravel(), simplices[:, j].ravel()]), axis=1)
-    return np.asarray(np.unique(edges, axis=0))
+    i, j = np.triu_indices(flat.shape[1] + 1, 1)
+    ends = triangulation.simplices[:, i].ravel(), triangulation.simplices[:, j].ravel()
+    code = np.unique(np.minimum(*ends).astype(np.int64) * k + np.maximum(*ends))
+    return np.column_stack([code // k, code % k])
 
 
-def _midway(centers: Floats, pairs: Ints) -> Array:
-    """Whether the point midway is nearer to the pair than to any other center.
+def _coordinates_in_span(centers: Floats) -> Floats | None:
+    """Coordinates in the affine span of the centers, across which cells do not change.
 
-    It is if every other center sees the two under an acute angle (Thales).
+    None if they are so uneven that a triangulation, which squares distances, would lose neighbours.
     """
-    seen = np.ones(len(pairs), dtype=bool)
-    i, j = pairs.T
-    for m in range(len(centers)):
-        away = centers - centers[m]
-        length = np.sqrt(np.einsum("kd,kd->k", away, away))
-        few = 4 * len(pairs) < len(centers) ** 2
-        angle = np.einsum("nd,nd->n", away[i], away[j]) if few else (away @ away.T)[i, j]
-        seen &= (angle > DEPTH * length[i] * length[j]) | (i == m) | (j == m)
-    return seen
+    from scipy.spatial import cKDTree
+
+    if len(centers) < 2:
+        return None
+    eps, nearest = np.finfo(np.float64).eps, cKDTree(centers).query(centers, k=2)[0][:, 1]
+    if not eps < MIN_FACET_DEPTH * np.median(nearest) ** 2:  # the largest coordinate is 0.5 to 1
+        return None
+    left, size, _ = np.linalg.svd(centers - centers.mean(axis=0), full_matrices=False)
+    rank = max(1, int((size > size[0] * max(centers.shape) * eps).sum()))
+    return np.asarray(left[:, :rank] * size[:rank])
 
 
-def _deep(centers: Floats, pairs: Ints) -> Array:
-    """Whether (p,) a point between the pair is deeper than DEPTH inside both cells."""
-    verdict = np.full(len(pairs), OPEN, dtype=np.int8)
-    step = max(1, _VALUES // ((_FEW + 2 * centers.shape[1]) * centers.shape[1] + len(centers)))
-    for start in range(0, len(pairs), step):
-        some = slice(start, start + step)
-        verdict[some] = _by_few_faces(centers, pairs[some])
-    for p in np.flatnonzero(verdict == OPEN):  # what rounding left so is solved by itself
-        i, j = pairs[p]
-        verdict[p] = _depth(centers[i], centers[j], np.delete(centers, [i, j], axis=0)) > DEPTH
-    return np.asarray(verdict == YES)
+def _relax(centers: Floats, pairs: Ints) -> Array:
+    """Whether (p,) the relaxation method found a point of a deep enough facet."""
+    step = max(1, CHUNK_VALUES // len(centers))
+    chunks = [_relax_chunk(centers, pairs[at : at + step]) for at in range(0, len(pairs), step)]
+    return np.concatenate([np.zeros(0, dtype=bool), *chunks])
 
 
-def _by_few_faces(centers: Floats, pairs: Ints) -> Ints:
-    """The verdict (p,) by few faces at a time, those next to the point midway at first.
-
-    Where no point is deep inside these, none is inside all. Where one is, it is held against all
-    faces, and those that it is not inside of join the few.
-    """
-    verdict, which = np.full(len(pairs), OPEN, dtype=np.int8), np.arange(len(pairs))
-    unit = np.sqrt(((centers[pairs[:, 1]] - centers[pairs[:, 0]]) ** 2).sum(axis=1))[:, None]
-    at = centers[pairs].mean(axis=1)
-    faces, more = np.empty((len(pairs), 0), dtype=np.intp), _FEW + 2 * centers.shape[1]
-    for _ in range(_ROUNDS):
-        room, rough = _room(centers, pairs[which], at, unit[which])
-        deep = (verdict[which] == YES) & ((room - rough).min(axis=1) > DEPTH)
-        verdict[which[(verdict[which] == YES) & ~deep]] = OPEN
-        going = verdict[which] == OPEN
-        which, faces, room = which[going], faces[going], room[going]
-        if not len(which):
+def _relax_chunk(centers: Floats, pairs: Ints) -> Array:
+    found, still = np.zeros(len(pairs), dtype=bool), np.arange(len(pairs))
+    axis, apart = directions(centers[pairs[:, 1]] - centers[pairs[:, 0]])
+    point = centers[pairs].mean(axis=1)
+    for _ in range(RELAXATION_ROUNDS):
+        depth, error = _depths(centers, pairs[still], point)
+        inside = (depth - error).min(axis=1) > MIN_FACET_DEPTH * apart[still]
+        found[still[inside]] = True
+        still, point, depth = still[~inside], point[~inside], depth[~inside]
+        if not len(still):
             break
-        count = min(more, len(centers) - 2)
-        worst = np.argpartition(room, count - 1, axis=1)[:, :count]
-        faces, more = np.concatenate([faces, worst], axis=1), _MORE
-        verdict[which], at = _inside(centers, pairs[which], unit[which], faces)
-    verdict[which[verdict[which] == YES]] = OPEN  # which was not held against all
-    return verdict
+        worst = depth.argmin(axis=1)
+        violation = MIN_FACET_DEPTH * apart[still] - depth[np.arange(len(still)), worst]
+        normal, _ = directions(centers[pairs[still, 0]] - centers[worst])
+        along = np.einsum("pd,pd->p", normal, axis[still])[:, None]
+        normal -= along * axis[still]  # within the bisector
+        length = np.einsum("pd,pd->p", normal, normal)
+        point = point + (OVERSHOOT * violation / length)[:, None] * normal
+    return found
 
 
-def _inside(centers: Floats, pairs: Ints, unit: Floats, faces: Ints) -> tuple[Ints, Floats]:
-    """The verdict (p,) of these faces (p, m) alone, and points (p, d) which for YES are deep."""
-    one, two, others = centers[pairs[:, 0]], centers[pairs[:, 1]], centers[faces]
-    away = one[:, None] - others
-    normal = away / np.sqrt(np.einsum("pmd,pmd->pm", away, away))[:, :, None]
-    inside = np.einsum("pmd,pmd->pm", normal, (others - two[:, None]) / 2) / unit
-    # coordinates along the face of the pair: a reflection turns its normal into the first axis
-    axis = (two - one) / unit
-    axis[:, 0] += np.where(axis[:, 0] < 0, -1.0, 1.0)
-    axis *= np.sqrt(2 / np.einsum("pd,pd->p", axis, axis))[:, None]
-    normal -= np.einsum("pmd,pd->pm", normal, axis)[:, :, None] * axis[:, None]
-    verdict, point = deeper_than(DEPTH, normal[:, :, 1:], inside)
-    at = np.column_stack([np.zeros(len(pairs)), point])
-    at -= np.einsum("pd,pd->p", at, axis)[:, None] * axis
-    return verdict, (one + two) / 2 + unit * at
-
-
-def _room(centers: Floats, pairs: Ints, at: Floats, unit: Floats) -> tuple[Floats, Floats]:
-    """How far (p, k) points are inside the faces of the first of a pair, and how rough that is.
+def _depths(centers: Floats, pairs: Ints, point: Floats) -> tuple[Floats, Floats]:
+    """How far (p, k) points are inside the faces of a pair's first center, and its rounding error.
 
     Infinite for the pair itself.
     """
     from scipy.spatial.distance import cdist
 
     (i, j), p = pairs.T, np.arange(len(pairs))
-    few, which = np.unique(i, return_inverse=True)
-    width = cdist(centers[few], centers)[which.ravel()] * unit
+    width = cdist(centers[i], centers)
     width[p, i] = width[p, j] = 1.0
     square = np.einsum("kd,kd->k", centers, centers)
-    along = np.einsum("pd,pd->p", centers[i], at)[:, None] - at @ centers.T
-    room = (along + (square - square[i, None]) / 2) / width
-    room[p, i] = room[p, j] = np.inf
-    far = np.sqrt(np.einsum("pd,pd->p", at, at))[:, None] + np.sqrt(square.max())
-    rough = np.finfo(np.float64).eps * (centers.shape[1] + 4) * far * far / width
-    return room, rough
+    inner = np.einsum("pd,pd->p", centers[i], point)[:, None] - point @ centers.T
+    depth = (inner + (square - square[i, None]) / 2) / width
+    depth[p, i] = depth[p, j] = np.inf
+    reach = np.einsum("pd,pd->p", point, point)[:, None] + square + square[i, None]
+    return depth, 4 * np.finfo(np.float64).eps * (centers.shape[1] + 4) * reach / width
 
 
-def _depth(one: Floats, two: Floats, others: Floats) -> float:
-    """How far inside both cells a point between them can be, as a part of the centers' distance.
+def facet_depths(centers: Floats, pairs: Ints) -> Floats:
+    """How far (p,) inside all other faces a point on the bisector of each pair can be, at most 1.
 
-    Coordinates are about the point midway, in units of that distance.
+    In units of the distance of the two centers, about the point midway: the largest t <= 1 such
+    that normal·y >= offset + t for all faces and axis·y = 0. Solved is the dual, which has a row
+    per feature and not per face: min t₀ − offset·z such that Σ z·normal + s·axis = 0,
+    t₀ + Σ z = 1, z >= 0. Programs are handed to HiGHS several at a time, as one that falls apart.
     """
+    depth = np.zeros(len(pairs))
+    for at in range(0, len(pairs), PROGRAMS_PER_CALL):
+        batch = [_program(centers, i, j) for i, j in pairs[at : at + PROGRAMS_PER_CALL]]
+        solved = _solve(batch)
+        if solved is None:  # one of them is too badly scaled
+            single = [_solve([program]) for program in batch]
+            solved = np.concatenate([np.zeros(1) if value is None else value for value in single])
+        depth[at : at + len(batch)] = solved
+    return depth
+
+
+def _program(centers: Floats, i: int, j: int) -> tuple[Floats, Floats]:
+    """Costs (m + 2,) and equations (d + 1, m + 2) of the dual: of z, t₀ and s."""
+    others = np.delete(centers, [i, j], axis=0)
+    axis, apart = directions((centers[j] - centers[i])[None])
+    normal, _ = directions(centers[i] - others)
+    offset = np.einsum("md,md->m", normal, (others - centers[j]) / (2 * apart))
+    m, d = normal.shape
+    equations = np.zeros((d + 1, m + 2))
+    equations[:d, :m], equations[:d, m + 1], equations[d, : m + 1] = normal.T, axis[0], 1.0
+    return np.concatenate([np.minimum(-offset, MAX_FACE_DISTANCE), [1.0, 0.0]]), equations
+
+
+def _solve(programs: list[tuple[Floats, Floats]]) -> Floats | None:
+    """The optima of independent programs of one shape; None if HiGHS fails."""
     from scipy.optimize import linprog
 
-    gap, d = two - one, len(one)
-    unit = float(np.sqrt(gap @ gap))
-    normal, middle = (one - others) / unit, (others - two) / (2 * unit)  # of the faces of `one`
-    size = np.sqrt(np.einsum("md,md->m", normal, normal))
-    inside = np.einsum("md,md->m", normal, middle) / size  # normal·y / size >= inside
+    cost = np.array([program[0] for program in programs])
+    lower = np.zeros_like(cost)
+    lower[:, -1] = -np.inf
+    right = np.zeros((len(programs), len(programs[0][1])))
+    right[:, -1] = 1.0
     found = linprog(
-        np.append(np.zeros(d), -1.0),
-        A_ub=np.column_stack([-normal / size[:, None], np.ones(len(others))]),
-        b_ub=-inside,
-        A_eq=np.append(gap / unit, 0.0)[None],
-        b_eq=[0.0],
-        bounds=[(None, None)] * d + [(None, 1.0)],
-        method="highs",
+        cost.ravel(),
+        A_eq=sp.block_diag([program[1] for program in programs], format="csc"),
+        b_eq=right.ravel(),
+        bounds=np.column_stack([lower.ravel(), np.full(lower.size, np.inf)]),
+        method="highs-ds",
+        options={"presolve": False},  # takes longer than the programs do
     )
-    return float(-found.fun) if found.status == 0 else 0.0
+    return (found.x.reshape(cost.shape) * cost).sum(axis=1) if found.status == 0 else None
