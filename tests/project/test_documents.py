@@ -1,4 +1,4 @@
-"""The Python of the documents runs as it stands there, the reference is complete, links lead somewhere."""
+"""The Python in the documents runs, the reference is complete, links lead somewhere."""
 
 from __future__ import annotations
 
