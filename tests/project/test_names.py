@@ -11,11 +11,10 @@ from helpers.paths import PACKAGE
 # The room makes the meaning plain: the command and the function of one name.
 SAME_NAME = {"__init__", "choose_k", "criteria", "estimator", "parameters"}
 # A constant that is only one of these says neither quantity nor unit.
-BARE_WORDS = {
-    "CLEAR", "DEEP", "ENOUGH", "FAR", "FEW", "FEWEST", "FINE", "FIRST", "FLAT", "LARGE", "LEAST", "LITTLE",
-    "LONG", "LOW", "MANY", "MORE", "MOST", "MUCH", "NEAR", "OFTEN", "PAYS", "ROUGH", "SETTLE", "SHORT",
-    "SMALL", "STRONG", "SURE", "TINY", "TOO_FAR", "WEAK", "WIDE",
-}  # fmt: skip
+BARE_WORDS = set(
+    "CLEAR DEEP ENOUGH FAR FEW FEWEST FINE FIRST FLAT LARGE LEAST LITTLE LONG LOW MANY MORE MOST MUCH "
+    "NEAR OFTEN PAYS ROUGH SETTLE SHORT SMALL STRONG SURE TINY TOO_FAR WEAK WIDE".split()
+)
 CLAUSE = re.compile(r"(What|Where|How|Which|Whether|Who|Whose|When|That|Those)\b")
 
 
