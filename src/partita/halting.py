@@ -1,4 +1,4 @@
-"""When to stop. A criterion is a pure function of the trace and returns a sentence, or None.
+"""Halting criteria. A criterion is a pure function of the trace; it returns a reason or None.
 
 >>> from partita.halting import Deadline, MaxIter, RelDecrease, SamePartition
 >>> MaxIter(300) | SamePartition() | (RelDecrease(1e-4) & Deadline(60))
@@ -7,25 +7,30 @@ MaxIter(300) | SamePartition() | (RelDecrease(0.0001) & Deadline(60))
 
 from __future__ import annotations
 
-import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
+from partita._common.parameters import Rule, check, integer, number
+from partita._common.text import plural
+from partita.stop_reason import StopReason
 from partita.trace import Progress
 
 
 class Halt(ABC):
-    """A reason to stop; combine with `|` (whichever comes first) and `&` (all at once)."""
+    """A halting criterion; combine with `|` (the first to fire) and `&` (all at once)."""
 
     __slots__ = ()
 
     @abstractmethod
     def reason(self, trace: Sequence[Progress]) -> str | None:
-        """Why to stop after the last record of `trace`, or None to go on."""
+        """Return why to stop after the last record of `trace`, or None to go on.
+
+        The criteria of this module return a `StopReason`; plain text gets the kind "when".
+        """
 
     def is_over(self, trace: Sequence[Progress]) -> bool:
-        """Whether to give up further restarts too, not only this run."""
+        """Whether to skip further restarts too."""
         return False
 
     def __bool__(self) -> bool:
@@ -44,7 +49,7 @@ class Halt(ABC):
 
 def _checked(other: object) -> Halt:
     if not isinstance(other, Halt):
-        raise TypeError(f"a halting criterion combines with another one, not with {other!r}")
+        raise TypeError(f"a halting criterion combines with another one, got {other!r}")
     return other
 
 
@@ -58,12 +63,12 @@ class AnyOf(Halt):
 
     parts: tuple[Halt, ...]
 
-    def reason(self, trace: Sequence[Progress]) -> str | None:
-        """The reason of the first part that has one."""
-        return next((why for part in self.parts if (why := part.reason(trace))), None)
+    def reason(self, trace: Sequence[Progress]) -> StopReason | None:
+        """Return the reason of the first part that has one."""
+        first = next((why for part in self.parts if (why := part.reason(trace))), None)
+        return None if first is None else StopReason.of(first, "when")
 
     def is_over(self, trace: Sequence[Progress]) -> bool:
-        """Whether one of the parts says so."""
         return any(part.is_over(trace) for part in self.parts)
 
     def __repr__(self) -> str:
@@ -76,104 +81,99 @@ class AllOf(Halt):
 
     parts: tuple[Halt, ...]
 
-    def reason(self, trace: Sequence[Progress]) -> str | None:
-        """All the reasons, if there is one from every part."""
-        reasons = [part.reason(trace) for part in self.parts]
-        return None if None in reasons else " and ".join(str(why) for why in reasons)
+    def reason(self, trace: Sequence[Progress]) -> StopReason | None:
+        """Return all the reasons if every part has one; its kinds are those of the parts."""
+        reasons = [why for part in self.parts if (why := part.reason(trace)) is not None]
+        return StopReason.all_of(reasons) if len(reasons) == len(self.parts) else None
 
     def is_over(self, trace: Sequence[Progress]) -> bool:
-        """Whether all agree to stop and one of the parts says so."""
         return self.reason(trace) is not None and any(part.is_over(trace) for part in self.parts)
 
     def __repr__(self) -> str:
         return " & ".join(f"({p})" if isinstance(p, AnyOf) else repr(p) for p in self.parts)
 
 
-def _not_negative(name: str, value: float) -> None:
-    if not (isinstance(value, numbers.Real) and value >= 0):
-        raise ValueError(f"{name}={value!r} was given; a number that is not negative is expected")
+class _OneNumber(Halt):
+    """A criterion with one number, which is checked when it is made."""
+
+    __slots__ = ()
+    _rule: Rule = number(0)
+
+    def __post_init__(self) -> None:
+        (field,) = fields(self)  # type: ignore[arg-type]
+        check(f"{type(self).__name__}.{field.name}", getattr(self, field.name), self._rule)
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class MaxIter(Halt):
+class MaxIter(_OneNumber):
     """Stop after `limit` iterations."""
 
     limit: int
+    _rule = integer(1)
 
-    def __post_init__(self) -> None:
-        if not (isinstance(self.limit, numbers.Integral) and self.limit >= 1):
-            raise ValueError(f"MaxIter({self.limit!r}): a whole number of at least 1 is expected")
-
-    def reason(self, trace: Sequence[Progress]) -> str | None:
-        """Fires at the last iteration allowed."""
+    def reason(self, trace: Sequence[Progress]) -> StopReason | None:
+        """Return a reason at the last iteration allowed."""
         if len(trace) < self.limit:
             return None
-        return f"the limit of {self.limit} iteration{'s' * (self.limit != 1)} was reached"
+        return StopReason(f"the limit of {plural(self.limit, 'iteration')} was reached", "max_iter")
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class Shift(Halt):
+class Shift(_OneNumber):
     """Stop when all centers together moved by at most `tol` (Frobenius norm)."""
 
     tol: float
 
-    def __post_init__(self) -> None:
-        _not_negative("Shift: tol", self.tol)
-
-    def reason(self, trace: Sequence[Progress]) -> str | None:
-        """Fires when ‖Θ(t) − Θ(t−1)‖ ≤ tol."""
-        if trace[-1].shift > self.tol:
+    def reason(self, trace: Sequence[Progress]) -> StopReason | None:
+        """Return a reason when ‖Θ(t) − Θ(t−1)‖ ≤ tol."""
+        shift = trace[-1].shift
+        if shift > self.tol:
             return None
-        return f"the centers moved by {trace[-1].shift:.3g}, not more than {self.tol:.3g}"
-
-
-@dataclass(frozen=True, repr=False, slots=True)
-class Decrease(Halt):
-    """Stop when an iteration lowered the cost by at most `tol`."""
-
-    tol: float
-
-    def __post_init__(self) -> None:
-        _not_negative("Decrease: tol", self.tol)
-
-    def reason(self, trace: Sequence[Progress]) -> str | None:
-        """Fires when J(t−1) − J(t) ≤ tol."""
-        if len(trace) < 2:
-            return None
-        fall = trace[-2].cost - trace[-1].cost
-        return (
-            f"the cost fell by {fall:.3g}, not more than {self.tol:.3g}"
-            if fall <= self.tol
-            else None
+        return StopReason(
+            f"the centers moved by {shift:.3g}, not more than {self.tol:.3g}", "shift"
         )
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class RelDecrease(Halt):
+class Decrease(_OneNumber):
+    """Stop when an iteration lowered the cost by at most `tol`."""
+
+    tol: float
+
+    def reason(self, trace: Sequence[Progress]) -> StopReason | None:
+        """Return a reason when J(t−1) − J(t) ≤ tol."""
+        if len(trace) < 2 or (fall := trace[-2].cost - trace[-1].cost) > self.tol:
+            return None
+        return StopReason(f"the cost fell by {fall:.3g}, not more than {self.tol:.3g}", "decrease")
+
+
+@dataclass(frozen=True, repr=False, slots=True)
+class RelDecrease(_OneNumber):
     """Stop when an iteration lowered the cost by at most the share `tol` of itself."""
 
     tol: float
 
-    def __post_init__(self) -> None:
-        _not_negative("RelDecrease: tol", self.tol)
-
-    def reason(self, trace: Sequence[Progress]) -> str | None:
-        """Fires when J(t−1) − J(t) ≤ tol·J(t−1), also at J = 0."""
+    def reason(self, trace: Sequence[Progress]) -> StopReason | None:
+        """Return a reason when J(t−1) − J(t) ≤ tol·J(t−1), also at J = 0."""
         if len(trace) < 2:
             return None
         before, now = trace[-2].cost, trace[-1].cost
         if before - now > self.tol * before:
             return None
-        return f"the cost fell by not more than {self.tol:.3g} of itself"
+        return StopReason(
+            f"the cost fell by not more than {self.tol:.3g} of itself", "rel_decrease"
+        )
 
 
 @dataclass(frozen=True, repr=False, slots=True)
 class SamePartition(Halt):
     """Stop when no point changed its cluster: a fixed point."""
 
-    def reason(self, trace: Sequence[Progress]) -> str | None:
-        """Fires when the partition equals the previous one."""
-        return "no point changed its cluster" if trace[-1].moved_points == 0 else None
+    def reason(self, trace: Sequence[Progress]) -> StopReason | None:
+        """Return a reason when the partition equals the previous one."""
+        if trace[-1].moved_points:
+            return None
+        return StopReason("no point changed its cluster", "same_partition")
 
 
 @dataclass(frozen=True, repr=False, slots=True)
@@ -182,15 +182,16 @@ class Target(Halt):
 
     limit: float
 
-    def reason(self, trace: Sequence[Progress]) -> str | None:
-        """Fires when J after the update is at most the limit."""
-        if trace[-1].cost_after > self.limit:
+    def reason(self, trace: Sequence[Progress]) -> StopReason | None:
+        """Return a reason when J after the update is at most the limit."""
+        cost = trace[-1].cost_after
+        if cost > self.limit:
             return None
-        return f"the cost {trace[-1].cost_after:.6g} is not above the target {self.limit:.6g}"
+        return StopReason(f"the cost {cost:.6g} is not above the target {self.limit:.6g}", "target")
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class Deadline(Halt):
+class Deadline(_OneNumber):
     """Stop after the first iteration that ends `seconds` or more after the fit began.
 
     The budget is for the whole fit: restarts share it.
@@ -198,17 +199,15 @@ class Deadline(Halt):
 
     seconds: float
 
-    def __post_init__(self) -> None:
-        _not_negative("Deadline: seconds", self.seconds)
-
-    def reason(self, trace: Sequence[Progress]) -> str | None:
-        """Fires once the time is up."""
-        if trace[-1].seconds < self.seconds:
+    def reason(self, trace: Sequence[Progress]) -> StopReason | None:
+        """Return a reason once the time is up."""
+        spent = trace[-1].seconds
+        if spent < self.seconds:
             return None
-        return f"{trace[-1].seconds:.3g} s have passed, the budget was {self.seconds:.3g} s"
+        text = f"{spent:.3g} s have passed, the budget was {self.seconds:.3g} s"
+        return StopReason(text, "deadline")
 
     def is_over(self, trace: Sequence[Progress]) -> bool:
-        """Time that is up is up for later restarts too."""
         return self.reason(trace) is not None
 
 
@@ -218,10 +217,10 @@ class When(Halt):
 
     test: Callable[[Sequence[Progress]], object]
 
-    def reason(self, trace: Sequence[Progress]) -> str | None:
-        """Asks the callable."""
+    def reason(self, trace: Sequence[Progress]) -> StopReason | None:
+        """Return what the callable returned, if it is text, else a reason with its name."""
         answer = self.test(trace)
         if not answer:
             return None
         name = getattr(self.test, "__name__", type(self.test).__name__)
-        return answer if isinstance(answer, str) else f"{name} asked to stop"
+        return StopReason.of(answer if isinstance(answer, str) else f"{name} asked to stop", "when")

@@ -33,7 +33,7 @@ class StopReason(str):
     @classmethod
     def all_of(cls, reasons: Iterable[str]) -> StopReason:
         """Combine reasons that hold at the same iteration."""
-        parts = [cls.of(reason, "") for reason in reasons]
+        parts = [cls.of(reason, "when") for reason in reasons]
         return cls(" and ".join(parts), *(kind for part in parts for kind in part.kinds))
 
     @property

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from partita import KMeans, Progress
 from partita.halting import (
     Deadline,
     Decrease,
+    Halt,
     MaxIter,
     RelDecrease,
     SamePartition,
@@ -74,12 +77,12 @@ def test_a_string_from_a_callable_is_the_reason():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: MaxIter(0), "at least 1"),
-        (lambda: MaxIter(2.5), "at least 1"),
-        (lambda: Shift(-1), "not negative"),
-        (lambda: Decrease(math.nan), "not negative"),
-        (lambda: RelDecrease(-0.1), "not negative"),
-        (lambda: Deadline(-5), "not negative"),
+        (lambda: MaxIter(0), "must be an integer >= 1"),
+        (lambda: MaxIter(2.5), "must be an integer >= 1"),
+        (lambda: Shift(-1), "must be a number >= 0"),
+        (lambda: Decrease(math.nan), "must be a number >= 0"),
+        (lambda: RelDecrease(-0.1), "must be a number >= 0"),
+        (lambda: Deadline(-5), "must be a number >= 0"),
     ],
 )
 def test_impossible_criteria_are_refused(make, message):
@@ -133,3 +136,42 @@ def test_tol_means_what_it_means_in_scikit_learn():
         ours = KMeans(12, init=rows[:12], tol=tol).fit(rows)
         theirs = Peer(12, init=rows[:12], tol=tol, n_init=1).fit(rows)
         assert ours.n_iter_ == theirs.n_iter_
+
+
+def test_a_reason_has_the_kinds_of_what_fired():
+    kinds = {
+        "max_iter": MaxIter(2),
+        "shift": Shift(5.0),
+        "decrease": Decrease(5.0),
+        "rel_decrease": RelDecrease(0.9),
+        "same_partition": SamePartition(),
+        "target": Target(99),
+        "deadline": Deadline(0.1),
+        "when": When(lambda trace: "plain text"),
+    }
+    trace = trace_of(9, 8, moved=0)
+    for kind, halt in kinds.items():
+        assert halt.reason(trace).kind == kind
+    either, both = MaxIter(2) | Shift(5.0), MaxIter(2) & kinds["when"]
+    assert either.reason(trace).kinds == ("max_iter",)
+    assert both.reason(trace).kinds == ("max_iter", "when")
+    assert both.reason(trace).is_limit
+    assert not Shift(5.0).reason(trace).is_limit
+
+
+def test_a_criterion_of_the_user_may_return_plain_text():
+    class Odd(Halt):
+        def reason(self, trace):
+            return "odd" if len(trace) % 2 else None
+
+    assert (Odd() | MaxIter(9)).reason(trace_of(1)).kind == "when"
+    assert (Odd() & Shift(5.0)).reason(
+        trace_of(1)
+    ) == "odd and the centers moved by 1, not more than 5"
+
+
+def test_a_reason_survives_pickle_and_copy():
+    reason = (MaxIter(1) & Shift(5.0)).reason(trace_of(1))
+    for twin in (pickle.loads(pickle.dumps(reason)), copy.deepcopy(reason)):
+        assert twin == reason
+        assert twin.kinds == reason.kinds

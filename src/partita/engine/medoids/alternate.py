@@ -7,6 +7,7 @@ import numpy as np
 from partita._common.array_types import Ints
 from partita._common.exact_sum import exact_total
 from partita.engine.medoids.swap import Problem
+from partita.stop_reason import StopReason
 
 
 class Alternate:
@@ -17,7 +18,7 @@ class Alternate:
     """
 
     path = "alternate"
-    why = "no point changed its cluster"
+    converged = StopReason("no point changed its cluster", "same_partition")
     amid = False
 
     def __init__(self, problem: Problem, medoids: Ints) -> None:

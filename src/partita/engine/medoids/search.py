@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita.engine.lloyd import CALLBACK_STOP, best_run, is_callback_stop, stop_reason_after
+from partita.engine.lloyd import best_run, is_callback_stop, stop_reason_after
 from partita.engine.medoids.alternate import Alternate
 from partita.engine.medoids.swap import Eager, Problem, Search, Single, State, Steepest
 from partita.halting import Halt, When
 from partita.run_record import RunRecord
 from partita.source.dissimilarities import materialize
+from partita.stop_reason import StopReason
 from partita.trace import Callback, Progress, Trace
 
 Start = Callable[[Problem, int, np.random.Generator], Ints]
@@ -30,7 +31,7 @@ class Run:
     loss: float  # of all points, in the problem's units
     swaps: int
     trace: Trace
-    stopped_by: str
+    stopped_by: StopReason
     paths: tuple[str, ...] = ()
     start: Ints | None = None  # (k,) candidates it began with; None on a sample
 
@@ -68,11 +69,9 @@ def descend(search: Search, problem: Problem, plan: Plan) -> Run:
         so_far = [*trace, progress]
         # half an iteration says nothing about convergence, but time may be over
         asked = not search.amid or plan.halt.is_over(so_far)
-        reason: str | None = stop_reason_after(
-            so_far, plan.halt if asked else _NEVER, plan.callbacks
-        )
-        if not search.amid and not search.loss < loss and reason is not CALLBACK_STOP:
-            reason = search.why
+        reason = stop_reason_after(so_far, plan.halt if asked else _NEVER, plan.callbacks)
+        if not search.amid and not search.loss < loss and not (reason and is_callback_stop(reason)):
+            reason = search.converged
         if reason:
             done = Trace(tuple(so_far))
             return Run(search.medoids, search.loss, search.swaps_made, done, reason)

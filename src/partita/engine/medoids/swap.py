@@ -15,6 +15,7 @@ from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita.source.dissimilarities import Table
+from partita.stop_reason import StopReason
 
 PATIENCE = 1.0  # seconds that an iteration goes on for without a pause
 
@@ -23,7 +24,7 @@ class Search(Protocol):
     """What the loop asks for: medoids that can be improved."""
 
     path: str
-    why: str  # it cannot be improved any more
+    converged: StopReason  # the reason when no improvement is left
     swaps_made: int
     amid: bool  # an iteration that is not over yet: `improve` goes on with it
 
@@ -117,7 +118,7 @@ class State:
 class Swapping(ABC):
     """A search that keeps the two nearest medoids of every point."""
 
-    why = "no swap of a medoid lowers the cost"
+    converged = StopReason("no swap of a medoid lowers the cost", "no_improvement")
     amid = False
 
     def __init__(self, problem: Problem, medoids: Ints, order: Ints) -> None:
@@ -207,7 +208,7 @@ class Single:
     """One medoid: the candidate with the least sum, found in one pass."""
 
     path = "one medoid"
-    why = "no other candidate has a lower sum"
+    converged = StopReason("no other candidate has a lower sum", "no_improvement")
     amid = False
 
     def __init__(self, problem: Problem, medoids: Ints) -> None:

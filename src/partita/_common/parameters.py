@@ -1,0 +1,120 @@
+"""Declared checks of parameters, with one wording for all errors.
+
+>>> check("n_clusters", 3, integer(1))
+3
+>>> check("gamma", -1, either(number(above=0), choice("scale", "auto")))
+Traceback (most recent call last):
+    ...
+partita._common.errors.ParameterError: `gamma` must be a number > 0, 'scale' or 'auto', got -1.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from partita._common.errors import ParameterError
+from partita._common.text import one_line
+
+MAX_VALUE_LENGTH = 80  # characters of a value in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The values that a parameter accepts, and their wording."""
+
+    wanted: tuple[str, ...]  # alternatives, as in "an integer >= 1" or "None"
+    accepts: Callable[[Any], bool]
+    advice: str = ""  # a sentence that follows the error
+
+
+def integer(minimum: int) -> Rule:
+    """Accept integers of at least `minimum`, but no booleans."""
+    return Rule((f"an integer >= {minimum}",), lambda v: is_integer(v) and v >= minimum)
+
+
+def number(minimum: float | None = None, *, above: float | None = None) -> Rule:
+    """Accept real numbers, but neither booleans nor NaN."""
+    if above is not None:
+        return Rule((f"a number > {above:g}",), lambda v: is_number(v) and v > above)
+    if minimum is None:
+        return Rule(("a number",), is_number)
+    return Rule((f"a number >= {minimum:g}",), lambda v: is_number(v) and v >= minimum)
+
+
+def choice(*names: str) -> Rule:
+    """Accept one of some names."""
+    return Rule(tuple(map(repr, names)), lambda v: isinstance(v, str) and v in names)
+
+
+def instance(kind: type, wanted: str, advice: str = "") -> Rule:
+    """Accept objects of a class."""
+    return Rule((wanted,), lambda v: isinstance(v, kind), advice)
+
+
+def either(*rules: Rule, advice: str = "") -> Rule:
+    """Accept what any of the rules accepts."""
+    wanted = tuple(text for rule in rules for text in rule.wanted)
+    advice = advice or next((rule.advice for rule in rules if rule.advice), "")
+    return Rule(wanted, lambda v: any(rule.accepts(v) for rule in rules), advice)
+
+
+def optional(rule: Rule, advice: str = "") -> Rule:
+    """Accept None and what `rule` accepts."""
+    return either(rule, NONE, advice=advice)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether the value is an integer of Python or NumPy, and no boolean."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether the value is a real number other than NaN, and no boolean."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return real and float(value) == float(value)
+
+
+NONE = Rule(("None",), lambda value: value is None)
+CALLABLE = Rule(("a callable",), callable)
+
+
+def check(name: str, value: Any, rule: Rule, advice: str = "") -> Any:
+    """Return the value if the rule accepts it, else raise a `ParameterError`."""
+    if rule.accepts(value):
+        return value
+    raise must_be(name, alternatives(rule.wanted), value, advice or rule.advice)
+
+
+def check_integer(name: str, value: Any, minimum: int = 1, advice: str = "") -> int:
+    """Return an integer of at least `minimum`, else raise a `ParameterError`."""
+    return int(check(name, value, integer(minimum), advice))
+
+
+def check_parameters(model: Any, rules: Mapping[str, Rule]) -> None:
+    """Check the attributes of a model against a table of rules."""
+    for name, rule in rules.items():
+        check(name, getattr(model, name), rule)
+
+
+def must_be(name: str, wanted: str, value: Any, advice: str = "") -> ParameterError:
+    """Make the error "`name` must be wanted, got value. advice"."""
+    got = one_line(value if isinstance(value, Got) else repr(value), MAX_VALUE_LENGTH)
+    text = f"`{name}` must be {wanted}, got {got}."
+    return ParameterError(f"{text} {advice}".rstrip(), parameter=name)
+
+
+class Got(str):
+    """A wording of a value for `must_be`, in place of its repr: "an array of shape (3,)"."""
+
+
+def alternatives(wanted: Iterable[str]) -> str:
+    """Join texts by commas, the last by "or".
+
+    >>> alternatives(["a", "b", "c"])
+    'a, b or c'
+    """
+    *first, last = wanted
+    return f"{', '.join(first)} or {last}" if first else last
