@@ -1,4 +1,4 @@
-"""The ratios of all rows on a logarithmic axis, and the growth curves beside them."""
+"""A picture of all ratios on a logarithmic axis, and of the growth curves."""
 
 from __future__ import annotations
 

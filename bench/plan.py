@@ -1,4 +1,4 @@
-"""What a run measures: all of it, or a quick part."""
+"""The tasks of a run: all of them, or a quick part."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Plan:
     quick: bool = False
 
     def within(self, seconds: float) -> Plan:
-        """The same in another time: the last rows may be left out."""
+        """Scale the plan to another duration; the last rows may be left out."""
         shorter = seconds / 5400.0
         return replace(self, fits_until=self.fits_until * shorter, until=self.until * shorter)
 

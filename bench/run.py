@@ -1,4 +1,4 @@
-"""Compare partita with its peers on this machine: see README.md beside this file.
+"""Compare partita with its peers on this machine (see README.md).
 
 python bench/run.py [--quick] [--only STAGE,…] [--minutes 90] [--threads 2] [--out FILE.md]
 """
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def _stage(name: str, session: Session) -> None:
-    """One that breaks is reported, and the others still run."""
+    """Run a stage; a failure is reported and the others still run."""
     try:
         STAGES[name](session)
     except Exception as error:

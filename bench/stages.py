@@ -1,4 +1,4 @@
-"""The stages of a run, and what they share: processes, a clock, the report."""
+"""The stages of a run, and their shared session: processes, clock, report."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PLAIN = ("partita", "sklearn lloyd", "intelex", "faiss")  # who computes every 
 
 
 class Session:
-    """One run: what it is to measure, with whom, and what is known by now."""
+    """One run: its plan, processes, and results so far."""
 
     def __init__(self, plan: Plan, threads: int, out: Path | None) -> None:
         self.plan = plan
@@ -74,12 +74,12 @@ class Session:
         print(f"... {self.clock.seconds:4.0f} s: {what}", file=sys.stderr, flush=True)
 
     def note(self, sentence: str) -> None:
-        """For the head of the report, once."""
+        """Add a sentence to the head of the report, once."""
         if sentence not in self.notes:
             self.notes.append(sentence)
 
     def save(self) -> None:
-        """The report as far as it goes."""
+        """Write the report as far as it is known."""
         if find_spec("matplotlib") is not None and (self.rows or self.curves):
             self.report.draw(lambda path: draw(self.rows, self.curves, path))
         self.report.write(self._head())
@@ -224,7 +224,7 @@ def _measured(
     processes: dict[str, PeerProcess],
     table: Callable[[list[Any], list[str]], Any],
 ) -> list[Any]:
-    """Every task by every library, the table written anew after each; what there was time for."""
+    """Measure every task with every library until time is up; rewrite the table after each."""
     done: list[Any] = []
     for task in tasks:
         if session.clock.seconds > session.plan.until:
@@ -237,7 +237,7 @@ def _measured(
 
 
 def _present(session: Session, tasks: Sequence[T]) -> list[T]:
-    """Those whose data are there; the reason why others are not is noted."""
+    """Tasks whose data is available; note the reason for the others."""
     here = []
     for task in tasks:
         why = task.missing() if isinstance(task, Real) else ""

@@ -1,1 +1,1 @@
-"""What every benchmark needs: processes, timing, memory, data, tables."""
+"""Shared parts of all benchmarks: processes, timing, memory, data, tables."""

@@ -1,4 +1,4 @@
-"""What the libraries read from the environment when they are loaded, and what machine this is."""
+"""Environment variables that libraries read at load, and a description of the machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def variables(name: str, threads: int) -> dict[str, str]:
 
 
 def help_for(name: str) -> dict[str, str]:
-    """What a library needs to run as fast as it can; a variable that is set already stays."""
+    """Variables that let a library run at full speed; those already set stay."""
     chosen = {}
     if name in _OLD_OPENBLAS and (core := _openblas_core()):
         chosen[_CORE] = core
@@ -61,7 +61,7 @@ def processor() -> str:
 
 
 def load() -> float:
-    """How many threads wanted to run during the last minute."""
+    """The load average of the last minute."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
 
 

@@ -1,4 +1,4 @@
-"""What is clustered: uniform rows of a few shapes, and random rows of them to start from."""
+"""Uniform rows of a few shapes, and random rows of them as starting centers."""
 
 from __future__ import annotations
 

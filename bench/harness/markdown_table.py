@@ -32,7 +32,7 @@ def _line(row: Sequence[str], widths: Sequence[int], gap: str) -> str:
 
 
 def milliseconds(seconds: float | None) -> str:
-    """Three digits, whatever the size."""
+    """Format with three digits."""
     if seconds is None:
         return "–"
     value = 1e3 * seconds

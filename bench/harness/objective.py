@@ -1,4 +1,4 @@
-"""J, computed by nobody who takes part."""
+"""J, computed independently of all libraries."""
 
 from __future__ import annotations
 

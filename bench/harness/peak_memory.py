@@ -1,4 +1,4 @@
-"""How much memory a call takes beyond what the process holds before it."""
+"""Peak memory of a call beyond what the process held before it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SELF = Path("/proc/self")
 
 
 class PeakMemory:
-    """Bytes at the peak beyond those at the beginning; None where the system does not tell."""
+    """Bytes at the peak beyond those at the beginning; None where the system does not report it."""
 
     extra: int | None = None
 

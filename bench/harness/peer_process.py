@@ -50,7 +50,7 @@ class TooLongError(FailedError):
 
 
 class PeerProcess:
-    """The near end of the line. A process that had to be ended, or died, is replaced."""
+    """The benchmark's end of the pipe. A process that died or was killed is replaced."""
 
     info: PeerInfo
 
@@ -63,7 +63,7 @@ class PeerProcess:
         self._open()
 
     def call(self, what: str, *arguments: Any, seconds: float | None = None) -> Any:
-        """Call a method of `Desk` over there, when every library else has come to rest.
+        """Call a method of `PeerServer` in that process, after other libraries have come to rest.
 
         After `seconds`, and after a failure of the process, there is a new one that holds no rows.
         """
@@ -115,7 +115,7 @@ class PeerProcess:
 def open_processes(
     names: Iterable[str], threads: int
 ) -> tuple[dict[str, PeerProcess], dict[str, str]]:
-    """A process for each library that is there, and why the others are not."""
+    """Start a process for each installed library; also return why others are absent."""
     processes, absent = {}, {}
     for name in names:
         try:
@@ -137,7 +137,7 @@ def _serve(line: Connection, name: str, threads: int) -> None:
     while True:
         try:
             what, arguments = line.recv()
-        except (EOFError, OSError):  # nobody asks any more
+        except (EOFError, OSError):  # the pipe was closed
             return
         try:
             line.send(getattr(server, what)(*arguments))

@@ -1,4 +1,4 @@
-"""The far end of a process: what a peer can be asked to do. Only its own call is timed."""
+"""The library's end of the pipe: methods that the benchmark calls. Only the call is timed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One fit: its wall time, what it found, and the bytes it took beyond the rows."""
+    """One fit: wall time, centers, and bytes beyond the rows."""
 
     seconds: float
     centers: Array
@@ -37,7 +37,7 @@ class Run:
 
 
 class PeerServer:
-    """A peer, the rows it was given last, and the last model."""
+    """A peer, the last rows it loaded, and its last model."""
 
     def __init__(self, peer: Peer, threads: int) -> None:
         self._peer = peer
@@ -55,11 +55,11 @@ class PeerServer:
         self._start = task.start(self._rows)
 
     def fit(self, most: int) -> Run:
-        """From the start until no label changes, or `most` iterations."""
+        """Fit from the start until no label changes, or for `most` iterations."""
         return self._fit(self._peer.fit, most)
 
     def plain(self, iterations: int) -> Run:
-        """So many iterations, each with all the distances."""
+        """Run a number of iterations that compute every distance."""
         return self._fit(self._peer.plain, iterations)
 
     def _fit(self, make: Callable[[Array, Array, int], Any], most: int) -> Run:

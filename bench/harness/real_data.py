@@ -33,7 +33,7 @@ _FILES = {
 
 
 def _folder() -> Path | None:
-    """Where the data sets are; None if nobody said."""
+    """The folder of the data sets, or None if PARTITA_DATA is not set."""
     given = os.environ.get("PARTITA_DATA")
     return Path(given) if given else None
 
@@ -49,7 +49,7 @@ class Real:
         return f"{self.name}, K={self.k}"
 
     def missing(self) -> str:
-        """Why the rows cannot be read; empty if they can."""
+        """The reason why the rows cannot be read; empty if they can."""
         if _folder() is None:
             return "PARTITA_DATA is not set"
         return "" if self._file.exists() else f"{self._file.name} is not in PARTITA_DATA"
@@ -76,7 +76,7 @@ class Real:
 
 
 def target(name: str, d: int, k: int) -> float:
-    """How many times the fastest peer is to take as long."""
+    """The wanted ratio of the fastest peer's time to partita's."""
     if k <= 16:
         return 1.5
     if d <= 3:

@@ -1,4 +1,4 @@
-"""RESULTS.md and the picture beside it, complete at any time: a run may be interrupted."""
+"""RESULTS.md and its picture, complete at any time: a run may be interrupted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.markdown_table import Table
 
 
 class Report:
-    """Sections in a fixed order, whatever the order in which they are measured."""
+    """Sections in a fixed order, independent of the order of measurement."""
 
     def __init__(self, out: Path | None, sections: Sequence[str]) -> None:
         self._out = out
@@ -49,7 +49,7 @@ class Report:
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    """Write to a temporary name and rename, so that nobody ever sees half a file."""
+    """Write to a temporary name and rename, so that no reader sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part{path.suffix}")
     write(part)

@@ -12,7 +12,7 @@ from harness.timing import BestTime, rotated
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """How often, and how long one call may take."""
+    """The number of repeats, and limits on the time of one call."""
 
     count: int
     long: float  # seconds: what took longer is not repeated
@@ -21,7 +21,7 @@ class Rounds:
     def turns(
         self, task: Any, processes: Mapping[str, PeerProcess], best: dict[str, BestTime]
     ) -> Iterator[tuple[str, int, PeerProcess]]:
-        """Whose turn it is, in which round; `best` says who need not be asked again."""
+        """Yield (library, round, process); slow libraries, by `best`, are not repeated."""
         best.update({name: BestTime() for name in processes})
         for process in processes.values():
             process.call("load", task)
@@ -31,7 +31,7 @@ class Rounds:
                     yield name, number, processes[name]
 
     def call(self, process: PeerProcess, task: Any, *what: Any) -> Any:
-        """A fit by one of them; None if it failed, and then it begins anew."""
+        """Fit once; return None and reload the task if the call failed."""
         try:
             return process.call("fit", *what, seconds=self.limit)
         except FailedError:

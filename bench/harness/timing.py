@@ -1,4 +1,4 @@
-"""Rounds in which everything is measured once more, and the best time of each thing.
+"""Best times over rounds that measure everything once.
 
 A busy minute spoils one round of everything, not every round of one thing.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 
 class BestTime:
-    """Wall times of one thing done again and again. The least is the one least disturbed."""
+    """Wall times of one repeated call. The least is the least disturbed."""
 
     def __init__(self) -> None:
         self._seconds: list[float] = []
@@ -28,7 +28,7 @@ class BestTime:
 
     @property
     def noise(self) -> float:
-        """How much longer than the best the median took, as a share of the best."""
+        """Median time minus best time, as a share of the best."""
         return statistics.median(self._seconds) / self.seconds - 1
 
 
@@ -53,6 +53,6 @@ class Clock:
 
 
 def rotated(names: Sequence[str], number: int) -> list[str]:
-    """The order of a round: each time somebody else begins."""
+    """The order of a round: a different library begins each time."""
     first = number % len(names)
     return [*names[first:], *names[:first]]

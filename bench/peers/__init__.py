@@ -1,1 +1,1 @@
-"""How each library is asked for the same thing: one file per task, one object per library."""
+"""Adapters that ask each library for the same thing: one file per task."""

@@ -17,7 +17,7 @@ Call = Callable[[Array, int, int], tuple[Array, int]]  # (rows, k, seed) -> (cen
 
 @dataclass(frozen=True)
 class FamilyPeer(Peer):
-    """A call with a start of the library's own; what `most` says is the seed of it."""
+    """A call with the library's own start; `most` is its seed."""
 
     info: PeerInfo
     call: Call

@@ -1,4 +1,4 @@
-"""Libraries that have kernel K-means: how each is asked for the same fit, and of what.
+"""Libraries with kernel K-means, and their common task.
 
 tslearn takes no given start, so each begins with a random partition of its own.
 """

@@ -23,7 +23,7 @@ UNLIMITED_ITERATIONS = 100_000  # iterations, for those who stop by themselves
 
 @dataclass(frozen=True, slots=True)
 class PeerInfo:
-    """What one must know of a library before asking it for a fit."""
+    """Properties of a library that the comparison must respect."""
 
     version: str
     stops: bool = True  # when no label changes; else it is told how many iterations to make
@@ -32,7 +32,7 @@ class PeerInfo:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a fit found."""
+    """The result of a fit."""
 
     centers: Array
     iterations: int
@@ -55,7 +55,7 @@ class Peer(ABC):
 
     @abstractmethod
     def outcome(self, model: Any) -> Outcome:
-        """What the model found."""
+        """Return centers and iterations of a model."""
 
     def fit_small(self, rows: Array, k: int, seed: int) -> Any:
         """A fit from one start of the library's own choice, everything else by default."""
@@ -68,7 +68,7 @@ class Peer(ABC):
 
 @dataclass(frozen=True)
 class Estimator(Peer):
-    """Whatever has the face of scikit-learn's KMeans."""
+    """Any library with the interface of scikit-learn's KMeans."""
 
     info: PeerInfo
     kind: Callable[..., Any]
@@ -227,7 +227,7 @@ def mlpack(threads: int) -> Peer:
 
 
 def _limit_pools(threads: int) -> None:
-    """OpenMP and BLAS of the libraries imported so far; for good, as nobody leaves the context."""
+    """OpenMP and BLAS of the libraries imported so far; for good: the context is never left."""
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(threads)

@@ -1,1 +1,1 @@
-"""What is measured: one file per stage of a run."""
+"""The measurements: one file per stage of a run."""

@@ -1,4 +1,4 @@
-"""Members of the family beside K-means: times and objectives, each from starts of its own."""
+"""Other members of the family: times and objectives, each from its own starts."""
 
 from __future__ import annotations
 

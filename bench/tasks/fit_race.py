@@ -28,7 +28,7 @@ _COMPARED_ROWS_AND_SECONDS = (
 
 @dataclass(slots=True)
 class Cell:
-    """What became of one peer: times and its last run, or why there are none."""
+    """The result of one peer: times and its last run, or the reason why there are none."""
 
     best: BestTime = field(default_factory=BestTime)
     last: Run | None = None

@@ -16,7 +16,7 @@ _START = (
 
 
 def fit_tables(rows: Sequence[Row], names: Sequence[str]) -> list[Table]:
-    """All about some races."""
+    """The tables of several races."""
     if not rows:
         return []
     ordered = sorted(rows, key=lambda row: (row.d, row.task.name, row.task.k))

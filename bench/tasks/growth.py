@@ -1,4 +1,4 @@
-"""How the time of an iteration grows with n, K and d, on generated clusters."""
+"""Growth of the time of an iteration with n, K and d, on generated clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where two libraries part ways from the same start: whose label was right?
+"""The first label on which two libraries differ from the same start, and which is right.
 
 partita walks from the start, one iteration at a time, and both label all the rows at its centers.
 At the first step where some labels differ, the distances of these rows to both centers are computed

@@ -59,7 +59,7 @@ class IterationTask:
         return {name: objective(rows, run.centers) for name, run in self._last.items()}
 
     def stopped_early(self) -> dict[str, int]:
-        """Who did not make all the iterations, and how many they made."""
+        """Libraries that stopped before LAST iterations, and how many they made."""
         return {n: run.iterations for n, run in self._last.items() if run.iterations != LAST}
 
 

@@ -1,4 +1,4 @@
-"""Small and large calls: where the price is overhead, and where it is reading the rows."""
+"""Small calls, whose time is overhead, and large ones, whose time is reading rows."""
 
 from __future__ import annotations
 
