@@ -28,14 +28,14 @@ from partita import (
     silhouette_score,
 )
 from partita._common.threads import Workers
-from partita.choosing.fit_measures import Measures, first_of_each
-from partita.choosing.gap_reference import Curve, References
+from partita.choosing.fit_measures import FitMeasures, first_of_each
+from partita.choosing.gap_reference import GapComparison, SweepCurve
 from partita.choosing.ladder import ENOUGH, CenterLadder, Ladder, Rung, climb_down
-from partita.choosing.recommendation import count_votes, judge, structure_of, voters
-from partita.choosing.stability import Agreement, prediction_strength
+from partita.choosing.recommendation import compare_structure, count_votes, recommend, voters
+from partita.choosing.stability import SplitAgreement, prediction_strength
 from partita.choosing.sweep import Criterion
 from partita.choosing.sweep_problem import Means
-from partita.choosing.uniform_data import Box, Classes, without_structure
+from partita.choosing.uniform_data import IndependentCategories, UniformBox, reference_data
 from partita.geometry import EUCLIDEAN, SPHERICAL
 from partita.halting import MaxIter, RelDecrease
 from partita.merging.fusion import cheapest_pair
@@ -137,7 +137,7 @@ def test_clusters_without_rows_do_not_count():
         ladder = CenterLadder(KMeans(4, empty="keep"), rows, None, workers)
         rung = ladder._fit(4, start)
         subject = Means(KMeans(), rows, None)
-        found = Measures(subject, 1, 1000, np.random.default_rng(0), workers).of(rung, QUICK)
+        found = FitMeasures(subject, 1, 1000, np.random.default_rng(0), workers).of(rung, QUICK)
     labels = np.repeat([1, 2, 3], 20)
     assert found["silhouette"].value == pytest.approx(metrics.silhouette_score(rows, labels))
     expected = metrics.davies_bouldin_score(rows, labels)
@@ -403,9 +403,9 @@ def test_classes_that_go_together_are_structure():
 def test_rows_without_structure_are_of_the_kind_of_the_data():
     rng = np.random.default_rng(0)
     measured, classes = rng.normal(size=(200, 3)), rng.integers(0, 5, (200, 3)).astype(float)
-    assert isinstance(without_structure(measured, True), Box)
-    assert isinstance(without_structure(classes, True), Classes)
-    mixed = Classes(np.column_stack([classes, measured[:, 0]])).draw(rng)
+    assert isinstance(reference_data(measured, True), UniformBox)
+    assert isinstance(reference_data(classes, True), IndependentCategories)
+    mixed = IndependentCategories(np.column_stack([classes, measured[:, 0]])).draw(rng)
     assert set(np.unique(mixed[:, :3])) == set(range(5))
     assert len(np.unique(mixed[:, 3])) == 200
     assert abs(np.corrcoef(mixed.T)[0, 1]) < 0.3
@@ -440,7 +440,7 @@ def test_a_k_that_all_put_second_beats_one_that_a_single_criterion_puts_first():
         "prediction_strength": column("prediction_strength", [1, 0.9, 0.2], "rule", 3),
     }
     assert count_votes(ks, table).tolist() == [1 + 2 / 3, 3.5, 1 / 3 + 1 + 1 + 1 / 2]
-    found = judge(ks, table, None)
+    found = recommend(ks, table, None)
     assert found.best == 3
     assert found.ranking == (3, 4, 2)
     assert any("Calinski-Harabasz and Davies-Bouldin choose 4" in why for why in found.reasons)
@@ -458,7 +458,7 @@ def test_among_equally_stable_numbers_the_largest_is_taken():
         "inertia": column("inertia", [9, 5, 4, 3], "elbow", 3),
         "stability": column("stability", [1, 1, 1, 0.5], pick=2),
     }
-    assert judge(ks, table, None).best == 4
+    assert recommend(ks, table, None).best == 4
 
 
 def test_who_says_nothing_has_no_vote():
@@ -491,14 +491,14 @@ def test_halves_that_agree_on_nothing_are_said():
         "silhouette": column("silhouette", [0.9, 0.8, 0.1], pick=2),
         "prediction_strength": column("prediction_strength", [0.5, 0.4, 0.2], "rule", 1),
     }
-    found = judge(np.array([2, 3, 4]), table, None)
+    found = recommend(np.array([2, 3, 4]), table, None)
     assert "halves of the data agree on no number of clusters: take care" in found.reasons
 
 
 def test_the_gap_rule_takes_the_first_k_that_the_next_does_not_beat_by_its_error():
-    curves = tuple(Curve(np.log([10, 8, 6, 5]) + s, np.zeros(4)) for s in (-0.1, 0.0, 0.1))
-    data = Curve(np.log([10, 4, 2.9, 2.4]), np.zeros(4))
-    found = References(np.arange(1, 5), data, curves)
+    curves = tuple(SweepCurve(np.log([10, 8, 6, 5]) + s, np.zeros(4)) for s in (-0.1, 0.0, 0.1))
+    data = SweepCurve(np.log([10, 4, 2.9, 2.4]), np.zeros(4))
+    found = GapComparison(np.arange(1, 5), data, curves)
     gap = np.log([10, 8, 6, 5]) - np.log([10, 4, 2.9, 2.4])
     error = np.sqrt(0.02 / 3) * np.sqrt(4 / 3)
     assert found.gap == pytest.approx(gap)
@@ -510,12 +510,13 @@ def test_the_gap_rule_takes_the_first_k_that_the_next_does_not_beat_by_its_error
 def test_structure_needs_silhouettes_and_a_falling_objective():
     ks, flat = np.arange(1, 4), np.log([9.0, 6, 5])
     theirs = tuple(
-        Curve(flat + np.array([0, s, s]), np.array([0, 0.4 + s, 0.3])) for s in (-0.01, 0, 0.01)
+        SweepCurve(flat + np.array([0, s, s]), np.array([0, 0.4 + s, 0.3]))
+        for s in (-0.01, 0, 0.01)
     )
 
     def found(cost, silhouette):
-        data = Curve(np.log(cost), np.array([0, *silhouette]))
-        return structure_of(References(ks, data, theirs)).found
+        data = SweepCurve(np.log(cost), np.array([0, *silhouette]))
+        return compare_structure(GapComparison(ks, data, theirs)).found
 
     assert found([9, 2, 1], [0.8, 0.7])
     assert not found([9, 6, 5], [0.8, 0.7])
@@ -527,10 +528,10 @@ def test_references_lie_in_the_box_along_the_principal_axes():
     rng = np.random.default_rng(0)
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     rows = rng.uniform(-1, 1, (500, 3)) * [9, 3, 1] @ turn + 100
-    drawn = Box(rows, rotate=True).draw(rng)
+    drawn = UniformBox(rows, rotate=True).draw(rng)
     spread = (drawn - 100) @ turn.T
     assert np.abs(spread).max(axis=0) == pytest.approx([9, 3, 1], rel=0.15)
-    alone = Box(rows, rotate=False).draw(rng)
+    alone = UniformBox(rows, rotate=False).draw(rng)
     assert np.ptp(alone, axis=0) == pytest.approx([18, 6, 2], rel=0.15)
 
 
@@ -553,8 +554,8 @@ def test_prediction_strength_is_the_least_share_of_pairs(seed, n):
 
 def test_the_pick_of_prediction_strength_counts_its_error():
     ks, strength = np.array([2, 3, 4]), np.array([[1.0, 0.7, 0.5], [1.0, 0.86, 0.52]])
-    assert Agreement(ks, strength, strength).pick == 3  # 0.78 ± 0.08
-    assert Agreement(ks[2:], strength[:, 2:], strength[:, 2:]).pick == 1
+    assert SplitAgreement(ks, strength, strength).pick == 3  # 0.78 ± 0.08
+    assert SplitAgreement(ks[2:], strength[:, 2:], strength[:, 2:]).pick == 1
 
 
 @given(seed=st.integers(0, 1000), n=st.integers(2, 30))

@@ -39,7 +39,7 @@ from partita.cli.finding_advice import ADVICE, advice_for  # noqa: E402
 from partita.cli.halt_option import CRITERIA, HaltError, parse_halt  # noqa: E402
 from partita.cli.requests import KERNELS, METRICS  # noqa: E402
 from partita.cli.show_results import as_json, clean  # noqa: E402
-from partita.diagnosis.diagnose import _LOOKS as CHECKS  # noqa: E402
+from partita.diagnosis.diagnose import _CHECKS as CHECKS  # noqa: E402
 from partita.model_file import read_model  # noqa: E402
 from partita.tables import Scaling, read_table, select, write_table  # noqa: E402
 

@@ -29,12 +29,12 @@ from partita import (
     SphericalKMeans,
     diagnose,
 )
-from partita.diagnosis.boundary_density import AT_CENTER, ENDS, Pair
-from partita.diagnosis.cluster_borders import _gap_elsewhere, touching
-from partita.diagnosis.cluster_shapes import _stretch
-from partita.diagnosis.diagnose import _LOOKS, _view
-from partita.diagnosis.neighbour_graph import _broken, _mutual, not_convex
-from partita.diagnosis.row_sample import Sample
+from partita.diagnosis.boundary_density import BINS_TO_CENTER, FACE_BIN, CenterPair
+from partita.diagnosis.cluster_borders import _gap_beside_face, is_touching
+from partita.diagnosis.cluster_shapes import _first_variance
+from partita.diagnosis.diagnose import _CHECKS, fit_context
+from partita.diagnosis.neighbour_graph import _count_broken, _mutual_links, check_convexity
+from partita.diagnosis.row_sample import RowSample
 from partita.metrics.criteria import adjusted_rand
 
 CORNERS = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
@@ -140,14 +140,14 @@ def test_long_clusters_that_touch():
     assert "elongated-clusters" not in diagnose(fit(X, 2), X)
 
 
-def test_the_stretch_of_a_cluster_is_the_same_from_any_start():
+def test_the_first_variance_of_a_cluster_is_the_same_from_any_start():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(2000, 2)) * [3.5, 1.0]
-    sample = Sample(rows, np.ones(2000), np.zeros(2000, int), np.arange(2000), True)
+    sample = RowSample(rows, np.ones(2000), np.zeros(2000, int), np.arange(2000), True)
     across = SimpleNamespace(normal=lambda size: np.array([1e-4, 1.0]))  # nearly all of it
-    view = SimpleNamespace(d=2, rng=lambda name: across)
+    context = SimpleNamespace(d=2, rng=lambda name: across)
     size = np.linalg.eigvalsh(np.cov(rows.T, bias=True))
-    ratio, share = _stretch(view, sample, np.arange(2000))
+    ratio, share = _first_variance(context, sample, np.arange(2000))
     assert ratio == pytest.approx(size[1] / size[0], rel=1e-6)
     assert share == pytest.approx(size[1] / size.sum(), rel=1e-6)
 
@@ -230,7 +230,7 @@ ROUND = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_groups_that_are_not_convex(shape):
+def test_groups_that_are_check_convexity(shape):
     for seed in range(3):
         X = SHAPES[shape](seed)
         assert "not-convex" in diagnose(fit(X, 2), X, random_state=seed), seed
@@ -242,7 +242,7 @@ def test_false_alarms_about_shape_are_rare(data, seeds):
     alarms = 0
     for seed in seeds:
         X, k = ROUND[data](np.random.default_rng(seed))
-        alarms += not_convex(_view(fit(X, k), X, None, seed)) is not None
+        alarms += check_convexity(fit_context(fit(X, k), X, None, seed)) is not None
     assert alarms <= 0.05 * len(seeds)
 
 
@@ -259,36 +259,38 @@ def test_the_advice_on_shape_works():
 
 def test_pieces_of_a_cluster_that_go_on_elsewhere():
     X = spirals()
-    near, arm = _mutual(X), np.repeat([0, 1], 300)
-    assert _broken(near, (X[:, 0] > 0) * 1, 2) == 2
-    assert _broken(near, arm, 2) == 0
+    near, arm = _mutual_links(X), np.repeat([0, 1], 300)
+    assert _count_broken(near, (X[:, 0] > 0) * 1, 2) == 2
+    assert _count_broken(near, arm, 2) == 0
     one = np.random.default_rng(0).normal(size=(400, 2))
-    assert _broken(_mutual(one), (one[:, 0] > 0) * 1, 2) == 0  # cut, but in one piece each
+    assert (
+        _count_broken(_mutual_links(one), (one[:, 0] > 0) * 1, 2) == 0
+    )  # cut, but in one piece each
     X = groups()
-    assert _broken(_mutual(X), (X[:, 0] > 5) * 1, 2) == 0  # two groups, but not cut
+    assert _count_broken(_mutual_links(X), (X[:, 0] > 5) * 1, 2) == 0  # two groups, but not cut
 
 
 def slabs(**weights):
     """A pair with these weights: at the face, at the centers, and in all other slabs."""
-    found = np.full(2 * ENDS + 1, float(weights["rest"]))
-    found[ENDS] = weights["face"]
-    found[[ENDS - AT_CENTER, ENDS + AT_CENTER]] = weights["centers"]
-    return Pair(0, 1, found)
+    found = np.full(2 * FACE_BIN + 1, float(weights["rest"]))
+    found[FACE_BIN] = weights["face"]
+    found[[FACE_BIN - BINS_TO_CENTER, FACE_BIN + BINS_TO_CENTER]] = weights["centers"]
+    return CenterPair(0, 1, found)
 
 
 def test_what_slabs_say_of_a_face():
-    assert touching(slabs(face=100, centers=300, rest=50))
-    assert not touching(slabs(face=50, centers=300, rest=50))  # two groups
-    assert not touching(slabs(face=10, centers=30, rest=1))  # too few rows to tell
+    assert is_touching(slabs(face=100, centers=300, rest=50))
+    assert not is_touching(slabs(face=50, centers=300, rest=50))  # two groups
+    assert not is_touching(slabs(face=10, centers=30, rest=1))  # too few rows to tell
     beside = slabs(face=100, centers=300, rest=200)
-    assert not _gap_elsewhere(beside)
+    assert not _gap_beside_face(beside)
     for at, gap in ((20, 10.0), (-20, 10.0), (20, 50.0)):
         beside.slabs[:] = slabs(face=100, centers=300, rest=200).slabs
-        beside.slabs[ENDS + at] = gap
-        assert _gap_elsewhere(beside) == (gap if gap == 10 else 0)  # 50 is not empty enough
+        beside.slabs[FACE_BIN + at] = gap
+        assert _gap_beside_face(beside) == (gap if gap == 10 else 0)  # 50 is not empty enough
     tail = slabs(face=100, centers=300, rest=200)
-    tail.slabs[ENDS + 20 :] = 0  # where a group ends there is no gap
-    assert not _gap_elsewhere(tail)
+    tail.slabs[FACE_BIN + 20 :] = 0  # where a group ends there is no gap
+    assert not _gap_beside_face(tail)
 
 
 # --- laws -----------------------------------------------------------------------------------------
@@ -420,7 +422,7 @@ def test_every_member_is_clean_on_clean_groups(model):
     assert found.names == ()
     assert type(model).__name__ in str(found)
     assert len(found.looked) + len(found.skipped) == len(
-        _LOOKS
+        _CHECKS
     )  # nothing is passed over in silence
 
 
@@ -490,17 +492,17 @@ def test_what_was_not_looked_for_is_not_claimed(monkeypatch):
     assert {(name, why) for name in few} <= set(one.skipped)
     line = dict(diagnose(fit(X[:, :1], 2), X[:, :1]).skipped)
     assert line["scale"] == line["elongated-clusters"] == "there is one feature only"
-    assert line["correlated-features"] == "it takes three features that vary"
+    assert line["correlated-features"] == "fewer than three features vary"
     wide = np.random.default_rng(0).normal(size=(100, 6))
     assert "correlated-features" in diagnose(fit(wide), wide).looked
-    monkeypatch.setattr("partita.diagnosis.cluster_shapes.MANY", 3)
-    monkeypatch.setattr("partita.diagnosis.features.MOST", 5)
+    monkeypatch.setattr("partita.diagnosis.cluster_shapes.MAX_CLUSTERS_PAIRED", 3)
+    monkeypatch.setattr("partita.diagnosis.features.CORRELATED_MAX_FEATURES", 5)
     many = dict(diagnose(fit(wide), wide).skipped)
     assert many["coincident-centers"] == "there are more than 3 clusters"
     assert many["correlated-features"] == "there are more than 5 features"
     assert "distinct rows" in dict(diagnose(fit(wide[:12]), wide[:12]).skipped)["not-convex"]
     labels = dict(diagnose(DBSCAN(eps=1.5).fit(X), X).skipped)
-    assert "how its search ended" in labels["not-converged"]
+    assert "has no trace" in labels["not-converged"]
     assert "exact sums" in labels["inexact-sums"]
 
 
@@ -608,7 +610,7 @@ def test_a_diagnosis_is_a_small_collection():
     with pytest.raises(KeyError, match="found: a, b"):
         found["c"]
     assert found.to_frame("pandas").shape == (2, 8)
-    assert "nothing to worry about was found; looked for: x." in str(Diagnosis("it", (), ("x",)))
+    assert "no problems found; checked: x." in str(Diagnosis("it", (), ("x",)))
 
 
 def test_warnings_come_first():

@@ -19,7 +19,7 @@ from partita._kernels import reference
 from partita.centers import Centers
 from partita.engine.paths.choice import PATHS
 from partita.estimators.validation import make_source
-from partita.stats import Moments
+from partita.moments import Moments
 
 pytestmark = pytest.mark.data
 NOT_ROWS = ("dissimilarity", "text")

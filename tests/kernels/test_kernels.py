@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita._kernels import kernels, reference
-from partita.stats import Grid, Moments
+from partita.moments import Grid, Moments
 from partita.weights import Weights
 
 pytestmark = pytest.mark.compiled

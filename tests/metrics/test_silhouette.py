@@ -22,7 +22,7 @@ from sklearn import metrics
 import partita
 from partita import silhouette_samples, silhouette_score
 from partita._kernels import compiled
-from partita.metrics.silhouette import sampled_silhouette, silhouettes_of_some
+from partita.metrics.silhouette import sampled_silhouette, silhouettes_at
 from partita.source.dissimilarities import check_measured
 
 
@@ -323,7 +323,7 @@ def test_the_silhouettes_of_some_rows_are_those_they_have_among_all(metric):
     X, labels, weight = rng.normal(size=(70, 3)), rng.integers(4, size=70), rng.uniform(1, 3, 70)
     whole = silhouette_samples(X, labels, metric=metric, sample_weight=weight)
     some = np.array([3, 20, 21, 69])
-    found = silhouettes_of_some(X, labels, some, metric=metric, sample_weight=weight)
+    found = silhouettes_at(X, labels, some, metric=metric, sample_weight=weight)
     np.testing.assert_allclose(found, whole[some], rtol=1e-12)
-    every = silhouettes_of_some(X, labels, np.arange(70), metric=metric, sample_weight=weight)
+    every = silhouettes_at(X, labels, np.arange(70), metric=metric, sample_weight=weight)
     np.testing.assert_array_equal(every, whole)

@@ -13,11 +13,11 @@ from sklearn.base import clone
 from partita._common.array_types import Floats, Ints
 from partita._common.random_state import generator
 from partita._common.threads import Workers
-from partita.choosing.criterion_kinds import KINDS
+from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.choosing.ladder import CenterLadder, Ladder
-from partita.choosing.sweep import Fits, Sweep
+from partita.choosing.sweep import Sweep, SweepFits
 from partita.choosing.sweep_problem import Directions, Means, SweepProblem, subject_of
-from partita.choosing.sweep_run import Study, SweepProgress
+from partita.choosing.sweep_run import SweepProgress, SweepRun
 from partita.estimators import validation
 from partita.estimators.center_clusterer import LloydClusterer
 from partita.estimators.kmeans import KMeans
@@ -105,9 +105,9 @@ def choose_k(
     with Workers(validation.check_threads(getattr(model, "n_threads", None))) as workers:
         ladder, subject = _open(model, X, sample_weight, workers)
         numbers = _checked_ks(ks, subject.n)
-        fits = Fits(model, X, sample_weight, feature_names=feature_names)
+        fits = SweepFits(model, X, sample_weight, feature_names=feature_names)
         tellers = _tellers(verbose, callback)
-        return Study(subject, numbers, names, fits, rng, workers, tellers).run(ladder, *sizes)
+        return SweepRun(subject, numbers, names, fits, rng, workers, tellers).run(ladder, *sizes)
 
 
 def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Ladder, SweepProblem]:
@@ -174,14 +174,14 @@ def _checked(estimator: Any) -> Any:
 
 def _checked_names(criteria: Iterable[str] | None) -> tuple[str, ...]:
     if criteria is None:
-        return tuple(KINDS)
+        return tuple(CRITERION_KINDS)
     given = (criteria,) if isinstance(criteria, str) else tuple(criteria)
-    unknown = [name for name in given if name not in KINDS]
+    unknown = [name for name in given if name not in CRITERION_KINDS]
     if unknown or not given:
         raise ValueError(
-            f"criteria={criteria!r} was given; some of {', '.join(KINDS)} are expected"
+            f"criteria={criteria!r} was given; some of {', '.join(CRITERION_KINDS)} are expected"
         )
-    return tuple(name for name in KINDS if name in given or name == "inertia")
+    return tuple(name for name in CRITERION_KINDS if name in given or name == "inertia")
 
 
 def _checked_ks(ks: Iterable[int] | int | None, n: int) -> Ints:

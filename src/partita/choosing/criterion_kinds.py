@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Kind(NamedTuple):
+class CriterionKind(NamedTuple):
     """One criterion."""
 
     short: str  # at the head of a column
@@ -14,37 +14,41 @@ class Kind(NamedTuple):
     about: str
 
 
-KINDS = {
-    "inertia": Kind("J", "elbow of J", "elbow", "the objective, which falls with every cluster"),
-    "silhouette": Kind(
+CRITERION_KINDS = {
+    "inertia": CriterionKind(
+        "J", "elbow of J", "elbow", "the objective, which falls with every cluster"
+    ),
+    "silhouette": CriterionKind(
         "silhouette",
         "silhouette",
         "high",
         "how much nearer rows are to their own cluster than to the next",
     ),
-    "simplified_silhouette": Kind(
+    "simplified_silhouette": CriterionKind(
         "simplified", "simplified silhouette", "high", "the same, by distances to centers"
     ),
-    "calinski_harabasz": Kind(
+    "calinski_harabasz": CriterionKind(
         "Cal.-Har.", "Calinski-Harabasz", "high", "the variance between clusters over that within"
     ),
-    "davies_bouldin": Kind(
+    "davies_bouldin": CriterionKind(
         "Dav.-Bou.",
         "Davies-Bouldin",
         "low",
         "spreads over the distance of two centers, for the worst pairs",
     ),
-    "bic": Kind(
+    "bic": CriterionKind(
         "BIC", "BIC", "low", "the likelihood of round Gaussians, and what their parameters cost"
     ),
-    "gap": Kind("gap", "gap statistic", "rule", "how far log J is below that of uniform rows"),
-    "prediction_strength": Kind(
+    "gap": CriterionKind(
+        "gap", "gap statistic", "rule", "how far log J is below that of uniform rows"
+    ),
+    "prediction_strength": CriterionKind(
         "strength",
         "prediction strength",
         "rule",
         "the share of pairs that the other half keeps together",
     ),
-    "stability": Kind(
+    "stability": CriterionKind(
         "stability",
         "stability",
         "high",

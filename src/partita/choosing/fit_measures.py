@@ -15,21 +15,21 @@ from partita.choosing.ladder import Rung
 from partita.choosing.sweep_problem import SweepProblem
 from partita.metrics import criteria
 from partita.metrics.mean_distances import Partition
-from partita.metrics.silhouette import Pairs
+from partita.metrics.silhouette import PairwiseDistances
 from partita.stats import ClusterStats
 
 _ENOUGH = 1 << 13  # rows whose distances to centers say as much as those of all
 _WORK = 2e10  # n²·fits·features: up to some seconds, all pairs of rows are looked at
 
 
-class Value(NamedTuple):
+class Measurement(NamedTuple):
     """A criterion of one fit, and its standard error where it was sampled."""
 
     value: float
     error: float = 0.0
 
 
-class Measures:
+class FitMeasures:
     """Measures fits of the same rows, of which very many are represented by some."""
 
     def __init__(
@@ -49,28 +49,30 @@ class Measures:
             self._rows = subject.take(rng.permutation(counted)[:_ENOUGH])
         elif len(counted) < subject.n:
             self._rows = subject.take(counted)
-        self._pairs: Pairs | None = None
+        self._pairs: PairwiseDistances | None = None
 
-    def of(self, rung: Rung, names: Sequence[str]) -> dict[str, Value]:
+    def of(self, rung: Rung, names: Sequence[str]) -> dict[str, Measurement]:
         """The criteria that this member has, of those that were asked for."""
         model, weight = rung.model, self._rows.weight
         labels, first, second = self._rows.nearest(model, self._workers)
-        found = {"inertia": Value(rung.cost)}
+        found = {"inertia": Measurement(rung.cost)}
         if "silhouette" in names:
             found |= self._silhouette(model, labels)
         if first is not None and second is not None:
             value = criteria.simplified_silhouette(first, second, weight)
-            found["simplified_silhouette"] = Value(value)
+            found["simplified_silhouette"] = Measurement(value)
         stats = self._subject.stats(model)
         if stats is not None:
-            found["calinski_harabasz"] = Value(criteria.calinski_harabasz(stats))
+            found["calinski_harabasz"] = Measurement(criteria.calinski_harabasz(stats))
             if first is not None:
                 away = self._rows.lengths(first)
-                found["davies_bouldin"] = Value(_davies_bouldin(model, stats, away, labels, weight))
-            found["bic"] = Value(criteria.bic(stats))
+                found["davies_bouldin"] = Measurement(
+                    _davies_bouldin(model, stats, away, labels, weight)
+                )
+            found["bic"] = Measurement(criteria.bic(stats))
         return found
 
-    def _silhouette(self, model: Any, labels: Array) -> dict[str, Value]:
+    def _silhouette(self, model: Any, labels: Array) -> dict[str, Measurement]:
         """By all pairs of rows; or of some rows of every cluster, so that small ones have a say."""
         rows, weight = self._rows, self._rows.weight
         share = None
@@ -81,7 +83,7 @@ class Measures:
         held = np.bincount(labels)
         count = int(np.count_nonzero(held))
         if not 2 <= count < len(labels):
-            return {"silhouette": Value(math.nan)}
+            return {"silhouette": Measurement(math.nan)}
         number = np.cumsum(held > 0) - 1  # without the clusters that have no row here
         partition = Partition.of(number[labels], count, rows.weight)
         pairs = self._pairs_of(rows, model)
@@ -89,15 +91,15 @@ class Measures:
             return {}
         values = partition.values(pairs.means(partition))
         if share is None:
-            return {"silhouette": Value(float(np.average(values, weights=partition.weight)))}
+            return {"silhouette": Measurement(float(np.average(values, weights=partition.weight)))}
         return {"silhouette": _stratified(values, number[labels], share)}
 
-    def _pairs_of(self, rows: SweepProblem, model: Any) -> Pairs | None:
+    def _pairs_of(self, rows: SweepProblem, model: Any) -> PairwiseDistances | None:
         if self._pairs is not None:
             return self._pairs
         if (given := rows.between(model)) is None:
             return None
-        pairs = Pairs(*given, self._workers)
+        pairs = PairwiseDistances(*given, self._workers)
         if self._all:  # the same for every fit
             self._pairs = pairs
         return pairs
@@ -120,14 +122,14 @@ def _shares(labels: Array, some: Ints, weight: Floats | None) -> Floats:
     return np.asarray(own * factor[labels[some]])
 
 
-def _stratified(values: Floats, labels: Array, share: Floats) -> Value:
+def _stratified(values: Floats, labels: Array, share: Floats) -> Measurement:
     """The mean of values that stand for different shares, and its standard error by cluster."""
     mass = np.bincount(labels, share)
     mean = np.bincount(labels, share * values) / mass
     spread = np.bincount(labels, share * (values - mean[labels]) ** 2) / mass
     each = mass / mass.sum()
     error = float(np.sqrt((each**2 * spread / np.bincount(labels)).sum()))
-    return Value(float(each @ mean), error)
+    return Measurement(float(each @ mean), error)
 
 
 def _davies_bouldin(

@@ -17,7 +17,7 @@ from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
 from partita.choosing.ladder import Rung, climb_down
 from partita.choosing.sweep_problem import Means, SweepProblem
-from partita.choosing.uniform_data import without_structure
+from partita.choosing.uniform_data import reference_data
 from partita.metrics import criteria
 
 _FEWEST = 5  # rows for each cluster of a reference
@@ -26,7 +26,7 @@ _TINY = 1e-300  # a cost of nothing has no logarithm
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class SweepCurve:
     """What a sweep of some rows gave, by number of clusters."""
 
     log_cost: Floats  # (m,)
@@ -34,12 +34,12 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class References:
+class GapComparison:
     """The curve of the data, or of a sample of it, and those of rows without structure."""
 
     ks: Ints  # (m,) ascending, from 1
-    data: Curve
-    references: tuple[Curve, ...]
+    data: SweepCurve
+    references: tuple[SweepCurve, ...]
 
     @property
     def expected(self) -> Floats:
@@ -65,7 +65,7 @@ class References:
         return int(self.ks[asked][enough[0] if len(enough) else -1])
 
 
-def sample_of(subject: SweepProblem, size: int, rng: np.random.Generator) -> SweepProblem:
+def sample_problem(subject: SweepProblem, size: int, rng: np.random.Generator) -> SweepProblem:
     """The rows that count, or so many of them."""
     counted = subject.counted
     if len(counted) > size:
@@ -73,14 +73,14 @@ def sample_of(subject: SweepProblem, size: int, rng: np.random.Generator) -> Swe
     return subject if len(counted) == subject.n else subject.take(counted)
 
 
-def compare(
+def compare_with_uniform(
     subject: SweepProblem,
     ks: Ints,
     count: int,
     rng: np.random.Generator,
     workers: Workers,
     hear: Callable[[], object],
-) -> References | None:
+) -> GapComparison | None:
     """Sweep over the rows, and over `count` tables without structure; None: no vectors.
 
     Whether there is structure does not depend on which numbers of clusters were asked for, so some
@@ -93,17 +93,17 @@ def compare(
     some = some[some <= min(most, subject.n)]
     if rows is None or len(some) < 2:
         return None
-    box = without_structure(rows, rotate=type(subject) is not Means)
-    data = curve_of(subject, some, workers)
+    box = reference_data(rows, rotate=type(subject) is not Means)
+    data = sweep_curve(subject, some, workers)
     hear()
     references = []
     for _ in range(count):
-        references.append(curve_of(subject.like(box.draw(rng)), some, workers))
+        references.append(sweep_curve(subject.like(box.draw(rng)), some, workers))
         hear()
-    return References(some, data, tuple(references))
+    return GapComparison(some, data, tuple(references))
 
 
-def curve_of(subject: SweepProblem, ks: Ints, workers: Workers) -> Curve:
+def sweep_curve(subject: SweepProblem, ks: Ints, workers: Workers) -> SweepCurve:
     """The costs and simplified silhouettes of a sweep."""
     cost, silhouette = dict.fromkeys(ks.tolist(), 0.0), dict.fromkeys(ks.tolist(), 0.0)
 
@@ -116,4 +116,4 @@ def curve_of(subject: SweepProblem, ks: Ints, workers: Workers) -> Curve:
 
     climb_down(subject.ladder(workers), ks.tolist(), subject.n, hear)
     logs = np.log(np.maximum(list(cost.values()), _TINY))
-    return Curve(logs, np.nan_to_num(np.array(list(silhouette.values()))))
+    return SweepCurve(logs, np.nan_to_num(np.array(list(silhouette.values()))))

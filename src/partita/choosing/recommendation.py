@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita.choosing.criterion_kinds import KINDS
-from partita.choosing.gap_reference import References
+from partita.choosing.criterion_kinds import CRITERION_KINDS
+from partita.choosing.gap_reference import GapComparison
 from partita.choosing.sweep import Criterion
 
 VOTERS = ("silhouette", "calinski_harabasz", "davies_bouldin", "bic")  # by their order of all K
@@ -21,7 +21,7 @@ CLOSE = 0.6  # of the most votes: who has so many is an alternative
 
 
 @dataclass(frozen=True, slots=True)
-class Structure:
+class StructureTest:
     """Whether the data beat rows without structure, and the evidence."""
 
     found: bool
@@ -44,7 +44,7 @@ class Structure:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Recommendation:
     """Which number of clusters to take."""
 
     best: int
@@ -53,7 +53,7 @@ class Verdict:
     reasons: tuple[str, ...]
 
 
-def structure_of(references: References) -> Structure:
+def compare_structure(references: GapComparison) -> StructureTest:
     """Compare the largest simplified silhouette, and how far J falls below that of one cluster.
 
     Both must beat the references: a few outliers make large silhouettes, and a cloud of another
@@ -67,12 +67,12 @@ def structure_of(references: References) -> Structure:
     expected, deviation = float(theirs.mean()), max(float(theirs.std(ddof=1)), 1e-12)
     best = float(references.data.silhouette.max())
     found = best > ABOVE * expected and best > expected + SURE * deviation and lead > SURE
-    return Structure(found, best, expected, deviation, lead)
+    return StructureTest(found, best, expected, deviation, lead)
 
 
-def judge(
-    ks: Ints, criteria: dict[str, Criterion], structure: Structure | None, cut: str = ""
-) -> Verdict:
+def recommend(
+    ks: Ints, criteria: dict[str, Criterion], structure: StructureTest | None, cut: str = ""
+) -> Recommendation:
     """Let the criteria vote. Where there is no structure, nothing is left to vote about.
 
     `cut` says what is missing, if the sweep was interrupted.
@@ -88,7 +88,7 @@ def judge(
         if structure.lead > SURE:
             reasons = (*reasons, "groups that are not round are possible: diagnose a fit of two")
         would = f"if it must be several, the criteria would choose {best}"
-        return Verdict(1, ranking, sentence, (*reasons, would))
+        return Recommendation(1, ranking, sentence, (*reasons, would))
     others = [int(ks[at]) for at in order[1:] if votes[at] >= CLOSE * votes[order[0]]]
     sentence = f"{best} clusters{_how_clearly(best, others, criteria)}."
     if structure is not None:
@@ -105,7 +105,7 @@ def judge(
         reasons = (*reasons, "halves of the data agree on no number of clusters: take care")
     if cut:
         sentence = f"Not known: {cut}. Of what there is, {best} clusters would be the choice."
-    return Verdict(best, ranking, sentence, reasons)
+    return Recommendation(best, ranking, sentence, reasons)
 
 
 def count_votes(ks: Ints, criteria: dict[str, Criterion]) -> Floats:
@@ -156,7 +156,7 @@ def _opinions(criteria: dict[str, Criterion]) -> tuple[str, ...]:
     by_pick: dict[int, list[str]] = {}
     for name in voters(criteria):
         if (pick := criteria[name].pick) is not None:
-            by_pick.setdefault(pick, []).append(KINDS[name].title)
+            by_pick.setdefault(pick, []).append(CRITERION_KINDS[name].title)
     said = [
         f"{_listed(names)} choose{'s' * (len(names) == 1)} {pick}"
         for pick, names in sorted(by_pick.items(), key=lambda item: -len(item[1]))

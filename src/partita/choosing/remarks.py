@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from partita._common.spaced_rows import evenly_spaced
 from partita.choosing.ladder import Rung
-from partita.choosing.sweep import Fits
+from partita.choosing.sweep import SweepFits
 from partita.choosing.sweep_problem import Means, Medoids, SweepProblem
 from partita.estimators.validation import features_of
 from partita.source.dataframes import is_frame
@@ -17,7 +17,7 @@ _FEW = 0.005  # share of the weight of a cluster that outliers may have made
 _LOOKED = 1 << 14  # rows that say which feature has the variance
 
 
-def remarks(subject: SweepProblem, fits: Fits, rung: Rung) -> list[str]:
+def remarks(subject: SweepProblem, fits: SweepFits, rung: Rung) -> list[str]:
     """Scale and outliers: what most often makes an answer that is not meant."""
     found = []
     if type(subject) in (Means, Medoids) and not sp.issparse(subject.X) and subject.X.shape[1] > 1:
@@ -37,7 +37,7 @@ def remarks(subject: SweepProblem, fits: Fits, rung: Rung) -> list[str]:
     return found
 
 
-def _name(fits: Fits, feature: int) -> str:
+def _name(fits: SweepFits, feature: int) -> str:
     names = fits.feature_names
     if names is None and is_frame(fits.X):
         names = features_of(fits.X).get("feature_names_in_")

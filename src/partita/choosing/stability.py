@@ -18,12 +18,14 @@ from partita.choosing.ladder import Rung, climb_down
 from partita.choosing.sweep_problem import SweepProblem
 from partita.metrics.criteria import adjusted_rand, crossed
 
-STRONG = 0.8  # prediction strength from which clusters are taken to be there (Tibshirani, Walther)
+MIN_PREDICTION_STRENGTH = (
+    0.8  # prediction strength from which clusters are taken to be there (Tibshirani, Walther)
+)
 _FEWEST = 5  # rows of a half for each cluster
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class SplitAgreement:
     """How far halves of the data agree, by number of clusters."""
 
     ks: Ints  # (m,)
@@ -34,7 +36,7 @@ class Agreement:
     def pick(self) -> int:
         """The largest K whose prediction strength, with its error, reaches 0.8; else 1."""
         mean, error = mean_and_error(self.strength)
-        strong = self.ks[mean + error >= STRONG]
+        strong = self.ks[mean + error >= MIN_PREDICTION_STRENGTH]
         return int(strong.max()) if len(strong) else 1
 
 
@@ -45,14 +47,14 @@ def mean_and_error(values: Floats) -> tuple[Floats, Floats]:
     return values.mean(axis=0), spread / np.sqrt(len(values))
 
 
-def split_and_compare(
+def compare_halves(
     subject: SweepProblem,
     ks: Ints,
     splits: int,
     rng: np.random.Generator,
     workers: Workers,
     hear: Callable[[], object],
-) -> Agreement | None:
+) -> SplitAgreement | None:
     """Compare the clusters of two halves, `splits` times; None: too few rows."""
     half = subject.n // 2
     some = np.array([k for k in sorted(ks) if 1 < k <= half // _FEWEST])
@@ -68,7 +70,7 @@ def split_and_compare(
             strength[split, at] = prediction_strength(own, there, here.weight)
             rand[split, at] = adjusted_rand(own, there, here.weight)
         hear()
-    return Agreement(some, strength, rand)
+    return SplitAgreement(some, strength, rand)
 
 
 def prediction_strength(own: Array, predicted: Array, weight: Floats | None = None) -> float:

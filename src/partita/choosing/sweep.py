@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.base import clone
 
 from partita._common.array_types import Floats
-from partita.choosing.criterion_kinds import KINDS
+from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.estimators.center_clusterer import LloydClusterer
 from partita.estimators.validation import features_of
 from partita.source.dataframes import is_frame
@@ -47,7 +47,7 @@ class Criterion:
 
 
 @dataclass(frozen=True, slots=True)
-class Fits:
+class SweepFits:
     """The fits of a sweep; those without labels are finished when they are asked for."""
 
     estimator: Any
@@ -118,7 +118,7 @@ class Sweep:
     reasons: tuple[str, ...]
     complete: bool
     voters: tuple[str, ...]
-    _fits: Fits
+    _fits: SweepFits
 
     def model(self, k: int | None = None) -> Any:
         """The fitted estimator with k clusters; with the recommended number, if not given.
@@ -156,7 +156,7 @@ class Sweep:
         return "\n".join([*lines, *_table(self)])
 
     def _repr_html_(self) -> str:
-        head, *rows = table_of(self)
+        head, *rows = table_rows(self)
         top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
@@ -168,9 +168,9 @@ class Sweep:
         )
 
 
-def table_of(sweep: Sweep) -> Iterator[list[str]]:
+def table_rows(sweep: Sweep) -> Iterator[list[str]]:
     """The head of the table and its rows; a star where a criterion has its pick."""
-    yield ["K", *(KINDS[name].short for name in sweep.criteria)]
+    yield ["K", *(CRITERION_KINDS[name].short for name in sweep.criteria)]
     for at, k in enumerate(sweep.ks):
         row = [f"{k}" + "<" * (k == sweep.best_k)]
         for criterion in sweep.criteria.values():
@@ -181,13 +181,13 @@ def table_of(sweep: Sweep) -> Iterator[list[str]]:
 
 
 def _table(sweep: Sweep) -> list[str]:
-    rows = list(table_of(sweep))
+    rows = list(table_rows(sweep))
     width = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     shown = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, width, strict=True)) for row in rows]
-    return [*shown, *legend_of(sweep)]
+    return [*shown, *legend_lines(sweep)]
 
 
-def legend_of(sweep: Sweep) -> tuple[str, str]:
+def legend_lines(sweep: Sweep) -> tuple[str, str]:
     """What the signs of the table mean, in two lines."""
-    vote = ", ".join(KINDS[name].short for name in sweep.voters) or "nobody"
+    vote = ", ".join(CRITERION_KINDS[name].short for name in sweep.voters) or "nobody"
     return "(* the pick of a criterion, < the recommended number;", f" who votes: {vote})"

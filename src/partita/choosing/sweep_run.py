@@ -11,14 +11,14 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
 from partita._common.warnings import warn
-from partita.choosing.criterion_kinds import KINDS
-from partita.choosing.fit_measures import Measures, Value
-from partita.choosing.gap_reference import References, compare, sample_of
+from partita.choosing.criterion_kinds import CRITERION_KINDS
+from partita.choosing.fit_measures import FitMeasures, Measurement
+from partita.choosing.gap_reference import GapComparison, compare_with_uniform, sample_problem
 from partita.choosing.ladder import Ladder, Rung, climb_down
-from partita.choosing.recommendation import LARGEST, judge, structure_of, voters
+from partita.choosing.recommendation import LARGEST, compare_structure, recommend, voters
 from partita.choosing.remarks import remarks
-from partita.choosing.stability import Agreement, mean_and_error, split_and_compare
-from partita.choosing.sweep import Criterion, Fits, Sweep
+from partita.choosing.stability import SplitAgreement, compare_halves, mean_and_error
+from partita.choosing.sweep import Criterion, Sweep, SweepFits
 from partita.choosing.sweep_problem import SweepProblem
 from partita.metrics.criteria import elbow
 
@@ -38,7 +38,7 @@ class _Stopped(Exception):
     """A callback asked to stop."""
 
 
-class Study:
+class SweepRun:
     """Everything that is known about the numbers of clusters so far."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Study:
         subject: SweepProblem,
         ks: Ints,
         names: Sequence[str],
-        fits: Fits,
+        fits: SweepFits,
         rng: np.random.Generator,
         workers: Workers,
         tellers: Sequence[Callable[[SweepProgress], object]],
@@ -55,9 +55,9 @@ class Study:
         self._rng, self._workers, self._tellers = rng, workers, tellers
         self._begin = time.perf_counter()
         self._rungs: dict[int, Rung] = {}
-        self._values: dict[int, dict[str, Value]] = {}
-        self._references: References | None = None
-        self._agreement: Agreement | None = None
+        self._values: dict[int, dict[str, Measurement]] = {}
+        self._references: GapComparison | None = None
+        self._agreement: SplitAgreement | None = None
         self._complete = True
 
     def run(self, ladder: Ladder, n_references: int, n_splits: int, size: int) -> Sweep:
@@ -79,18 +79,18 @@ class Study:
     def _look_further(self, n_references: int, n_splits: int, size: int) -> None:
         """What takes sweeps of other rows."""
         if "gap" in self._names:
-            sample = sample_of(self._subject, size, self._rng)
+            sample = sample_problem(self._subject, size, self._rng)
             tell = self._counter("references", n_references + 1)
             rest = n_references, self._rng, self._workers, tell
-            self._references = compare(sample, self._ks, *rest)
+            self._references = compare_with_uniform(sample, self._ks, *rest)
         if {"prediction_strength", "stability"} & set(self._names):
-            sample = sample_of(self._subject, 2 * size, self._rng)
+            sample = sample_problem(self._subject, 2 * size, self._rng)
             rest = n_splits, self._rng, self._workers, self._counter("halves", n_splits)
-            self._agreement = split_and_compare(sample, self._ks, *rest)
+            self._agreement = compare_halves(sample, self._ks, *rest)
 
     def _fit(self, ladder: Ladder, size: int) -> None:
         wanted = sorted({1, *self._ks.tolist()})
-        measures = Measures(self._subject, len(wanted), size, self._rng, self._workers)
+        measures = FitMeasures(self._subject, len(wanted), size, self._rng, self._workers)
 
         def hear(rung: Rung) -> None:
             self._values[rung.k] = measures.of(rung, self._names)
@@ -115,8 +115,8 @@ class Study:
     def _sweep(self) -> Sweep:
         ks = np.array([k for k in self._ks.tolist() if k in self._rungs])
         table = {c.name: c for name in self._names if (c := self._column(name, ks)) is not None}
-        structure = None if self._references is None else structure_of(self._references)
-        verdict = judge(ks, table, structure, self._missing(ks))
+        structure = None if self._references is None else compare_structure(self._references)
+        verdict = recommend(ks, table, structure, self._missing(ks))
         worries = remarks(self._subject, self._fits, self._rungs[verdict.best])
         return Sweep(
             tuple(ks.tolist()),
@@ -140,7 +140,7 @@ class Study:
         return "the sweep was interrupted before all criteria were known"
 
     def _column(self, name: str, ks: Ints) -> Criterion | None:
-        kind = KINDS[name]
+        kind = CRITERION_KINDS[name]
         better = kind.better
         spread: Floats | None = None
         pick: int | None = None

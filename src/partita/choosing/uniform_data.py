@@ -11,14 +11,14 @@ from partita._common.array_types import Floats
 _FEW = 20  # different values, up to which a feature is one of classes
 
 
-class Uniform(Protocol):
+class ReferenceData(Protocol):
     """Draws as many rows as there were."""
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """Rows without structure."""
 
 
-class Box:
+class UniformBox:
     """Uniform in the box along the principal axes."""
 
     def __init__(self, rows: Floats, rotate: bool) -> None:
@@ -35,7 +35,7 @@ class Box:
         return found if self._axes is None else found @ self._axes + self._mean
 
 
-class Classes:
+class IndependentCategories:
     """Every feature by itself: each of its values as likely as the others, if these are few."""
 
     def __init__(self, rows: Floats) -> None:
@@ -53,8 +53,8 @@ class Classes:
         return np.column_stack(columns)
 
 
-def without_structure(rows: Floats, rotate: bool) -> Uniform:
+def reference_data(rows: Floats, rotate: bool) -> ReferenceData:
     """A box; classes, if most features have few values that come often."""
     often = max(2, min(_FEW, len(rows) // 5))
     few = [len(np.unique(column)) <= often for column in rows.T]
-    return Classes(rows) if 2 * sum(few) > len(few) else Box(rows, rotate)
+    return IndependentCategories(rows) if 2 * sum(few) > len(few) else UniformBox(rows, rotate)

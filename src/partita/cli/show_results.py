@@ -221,17 +221,17 @@ def of_sweep(sweep: Any) -> dict[str, Any] | None:
 
 def sweep(found: Any) -> None:
     """A choice of K for people: the verdict, the reasons, and the criteria in tables that fit."""
-    from partita.choosing.sweep import legend_of, table_of
+    from partita.choosing.sweep import legend_lines, table_rows
 
     out = console()
     out.print(found.verdict, style="bold")
     for reason in found.reasons:
         item(out, f"- {reason}", 2)
-    columns = [list(column) for column in zip(*table_of(found), strict=True)]
+    columns = [list(column) for column in zip(*table_rows(found), strict=True)]
     for group in _groups(columns, out.width):
         out.print()
         out.print(_grid(group))
-    out.print("\n".join(legend_of(found)), style="dim")
+    out.print("\n".join(legend_lines(found)), style="dim")
 
 
 def _groups(columns: list[list[str]], width: int) -> list[list[list[str]]]:

@@ -1,4 +1,4 @@
-"""Which of the known limits of K-means a fit has met."""
+"""Known limits of K-means, checked on a fit."""
 
 from partita.diagnosis.diagnose import diagnose
 from partita.diagnosis.finding import Diagnosis, Finding

@@ -1,4 +1,4 @@
-"""A look: one thing to look for, and what it needs to be looked for at all."""
+"""The record of one check."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from partita.diagnosis.finding import Finding
-from partita.diagnosis.fit_context import View
+from partita.diagnosis.fit_context import FitContext
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """`see` gives a finding of that name, or None; the model must not lack any of `needs`."""
+class Check:
+    """A named check: `run` returns a finding of that name or None, or raises `CheckSkipped`.
+
+    It is skipped if the model lacks any of `needs` (see `model_facts`).
+    """
 
     name: str
-    see: Callable[[View], Finding | None]
+    run: Callable[[FitContext], Finding | None]
     needs: tuple[str, ...] = ()

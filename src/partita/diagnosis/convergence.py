@@ -1,4 +1,4 @@
-"""How the fit ended."""
+"""Checks of how the fit ended."""
 
 from __future__ import annotations
 
@@ -6,51 +6,53 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from partita._common.text import plural
 from partita._common.threads import Workers
-from partita.diagnosis.check import Look
-from partita.diagnosis.finding import Finding, Skip, percent
-from partita.diagnosis.fit_context import View
+from partita.diagnosis.check import Check
+from partita.diagnosis.finding import CheckSkipped, Finding, percent
+from partita.diagnosis.fit_context import FitContext
 from partita.diagnosis.model_facts import AT_REST, MEANS, ROWS
 from partita.estimators.center_clusterer import CenterClusterer
 from partita.estimators.validation import make_source
 from partita.trace import Progress
 
-SAME_ROWS = 0.9  # share of labels that agree: other rows would agree by chance
-UNLIKE = 0.02  # share of the weight of a cluster: it had other weights
-MOVING = 0.01  # share of rows that changed their cluster in the last iteration
+SAME_ROWS_MIN_AGREEMENT = 0.9  # share of equal labels; other rows agree only by chance
+SAME_WEIGHT_MAX_DIFFERENCE = 0.02  # in a cluster's share of the weight; else weights differ
+MOVING_MIN_SHARE = 0.01  # of rows that changed cluster in the last iteration
 
 
-def not_converged(view: View) -> Finding | None:
-    """The search was stopped while there was more to gain."""
-    model, reasons = view.facts.model, []
+def check_convergence(fit: FitContext) -> Finding | None:
+    """Report if the search stopped although it could still improve."""
+    model = fit.facts.model
     trace: Sequence[Progress] = getattr(model, "trace_", ())
-    limit = getattr(model, "max_iter", None)
-    moved = _still_moving(trace)
-    used = getattr(model, "n_iter_", 0)
-    gain = _gain(view)
-    if not len(trace) and gain is None and not (used and isinstance(limit, int)):
-        raise Skip("neither the model nor these rows tell how its search ended")
-    at_limit = isinstance(limit, int) and used >= limit and (moved or not len(trace))
-    if at_limit or moved > MOVING * view.n:
-        why = getattr(model, "stopped_by_", f"{used} iterations, the limit is {limit}")
-        reasons.append(f"It stopped because {why}" if len(trace) else f"It took {why}")
-        if moved:
-            reasons[-1] += f", while {moved} rows still changed their cluster"
+    limit, used = getattr(model, "max_iter", None), getattr(model, "n_iter_", 0)
+    limit = limit if isinstance(limit, int) else None
+    moved, gain = _moved_rows(trace), _gain_of_update(fit)
+    if not len(trace) and gain is None and not (used and limit is not None):
+        raise CheckSkipped("the model has no trace, and X is not the data it was fitted to")
+    reasons = []
+    at_limit = limit is not None and used >= limit and (moved or not len(trace))
+    if at_limit or moved > MOVING_MIN_SHARE * fit.n:
+        stop = f"It used {plural(used, 'iteration')} of at most {limit}"
+        if len(trace):
+            stop = f"It stopped because {getattr(model, 'stopped_by_', 'of its limit')}"
+        still = f", while {plural(moved, 'row')} still changed cluster" if moved else ""
+        reasons.append(stop + still)
     if gain is not None and gain > AT_REST:
-        reasons.append(f"Moving the centers to the means lowers J by {percent(gain)} at once")
+        reasons.append(f"Moving the centers to the means reduces J by {percent(gain)} at once")
     if not reasons:
         return None
     return Finding(
         "not-converged",
-        "The fit ended before it came to rest.",
+        "The fit stopped before it converged.",
         "; ".join(reasons) + ".",
-        "Raise max_iter or the time limit, or lower tol; or go on from here: "
+        "Increase max_iter or the time limit, or reduce tol; or continue from here: "
         "KMeans(init=model).fit(X).",
     )
 
 
-def _still_moving(trace: Sequence[Progress]) -> int:
-    """How many rows changed their cluster in the last iteration."""
+def _moved_rows(trace: Sequence[Progress]) -> int:
+    """The number of rows that changed cluster in the last iteration."""
     if not len(trace):
         return 0
     last = trace[-1]
@@ -59,53 +61,54 @@ def _still_moving(trace: Sequence[Progress]) -> int:
     return last.moved_points
 
 
-def _weighs_as_much(view: View) -> bool:
-    """Whether the fit had these weights: without them the means are others."""
-    stats = getattr(view.facts.model, "stats_", None)
-    if stats is None or len(view.index) != view.given:  # a sample
+def _has_weights_of_fit(fit: FitContext) -> bool:
+    stats = getattr(fit.facts.model, "stats_", None)
+    if stats is None or len(fit.index) != fit.n_given:  # not all rows of X are here
         return True
-    before, now = stats.weight.sum(), view.weight.sum()
-    shares = np.bincount(view.labels, view.weight, minlength=len(stats.weight)) / now
-    return bool(np.abs(shares - stats.weight / before).max() < UNLIKE)
+    shares = np.bincount(fit.labels, fit.weight, minlength=len(stats.weight)) / fit.weight.sum()
+    difference = np.abs(shares - stats.weight / stats.weight.sum()).max()
+    return bool(difference < SAME_WEIGHT_MAX_DIFFERENCE)
 
 
-def _is_of_the_fit(view: View) -> bool:
-    """Whether these are the rows that the centers are the means of, as far as one can tell."""
-    own = getattr(view.facts.model, "labels_", None)
-    if own is None:
+def _has_rows_of_fit(fit: FitContext) -> bool:
+    """Whether these seem to be the rows that the model was fitted to."""
+    labels = getattr(fit.facts.model, "labels_", None)
+    if labels is None:
         return True
-    if len(own) != view.given or not _weighs_as_much(view):
+    if len(labels) != fit.n_given or not _has_weights_of_fit(fit):
         return False
-    return bool((np.asarray(own)[view.index] == view.labels).mean() > SAME_ROWS)
+    return bool((np.asarray(labels)[fit.index] == fit.labels).mean() > SAME_ROWS_MIN_AGREEMENT)
 
 
-def _gain(view: View) -> float | None:
-    """What share of J the next move of the centers would save; None if that cannot be told."""
-    if MEANS in view.facts.lacks or ROWS in view.facts.lacks or not _is_of_the_fit(view):
+def _gain_of_update(fit: FitContext) -> float | None:
+    """The share of J that moving the centers to the means would save; None if not known."""
+    if MEANS in fit.facts.lacks or ROWS in fit.facts.lacks or not _has_rows_of_fit(fit):
         return None
-    before = float(view.stats.cost_at(view.centers).sum())
-    return (before - view.cost) / before if 0 < before < np.inf else 0.0
+    before = float(fit.stats.cost_at(fit.centers).sum())
+    return (before - fit.cost) / before if 0 < before < np.inf else 0.0
 
 
-def inexact_sums(view: View) -> Finding | None:
-    """Weights or values so unequal that sums were not exact."""
-    if not isinstance(view.facts.model, CenterClusterer):
-        raise Skip("only KMeans, MiniBatchKMeans and SphericalKMeans of partita promise exact sums")
-    with Workers(view.facts.threads) as workers:
-        ordered = make_source(view.rows, view.weight, workers).survey().ordered
+def check_exact_sums(fit: FitContext) -> Finding | None:
+    """Report weights or values so unequal that sums were not exact."""
+    if not isinstance(fit.facts.model, CenterClusterer):
+        raise CheckSkipped(
+            "only partita's KMeans, MiniBatchKMeans and SphericalKMeans have exact sums"
+        )
+    with Workers(fit.facts.threads) as workers:
+        ordered = make_source(fit.rows, fit.weight, workers).survey().ordered
     if not ordered:
         return None
     return Finding(
         "inexact-sums",
         "Some weights or values are so much larger than the others that sums are rounded: the "
         "result may depend on the order of the rows.",
-        f"Weights from {view.weight.min():.3g} to {view.weight.max():.3g}, values up to "
-        f"{float(abs(view.rows).max()):.3g}.",
-        "Look for fill values (1e37, -999…) and weights that are not meant.",
+        f"Weights from {fit.weight.min():.3g} to {fit.weight.max():.3g}, values up to "
+        f"{float(abs(fit.rows).max()):.3g}.",
+        "Look for fill values (1e37, -999…) and wrong weights.",
     )
 
 
-LOOKS = (
-    Look("not-converged", not_converged),
-    Look("inexact-sums", inexact_sums, (ROWS,)),
+CHECKS = (
+    Check("not-converged", check_convergence),
+    Check("inexact-sums", check_exact_sums, (ROWS,)),
 )

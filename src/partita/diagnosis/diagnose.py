@@ -1,4 +1,4 @@
-"""`diagnose`: which of the known limits of K-means a fit has met, by which numbers."""
+"""`diagnose`: known limits of K-means, checked on a fit."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.random_state import generator
+from partita._common.text import plural
 from partita.diagnosis import (
     cluster_borders,
     cluster_shapes,
@@ -16,14 +17,14 @@ from partita.diagnosis import (
     neighbour_graph,
     refits,
 )
-from partita.diagnosis.finding import Diagnosis, Skip
-from partita.diagnosis.fit_context import View
-from partita.diagnosis.model_facts import read_diagnosis_input
+from partita.diagnosis.finding import CheckSkipped, Diagnosis
+from partita.diagnosis.fit_context import FitContext
+from partita.diagnosis.model_facts import ROWS, read_diagnosis_input
 from partita.weights import as_repeats
 
-_LOOKS = tuple(
-    look
-    for family in (
+_CHECKS = tuple(
+    check
+    for module in (
         convergence,
         features,
         duplicate_rows,
@@ -32,31 +33,31 @@ _LOOKS = tuple(
         neighbour_graph,
         refits,
     )
-    for look in family.LOOKS
+    for check in module.CHECKS
 )
 
 
 def diagnose(model: Any, X: Any, sample_weight: Any = None, *, random_state: Any = 0) -> Diagnosis:
-    """Look for the known limits of K-means in a fit.
+    """Check a fit for the known limits of K-means.
 
     Parameters
     ----------
     model : fitted estimator
-        Any of partita's, or another that has `cluster_centers_` (rows are labelled by the nearest,
-        unless the model goes down a tree) or `labels_`. What does not apply to it is listed with
-        the reason. Of a pipeline the last step is diagnosed, with X as the others hand it over.
+        Any of partita's, or another with `cluster_centers_` (rows are labelled by the nearest one,
+        unless the model assigns them down a tree) or `labels_`. Checks that do not apply are listed
+        with the reason. Of a pipeline, the last step is diagnosed on the transformed X.
     X : array, CSR matrix or table of shape (n_samples, n_features)
-        The data that it was fitted to, or other data of the same kind. Not read if the model was
-        fitted to a matrix of dissimilarities or inner products.
+        The data it was fitted to, or similar data. Ignored if the model was fitted to a matrix of
+        dissimilarities or inner products.
     sample_weight : array of shape (n_samples,), optional
-        The weights it was fitted with. Whole numbers count as repeated rows.
+        The weights it was fitted with. Integers count as repeated rows.
     random_state : int, RandomState, Generator or None, default=0
-        For samples of large data and for refits; the same int gives the same diagnosis.
+        Used for samples of large data and for refits; the same int gives the same diagnosis.
 
     Returns
     -------
     Diagnosis
-        Findings, warnings first. `print` it; `"scale" in diagnosis`; iterate over it.
+        The findings, warnings first. `print` it, iterate over it, or ask `"scale" in diagnosis`.
 
     Examples
     --------
@@ -69,38 +70,43 @@ def diagnose(model: Any, X: Any, sample_weight: Any = None, *, random_state: Any
     >>> found["scale"].features
     ('proline',)
     """
-    view = _view(model, X, sample_weight, random_state)
-    findings, looked, skipped = [], [], []
-    with np.errstate(all="ignore"):  # what is beyond all numbers is compared as infinite
-        for look in _LOOKS:
-            lacks = [view.facts.lacks[need] for need in look.needs if need in view.facts.lacks]
+    fit = fit_context(model, X, sample_weight, random_state)
+    findings, ran, skipped = [], [], []
+    with np.errstate(all="ignore"):  # what exceeds the doubles compares as infinite
+        for check in _CHECKS:
+            lacks = [fit.facts.lacks[need] for need in check.needs if need in fit.facts.lacks]
             try:
                 if lacks:
-                    raise Skip(lacks[0])
-                found = look.see(view)
-            except Skip as why:
-                skipped.append((look.name, str(why)))
+                    raise CheckSkipped(lacks[0])
+                finding = check.run(fit)
+            except CheckSkipped as reason:
+                skipped.append((check.name, str(reason)))
                 continue
-            looked.append(look.name)
-            findings += [found] if found else []
+            ran.append(check.name)
+            findings += [finding] if finding else []
     findings.sort(key=lambda finding: finding.severity != "warning")
-    return Diagnosis(_subject(view), tuple(findings), tuple(looked), tuple(skipped))
+    return Diagnosis(_subject(fit), tuple(findings), tuple(ran), tuple(skipped))
 
 
-def _view(model: Any, X: Any, sample_weight: Any, random_state: Any) -> View:
+def fit_context(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitContext:
+    """Check the input, and keep the rows that have weight and a label."""
     entropy = int(generator(random_state).integers(2**63))
     given = read_diagnosis_input(model, X, sample_weight)
     weight = as_repeats(given.weight, given.n)[given.index]
     rows, labels, index = given.rows, given.labels, given.index
-    some = weight > 0
-    if not some.all():
-        rows, labels, index, weight = rows[some], labels[some], index[some], weight[some]
+    weighty = weight > 0
+    if not weighty.all():
+        rows, labels, index, weight = (
+            rows[weighty],
+            labels[weighty],
+            index[weighty],
+            weight[weighty],
+        )
     if rows.shape[0] == 0:
-        raise ValueError("no row of X has both weight and a cluster; there is nothing to look at")
-    return View(given.facts, rows, weight, labels, index, given.n, entropy)
+        raise ValueError("No row of X has both a weight > 0 and a cluster. Check sample_weight.")
+    return FitContext(given.facts, rows, weight, labels, index, given.n, entropy)
 
 
-def _subject(view: View) -> str:
-    size = f"{view.n} rows"
-    size += "" if "rows" in view.facts.lacks else f", {view.d} features"
-    return f"{view.facts.kind}, {view.k} cluster{'s' * (view.k > 1)} of {size}"
+def _subject(fit: FitContext) -> str:
+    features = "" if ROWS in fit.facts.lacks else f", {fit.d} features"
+    return f"{fit.facts.kind}, {plural(fit.k, 'cluster')} of {fit.n} rows{features}"

@@ -1,53 +1,53 @@
-"""Rows that occur more than once."""
+"""Checks of rows that occur more than once."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from partita.diagnosis.check import Look
-from partita.diagnosis.finding import Finding, Skip, percent
-from partita.diagnosis.fit_context import View
+from partita.diagnosis.check import Check
+from partita.diagnosis.finding import ONE_CLUSTER, CheckSkipped, Finding, percent
+from partita.diagnosis.fit_context import FitContext
 from partita.diagnosis.model_facts import ROWS
 
-MOSTLY = 0.5  # of the rows are copies of others: what looks like many rows is few
+DUPLICATES_MIN_SHARE = 0.5  # of rows that are copies: what looks like many rows is few
 
 
-def too_few(view: View) -> Finding | None:
-    """As many clusters as there are distinct rows, or more."""
-    if view.k == 1:
-        raise Skip("there is one cluster only")
-    distinct = len(view.distinct[0])
-    if view.k < distinct:
+def check_distinct_rows(fit: FitContext) -> Finding | None:
+    """Report if there are as many clusters as distinct rows, or more."""
+    if fit.k == 1:
+        raise CheckSkipped(ONE_CLUSTER)
+    distinct = len(fit.distinct[0])
+    if fit.k < distinct:
         return None
     return Finding(
         "few-distinct-rows",
-        "There are not more distinct rows than clusters: nothing is summarised.",
-        f"{distinct} distinct rows of {view.n}, {view.k} clusters.",
-        f"Lower n_clusters below {distinct}, or count the distinct rows (numpy.unique) in place "
-        "of clustering them.",
+        "There are no more distinct rows than clusters, so the clusters summarise nothing.",
+        f"{distinct} distinct rows of {fit.n}, {fit.k} clusters.",
+        f"Reduce n_clusters below {distinct}, or count the distinct rows (numpy.unique) instead of "
+        "clustering them.",
     )
 
 
-def duplicates(view: View) -> Finding | None:
-    """Most rows are copies of others."""
-    first, mass = view.distinct
-    share = 1 - len(first) / view.n
-    if share < MOSTLY or len(first) <= view.k:
+def check_duplicates(fit: FitContext) -> Finding | None:
+    """Report if most rows are copies of others."""
+    first, weight = fit.distinct
+    share = 1 - len(first) / fit.n
+    if share < DUPLICATES_MIN_SHARE or len(first) <= fit.k:
         return None
     return Finding(
         "duplicates",
         "Most rows are copies of others.",
-        f"{len(first)} distinct rows of {view.n} ({percent(share)} are copies); the most frequent "
-        f"has {percent(float(mass.max() / view.total))} of the weight.",
-        "If copies mean nothing, keep one of each; if they count, fit the distinct rows with "
-        "their counts as sample_weight, which gives the same in less time. Few distinct values "
+        f"{len(first)} distinct rows of {fit.n} ({percent(share)} are copies); the most frequent "
+        f"has {percent(float(weight.max() / fit.total))} of the weight.",
+        "If copies have no meaning, keep one of each. If they do, fit the distinct rows with their "
+        "counts as sample_weight, which gives the same result in less time. Few distinct values "
         "may also mean categories: KMedoids with metric='hamming' suits them better.",
         "note",
-        tuple(int(j) for j in np.unique(view.labels[first[mass == mass.max()]])),
+        tuple(int(j) for j in np.unique(fit.labels[first[weight == weight.max()]])),
     )
 
 
-LOOKS = (
-    Look("few-distinct-rows", too_few, (ROWS,)),
-    Look("duplicates", duplicates, (ROWS,)),
+CHECKS = (
+    Check("few-distinct-rows", check_distinct_rows, (ROWS,)),
+    Check("duplicates", check_duplicates, (ROWS,)),
 )

@@ -1,122 +1,121 @@
-"""Features that decide too much, too little, or the same thing twice."""
+"""Checks of features: too dominant, constant, or repeated."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita.diagnosis.check import Look
-from partita.diagnosis.finding import Finding, Skip, few, percent
-from partita.diagnosis.fit_context import View
+from partita.diagnosis.check import Check
+from partita.diagnosis.finding import CheckSkipped, Finding, list_few, percent
+from partita.diagnosis.fit_context import FitContext
 from partita.diagnosis.model_facts import FEATURES, ROWS, SPACE
 
-DOMINANT = 0.9  # share of all squared deviations: what is left hardly moves a label
-FEW = 0.1  # "few" features are at most this share of them (or one)
-APART = 10.0  # times the typical deviation of the others: an order of magnitude is a unit's doing
-CONSTANT = 1e-12  # of the largest deviation: what rounding makes of one value
-SAME = 0.95  # correlation within clusters: nine tenths of the variance is the other feature's
-SAMPLE = 5000  # rows are enough for correlations
-MOST = 1000  # features beyond which the matrix of correlations is not made
+DOMINANT_MIN_SHARE = 0.9  # of all squared deviations: the rest hardly moves a label
+DOMINANT_MAX_FEATURES = 0.1  # share of the features that may dominate together (or one feature)
+DOMINANT_MIN_RATIO = 10.0  # of standard deviations: an order of magnitude suggests another unit
+CONSTANT_MAX_DEVIATION = 1e-12  # of the largest: what rounding makes of one value
+CORRELATED_MIN = 0.95  # within clusters: nine tenths of the variance is the other feature's
+CORRELATED_MIN_SHARE = 0.5  # of all squared deviations: together they outweigh the rest
+CORRELATED_SAMPLE_ROWS = 5000
+CORRELATED_MAX_FEATURES = 1000  # beyond that the matrix of correlations is too large
 
 
-def scale(view: View) -> Finding | None:
-    """One feature, or few, hold nearly all of the squared deviations."""
-    variance = view.variance
+def check_scale(fit: FitContext) -> Finding | None:
+    """Report if one feature, or few, hold nearly all squared deviations."""
+    variance = fit.variance
     whole = float(variance.sum())
-    if view.d < 2:
-        raise Skip("there is one feature only")
+    if fit.d < 2:
+        raise CheckSkipped("there is one feature only")
     if not 0 < whole < np.inf:
         return None
     order = np.argsort(-variance, kind="stable")
     share = np.cumsum(variance[order]) / whole
-    size = int(np.searchsorted(share, DOMINANT)) + 1
-    rest = _varying(np.sqrt(variance[order[size:]]), float(variance.max()))
-    least = float(np.sqrt(variance[order[size - 1]]))
-    if size > max(1, FEW * view.d) or (rest.size and least < APART * np.median(rest)):
+    count = int(np.searchsorted(share, DOMINANT_MIN_SHARE)) + 1
+    deviation = np.sqrt(variance[order])
+    least, rest = float(deviation[count - 1]), deviation[count:]
+    rest = rest[rest > CONSTANT_MAX_DEVIATION * deviation[0]]
+    if not rest.size or count > max(1, DOMINANT_MAX_FEATURES * fit.d):
         return None
-    if not rest.size:  # all others are constant, which is said elsewhere
+    typical = float(np.median(rest))
+    if least < DOMINANT_MIN_RATIO * typical:
         return None
-    names = _names(view, order[:size])
+    names = _names(fit, order[:count])
     return Finding(
         "scale",
-        f"{few(names)} decide{'s' * (size == 1)} nearly alone: features on larger scales "
+        f"{list_few(names)} decide{'s' * (count == 1)} nearly alone: features on larger scales "
         "outweigh the others.",
-        f"{percent(float(share[size - 1]))} of all squared deviations; standard deviation "
-        f"{least:.3g}, against {np.median(rest):.3g} of the median other feature.",
-        "If the features have different units, bring them to one scale first: "
-        "make_pipeline(StandardScaler(), model), or RobustScaler() where there are outliers.",
+        f"{percent(float(share[count - 1]))} of all squared deviations; standard deviation "
+        f"{least:.3g}, compared with {typical:.3g} of the median other feature.",
+        "If the features have different units, scale them first: "
+        "make_pipeline(StandardScaler(), model), or RobustScaler() if there are outliers.",
         features=names,
     )
 
 
-def constant(view: View) -> Finding | None:
-    """Features that have one value."""
-    if view.n == 1:
-        raise Skip("there is one row only")
-    spread = np.sqrt(view.variance)
-    flat = np.flatnonzero(~(spread > CONSTANT * float(spread.max())))
-    if not flat.size:
+def check_constant_features(fit: FitContext) -> Finding | None:
+    """Report features with a single value."""
+    if fit.n == 1:
+        raise CheckSkipped("there is one row only")
+    deviation = np.sqrt(fit.variance)
+    constant = np.flatnonzero(~(deviation > CONSTANT_MAX_DEVIATION * float(deviation.max())))
+    if not constant.size:
         return None
-    names = _names(view, flat)
+    names = _names(fit, constant)
     return Finding(
         "constant-features",
-        f"{len(flat)} of {view.d} features have the same value everywhere.",
-        f"Without variance: {few(names)}.",
-        "They do no harm and no good: leave them out.",
+        f"{len(constant)} of {fit.d} features have the same value everywhere.",
+        f"Without variance: {list_few(names)}.",
+        "They have no effect; leave them out.",
         "note",
         features=names,
     )
 
 
-def correlated(view: View) -> Finding | None:
-    """Features that say the same, and together outweigh the others."""
-    sample = view.sample(SAMPLE, "correlated")
-    varying = np.flatnonzero(view.variance > (CONSTANT**2) * view.variance.max())
+def check_correlated_features(fit: FitContext) -> Finding | None:
+    """Report correlated features that together outweigh the others."""
+    sample = fit.sample(CORRELATED_SAMPLE_ROWS, "correlated")
+    varying = np.flatnonzero(fit.variance > (CONSTANT_MAX_DEVIATION**2) * fit.variance.max())
     if len(varying) < 3:
-        raise Skip("it takes three features that vary")
-    if len(varying) > MOST:
-        raise Skip(f"there are more than {MOST} features")
-    if len(sample.weight) < 3 * view.k + 10:
-        raise Skip(f"it takes {3 * view.k + 10} distinct rows")
-    gap = sample.dense(view.middle) - (view.stats.mean - view.middle)[sample.labels]
+        raise CheckSkipped("fewer than three features vary")
+    if len(varying) > CORRELATED_MAX_FEATURES:
+        raise CheckSkipped(f"there are more than {CORRELATED_MAX_FEATURES} features")
+    if len(sample.weight) < 3 * fit.k + 10:
+        raise CheckSkipped(f"there are fewer than {3 * fit.k + 10} distinct rows")
+    gap = sample.dense(fit.mean) - (fit.stats.mean - fit.mean)[sample.labels]
     gap = gap[:, varying] * np.sqrt(sample.weight)[:, None]
     length = np.sqrt(np.einsum("nd,nd->d", gap, gap))
     gap /= np.where(length > 0, length, 1.0)
-    group = _largest_group(np.abs(gap.T @ gap) >= SAME, view.variance[varying])
-    share = float(view.variance[varying][group].sum() / view.variance.sum())
-    if len(group) < 2 or share < 0.5 or len(group) == len(varying):
+    group = _largest_group(np.abs(gap.T @ gap) >= CORRELATED_MIN, fit.variance[varying])
+    share = float(fit.variance[varying][group].sum() / fit.variance.sum())
+    if len(group) < 2 or share < CORRELATED_MIN_SHARE or len(group) == len(varying):
         return None
-    names = _names(view, varying[group])
+    names = _names(fit, varying[group])
     return Finding(
         "correlated-features",
-        f"{len(names)} of {view.d} features say nearly the same and together outweigh the rest: "
-        f"that counts {len(names)} times.",
-        f"{few(names)}: correlated by {SAME:g} or more within the clusters, and "
-        f"{percent(share)} of all squared deviations{sample.told}.",
-        "Keep one of them, or let PCA(whiten=True) put one in their place.",
+        f"{len(names)} of {fit.d} features say nearly the same and together outweigh the rest: "
+        f"the same information counts {len(names)} times.",
+        f"{list_few(names)}: correlated by {CORRELATED_MIN:g} or more within the clusters, and "
+        f"{percent(share)} of all squared deviations{sample.note}.",
+        "Keep one of them, or replace them by one component with PCA(whiten=True).",
         "note",
         features=names,
     )
 
 
-def _largest_group(same: Array, variance: Floats) -> Ints:
-    """The features linked to each other that have the most variance together."""
+def _largest_group(linked: Array, variance: Floats) -> Ints:
+    """The connected group of features with the most variance."""
     from scipy.sparse.csgraph import connected_components
 
-    _, group = connected_components(same, directed=False)
+    _, group = connected_components(linked, directed=False)
     return np.flatnonzero(group == np.argmax(np.bincount(group, weights=variance)))
 
 
-def _varying(spread: Floats, peak: float) -> Floats:
-    return np.asarray(spread[spread > CONSTANT * np.sqrt(peak)])
+def _names(fit: FitContext, features: Ints) -> tuple[str | int, ...]:
+    return tuple(fit.facts.names[feature] for feature in features)
 
 
-def _names(view: View, which: Ints) -> tuple[str | int, ...]:
-    return tuple(view.facts.names[t] for t in which)
-
-
-LOOKS = (
-    Look("scale", scale, (ROWS, FEATURES)),
-    Look("constant-features", constant, (ROWS, FEATURES)),
-    Look("correlated-features", correlated, (ROWS, FEATURES, SPACE)),
+CHECKS = (
+    Check("scale", check_scale, (ROWS, FEATURES)),
+    Check("constant-features", check_constant_features, (ROWS, FEATURES)),
+    Check("correlated-features", check_correlated_features, (ROWS, FEATURES, SPACE)),
 )

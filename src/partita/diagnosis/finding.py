@@ -1,26 +1,27 @@
-"""What a diagnosis is: findings that print themselves, in a terminal and in a notebook."""
+"""Findings, and the diagnosis that holds them: printable in a terminal and in a notebook."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal
 
 from partita._common.errors import Setting
-from partita._common.text import listed, printable
+from partita._common.text import listed, plural, printable
 
-_WIDTH = 80  # columns of a terminal
+_TEXT_COLUMNS = 80
+ONE_CLUSTER = "there is one cluster only"  # why many checks are skipped
 
 
-class Skip(Exception):
-    """There is too little to look at; the message says why."""
+class CheckSkipped(Exception):
+    """A check does not apply; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to know about a fit: what it is, by which numbers, and what to do about it."""
+    """One problem of a fit: what it is, the evidence in numbers, and what to do about it."""
 
     name: str
     what: str
@@ -42,18 +43,18 @@ PUBLIC_FIELDS = tuple(name for name in Finding.__dataclass_fields__ if name != "
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Diagnosis:
-    """The findings on a fit, warnings first; also what was looked for, and what was not.
+    """The findings on a fit, warnings first, and which checks ran or were skipped.
 
     >>> len(Diagnosis("KMeans, 2 clusters", (), ("scale",)))
     0
     >>> print(Diagnosis("KMeans, 2 clusters", (), ("scale",)))
-    KMeans, 2 clusters: nothing to worry about was found; looked for: scale.
+    KMeans, 2 clusters: no problems found; checked: scale.
     """
 
-    subject: str  # the fit in a few words
+    subject: str  # the model and its data, in a few words
     findings: tuple[Finding, ...]
-    looked: tuple[str, ...]  # the names of what could have been found
-    skipped: tuple[tuple[str, str], ...] = ()  # what was not looked for, and why
+    looked: tuple[str, ...]  # names of the checks that ran
+    skipped: tuple[tuple[str, str], ...] = ()  # names of the others, and the reasons
 
     def with_options(self, word: Callable[[Finding], str]) -> Diagnosis:
         """Return the same diagnosis with each finding's `option` worded by `word`."""
@@ -79,19 +80,19 @@ class Diagnosis:
         return name in self.names or name in self.findings
 
     def __getitem__(self, name: str) -> Finding:
-        """The finding of that name."""
+        """Return the finding of that name."""
         for finding in self.findings:
             if finding.name == name:
                 return finding
         known = ", ".join(self.names) or "nothing"
-        raise KeyError(f"{name!r} was not found; found: {known}")
+        raise KeyError(f"There is no finding {name!r}; found: {known}.")
 
     def to_frame(self, library: str | None = None) -> Any:
-        """A dataframe, by pandas, polars or pyarrow: the one named, or the first installed."""
+        """Return a dataframe by pandas, polars or pyarrow: `library`, or the first installed."""
         from partita._common.optional_imports import dataframe
 
         rows = [finding.to_dict() for finding in self.findings]
-        for row in rows:  # tables want one type in a column
+        for row in rows:  # a column has one type
             row["clusters"] = ", ".join(str(j) for j in row["clusters"])
             row["features"] = ", ".join(str(name) for name in row["features"])
         return dataframe({name: [row[name] for row in rows] for name in PUBLIC_FIELDS}, library)
@@ -104,17 +105,17 @@ class Diagnosis:
         return "\n\n".join([head, *(_text(finding) for finding in self.findings), *coverage])
 
     def _around(self) -> list[str]:
-        """What is said before the findings and after them."""
+        """Return the lines before and after the findings."""
         head = f"{self.subject}: {_count(self.findings)}"
-        looked = f"ooked for: {', '.join(self.looked)}."
+        checked = f"hecked: {', '.join(self.looked)}."
         reasons: dict[str, list[str]] = {}
-        for name, why in self.skipped:
-            reasons.setdefault(why, []).append(name)
-        rest = [f"Not looked for: {', '.join(names)}; {why}." for why, names in reasons.items()]
-        return [head, f"L{looked}", *rest] if self.findings else [f"{head}; l{looked}", *rest]
+        for name, reason in self.skipped:
+            reasons.setdefault(reason, []).append(name)
+        rest = [f"Not checked: {', '.join(names)} ({reason})." for reason, names in reasons.items()]
+        return [head, f"C{checked}", *rest] if self.findings else [f"{head}; c{checked}", *rest]
 
     def _repr_html_(self) -> str:
-        """For notebooks; whatever comes from the data is escaped."""
+        """HTML for notebooks; everything that comes from the data is escaped."""
         items = "".join(
             f"<dt><b>{escape(f.name)}</b> ({f.severity})</dt><dd>{escape(f.what)}<br>"
             f"<small>{escape(f.evidence)}</small><br>&rarr; {escape(f.advice)}</dd>"
@@ -127,14 +128,10 @@ class Diagnosis:
 
 def _count(findings: tuple[Finding, ...]) -> str:
     if not findings:
-        return "nothing to worry about was found"
-    kinds = [finding.severity for finding in findings]
-    parts = [
-        f"{kinds.count(kind)} {kind}{'s' * (kinds.count(kind) > 1)}"
-        for kind in ("warning", "note")
-        if kind in kinds
-    ]
-    return " and ".join(parts)
+        return "no problems found"
+    severities = [finding.severity for finding in findings]
+    present = [severity for severity in ("warning", "note") if severity in severities]
+    return " and ".join(plural(severities.count(severity), severity) for severity in present)
 
 
 def _text(finding: Finding) -> str:
@@ -146,15 +143,15 @@ def _text(finding: Finding) -> str:
 def _wrap(text: str, indent: str = "  ", hang: int | None = None) -> str:
     later = indent if hang is None else " " * hang
     return textwrap.fill(
-        text, _WIDTH, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False
+        text, _TEXT_COLUMNS, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False
     )
 
 
-def few(items: Any) -> str:
-    """A few items for a sentence: a, b, c and 7 more."""
+def list_few(items: Iterable[Any]) -> str:
+    """List the first few items: a, b, c and 7 more."""
     return listed(items, printable)
 
 
 def percent(share: float) -> str:
-    """A share for a sentence: 99.8 %."""
+    """Format a share: 99.8 %."""
     return f"{100 * share:.3g} %"

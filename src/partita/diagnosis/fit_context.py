@@ -1,4 +1,4 @@
-"""What all looks at a fit have in common: its rows, labels, centers, summaries and samples."""
+"""The data that all checks share: rows, labels, centers, summaries and samples."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
-from partita.diagnosis.boundary_density import Crowd, crowd_of
-from partita.diagnosis.finding import Skip
+from partita.diagnosis.boundary_density import BoundaryDensity, measure_boundaries
+from partita.diagnosis.finding import ONE_CLUSTER, CheckSkipped
 from partita.diagnosis.model_facts import ModelFacts
-from partita.diagnosis.row_sample import Sample
+from partita.diagnosis.row_sample import RowSample
 from partita.estimators.fitted_models import LabelledRows
 from partita.source.plain_rows import doubles, spans
 from partita.stats import ClusterStats
 
-CROWD = 20_000  # rows are enough for shares to one percent
-VALUES = 20_000_000  # distances that are held at a time
+BOUNDARY_SAMPLE_ROWS = 20_000  # enough for shares to one percent
+MAX_DISTANCES = 20_000_000  # held at a time
+SPARSE_VARIANCE_ROUNDING = 1e-12  # of the squared mean: smaller differences are rounding
 
 
 @dataclass(frozen=True)
-class View:
-    """A fit and the rows that count: those that have weight and a label."""
+class FitContext:
+    """A fit and the rows that have weight and a label."""
 
     facts: ModelFacts
-    rows: Any  # (n, d), where distances are measured: CSR or C-ordered
+    rows: Any  # (n, d), in the space where distances are measured: CSR or C-ordered
     weight: Floats  # (n,), in rows: see `as_repeats`
     labels: Ints  # (n,)
-    index: Ints  # (n,), their numbers in X
-    given: int  # rows of X, before those without weight or label were left out
+    index: Ints  # (n,), row numbers in X
+    n_given: int  # rows of X, including those without weight or label
     entropy: int
 
     @property
@@ -51,7 +52,7 @@ class View:
         return int(self.rows.shape[1])
 
     def rng(self, name: str) -> np.random.Generator:
-        """Randomness for one look, whatever the others draw."""
+        """A random generator for one check, independent of what the others draw."""
         return np.random.default_rng([self.entropy, zlib.crc32(name.encode())])
 
     @cached_property
@@ -82,7 +83,7 @@ class View:
         return np.asarray(np.sqrt(mse))
 
     @cached_property
-    def middle(self) -> Floats:
+    def mean(self) -> Floats:
         """The mean (d,) of all rows."""
         weight, mean = self.stats.weight, self.stats.mean
         anchor = mean[int(weight.argmax())]  # an empty cluster has no mean, and no weight
@@ -91,64 +92,65 @@ class View:
     @cached_property
     def variance(self) -> Floats:
         """The variance (d,) of every feature."""
-        sums, middle = np.zeros(self.d), self.middle
-        for part in spans(self.n, self.d):
-            block, weight = self.rows[part], self.weight[part]
+        sums, mean = np.zeros(self.d), self.mean
+        for span in spans(self.n, self.d):
+            block, weight = self.rows[span], self.weight[span]
             if sp.issparse(block):
                 sums += block.multiply(block).T @ weight
             else:
-                gap = doubles(block) - middle
+                gap = doubles(block) - mean
                 sums += weight @ (gap * gap)
         if sp.issparse(self.rows):
-            sums -= self.total * middle * middle
-            sums[sums < 1e-12 * self.total * middle * middle] = 0.0  # what rounding left over
+            offset = self.total * mean * mean
+            sums -= offset
+            sums[sums < SPARSE_VARIANCE_ROUNDING * offset] = 0.0
         return np.asarray(sums / self.total)
 
     @cached_property
-    def crowd(self) -> Crowd:
-        """How rows lie between neighbouring centers."""
+    def boundaries(self) -> BoundaryDensity:
+        """Density of rows between neighbouring centers."""
         if self.k < 2:
-            raise Skip("there is one cluster only")
-        sample = self.sample(max(1, min(CROWD, VALUES // self.k)), "crowd")
-        return crowd_of(sample, self.centers, self.facts.threads)
+            raise CheckSkipped(ONE_CLUSTER)
+        sample = self.sample(max(1, min(BOUNDARY_SAMPLE_ROWS, MAX_DISTANCES // self.k)), "crowd")
+        return measure_boundaries(sample, self.centers, self.facts.threads)
 
     # --- distinct rows ----------------------------------------------------------------------------
 
     @cached_property
     def distinct(self) -> tuple[Ints, Floats]:
-        """The first of every kind of row, and the weight of all its copies.
+        """The first of each distinct row, and the weight of all its copies.
 
-        In an order that knows only the rows, so that a weight of 2 and a repeated row look alike.
+        Their order depends on their values alone: a weight of 2 and a repeated row are the same.
         """
-        _, first, kind = np.unique(self._hashes(), return_index=True, return_inverse=True)
-        return first, doubles(np.bincount(kind.ravel(), weights=self.weight))
+        _, first, group = np.unique(self._hashes(), return_index=True, return_inverse=True)
+        return first, doubles(np.bincount(group.ravel(), weights=self.weight))
 
-    def sample(self, most: int, name: str) -> Sample:
-        """At most so many of the distinct rows."""
-        first, mass = self.distinct
-        whole = len(first) <= most
-        if not whole:
-            some = np.sort(self.rng(name).choice(len(first), most, replace=False))
-            first, mass = first[some], mass[some]
-        return Sample(self.rows[first], mass, self.labels[first], self.index[first], whole)
+    def sample(self, max_rows: int, name: str) -> RowSample:
+        """Return up to `max_rows` of the distinct rows, drawn by the generator of that name."""
+        first, weight = self.distinct
+        complete = len(first) <= max_rows
+        if not complete:
+            drawn = np.sort(self.rng(name).choice(len(first), max_rows, replace=False))
+            first, weight = first[drawn], weight[drawn]
+        return RowSample(self.rows[first], weight, self.labels[first], self.index[first], complete)
 
     def _hashes(self) -> Array:
         odd = np.random.default_rng(1).integers(0, 2**63, self.d, dtype=np.uint64) * 2 + 1
         out = np.empty(self.n, np.uint64)
-        for part in spans(self.n, self.d):
-            block = self.rows[part]
+        for span in spans(self.n, self.d):
+            block = self.rows[span]
             if sp.issparse(block):
-                some = block.data != 0
-                mixed = np.concatenate([[0], _mixed(block.data) * odd[block.indices] * some])
-                run = np.cumsum(mixed.astype(np.uint64), dtype=np.uint64)
-                out[part] = run[block.indptr[1:]] - run[block.indptr[:-1]]
+                stored = _mixed(block.data) * odd[block.indices] * (block.data != 0)
+                mixed = np.concatenate([[0], stored]).astype(np.uint64)
+                sums = np.cumsum(mixed, dtype=np.uint64)
+                out[span] = sums[block.indptr[1:]] - sums[block.indptr[:-1]]
             else:
-                out[part] = (_mixed(block) * odd).sum(axis=1, dtype=np.uint64)
+                out[span] = (_mixed(block) * odd).sum(axis=1, dtype=np.uint64)
         return out
 
 
 def _mixed(values: Array) -> Array:
-    """64 bits that depend on all bits of a number; −0 is 0."""
+    """Hashes of 64 bits that depend on all bits of a number; −0 is 0."""
     bits: Any = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
     bits = (bits ^ (bits >> 33)) * np.uint64(0xFF51AFD7ED558CCD)
     bits = (bits ^ (bits >> 29)) * np.uint64(0x9E3779B97F4A7C15)

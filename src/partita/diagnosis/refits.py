@@ -1,4 +1,4 @@
-"""What other starts, and slightly other data, would have given."""
+"""Checks that fit the data again: from other starts, and with resampled weights."""
 
 from __future__ import annotations
 
@@ -9,115 +9,106 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.errors import Setting
-from partita.diagnosis.check import Look
-from partita.diagnosis.finding import Finding, Skip, percent
-from partita.diagnosis.fit_context import View
+from partita.diagnosis.check import Check
+from partita.diagnosis.finding import ONE_CLUSTER, CheckSkipped, Finding, percent
+from partita.diagnosis.fit_context import FitContext
 from partita.diagnosis.model_facts import MEANS, REFIT, ROWS
-from partita.diagnosis.row_sample import Sample
+from partita.diagnosis.row_sample import RowSample
 from partita.estimators.kmeans import KMeans
 from partita.metrics.criteria import adjusted_rand
 
-SAMPLE = 5000  # rows: more would only hide how much depends on chance
-SLOW_SAMPLE = 1000  # for models whose time grows with the square of the rows
-VALUES = 1 << 23  # at most, where there are very many features
+SAMPLE_ROWS = 5000  # more rows would only hide how much depends on chance
+QUADRATIC_SAMPLE_ROWS = 1000  # for models whose time grows with the square of the rows
+MAX_SAMPLE_VALUES = 1 << 23  # fewer rows, if there are very many features
 REFITS = 8
-STARTS = 4  # of every refit: what differs shall come from the data, not from one poor start
-STABLE = 0.8  # adjusted Rand index: below it clusters do not come back as they were
-LOWER = 0.01  # of J: what other starts may gain before it is worth a word
-LEAST_WEIGHT = 1e-3  # in a resample, so that weights differ by no more than sums can hold
+N_INIT = 4  # of each refit, so that differences come from the data and not from one poor start
+MIN_STABLE_RAND = 0.8  # adjusted Rand index: below it clusters are not reproduced
+MIN_COST_DECREASE = 0.01  # of J, by other starts
+MIN_RESAMPLED_WEIGHT = 1e-3  # so that weights do not differ by more than exact sums can hold
 
 
-def unstable(view: View) -> Finding | None:
-    """Refits to resampled data end in other partitions."""
-    sample = _sample(view, "unstable")
-    rng = view.rng("unstable")
+def check_stability(fit: FitContext) -> Finding | None:
+    """Report if refits to resampled data end in other partitions."""
+    sample, rng = _refit_sample(fit), fit.rng("unstable")
     scores = []
     for _ in range(REFITS):
-        # Bayesian bootstrap: each row drawn Gamma(w), which is the sum of w draws of weight 1
-        drawn = np.maximum(rng.gamma(sample.weight), LEAST_WEIGHT)
-        found = _refit(view, sample, drawn, int(rng.integers(2**31)))
-        scores.append(adjusted_rand(sample.labels, found, sample.weight))
+        # Bayesian bootstrap: Gamma(w) for each row is the sum of w draws of weight 1
+        weight = np.maximum(rng.gamma(sample.weight), MIN_RESAMPLED_WEIGHT)
+        labels = _refit(fit, sample, weight, int(rng.integers(2**31)))
+        scores.append(adjusted_rand(sample.labels, labels, sample.weight))
     mean, error = float(np.mean(scores)), float(np.std(scores, ddof=1) / np.sqrt(REFITS))
-    if mean + error >= STABLE:
+    if mean + error >= MIN_STABLE_RAND:
         return None
     return Finding(
         "unstable",
-        "The clusters do not come back when the data changes a little.",
+        "The clusters are not reproduced when the data changes a little.",
         f"{REFITS} refits to resampled rows agree with this fit by an adjusted Rand index of "
-        f"{mean:.2f} ± {error:.2f} (mean and its standard error; 1 is the same){sample.told}.",
-        "Ask choose_k for a number of clusters that is stable; with more starts (n_init=10) less "
-        "depends on chance. If none is stable, the data may have no groups.",
+        f"{mean:.2f} ± {error:.2f} (mean and standard error; 1 means equal){sample.note}.",
+        "Let choose_k find a number of clusters that is stable. More starts (n_init=10) depend "
+        "less on chance. If no number is stable, the data may have no groups.",
         settings=(Setting("n_init", 10),),
     )
 
 
-def local_minimum(view: View) -> Finding | None:
-    """Other starts end at a lower cost."""
-    sample = _sample(view, "unstable")
-    ours = _polished(view, sample)
-    seed = int(view.rng("local-minimum").integers(2**31))
-    model = _kmeans(view, seed, n_init=2 * STARTS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        best = model.fit(sample.rows, sample_weight=sample.weight).inertia_
-    if not best < (1 - LOWER) * ours:
+def check_local_minimum(fit: FitContext) -> Finding | None:
+    """Report if other starts end at a lower cost."""
+    sample = _refit_sample(fit)
+    cost = _fit_quietly(_kmeans(fit, 0, init=fit.centers, n_init=1), sample).inertia_
+    seed = int(fit.rng("local-minimum").integers(2**31))
+    best = _fit_quietly(_kmeans(fit, seed, n_init=2 * N_INIT), sample).inertia_
+    if not best < (1 - MIN_COST_DECREASE) * cost:
         return None
     return Finding(
         "local-minimum",
         "Other starts end in a better partition: this fit is stuck in a local minimum.",
-        f"J is {percent(1 - best / ours)} lower in the best of {2 * STARTS} other starts"
-        f"{sample.told}.",
-        f"Fit again with n_init={4 * STARTS} or more, or another random_state.",
-        settings=(Setting("n_init", 4 * STARTS),),
+        f"J is {percent(1 - best / cost)} lower in the best of {2 * N_INIT} other starts"
+        f"{sample.note}.",
+        f"Fit again with n_init={4 * N_INIT} or more, or with another random_state.",
+        settings=(Setting("n_init", 4 * N_INIT),),
     )
 
 
-def _polished(view: View, sample: Sample) -> float:
-    """J of this fit on the sample, with its centers moved to the means there."""
-    model = _kmeans(view, 0, init=view.centers, n_init=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return float(model.fit(sample.rows, sample_weight=sample.weight).inertia_)
-
-
-def _sample(view: View, name: str) -> Sample:
-    """Rows to fit again, for all looks the same."""
-    if view.k < 2:
-        raise Skip("there is one cluster only")
-    most = SAMPLE if MEANS not in view.facts.lacks else SLOW_SAMPLE
-    sample = view.sample(min(most, max(1, VALUES // view.d)), name)
-    if len(sample.weight) <= view.k:
-        raise Skip("there are not more distinct rows than clusters")
+def _refit_sample(fit: FitContext) -> RowSample:
+    """The rows to fit again, the same for both checks."""
+    if fit.k < 2:
+        raise CheckSkipped(ONE_CLUSTER)
+    max_rows = QUADRATIC_SAMPLE_ROWS if MEANS in fit.facts.lacks else SAMPLE_ROWS
+    sample = fit.sample(min(max_rows, max(1, MAX_SAMPLE_VALUES // fit.d)), "unstable")
+    if len(sample.weight) <= fit.k:
+        raise CheckSkipped("there are no more distinct rows than clusters")
     return sample
 
 
-def _refit(view: View, sample: Sample, weight: Floats, seed: int) -> Ints:
-    """Labels of the sample by a fit of the same kind to these weights."""
-    if MEANS in view.facts.lacks:
-        model = _twin(view.facts.model, seed)
-    else:
-        model = _kmeans(view, seed, n_init=STARTS)
+def _refit(fit: FitContext, sample: RowSample, weight: Floats, seed: int) -> Ints:
+    """Labels of the sample by a fit of the same kind with these weights."""
+    quadratic = MEANS in fit.facts.lacks
+    model = _unfitted(fit.facts.model, seed) if quadratic else _kmeans(fit, seed, n_init=N_INIT)
+    return np.asarray(_fit_quietly(model, sample, weight).labels_)
+
+
+def _fit_quietly(model: Any, sample: RowSample, weight: Floats | None = None) -> Any:
+    """Fit without warnings, such as that a cluster is empty: the score shows it."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a cluster is empty, say: the score tells
-        return np.asarray(model.fit(sample.rows, sample_weight=weight).labels_)
+        warnings.simplefilter("ignore")
+        return model.fit(sample.rows, sample_weight=sample.weight if weight is None else weight)
 
 
-def _kmeans(view: View, seed: int, **more: Any) -> KMeans:
-    return KMeans(view.k, random_state=seed, n_threads=view.facts.threads, **more)
+def _kmeans(fit: FitContext, seed: int, **parameters: Any) -> KMeans:
+    return KMeans(fit.k, random_state=seed, n_threads=fit.facts.threads, **parameters)
 
 
-def _twin(model: Any, seed: int) -> Any:
-    """An unfitted model with the same parameters, but starts of its own."""
+def _unfitted(model: Any, seed: int) -> Any:
+    """A copy of the model with the same parameters, but default starts and this seed."""
     from sklearn.base import clone
 
-    usual = type(model)().get_params()
-    own = {"random_state": seed, "verbose": 0, "callback": None, "n_init": usual["n_init"]}
+    default = type(model)().get_params()
+    changed = {"random_state": seed, "verbose": 0, "callback": None, "n_init": default["n_init"]}
     if not isinstance(model.init, str):
-        own["init"] = usual["init"]
-    return clone(model).set_params(**own)
+        changed["init"] = default["init"]
+    return clone(model).set_params(**changed)
 
 
-LOOKS = (
-    Look("unstable", unstable, (ROWS, REFIT)),
-    Look("local-minimum", local_minimum, (ROWS, REFIT, MEANS)),
+CHECKS = (
+    Check("unstable", check_stability, (ROWS, REFIT)),
+    Check("local-minimum", check_local_minimum, (ROWS, REFIT, MEANS)),
 )

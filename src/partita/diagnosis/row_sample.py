@@ -1,4 +1,4 @@
-"""Some rows to look at, where all would be too many."""
+"""Samples of rows, for checks that would take too long on all of them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from partita.source.plain_rows import doubles
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """Some of the distinct rows; the weight of a row is that of all its copies."""
+class RowSample:
+    """Some of the distinct rows; each has the weight of all its copies."""
 
     rows: Any
     weight: Floats
     labels: Ints
-    index: Ints  # which rows of X they are
-    whole: bool  # whether these are all
+    index: Ints  # row numbers in X
+    complete: bool  # whether these are all distinct rows
 
-    def dense(self, about: Floats) -> Floats:
-        """The rows as doubles, less an origin amid them: an offset costs no digits."""
-        return doubles(self.rows) - about
+    def dense(self, origin: Floats) -> Floats:
+        """Return the rows as doubles relative to an origin, so that an offset costs no digits."""
+        return doubles(self.rows) - origin
 
     @property
-    def told(self) -> str:
-        """The end of a sentence about them."""
-        return "" if self.whole else f" (in a sample of {len(self.weight)} rows)"
+    def note(self) -> str:
+        """Text to append to the evidence: the size of the sample, if it is one."""
+        return "" if self.complete else f" (in a sample of {len(self.weight)} rows)"

@@ -12,8 +12,9 @@ from partita.centers import Centers
 from partita.empty_clusters import Assignment
 from partita.engine.paths.choice import Plan
 from partita.geometry import EUCLIDEAN, Geometry, Update
+from partita.moments import Grid, Moments
 from partita.source.blocks import Source
-from partita.stats import ClusterStats, Grid, Moments
+from partita.stats import ClusterStats
 from partita.trace import Pass
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from partita._common.array_types import Floats
 from partita.init.forgy import forgy
+from partita.moments import Moments
 from partita.source.blocks import Source
-from partita.stats import Moments
 
 
 def random_partition(source: Source, k: int, rng: np.random.Generator) -> Floats:

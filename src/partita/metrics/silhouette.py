@@ -21,7 +21,7 @@ from partita.source.dissimilarities import Table
 _VALUES = 1 << 21  # dissimilarities that a thread measures at once, where no kernel of ours can
 
 
-class Estimate(NamedTuple):
+class SilhouetteEstimate(NamedTuple):
     """A mean over a sample, and its standard error."""
 
     mean: float
@@ -64,7 +64,7 @@ def silhouette_samples(
     array([0.905, 0.895, 0.895, 0.905])
     """
     with Workers(validation.check_threads(n_threads)) as workers:
-        rows = Pairs(X, metric, workers)
+        rows = PairwiseDistances(X, metric, workers)
         partition = _partition(labels, rows.n, sample_weight)
         return partition.values(rows.means(partition))
 
@@ -101,7 +101,7 @@ def silhouette_score(
             n_threads=n_threads,
         ).mean
     with Workers(validation.check_threads(n_threads)) as workers:
-        rows = Pairs(X, metric, workers)
+        rows = PairwiseDistances(X, metric, workers)
         partition = _partition(labels, rows.n, sample_weight)
         return _mean(partition.values(rows.means(partition)), partition.weight)
 
@@ -115,7 +115,7 @@ def sampled_silhouette(
     random_state: Any = None,
     sample_weight: Any = None,
     n_threads: int | None = None,
-) -> Estimate:
+) -> SilhouetteEstimate:
     """The mean silhouette of `sample_size` rows against all rows, and its standard error.
 
     Without weights rows are drawn without replacement; with weights in proportion to them, with
@@ -130,20 +130,22 @@ def sampled_silhouette(
     size = validation.whole("sample_size", sample_size)
     rng = generator(random_state)
     with Workers(validation.check_threads(n_threads)) as workers:
-        rows = Pairs(X, metric, workers)
+        rows = PairwiseDistances(X, metric, workers)
         partition = _partition(labels, rows.n, sample_weight)
         if size >= rows.n:
-            return Estimate(_mean(partition.values(rows.means(partition)), partition.weight), 0.0)
+            return SilhouetteEstimate(
+                _mean(partition.values(rows.means(partition)), partition.weight), 0.0
+            )
         points, times, left = _draw(partition.weight, sample_weight is None, size, rng)
         found = partition.values(rows.means(partition, points), points)
     mean = _mean(found, times)
     if size == 1:
-        return Estimate(mean, float("nan"))
+        return SilhouetteEstimate(mean, float("nan"))
     variance = exact_total(times * (found - mean) ** 2) / (size - 1)
-    return Estimate(mean, float(np.sqrt(left * variance / size)))
+    return SilhouetteEstimate(mean, float(np.sqrt(left * variance / size)))
 
 
-def silhouettes_of_some(
+def silhouettes_at(
     X: Any,
     labels: Any,
     points: Ints,
@@ -160,7 +162,7 @@ def silhouettes_of_some(
     array([0.895])
     """
     with Workers(validation.check_threads(n_threads)) as workers:
-        rows = Pairs(X, metric, workers)
+        rows = PairwiseDistances(X, metric, workers)
         partition = _partition(labels, rows.n, sample_weight)
         if len(points) == rows.n:
             return partition.values(rows.means(partition))[points]
@@ -183,7 +185,7 @@ def _mean(values: Floats, weight: Floats) -> float:
     return exact_total(weight * values) / exact_total(weight)
 
 
-class Pairs:
+class PairwiseDistances:
     """All pairs of the rows of X: measured by the kernel if it can be, else by a table."""
 
     def __init__(self, X: Any, metric: Any, workers: Workers) -> None:

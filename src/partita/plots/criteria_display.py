@@ -11,7 +11,7 @@ import numpy as np
 
 from partita._common.array_types import Floats
 from partita._common.text import listed
-from partita.choosing.criterion_kinds import KINDS
+from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.plots import style
 from partita.plots.display import Display, Page, matplotlib
 
@@ -34,7 +34,7 @@ class Panel:
     def title(self) -> str:
         """Its name, what is better, and the number it chooses."""
         choice = "no choice" if self.pick is None else str(self.pick)
-        known = KINDS.get(self.name)
+        known = CRITERION_KINDS.get(self.name)
         name = known.title if known else style.plain(self.name.replace("_", " "), 22)
         return f"{name}{_SIGN.get(self.better, '')}: {choice}"
 

@@ -15,7 +15,7 @@ from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.random_state import generator
 from partita.chart_layout.model_rows import is_spherical
 from partita.estimators.kernel.estimator import KernelKMeans
-from partita.metrics.silhouette import silhouettes_of_some
+from partita.metrics.silhouette import silhouettes_at
 from partita.report.not_shown import NotHere
 from partita.report.report_input import Case
 from partita.source.dissimilarities import PLAIN
@@ -73,7 +73,7 @@ def silhouettes_of(case: Case) -> Silhouettes:
     if sp.issparse(rows) and not callable(metric):  # dense ones are brought there by the kernel
         rows = scaled(rows, square_scale(largest_magnitude(rows)))
     points = _points(labels, sizes, _affordable(rows, len(labels), metric))
-    values = silhouettes_of_some(
+    values = silhouettes_at(
         rows,
         labels,
         points,

@@ -12,8 +12,9 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita._kernels import compiled
 from partita.centers import Centers
+from partita.moments import Moments
 from partita.source.survey import Survey
-from partita.stats import ClusterStats, Moments
+from partita.stats import ClusterStats
 from partita.weights import Weights
 
 PARTS = 4  # blocks for each thread: enough that none waits long for another

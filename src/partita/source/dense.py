@@ -13,6 +13,7 @@ from partita._common.power_of_two import square_scale
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita.centers import Centers
+from partita.moments import Moments
 from partita.source.blocks import (
     PAIR,
     Assigned,
@@ -26,7 +27,7 @@ from partita.source.blocks import (
 )
 from partita.source.plusplus_rounds import DenseRows, DenseSeeding
 from partita.source.survey import Survey, survey_dense
-from partita.stats import ClusterStats, Moments
+from partita.stats import ClusterStats
 from partita.weights import Weights
 
 WIDE = 1 << 9  # about the least work of a row in a pruned pass

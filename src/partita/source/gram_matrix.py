@@ -17,8 +17,8 @@ from partita._common.power_of_two import power_of_two
 from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers
 from partita._kernels import compiled, kernels
+from partita.moments import bits_for
 from partita.source.kernel_function import KernelFunction, gram_rows
-from partita.stats import bits_for
 from partita.weights import Weights
 
 SAMPLE = 64  # rows, of which one is near enough to the middle of all

@@ -15,6 +15,7 @@ from partita._common.weighting import weighted
 from partita._kernels import kernels
 from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.centers import Centers
+from partita.moments import Moments
 from partita.source.blocks import (
     Assigned,
     ordered_stats,
@@ -22,7 +23,7 @@ from partita.source.blocks import (
     walk,
 )
 from partita.source.survey import TOO_FAR, Survey, survey_plain
-from partita.stats import ClusterStats, Moments
+from partita.stats import ClusterStats
 from partita.weights import Weights
 
 

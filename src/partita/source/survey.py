@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita.stats import Grid, Moments
+from partita.moments import Grid, Moments
 from partita.weights import Weights
 
 SAMPLE, MORE = 64, 2048  # rows that are looked at for outliers, first and where in doubt

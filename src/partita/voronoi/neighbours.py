@@ -47,7 +47,8 @@ def shared_facets(centers: Floats) -> Array:
 def _scaled(centers: Floats) -> Floats:
     """The centers about their median, which a far center does not move, by a power of two."""
     about = centers - np.median(centers, axis=0)
-    return np.ldexp(about, -np.frexp(np.abs(about).max(initial=0.0))[1])
+    exponent = np.frexp(np.abs(about).max(initial=0.0))[1]
+    return np.asarray(np.ldexp(about, -exponent))
 
 
 def _candidate_pairs(centers: Floats) -> Ints:

@@ -10,8 +10,8 @@ from partita._common.array_types import Ints
 from partita._common.power_of_two import power_of_two
 from partita._kernels import kernels
 from partita.centers import Centers
+from partita.moments import Moments
 from partita.source.blocks import DenseSource, Pruned
-from partita.stats import Moments
 
 
 class Tree:

@@ -17,8 +17,8 @@ from partita.engine.paths.leaves import Leaves, Tree
 from partita.engine.paths.prefix import Prefix, fit_prefix
 from partita.engine.paths.price import books_cost, bounded_cost, plain_cost
 from partita.geometry import EUCLIDEAN, Geometry
+from partita.moments import Grid
 from partita.source.blocks import DenseSource, Source
-from partita.stats import Grid
 from partita.trace import Pass
 
 SETTLE = 12  # passes before bounds are tried where they bring little
