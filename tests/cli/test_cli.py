@@ -471,7 +471,7 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_it(partita, tmp_path,
     said = partita(
         "fit", file, "-k", 3, "--labels", labels, "--model", model, "--report", page, code=3
     )
-    assert "numbers only, but 'who'" in said
+    assert "only numbers, but 'who'" in said
     assert not labels.exists()
     assert read_model(model).n_clusters == 3
     assert "3 clusters" in page.read_text()
@@ -578,7 +578,7 @@ def test_the_report_says_what_the_terminal_says_of_the_data(partita, tmp_path):
     (tmp_path / "a.csv").write_text("number,age,text,w\n" + rows)
     model, page = tmp_path / "m.partita", tmp_path / "a.html"
     partita("fit", tmp_path / "a.csv", "-k", 2, "-w", "w", "--model", model, "--report", page)
-    assert "Number looks like a number of the rows, and is used as a feature" in page.read_text()
+    assert "Number looks like a row number or id, and is used as a feature" in page.read_text()
     assert "of weight" in partita("fit", tmp_path / "a.csv", "-k", 2, "-w", "w")
     words = ("report", tmp_path / "a.csv", "--model", model, "--out", page, "--force")
     partita(*words)
@@ -651,7 +651,7 @@ def test_no_output_replaces_what_is_read(partita, tmp_path, file):
     partita("predict", file, "--model", model, "--labels", model, "-f", code=2)
     partita("fit", file, "-k", 2, "--labels", "", code=2)
     partita("predict", file, "--model", model, "--labels", "-", "--json", code=2)
-    assert "the name of the file is empty" in partita("fit", "", "-k", 2, code=3)
+    assert "The path of the data is empty" in partita("fit", "", "-k", 2, code=3)
     assert file.read_bytes() == before
     assert read_model(model).n_clusters == 2
 

@@ -52,17 +52,17 @@ def csv(path, text):
         ("a,b\n", (), "no rows"),
         ("a,b\n1,2\n", ("-k", "2"), "2 clusters were asked for, but there is 1 row"),
         ("a,b\n1,2\n", (), "one row to cluster; a choice of K needs at least two"),
-        ("a,b\nx,y\nu,v\n", ("-k", "1"), "no column of numbers that could be clustered: 'a' (text"),
-        ("a,b\n1,2\n3,\n", ("-k", "1"), "column 'b' has no value in line 3"),
-        ("a,b\n1,2\n3,nan\n", ("-k", "1"), "column 'b' has no value in line 3"),
-        ("a,b\n1,2\n3,inf\n", ("-k", "1"), "column 'b' is infinite in line 3"),
+        ("a,b\nx,y\nu,v\n", ("-k", "1"), "no numeric column to cluster: 'a' (text"),
+        ("a,b\n1,2\n3,\n", ("-k", "1"), "line 3, column 'b': the value is missing"),
+        ("a,b\n1,2\n3,nan\n", ("-k", "1"), "line 3, column 'b': the value is missing"),
+        ("a,b\n1,2\n3,inf\n", ("-k", "1"), "line 3, column 'b': the value is infinite"),
         ("a,b\n1,2\n3,4\n", ("-k", "3"), "3 clusters were asked for, but there are 2 rows"),
         ("a,b\n1,2\n3,4\n", ("-k", "2:9"), "9 clusters were asked for, but there are 2 rows"),
-        ("a,b\n1,2\n3,4\n", ("-k", "1", "-c", "bb"), "no column 'bb'; did you mean 'b'?"),
+        ("a,b\n1,2\n3,4\n", ("-k", "1", "-c", "bb"), "no column 'bb'. Did you mean 'b'?"),
         ("a,b\n1,2\n3,4\n", ("-k", "1", "-x", "c"), "no column 'c'"),
         ("a,b\n1,2\n3,4\n", ("-k", "1", "--id", "c"), "no column 'c'"),
-        ("a,b\n1,2\n3,-4\n", ("-k", "1", "-w", "b"), "weight 'b' is negative in line 3"),
-        ("a,b\n1,2\n3\n", ("-k", "1"), "line 3 has 1 cell"),
+        ("a,b\n1,2\n3,-4\n", ("-k", "1", "-w", "b"), "line 3, column 'b': the weight is negative"),
+        ("a,b\n1,2\n3\n", ("-k", "1"), "line 3: 1 cell found"),
         ("a,b\n0,0\n1,1\n", ("-k", "1", "-m", "spherical"), "line 2 holds zeros only"),
     ],
 )
@@ -110,7 +110,7 @@ def test_a_wrong_command_gives_2(tmp_path, fails, options, words):
 
 def test_files_that_cannot_be_read(tmp_path, fails):
     code, said = fails("fit", tmp_path / "no.csv")
-    assert (code, "there is no file" in said, str(tmp_path / "no.csv") in said) == (3, True, True)
+    assert (code, "There is no file" in said, str(tmp_path / "no.csv") in said) == (3, True, True)
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and then nothing")
     code, said = fails("fit", tmp_path / "a.parquet")
     assert (code, "a.parquet is not a parquet file" in said) == (3, True)

@@ -90,7 +90,7 @@ def test_decimal_commas_go_with_semicolons_only(tmp_path):
 def test_what_only_looks_like_a_number_is_text(tmp_path, cell):
     found = select(read_table(file_of(tmp_path, f"a,b\n1,{cell}\n2,{cell}\n")))
     assert found.names == ("a",)
-    words = "separators of thousands" if cell == '"1,234"' else "text"
+    words = "thousands separators" if cell == '"1,234"' else "text"
     assert words in found.left_out["b"]
     assert "line 2" in found.left_out["b"]
 
@@ -123,7 +123,7 @@ def test_quoted_cells_may_hold_anything(tmp_path):
 def test_columns_of_the_same_name_become_different_and_that_is_said(tmp_path):
     table = read_table(file_of(tmp_path, "x,x,x_2,,x\n1,2,3,4,5\n"))
     assert table.names == ("x", "x_3", "x_2", "c3", "x_4")
-    assert "renamed" in " ".join(table.notes)
+    assert any("duplicate column names" in note for note in table.notes)
 
 
 def test_empty_lines_before_the_header_do_not_shift_it(tmp_path):
@@ -145,12 +145,12 @@ def test_very_many_columns_and_very_long_cells(tmp_path):
         (b"", "is empty"),
         (b" \n\n", "is empty"),
         (b"a,b\n", "no rows"),
-        (b"a,b\n1,2\n3\n", "line 3 has 1 cell, fewer than the 2"),
-        (b'a,b\n"x\ny",2\n\n3,4,5\n', "line 5 has 3 cells, more than the 2"),
-        (b"a,b\n1,\x002\n", "line 2 holds a NUL byte"),
-        (b'a,b\n1,"x\n2,y\n', "quote in line 2 goes on to the end"),
-        (b"\x1f\x8b\x08", "packed by gzip, but cannot be unpacked"),
-        (b"\x28\xb5\x2f\xfd", "packed by zstd; unpack it first"),
+        (b"a,b\n1,2\n3\n", "line 3: 1 cell found, but the first line has 2 columns"),
+        (b'a,b\n"x\ny",2\n\n3,4,5\n', "line 5: 3 cells found, but the first line has 2 columns"),
+        (b"a,b\n1,\x002\n", "line 2: there is a NUL byte"),
+        (b'a,b\n1,"x\n2,y\n', "line 2: a quote opens here and is never closed"),
+        (b"\x1f\x8b\x08", "compressed by gzip, but cannot be decompressed"),
+        (b"\x28\xb5\x2f\xfd", "compressed by zstd, which is not supported"),
         (b"PAR1....", "not a parquet file"),
         (b"ARROW1\0\0....", "not a feather file"),
         (b"\x93NUMPY\x01\x00", "not a .npy file"),
@@ -167,13 +167,15 @@ def test_a_damaged_file_is_named_with_the_place_of_the_damage(tmp_path, content,
 
 def test_wrong_encodings_and_delimiters_that_were_given(tmp_path):
     path = file_of(tmp_path, "a,b\n1,é\n".encode("latin-1"))
-    with pytest.raises(TableError, match="line 2 is not utf-8"):
+    with pytest.raises(TableError, match="line 2: this is not utf-8"):
         read_table(path, encoding="utf-8")
-    with pytest.raises(TableError, match="not known"):
+    with pytest.raises(
+        TableError, match="`encoding` must be the name of a text encoding, got 'utf-99'"
+    ):
         read_table(path, encoding="utf-99")
-    with pytest.raises(TableError, match="a single ASCII character"):
+    with pytest.raises(TableError, match="`delimiter` must be a single ASCII character"):
         read_table(path, delimiter=",,")
-    with pytest.raises(TableError, match="a single ASCII character"):
+    with pytest.raises(TableError, match="`delimiter` must be a single ASCII character"):
         read_table(path, delimiter="·")
 
 
@@ -267,7 +269,7 @@ def test_folders_and_patterns_are_read_in_order_by_names_of_columns(tmp_path):
 def test_files_that_do_not_fit_together_are_named(tmp_path):
     file_of(tmp_path, "a,b\n1,2\n", "p1.csv")
     file_of(tmp_path, "a,c\n1,2\n", "p2.csv")
-    with pytest.raises(TableError, match=r"p2.csv lacks 'b' and has 'c' besides"):
+    with pytest.raises(TableError, match=r"p2.csv lacks 'b' and has 'c' in addition"):
         read_table(tmp_path)
     file_of(tmp_path, "a\tb\n1\t2\n", "p2.tsv")
     with pytest.raises(TableError, match="several formats"):
@@ -292,7 +294,7 @@ def test_npz_has_x_or_one_array_and_perhaps_names(tmp_path):
     [
         (np.arange(3.0), "two dimensions"),
         (np.zeros((2, 2), complex), "complex"),
-        (np.array([["a", "b"]]), "numbers are expected"),
+        (np.array([["a", "b"]]), "must hold numbers"),
         (np.zeros((0, 2)), "no rows"),
         (np.zeros((2, 0)), "no columns"),
     ],
@@ -357,9 +359,9 @@ def test_a_column_that_is_named_must_be_a_feature():
     table = table_of(a=[1, 2], b=["x", "y"])
     with pytest.raises(TableError, match=r"here: column 'b' cannot be a feature: text, as 'x'"):
         select(table, columns=["a", "b"])
-    with pytest.raises(TableError, match=r"no column 'aa'; did you mean 'a'"):
+    with pytest.raises(TableError, match=r"no column 'aa'. Did you mean 'a'"):
         select(table, columns=["aa"])
-    with pytest.raises(TableError, match="no column of numbers"):
+    with pytest.raises(TableError, match="no numeric column to cluster"):
         select(table, exclude=["a"])
 
 
@@ -371,7 +373,9 @@ def test_ids_keep_their_zeros(tmp_path):
 
 def test_missing_values_are_an_error_or_dropped_or_means():
     table = table_of(a=[1.0, None, 3.0, float("nan")], b=[1.0, 2.0, 3.0, 4.0], w=[1, 5, 3, 1])
-    with pytest.raises(TableError, match=r"column 'a' has no value in row 2, and 1 more.*2 of 4"):
+    with pytest.raises(
+        TableError, match=r"here, row 2, column 'a': .*missing, and so is 1 other value \(2 of 4"
+    ):
         select(table)
     dropped = select(table, missing="drop", exclude=["w"])
     assert dropped.X.tolist() == [[1, 1], [3, 3]]
@@ -381,18 +385,18 @@ def test_missing_values_are_an_error_or_dropped_or_means():
     assert filled.filled == 2
     again = select(table, missing="mean", columns=["a"], fill=np.array([9.0]))
     assert again.X[:, 0].tolist() == [1, 9, 3, 9]
-    with pytest.raises(TableError, match="every row lacks"):
+    with pytest.raises(TableError, match="every row has a missing value"):
         select(table_of(a=[None, 1.0], b=[1.0, None]), missing="drop")
 
 
 def test_infinity_and_wrong_weights_are_errors_that_say_where():
-    with pytest.raises(TableError, match=r"column 'a' is infinite in row 2"):
+    with pytest.raises(TableError, match=r"here, row 2, column 'a': the value is infinite"):
         select(table_of(a=[1.0, float("-inf")]))
     for values, words in (
-        ([1.0, -1.0], "negative in row 2"),
-        ([None, 1.0], "missing in row 1"),
+        ([1.0, -1.0], "row 2, column 'w': the weight is negative"),
+        ([None, 1.0], "row 1, column 'w': the weight is missing"),
         ([0.0, 0.0], "0 in all rows"),
-        ([float("inf"), 1.0], "infinite in row 1"),
+        ([float("inf"), 1.0], "row 1, column 'w': the weight is infinite"),
         (["x", "y"], "cannot be a weight: text"),
     ):
         with pytest.raises(TableError, match=words):
@@ -456,7 +460,7 @@ def test_constant_features_become_zero_and_outliers_do_not_move_a_robust_scale()
 def test_single_precision_stays_single():
     X = np.ones((3, 2), np.float32)
     assert Scaling.fit(X, "standard").apply(X).dtype == np.float32
-    with pytest.raises(ValueError, match="one of none"):
+    with pytest.raises(ValueError, match="`kind` must be one of 'none'"):
         Scaling.fit(X, "other")
 
 
@@ -478,7 +482,7 @@ def test_single_precision_stays_single():
 def test_columns_that_number_the_rows_are_named(name, values, like):
     table = Table(pa.table({name: values, "x": [0.5] * len(values)}), "t", "csv")
     found = select(table)
-    assert found.doubtful == ({name: ("looks like a number of the rows", True)} if like else {})
+    assert found.doubtful == ({name: ("looks like a row number or id", True)} if like else {})
     assert found.names == (name, "x")
     assert select(table, columns=[name]).doubtful == {}
     assert select(table, id=name).doubtful == {}
@@ -512,7 +516,7 @@ def test_packed_files_are_unpacked(tmp_path, kind, packing):
     write_table(data, small, force=True)
     assert small.read_bytes() == first
     small.write_bytes(first[:-9])
-    with pytest.raises(TableError, match="cannot be unpacked"):
+    with pytest.raises(TableError, match="cannot be decompressed"):
         read_table(small)
 
 
@@ -527,7 +531,7 @@ def test_an_empty_cell_alone_is_still_a_row(tmp_path):
 
 def test_text_does_not_fit_npy_but_npz(tmp_path):
     data = pa.table({"x": [1.5, 2.5], "who": ["a", None]})
-    with pytest.raises(TableError, match=r"numbers only, but 'who'"):
+    with pytest.raises(TableError, match=r"only numbers, but 'who'"):
         write_table(data, tmp_path / "a.npy")
     assert list(tmp_path.iterdir()) == []
     write_table(data, tmp_path / "a.npz")
@@ -537,6 +541,6 @@ def test_text_does_not_fit_npy_but_npz(tmp_path):
 
 
 def test_letters_that_an_encoding_lacks_are_an_error_that_names_them(tmp_path):
-    with pytest.raises(TableError, match="'€' cannot be written as latin-1"):
+    with pytest.raises(TableError, match="'€' cannot be written in latin-1"):
         write_table(pa.table({"x": ["€"]}), tmp_path / "a.csv", encoding="latin-1")
     assert list(tmp_path.iterdir()) == []

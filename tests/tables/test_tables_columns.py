@@ -57,15 +57,15 @@ def test_separators_of_thousands_are_called_that(tmp_path, between, cells, first
     line = next(i for i, cell in enumerate(cells, 2) if cell.strip('"') == first)
     rows = [f"{i}{between}{cell}" for i, cell in enumerate(cells)]
     why, nearly = left_out(tmp_path, f"n{between}x", rows)
-    assert why == {"x": f"numbers with separators of thousands, as {first!r} in line {line}"}
+    assert why == {"x": f"numbers with thousands separators, as {first!r} in line {line}"}
     assert nearly == ("x",)
 
 
 def test_numbers_of_a_type_for_text_are_called_that():
     table = Table(pa.table({"a": ["1", "2.5"], "b": [1, 2]}), "here", "parquet")
-    assert select(table).left_out == {"a": "numbers that are kept as text"}
+    assert select(table).left_out == {"a": "numbers stored as text"}
     assert select(table).nearly == ("a",)
-    with pytest.raises(TableError, match="cannot be a feature: numbers that are kept as text"):
+    with pytest.raises(TableError, match="cannot be a feature: numbers stored as text"):
         select(table, columns=["a"])
 
 
@@ -203,7 +203,7 @@ def test_a_named_column_may_be_empty_if_something_stands_in(empty):
     assert found.filled == 2
     alone = select(table, columns=["b"], missing="mean", fill=np.array([0.1]))
     assert alone.X.tolist() == [[0.1], [0.1]]
-    with pytest.raises(TableError, match="every row lacks a value"):
+    with pytest.raises(TableError, match="every row has a missing value"):
         select(table, columns=["a", "b"], missing="drop")
     for missing in ("mean", "error"):
         with pytest.raises(TableError, match="'b' cannot be a feature: no value at all"):

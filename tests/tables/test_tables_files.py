@@ -37,9 +37,9 @@ def test_several_paths_are_one_table(tmp_path):
     found = read_table((tmp_path / "p[12].csv", folder), source="from")
     assert found.data["a"].to_pylist() == [1, 2, 9]
     assert found.data["from"].to_pylist()[2] == str(folder / "q.csv")
-    with pytest.raises(TableError, match="no file was given"):
+    with pytest.raises(TableError, match="must name at least one file"):
         read_table([])
-    with pytest.raises(TableError, match=r"standard input.*give it alone"):
+    with pytest.raises(TableError, match=r"standard input.*cannot be combined"):
         read_table([paths[0], "-"])
 
 
@@ -63,9 +63,9 @@ def test_a_readme_beside_tables_is_no_table(tmp_path):
 def test_a_file_that_is_missing_brings_names_like_it(tmp_path):
     for name in ("a.csv", "b.csv", "c.csv", "d.csv", "e.csv", "f.csv", "wine-quality.csv.gz"):
         file_of(tmp_path, "x\n1\n", name)
-    with pytest.raises(TableError, match=r"no file .*; did you mean 'wine-quality.csv.gz'\?"):
+    with pytest.raises(TableError, match=r"no file .*. Did you mean 'wine-quality.csv.gz'\?"):
         read_table(tmp_path / "Wine_quality.csv")
-    with pytest.raises(TableError, match=r"no file .*; there are 'a.csv', .*more"):
+    with pytest.raises(TableError, match=r"no file .*. The folder has 'a.csv', .*more"):
         read_table(tmp_path / "quite-something-else")
     with pytest.raises(TableError, match=r"no file \S*$"):
         read_table(tmp_path / "nowhere" / "a.csv")
@@ -79,7 +79,7 @@ def test_the_notes_of_all_files_are_kept_once(tmp_path):
     assert [note.split(":")[0] for note in notes] == [
         "3 files",
         "read as utf-8, delimiter comma",
-        "columns of the same name were renamed",
+        "duplicate column names were changed",
         "read as utf-8, delimiter semicolon",
     ]
 
@@ -100,7 +100,9 @@ def test_a_mark_is_written_once_however_the_encoding_is_spelled(tmp_path, encodi
         table = read_table(tmp_path / "a.csv")
         assert table.names == ("x", "y")
         assert table.data.num_rows == rows
-    with pytest.raises(TableError, match="encoding='utf-99' was given, which is not known"):
+    with pytest.raises(
+        TableError, match="`encoding` must be the name of a text encoding, got 'utf-99'"
+    ):
         write_table(data, tmp_path / "b.csv", encoding="utf-99")
 
 
@@ -128,9 +130,9 @@ def test_columns_called_as_the_arrays_of_an_npz_are_kept(tmp_path):
 def test_whole_numbers_that_would_change_are_refused(tmp_path, end):
     path, long = tmp_path / f"a.{end}", [2**53 + 1, 1]
     for other in (pa.array([0.5, 1]), pa.array([1, 2], pa.uint64())):
-        with pytest.raises(TableError, match=r"whole numbers of 'id'.*choose .csv or .parquet"):
+        with pytest.raises(TableError, match=r"integers of 'id'.*Choose .csv or .parquet"):
             write_table(pa.table({"x": other, "id": long}), path)
-    with pytest.raises(TableError, match="whole numbers of 'id'"):
+    with pytest.raises(TableError, match="integers of 'id'"):
         write_table(pa.table({"id": [*long, None]}), path)
     assert list(tmp_path.iterdir()) == []
     write_table(pa.table({"id": long, "n": [1, 2]}), path)  # all whole: nothing changes

@@ -1,4 +1,4 @@
-"""Parquet and Feather, with columns as plain values: no dictionaries, no views."""
+"""Read Parquet and Feather files; columns become plain values, without dictionaries or views."""
 
 from __future__ import annotations
 
@@ -10,75 +10,70 @@ from typing import Any
 from partita.tables.table import Table, TableError, TableFile, arrow
 from partita.tables.text_files import unique_names
 
-_INDEX = re.compile(r"__index_level_\d+__")
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def read_parquet(raw: bytes, name: str) -> Table:
-    """The columns of a Parquet file."""
+    """Read the columns of a Parquet file."""
     pa, parquet = arrow(), arrow(".parquet")
     return _table(lambda: parquet.ParquetFile(pa.BufferReader(raw)).read(), name, "parquet")
 
 
 def read_feather(raw: bytes, name: str) -> Table:
-    """The columns of a Feather file."""
+    """Read the columns of a Feather file."""
     pa, feather = arrow(), arrow(".feather")
     return _table(lambda: feather.read_table(pa.BufferReader(raw)), name, "feather")
 
 
-def _table(read: Callable[[], Any], name: str, kind: str) -> Table:
+def _table(read: Callable[[], Any], name: str, format: str) -> Table:
     pa = arrow()
     try:
         data = read()
-        data.validate(full=True)  # else a byte that is wrong would be read as a place in memory
+        data.validate(full=True)  # a wrong offset would otherwise be read as a memory address
         columns = [plain_values(column) for column in data.columns]
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise TableError(
-            f"{name} is not a {kind} file that can be read ({first}); write it anew"
+            f"{name} is not a {format} file that can be read ({reason}). Write it again."
         ) from None
-    given = [str(column) for column in data.column_names]
-    index = _index(data.schema)
-    names, notes = unique_names(given)
+    original_names = [str(column) for column in data.column_names]
+    index = _pandas_index_columns(data.schema)
+    names, notes = unique_names(original_names)
     return Table(
         pa.table(columns, names=names, metadata=data.schema.metadata),
         name,
-        kind,
+        format,
         notes=notes,
         parts=(TableFile(name, data.num_rows),),
-        index=tuple(new for new, old in zip(names, given, strict=True) if old in index),
+        index=tuple(new for new, old in zip(names, original_names, strict=True) if old in index),
         kept=data.rename_columns(names),
     )
 
 
 def plain_values(column: Any) -> Any:
-    """A column by its values, where it is kept as a dictionary, as runs, or as views of text."""
+    """Decode a column that is stored as a dictionary, as runs, or as string or binary views."""
     pa, pc = arrow(), arrow(".compute")
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        # casts to the type of the values do not know those of views
+    column_type = column.type
+    if pa.types.is_dictionary(column_type):
+        # a cast to the type of the values does not support views
         chunks = [plain_values(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
-        return pa.chunked_array(chunks, plain_values(pa.array([], kind.value_type)).type)
-    if pa.types.is_run_end_encoded(kind):
+        return pa.chunked_array(chunks, plain_values(pa.array([], column_type.value_type)).type)
+    if pa.types.is_run_end_encoded(column_type):
         return plain_values(pc.run_end_decode(column))
-    for view, without in (
+    for is_view, without_view in (
         ("is_string_view", pa.large_string()),
         ("is_binary_view", pa.large_binary()),
     ):
-        if getattr(pa.types, view, _never)(kind):  # they came with pyarrow 16
-            return pc.cast(column, without)
+        if hasattr(pa.types, is_view) and getattr(pa.types, is_view)(column_type):  # pyarrow >= 16
+            return pc.cast(column, without_view)
     return column
 
 
-def _never(kind: Any) -> bool:
-    return False
-
-
-def _index(schema: Any) -> set[str]:
-    """The columns that pandas made of the index of a frame."""
-    found = {name for name in schema.names if _INDEX.fullmatch(name)}
+def _pandas_index_columns(schema: Any) -> set[str]:
+    unnamed = {name for name in schema.names if _UNNAMED_INDEX.fullmatch(name)}
     try:
-        said = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))["index_columns"]
-        # a range of numbers is said by an object, and is no column
-        return found | {name for name in said if isinstance(name, str)}
+        columns = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))["index_columns"]
+        # a RangeIndex is an object here, and has no column
+        return unnamed | {name for name in columns if isinstance(name, str)}
     except (ValueError, KeyError, TypeError):
-        return found
+        return unnamed

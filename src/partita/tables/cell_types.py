@@ -1,4 +1,4 @@
-"""What the cells of a text column mean: whole numbers, numbers, booleans, or text."""
+"""The rules that say what cells of text are: missing, integers, floats, booleans, dates, text."""
 
 from __future__ import annotations
 
@@ -10,164 +10,166 @@ import numpy as np
 
 from partita.tables.table import arrow
 
-# what stands for a value that is missing, in lower case
 MISSING_MARKERS = ("", "na", "n/a", "#n/a", "nan", "-nan", "+nan", "null", "none", "?")
-# Python tries these on single cells, RE2 on columns. No two parts in a row can take the same
-# digits, else Python would try every way to share them.
+DECIMAL_SAMPLE_ROWS = 1000  # rows searched for decimal commas
+MAX_NUMBER_CHARACTERS = 1077  # length of -5e-324 written out, the longest double
+MAX_EXACT_INTEGER = 2**53  # every integer up to this is a double
+
+# Python matches these with single cells, RE2 with columns. No two adjacent parts match the same
+# digits, otherwise Python's backtracking would be exponential.
 _EXPONENT = r"([eE][+-]?\d+)?"
 _NUMBER = rf"[+-]?(\d+(\.\d*)?|\.\d+){_EXPONENT}"
-_WHOLE = r"[+-]?\d+"
+_INTEGER = r"[+-]?\d+"
 _INFINITY = r"[+-]?(?i:inf|infinity)"
-_COMMA = rf"[+-]?\d*,\d+{_EXPONENT}"
-_POINT = rf"[+-]?(\d+\.\d*|\.\d+){_EXPONENT}"
-_PARTED = "[+-]?\\d{1,3}([,.'’ \u00a0\u202f]\\d{3})+([.,]\\d+)?"
-_EITHER = r"[+-]?[1-9]\d{0,2},\d{3}"  # a decimal comma, or one between thousands
-_THOUSANDS = r"[+-]?[1-9]\d{0,2}(\.\d{3})+"
-_CODE = r"\s*0\d+\s*"
-_SOME = 1000  # rows that say whether numbers have a decimal comma
-_LONGEST = 1077  # characters of -5e-324 written out, more than of any other double
-_EXACT = 2**53  # whole numbers up to this are doubles
+_DECIMAL_COMMA = rf"[+-]?\d*,\d+{_EXPONENT}"
+_DECIMAL_POINT = rf"[+-]?(\d+\.\d*|\.\d+){_EXPONENT}"
+_WITH_THOUSANDS = "[+-]?\\d{1,3}([,.'’ \u00a0\u202f]\\d{3})+([.,]\\d+)?"
+_AMBIGUOUS_COMMA = r"[+-]?[1-9]\d{0,2},\d{3}"  # decimal, or a thousands separator
+_THOUSANDS_POINT = r"[+-]?[1-9]\d{0,2}(\.\d{3})+"
+_LEADING_ZERO = r"\s*0\d+\s*"
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell stands for a value that is missing."""
+    """Return whether a cell stands for a missing value."""
     return cell.strip().lower() in MISSING_MARKERS
 
 
 def is_number(cell: str, delimiter: str = ",") -> bool:
-    """Whether a cell is a number by itself; without commas between cells, 1,5 is one too."""
+    """Return whether a cell is a number; unless commas are delimiters, 1,5 is one too."""
     cell = cell.strip()
-    if len(cell) > _LONGEST:
+    if len(cell) > MAX_NUMBER_CHARACTERS:
         return False
-    kinds = (_NUMBER, _INFINITY) if delimiter == "," else (_NUMBER, _INFINITY, _COMMA)
-    return any(re.fullmatch(kind, cell, re.ASCII) for kind in kinds)
+    patterns = (_NUMBER, _INFINITY) if delimiter == "," else (_NUMBER, _INFINITY, _DECIMAL_COMMA)
+    return any(re.fullmatch(pattern, cell, re.ASCII) for pattern in patterns)
 
 
 def has_decimal_comma(columns: Any, delimiter: str) -> bool:
-    """Whether some cells are like 1,5 and none is like 1.5.
+    """Return whether some cells are like 1,5 and none is like 1.5.
 
-    Between semicolons, 1,234 is such a number; elsewhere it may be above a thousand, so another
-    cell must show that commas are decimal.
+    If the delimiter is a semicolon, 1,234 counts as decimal. Otherwise it may be above a thousand,
+    so another cell must show that commas are decimal.
     """
     if delimiter == ",":
         return False
     pa, pc = arrow(), arrow(".compute")
-    head = columns.slice(0, _SOME)
+    head = columns.slice(0, DECIMAL_SAMPLE_ROWS)
     chunks = [chunk for column in head.columns for chunk in column.chunks]
     cells = pc.utf8_trim_whitespace(pa.chunked_array(chunks))
-    with_comma = cells.filter(_like(cells, _COMMA))
+    with_comma = cells.filter(_matches(cells, _DECIMAL_COMMA))
     if delimiter != ";":
-        with_comma = with_comma.filter(pc.invert(_like(with_comma, _EITHER)))
-    points = cells.filter(_like(cells, _POINT))
-    # beside 1,5 the point of 1.000 is one between thousands
-    return len(with_comma) > 0 and pc.all(_like(points, _THOUSANDS)).as_py() is not False
+        with_comma = with_comma.filter(pc.invert(_matches(with_comma, _AMBIGUOUS_COMMA)))
+    with_point = cells.filter(_matches(cells, _DECIMAL_POINT))
+    # next to 1,5 the point of 1.000 is a thousands separator
+    no_decimal_point = pc.all(_matches(with_point, _THOUSANDS_POINT)).as_py() is not False
+    return len(with_comma) > 0 and no_decimal_point
 
 
-def infer_types(columns: Any, comma: bool = False) -> Any:
-    """The same table with columns of numbers as numbers."""
-    pa = arrow()
-    found = [_typed(column, comma) for column in columns.columns]
-    return pa.table(found, names=columns.column_names)
+def infer_types(columns: Any, decimal_comma: bool = False) -> Any:
+    """Convert columns of text whose cells are all numbers, or all booleans."""
+    converted = [_infer_type(column, decimal_comma) for column in columns.columns]
+    return arrow().table(converted, names=columns.column_names)
 
 
-def _typed(column: Any, comma: bool) -> Any:
+def _infer_type(column: Any, decimal_comma: bool) -> Any:
     pa, pc = arrow(), arrow(".compute")
-    if not comma and len(column) and is_number(column[0].as_py()):
-        plain = _numbers(column)  # most columns hold nothing but numbers: no need to trim them
-        if plain is not None:
-            return plain
+    if not decimal_comma and len(column) and is_number(column[0].as_py()):
+        numbers = _to_numbers(column)  # most columns hold only numbers and need no trimming
+        if numbers is not None:
+            return numbers
     values = without_missing(column)
     known = values.drop_null()
     if len(known) == 0:
         return pa.chunked_array([pa.nulls(len(values))])
-    head = known[0].as_py()
-    if head.lower() in ("true", "false"):
-        return _booleans(values, column)
-    if not is_number(head, ";" if comma else ","):
+    first = known[0].as_py()
+    if first.lower() in ("true", "false"):
+        return _to_booleans(values, column)
+    if not is_number(first, ";" if decimal_comma else ","):
         return column
-    if comma:
-        point = pc.fill_null(pc.match_substring(values, "."), False)
-        if pc.any(point).as_py():
+    if decimal_comma:
+        has_point = pc.fill_null(pc.match_substring(values, "."), False)
+        if pc.any(has_point).as_py():
             return column
         values = pc.replace_substring(values, ",", ".", max_replacements=1)
-    found = _numbers(values)
-    return column if found is None else found
+    numbers = _to_numbers(values)
+    return column if numbers is None else numbers
 
 
-def _numbers(values: Any) -> Any:
-    """Cells as whole numbers, or as numbers; None if they are neither, or would change."""
+def _to_numbers(values: Any) -> Any:
+    """Return cells as integers or floats, None if they are neither or would change."""
     pa, pc = arrow(), arrow(".compute")
     try:
-        found = pc.cast(values, pa.float64())
+        floats = pc.cast(values, pa.float64())
     except pa.ArrowInvalid:
         return None
     try:
-        return pc.cast(values, pa.int64())  # alone, this would take 0x1F too
+        return pc.cast(values, pa.int64())  # alone, this would accept 0x1F too
     except pa.ArrowInvalid:
         pass
-    if pc.any(pc.is_nan(found)).as_py():  # nan(7), and what is missing
+    if pc.any(pc.is_nan(floats)).as_py():  # nan(7), and markers of missing values
         return None
-    farthest = pc.min_max(pc.abs(found)).as_py()["max"] or 0.0
-    return found if farthest <= _EXACT or first_inexact(values) is None else None
+    largest = pc.min_max(pc.abs(floats)).as_py()["max"] or 0.0
+    return floats if largest <= MAX_EXACT_INTEGER or first_inexact_cell(values) is None else None
 
 
-def first_inexact(values: Any) -> int | None:
-    """The first row of a column of whole numbers that no double holds."""
+def first_inexact_cell(values: Any) -> int | None:
+    """Return the first row whose integer is not a double; None if some cells are not integers."""
     pc = arrow(".compute")
-    if not pc.all(_like(values, _WHOLE)).as_py():
-        return None  # 1e20 or 1.5 besides: these are doubles
-    long = pc.fill_null(pc.greater_equal(pc.utf8_length(values), len(str(_EXACT))), False)
-    for row in np.flatnonzero(long.to_numpy(zero_copy_only=False)):
+    if not pc.all(_matches(values, _INTEGER)).as_py():
+        return None  # with 1e20 or 1.5 in the column, all of it is doubles
+    min_length = len(str(MAX_EXACT_INTEGER))
+    is_long = pc.fill_null(pc.greater_equal(pc.utf8_length(values), min_length), False)
+    for row in np.flatnonzero(is_long.to_numpy(zero_copy_only=False)):
         if not _is_exact(values[int(row)].as_py()):
             return int(row)
     return None
 
 
 def _is_exact(cell: str) -> bool:
-    if len(cell) > _LONGEST:
+    if len(cell) > MAX_NUMBER_CHARACTERS:
         return False
     value = float(cell)
     return math.isfinite(value) and int(value) == int(cell)
 
 
 def without_missing(column: Any) -> Any:
-    """The cells without spaces around them; null where a value is missing."""
+    """Trim the cells, and replace markers of missing values by null."""
     pa, pc = arrow(), arrow(".compute")
     trimmed = pc.utf8_trim_whitespace(column)
     missing = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(MISSING_MARKERS, trimmed.type))
     return pc.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
 
 
-def _booleans(values: Any, column: Any) -> Any:
+def _to_booleans(values: Any, column: Any) -> Any:
     pa, pc = arrow(), arrow(".compute")
     lower = pc.utf8_lower(values)
-    known = pc.is_in(lower, value_set=pa.array(["true", "false"]))
-    if not pc.all(pc.or_(known, pc.is_null(lower))).as_py():
+    is_boolean = pc.is_in(lower, value_set=pa.array(["true", "false"]))
+    if not pc.all(pc.or_(is_boolean, pc.is_null(lower))).as_py():
         return column
     return pc.equal(lower, "true")
 
 
 def are_numbers(values: Any, decimal: str) -> Any:
-    """Which cells are numbers; null where one is missing."""
-    return _like(values, _number(decimal))
+    """Return which cells are numbers; null where one is missing."""
+    return _matches(values, _number_pattern(decimal))
 
 
 def are_nearly_numbers(values: Any, decimal: str) -> Any:
-    """Which cells are numbers, or are like 82,652.19 or 1 000: with separators of thousands."""
-    return _like(values, f"{_number(decimal)}|{_PARTED}")
+    """Return which cells are numbers, with or without thousands separators: 82,652.19, 1 000."""
+    return _matches(values, f"{_number_pattern(decimal)}|{_WITH_THOUSANDS}")
 
 
-def _number(decimal: str) -> str:
-    return f"{_NUMBER if decimal == '.' else f'{_WHOLE}{_EXPONENT}|{_COMMA}'}|{_INFINITY}"
+def _number_pattern(decimal: str) -> str:
+    number = _NUMBER if decimal == "." else f"{_INTEGER}{_EXPONENT}|{_DECIMAL_COMMA}"
+    return f"{number}|{_INFINITY}"
 
 
 def has_leading_zeros(column: Any) -> bool:
-    """Whether a cell is a whole number like 01003."""
-    return bool(arrow(".compute").any(_like(column, _CODE)).as_py())
+    """Return whether a cell is an integer like 01003."""
+    return bool(arrow(".compute").any(_matches(column, _LEADING_ZERO)).as_py())
 
 
 def are_dates(values: Any) -> bool:
-    """Whether cells, without those that are missing, are like 2024-05-01 or 2024-05-01 12:00."""
+    """Return whether all cells that are not null are like 2024-05-01 or 2024-05-01 12:00."""
     pa, pc = arrow(), arrow(".compute")
     known = values.drop_null()
     if len(known) == 0 or not re.match(r"^\d{4}-\d\d-\d\d", known[0].as_py()):
@@ -179,5 +181,5 @@ def are_dates(values: Any) -> bool:
     return True
 
 
-def _like(values: Any, kind: str) -> Any:
-    return arrow(".compute").match_substring_regex(values, f"^(?:{kind})$")
+def _matches(values: Any, pattern: str) -> Any:
+    return arrow(".compute").match_substring_regex(values, f"^(?:{pattern})$")

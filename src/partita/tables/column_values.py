@@ -1,4 +1,4 @@
-"""One column of a table: its numbers, or why it is not a feature."""
+"""The rules that say whether a column is numeric, nearly numeric, or no feature, and why."""
 
 from __future__ import annotations
 
@@ -10,61 +10,66 @@ import numpy as np
 from partita._common.array_types import Array
 from partita.tables import cell_types
 from partita.tables.arrow_files import plain_values
+from partita.tables.cell_types import MAX_EXACT_INTEGER
 from partita.tables.table import Table, arrow
 
-NO_VALUE = "no value at all"
-_NEARLY = 0.9  # share of numbers from which text is a mistake
-_EXACT = 2**53  # whole numbers up to this are doubles
+NEARLY_NUMERIC_SHARE = 0.9  # share of numbers from which text in a column is likely a mistake
+MAX_CELL_CHARACTERS_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnValues:
-    """The values of a column, NaN where one is missing; or why it is not a feature."""
+    """The values of a numeric column, NaN where missing; or why the column is not numeric."""
 
     values: Array | None
     why: str = ""
-    nearly: bool = False  # whether it is text, but nearly all of that numbers
+    is_nearly_numeric: bool = False  # text, but almost all of it numbers
+    is_empty: bool = False
+
+
+_EMPTY = ColumnValues(None, "no value at all", is_empty=True)
 
 
 def read_column(table: Table, name: str) -> ColumnValues:
-    """What a column is."""
+    """Return a column as floats, or the reason why it cannot be a feature."""
     pa, pc = arrow(), arrow(".compute")
     column = plain_values(table.data[name])
-    kind, types = column.type, pa.types
-    if types.is_null(kind) or column.null_count == len(column):
-        return ColumnValues(None, NO_VALUE)
-    if is_integer_type(kind):
+    column_type, types = column.type, pa.types
+    if types.is_null(column_type) or column.null_count == len(column):
+        return _EMPTY
+    if is_integer_type(column_type):
         row = first_inexact(column)
         if row is not None:
-            return ColumnValues(None, _inexact(table, row))
-    if types.is_boolean(kind):
+            return ColumnValues(None, _inexact_reason(table, row))
+    if types.is_boolean(column_type):
         column = pc.cast(column, pa.int8())
-    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
-        small = types.is_float32(kind) or types.is_float16(kind)
+    if types.is_integer(column.type) or types.is_floating(column_type):
+        small = types.is_float32(column_type) or types.is_float16(column_type)
         target = pa.float32() if small else pa.float64()
         values = np.asarray(pc.cast(column, target, safe=False).to_numpy())
-        return ColumnValues(None, NO_VALUE) if np.isnan(values).all() else ColumnValues(values)
-    if types.is_decimal(kind):
+        return _EMPTY if np.isnan(values).all() else ColumnValues(values)
+    if types.is_decimal(column_type):
         return ColumnValues(np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy()))
-    if types.is_string(kind) or types.is_large_string(kind):
-        return _of_text(table, column)
-    if types.is_temporal(kind):
-        dates = types.is_date(kind) or types.is_timestamp(kind)
-        return ColumnValues(None, "dates" if dates else "times")
-    return ColumnValues(None, f"it holds {kind}")
+    if types.is_string(column_type) or types.is_large_string(column_type):
+        return _read_text(table, column)
+    if types.is_temporal(column_type):
+        is_date = types.is_date(column_type) or types.is_timestamp(column_type)
+        return ColumnValues(None, "dates" if is_date else "times")
+    return ColumnValues(None, f"its type is {column_type}")
 
 
-def is_integer_type(kind: Any) -> bool:
-    """Whether a type holds whole numbers only."""
+def is_integer_type(column_type: Any) -> bool:
+    """Return whether a type holds only integers."""
     types = arrow().types
-    return bool(types.is_integer(kind) or (types.is_decimal(kind) and kind.scale <= 0))
+    is_whole_decimal = types.is_decimal(column_type) and column_type.scale <= 0
+    return bool(types.is_integer(column_type) or is_whole_decimal)
 
 
 def first_inexact(column: Any) -> int | None:
-    """The first row of whole numbers whose value no double holds."""
-    pc = arrow(".compute")
-    ends = pc.min_max(column).as_py()
-    if ends["min"] is None or (ends["min"] >= -_EXACT and ends["max"] <= _EXACT):
+    """Return the first row of a column of integers whose value is not a double."""
+    extremes = arrow(".compute").min_max(column).as_py()
+    low, high = extremes["min"], extremes["max"]
+    if low is None or (low >= -MAX_EXACT_INTEGER and high <= MAX_EXACT_INTEGER):
         return None
     for row, value in enumerate(column.to_pylist()):
         if value is not None and int(float(value)) != value:
@@ -72,41 +77,42 @@ def first_inexact(column: Any) -> int | None:
     return None
 
 
-def _inexact(table: Table, row: int) -> str:
-    return f"whole numbers beyond 2^53, as in {table.where(row)}, which no double holds"
+def _inexact_reason(table: Table, row: int) -> str:
+    return f"integers beyond 2^53, as in {table.where(row)}, which no double holds"
 
 
-def _of_text(table: Table, column: Any) -> ColumnValues:
-    """Why text is not a feature: it is text, or something else that numbers might have been."""
+def _read_text(table: Table, column: Any) -> ColumnValues:
+    """Return why text is no feature, and whether it is nearly numeric."""
     pc = arrow(".compute")
     values = cell_types.without_missing(column)
-    known = len(values) - values.null_count
-    if known == 0:
-        return ColumnValues(None, NO_VALUE)
+    n_known = len(values) - values.null_count
+    if n_known == 0:
+        return _EMPTY
     if cell_types.are_dates(values):
         return ColumnValues(None, "dates")
 
-    def first(which: Any) -> str:
-        row = pc.index(which, True).as_py()
-        return f"{_short(values[row].as_py())} in {table.where(row)}"
+    def first(mask: Any) -> str:
+        row = pc.index(mask, True).as_py()
+        return f"{_shortened(values[row].as_py())} in {table.where(row)}"
 
-    near = cell_types.are_nearly_numbers(values, table.decimal)
-    if pc.sum(near).as_py() < _NEARLY * known:
-        return ColumnValues(None, f"text, as {first(pc.invert(near))}")
+    nearly_numbers = cell_types.are_nearly_numbers(values, table.decimal)
+    if pc.sum(nearly_numbers).as_py() < NEARLY_NUMERIC_SHARE * n_known:
+        return ColumnValues(None, f"text, as {first(pc.invert(nearly_numbers))}")
     numbers = cell_types.are_numbers(values, table.decimal)
-    count = pc.sum(numbers).as_py()
-    if count == known:
-        row = cell_types.first_inexact(values)
+    n_numbers = pc.sum(numbers).as_py()
+    if n_numbers == n_known:
+        row = cell_types.first_inexact_cell(values)
         if row is not None:
-            return ColumnValues(None, _inexact(table, row))
-        return ColumnValues(None, "numbers that are kept as text", nearly=True)
-    parted = pc.and_not(near, numbers)
-    if pc.any(parted).as_py():
-        why = f"numbers with separators of thousands, as {first(parted)}"
+            return ColumnValues(None, _inexact_reason(table, row))
+        return ColumnValues(None, "numbers stored as text", is_nearly_numeric=True)
+    with_thousands = pc.and_not(nearly_numbers, numbers)
+    if pc.any(with_thousands).as_py():
+        why = f"numbers with thousands separators, as {first(with_thousands)}"
     else:
-        why = f"{count} of {known} values are numbers, but not {first(pc.invert(numbers))}"
-    return ColumnValues(None, why, nearly=True)
+        why = f"{n_numbers} of {n_known} values are numbers, but not {first(pc.invert(numbers))}"
+    return ColumnValues(None, why, is_nearly_numeric=True)
 
 
-def _short(cell: str) -> str:
-    return repr(cell if len(cell) <= 20 else cell[:19] + "…")
+def _shortened(cell: str) -> str:
+    too_long = len(cell) > MAX_CELL_CHARACTERS_SHOWN
+    return repr(f"{cell[: MAX_CELL_CHARACTERS_SHOWN - 1]}…" if too_long else cell)

@@ -1,4 +1,8 @@
-"""Packed files: gzip, bzip2 and xz, as `wine.csv.gz`."""
+"""Compressed files: gzip, bzip2 and xz, as in `wine.csv.gz`.
+
+pyarrow decompresses gzip and bzip2; it has no xz. The standard library compresses all three: it
+streams to an open file, and its bytes do not depend on the platform.
+"""
 
 from __future__ import annotations
 
@@ -9,96 +13,104 @@ import lzma
 import re
 import shutil
 import tempfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from partita.tables.table import TableError
+from partita.tables.table import TableError, arrow
 
-# A few bytes can be made to unpack to more than any memory holds. Tables of constants pack well
-# too, but not so many of them.
-_ALWAYS = 1 << 30  # bytes that any file may unpack to
-_TIMES = 200  # and a large one, that many times its size
-_PIECE = 1 << 20  # bytes unpacked at once
-
-
-class _Packing(NamedTuple):
-    kind: str
-    begins: bytes  # as a pattern
-    open: Callable[..., Any]  # takes a file and a mode, gives one that packs or unpacks
+# A few bytes can decompress to more than any memory holds. Tables of constants compress well too,
+# but not beyond these limits.
+UNPACKED_BYTES_ALLOWED = 1 << 30  # for a file of any size
+MAX_UNPACKED_RATIO = 200  # for larger files
+CHUNK_BYTES = 1 << 20  # decompressed at once
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
-_PACKINGS = {
-    ".gz": _Packing(
+class _Compression(NamedTuple):
+    name: str
+    magic: bytes  # regular expression of the first bytes
+    codec: str | None  # pyarrow's name of it
+    open: Callable[..., Any]  # the standard library's: file and mode
+
+
+_COMPRESSIONS = {
+    ".gz": _Compression(
         "gzip",
         rb"\x1f\x8b",
-        # without name and time, so that the same rows are the same bytes
+        "gzip",
+        # without file name and time, so that the same rows give the same bytes
         lambda file, mode: gzip.GzipFile("", mode, fileobj=file, mtime=0),
     ),
-    ".bz2": _Packing("bzip2", rb"BZh[1-9]1AY&SY", bz2.BZ2File),
-    ".xz": _Packing("xz", rb"\xfd7zXZ\0", lzma.LZMAFile),
+    ".bz2": _Compression("bzip2", rb"BZh[1-9]1AY&SY", "bz2", bz2.BZ2File),
+    ".xz": _Compression("xz", rb"\xfd7zXZ\0", None, lzma.LZMAFile),
 }
-_ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 def decompress(raw: bytes, name: str) -> bytes:
-    """What is in a packed file; other files as they are."""
-    if raw.startswith(_ZSTD):
-        raise TableError(f"{name} is packed by zstd; unpack it first, or pack it by gzip")
-    for packing in _PACKINGS.values():
-        if not re.match(packing.begins, raw):
-            continue
-        try:
-            return _unpack(packing, raw, name)
-        except TableError:
-            raise
-        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-            raise TableError(
-                f"{name} is packed by {packing.kind}, but cannot be unpacked ({error}); write it "
-                "anew"
-            ) from None
+    """Return the content of a compressed file, and any other file unchanged.
+
+    Files of several streams are read to the end. A truncated file is an error.
+    """
+    if raw.startswith(_ZSTD_MAGIC):
+        raise TableError(
+            f"{name} is compressed by zstd, which is not supported. Decompress it, or use gzip."
+        )
+    for compression in _COMPRESSIONS.values():
+        if re.match(compression.magic, raw):
+            try:
+                return _read_all(compression, raw, name)
+            except (OSError, EOFError, lzma.LZMAError) as error:
+                raise TableError(
+                    f"{name} is compressed by {compression.name}, but cannot be decompressed "
+                    f"({error}). Write the file again."
+                ) from None
     return raw
 
 
-def _unpack(packing: _Packing, raw: bytes, name: str) -> bytes:
-    out = io.BytesIO()
-    with packing.open(io.BytesIO(raw), "rb") as file:
-        while piece := file.read(_PIECE):
-            out.write(piece)
-            check_unpacked_size(out.tell(), len(raw), name)
-    return out.getvalue()
+def _read_all(compression: _Compression, raw: bytes, name: str) -> bytes:
+    if compression.codec is None:
+        stream = compression.open(io.BytesIO(raw), "rb")
+    else:
+        pa = arrow()
+        stream = pa.CompressedInputStream(pa.BufferReader(raw), compression.codec)
+    content = io.BytesIO()
+    with stream:
+        while chunk := stream.read(CHUNK_BYTES):
+            content.write(chunk)
+            check_unpacked_size(content.tell(), len(raw), name)
+    return content.getvalue()
 
 
 def check_unpacked_size(size: int, packed_size: int, name: str) -> None:
-    """Refuse what unpacks to more than a table of this packed size would."""
-    if size > max(_ALWAYS, _TIMES * packed_size):
+    """Refuse a decompressed size that no table has."""
+    limit = max(UNPACKED_BYTES_ALLOWED, MAX_UNPACKED_RATIO * packed_size)
+    if size > limit:
         raise TableError(
-            f"{name}: {packed_size} packed bytes become more than "
-            f"{max(_ALWAYS, _TIMES * packed_size)}, which is not like a table; if it is "
-            "one, unpack it first"
+            f"{name}: {packed_size} compressed bytes become more than {limit}, which is unlikely "
+            "for a table. If it is one, decompress it first."
         )
 
 
 def without_compression_suffix(path: str | Path) -> Path:
-    """The name without what says that it is packed: wine.csv of wine.csv.gz."""
+    """Drop the suffix of a compressed file: wine.csv for wine.csv.gz."""
     file = Path(path)
-    return file.with_suffix("") if file.suffix.lower() in _PACKINGS else file
+    return file.with_suffix("") if file.suffix.lower() in _COMPRESSIONS else file
 
 
 def compressing_writer(
     path: str | Path, writer: Callable[[BinaryIO], object]
 ) -> Callable[[BinaryIO], object]:
-    """A writer that packs, if the name of the file asks for it."""
-    packing = _PACKINGS.get(Path(path).suffix.lower())
-    if packing is None:
+    """Return a writer that compresses if the suffix of the path asks for it."""
+    compression = _COMPRESSIONS.get(Path(path).suffix.lower())
+    if compression is None:
         return writer
 
-    def packer(file: BinaryIO) -> None:
-        with tempfile.TemporaryFile() as plain:  # some formats go back, which no packing can
+    def write(file: BinaryIO) -> None:
+        with tempfile.TemporaryFile() as plain:  # some formats seek, which no compressed file can
             writer(plain)
             plain.seek(0)
-            with packing.open(file, "wb") as inner:
-                shutil.copyfileobj(plain, inner)
+            with compression.open(file, "wb") as compressed:
+                shutil.copyfileobj(plain, compressed)
 
-    return packer
+    return write

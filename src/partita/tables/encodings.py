@@ -1,4 +1,4 @@
-"""Encodings of text files: which one it is, and the text as UTF-8 without its mark."""
+"""Encodings of text files: detect one, and convert the text to UTF-8 without a byte order mark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import codecs
 
 from partita.tables.table import TableError
 
-_BOMS = (
+UTF16_SAMPLE_BYTES = 4096
+UTF16_MIN_ZERO_SHARE = 0.2  # of the sample's bytes, all at even or all at odd places
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -14,13 +16,13 @@ _BOMS = (
 
 
 def to_utf8(raw: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
-    """The text as UTF-8, and what its encoding is called; None: it is detected.
+    """Return the text as UTF-8 and the name of its encoding, detected if `encoding` is None.
 
-    A mark at the start is no text, also where the encoding that was given does not take it away.
+    A byte order mark is removed even if the codec of `encoding` would keep it.
     """
     if encoding is None:
         encoding = detect_encoding(raw)
-    codec = codec_name(encoding, name)
+    codec = codec_name(encoding)
     if codec == "utf-8" and raw.isascii():
         return raw, codec
     try:
@@ -28,8 +30,8 @@ def to_utf8(raw: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
     except UnicodeError as error:
         line = raw[: getattr(error, "start", 0)].count(b"\n") + 1
         raise TableError(
-            f"{name}: line {line} is not {encoding} ({getattr(error, 'reason', error)}); give "
-            "another encoding, or none, so that it is detected"
+            f"{name}, line {line}: this is not {encoding} ({getattr(error, 'reason', error)}). Set "
+            "another encoding, or none to have it detected."
         ) from None
     if codec in ("utf-8", "utf-8-sig"):
         marked = raw.startswith(codecs.BOM_UTF8)
@@ -37,17 +39,18 @@ def to_utf8(raw: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
     try:
         body = text.removeprefix("\ufeff").encode()
     except UnicodeEncodeError:
-        raise TableError(f"{name} is not {encoding}: it holds half a character") from None
+        raise TableError(f"{name} is not {encoding}: it contains half a character.") from None
     return body, codec if codec.startswith("utf") else encoding
 
 
 def detect_encoding(raw: bytes) -> str:
-    """The encoding: by its mark, else UTF-8 if that is possible, else Windows' or Latin-1."""
-    for mark, encoding in _BOMS:
+    """Return the encoding: by its mark, else UTF-8 if valid, else Windows-1252 or Latin-1."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if raw.startswith(mark):
             return encoding
-    even, odd = raw[:4096:2].count(0), raw[1:4096:2].count(0)
-    if max(even, odd) > len(raw[:4096]) // 5 and min(even, odd) == 0:
+    sample = raw[:UTF16_SAMPLE_BYTES]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if max(even, odd) > int(len(sample) * UTF16_MIN_ZERO_SHARE) and min(even, odd) == 0:
         return "utf-16-be" if even else "utf-16-le"
     for encoding in ("utf-8", "cp1252"):
         try:
@@ -58,13 +61,14 @@ def detect_encoding(raw: bytes) -> str:
     return "latin-1"
 
 
-def codec_name(encoding: str, name: str) -> str:
-    """The one name of an encoding that has many: utf-16 for UTF16, UTF-16 and utf_16."""
+def codec_name(encoding: str) -> str:
+    """Return Python's name of an encoding: utf-16 for UTF16, UTF-16 and utf_16."""
     try:
-        "".encode(encoding)  # what is known, but is no encoding of text, fails here
+        "".encode(encoding)  # fails for codecs that are not encodings of text
         return codecs.lookup(encoding).name
     except (LookupError, UnicodeError, ValueError):
         raise TableError(
-            f"{name}: encoding={encoding!r} was given, which is not known; give one like utf-8, "
-            "latin-1 or utf-16"
+            f"`encoding` must be the name of a text encoding, got {encoding!r}. Examples: utf-8, "
+            "latin-1, utf-16.",
+            parameter="encoding",
         ) from None

@@ -1,4 +1,4 @@
-"""Which format a file has: by its first bytes, text by its name; and what is no table of ours."""
+"""The format of a file: by its first bytes, or for text by its suffix."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ FORMAT_OF_SUFFIX = {
     ".npy": "npy",
     ".npz": "npz",
 }
-GENERIC_TEXT_SUFFIXES = (".txt", ".dat", ".data")  # ends of names that other text has too
-EXCEL_ERROR = "is an Excel workbook; save the sheet as CSV"
-_MAGIC = {
+GENERIC_TEXT_SUFFIXES = (".txt", ".dat", ".data")  # not only of tables
+EXCEL_ERROR = "is an Excel workbook. Save the sheet as CSV."
+_FORMAT_OF_MAGIC = {
     b"PAR1": "parquet",
     b"ARROW1": "feather",
     b"FEA1": "feather",
@@ -31,27 +31,27 @@ _MAGIC = {
     b"PK\x03\x04": "npz",
     b"PK\x05\x06": "npz",
 }
-_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-_JSON = (".json", ".jsonl", ".ndjson", ".geojson")
+_OLD_EXCEL_MAGIC = b"\xd0\xcf\x11\xe0"
+_JSON_SUFFIXES = (".json", ".jsonl", ".ndjson", ".geojson")
 
 
 def format_from_name(path: str | Path) -> str | None:
-    """The format that a name tells."""
+    """Return the format that the suffix stands for, None if it stands for none."""
     return FORMAT_OF_SUFFIX.get(without_compression_suffix(path).suffix.lower())
 
 
 def detect_format(raw: bytes, name: str, file: Path | None) -> str:
-    """The format of a file that was read; `file` is None if it has no name."""
-    for magic, kind in _MAGIC.items():
+    """Return the format of a file's content; `file` is None for standard input."""
+    for magic, format in _FORMAT_OF_MAGIC.items():
         if raw.startswith(magic):
-            return kind
-    if raw.startswith(_OLD_EXCEL):
+            return format
+    if raw.startswith(_OLD_EXCEL_MAGIC):
         raise TableError(f"{name} {EXCEL_ERROR}")
     suffix = "" if file is None else without_compression_suffix(file).suffix.lower()
-    if suffix in _JSON and raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        raise TableError(f"{name} is JSON, which is not read; save it as CSV or Parquet")
+    if suffix in _JSON_SUFFIXES and raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        raise TableError(f"{name} is JSON, which is not supported. Save it as CSV or Parquet.")
     by_name = FORMAT_OF_SUFFIX.get(suffix)
     if by_name not in (None, "csv", "tsv"):
         fault = "is empty" if not raw else f"is not a {by_name} file: its first bytes are wrong"
-        raise TableError(f"{name} {fault}; write it anew, or give it the name of what it is")
+        raise TableError(f"{name} {fault}. Write it again, or rename it to its real format.")
     return by_name or "csv"

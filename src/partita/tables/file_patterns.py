@@ -1,4 +1,4 @@
-"""Which files are meant by a path, a folder or a pattern; and their bytes."""
+"""The files that a path, a folder or a glob pattern stands for, and their bytes."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from partita.tables.table import TableError
 
 
 def expand_path(path: str | Path) -> list[Path]:
-    """The files of a folder or of a pattern, by name; a single file as it is."""
+    """Return the files of a folder or pattern, sorted by name, or the path of a single file."""
     if str(path) == "":
-        raise TableError("the name of the file is empty; a path is expected")
+        raise TableError("The path of the data is empty. Give the path of a file.")
     place = Path(path)
     if place.is_dir():
-        files, what = _of_folder(place), "the folder"
+        files, kind = _files_in_folder(place), "folder"
     elif not place.exists() and glob.has_magic(str(path)):
-        files = [Path(file) for file in sorted(glob.glob(str(path), recursive=True))]
-        files, what = [file for file in files if file.is_file()], "the pattern"
+        matches = map(Path, sorted(glob.glob(str(path), recursive=True)))
+        files, kind = [file for file in matches if file.is_file()], "pattern"
     else:
         return [place]
     if not files:
         raise TableError(
-            f"{what} {path} has no files to read; files that end in "
-            f"{', '.join(FORMAT_OF_SUFFIX)} are expected"
+            f"{path}: this {kind} has no files to read. Supported suffixes: "
+            f"{', '.join(FORMAT_OF_SUFFIX)}."
         )
     return files
 
 
-def _of_folder(folder: Path) -> list[Path]:
+def _files_in_folder(folder: Path) -> list[Path]:
     files = [
         file
         for file in sorted(folder.iterdir())
         if format_from_name(file) is not None and file.name[0] not in "._" and file.is_file()
     ]
-    # beside tables, these are most often read by people
+    # next to tables, generic text is most often a README
     tables = [
         file
         for file in files
@@ -48,19 +48,19 @@ def _of_folder(folder: Path) -> list[Path]:
 
 
 def read_bytes(file: Path) -> bytes:
-    """What is in a file; if there is none, the error says which are like it."""
+    """Return the content of a file; if it does not exist, the error suggests similar names."""
     try:
         return file.read_bytes()
     except FileNotFoundError:
-        raise TableError(f"there is no file {file}{_hint(file)}") from None
+        raise TableError(f"There is no file {file}{_suggestion(file)}") from None
     except OSError as error:
-        raise TableError(f"{file} cannot be read: {error.strerror or error}") from None
+        raise TableError(f"{file} cannot be read: {error.strerror or error}.") from None
 
 
-def _hint(file: Path) -> str:
-    there = {other.name.lower(): other.name for other in sorted(file.parent.glob("*"))}
-    near = difflib.get_close_matches(file.name.lower(), list(there), n=3, cutoff=0.6)
-    if near:
-        return f"; did you mean {listed(there[name] for name in near)}?"
-    tables = [name for name in there.values() if format_from_name(name) is not None]
-    return f"; there are {listed(tables)}" if tables else ""
+def _suggestion(file: Path) -> str:
+    siblings = {other.name.lower(): other.name for other in sorted(file.parent.glob("*"))}
+    similar = difflib.get_close_matches(file.name.lower(), list(siblings), n=3, cutoff=0.6)
+    if similar:
+        return f". Did you mean {listed(siblings[name] for name in similar)}?"
+    tables = [name for name in siblings.values() if format_from_name(name) is not None]
+    return f". The folder has {listed(tables)}." if tables else "."

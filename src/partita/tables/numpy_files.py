@@ -1,6 +1,6 @@
-"""NumPy's files: .npy with one array, .npz with an array and perhaps the names of its columns.
+"""Read NumPy files: .npy with one array, .npz with an array and perhaps names of its columns.
 
-Headers are read first, and of an .npz only what is needed: other arrays may hold anything.
+Headers are read first. Of an .npz only the needed arrays are read: others may hold anything.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from partita.tables.file_formats import EXCEL_ERROR
 from partita.tables.table import Table, TableError, TableFile, arrow
 from partita.tables.text_files import unique_names
 
+MAX_HEADER_BYTES = 1 << 16
+NUMERIC_KINDS = "fiub"  # of dtypes
 _T = TypeVar("_T")
-_DAMAGED = (
+_READ_ERRORS = (
     ValueError,
     OSError,
     EOFError,
@@ -37,161 +39,154 @@ _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
-_END = ".npy"
-_BEGIN = 1 << 16  # bytes that are enough for any header
-_NUMBERS = "fiub"  # kinds of dtypes
-# members of a zip that tell what it is, if it is no .npz
-_OTHERS = {
+_SUFFIX = ".npy"
+# members that identify other kinds of zip files
+_OTHER_ZIP_ERRORS = {
     "xl/workbook.xml": EXCEL_ERROR,
     "xl/workbook.bin": EXCEL_ERROR,
-    "header.json": "is a model of partita; a table is expected here",
-    "content.xml": "is an OpenDocument file; save the sheet as CSV",
+    "header.json": "is a partita model, not a table.",
+    "content.xml": "is an OpenDocument file. Save the sheet as CSV.",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
-    """What an array says of itself before its values."""
-
+class _ArrayHeader:
     shape: tuple[int, ...]
     dtype: np.dtype[np.generic]
 
     @property
     def nbytes(self) -> int:
-        return math.prod(self.shape) * self.dtype.itemsize  # of Python's integers: no overflow
+        return math.prod(self.shape) * self.dtype.itemsize  # Python integers do not overflow
 
 
 def read_npy(raw: bytes, name: str) -> Table:
-    """The columns of a two-dimensional array, called c0, c1, …"""
+    """Read the columns of a two-dimensional array, named c0, c1, …"""
     fault = f"{name} ({len(raw)} bytes) is not a .npy file that can be read"
-    X = _guarded(lambda: _array(io.BytesIO(raw), len(raw)), fault)
+    X = _guarded(lambda: _read_array(io.BytesIO(raw), len(raw)), fault)
     return _table(X, None, name, "npy")
 
 
 def read_npz(raw: bytes, name: str) -> Table:
-    """The array X, or the only one of two dimensions; names from `names` or `columns`."""
+    """Read the array X, or the only two-dimensional one; names from `names` or `columns`."""
     fault = f"{name} ({len(raw)} bytes) is not a .npz file that can be read"
     archive = _guarded(lambda: zipfile.ZipFile(io.BytesIO(raw)), fault)
     with archive:
         members = archive.namelist()
-        for member, why in _OTHERS.items():
+        for member, error in _OTHER_ZIP_ERRORS.items():
             if member in members:
-                raise TableError(f"{name} {why}")
-        headers = {m.removesuffix(_END): _try_header(archive, m) for m in members if _is_array(m)}
+                raise TableError(f"{name} {error}")
+        headers = {
+            member.removesuffix(_SUFFIX): _try_header(archive, member)
+            for member in members
+            if member.endswith(_SUFFIX) and not member.startswith("__MACOSX/")
+        }
         if not headers:
-            raise TableError(f"{name} is a zip, but holds no arrays; a .npz file is expected")
-        key = _choose(headers, name)
-        named = next((k for k in ("names", "columns") if k in headers and k != key), None)
-        X = _member(archive, key, len(raw), name)
-        names = None if named is None else _member(archive, named, len(raw), name)
+            raise TableError(f"{name} is a zip file without arrays, so it is not a .npz file.")
+        key = _choose_array(headers, name)
+        names_key = next((k for k in ("names", "columns") if k in headers and k != key), None)
+        X = _read_member(archive, key, len(raw), name)
+        names = None if names_key is None else _read_member(archive, names_key, len(raw), name)
     if names is not None and (names.ndim != 1 or X.ndim != 2 or len(names) != X.shape[1]):
         raise TableError(
-            f"{name}: {named} has the shape {names.shape}, but {key} has {X.shape}; one name for "
-            "every column is expected"
+            f"{name}: {names_key} has the shape {names.shape}, but {key} has {X.shape}. There must "
+            "be one name for every column."
         )
-    return _table(X, None if names is None else _texts(names), name, "npz")
+    return _table(X, None if names is None else _as_texts(names), name, "npz")
 
 
-# --- what is in a file ----------------------------------------------------------------------------
+# --- arrays ---------------------------------------------------------------------------------------
 
 
-def _is_array(member: str) -> bool:
-    return member.endswith(_END) and not member.startswith("__MACOSX/")
-
-
-def _choose(headers: dict[str, _Header | None], name: str) -> str:
-    """The array that is the table."""
+def _choose_array(headers: dict[str, _ArrayHeader | None], name: str) -> str:
+    """Return the key of the array that is the table."""
     if "X" in headers:
         return "X"
     flat = {key: h for key, h in headers.items() if h is not None and len(h.shape) == 2}
-    numbers = [key for key, header in flat.items() if header.dtype.kind in _NUMBERS]
-    if len(numbers) == 1 or len(flat) == 1:
-        return (numbers or list(flat))[0]
+    numeric = [key for key, header in flat.items() if header.dtype.kind in NUMERIC_KINDS]
+    if len(numeric) == 1 or len(flat) == 1:
+        return (numeric or list(flat))[0]
     raise TableError(
-        f"{name} holds {', '.join(sorted(headers))}; one array of two dimensions, or one that is "
-        "called X, is expected"
+        f"{name} has the arrays {', '.join(sorted(headers))}. There must be one two-dimensional "
+        "array, or one called X."
     )
 
 
-def _try_header(archive: zipfile.ZipFile, member: str) -> _Header | None:
-    """The header of a member; None if it has none, which matters only if it is needed."""
+def _try_header(archive: zipfile.ZipFile, member: str) -> _ArrayHeader | None:
+    """Return the header of a member, None if it cannot be read: it may not be needed."""
     try:
         with archive.open(member) as file:
-            return _header(file)
-    except _DAMAGED:
+            return _read_header(file)
+    except _READ_ERRORS:
         return None
 
 
-def _header(file: IO[bytes]) -> _Header:
-    begin = io.BytesIO(file.read(_BEGIN))
-    version = np.lib.format.read_magic(begin)
+def _read_header(file: IO[bytes]) -> _ArrayHeader:
+    start = io.BytesIO(file.read(MAX_HEADER_BYTES))
+    version = np.lib.format.read_magic(start)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }.get(version)
-    if read is None:  # made for names of fields, which arrays of numbers do not have
-        raise ValueError(f"its version is {version}")
-    shape, _, dtype = read(begin)
-    return _Header(shape, dtype)
+    if read is None:  # 3.0 is for field names, which arrays of numbers do not have
+        raise ValueError(f"its format version is {version}")
+    shape, _, dtype = read(start)
+    return _ArrayHeader(shape, dtype)
 
 
-def _array(file: IO[bytes], size: int) -> Array:
-    """The array of a file of this size, if it says the same of itself."""
-    header = _header(file)
+def _read_array(file: IO[bytes], size: int) -> Array:
+    """Read the array of a file of this size, if its header claims no more."""
+    header = _read_header(file)
     if header.dtype.hasobject:
         raise ValueError("it holds Python objects, which are not loaded")
     if header.nbytes > size:
-        raise ValueError(f"it says that its values take {header.nbytes} bytes, but has {size}")
+        raise ValueError(f"its header claims {header.nbytes} bytes of values, but it has {size}")
     file.seek(0)
     return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
-def _member(archive: zipfile.ZipFile, key: str, packed: int, name: str) -> Array:
-    info = archive.getinfo(f"{key}{_END}")
-    check_unpacked_size(info.file_size, packed, f"{name}, array {key}")
+def _read_member(archive: zipfile.ZipFile, key: str, packed_size: int, name: str) -> Array:
+    info = archive.getinfo(f"{key}{_SUFFIX}")
+    check_unpacked_size(info.file_size, packed_size, f"{name}, array {key}")
 
-    def load() -> Array:
+    def read() -> Array:
         with archive.open(info) as file:
-            return _array(file, info.file_size)
+            return _read_array(file, info.file_size)
 
-    return _guarded(load, f"{name}: the array {key} of this .npz file cannot be read")
+    return _guarded(read, f"{name}, array {key}: it cannot be read")
 
 
-def _guarded(load: Callable[[], _T], fault: str) -> _T:
+def _guarded(read: Callable[[], _T], fault: str) -> _T:
     try:
-        return load()
-    except _DAMAGED as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise TableError(f"{fault}: {first}; write it anew, with numbers only") from None
+        return read()
+    except _READ_ERRORS as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise TableError(f"{fault}: {reason}. Write it again, with numbers only.") from None
 
 
-def _texts(names: Array) -> list[str]:
+def _as_texts(names: Array) -> list[str]:
     if names.dtype.kind == "S":
         names = np.char.decode(names, "utf-8", "replace")
     return [str(name) for name in names.tolist()]
 
 
-# --- as a table -----------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
-def _table(X: Array, names: list[str] | None, name: str, kind: str) -> Table:
+def _table(X: Array, names: list[str] | None, name: str, format: str) -> Table:
     pa = arrow()
     if X.ndim != 2:
-        raise TableError(
-            f"{name} holds an array of shape {X.shape}; rows and columns, so two dimensions, are "
-            "expected"
-        )
-    if X.dtype.kind not in _NUMBERS:
-        raise TableError(f"{name} holds an array of {X.dtype}; numbers are expected")
+        raise TableError(f"{name}: the array must have two dimensions, got the shape {X.shape}.")
+    if X.dtype.kind not in NUMERIC_KINDS:
+        raise TableError(f"{name}: the array must hold numbers, got the dtype {X.dtype}.")
     if X.dtype.kind == "f" and X.dtype.itemsize > 8:
         X = X.astype(np.float64)
     native = X.astype(X.dtype.newbyteorder("="), copy=False)
-    labels, notes = unique_names([f"c{i}" for i in range(X.shape[1])] if names is None else names)
+    column_names, notes = unique_names(names or [f"c{i}" for i in range(X.shape[1])])
     columns = [pa.array(np.ascontiguousarray(native[:, i])) for i in range(X.shape[1])]
     return Table(
-        pa.table(columns, names=labels),
+        pa.table(columns, names=column_names),
         name,
-        kind,
+        format,
         notes=notes,
         parts=(TableFile(name, len(X)),),
         named=names is not None,

@@ -1,4 +1,4 @@
-"""`Scaling`: features in units that can be compared, and the way back."""
+"""`Scaling`: features in comparable units, and back."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.errors import ParameterError
 
 SCALING_KINDS = ("none", "standard", "robust")
-_FARTHEST = 1e100  # how far out a scaled value may be
+MAX_SCALED_VALUE = 1e100  # a smaller scale would take other values out of the range of floats
+QUANTILE_SLACK = 1e-12  # rounding of cumulated weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
-    """(x − center) / scale, feature by feature.
+    """(x − center) / scale, for each feature.
 
     >>> scaling = Scaling.fit([[0.0, 5.0], [2.0, 5.0]], "standard")
     >>> scaling.apply([[2.0, 5.0]]).tolist()
@@ -26,46 +28,46 @@ class Scaling:
 
     kind: str
     center: Floats  # (d,)
-    scale: Floats  # (d,), 1 for features that are constant
+    scale: Floats  # (d,), 1 for constant features
 
     @classmethod
     def fit(cls, X: Any, kind: str = "standard", weight: Any = None) -> Scaling:
-        """The scaling of some rows.
+        """Fit a scaling to rows.
 
-        "standard": less the mean, by the standard deviation. "robust": less the median, by the
-        range of the middle half, which outliers do not move. "none": as they are. Rows of weight 0
-        have no say, and a weight of 2 is a repeated row.
+        "standard" subtracts the mean and divides by the standard deviation. "robust" subtracts the
+        median and divides by the interquartile range, which outliers do not change. "none" leaves
+        the rows as they are. A row of weight 2 counts as two rows, one of weight 0 as none.
         """
         if kind not in SCALING_KINDS:
-            raise ValueError(
-                f"kind={kind!r} was given; one of {', '.join(SCALING_KINDS)} is expected"
-            )
+            kinds = ", ".join(map(repr, SCALING_KINDS))
+            raise ParameterError(f"`kind` must be one of {kinds}, got {kind!r}.", parameter="kind")
         X = np.asarray(X, dtype=np.float64)
         w = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)
         X, w = X[w > 0], w[w > 0]
         if len(X) == 0:
-            raise ValueError("X has no row with weight; at least one is needed for a scaling")
+            raise ParameterError(
+                "`X` must have at least one row of positive weight, got none.", parameter="X"
+            )
         if kind == "none":
             return cls(kind, np.zeros(X.shape[1]), np.ones(X.shape[1]))
         share = w / w.sum()
         center, scale = (_moments if kind == "standard" else _quartiles)(X, share)
         constant = X.min(axis=0) == X.max(axis=0)
         center = np.where(constant, X[0], center)
-        # nor is a scale of use by which other values would leave the range of numbers
         reach = np.maximum(np.abs(X.max(axis=0) - center), np.abs(X.min(axis=0) - center))
-        useless = constant | ~(scale > reach / _FARTHEST)
+        useless = constant | ~(scale > reach / MAX_SCALED_VALUE)
         return cls(kind, center, np.where(useless, 1.0, scale))
 
     def apply(self, X: Any) -> Floats:
-        """Scaled rows; float32 stays float32."""
+        """Return scaled rows; float32 stays float32."""
         rows: Floats = np.asarray(X)
         if self.kind == "none":
             return rows
-        out: Floats = (rows.astype(np.float64) - self.center) / self.scale
-        return out.astype(np.float32) if rows.dtype == np.float32 else out
+        scaled: Floats = (rows.astype(np.float64) - self.center) / self.scale
+        return scaled.astype(np.float32) if rows.dtype == np.float32 else scaled
 
     def undo(self, X: Any) -> Floats:
-        """Rows, or centers, in the units of the data."""
+        """Return rows or centers in the units of the data."""
         rows: Floats = np.asarray(X)
         if self.kind == "none":
             return rows
@@ -73,24 +75,26 @@ class Scaling:
 
 
 def _moments(X: Floats, share: Floats) -> tuple[Floats, Floats]:
-    unit = np.abs(X).max(axis=0)
-    unit = np.where(unit > 0, unit, 1.0)  # squares of what is divided by this do not overflow
-    Y = X / unit
+    """Return mean and standard deviation; divided by the largest value, squares do not overflow."""
+    largest = np.abs(X).max(axis=0)
+    largest = np.where(largest > 0, largest, 1.0)
+    Y = X / largest
     mean = (share[:, None] * Y).sum(axis=0)
     deviation = np.sqrt((share[:, None] * (Y - mean) ** 2).sum(axis=0))
-    return mean * unit, deviation * unit
+    return mean * largest, deviation * largest
 
 
 def _quartiles(X: Floats, share: Floats) -> tuple[Floats, Floats]:
-    low, middle, high = np.array([_quantiles(x, share) for x in X.T]).reshape(-1, 3).T
-    return middle, high - low
+    """Return median and interquartile range."""
+    low, median, high = np.array([_weighted_quartiles(x, share) for x in X.T]).reshape(-1, 3).T
+    return median, high - low
 
 
-def _quantiles(x: Floats, share: Floats) -> Floats:
-    """Where the cumulated weight reaches ¼, ½ and ¾; midway to the next value if exactly there."""
+def _weighted_quartiles(x: Floats, share: Floats) -> Floats:
+    """Return where the cumulated weight reaches ¼, ½, ¾; halfway to the next value if exactly."""
     order = np.argsort(x, kind="stable")
-    reached = np.cumsum(share[order])
-    q, slack = np.array([0.25, 0.5, 0.75]), 1e-12  # the sums are rounded
-    first = np.searchsorted(reached, q - slack, side="left").clip(max=len(x) - 1)
-    beyond = np.searchsorted(reached, q + slack, side="right").clip(max=len(x) - 1)
-    return np.asarray(x[order[first]] / 2 + x[order[beyond]] / 2)
+    cumulated = np.cumsum(share[order])
+    q = np.array([0.25, 0.5, 0.75])
+    first = np.searchsorted(cumulated, q - QUANTILE_SLACK, side="left").clip(max=len(x) - 1)
+    after = np.searchsorted(cumulated, q + QUANTILE_SLACK, side="right").clip(max=len(x) - 1)
+    return np.asarray(x[order[first]] / 2 + x[order[after]] / 2)

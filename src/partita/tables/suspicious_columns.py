@@ -1,4 +1,7 @@
-"""Columns of numbers that are perhaps no measurements."""
+"""The rules that say a numeric column is probably an id, a code, or the labels of an earlier fit.
+
+Such columns are still features: `select` reports them, and the user decides.
+"""
 
 from __future__ import annotations
 
@@ -11,38 +14,50 @@ from partita._common.array_types import Array
 from partita.tables import cell_types
 from partita.tables.table import Table
 
-_HEAD = 1000  # rows that tell most measurements from whole numbers
-_FEW = 10  # rows below which a column that counts them may be chance
-_CALLED_ID = re.compile(r"(^|[\W_])(id|Id|ID)$|[a-z]I[dD]$")
-_CALLED_CLUSTER = re.compile(r"cluster(_\d+)?")  # as columns of labels are called
+INTEGER_SAMPLE_ROWS = 1000  # enough to tell most measurements from integers
+ID_MIN_ROWS = 10  # in fewer rows, consecutive numbers may be chance
+_ID_NAME = re.compile(r"(^|[\W_])(id|Id|ID)$|[a-z]I[dD]$")
+_LABELS_NAME = re.compile(r"cluster(_\d+)?")  # the names that our own label columns get
 
 
 class Suspicion(NamedTuple):
-    """Why a feature may be no measurement."""
+    """The reason why a feature may not be a measurement."""
 
-    why: str  # the end of a sentence
-    may_be_id: bool = False  # whether it may be what rows are called
+    why: str  # the predicate of a sentence about the column
+    may_be_id: bool = False
 
 
 def suspicion_of(table: Table, name: str, values: Array) -> Suspicion | None:
-    """What speaks against a feature; None if nothing does."""
-    if not _are_whole(values[:_HEAD]) or not _are_whole(values):
+    """Return why a numeric column may not be a measurement, None if no rule applies."""
+    if not _are_integers(values[:INTEGER_SAMPLE_ROWS]) or not _are_integers(values):
         return None
-    if _CALLED_CLUSTER.fullmatch(name):
+    if is_old_labels(name):
         return Suspicion("looks like the labels of an earlier fit")
-    if table.text is not None and cell_types.has_leading_zeros(table.text[name]):
+    if is_code(table, name):
         return Suspicion("has leading zeros, like a code")
-    if len(values) >= _FEW and not np.isnan(values).any() and _number_rows(name, values):
-        return Suspicion("looks like a number of the rows", may_be_id=True)
+    if is_id(name, values):
+        return Suspicion("looks like a row number or id", may_be_id=True)
     return None
 
 
-def _are_whole(values: Array) -> bool:
-    return bool(((values == np.rint(values)) | np.isnan(values)).all())
+def is_old_labels(name: str) -> bool:
+    """Return whether a column of integers has a name that we give to labels."""
+    return _LABELS_NAME.fullmatch(name) is not None
 
 
-def _number_rows(name: str, values: Array) -> bool:
-    """Whether whole numbers count the rows, or are all different and called an id."""
+def is_code(table: Table, name: str) -> bool:
+    """Return whether a column of integers has leading zeros in its file, as 01003."""
+    return table.text is not None and cell_types.has_leading_zeros(table.text[name])
+
+
+def is_id(name: str, values: Array) -> bool:
+    """Return whether integers number the rows, or are distinct in a column named like an id."""
+    if len(values) < ID_MIN_ROWS or np.isnan(values).any():
+        return False
     if (np.diff(values) == 1).all():
         return True
-    return _CALLED_ID.search(name) is not None and len(np.unique(values)) == len(values)
+    return _ID_NAME.search(name) is not None and len(np.unique(values)) == len(values)
+
+
+def _are_integers(values: Array) -> bool:
+    return bool(((values == np.rint(values)) | np.isnan(values)).all())

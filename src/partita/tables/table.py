@@ -1,4 +1,4 @@
-"""What was read from files: a table, where its rows are, and what to say of it."""
+"""`Table`: the columns of one or several files, and where each row comes from."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from partita._common.optional_imports import require
 
 
 class TableError(PartitaError):
-    """Something is wrong with a file; the text says which, where in it, and what to do."""
+    """A file cannot be used: the message says which file, where in it, and what to do."""
 
 
-@functools.cache  # asked for with every column
-def arrow(part: str = "") -> ModuleType:
-    """pyarrow, or a part of it."""
-    return require(f"pyarrow{part}", "reading and writing of files", "cli")
+@functools.cache  # called for every column
+def arrow(submodule: str = "") -> ModuleType:
+    """Import pyarrow, or a submodule such as ".compute"."""
+    return require(f"pyarrow{submodule}", "reading and writing of files", "cli")
 
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """One file of a table."""
+    """A file that rows of a table come from."""
 
     name: str
-    rows: int
-    line: Callable[[int], int] | None = None  # row (from 0) -> line of the file (from 1), of text
+    n_rows: int
+    line_of_row: Callable[[int], int] | None = None  # of text: row from 0 -> line from 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,29 +38,29 @@ class Table:
     Attributes
     ----------
     data : pyarrow.Table
-        The columns in the order of the file. Cells of text files are whole numbers, numbers or
-        booleans where a whole column is; else they are text.
+        The columns in the order of the file. A column of a text file has integers, floats or
+        booleans if all its cells do; otherwise it has text.
     name : str
-        What to call it in messages: the path.
+        The path, for messages.
     format : {"csv", "tsv", "parquet", "feather", "npy", "npz"}
     delimiter, encoding, newline : str or None
-        Of text; newline is what lines end in.
+        Of text; newline is the line ending.
     decimal : {".", ","}
-        What is before the fraction of a number, in text.
+        The decimal separator, in text.
     notes : tuple of str
-        What was detected, and what is worth saying.
-    parts : tuple of Part
+        What was detected, and what the user may want to know.
+    parts : tuple of TableFile
         The files.
     text : pyarrow.Table or None
-        The cells of a text file as they are written: what a copy must not change.
+        The cells of a text file exactly as written, for copies.
     named : bool
-        False if the file has no names for its columns, which are called c0, c1, …
+        False if the file has no column names; they are c0, c1, … then.
     kept : pyarrow.Table or None
-        The columns of a file of Arrow's as it has them, categories and all; for copies.
+        The columns of a Parquet or Feather file with their original types, for copies.
     named_as : str or None
-        The format that the name of a text file tells, whatever is between its cells.
+        The format that the suffix of a text file stands for, whatever its delimiter is.
     index : tuple of str
-        Columns that are the index of a pandas frame, so no features unless they are named.
+        Columns that are the index of a pandas frame: features only if named explicitly.
     """
 
     data: Any
@@ -80,44 +80,53 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
+        """The column names."""
         return tuple(self.data.column_names)
 
     def renamed(self, names: tuple[str, ...]) -> Table:
-        """The same columns under other names."""
+        """Return the same columns under other names."""
         text = None if self.text is None else self.text.rename_columns(list(names))
-        new = dict(zip(self.names, names, strict=True))
+        new_name = dict(zip(self.names, names, strict=True))
         return replace(
             self,
             data=self.data.rename_columns(list(names)),
             text=text,
             kept=None,
             named=True,
-            index=tuple(new[name] for name in self.index),
+            index=tuple(new_name[name] for name in self.index),
         )
 
     def where(self, row: int) -> str:
-        """Where a row is, in words: its line in a text file, else its number, from 1."""
-        several = len(self.parts) > 1
-        for part in self.parts:
-            if row < part.rows:
-                place = f"row {row + 1}" if part.line is None else f"line {part.line(row)}"
-                return f"{place} of {part.name}" if several else place
-            row -= part.rows
-        return f"row {row + 1}"
+        """Return the place of a row: its line in a text file, else its number, from 1."""
+        file, place = self._place(row)
+        return f"{place} of {file}" if len(self.parts) > 1 else place
+
+    def locate(self, row: int, column: str) -> str:
+        """Return file, place and column of a value, as the beginning of a message."""
+        file, place = self._place(row)
+        return f"{file}, {place}, column {column!r}"
+
+    def _place(self, row: int) -> tuple[str, str]:
+        for file in self.parts:
+            if row < file.n_rows:
+                line_of_row = file.line_of_row
+                place = f"row {row + 1}" if line_of_row is None else f"line {line_of_row(row)}"
+                return file.name, place
+            row -= file.n_rows
+        return self.name, f"row {row + 1}"
 
     def copy_as(self, format: str) -> Any:
-        """The columns for a copy in that format: as little as possible is changed."""
+        """Return the columns for a copy in that format, changed as little as possible."""
         if format in ("csv", "tsv") and self.text is not None:
             return self.text
-        return (
-            self.kept if format in ("parquet", "feather") and self.kept is not None else self.data
-        )
+        if format in ("parquet", "feather") and self.kept is not None:
+            return self.kept
+        return self.data
 
     def layout(self, format: str) -> dict[str, str | None]:
-        """How `write_table` lays out a copy as text, so that it is read like this table."""
-        own = self.delimiter
+        """Return the arguments by which `write_table` writes a copy that is read like this."""
+        delimiter = self.delimiter
         if format not in (self.format, self.named_as):
-            # between commas, 1,5 would have to be quoted, and be text
-            own = ";" if format == "csv" and self.decimal == "," else None
-        return {"delimiter": own, "encoding": self.encoding, "newline": self.newline}
+            # with commas as delimiters, 1,5 would be quoted, and read as text
+            delimiter = ";" if format == "csv" and self.decimal == "," else None
+        return {"delimiter": delimiter, "encoding": self.encoding, "newline": self.newline}

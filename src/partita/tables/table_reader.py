@@ -1,19 +1,20 @@
-"""`read_table`: from paths, a folder, a pattern or standard input to one table."""
+"""`read_table`: read files, a folder, a pattern or standard input into one table."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from partita._common.text import listed
-from partita.tables import arrow_files, cell_types, numpy_files, text_files
+from partita.tables import arrow_files, cell_types, numpy_files
 from partita.tables.compression import decompress
 from partita.tables.file_formats import detect_format
 from partita.tables.file_patterns import expand_path, read_bytes
 from partita.tables.table import Table, TableError, TableFile, arrow
+from partita.tables.text_files import TextOptions, read_cells
 
 STDIN = "-"
 _READERS: dict[str, Callable[[bytes, str], Table]] = {
@@ -24,15 +25,6 @@ _READERS: dict[str, Callable[[bytes, str], Table]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TextOptions:
-    """What the user said about text."""
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    header: bool | None = None
-
-
 def read_table(
     path: str | Path | Sequence[str | Path],
     *,
@@ -41,22 +33,23 @@ def read_table(
     header: bool | None = None,
     source: str | None = None,
 ) -> Table:
-    """Read a file or several, all files of a folder or of a pattern, or standard input ("-").
+    """Read a file or several, all files of a folder or pattern, or standard input ("-").
 
-    The format is known by what is in a file, text by its name: CSV, TSV, Parquet, Feather, .npy and
-    .npz, also packed by gzip, bzip2 or xz. Several files must have one format and the same columns.
-    They are read whole. In a folder, .txt, .dat and .data are read only if there is nothing else.
+    The format is detected by content, for text by suffix: CSV, TSV, Parquet, Feather, .npy and
+    .npz, also compressed by gzip, bzip2 or xz. Several files must have the same format and
+    columns. Files are read as a whole. In a folder, .txt, .dat and .data files are read only if
+    there are no others.
 
     Parameters
     ----------
     path : str or Path, or a sequence of them
     delimiter, encoding : str or None, default=None
-        Of text; None: detected, and said in the notes.
+        Of text; None: detected, and reported in the notes.
     header : bool or None, default=None
-        Whether the first line of text holds names; None: yes, unless it holds numbers and perhaps
-        gaps only.
+        Whether the first line of text has the column names; None: yes, unless it has only numbers
+        and gaps.
     source : str or None, default=None
-        The name of a column to add that says which file a row is from.
+        The name of a column to add, with the file of each row.
 
     Examples
     --------
@@ -67,64 +60,67 @@ def read_table(
     >>> table.data["x"].to_pylist(), table.delimiter
     ([1.5, 2.5], ';')
     """
-    ask = TextOptions(_checked(delimiter), encoding, header)
+    options = TextOptions(_check_delimiter(delimiter), encoding, header)
     paths = [path] if isinstance(path, (str, Path)) else list(path)
     if not paths:
-        raise TableError("no file was given; at least one is expected")
+        raise TableError("`path` must name at least one file, got none.", parameter="path")
     if STDIN in map(str, paths):
         if len(paths) > 1:
-            raise TableError(f"{STDIN} (standard input) was given beside files; give it alone")
+            raise TableError(f"{STDIN} (standard input) cannot be combined with files.")
         name = "standard input"
-        tables = [_read(sys.stdin.buffer.read(), name, None, ask)]
+        tables = [_read_file(sys.stdin.buffer.read(), name, None, options)]
     else:
         name = f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else str(paths[0])
         files = [file for place in paths for file in expand_path(place)]
-        tables = [_read(read_bytes(file), str(file), file, ask) for file in files]
+        tables = [_read_file(read_bytes(file), str(file), file, options) for file in files]
     if source is not None:
         tables = [_with_source(table, source) for table in tables]
-    return _typed(_together(tables, name))
+    return _with_inferred_types(_concatenate(tables, name))
 
 
-def _checked(delimiter: str | None) -> str | None:
+def _check_delimiter(delimiter: str | None) -> str | None:
     if delimiter is None or (
         len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0'
     ):
         return delimiter
-    raise TableError(f"delimiter={delimiter!r} was given; a single ASCII character is expected")
+    raise TableError(
+        f"`delimiter` must be a single ASCII character, got {delimiter!r}.", parameter="delimiter"
+    )
 
 
 # --- one file -------------------------------------------------------------------------------------
 
 
-def _read(raw: bytes, name: str, file: Path | None, ask: TextOptions) -> Table:
+def _read_file(raw: bytes, name: str, file: Path | None, options: TextOptions) -> Table:
     raw = decompress(raw, name)
-    kind = detect_format(raw, name, file)
-    if kind in _READERS:
-        table = _READERS[kind](raw, name)
+    format = detect_format(raw, name, file)
+    if format in _READERS:
+        table = _READERS[format](raw, name)
     else:
-        table = _read_text(raw, name, kind, ask)
-        table = replace(table, named_as=None if file is None else kind)
+        table = _read_text(raw, name, format, options)
+        table = replace(table, named_as=None if file is None else format)
     if table.data.num_columns == 0:
-        raise TableError(f"{name} has no columns")
+        raise TableError(f"{name} has no columns.")
     if table.data.num_rows == 0:
-        raise TableError(f"{name} has columns, but no rows; at least one is expected")
+        raise TableError(f"{name} has columns, but no rows.")
     return table
 
 
-def _read_text(raw: bytes, name: str, kind: str, ask: TextOptions) -> Table:
-    delimiter = ask.delimiter or ("\t" if kind == "tsv" else None)
-    found = text_files.read_cells(raw, name, delimiter, ask.encoding, ask.header)
-    layout = found.layout
+def _read_text(raw: bytes, name: str, format: str, options: TextOptions) -> Table:
+    if options.delimiter is None and format == "tsv":
+        options = replace(options, delimiter="\t")
+    cells = read_cells(raw, name, options)
+    layout = cells.layout
     return Table(
-        data=found.columns,
+        data=cells.columns,
         name=name,
         format="tsv" if layout.delimiter == "\t" else "csv",
         delimiter=layout.delimiter,
         encoding=layout.encoding,
         newline=layout.newline,
-        notes=found.notes,
-        parts=(TableFile(name, found.columns.num_rows, found.line),),
-        text=found.columns,
+        notes=cells.notes,
+        parts=(TableFile(name, cells.columns.num_rows, cells.line_of_row),),
+        text=cells.columns,
         named=layout.header,
     )
 
@@ -133,66 +129,64 @@ def _read_text(raw: bytes, name: str, kind: str, ask: TextOptions) -> Table:
 
 
 def _with_source(table: Table, column: str) -> Table:
-    pa = arrow()
     if column in table.names:
-        raise TableError(f"{table.name} has a column {column!r} already; give another name")
-    names = pa.array([table.name] * table.data.num_rows)
-    text_files = None if table.text is None else table.text.append_column(column, names)
-    data = table.data.append_column(column, names)
-    return replace(table, data=data, text=text_files, kept=None)
+        raise TableError(f"{table.name} already has a column {column!r}. Choose another name.")
+    names = arrow().array([table.name] * table.data.num_rows)
+    text = None if table.text is None else table.text.append_column(column, names)
+    return replace(table, data=table.data.append_column(column, names), text=text, kept=None)
 
 
-def _together(tables: list[Table], name: str) -> Table:
-    """One table of all rows, in the order of the files."""
+def _concatenate(tables: list[Table], name: str) -> Table:
+    """Return one table with all rows, in the order of the files."""
     first = tables[0]
     if len(tables) == 1:
         return replace(first, name=name)
-    kinds = sorted({table.format for table in tables})
-    if len(kinds) > 1:
+    formats = sorted({table.format for table in tables})
+    if len(formats) > 1:
         raise TableError(
-            f"{name} has files of several formats ({', '.join(kinds)}); give a pattern that takes "
-            f"those of one, like '*.{kinds[0]}'"
+            f"{name} has files of several formats ({', '.join(formats)}). Use a pattern for files "
+            f"of one format, like '*.{formats[0]}'."
         )
     notes = [f"{len(tables)} files: {listed([Path(table.name).name for table in tables])}"]
     for table in tables[1:]:
-        _check_columns(first, table)
+        _check_same_columns(first, table)
         if table.names != first.names:
-            notes.append(f"{table.name} has its columns in another order; names were followed")
+            notes.append(f"{table.name} has its columns in another order; they are matched by name")
     notes += [note for table in tables for note in table.notes]
-    data = _concatenated([table.data.select(list(first.names)) for table in tables], name)
+    data = _concatenate_data([table.data.select(list(first.names)) for table in tables], name)
     return replace(
         first,
         data=data,
         name=name,
         notes=tuple(dict.fromkeys(notes)),
-        parts=tuple(part for table in tables for part in table.parts),
+        parts=tuple(file for table in tables for file in table.parts),
         text=data if first.text is not None else None,
         kept=None,
     )
 
 
-def _check_columns(first: Table, other: Table) -> None:
+def _check_same_columns(first: Table, other: Table) -> None:
     lacking, more = set(first.names) - set(other.names), set(other.names) - set(first.names)
     if lacking or more:
-        parts = [f"lacks {listed(sorted(lacking))}"] if lacking else []
-        parts += [f"has {listed(sorted(more))} besides"] if more else []
+        faults = [f"lacks {listed(sorted(lacking))}"] if lacking else []
+        faults += [f"has {listed(sorted(more))} in addition"] if more else []
         raise TableError(
-            f"{other.name} {' and '.join(parts)}, compared with {first.name}; files that are read "
-            "together need the same columns"
+            f"{other.name} {' and '.join(faults)}, compared with {first.name}. Files that are read "
+            "together must have the same columns."
         )
 
 
-def _concatenated(parts: list[Any], name: str) -> Any:
+def _concatenate_data(tables: list[Any], name: str) -> Any:
     pa = arrow()
     try:
-        return pa.concat_tables(parts, promote_options="permissive")
+        return pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        first = (str(error).splitlines() or [""])[0]
-        raise TableError(f"the files of {name} have columns of several types: {first}") from None
+        reason = (str(error).splitlines() or [""])[0]
+        raise TableError(f"{name}: a column has different types in its files: {reason}") from None
 
 
-def _typed(table: Table) -> Table:
-    """Columns of text that hold numbers become numbers, once all files are together."""
+def _with_inferred_types(table: Table) -> Table:
+    """Convert columns of text that hold numbers, once the rows of all files are together."""
     if table.text is None:
         return table
     comma = cell_types.has_decimal_comma(table.text, table.delimiter or ",")

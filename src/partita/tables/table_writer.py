@@ -1,4 +1,4 @@
-"""`write_table`: a table into a file of any of the formats, whole or not at all."""
+"""`write_table`: write a table in any of the formats, atomically."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from partita.tables.file_formats import format_from_name
 from partita.tables.table import TableError, arrow
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz")
-_ROWS = 1 << 16  # rows of text that are joined at once
+ROWS_PER_CHUNK = 1 << 16  # of text, encoded and written at once
 
 
 def format_of(path: str | Path, otherwise: str) -> str:
-    """The format that the name of a file asks for."""
+    """Return the format that the suffix of a file stands for, else `otherwise`."""
     return format_from_name(path) or otherwise
 
 
@@ -39,18 +39,18 @@ def write_table(
     encoding: str | None = None,
     newline: str | None = None,
 ) -> None:
-    """Write a pyarrow table. A file that exists is kept, unless `force`.
+    """Write a pyarrow table. An existing file is replaced only with `force`.
 
     Parameters
     ----------
     data : pyarrow.Table
     path : str or Path
     format : {"csv", "tsv", "parquet", "feather", "npy", "npz"} or None
-        None: by the name of the file, which may end in .gz, .bz2 or .xz besides. "npy" holds
-        numbers only; "npz" holds them as X with their names, and every other column by itself.
-        Whole numbers that would change there, because they are too long for doubles, are an error.
+        None: by the suffix of the file; a second suffix .gz, .bz2 or .xz compresses it. "npy" holds
+        only numbers; "npz" holds them as X with their names, and every other column by itself.
+        Integers that would change there, because no double holds them, are an error.
     force : bool, default=False
-        Whether a file of that name may be replaced.
+        Whether an existing file may be replaced.
     delimiter, encoding, newline : str or None
         Of text. None: a comma (a tab for "tsv"), UTF-8, and a line feed.
 
@@ -64,20 +64,21 @@ def write_table(
     1.5,a
     2,"b, c"
     """
-    kind = format or format_of(path, "csv")
-    if kind not in FORMATS:
-        raise TableError(f"format={kind!r} was given; one of {', '.join(FORMATS)} is expected")
-    between = delimiter or ("\t" if kind == "tsv" else ",")
+    format = format or format_of(path, "csv")
+    if format not in FORMATS:
+        formats = ", ".join(map(repr, FORMATS))
+        raise TableError(f"`format` must be one of {formats}, got {format!r}.", parameter="format")
 
     def writer(file: BinaryIO) -> None:
-        if kind in ("csv", "tsv"):
-            write_text(data, file, between, encoding or "utf-8", newline or "\n")
-        elif kind == "parquet":
+        if format in ("csv", "tsv"):
+            default = "\t" if format == "tsv" else ","
+            write_text(data, file, delimiter or default, encoding or "utf-8", newline or "\n")
+        elif format == "parquet":
             arrow(".parquet").write_table(data, file)
-        elif kind == "feather":
+        elif format == "feather":
             arrow(".feather").write_feather(data, file)
-        elif kind == "npy":
-            np.save(file, _matrix(data, path), allow_pickle=False)
+        elif format == "npy":
+            np.save(file, _as_matrix(data, path), allow_pickle=False)
         else:
             _write_npz(data, file, path)
 
@@ -91,34 +92,35 @@ def write_text(
     encoding: str = "utf-8",
     newline: str = "\n",
 ) -> None:
-    """The rows as text; cells are quoted only where they must be."""
+    """Write rows as text; cells are quoted only where necessary."""
     pa = arrow()
-    codec = codec_name(encoding, "text")
+    codec = codec_name(encoding)
     codec = {"utf-16": "utf-16-le"}.get(codec, codec)  # the same bytes on every machine
-    encoder = codecs.getincrementalencoder(codec)()  # writes a mark once, if it writes one
+    encoder = codecs.getincrementalencoder(codec)()  # a byte order mark is written once
     if codec in ("utf-16-le", "utf-16-be"):
-        file.write(encoder.encode("\ufeff"))  # else nobody knows
+        file.write(encoder.encode("\ufeff"))  # otherwise no reader can tell
     head = pa.table([pa.array([name]) for name in data.column_names], names=data.column_names)
-    for rows in (head, *(data.slice(i, _ROWS) for i in range(0, data.num_rows, _ROWS))):
-        text = _joined(rows, delimiter, newline)
+    starts = range(0, data.num_rows, ROWS_PER_CHUNK)
+    for rows in (head, *(data.slice(start, ROWS_PER_CHUNK) for start in starts)):
+        text = _join_cells(rows, delimiter, newline)
         try:
             file.write(encoder.encode(text))
         except UnicodeEncodeError as error:
             raise TableError(
-                f"{text[error.start]!r} cannot be written as {encoding}; choose another format"
+                f"{text[error.start]!r} cannot be written in {encoding}. Choose another format."
             ) from None
 
 
-def _joined(rows: Any, delimiter: str, newline: str) -> str:
+def _join_cells(rows: Any, delimiter: str, newline: str) -> str:
     pa, pc = arrow(), arrow(".compute")
-    columns = [_quoted(column, delimiter) for column in rows.columns]
-    if len(columns) == 1:  # an empty cell alone would be an empty line, which is no row
+    columns = [_quote(column, delimiter) for column in rows.columns]
+    if len(columns) == 1:  # an empty cell alone would be an empty line, which is skipped
         columns = [pc.if_else(pc.equal(columns[0], ""), '""', columns[0])]
     lines = pc.binary_join_element_wise(*columns, pa.scalar(delimiter))
     return "".join(f"{line}{newline}" for line in lines.to_pylist())
 
 
-def _quoted(column: Any, delimiter: str) -> Any:
+def _quote(column: Any, delimiter: str) -> Any:
     pa, pc = arrow(), arrow(".compute")
     column = plain_values(column)
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
@@ -127,57 +129,56 @@ def _quoted(column: Any, delimiter: str) -> Any:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists and the like
         text = pa.array([None if v is None else str(v) for v in column.to_pylist()], pa.string())
     text = pc.fill_null(text, "")
-    must = pc.match_substring_regex(text, f'["\\r\\n{re.escape(delimiter)}]')
-    if delimiter == " ":  # several spaces are one
-        must = pc.or_(must, pc.equal(text, ""))
-    if not pc.any(must).as_py():
+    needs_quotes = pc.match_substring_regex(text, f'["\\r\\n{re.escape(delimiter)}]')
+    if delimiter == " ":  # readers take several spaces for one
+        needs_quotes = pc.or_(needs_quotes, pc.equal(text, ""))
+    if not pc.any(needs_quotes).as_py():
         return text
-    inner = pc.replace_substring(text, '"', '""')
-    return pc.if_else(must, pc.binary_join_element_wise('"', inner, '"', ""), text)
+    escaped = pc.replace_substring(text, '"', '""')
+    return pc.if_else(needs_quotes, pc.binary_join_element_wise('"', escaped, '"', ""), text)
 
 
-def _is_number(kind: Any) -> bool:
+def _is_numeric(column_type: Any) -> bool:
     types = arrow().types
     return bool(
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_boolean(kind)
-        or types.is_decimal(kind)
-        or types.is_null(kind)
+        types.is_integer(column_type)
+        or types.is_floating(column_type)
+        or types.is_boolean(column_type)
+        or types.is_decimal(column_type)
+        or types.is_null(column_type)
     )
 
 
-def _matrix(data: Any, path: str | Path) -> Array:
-    """All columns side by side; a single one of whole numbers as it is."""
-    text = [name for name in data.column_names if not _is_number(data[name].type)]
-    if text:
+def _as_matrix(data: Any, path: str | Path) -> Array:
+    """Return all columns as one array; a single column as a vector."""
+    others = [name for name in data.column_names if not _is_numeric(data[name].type)]
+    if others:
         raise TableError(
-            f"{path}: a .npy file holds numbers only, but {text[0]!r} is not; choose .npz, .csv or "
-            ".parquet"
+            f"{path}: a .npy file holds only numbers, but {others[0]!r} has others. Choose .npz, "
+            ".csv or .parquet."
         )
-    columns = _side_by_side(data, path)
-    return columns[:, 0] if columns.shape[1] == 1 else columns
+    matrix = _stack(data, path)
+    return matrix[:, 0] if matrix.shape[1] == 1 else matrix
 
 
-def _side_by_side(data: Any, path: str | Path) -> Array:
-    """Columns of numbers as one array, if its dtype holds the whole numbers among them."""
-    columns = [_values(data[name]) for name in data.column_names]
-    X = np.column_stack(columns)
+def _stack(data: Any, path: str | Path) -> Array:
+    """Return numeric columns as one array, if its dtype holds all their integers."""
+    X = np.column_stack([_values(data[name]) for name in data.column_names])
     if X.dtype.kind != "f":
         return X
     for name in data.column_names:
         if is_integer_type(data[name].type) and first_inexact(data[name]) is not None:
             raise TableError(
-                f"{path}: the array would be of doubles, which do not hold the whole numbers of "
-                f"{name!r}: some are beyond 2^53; choose .csv or .parquet"
+                f"{path}: the array would have doubles, which do not hold the integers of {name!r} "
+                "beyond 2^53. Choose .csv or .parquet."
             )
     return X
 
 
 def _values(column: Any) -> Array:
     pa, pc = arrow(), arrow(".compute")
-    whole = pa.types.is_integer(column.type) and column.null_count == 0
-    if whole or pa.types.is_float32(column.type):
+    no_gaps = pa.types.is_integer(column.type) and column.null_count == 0
+    if no_gaps or pa.types.is_float32(column.type):
         return np.asarray(column.to_numpy())
     if pa.types.is_boolean(column.type):
         column = pc.cast(column, pa.int8())
@@ -185,19 +186,19 @@ def _values(column: Any) -> Array:
 
 
 def _write_npz(data: Any, file: BinaryIO, path: str | Path) -> None:
-    numbers = [name for name in data.column_names if _is_number(data[name].type)]
+    numeric = [name for name in data.column_names if _is_numeric(data[name].type)]
     arrays = {}
-    if numbers:
-        arrays["X"] = _side_by_side(data.select(numbers), path)
-        arrays["names"] = np.array(numbers)
+    if numeric:
+        arrays["X"] = _stack(data.select(numeric), path)
+        arrays["names"] = np.array(numeric)
     taken = {"X", "names", *data.column_names}
     for name in data.column_names:
-        if _is_number(data[name].type):
+        if _is_numeric(data[name].type):
             continue
         key = name
-        if name in ("X", "names"):  # which are taken, as X_2 may be
+        if name in ("X", "names"):
             key = next(new for i in count(2) if (new := f"{name}_{i}") not in taken)
-        texts = ["" if v is None else str(v) for v in data[name].to_pylist()]
+        texts = ["" if value is None else str(value) for value in data[name].to_pylist()]
         arrays[key] = np.array(texts)
     with zipfile.ZipFile(file, "w") as archive:
         for key, array in arrays.items():

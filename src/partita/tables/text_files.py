@@ -1,6 +1,6 @@
-"""Text files: encoding, delimiter and header are found out where they are not said; then cells.
+"""Read text files: detect encoding, delimiter and header, then split into cells of text.
 
-Cells are read as text. What they mean is decided for whole columns, in `cells`.
+`cell_types` converts whole columns afterwards, once all files are read.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from partita._common.text import listed, plural
 from partita.tables.cell_types import is_missing
 from partita.tables.encodings import to_utf8
 from partita.tables.table import TableError, arrow
@@ -22,129 +23,133 @@ from partita.tables.text_records import (
     split_record,
 )
 
-_BLOCK = 1 << 22  # bytes that pyarrow parses at once
+PARSE_BLOCK_BYTES = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """What the user specified about a text file; None: detect it."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TextCells:
-    """The cells of a text file, as they are written."""
+    """The cells of a text file, as written."""
 
     columns: Any  # pyarrow.Table of strings
     layout: TextLayout
     notes: tuple[str, ...]
-    line: Callable[[int], int]  # row (from 0) -> the line where it begins (from 1)
+    line_of_row: Callable[[int], int]  # row from 0 -> line from 1
 
 
-def read_cells(
-    raw: bytes,
-    name: str,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    header: bool | None = None,
-) -> TextCells:
-    """The cells of a file; what is not said about it is found out."""
-    body, encoding = to_utf8(raw, encoding, name)
+def read_cells(raw: bytes, name: str, options: TextOptions) -> TextCells:
+    """Read the cells of a text file."""
+    body, encoding = to_utf8(raw, options.encoding, name)
     if not body.strip():
-        raise TableError(f"{name} is empty: a table with at least one row is expected")
+        raise TableError(f"{name} is empty. A table needs at least one row.")
     if b"\0" in body:
         line = body[: body.index(b"\0")].count(b"\n") + 1
         raise TableError(
-            f"{name}: line {line} holds a NUL byte, so this is not text, or it is damaged; give "
-            "the encoding if you know it, or save the file anew"
+            f"{name}, line {line}: there is a NUL byte, so this is not text, or it is damaged. Set "
+            "the encoding if you know it, or save the file again."
         )
-    delimiter = delimiter or detect_delimiter(body)
+    delimiter = options.delimiter or detect_delimiter(body)
     check_quotes_closed(body, delimiter, name)
     if delimiter == " ":
         body = collapse_spaces(body)
     record = next(iter_records(body, delimiter))
-    first = split_record(record.text.decode(), delimiter)
-    named = is_header(first, delimiter) if header is None else header
-    layout = TextLayout(encoding, delimiter, named, record.end.decode() or "\n")
-    names, notes = _names(first, named, said=header is not None)
+    first_line = split_record(record.text.decode(), delimiter)
+    header = is_header(first_line, delimiter) if options.header is None else options.header
+    layout = TextLayout(encoding, delimiter, header, record.end.decode() or "\n")
+    names, notes = _column_names(first_line, header, detected=options.header is None)
     lines = LineNumbers(body, delimiter)
     return TextCells(
         columns=_parse(body, names, layout, name),
         layout=layout,
-        notes=(_said(layout), *notes),
-        line=lambda row: lines.of(row + layout.header),
+        notes=(_layout_note(layout), *notes),
+        line_of_row=lambda row: lines.of(row + layout.header),
     )
 
 
-def _names(first: list[str], header: bool, said: bool) -> tuple[list[str], tuple[str, ...]]:
-    """A name of its own for every column, and what is to be said about that."""
+def _column_names(
+    first_line: list[str], header: bool, detected: bool
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return a distinct name for every column, and notes about them."""
     if header:
-        return unique_names([cell.strip() or f"c{i}" for i, cell in enumerate(first)])
-    gaps = " and gaps" if any(map(is_missing, first)) else ""
-    why = "as was said" if said else f"as the first line holds numbers{gaps}"
-    names = [f"c{i}" for i in range(len(first))]
-    return names, (f"there is no header, {why}: columns are called c0, c1, …",)
+        return unique_names([cell.strip() or f"c{i}" for i, cell in enumerate(first_line)])
+    gaps = " and gaps" if any(map(is_missing, first_line)) else ""
+    why = f"the first line holds numbers{gaps}" if detected else "as requested"
+    names = [f"c{i}" for i in range(len(first_line))]
+    return names, (f"no header ({why}): columns are called c0, c1, …",)
 
 
-def unique_names(wanted: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Names that differ: x, x becomes x, x_2, which is said."""
-    taken, names, changed = set(wanted), [], []
-    seen: Counter[str] = Counter()
-    for name in wanted:
-        seen[name] += 1
-        new = name
-        while seen[name] > 1 and new in taken:
-            new = f"{name}_{seen[name]}"
-            seen[name] += new in taken
-        if new != name:
-            changed.append(f"{name!r} to {new!r}")
-            taken.add(new)
-        names.append(new)
-    more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
-    said = f"columns of the same name were renamed: {', '.join(changed[:5])}{more}"
-    return names, (said,) if changed else ()
+def unique_names(names: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Make names distinct (x, x becomes x, x_2), with a note about the changes."""
+    taken, unique, changes = set(names), [], []
+    count: Counter[str] = Counter()
+    for name in names:
+        count[name] += 1
+        new_name = name
+        while count[name] > 1 and new_name in taken:
+            new_name = f"{name}_{count[name]}"
+            count[name] += new_name in taken
+        if new_name != name:
+            changes.append(f"{name!r} to {new_name!r}")
+            taken.add(new_name)
+        unique.append(new_name)
+    note = f"duplicate column names were changed: {listed(changes, str)}"
+    return unique, (note,) if changes else ()
 
 
 def _parse(body: bytes, names: list[str], layout: TextLayout, name: str) -> Any:
     pa, csv = arrow(), arrow(".csv")
-    wrong: list[Any] = []
+    ragged_rows: list[Any] = []
 
-    def ragged(row: Any) -> str:
-        wrong.append(row)
+    def reject_row(row: Any) -> str:
+        ragged_rows.append(row)
         return "error"
 
-    def parse(block: int) -> Any:
+    def parse(block_bytes: int) -> Any:
         return csv.read_csv(
-            pa.BufferReader(body.lstrip(b"\r\n")),  # empty lines would be taken for the header
+            pa.BufferReader(body.lstrip(b"\r\n")),  # an empty first line would be the header
             read_options=csv.ReadOptions(
-                column_names=names, skip_rows_after_names=int(layout.header), block_size=block
+                column_names=names, skip_rows_after_names=int(layout.header), block_size=block_bytes
             ),
             parse_options=csv.ParseOptions(
-                delimiter=layout.delimiter, newlines_in_values=True, invalid_row_handler=ragged
+                delimiter=layout.delimiter, newlines_in_values=True, invalid_row_handler=reject_row
             ),
             convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         )
 
     try:
         try:
-            return parse(_BLOCK)
-        except pa.ArrowInvalid as error:
-            if wrong or "straddl" not in str(error):
+            return parse(PARSE_BLOCK_BYTES)
+        except pa.ArrowInvalid:
+            if ragged_rows or len(body) <= PARSE_BLOCK_BYTES:
                 raise
-            return parse(min(len(body) + 1, 2**31 - 1))  # a record longer than a block
+            return parse(min(len(body) + 1, 2**31 - 1))  # a record may be longer than a block
     except pa.ArrowInvalid as error:
-        raise TableError(_fault(body, names, layout, name, error)) from None
+        raise TableError(_parse_error_text(body, names, layout, name, error)) from None
 
 
-def _fault(body: bytes, names: list[str], layout: TextLayout, name: str, error: Exception) -> str:
-    """What is wrong with a file that cannot be parsed: most often a row of another length."""
+def _parse_error_text(
+    body: bytes, names: list[str], layout: TextLayout, name: str, error: Exception
+) -> str:
+    """Return what is wrong with a file that cannot be parsed: most often a ragged row."""
     for record in iter_records(body, layout.delimiter):
-        cells = split_record(record.text.decode(), layout.delimiter)
-        if len(cells) != len(names):
-            few = "fewer" if len(cells) < len(names) else "more"
-            count = f"{len(cells)} cell{'s' * (len(cells) > 1)}"
+        n_cells = len(split_record(record.text.decode(), layout.delimiter))
+        if n_cells != len(names):
             return (
-                f"{name}: line {record.line} has {count}, {few} than the {len(names)} columns "
-                f"of the first line (delimiter: {layout.between}); mend that line, or give the "
-                "delimiter"
+                f"{name}, line {record.line}: {plural(n_cells, 'cell')} found, but the first line "
+                f"has {plural(len(names), 'column')} (delimiter: {layout.delimiter_name}). Fix "
+                "that line, or set the delimiter."
             )
     return f"{name} is not a table of text: {error}"
 
 
-def _said(layout: TextLayout) -> str:
-    encoding = {"utf-8-sig": "UTF-8 with a mark"}.get(layout.encoding, layout.encoding)
-    return f"read as {encoding}, delimiter {layout.between}"
+def _layout_note(layout: TextLayout) -> str:
+    encoding = {"utf-8-sig": "UTF-8 with a byte order mark"}.get(layout.encoding, layout.encoding)
+    return f"read as {encoding}, delimiter {layout.delimiter_name}"

@@ -1,4 +1,4 @@
-"""How a text file is laid out: which delimiter, and whether the first line holds names."""
+"""Detect the delimiter of a text file, and whether its first line is a header."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from itertools import islice
 from partita.tables.cell_types import is_missing, is_number
 from partita.tables.text_records import iter_records, split_record
 
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
-_RECORDS = 100  # that are looked at,
-_CELLS = 1000  # and of their cells,
-_HEAD = 1 << 20  # in these bytes of the file, or in its first line if that is longer
+DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
+# the sample by which delimiters are compared
+SAMPLE_BYTES = 1 << 20  # or the first line, if that is longer
+SAMPLE_RECORDS = 100
+SAMPLE_CELLS = 1000
+SPACE_RIVAL_MIN_SHARE = 0.5  # of records of one width, for a delimiter to compete with spaces
 
 
 @dataclass(frozen=True, slots=True)
 class TextLayout:
-    """How a text file is laid out."""
+    """The layout of a text file."""
 
     encoding: str
     delimiter: str
@@ -25,60 +27,70 @@ class TextLayout:
     newline: str = "\n"
 
     @property
-    def between(self) -> str:
-        """The delimiter, in a word."""
-        return DELIMITERS.get(self.delimiter, repr(self.delimiter))
+    def delimiter_name(self) -> str:
+        """The delimiter in a word."""
+        return DELIMITER_NAMES.get(self.delimiter, repr(self.delimiter))
 
 
 def detect_delimiter(body: bytes) -> str:
-    """The delimiter that gives the most records the same number of cells, and most numbers."""
-    head = _head(body)
-    scores = {delimiter: _score(head, delimiter) for delimiter in DELIMITERS}
+    """Return the delimiter that gives most records the same width, then the most numbers."""
+    sample = _sample(body)
+    scores = {delimiter: _score(sample, delimiter) for delimiter in DELIMITER_NAMES}
     best = max(scores, key=lambda delimiter: scores[delimiter])
     if best == " ":
-        others = {d: score for d, score in scores.items() if d != " " and score[0] > 0.5}
-        # words between other delimiters; but 1,5 2,5 are no words
-        if others and scores[" "][1] <= max(numbers for _, numbers in others.values()):
-            best = max(others, key=lambda delimiter: others[delimiter])
+        rivals = {
+            delimiter: score
+            for delimiter, score in scores.items()
+            if delimiter != " " and score[0] > SPACE_RIVAL_MIN_SHARE
+        }
+        # spaces between words lose to a rival, unless they separate more numbers: 1,5 2,5
+        if rivals and scores[" "][1] <= max(numbers for _, numbers in rivals.values()):
+            best = max(rivals, key=lambda delimiter: rivals[delimiter])
     return best if scores[best][0] > 0 else ","
 
 
-def _head(body: bytes) -> bytes:
-    """Some whole lines."""
-    if len(body) <= _HEAD:
+def _sample(body: bytes) -> bytes:
+    """Return the first lines, whole."""
+    if len(body) <= SAMPLE_BYTES:
         return body
-    last = max(body.rfind(end, 0, _HEAD) for end in (b"\n", b"\r"))
+    last = max(body.rfind(end, 0, SAMPLE_BYTES) for end in (b"\n", b"\r"))
     if last >= 0:
         return body[: last + 1]
-    ends = [at for end in (b"\n", b"\r") if (at := body.find(end)) >= 0]
+    ends = [place for end in (b"\n", b"\r") if (place := body.find(end)) >= 0]
     return body[: min(ends) + 1] if ends else body
 
 
-def _score(head: bytes, delimiter: str) -> tuple[float, float]:
-    """The share of records that have the same number of cells, and of cells that are numbers."""
-    found = list(islice(iter_records(head, delimiter), _RECORDS))
-    # what a stray quote opens has no end, so its cells are not counted
-    rows = [split_record(r.text.decode().strip(" "), delimiter) for r in found if not r.is_open]
+def _score(sample: bytes, delimiter: str) -> tuple[float, float]:
+    """Return the share of records with the same number of cells, and of cells with numbers."""
+    records = list(islice(iter_records(sample, delimiter), SAMPLE_RECORDS))
+    # a stray quote opens a cell without an end, whose content is not counted
+    rows = [
+        split_record(record.text.decode().strip(" "), delimiter)
+        for record in records
+        if not record.is_open
+    ]
     if delimiter == " ":
         rows = [[cell for cell in row if cell] for row in rows]
     if not rows:
         return 0.0, 0.0
-    width, times = Counter(len(row) for row in rows).most_common(1)[0]
+    width, n_rows = Counter(len(row) for row in rows).most_common(1)[0]
     if width < 2:
         return 0.0, 0.0
-    each = _CELLS // len(rows)
+    cells_per_row = SAMPLE_CELLS // len(rows)
     cells: list[str] = []
     for number, row in enumerate(rows):
-        step = max(1, len(row) // each)
-        cells += row[number % step :: step]  # from row to row, other columns
+        step = max(1, len(row) // cells_per_row)
+        cells += row[number % step :: step]  # other columns in each row
     numbers = sum(is_number(cell, delimiter) for cell in cells)
-    return times / len(found), numbers / len(cells)
+    return n_rows / len(records), numbers / len(cells)
 
 
-def is_header(first: list[str], delimiter: str) -> bool:
-    """Whether a first line holds names: not if there are numbers, and nothing else but gaps."""
-    numbers = [cell for cell in first if not is_missing(cell)]
-    if not numbers or not all(is_number(cell, delimiter) for cell in numbers):
+def is_header(first_line: list[str], delimiter: str) -> bool:
+    """Return whether the cells of a first line are names, not only numbers and gaps."""
+    values = [cell for cell in first_line if not is_missing(cell)]
+    if not values or not all(is_number(cell, delimiter) for cell in values):
         return True
-    # pandas calls columns without names 0, 1, … and leaves the cell above the index empty
-    return not first[0].strip() and first[1:] == [str(i) for i in range(len(first) - 1)]
+    # pandas names columns 0, 1, … and leaves the cell above the index empty
+    return not first_line[0].strip() and first_line[1:] == [
+        str(i) for i in range(len(first_line) - 1)
+    ]
