@@ -1,1 +1,1 @@
-"""How many clusters, and how good they are."""
+"""The choice of the number of clusters."""

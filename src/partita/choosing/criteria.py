@@ -1,4 +1,4 @@
-"""The criteria of a partition, under the name that the documentation gives them."""
+"""Criteria of a partition, under their documented name."""
 
 from partita.metrics.criteria import *  # noqa: F403
 from partita.metrics.criteria import __all__ as __all__

@@ -1,4 +1,4 @@
-"""The criteria by name: what each is called, what it looks for, and what it is."""
+"""The criteria by name: column heads, titles, and descriptions."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import NamedTuple
 class CriterionKind(NamedTuple):
     """One criterion."""
 
-    short: str  # at the head of a column
-    title: str  # above a picture, and in a sentence
+    short: str  # head of a table column
+    title: str  # in plots and sentences
     better: str  # "high", "low", "elbow" or "rule"
     about: str
 
 
 CRITERION_KINDS = {
     "inertia": CriterionKind(
-        "J", "elbow of J", "elbow", "the objective, which falls with every cluster"
+        "J", "elbow of J", "elbow", "the objective, which decreases with every cluster"
     ),
     "silhouette": CriterionKind(
         "silhouette",
         "silhouette",
         "high",
-        "how much nearer rows are to their own cluster than to the next",
+        "how much closer rows are to their own cluster than to the next",
     ),
     "simplified_silhouette": CriterionKind(
         "simplified", "simplified silhouette", "high", "the same, by distances to centers"
     ),
     "calinski_harabasz": CriterionKind(
-        "Cal.-Har.", "Calinski-Harabasz", "high", "the variance between clusters over that within"
+        "Cal.-Har.", "Calinski-Harabasz", "high", "variance between clusters over variance within"
     ),
     "davies_bouldin": CriterionKind(
         "Dav.-Bou.",
@@ -37,21 +37,21 @@ CRITERION_KINDS = {
         "spreads over the distance of two centers, for the worst pairs",
     ),
     "bic": CriterionKind(
-        "BIC", "BIC", "low", "the likelihood of round Gaussians, and what their parameters cost"
+        "BIC", "BIC", "low", "likelihood of round Gaussians, with a penalty for their parameters"
     ),
     "gap": CriterionKind(
-        "gap", "gap statistic", "rule", "how far log J is below that of uniform rows"
+        "gap", "gap statistic", "rule", "how far log J is below that of uniform data"
     ),
     "prediction_strength": CriterionKind(
         "strength",
         "prediction strength",
         "rule",
-        "the share of pairs that the other half keeps together",
+        "the share of pairs that the other half of the data keeps together",
     ),
     "stability": CriterionKind(
         "stability",
         "stability",
         "high",
-        "the adjusted Rand index between the clusters of two halves",
+        "the adjusted Rand index between the clusters of two halves of the data",
     ),
 }

@@ -1,4 +1,4 @@
-"""The criteria of one fit, whatever member of the family made it."""
+"""The criteria of one fit, for every member of the family."""
 
 from __future__ import annotations
 
@@ -18,75 +18,77 @@ from partita.metrics.mean_distances import Partition
 from partita.metrics.silhouette import PairwiseDistances
 from partita.stats import ClusterStats
 
-_ENOUGH = 1 << 13  # rows whose distances to centers say as much as those of all
-_WORK = 2e10  # n²·fits·features: up to some seconds, all pairs of rows are looked at
+SAMPLE_ROWS = 1 << 13  # whose distances to the centers represent all rows
+EXACT_MAX_WORK = 2e10  # n²·fits·features: up to a few seconds, all pairs of rows are measured
+SQUARE_ROOT_FEATURES = 8  # a square root costs as much as so many features
 
 
 class Measurement(NamedTuple):
-    """A criterion of one fit, and its standard error where it was sampled."""
+    """A criterion of one fit, and its standard error if it was sampled."""
 
     value: float
     error: float = 0.0
 
 
 class FitMeasures:
-    """Measures fits of the same rows, of which very many are represented by some."""
+    """Measures fits of the same rows; a sample represents very many rows."""
 
     def __init__(
         self,
-        subject: SweepProblem,
-        fits: int,
-        size: int,
+        problem: SweepProblem,
+        n_fits: int,
+        sample_size: int,
         rng: np.random.Generator,
         workers: Workers,
     ) -> None:
-        self._subject, self._workers, self._size = subject, workers, size
-        self._rows = subject  # those that are measured; a sample is in a random order
-        counted = subject.counted
-        features = 1 if subject.pairwise else subject.X.shape[1] + 8  # a root costs as eight do
-        self._all = float(len(counted)) ** 2 * fits * features <= _WORK or len(counted) <= size
-        if not self._all:
-            self._rows = subject.take(rng.permutation(counted)[:_ENOUGH])
-        elif len(counted) < subject.n:
-            self._rows = subject.take(counted)
+        self._problem, self._workers, self._sample_size = problem, workers, sample_size
+        self._rows = problem  # those that are measured; a sample is in random order
+        counted = problem.counted
+        features = 1 if problem.pairwise else problem.X.shape[1] + SQUARE_ROOT_FEATURES
+        work = float(len(counted)) ** 2 * n_fits * features
+        self._exact = work <= EXACT_MAX_WORK or len(counted) <= sample_size
+        if not self._exact:
+            self._rows = problem.take(rng.permutation(counted)[:SAMPLE_ROWS])
+        elif len(counted) < problem.n:
+            self._rows = problem.take(counted)
         self._pairs: PairwiseDistances | None = None
 
     def of(self, rung: Rung, names: Sequence[str]) -> dict[str, Measurement]:
-        """The criteria that this member has, of those that were asked for."""
+        """Return the criteria that this member has, by name."""
         model, weight = rung.model, self._rows.weight
         labels, first, second = self._rows.nearest(model, self._workers)
-        found = {"inertia": Measurement(rung.cost)}
+        measured = {"inertia": Measurement(rung.cost)}
         if "silhouette" in names:
-            found |= self._silhouette(model, labels)
+            measured |= self._silhouette(model, labels)
         if first is not None and second is not None:
             value = criteria.simplified_silhouette(first, second, weight)
-            found["simplified_silhouette"] = Measurement(value)
-        stats = self._subject.stats(model)
+            measured["simplified_silhouette"] = Measurement(value)
+        stats = self._problem.stats(model)
         if stats is not None:
-            found["calinski_harabasz"] = Measurement(criteria.calinski_harabasz(stats))
+            measured["calinski_harabasz"] = Measurement(criteria.calinski_harabasz(stats))
             if first is not None:
-                away = self._rows.lengths(first)
-                found["davies_bouldin"] = Measurement(
-                    _davies_bouldin(model, stats, away, labels, weight)
-                )
-            found["bic"] = Measurement(criteria.bic(stats))
-        return found
+                distance = self._rows.lengths(first)
+                value = _davies_bouldin(model, stats, distance, labels, weight)
+                measured["davies_bouldin"] = Measurement(value)
+            measured["bic"] = Measurement(criteria.bic(stats))
+        return measured
 
     def _silhouette(self, model: Any, labels: Array) -> dict[str, Measurement]:
-        """By all pairs of rows; or of some rows of every cluster, so that small ones have a say."""
+        """The mean silhouette of all rows, or of a sample that represents small clusters too."""
         rows, weight = self._rows, self._rows.weight
         share = None
-        if not self._all:
-            some = first_of_each(labels, max(2, -(-self._size // (int(labels.max()) + 1))))
-            share = _shares(labels, some, weight)
-            rows, labels = rows.take(some), labels[some]
-        held = np.bincount(labels)
-        count = int(np.count_nonzero(held))
+        if not self._exact:
+            per_cluster = max(2, -(-self._sample_size // (int(labels.max()) + 1)))
+            drawn = first_of_each(labels, per_cluster)
+            share = _shares(labels, drawn, weight)
+            rows, labels = rows.take(drawn), labels[drawn]
+        occupied = np.bincount(labels) > 0
+        count = int(np.count_nonzero(occupied))
         if not 2 <= count < len(labels):
             return {"silhouette": Measurement(math.nan)}
-        number = np.cumsum(held > 0) - 1  # without the clusters that have no row here
+        number = np.cumsum(occupied) - 1  # without clusters that have no row here
         partition = Partition.of(number[labels], count, rows.weight)
-        pairs = self._pairs_of(rows, model)
+        pairs = self._pairwise_distances(rows, model)
         if pairs is None:
             return {}
         values = partition.values(pairs.means(partition))
@@ -94,48 +96,48 @@ class FitMeasures:
             return {"silhouette": Measurement(float(np.average(values, weights=partition.weight)))}
         return {"silhouette": _stratified(values, number[labels], share)}
 
-    def _pairs_of(self, rows: SweepProblem, model: Any) -> PairwiseDistances | None:
+    def _pairwise_distances(self, rows: SweepProblem, model: Any) -> PairwiseDistances | None:
         if self._pairs is not None:
             return self._pairs
-        if (given := rows.between(model)) is None:
+        if (rows_and_metric := rows.between(model)) is None:
             return None
-        pairs = PairwiseDistances(*given, self._workers)
-        if self._all:  # the same for every fit
+        pairs = PairwiseDistances(*rows_and_metric, self._workers)
+        if self._exact:  # the same for every fit
             self._pairs = pairs
         return pairs
 
 
-def first_of_each(labels: Array, most: int) -> Ints:
-    """The first rows of every cluster, up to `most` of each."""
+def first_of_each(labels: Array, max_rows: int) -> Ints:
+    """The first rows of every cluster, up to `max_rows` of each."""
     order = np.argsort(labels, kind="stable")
     start = np.searchsorted(labels[order], np.arange(labels.max() + 1))
     place = np.arange(len(labels)) - start[labels[order]]
-    return np.sort(order[place < most])
+    return np.sort(order[place < max_rows])
 
 
-def _shares(labels: Array, some: Ints, weight: Floats | None) -> Floats:
-    """What each of some rows stands for: its share of the weight of its cluster."""
+def _shares(labels: Array, drawn: Ints, weight: Floats | None) -> Floats:
+    """The weight that each drawn row represents: its share of the weight of its cluster."""
     whole = np.bincount(labels, weight)
-    own = np.ones(len(some)) if weight is None else weight[some]
-    part = np.bincount(labels[some], own, minlength=len(whole))
-    factor = np.divide(whole, part, out=np.zeros_like(part), where=part > 0)
-    return np.asarray(own * factor[labels[some]])
+    own = np.ones(len(drawn)) if weight is None else weight[drawn]
+    in_sample = np.bincount(labels[drawn], own, minlength=len(whole))
+    factor = np.divide(whole, in_sample, out=np.zeros_like(in_sample), where=in_sample > 0)
+    return np.asarray(own * factor[labels[drawn]])
 
 
 def _stratified(values: Floats, labels: Array, share: Floats) -> Measurement:
-    """The mean of values that stand for different shares, and its standard error by cluster."""
+    """The mean of a sample stratified by cluster, and its standard error."""
     mass = np.bincount(labels, share)
     mean = np.bincount(labels, share * values) / mass
-    spread = np.bincount(labels, share * (values - mean[labels]) ** 2) / mass
-    each = mass / mass.sum()
-    error = float(np.sqrt((each**2 * spread / np.bincount(labels)).sum()))
-    return Measurement(float(each @ mean), error)
+    variance = np.bincount(labels, share * (values - mean[labels]) ** 2) / mass
+    stratum = mass / mass.sum()
+    error = float(np.sqrt((stratum**2 * variance / np.bincount(labels)).sum()))
+    return Measurement(float(stratum @ mean), error)
 
 
 def _davies_bouldin(
-    model: Any, stats: ClusterStats, away: Floats, labels: Array, weight: Floats | None
+    model: Any, stats: ClusterStats, distance: Floats, labels: Array, weight: Floats | None
 ) -> float:
-    """About the centers: those of directions are no means."""
+    """Davies-Bouldin about the centers, which for directions are not the means."""
     centers = np.asarray(model.cluster_centers_, dtype=np.float64)
-    spread = criteria.mean_distances(away, labels, len(centers), weight)
+    spread = criteria.mean_distances(distance, labels, len(centers), weight)
     return criteria.davies_bouldin(replace(stats, mean=centers), spread)

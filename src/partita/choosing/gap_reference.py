@@ -1,8 +1,8 @@
-"""The gap statistic, and whether there is structure at all: the same sweep on rows without any.
+"""The gap statistic: the same sweep on data and on references without structure.
 
 References are uniform in the box of the data along its principal axes (Tibshirani, Walther and
-Hastie 2001). A single Gaussian has less structure than such a box: what beats the box beats both.
-Where features are classes, each of them is drawn by itself.
+Hastie 2001). A single Gaussian has less structure than such a box, so data that beats the box beats
+both. Categorical features are drawn independently.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from partita.choosing.sweep_problem import Means, SweepProblem
 from partita.choosing.uniform_data import reference_data
 from partita.metrics import criteria
 
-_FEWEST = 5  # rows for each cluster of a reference
-_LOOKED = 12  # clusters, up to which structure is looked for
-_TINY = 1e-300  # a cost of nothing has no logarithm
+MIN_ROWS_PER_CLUSTER = 5  # of a reference
+MAX_K_FOR_STRUCTURE = 12  # structure is tested up to here, whichever K are wanted
+MIN_COST = 1e-300  # a cost of 0 has no logarithm
 
 
 @dataclass(frozen=True, slots=True)
 class SweepCurve:
-    """What a sweep of some rows gave, by number of clusters."""
+    """The result of a sweep, by number of clusters."""
 
     log_cost: Floats  # (m,)
     silhouette: Floats  # (m,) the simplified one; 0 for one cluster
@@ -35,7 +35,7 @@ class SweepCurve:
 
 @dataclass(frozen=True, slots=True)
 class GapComparison:
-    """The curve of the data, or of a sample of it, and those of rows without structure."""
+    """The curve of the data, or of a sample of it, and those of references without structure."""
 
     ks: Ints  # (m,) ascending, from 1
     data: SweepCurve
@@ -43,77 +43,74 @@ class GapComparison:
 
     @property
     def expected(self) -> Floats:
-        """log J (m,) of rows without structure."""
+        """The mean log J (m,) of the references."""
         return np.asarray(np.mean([curve.log_cost for curve in self.references], axis=0))
 
     @property
     def gap(self) -> Floats:
-        """How far below that the data are (m,)."""
+        """The gap statistic (m,): how far the data is below the references."""
         return self.expected - self.data.log_cost
 
     @property
     def error(self) -> Floats:
-        """s (m,): the standard deviation of the references, and what their mean leaves open."""
+        """s (m,): the standard deviation of the references, with the error of their mean."""
         deviation = np.std([curve.log_cost for curve in self.references], axis=0)
         return np.asarray(deviation * math.sqrt(1 + 1 / len(self.references)))
 
     def pick(self, ks: Ints) -> int:
-        """The smallest of 1 and `ks` whose gap is no less than the next one's, less its error."""
-        asked = np.isin(self.ks, [1, *ks])
-        gap, bar = self.gap[asked], (self.gap - self.error)[asked]
-        enough = np.flatnonzero(gap[:-1] >= bar[1:])
-        return int(self.ks[asked][enough[0] if len(enough) else -1])
+        """Return the smallest of 1 and `ks` with gap(k) >= gap(next k) − s(next k)."""
+        wanted = np.isin(self.ks, [1, *ks])
+        gap, bound = self.gap[wanted], (self.gap - self.error)[wanted]
+        accepted = np.flatnonzero(gap[:-1] >= bound[1:])
+        return int(self.ks[wanted][accepted[0] if len(accepted) else -1])
 
 
-def sample_problem(subject: SweepProblem, size: int, rng: np.random.Generator) -> SweepProblem:
-    """The rows that count, or so many of them."""
-    counted = subject.counted
-    if len(counted) > size:
-        counted = np.sort(rng.choice(counted, size, replace=False))
-    return subject if len(counted) == subject.n else subject.take(counted)
+def sample_problem(problem: SweepProblem, size: int, rng: np.random.Generator) -> SweepProblem:
+    """Return the problem for up to `size` of the rows that have weight."""
+    rows = problem.counted
+    if len(rows) > size:
+        rows = np.sort(rng.choice(rows, size, replace=False))
+    return problem if len(rows) == problem.n else problem.take(rows)
 
 
 def compare_with_uniform(
-    subject: SweepProblem,
+    problem: SweepProblem,
     ks: Ints,
-    count: int,
+    n_references: int,
     rng: np.random.Generator,
     workers: Workers,
-    hear: Callable[[], object],
+    callback: Callable[[], object],
 ) -> GapComparison | None:
-    """Sweep over the rows, and over `count` tables without structure; None: no vectors.
+    """Sweep over the rows, and over references without structure; None if rows are no vectors.
 
-    Whether there is structure does not depend on which numbers of clusters were asked for, so some
-    are added.
+    Some numbers of clusters are added to `ks`, as structure must not depend on which are wanted.
     """
-    subject = subject.alone()
-    rows = subject.vectors()
-    most = max(2, subject.n // _FEWEST)
-    some = np.array(sorted({1, *range(2, _LOOKED + 1), *ks.tolist()}))
-    some = some[some <= min(most, subject.n)]
-    if rows is None or len(some) < 2:
+    problem = problem.alone()
+    rows = problem.vectors()
+    ks = np.array(sorted({1, *range(2, MAX_K_FOR_STRUCTURE + 1), *ks.tolist()}))
+    ks = ks[ks <= min(problem.n, max(2, problem.n // MIN_ROWS_PER_CLUSTER))]
+    if rows is None or len(ks) < 2:
         return None
-    box = reference_data(rows, rotate=type(subject) is not Means)
-    data = sweep_curve(subject, some, workers)
-    hear()
+    reference = reference_data(rows, rotate=type(problem) is not Means)
+    data = sweep_curve(problem, ks, workers)
+    callback()
     references = []
-    for _ in range(count):
-        references.append(sweep_curve(subject.like(box.draw(rng)), some, workers))
-        hear()
-    return GapComparison(some, data, tuple(references))
+    for _ in range(n_references):
+        references.append(sweep_curve(problem.like(reference.draw(rng)), ks, workers))
+        callback()
+    return GapComparison(ks, data, tuple(references))
 
 
-def sweep_curve(subject: SweepProblem, ks: Ints, workers: Workers) -> SweepCurve:
-    """The costs and simplified silhouettes of a sweep."""
+def sweep_curve(problem: SweepProblem, ks: Ints, workers: Workers) -> SweepCurve:
+    """Sweep, and return the costs and simplified silhouettes."""
     cost, silhouette = dict.fromkeys(ks.tolist(), 0.0), dict.fromkeys(ks.tolist(), 0.0)
 
-    def hear(rung: Rung) -> None:
+    def record(rung: Rung) -> None:
         cost[rung.k] = rung.cost
-        _, first, second = subject.nearest(rung.model, workers)
+        _, first, second = problem.nearest(rung.model, workers)
         if first is not None and second is not None and rung.k > 1:
-            value = criteria.simplified_silhouette(first, second, subject.weight)
-            silhouette[rung.k] = value
+            silhouette[rung.k] = criteria.simplified_silhouette(first, second, problem.weight)
 
-    climb_down(subject.ladder(workers), ks.tolist(), subject.n, hear)
-    logs = np.log(np.maximum(list(cost.values()), _TINY))
-    return SweepCurve(logs, np.nan_to_num(np.array(list(silhouette.values()))))
+    climb_down(problem.ladder(workers), ks.tolist(), problem.n, record)
+    log_cost = np.log(np.maximum(list(cost.values()), MIN_COST))
+    return SweepCurve(log_cost, np.nan_to_num(np.array(list(silhouette.values()))))

@@ -1,4 +1,4 @@
-"""From a table of criteria to a recommendation, and the reasons for it in words."""
+"""From a table of criteria to a recommendation, and the reasons for it."""
 
 from __future__ import annotations
 
@@ -11,41 +11,45 @@ from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.choosing.gap_reference import GapComparison
 from partita.choosing.sweep import Criterion
 
-VOTERS = ("silhouette", "calinski_harabasz", "davies_bouldin", "bic")  # by their order of all K
+VOTERS = ("silhouette", "calinski_harabasz", "davies_bouldin", "bic")  # by their ranking of all K
 RULES = ("prediction_strength",)  # by their pick alone
-INSTEAD = ("simplified_silhouette", "stability")  # these too, if there are no two voters
-LARGEST = "stability"  # of numbers that are equally good, the largest says most
-ABOVE = 1.1  # times the silhouette of rows without structure: less may be the shape of the cloud
-SURE = 3.0  # standard deviations of references
-CLOSE = 0.6  # of the most votes: who has so many is an alternative
+SUBSTITUTES = ("simplified_silhouette", "stability")  # vote too if there are fewer than two voters
+PREFERS_LARGEST = "stability"  # of equally stable K, the largest says most
+MIN_SILHOUETTE_RATIO = 1.1  # over that of references; less may come from the shape of the cloud
+MIN_DEVIATIONS = 3.0  # standard deviations of references
+ALTERNATIVE_MIN_VOTES = 0.6  # of the most votes
+MIN_DEVIATION = 1e-12  # equal references have none, and it is divided by
 
 
 @dataclass(frozen=True, slots=True)
 class StructureTest:
-    """Whether the data beat rows without structure, and the evidence."""
+    """The comparison of the data with references without structure."""
 
     found: bool
     silhouette: float  # the largest, of the data
-    expected: float  # of references, on average
+    expected: float  # the mean of the references
     deviation: float
-    lead: float  # of log J, in standard deviations of references
+    lead: float  # of log J, in standard deviations of the references
 
     @property
-    def asked(self) -> str:
-        """What would have been structure."""
-        return f"clusters need {ABOVE:g} times their silhouette, and {SURE:g} deviations in both"
+    def requirement(self) -> str:
+        """The condition for structure, in words."""
+        return (
+            f"clusters need {MIN_SILHOUETTE_RATIO:g} times their silhouette, and a lead of "
+            f"{MIN_DEVIATIONS:g} standard deviations in both"
+        )
 
     def __str__(self) -> str:
-        falls = f"{abs(self.lead):.1f} standard deviations {'more' if self.lead > 0 else 'less'}"
+        lead = f"{abs(self.lead):.1f} standard deviations {'more' if self.lead > 0 else 'less'}"
         return (
-            f"the best simplified silhouette is {self.silhouette:.3f}, that of uniform rows "
-            f"{self.expected:.3f} ± {self.deviation:.3f}; J falls by {falls} than theirs"
+            f"the best simplified silhouette is {self.silhouette:.3f}, that of uniform data "
+            f"{self.expected:.3f} ± {self.deviation:.3f}; J decreases by {lead} than theirs"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """Which number of clusters to take."""
+    """The recommended number of clusters."""
 
     best: int
     ranking: tuple[int, ...]
@@ -53,29 +57,30 @@ class Recommendation:
     reasons: tuple[str, ...]
 
 
-def compare_structure(references: GapComparison) -> StructureTest:
-    """Compare the largest simplified silhouette, and how far J falls below that of one cluster.
+def compare_structure(comparison: GapComparison) -> StructureTest:
+    """Compare the largest simplified silhouette, and the decrease of J from that of one cluster.
 
-    Both must beat the references: a few outliers make large silhouettes, and a cloud of another
-    shape than a box may let J fall faster.
+    Both must beat the references: a few outliers make large silhouettes, and J of a cloud of
+    another shape than a box may decrease faster.
     """
-    drops = np.array([curve.log_cost - curve.log_cost[0] for curve in references.references])
-    mine = references.data.log_cost - references.data.log_cost[0]
-    spread = np.maximum(drops.std(axis=0, ddof=1), 1e-12)[1:]
-    lead = float(((drops.mean(axis=0) - mine)[1:] / spread).max())
-    theirs = np.array([curve.silhouette.max() for curve in references.references])
-    expected, deviation = float(theirs.mean()), max(float(theirs.std(ddof=1)), 1e-12)
-    best = float(references.data.silhouette.max())
-    found = best > ABOVE * expected and best > expected + SURE * deviation and lead > SURE
-    return StructureTest(found, best, expected, deviation, lead)
+    drops = np.array([curve.log_cost - curve.log_cost[0] for curve in comparison.references])
+    drop = comparison.data.log_cost - comparison.data.log_cost[0]
+    scale = np.maximum(drops.std(axis=0, ddof=1), MIN_DEVIATION)[1:]
+    lead = float(((drops.mean(axis=0) - drop)[1:] / scale).max())
+    silhouettes = np.array([curve.silhouette.max() for curve in comparison.references])
+    expected = float(silhouettes.mean())
+    deviation = max(float(silhouettes.std(ddof=1)), MIN_DEVIATION)
+    best = float(comparison.data.silhouette.max())
+    beats = best > max(MIN_SILHOUETTE_RATIO * expected, expected + MIN_DEVIATIONS * deviation)
+    return StructureTest(beats and lead > MIN_DEVIATIONS, best, expected, deviation, lead)
 
 
 def recommend(
-    ks: Ints, criteria: dict[str, Criterion], structure: StructureTest | None, cut: str = ""
+    ks: Ints, criteria: dict[str, Criterion], structure: StructureTest | None, missing: str = ""
 ) -> Recommendation:
-    """Let the criteria vote. Where there is no structure, nothing is left to vote about.
+    """Recommend 1 if there is no structure, else the K with the most votes.
 
-    `cut` says what is missing, if the sweep was interrupted.
+    `missing` describes what an interruption left out.
     """
     votes = count_votes(ks, criteria)
     several = np.flatnonzero(ks > 1)
@@ -83,14 +88,10 @@ def recommend(
     ranking = tuple(int(k) for k in ks[order])
     best, reasons = ranking[0], _opinions(criteria)
     if structure is not None and not structure.found:
-        sentence = "No cluster structure: K-means would find as much in rows that have none."
-        reasons = (str(structure), structure.asked, *reasons)
-        if structure.lead > SURE:
-            reasons = (*reasons, "groups that are not round are possible: diagnose a fit of two")
-        would = f"if it must be several, the criteria would choose {best}"
-        return Recommendation(1, ranking, sentence, (*reasons, would))
-    others = [int(ks[at]) for at in order[1:] if votes[at] >= CLOSE * votes[order[0]]]
-    sentence = f"{best} clusters{_how_clearly(best, others, criteria)}."
+        return _no_structure(structure, ranking, reasons)
+    enough = ALTERNATIVE_MIN_VOTES * votes[order[0]]
+    others = [int(ks[at]) for at in order[1:] if votes[at] >= enough]
+    sentence = f"{best} clusters{_support(best, others, criteria)}."
     if structure is not None:
         reasons = (f"there is structure: {structure}", *reasons)
     else:
@@ -102,71 +103,87 @@ def recommend(
         )
     strength = criteria.get("prediction_strength")
     if strength is not None and strength.pick == 1:
-        reasons = (*reasons, "halves of the data agree on no number of clusters: take care")
-    if cut:
-        sentence = f"Not known: {cut}. Of what there is, {best} clusters would be the choice."
+        caution = "no K is reproducible across random halves of the data; treat the result with "
+        reasons = (*reasons, caution + "caution")
+    if missing:
+        sentence = f"Incomplete: {missing}. By what is known, {best} clusters are the choice."
     return Recommendation(best, ranking, sentence, reasons)
 
 
-def count_votes(ks: Ints, criteria: dict[str, Criterion]) -> Floats:
-    """Votes (m,) for every K: 1, ½, ⅓, … by its place with a criterion, 1 for the pick of a rule.
+def _no_structure(
+    structure: StructureTest, ranking: tuple[int, ...], opinions: tuple[str, ...]
+) -> Recommendation:
+    reasons = (str(structure), structure.requirement, *opinions)
+    if structure.lead > MIN_DEVIATIONS:
+        reasons = (*reasons, "groups that are not round are possible: diagnose a fit of 2 clusters")
+    return Recommendation(
+        1,
+        ranking,
+        "No cluster structure: K-means finds as much in uniform data.",
+        (*reasons, f"if there must be several clusters, the criteria choose {ranking[0]}"),
+    )
 
-    So a K that several criteria put second beats one that is first with one of them alone.
+
+def count_votes(ks: Ints, criteria: dict[str, Criterion]) -> Floats:
+    """Votes (m,) for every K: 1, ½, ⅓, … by its rank in a criterion, 1 for the pick of a rule.
+
+    So a K that several criteria rank second beats one that a single criterion ranks first.
     """
     votes = np.zeros(len(ks))
     for name in voters(criteria):
         column = criteria[name]
-        votes += (ks == column.pick) if name in RULES else 1.0 / _places(column)
-    if not votes.any():  # what is left has an opinion, but no order
+        votes += (ks == column.pick) if name in RULES else 1.0 / _ranks(column)
+    if not votes.any():  # the others have a pick, but no ranking
         picks = [criteria[name].pick for name in ("gap", "inertia") if name in criteria]
         votes += ks == next((pick for pick in picks if pick in ks), None)
     return votes
 
 
 def voters(criteria: dict[str, Criterion]) -> list[str]:
-    """Who has a vote: criteria that say something about two K at least, and rules."""
+    """Names of the criteria that vote: those that are defined for at least two K."""
     able = [n for n, column in criteria.items() if np.isfinite(column.values).sum() > 1]
-    there = [name for name in VOTERS if name in able]
-    if len(there) < 2:
-        there += [name for name in INSTEAD if name in able]
-    return [*there, *(name for name in RULES if name in able)]
+    names = [name for name in VOTERS if name in able]
+    if len(names) < 2:
+        names += [name for name in SUBSTITUTES if name in able]
+    return [*names, *(name for name in RULES if name in able)]
 
 
-def _places(criterion: Criterion) -> Floats:
-    """The place (m,) of every K, 1 for the best; inf where the criterion is not defined."""
+def _ranks(criterion: Criterion) -> Floats:
+    """The rank (m,) of every K, 1 for the best; inf where the criterion is not finite."""
     values = criterion.values if criterion.better == "low" else -criterion.values
-    known = np.flatnonzero(np.isfinite(values))  # nothing is left to say about a J of 0
-    if criterion.name == LARGEST:
+    known = np.flatnonzero(np.isfinite(values))
+    if criterion.name == PREFERS_LARGEST:
         known = known[::-1]
-    place = np.full(len(values), np.inf)
-    place[known[np.argsort(values[known], kind="stable")]] = np.arange(1, len(known) + 1)
-    return place
+    rank = np.full(len(values), np.inf)
+    rank[known[np.argsort(values[known], kind="stable")]] = np.arange(1, len(known) + 1)
+    return rank
 
 
-def _how_clearly(best: int, others: list[int], criteria: dict[str, Criterion]) -> str:
+def _support(best: int, others: list[int], criteria: dict[str, Criterion]) -> str:
     if others:
-        return f" ({_listed([str(k) for k in others[:3]])} would do nearly as well)"
-    those = [criteria[name] for name in voters(criteria)]
-    agree = sum(criterion.pick == best for criterion in those)
-    return f" (the choice of {agree} of {len(those)} criteria)" if len(those) > 1 else ""
+        return f" ({_and([str(k) for k in others[:3]])} would do nearly as well)"
+    voting = [criteria[name] for name in voters(criteria)]
+    agree = sum(criterion.pick == best for criterion in voting)
+    return f" (the choice of {agree} of {len(voting)} criteria)" if len(voting) > 1 else ""
 
 
 def _opinions(criteria: dict[str, Criterion]) -> tuple[str, ...]:
-    """Who chooses which K, the K with most of them first; then those without a vote."""
+    """The picks: those with the most voters first, then those of criteria without a vote."""
     by_pick: dict[int, list[str]] = {}
     for name in voters(criteria):
         if (pick := criteria[name].pick) is not None:
             by_pick.setdefault(pick, []).append(CRITERION_KINDS[name].title)
-    said = [
-        f"{_listed(names)} choose{'s' * (len(names) == 1)} {pick}"
+    opinions = [
+        f"{_and(names)} choose{'s' * (len(names) == 1)} {pick}"
         for pick, names in sorted(by_pick.items(), key=lambda item: -len(item[1]))
     ]
     if "gap" in criteria:
-        said.append(f"the gap statistic stops at {criteria['gap'].pick} (no vote: at a plateau)")
-    if (bend := criteria["inertia"].pick) is not None:
-        said.append(f"the elbow of J is at {bend} (no vote: it moves with the largest K)")
-    return tuple(said)
+        pick = criteria["gap"].pick
+        opinions.append(f"the gap statistic stops at {pick} (no vote: it stops at any plateau)")
+    if (pick := criteria["inertia"].pick) is not None:
+        opinions.append(f"the elbow of J is at {pick} (no vote: it moves with the largest K)")
+    return tuple(opinions)
 
 
-def _listed(names: list[str]) -> str:
+def _and(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,4 +1,4 @@
-"""What else a user should know before taking a recommended number of clusters for granted."""
+"""Remarks on scale and outliers, for users of a recommended number of clusters."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from partita.choosing.sweep_problem import Means, Medoids, SweepProblem
 from partita.estimators.validation import features_of
 from partita.source.dataframes import is_frame
 
-_DOMINANT = 0.9  # share of the variance: the other features hardly count
-_FEW = 0.005  # share of the weight of a cluster that outliers may have made
-_LOOKED = 1 << 14  # rows that say which feature has the variance
+DOMINANT_MIN_SHARE = 0.9  # of the variance: the other features hardly count
+OUTLIERS_MAX_SHARE = 0.005  # of the weight of a cluster that outliers may have made
+VARIANCE_SAMPLE_ROWS = 1 << 14
 
 
-def remarks(subject: SweepProblem, fits: SweepFits, rung: Rung) -> list[str]:
-    """Scale and outliers: what most often makes an answer that is not meant."""
-    found = []
-    if type(subject) in (Means, Medoids) and not sp.issparse(subject.X) and subject.X.shape[1] > 1:
-        rows = np.asarray(subject.X[evenly_spaced(subject.n, _LOOKED)], dtype=np.float64)
-        share = rows.var(axis=0)
-        if (most := int(share.argmax())) >= 0 and share[most] > _DOMINANT * share.sum() > 0:
-            found.append(
-                f"{_name(fits, most)} has {share[most] / share.sum():.1%} of the variance and "
-                "decides nearly alone: bring the features to one scale?"
+def remarks(problem: SweepProblem, fits: SweepFits, rung: Rung) -> list[str]:
+    """Scale and outliers, the two most frequent causes of an unintended answer."""
+    texts = []
+    if type(problem) in (Means, Medoids) and not sp.issparse(problem.X) and problem.X.shape[1] > 1:
+        sample = problem.X[evenly_spaced(problem.n, VARIANCE_SAMPLE_ROWS)]
+        variance = np.asarray(sample, dtype=np.float64).var(axis=0)
+        largest = int(variance.argmax())
+        if variance[largest] > DOMINANT_MIN_SHARE * variance.sum() > 0:
+            texts.append(
+                f"{_name(fits, largest)} has {variance[largest] / variance.sum():.1%} of the "
+                "variance and decides nearly alone: scale the features?"
             )
     size = _sizes(rung)
-    if rung.k > 1 and size.size and 0 < size.min() <= max(1.0, _FEW * size.sum()):
-        found.append(
+    if rung.k > 1 and size.size and 0 < size.min() <= max(1.0, OUTLIERS_MAX_SHARE * size.sum()):
+        texts.append(
             f"the smallest of the {rung.k} clusters holds {size.min():.3g} of {size.sum():.6g} "
             "rows: outliers?"
         )
-    return found
+    return texts
 
 
 def _name(fits: SweepFits, feature: int) -> str:

@@ -1,7 +1,7 @@
-"""Would other rows of the same kind give the same clusters? Halves of the data are compared.
+"""Prediction strength and stability: are the clusters of one half of the data found in the other?
 
-Each half is clustered. The centers of one label the rows of the other, and that is compared with
-the clusters which the other found by itself.
+Each half is clustered. The centers of one half label the rows of the other, and these labels are
+compared with the clusters that the other half has by itself.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ from partita.choosing.ladder import Rung, climb_down
 from partita.choosing.sweep_problem import SweepProblem
 from partita.metrics.criteria import adjusted_rand, crossed
 
-MIN_PREDICTION_STRENGTH = (
-    0.8  # prediction strength from which clusters are taken to be there (Tibshirani, Walther)
-)
-_FEWEST = 5  # rows of a half for each cluster
+MIN_PREDICTION_STRENGTH = 0.8  # of clusters that are reproducible (Tibshirani and Walther 2005)
+MIN_ROWS_PER_CLUSTER = 5  # of a half
 
 
 @dataclass(frozen=True, slots=True)
 class SplitAgreement:
-    """How far halves of the data agree, by number of clusters."""
+    """Agreement of halves of the data, by number of clusters."""
 
     ks: Ints  # (m,)
     strength: Floats  # (splits, m) prediction strength
@@ -34,7 +32,7 @@ class SplitAgreement:
 
     @property
     def pick(self) -> int:
-        """The largest K whose prediction strength, with its error, reaches 0.8; else 1."""
+        """The largest K whose prediction strength plus its error reaches 0.8; else 1."""
         mean, error = mean_and_error(self.strength)
         strong = self.ks[mean + error >= MIN_PREDICTION_STRENGTH]
         return int(strong.max()) if len(strong) else 1
@@ -42,59 +40,58 @@ class SplitAgreement:
 
 def mean_and_error(values: Floats) -> tuple[Floats, Floats]:
     """The mean over splits (m,), and its standard error."""
-    few = max(1, len(values) - 1)
-    spread = np.sqrt(((values - values.mean(axis=0)) ** 2).sum(axis=0) / few)
-    return values.mean(axis=0), spread / np.sqrt(len(values))
+    mean, degrees = values.mean(axis=0), max(1, len(values) - 1)
+    deviation = np.sqrt(((values - mean) ** 2).sum(axis=0) / degrees)
+    return mean, deviation / np.sqrt(len(values))
 
 
 def compare_halves(
-    subject: SweepProblem,
+    problem: SweepProblem,
     ks: Ints,
-    splits: int,
+    n_splits: int,
     rng: np.random.Generator,
     workers: Workers,
-    hear: Callable[[], object],
+    callback: Callable[[], object],
 ) -> SplitAgreement | None:
-    """Compare the clusters of two halves, `splits` times; None: too few rows."""
-    half = subject.n // 2
-    some = np.array([k for k in sorted(ks) if 1 < k <= half // _FEWEST])
-    if not len(some):
+    """Compare the clusters of two halves, `n_splits` times; None if there are too few rows."""
+    half = problem.n // 2
+    ks = np.array([k for k in sorted(ks) if 1 < k <= half // MIN_ROWS_PER_CLUSTER])
+    if not len(ks):
         return None
-    strength, rand = np.empty((2, splits, len(some)))
-    for split in range(splits):
-        order = rng.permutation(subject.n)
-        here, other = (subject.take(np.sort(part)) for part in (order[half:], order[:half]))
-        mine, theirs = _models(here, some, workers), _models(other, some, workers)
-        for at, k in enumerate(some.tolist()):
-            own, there = here.labels(mine[k], here), other.labels(theirs[k], here)
-            strength[split, at] = prediction_strength(own, there, here.weight)
-            rand[split, at] = adjusted_rand(own, there, here.weight)
-        hear()
-    return SplitAgreement(some, strength, rand)
+    strength, rand = np.empty((2, n_splits, len(ks)))
+    for split in range(n_splits):
+        order = rng.permutation(problem.n)
+        test, train = (problem.take(np.sort(rows)) for rows in (order[half:], order[:half]))
+        own, others = _models(test, ks, workers), _models(train, ks, workers)
+        for at, k in enumerate(ks.tolist()):
+            labels, predicted = test.labels(own[k], test), train.labels(others[k], test)
+            strength[split, at] = prediction_strength(labels, predicted, test.weight)
+            rand[split, at] = adjusted_rand(labels, predicted, test.weight)
+        callback()
+    return SplitAgreement(ks, strength, rand)
 
 
 def prediction_strength(own: Array, predicted: Array, weight: Floats | None = None) -> float:
     """The least share, over own clusters, of pairs of rows that the prediction keeps together.
 
-    Clusters of a single row have no pairs, and no say.
+    Clusters of a single row have no pairs and are left out.
 
     >>> prediction_strength(np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 2, 2]))
     0.3333333333333333
     """
     w = np.ones(len(own)) if weight is None else weight
-    table, alone = crossed(own, predicted, w), crossed(own, predicted, w * w)
-    together = (table * table - alone).sum(axis=1)
-    size = table.sum(axis=1)
-    pairs = size * size - alone.sum(axis=1)
-    some = pairs > 0
-    return float((together[some] / pairs[some]).min()) if some.any() else 1.0
+    table, single = crossed(own, predicted, w), crossed(own, predicted, w * w)
+    together = (table * table - single).sum(axis=1)
+    pairs = table.sum(axis=1) ** 2 - single.sum(axis=1)
+    several = pairs > 0
+    return float((together[several] / pairs[several]).min()) if several.any() else 1.0
 
 
-def _models(subject: SweepProblem, ks: Ints, workers: Workers) -> dict[int, Any]:
-    found: dict[int, Any] = {}
+def _models(problem: SweepProblem, ks: Ints, workers: Workers) -> dict[int, Any]:
+    models: dict[int, Any] = {}
 
-    def hear(rung: Rung) -> None:
-        found[rung.k] = rung.model
+    def record(rung: Rung) -> None:
+        models[rung.k] = rung.model
 
-    climb_down(subject.ladder(workers), ks.tolist(), subject.n, hear)
-    return found
+    climb_down(problem.ladder(workers), ks.tolist(), problem.n, record)
+    return models

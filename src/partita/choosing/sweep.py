@@ -1,4 +1,4 @@
-"""What `choose_k` found: a table of criteria, a recommendation, and the reasons for it."""
+"""The result of `choose_k`: a table of criteria, a recommendation, and the reasons for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from partita.estimators.center_clusterer import LloydClusterer
 from partita.estimators.validation import features_of
 from partita.source.dataframes import is_frame
 
-_ROUNDING = 1e-9  # by how much the same sums may differ
+ROUNDING = 1e-9  # relative difference of equal sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +27,15 @@ class Criterion:
     ----------
     name : str
     values : ndarray of shape (m,)
-        One for every number of clusters; NaN where it is not defined.
+        One for every number of clusters; NaN where the criterion is not defined.
     spread : ndarray of shape (m,) or None
-        Standard errors, of what was sampled.
+        Standard errors, if the criterion was sampled.
     pick : int or None
-        The number of clusters that it votes for.
+        The number of clusters that the criterion chooses.
     better : {"high", "low", "elbow", "rule"}
-        What it looks for.
+        How it chooses.
     about : str
-        One sentence about it.
+        A short description.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class SweepFits:
-    """The fits of a sweep; those without labels are finished when they are asked for."""
+    """The fits of a sweep; those without labels are completed on demand."""
 
     estimator: Any
     X: Any
@@ -57,35 +57,35 @@ class SweepFits:
     feature_names: Sequence[str] | None = None
 
     def model(self, k: int) -> Any:
-        """The fitted estimator with k clusters."""
+        """Return the fitted estimator with k clusters."""
         if k not in self.models:
             raise ValueError(
-                f"k={k!r} was given, which is not part of the sweep; one of "
-                f"{', '.join(map(str, sorted(self.models)))} is expected"
+                f"`k` must be a number of clusters of this sweep, got {k!r}. "
+                f"Use one of {', '.join(map(str, sorted(self.models)))}."
             )
-        found = self.models[k]
-        if isinstance(found, LloydClusterer) and not hasattr(found, "trace_"):
-            found = self.models[k] = self._whole(found)
-        if is_frame(self.X) and not hasattr(found, "feature_names_in_"):
+        model = self.models[k]
+        if isinstance(model, LloydClusterer) and not hasattr(model, "trace_"):
+            model = self.models[k] = self._completed(model)
+        if is_frame(self.X) and not hasattr(model, "feature_names_in_"):
             # it was fitted to the rows alone
-            found.feature_names_in_ = features_of(self.X).get("feature_names_in_")
-        return found
+            model.feature_names_in_ = features_of(self.X).get("feature_names_in_")
+        return model
 
-    def _whole(self, rung: Any) -> Any:
-        """A fit with labels and trace: from where the rung began, or if that ends higher, ended."""
-        asked = {name: getattr(self.estimator, name) for name in ("init", "n_init")}
+    def _completed(self, rung: Any) -> Any:
+        """Refit with labels and trace, from the rung's start, or from its end if J ends higher."""
+        own = {name: getattr(self.estimator, name) for name in ("init", "n_init")}
         for start in (rung.start_, rung.cluster_centers_):
             model = clone(self.estimator)
             model.set_params(n_clusters=rung.n_clusters, init=start, n_init=1)
             model.fit(self.X, sample_weight=self.weight)
-            if model.inertia_ <= rung.inertia_ * (1 + _ROUNDING):
+            if model.inertia_ <= rung.inertia_ * (1 + ROUNDING):
                 break
-        return model.set_params(**asked)
+        return model.set_params(**own)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Sweep:
-    """Fits for several numbers of clusters, and which of them to take.
+    """Fits for several numbers of clusters, and the recommended one.
 
     Attributes
     ----------
@@ -94,17 +94,17 @@ class Sweep:
     criteria : dict of Criterion
         By name: "inertia", "silhouette", …
     best_k : int
-        The recommended number of clusters; 1 if the data have no cluster structure.
+        The recommended number of clusters; 1 if the data has no cluster structure.
     ranking : tuple of int
-        All numbers above 1, by how the criteria vote.
+        All numbers above 1, by votes of the criteria.
     structure : bool or None
-        Whether the data have more structure than uniform rows; None if that was not tested.
+        Whether the data has more structure than uniform noise; None if that was not tested.
     verdict : str
         The recommendation, in one sentence.
     reasons : tuple of str
-        What speaks for it, and what against it.
+        Arguments for and against it.
     complete : bool
-        False if it was interrupted.
+        False if the sweep was interrupted.
     voters : tuple of str
         The criteria that had a vote.
     """
@@ -121,20 +121,20 @@ class Sweep:
     _fits: SweepFits
 
     def model(self, k: int | None = None) -> Any:
-        """The fitted estimator with k clusters; with the recommended number, if not given.
+        """Return the fitted estimator with k clusters; the default is the recommended number.
 
-        The sweep stops a fit when J falls by less than a thousandth in an iteration. What is asked
-        for is run again, from the same clusters to the end that the estimator sets, so its
-        objective may be lower than that of the table.
+        The sweep stops a fit when J decreases by less than a thousandth in an iteration. The
+        returned model is fitted again from the same start until the estimator's own criterion
+        stops it, so its objective may be lower than that in the table.
         """
         return self._fits.model(self.best_k if k is None else k)
 
     def is_own(self, model: Any) -> bool:
-        """Whether a model came from `model`, so that it began with clusters of the sweep."""
+        """Return whether a model came from `model`, so its start is a result of the sweep."""
         return any(model is one for one in self._fits.models.values())
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Column by column: what any dataframe library makes a frame of."""
+        """Return the table as columns, for any dataframe library."""
         columns: dict[str, list[Any]] = {"k": list(self.ks)}
         for name, criterion in self.criteria.items():
             columns[name] = criterion.values.tolist()
@@ -143,7 +143,7 @@ class Sweep:
         return columns
 
     def to_frame(self, library: str | None = None) -> Any:
-        """A dataframe, by pandas, polars or pyarrow: the one named, or the first installed."""
+        """Return a dataframe by pandas, polars or pyarrow: `library`, or the first installed."""
         from partita._common.optional_imports import dataframe
 
         return dataframe(self.to_dict(), library)
@@ -169,7 +169,7 @@ class Sweep:
 
 
 def table_rows(sweep: Sweep) -> Iterator[list[str]]:
-    """The head of the table and its rows; a star where a criterion has its pick."""
+    """The head of the table and its rows; a star marks the pick of a criterion."""
     yield ["K", *(CRITERION_KINDS[name].short for name in sweep.criteria)]
     for at, k in enumerate(sweep.ks):
         row = [f"{k}" + "<" * (k == sweep.best_k)]
@@ -188,6 +188,6 @@ def _table(sweep: Sweep) -> list[str]:
 
 
 def legend_lines(sweep: Sweep) -> tuple[str, str]:
-    """What the signs of the table mean, in two lines."""
-    vote = ", ".join(CRITERION_KINDS[name].short for name in sweep.voters) or "nobody"
-    return "(* the pick of a criterion, < the recommended number;", f" who votes: {vote})"
+    """The legend of the table, in two lines."""
+    vote = ", ".join(CRITERION_KINDS[name].short for name in sweep.voters) or "none"
+    return "(* the pick of a criterion, < the recommended number;", f" voting criteria: {vote})"

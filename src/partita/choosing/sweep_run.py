@@ -1,4 +1,4 @@
-"""The sweep itself: fits, references, halves; what is known when it is interrupted counts too."""
+"""One run of `choose_k`: fits, references and halves. An interruption keeps what is known."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.choosing.fit_measures import FitMeasures, Measurement
 from partita.choosing.gap_reference import GapComparison, compare_with_uniform, sample_problem
 from partita.choosing.ladder import Ladder, Rung, climb_down
-from partita.choosing.recommendation import LARGEST, compare_structure, recommend, voters
+from partita.choosing.recommendation import PREFERS_LARGEST, compare_structure, recommend, voters
 from partita.choosing.remarks import remarks
 from partita.choosing.stability import SplitAgreement, compare_halves, mean_and_error
 from partita.choosing.sweep import Criterion, Sweep, SweepFits
@@ -25,7 +25,7 @@ from partita.metrics.criteria import elbow
 
 @dataclass(frozen=True, slots=True)
 class SweepProgress:
-    """How far `choose_k` has come."""
+    """The progress of `choose_k`."""
 
     stage: str  # "fits", "references" or "halves"
     done: int
@@ -35,104 +35,102 @@ class SweepProgress:
 
 
 class _Stopped(Exception):
-    """A callback asked to stop."""
+    """A callback requested a stop."""
 
 
 class SweepRun:
-    """Everything that is known about the numbers of clusters so far."""
+    """A sweep in progress: everything known so far about the numbers of clusters."""
 
     def __init__(
         self,
-        subject: SweepProblem,
+        problem: SweepProblem,
         ks: Ints,
         names: Sequence[str],
         fits: SweepFits,
         rng: np.random.Generator,
         workers: Workers,
-        tellers: Sequence[Callable[[SweepProgress], object]],
+        callbacks: Sequence[Callable[[SweepProgress], object]],
     ) -> None:
-        self._subject, self._ks, self._names, self._fits = subject, ks, names, fits
-        self._rng, self._workers, self._tellers = rng, workers, tellers
-        self._begin = time.perf_counter()
+        self._problem, self._ks, self._names, self._fits = problem, ks, names, fits
+        self._rng, self._workers, self._callbacks = rng, workers, callbacks
+        self._start = time.perf_counter()
         self._rungs: dict[int, Rung] = {}
         self._values: dict[int, dict[str, Measurement]] = {}
-        self._references: GapComparison | None = None
+        self._comparison: GapComparison | None = None
         self._agreement: SplitAgreement | None = None
         self._complete = True
 
-    def run(self, ladder: Ladder, n_references: int, n_splits: int, size: int) -> Sweep:
-        """All that was asked for, or what an interruption leaves of it."""
+    def run(self, ladder: Ladder, n_references: int, n_splits: int, sample_size: int) -> Sweep:
+        """Run all stages, or those before an interruption."""
         try:
-            self._fit(ladder, size)
-            self._look_further(n_references, n_splits, size)
+            self._fit(ladder, sample_size)
+            self._compare(n_references, n_splits, sample_size)
         except (KeyboardInterrupt, _Stopped):
             if not any(k > 1 for k in self._rungs):
                 raise
             self._complete = False
             warn(
-                f"choose_k was interrupted after {len(self._rungs)} fits; the recommendation rests "
-                "on what was known by then",
+                f"choose_k was interrupted after {len(self._rungs)} fits; the recommendation uses "
+                "what was known by then.",
                 UserWarning,
             )
         return self._sweep()
 
-    def _look_further(self, n_references: int, n_splits: int, size: int) -> None:
-        """What takes sweeps of other rows."""
+    def _compare(self, n_references: int, n_splits: int, sample_size: int) -> None:
+        """Run the sweeps of references and of halves of the data."""
         if "gap" in self._names:
-            sample = sample_problem(self._subject, size, self._rng)
-            tell = self._counter("references", n_references + 1)
-            rest = n_references, self._rng, self._workers, tell
-            self._references = compare_with_uniform(sample, self._ks, *rest)
+            sample = sample_problem(self._problem, sample_size, self._rng)
+            callback = self._counter("references", n_references + 1)
+            rest = n_references, self._rng, self._workers, callback
+            self._comparison = compare_with_uniform(sample, self._ks, *rest)
         if {"prediction_strength", "stability"} & set(self._names):
-            sample = sample_problem(self._subject, 2 * size, self._rng)
+            sample = sample_problem(self._problem, 2 * sample_size, self._rng)
             rest = n_splits, self._rng, self._workers, self._counter("halves", n_splits)
             self._agreement = compare_halves(sample, self._ks, *rest)
 
-    def _fit(self, ladder: Ladder, size: int) -> None:
+    def _fit(self, ladder: Ladder, sample_size: int) -> None:
         wanted = sorted({1, *self._ks.tolist()})
-        measures = FitMeasures(self._subject, len(wanted), size, self._rng, self._workers)
+        measures = FitMeasures(self._problem, len(wanted), sample_size, self._rng, self._workers)
 
-        def hear(rung: Rung) -> None:
+        def record(rung: Rung) -> None:
             self._values[rung.k] = measures.of(rung, self._names)
             self._rungs[rung.k] = rung
             self._fits.models[rung.k] = rung.model
-            self._tell("fits", len(self._rungs), len(wanted), rung.k)
+            self._report("fits", len(self._rungs), len(wanted), rung.k)
 
-        climb_down(ladder, wanted, self._subject.n, hear)
+        climb_down(ladder, wanted, self._problem.n, record)
 
     def _counter(self, stage: str, total: int) -> Callable[[], None]:
         done = iter(range(1, total + 1))
-        return lambda: self._tell(stage, next(done), total, None)
+        return lambda: self._report(stage, next(done), total, None)
 
-    def _tell(self, stage: str, done: int, total: int, k: int | None) -> None:
-        progress = SweepProgress(stage, done, total, k, time.perf_counter() - self._begin)
-        answers = [teller(progress) for teller in self._tellers]  # all of them hear of it
+    def _report(self, stage: str, done: int, total: int, k: int | None) -> None:
+        progress = SweepProgress(stage, done, total, k, time.perf_counter() - self._start)
+        answers = [callback(progress) for callback in self._callbacks]  # all of them are called
         if any(isinstance(answer, (int, np.bool_)) and answer for answer in answers):
             raise _Stopped
-
-    # --- what it comes to -------------------------------------------------------------------------
 
     def _sweep(self) -> Sweep:
         ks = np.array([k for k in self._ks.tolist() if k in self._rungs])
         table = {c.name: c for name in self._names if (c := self._column(name, ks)) is not None}
-        structure = None if self._references is None else compare_structure(self._references)
-        verdict = recommend(ks, table, structure, self._missing(ks))
-        worries = remarks(self._subject, self._fits, self._rungs[verdict.best])
+        structure = None if self._comparison is None else compare_structure(self._comparison)
+        choice = recommend(ks, table, structure, self._missing(ks))
+        notes = remarks(self._problem, self._fits, self._rungs[choice.best])
         return Sweep(
             tuple(ks.tolist()),
             table,
-            verdict.best,
-            verdict.ranking,
+            choice.best,
+            choice.ranking,
             None if structure is None else structure.found,
-            verdict.sentence,
-            (*verdict.reasons, *worries),
+            choice.sentence,
+            (*choice.reasons, *notes),
             self._complete,
             tuple(voters(table)),
             self._fits,
         )
 
     def _missing(self, ks: Ints) -> str:
-        """What an interruption left out."""
+        """Describe what an interruption left out."""
         if self._complete:
             return ""
         if len(ks) < len(self._ks):
@@ -145,11 +143,11 @@ class SweepRun:
         spread: Floats | None = None
         pick: int | None = None
         if name in ("gap", "prediction_strength", "stability"):
-            found = self._sampled(name, ks)
-            if found is None:
+            sampled = self._sampled(name, ks)
+            if sampled is None:
                 return None
-            at, values, spread, pick = found
-            values, spread = _placed(ks, at, values), _placed(ks, at, spread)
+            known, values, spread, pick = sampled
+            values, spread = _aligned(ks, known, values), _aligned(ks, known, spread)
         else:
             rows = [self._values[k].get(name) for k in ks.tolist()]
             if not any(rows):
@@ -162,14 +160,14 @@ class SweepRun:
         elif better != "rule" and not np.isnan(values).all():
             best = np.nanmax(values) if better == "high" else np.nanmin(values)
             at_best = ks[values == best]
-            pick = int(at_best[-1 if name == LARGEST else 0])
+            pick = int(at_best[-1 if name == PREFERS_LARGEST else 0])
         return Criterion(name, values, spread, pick, better, kind.about)
 
     def _sampled(self, name: str, ks: Ints) -> tuple[Ints, Floats, Floats, int | None] | None:
-        """The numbers, values, errors and pick of a criterion that was sampled."""
+        """The numbers of clusters, values, errors and pick of a sampled criterion."""
         if name == "gap":
-            found = self._references
-            return None if found is None else (found.ks, found.gap, found.error, found.pick(ks))
+            gaps = self._comparison
+            return None if gaps is None else (gaps.ks, gaps.gap, gaps.error, gaps.pick(ks))
         if self._agreement is None:
             return None
         strength = name == "prediction_strength"
@@ -178,7 +176,7 @@ class SweepRun:
         return self._agreement.ks, *mean_and_error(values), pick
 
 
-def _placed(ks: Ints, at: Ints, values: Floats) -> Floats:
-    """Values of some numbers of clusters among all; NaN for the others."""
-    known = dict(zip(at.tolist(), values.tolist(), strict=True))
-    return np.array([known.get(k, np.nan) for k in ks.tolist()])
+def _aligned(ks: Ints, known: Ints, values: Floats) -> Floats:
+    """The values for `ks`; NaN for numbers of clusters that are not known."""
+    by_k = dict(zip(known.tolist(), values.tolist(), strict=True))
+    return np.array([by_k.get(k, np.nan) for k in ks.tolist()])

@@ -1,4 +1,4 @@
-"""Rows without structure, in the place of some rows."""
+"""Reference data without structure, in the place of some rows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 
 from partita._common.array_types import Floats
 
-_FEW = 20  # different values, up to which a feature is one of classes
+MAX_CATEGORIES = 20  # distinct values of a categorical feature
+MIN_ROWS_PER_CATEGORY = 5  # on average
 
 
 class ReferenceData(Protocol):
-    """Draws as many rows as there were."""
+    """A distribution without structure."""
 
     def draw(self, rng: np.random.Generator) -> Floats:
-        """Rows without structure."""
+        """Draw as many rows as the data has."""
 
 
 class UniformBox:
@@ -27,26 +28,24 @@ class UniformBox:
         placed = u * s
         self._low, self._high = placed.min(axis=0), placed.max(axis=0)
         self._n = len(rows)
-        self._axes = axes if rotate else None  # Euclidean distances do not mind a rotation
+        self._axes = axes if rotate else None  # Euclidean distances do not depend on a rotation
 
     def draw(self, rng: np.random.Generator) -> Floats:
-        """Uniform rows."""
-        found = rng.uniform(self._low, self._high, (self._n, len(self._low)))
-        return found if self._axes is None else found @ self._axes + self._mean
+        rows = rng.uniform(self._low, self._high, (self._n, len(self._low)))
+        return rows if self._axes is None else rows @ self._axes + self._mean
 
 
 class IndependentCategories:
-    """Every feature by itself: each of its values as likely as the others, if these are few."""
+    """Independent features: all categories equally likely; uniform if there are many values."""
 
     def __init__(self, rows: Floats) -> None:
         self._n = len(rows)
         self._values = [np.unique(column) for column in rows.T]
 
     def draw(self, rng: np.random.Generator) -> Floats:
-        """Rows whose features know nothing of each other."""
         columns = [
             rng.choice(values, self._n)
-            if len(values) <= _FEW
+            if len(values) <= MAX_CATEGORIES
             else rng.uniform(values[0], values[-1], self._n)
             for values in self._values
         ]
@@ -54,7 +53,8 @@ class IndependentCategories:
 
 
 def reference_data(rows: Floats, rotate: bool) -> ReferenceData:
-    """A box; classes, if most features have few values that come often."""
-    often = max(2, min(_FEW, len(rows) // 5))
-    few = [len(np.unique(column)) <= often for column in rows.T]
-    return IndependentCategories(rows) if 2 * sum(few) > len(few) else UniformBox(rows, rotate)
+    """Return independent categories if most features are categorical, else a uniform box."""
+    max_categories = max(2, min(MAX_CATEGORIES, len(rows) // MIN_ROWS_PER_CATEGORY))
+    categorical = [len(np.unique(column)) <= max_categories for column in rows.T]
+    mostly = 2 * sum(categorical) > len(categorical)
+    return IndependentCategories(rows) if mostly else UniformBox(rows, rotate)
