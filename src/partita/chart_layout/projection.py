@@ -1,7 +1,8 @@
-"""The plane of a picture: two features, or the two widest directions of the data."""
+"""The plane in which rows are drawn: two features, or the two widest directions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,64 +12,90 @@ import scipy.sparse as sp
 from partita._common.array_types import Floats
 from partita._common.text import listed
 from partita.chart_layout.model_rows import Rows
-from partita.plots import style
 from partita.source.plain_rows import doubles
 from partita.voronoi.principal_plane import pca_plane
 
 Box = tuple[float, float, float, float]  # xmin, ymin, xmax, ymax
-_PAGE = 1.5  # width of a panel to its height
+_PANEL_ASPECT = 1.5  # width to height
+_MARGIN = 0.05  # of the extent of the points, on each side
+_MAX_STRETCH = 2.0  # of one side of the box, for equal scales
 
 
 @dataclass(frozen=True, slots=True)
-class Plane:
+class ProjectionPlane:
     """The points origin + s·axes[0] + t·axes[1]."""
 
     origin: Floats  # (d,)
-    axes: Floats  # (2, d), of unit length and perpendicular
-    names: tuple[str, str]
-    note: str = ""  # what to say of cells that it cuts
+    axes: Floats  # (2, d), orthonormal; the second is 0 if d = 1
+    names: tuple[str, str]  # of the axes; the second is "" if d = 1
+    note: str = ""  # for the caption, if the plane cuts cells of more than two features
 
     @property
-    def is_cut(self) -> bool:
-        """Whether there are more directions than the two that are seen."""
-        return len(self.origin) > 2
+    def n_features(self) -> int:
+        """The number of features of the rows."""
+        return len(self.origin)
 
     def project(self, rows: Any) -> Floats:
-        """The coordinates (n, 2) of rows in the plane."""
+        """Return the coordinates (n, 2) of rows in the plane."""
         if sp.issparse(rows):
             return np.asarray(rows @ self.axes.T - self.axes @ self.origin)
         return np.asarray((rows - self.origin) @ self.axes.T)
 
 
-def plane_of(rows: Rows, features: Any = None) -> Plane:
-    """The plane to draw rows in: of two features, if they are named; else as their shape asks."""
+@dataclass(frozen=True, slots=True)
+class PlaneView:
+    """Rows and centers in a plane, and the part of it that a picture shows."""
+
+    plane: ProjectionPlane
+    points: Floats  # (m, 2)
+    centers: tuple[Floats, ...]  # (k, 2), one array for each set of centers
+    box: Box
+    equal_scale: bool  # whether a unit has the same length along both axes
+
+
+def view_rows(rows: Rows, centers: Sequence[Floats], features: Any = None) -> PlaneView:
+    """Project rows and sets of centers on the plane of two features, or on the widest one.
+
+    Rows of one feature get random heights, so that they can be told apart.
+    """
+    plane = choose_plane(rows, features)
+    points = plane.project(rows.values)
+    if plane.n_features == 1:
+        points[:, 1] = np.random.default_rng(0).uniform(-0.5, 0.5, len(points))
+    projected = tuple(plane.project(each) for each in centers)
+    box, equal_scale = _with_equal_scale(_bounding_box(points, *projected), plane.n_features)
+    return PlaneView(plane, points, projected, box, equal_scale)
+
+
+def choose_plane(rows: Rows, features: Any = None) -> ProjectionPlane:
+    """Return the plane of the features given; else of the only two, or of the widest directions."""
     d = rows.values.shape[1]
     if features is not None:
-        return _of_features(rows, *_columns(features, rows.names))
+        return _feature_plane(rows, *_two_features(features, rows.names))
     if d == 1:
-        return Plane(np.zeros(1), np.array([[1.0], [0.0]]), (rows.names[0], ""))
+        return ProjectionPlane(np.zeros(1), np.array([[1.0], [0.0]]), (rows.names[0], ""))
     if d == 2:
-        return Plane(np.zeros(2), np.eye(2), (rows.names[0], rows.names[1]))
-    return _principal(rows)
+        return ProjectionPlane(np.zeros(2), np.eye(2), (rows.names[0], rows.names[1]))
+    return _principal_plane(rows)
 
 
-def _of_features(rows: Rows, i: int, j: int) -> Plane:
+def _feature_plane(rows: Rows, i: int, j: int) -> ProjectionPlane:
     d = rows.values.shape[1]
     axes = np.zeros((2, d))
     axes[0, i] = axes[1, j] = 1.0
-    origin = np.average(doubles(rows.values), axis=0, weights=_some(rows.weight))
+    origin = np.average(doubles(rows.values), axis=0, weights=_positive(rows.weight))
     origin[[i, j]] = 0.0
     note = "cut by the plane of these two features, through the mean of the others"
-    return Plane(origin, axes, (rows.names[i], rows.names[j]), note if d > 2 else "")
+    return ProjectionPlane(origin, axes, (rows.names[i], rows.names[j]), note if d > 2 else "")
 
 
-def _principal(rows: Rows) -> Plane:
-    """The mean and the two widest directions (PCA)."""
-    weight = _some(rows.weight)
+def _principal_plane(rows: Rows) -> ProjectionPlane:
+    """The plane of the first two principal axes (PCA), through the mean."""
+    weight = _positive(rows.weight)
     mean, axes = pca_plane(rows.values, weight)
-    plane = Plane(mean, axes, ("", ""), "cut by the plane through the mean")
+    plane = ProjectionPlane(mean, axes, ("", ""), "cut by the plane through the mean")
     along = weight @ plane.project(rows.values) ** 2
-    share = along / (float(weight @ _squares(rows.values, mean)) or 1.0)
+    share = along / (float(weight @ _squared_distances(rows.values, mean)) or 1.0)
     names = (
         f"first principal axis ({share[0]:.0%} of the variance)",
         f"second principal axis ({share[1]:.0%})",
@@ -76,7 +103,7 @@ def _principal(rows: Rows) -> Plane:
     return replace(plane, names=names)
 
 
-def _squares(values: Any, mean: Floats) -> Floats:
+def _squared_distances(values: Any, mean: Floats) -> Floats:
     """‖x − mean‖² (n,)."""
     if not sp.issparse(values):
         return np.asarray(np.square(values - mean).sum(axis=1))
@@ -84,51 +111,48 @@ def _squares(values: Any, mean: Floats) -> Floats:
     return np.asarray(length - 2 * (values @ mean) + mean @ mean).clip(0)
 
 
-def _columns(features: Any, names: list[str]) -> tuple[int, int]:
-    wanted = f"two different features are expected, by name or by number below {len(names)}"
+def _two_features(features: Any, names: list[str]) -> tuple[int, int]:
+    rule = f"`features` must be two different names or numbers below {len(names)}"
     try:
-        pair = [_column(which, names) for which in features]
+        pair = [_feature_number(feature, names) for feature in features]
     except TypeError as error:
-        raise ValueError(f"features={features!r} was given; {wanted}") from error
+        raise ValueError(f"{rule}, got {features!r}.") from error
     if len(pair) != 2 or pair[0] == pair[1] or None in pair:
-        known = f" (of {listed(names)})" if any(isinstance(f, str) for f in features) else ""
-        raise ValueError(f"features={features!r} was given; {wanted}{known}")
+        by_name = any(isinstance(feature, str) for feature in features)
+        known = f" The names are {listed(names)}." if by_name else ""
+        raise ValueError(f"{rule}, got {features!r}.{known}")
     return int(pair[0] or 0), int(pair[1] or 0)
 
 
-def _column(which: Any, names: list[str]) -> int | None:
-    if isinstance(which, str):
-        return names.index(which) if which in names else None
-    whole = isinstance(which, (int, np.integer)) and not isinstance(which, bool)
-    return int(which) if whole and 0 <= which < len(names) else None
+def _feature_number(feature: Any, names: list[str]) -> int | None:
+    if isinstance(feature, str):
+        return names.index(feature) if feature in names else None
+    is_integer = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
+    return int(feature) if is_integer and 0 <= feature < len(names) else None
 
 
-def _some(weight: Floats) -> Floats:
-    """Weights of a sample: all alike, if the sample happens to have none but zeros."""
+def _positive(weight: Floats) -> Floats:
+    """Weights of a sample; equal ones if it has only rows of weight 0."""
     return weight if weight.any() else np.ones(len(weight))
 
 
-def box_around(*points: Floats) -> Box:
-    """Where a picture of these points ends: xmin, ymin, xmax, ymax, with some air."""
-    both = np.concatenate([part for part in points if len(part)])
-    low, high = both.min(axis=0), both.max(axis=0)
-    air = 0.05 * (high - low)
-    air = np.where(air > 0, air, np.maximum(0.5, 1e-3 * np.abs(high)))
-    return (*(low - air).tolist(), *(high + air).tolist())
+def _bounding_box(*points: Floats) -> Box:
+    """The box around all points, with a margin."""
+    together = np.concatenate([part for part in points if len(part)])
+    low, high = together.min(axis=0), together.max(axis=0)
+    margin = _MARGIN * (high - low)
+    margin = np.where(margin > 0, margin, np.maximum(0.5, 1e-3 * np.abs(high)))
+    return (*(low - margin).tolist(), *(high + margin).tolist())
 
 
-def even(box: Box, d: int) -> tuple[Box, bool]:
-    """The box, made as wide or as high as the page is, so that right angles can be drawn as such.
+def _with_equal_scale(box: Box, d: int) -> tuple[Box, bool]:
+    """The box with the aspect of a panel, so that right angles look right, and True.
 
-    It stays as it is, and False is said, if that would leave more than half of the page empty.
+    The box as it is, and False, if that would leave more than half of the panel empty.
     """
     width, height = box[2] - box[0], box[3] - box[1]
-    if d == 1 or not 0.5 <= width / height / _PAGE <= 2:
+    if d == 1 or not 1 / _MAX_STRETCH <= width / height / _PANEL_ASPECT <= _MAX_STRETCH:
         return box, False
-    more = max(0.0, height * _PAGE - width) / 2, max(0.0, width / _PAGE - height) / 2
-    return (box[0] - more[0], box[1] - more[1], box[2] + more[0], box[3] + more[1]), True
-
-
-def axis_names(plane: Plane) -> tuple[str, str]:
-    """The names of both axes, as text."""
-    return style.plain(plane.names[0], 60), style.plain(plane.names[1], 45)
+    x = max(0.0, height * _PANEL_ASPECT - width) / 2
+    y = max(0.0, width / _PANEL_ASPECT - height) / 2
+    return (box[0] - x, box[1] - y, box[2] + x, box[3] + y), True

@@ -1,4 +1,4 @@
-"""`CriteriaDisplay`: what every criterion says about the number of clusters."""
+"""`CriteriaDisplay`: the criteria for the number of clusters."""
 
 from __future__ import annotations
 
@@ -9,39 +9,45 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Floats
+from partita._common.array_types import Floats, Ints
 from partita._common.text import listed
+from partita.chart_layout.captions import join_sentences
 from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.plots import style
-from partita.plots.display import Display, Page, matplotlib
+from partita.plots.display import Display, FigureAxes, matplotlib
 
-_COLUMNS = 3
-_SIGN = {"high": " ↑", "low": " ↓"}
+_MAX_COLUMNS = 3
+_ARROWS = {"high": " ↑", "low": " ↓"}
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class CriterionPanel:
     """One criterion over the numbers of clusters."""
 
     name: str
     values: Floats  # (m,), NaN where it is not defined
-    spread: Floats | None  # (m,) standard errors
+    errors: Floats  # (m,) standard errors; 0 where there is none
     pick: int | None
     better: str
     votes: bool = True
 
     @property
     def title(self) -> str:
-        """Its name, what is better, and the number it chooses."""
+        """The name, an arrow towards better values, and the number of clusters it picks."""
         choice = "no choice" if self.pick is None else str(self.pick)
         known = CRITERION_KINDS.get(self.name)
-        name = known.title if known else style.plain(self.name.replace("_", " "), 22)
-        return f"{name}{_SIGN.get(self.better, '')}: {choice}"
+        name = known.title if known else style.label_text(self.name.replace("_", " "), 22)
+        return f"{name}{_ARROWS.get(self.better, '')}: {choice}"
+
+    @property
+    def defined(self) -> Ints:
+        """Positions of the finite values."""
+        return np.flatnonzero(np.isfinite(self.values))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CriteriaDisplay(Display):
-    """One small panel per criterion, its vote marked, and the recommended K through all of them.
+    """One small panel per criterion with its pick, and the recommended K across all panels.
 
     `criteria=("inertia",)` gives the elbow alone.
 
@@ -58,89 +64,96 @@ class CriteriaDisplay(Display):
     """
 
     ks: tuple[int, ...]
-    panels: tuple[Panel, ...]
+    panels: tuple[CriterionPanel, ...]
     best_k: int | None
 
     @classmethod
     def from_sweep(cls, sweep: Any, criteria: Sequence[str] | None = None) -> CriteriaDisplay:
-        """The criteria of a sweep over the number of clusters: all, or those that are named."""
+        """Show the criteria of a sweep over the number of clusters: all, or those given."""
         known = dict(sweep.criteria)
         wanted = known if criteria is None else criteria
         names = [wanted] if isinstance(wanted, str) else list(wanted)
-        wrong = [name for name in names if name not in known]
-        if wrong or not names:
+        if not names or any(name not in known for name in names):
             raise ValueError(
-                f"criteria={criteria!r} was given; the sweep has {listed(known) or 'none'}"
+                f"`criteria` must be criteria of the sweep, which has {listed(known) or 'none'}, "
+                f"got {criteria!r}."
             )
-        notes = [] if getattr(sweep, "complete", True) else ["the sweep was ended before its time"]
-        signs = "↑ high is better, ↓ low is better; a ring is the choice; grey titles have no vote"
+        legend = "↑ high is better, ↓ low is better; a ring marks the pick; grey titles do not vote"
+        note = "" if getattr(sweep, "complete", True) else "the sweep was interrupted"
         voters = getattr(sweep, "voters", names)
         return cls(
             title=str(sweep.verdict),
-            caption=style.sentences([signs, *notes]),
+            caption=join_sentences([legend, note]),
             ks=tuple(int(k) for k in sweep.ks),
             panels=tuple(_panel(known[name], len(sweep.ks), name in voters) for name in names),
             best_k=None if sweep.best_k is None else int(sweep.best_k),
         )
 
-    def _shape(self) -> tuple[int, int]:
-        columns = min(_COLUMNS, len(self.panels))
+    def _grid_shape(self) -> tuple[int, int]:
+        columns = min(_MAX_COLUMNS, len(self.panels))
         return math.ceil(len(self.panels) / columns), columns
 
     @property
-    def _panels(self) -> int:
+    def _n_panels(self) -> int:
         return len(self.panels)
 
-    def _inches(self) -> float:
-        rows, columns = self._shape()
+    def _figure_height(self) -> float:
+        rows, columns = self._grid_shape()
         return 0.9 + (1.55 if columns > 1 else 2.4) * rows
 
-    def _draw(self, page: Page) -> None:
-        for at, (ax, panel) in enumerate(zip(page.axes, self.panels, strict=True)):
-            self._panel(ax, panel)
-            if at >= len(self.panels) - self._shape()[1]:
-                ax.set_xlabel("K")
-        page.head(style.plain(self.title))
-        page.foot(self.caption)
+    def _draw(self, target: FigureAxes) -> None:
+        for ax, panel in zip(target.axes, self.panels, strict=True):
+            self._draw_panel(ax, panel)
+        for ax in target.axes[-self._grid_shape()[1] :]:
+            ax.set_xlabel("K")
+        target.set_title(style.label_text(self.title))
+        target.set_caption(self.caption)
 
-    def _panel(self, ax: Any, panel: Panel) -> None:
-        ks, fine = np.array(self.ks), np.isfinite(panel.values)
-        color = style.INK if panel.votes else style.FAINT
-        ax.set_title(panel.title, size=style.SMALL, loc="left", color=color)
+    def _draw_panel(self, ax: Any, panel: CriterionPanel) -> None:
+        color = style.TEXT_COLOR if panel.votes else style.MUTED_COLOR
+        ax.set_title(panel.title, size=style.SMALL_FONT_POINTS, loc="left", color=color)
         if self.best_k is not None:
-            ax.axvline(self.best_k, color=style.color(5), lw=1.0, ls="--", zorder=0)
-        ax.plot(ks[fine], panel.values[fine], color=style.color(0), lw=1.2, marker="o", ms=2.5)
-        if panel.spread is not None:
-            error = np.where(np.isfinite(panel.spread), panel.spread, 0.0)
-            ax.errorbar(
-                ks[fine],
-                panel.values[fine],
-                error[fine],
-                fmt="none",
-                ecolor=style.color(0),
-                elinewidth=0.8,
-                capsize=1.5,
-            )
-        at = np.flatnonzero((ks == panel.pick) & fine)  # none, if it has no vote
-        if len(at):
-            ax.plot(ks[at], panel.values[at], "o", ms=8, mfc="none", mec=style.INK, mew=1.1)
-        if not fine.any():
-            ax.text(0.5, 0.5, "not defined", transform=ax.transAxes, ha="center", color=style.FAINT)
-            ax.set_yticks([])
-        every = (*self.ks, self.ks[0] if self.best_k is None else self.best_k)
-        low, high = min(every), max(every)
-        air = 0.05 * (high - low) or 0.5
-        ax.set_xlim(low - air, high + air)
+            ax.axvline(self.best_k, color=style.CHOICE_COLOR, lw=1.0, ls="--", zorder=0)
         ticker = matplotlib(".ticker")
-        ax.xaxis.set_major_locator(ticker.MaxNLocator(5, integer=True, min_n_ticks=1))
-        if fine.any():
+        if len(panel.defined):
+            self._draw_curve(ax, panel)
             ax.yaxis.set_major_locator(ticker.MaxNLocator(4))
+        else:
+            words = {"ha": "center", "color": style.MUTED_COLOR}
+            ax.text(0.5, 0.5, "not defined", transform=ax.transAxes, **words)
+            ax.set_yticks([])
+        shown = self.ks if self.best_k is None else (*self.ks, self.best_k)
+        low, high = min(shown), max(shown)
+        margin = 0.05 * (high - low) or 0.5
+        ax.set_xlim(low - margin, high + margin)
+        ax.xaxis.set_major_locator(ticker.MaxNLocator(5, integer=True, min_n_ticks=1))
+
+    def _draw_curve(self, ax: Any, panel: CriterionPanel) -> None:
+        defined, color = panel.defined, style.CURVE_COLOR
+        ks = np.array(self.ks)[defined]
+        values, errors = panel.values[defined], panel.errors[defined]
+        ax.plot(ks, values, color=color, lw=1.2, marker="o", ms=2.5)
+        if errors.any():
+            ax.errorbar(ks, values, errors, fmt="none", ecolor=color, elinewidth=0.8, capsize=1.5)
+        picked = ks == panel.pick  # none, if it does not vote
+        if picked.any():
+            ring = {"mfc": "none", "mec": style.TEXT_COLOR, "mew": 1.1}
+            ax.plot(ks[picked], values[picked], "o", ms=8, **ring)
 
 
-def _panel(criterion: Any, m: int, votes: bool) -> Panel:
+def _panel(criterion: Any, m: int, votes: bool) -> CriterionPanel:
     values = np.asarray(criterion.values, dtype=np.float64)
     if values.shape != (m,):
-        raise ValueError(f"{criterion.name} has values of shape {values.shape}; ({m},) is expected")
-    spread = None if criterion.spread is None else np.asarray(criterion.spread, dtype=np.float64)
-    pick = None if criterion.pick is None else int(criterion.pick)
-    return Panel(str(criterion.name), values, spread, pick, str(criterion.better), votes)
+        raise ValueError(
+            f"The values of criterion {criterion.name} must have shape ({m},), one for each K, "
+            f"got {values.shape}."
+        )
+    errors = np.zeros(m) if criterion.spread is None else np.asarray(criterion.spread, np.float64)
+    return CriterionPanel(
+        name=str(criterion.name),
+        values=values,
+        errors=np.where(np.isfinite(errors), errors, 0.0),
+        pick=None if criterion.pick is None else int(criterion.pick),
+        better=str(criterion.better),
+        votes=votes,
+    )

@@ -1,4 +1,4 @@
-"""What every picture has in common: a page to draw on, a head, a foot, and a file."""
+"""The base of all displays: axes to draw on, a title, a caption, and a file."""
 
 from __future__ import annotations
 
@@ -12,50 +12,66 @@ from typing import Any, Self
 from partita._common.optional_imports import require
 from partita.plots import style
 
+_TEXT_SHARE = 0.94  # of the width: hinted glyphs are up to 4 % wider than measured ones
 
-def matplotlib(part: str = "") -> Any:
-    """A part of matplotlib, or an error that says how to get it."""
-    return require(f"matplotlib{part}", "a picture", extra="plot")
+
+def matplotlib(submodule: str = "") -> Any:
+    """Import matplotlib or a submodule (".figure"); the error names the extra to install."""
+    return require(f"matplotlib{submodule}", "a picture", extra="plot")
+
+
+def new_figure(height: float) -> Any:
+    """Return a figure without pyplot's state, as wide as all displays, `height` inches high."""
+    size = (style.FIGURE_INCHES, height)
+    figure = matplotlib(".figure").Figure(figsize=size, layout="constrained")
+    matplotlib(".backends.backend_agg").FigureCanvasAgg(figure)
+    return figure
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """The axes of one picture, in a figure of its own or in one that the caller has."""
+class FigureAxes:
+    """The axes of one display, in a figure of its own or of the caller."""
 
     axes: tuple[Any, ...]
-    own: bool
+    owns_figure: bool
 
     @property
     def figure(self) -> Any:
-        """The whole figure, also where the axes lie in a part of one."""
+        """The whole figure, also if the axes are in a subfigure."""
         return self.axes[0].figure.canvas.figure
 
-    def head(self, text: str) -> None:
-        """The title, above everything."""
-        if self.own:
-            lines = style.wrapped(text, self._width(), style.SIZE + 1)
+    def set_title(self, text: str) -> None:
+        """Write the title above all axes; in a figure of the caller, above the first."""
+        if self.owns_figure:
+            lines = style.wrap_text(text, self._width(), style.FONT_POINTS + 1)
             self.figure.suptitle(lines, x=0.01, ha="left")
         else:
-            self.axes[0].set_title(style.wrapped(text, self._width(), style.SIZE))
+            self.axes[0].set_title(style.wrap_text(text, self._width(), style.FONT_POINTS))
 
-    def foot(self, text: str) -> None:
-        """The caption, below everything; in a figure of the caller, below the label of the axis."""
+    def set_caption(self, text: str) -> None:
+        """Write the caption below all axes; in a figure of the caller, below the axis label."""
         if not text:
             return
-        lines = style.wrapped(text, self._width(), style.SMALL)
-        if self.own:
-            self.figure.supxlabel(lines, x=0.01, ha="left", size=style.SMALL, color=style.FAINT)
+        points = style.SMALL_FONT_POINTS
+        lines = style.wrap_text(text, self._width(), points)
+        if self.owns_figure:
+            self.figure.supxlabel(lines, x=0.01, ha="left", size=points, color=style.MUTED_COLOR)
         else:
             axis = self.axes[-1]
             axis.set_xlabel("\n".join(filter(None, [axis.get_xlabel(), lines])))
 
-    def settle(self) -> None:
-        """Let the layout find its place, so that lengths in pixels are those of the picture."""
+    def update_layout(self) -> None:
+        """Run the layout, so that lengths in pixels are those of the finished picture."""
         self.figure.draw_without_rendering()
+
+    def line_height(self) -> float:
+        """Return the height of a line of small text in pixels."""
+        return float(style.SMALL_FONT_POINTS * self.figure.dpi / style.POINTS_PER_INCH)
 
     def _width(self) -> float:
         inches = float(self.figure.get_figwidth())
-        return inches * 0.97 if self.own else inches * self.axes[0].get_position().width
+        share = 1.0 if self.owns_figure else self.axes[0].get_position().width
+        return inches * share * _TEXT_SHARE
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -66,33 +82,32 @@ class Display(ABC):
     caption: str = ""
 
     @abstractmethod
-    def _shape(self) -> tuple[int, int]:
-        """Rows and columns of panels."""
+    def _figure_height(self) -> float:
+        """Return the height in inches of a figure of its own."""
 
     @abstractmethod
-    def _inches(self) -> float:
-        """The height of a figure of its own."""
+    def _draw(self, target: FigureAxes) -> None:
+        """Draw on one axes per panel."""
 
-    @abstractmethod
-    def _draw(self, page: Page) -> None:
-        """Draw on axes that are as many as there are panels."""
+    def _grid_shape(self) -> tuple[int, int]:
+        """Return the rows and columns of the panels."""
+        return 1, 1
 
     @property
-    def _panels(self) -> int:
-        rows, columns = self._shape()
-        return rows * columns
+    def _n_panels(self) -> int:
+        return 1
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw into axes that are given (one for each panel), or into a new figure."""
-        with matplotlib().rc_context(style.RC):
-            page = self._new_page() if ax is None else self._page_of(ax)
-            self._axes = page.axes
-            self._draw(page)
+        """Draw into the axes given (one per panel), or into a new figure."""
+        with matplotlib().rc_context(style.RC_PARAMS):
+            target = self._new_axes() if ax is None else self._check_axes(ax)
+            self._axes = target.axes
+            self._draw(target)
         return self
 
     @property
     def axes_(self) -> tuple[Any, ...]:
-        """The axes it was drawn on; it is drawn now, if it was not before."""
+        """The axes of the picture; reading it draws the picture if necessary."""
         if not hasattr(self, "_axes"):
             self.plot()
         return self._axes
@@ -104,11 +119,11 @@ class Display(ABC):
 
     @property
     def figure_(self) -> Any:
-        """The figure it was drawn in."""
+        """The figure of the picture."""
         return self.ax_.figure.canvas.figure
 
     def save(self, path: str | Path, dpi: float = 200) -> Path:
-        """Write the picture; the ending of the name says in which format."""
+        """Write the picture to a file; its extension sets the format."""
         self.figure_.savefig(path, dpi=dpi)
         return Path(path)
 
@@ -120,25 +135,19 @@ class Display(ABC):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.title}>"
 
-    def _new_page(self) -> Page:
-        rows, columns = self._shape()
-        size = (style.WIDTH, self._inches())
-        figure = matplotlib(".figure").Figure(figsize=size, layout="constrained")
-        matplotlib(".backends.backend_agg").FigureCanvasAgg(figure)  # not one of pyplot's
-        axes = figure.subplots(rows, columns, squeeze=False).ravel()
-        for spare in axes[self._panels :]:
-            spare.remove()
-        return Page(tuple(axes[: self._panels]), own=True)
+    def _new_axes(self) -> FigureAxes:
+        figure = new_figure(self._figure_height())
+        axes = figure.subplots(*self._grid_shape(), squeeze=False).ravel()
+        for unused in axes[self._n_panels :]:
+            unused.remove()
+        return FigureAxes(tuple(axes[: self._n_panels]), owns_figure=True)
 
-    def _page_of(self, ax: Any) -> Page:
-        axes = tuple(ax.ravel() if hasattr(ax, "ravel") else ax if _several(ax) else [ax])
-        if len(axes) != self._panels or not all(hasattr(each, "get_position") for each in axes):
+    def _check_axes(self, ax: Any) -> FigureAxes:
+        several = isinstance(ax, Sequence)
+        axes = tuple(ax.ravel() if hasattr(ax, "ravel") else ax if several else [ax])
+        if len(axes) != self._n_panels or not all(hasattr(one, "get_position") for one in axes):
             raise ValueError(
-                f"ax holds {len(axes)} axes; {type(self).__name__} needs {self._panels} "
-                "matplotlib Axes here, one for each panel: give as many, or none for a new figure"
+                f"`ax` must hold {self._n_panels} matplotlib Axes, one for each panel of "
+                f"{type(self).__name__}, got {len(axes)}. Omit `ax` to draw into a new figure."
             )
-        return Page(axes, own=False)
-
-
-def _several(ax: Any) -> bool:
-    return isinstance(ax, Sequence)
+        return FigureAxes(axes, owns_figure=False)

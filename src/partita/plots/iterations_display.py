@@ -12,33 +12,43 @@ import numpy as np
 from partita._common.array_types import Floats
 from partita._common.text import format_number
 from partita.chart_layout import model_rows
-from partita.chart_layout.projection import Box, axis_names, box_around, even, plane_of
+from partita.chart_layout.captions import join_sentences
+from partita.chart_layout.cluster_scene import ClusterScene, build_scene
+from partita.chart_layout.projection import Box, view_rows
 from partita.estimators import validation
 from partita.estimators.fitted_models import unwrap_pipeline, without_feature_names
 from partita.plots import style
-from partita.plots.cluster_display import Scene, scene_of, spread
-from partita.plots.display import Display, Page, matplotlib
+from partita.plots.cluster_display import axis_labels
+from partita.plots.display import Display, FigureAxes, matplotlib, new_figure
 from partita.plots.replay import replay
+from partita.plots.scene_drawing import draw_scene
 
-_COLUMNS = 3
-_POINTS = 3000  # that are drawn in every panel
+_MAX_COLUMNS = 3
+_MAX_POINTS = 3000  # in every panel
+_PANEL_MARKER_SCALE = 0.35
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """One moment of a run."""
+class IterationFrame:
+    """The clusters after one iteration; 0 is the start."""
 
     iteration: int
     cost: float
-    scene: Scene
+    scene: ClusterScene
+
+    @property
+    def title(self) -> str:
+        """The iteration and its J."""
+        name = f"iteration {self.iteration}" if self.iteration else "start"
+        return f"{name}: J = {format_number(self.cost)}"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class IterationsDisplay(Display):
-    """The start, some iterations and the result side by side, with the ways of the centers.
+    """The start, some iterations and the result side by side, with the paths of the centers.
 
-    The fit is run again: from the same start it takes the same way. `animate()` shows the moments
-    one after the other.
+    The fit is run again: from the same start it takes the same steps. `animate()` shows one frame
+    after the other.
 
     Examples
     --------
@@ -50,10 +60,10 @@ class IterationsDisplay(Display):
     [(0, 41.0), (1, 6.0), (2, 1.0), (3, 1.0)]
     """
 
-    frames: tuple[Frame, ...]
+    frames: tuple[IterationFrame, ...]
     box: Box
-    equal: bool
-    names: tuple[str, str]
+    equal: bool  # whether a unit has the same length along both axes
+    names: tuple[str, str]  # of the axes
 
     @classmethod
     def from_estimator(
@@ -66,77 +76,71 @@ class IterationsDisplay(Display):
         most: int = 6,
         random_state: Any = 0,
     ) -> IterationsDisplay:
-        """Up to `most` moments of the run that led to a fitted model; X as it was fitted."""
+        """Replay the run that led to a fitted model, in up to `most` frames; X as it was fitted."""
         most = validation.whole("most", most, 2)
         model, X, names = unwrap_pipeline(model, X)
         run = replay(model, X, sample_weight, most)
         rows = model_rows.read(
-            model, X, sample_weight, names=names, most=_POINTS, random_state=random_state
+            model, X, sample_weight, names=names, most=_MAX_POINTS, random_state=random_state
         )
-        plane, d = plane_of(rows, features), rows.values.shape[1]
-        points = spread(plane.project(rows.values), d)
-        centers = [plane.project(_scaled(step.centers, rows, model)) for step in run.steps]
-        box, equal = even(box_around(points, *centers), d)
-        frames, note = [], ""
-        for step, at in zip(run.steps, centers, strict=True):
+        view = view_rows(rows, [_drawn(step.centers, rows, model) for step in run.steps], features)
+        frames, cell_note = [], ""
+        for i, step in enumerate(run.steps):
             labels = np.asarray(without_feature_names(step.model).predict(rows.values))
-            scene, note = scene_of(step.model, plane, points, labels, box, at)
-            frames.append(Frame(step.iteration, step.cost, scene))
+            scene, cell_note = build_scene(step.model, view, labels, view.box, i)
+            frames.append(IterationFrame(step.iteration, step.cost, scene))
         other = "" if run.same else "another run from the same start: the fit cannot be repeated"
-        ways = "lines: the ways of the centers, by the moments shown"
+        paths = "lines: the paths of the centers through the frames shown"
         return cls(
             title=f"{model_rows.title_of(model)}, step by step",
-            caption=style.sentences([ways, other, note, rows.note]),
+            caption=join_sentences([paths, other, cell_note, rows.note]),
             frames=tuple(frames),
-            box=box,
-            equal=equal,
-            names=axis_names(plane),
+            box=view.box,
+            equal=view.equal_scale,
+            names=axis_labels(view.plane.names),
         )
 
-    def _shape(self) -> tuple[int, int]:
-        columns = min(_COLUMNS, len(self.frames))
+    def _grid_shape(self) -> tuple[int, int]:
+        columns = min(_MAX_COLUMNS, len(self.frames))
         return math.ceil(len(self.frames) / columns), columns
 
     @property
-    def _panels(self) -> int:
+    def _n_panels(self) -> int:
         return len(self.frames)
 
-    def _inches(self) -> float:
-        rows, columns = self._shape()
+    def _figure_height(self) -> float:
+        rows, columns = self._grid_shape()
         return 0.8 + rows * (1.5 if columns > 1 else 3.4)
 
-    def _draw(self, page: Page) -> None:
-        for at, ax in enumerate(page.axes):
-            self._frame(ax, at, scale=0.35)
-        page.head(self.title)
-        page.foot(self.caption)
+    def _draw(self, target: FigureAxes) -> None:
+        for number, ax in enumerate(target.axes):
+            self._draw_frame(ax, number, _PANEL_MARKER_SCALE)
+        target.set_title(self.title)
+        target.set_caption(self.caption)
 
-    def _frame(self, ax: Any, at: int, scale: float = 1.0) -> None:
-        frame = self.frames[at]
-        frame.scene.draw(ax, self.box, scale)
+    def _draw_frame(self, ax: Any, number: int, marker_scale: float = 1.0) -> None:
+        frame, ink = self.frames[number], style.TEXT_COLOR
+        draw_scene(ax, frame.scene, self.box, marker_scale)
         if self.equal:
             ax.set_aspect("equal")
-        ways = np.stack([part.scene.centers for part in self.frames[: at + 1]], axis=1)
-        for way in ways:  # (moments, 2) of one center
-            ax.plot(*way.T, color=style.INK, lw=0.8, marker=".", ms=2, zorder=3)
-        ax.scatter(*frame.scene.centers.T, s=22, c=style.INK, marker="+", linewidths=1.2, zorder=4)
-        ax.set_title(
-            f"{_moment(frame.iteration)}: J = {format_number(frame.cost)}", size=style.SMALL
-        )
+        paths = np.stack([past.scene.centers for past in self.frames[: number + 1]], axis=1)
+        for path in paths:  # (frames, 2) of one center
+            ax.plot(*path.T, color=ink, lw=0.8, marker=".", ms=2, zorder=3)
+        ax.scatter(*frame.scene.centers.T, s=22, c=ink, marker="+", linewidths=1.2, zorder=4)
+        ax.set_title(frame.title, size=style.SMALL_FONT_POINTS)
         ax.set_xticks([])
         ax.set_yticks([])
 
     def animate(self, seconds: float = 0.8) -> Any:
-        """A matplotlib animation in a new figure, so long for every moment."""
-        with matplotlib().rc_context(style.RC):
-            figure = matplotlib(".figure").Figure(figsize=(style.WIDTH, 4.2), layout="constrained")
-            matplotlib(".backends.backend_agg").FigureCanvasAgg(figure)
+        """Return a matplotlib animation in a new figure, with so many seconds for every frame."""
+        with matplotlib().rc_context(style.RC_PARAMS):
+            figure = new_figure(4.2)
             ax = figure.add_subplot()
 
-        def draw(at: int) -> list[Any]:
-            with matplotlib().rc_context(style.RC):
+        def draw(number: int) -> list[Any]:
+            with matplotlib().rc_context(style.RC_PARAMS):
                 ax.clear()
-                self._frame(ax, at)
+                self._draw_frame(ax, number)
             return [ax]
 
         return matplotlib(".animation").FuncAnimation(
@@ -155,12 +159,8 @@ class IterationsDisplay(Display):
         return Path(path)
 
 
-def _moment(iteration: int) -> str:
-    return "start" if iteration == 0 else f"iteration {iteration}"
-
-
-def _scaled(centers: Floats, rows: model_rows.Rows, model: Any) -> Floats:
-    """Centers as they are drawn: directions at the mean length of the rows."""
+def _drawn(centers: Floats, rows: model_rows.Rows, model: Any) -> Floats:
+    """Centers as they are drawn: directions get the mean length of the rows."""
     if not model_rows.is_spherical(model):
         return centers
     return centers * float(np.sqrt(model_rows.squares(rows.values)).mean())

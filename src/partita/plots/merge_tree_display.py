@@ -1,4 +1,4 @@
-"""`MergeTreeDisplay`: which clusters would be fused first, and at what price."""
+"""`MergeTreeDisplay`: which clusters would merge first, and at what price."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ import numpy as np
 from partita._common.array_types import Floats
 from partita._common.text import format_number
 from partita.chart_layout import model_rows
+from partita.chart_layout.captions import join_sentences
+from partita.chart_layout.merge_tree_layout import MergeTreeLayout, merge_tree_layout
 from partita.estimators import validation
 from partita.estimators.fitted_models import unwrap_pipeline
 from partita.merging.tree import merge_tree
 from partita.plots import style
-from partita.plots.display import Display, Page, matplotlib
-from partita.plots.text_placement import place
+from partita.plots.display import Display, FigureAxes, matplotlib
+from partita.plots.text_placement import place_labels
 
-_ORDERS = 30.0  # how often the highest price is the lowest before the scale is logarithmic
-_UPRIGHT = 14  # leaves up to which their names need not be turned
-_PRICED = 6  # merges whose price is written: the highest
+_MAX_UPRIGHT_LEAVES = 14  # beyond it, the names of leaves are turned
+_MAX_PRICES_WRITTEN = 6  # of the most expensive merges
+_LEAF_WIDTH_POINTS = 330  # of all leaves together
+_MIN_FONT_POINTS = 4.0
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MergeTreeDisplay(Display):
-    """The clusters of a fit, fused pair by pair; the height is what a merge adds to J.
+    """The clusters of a fit, merged pair by pair; the height is what a merge adds to J.
 
     Dashed lines cut the tree into fewer clusters: where the price of the next merge rises most
     (as a ratio), or into the numbers given as `cuts`.
@@ -40,9 +43,9 @@ class MergeTreeDisplay(Display):
     ([25.0, 231.2], (2,))
     """
 
-    linkage: Floats  # (k − 1, 4), as SciPy wants it
+    linkage: Floats  # (k − 1, 4), in SciPy's form
     weight: Floats  # (k,) of the clusters
-    cuts: tuple[int, ...]
+    cuts: tuple[int, ...]  # numbers of clusters
 
     @classmethod
     def from_estimator(
@@ -53,128 +56,103 @@ class MergeTreeDisplay(Display):
         *,
         cuts: Sequence[int] | None = None,
     ) -> MergeTreeDisplay:
-        """The merge tree of a fitted model; see `partita.merge_tree` for when it needs X."""
+        """Merge the clusters of a fitted model; see `partita.merge_tree` for when it needs X."""
         model, X, _ = unwrap_pipeline(model, X)
         tree = merge_tree(model, X, sample_weight)
         k = len(tree.linkage) + 1
         if cuts is None:
-            cuts = _steepest(tree.linkage[:, 2])
+            cuts = _steepest_cut(tree.linkage[:, 2])
         return cls(
-            title=f"{model_rows.title_of(model)}: what fusing them would add to J",
-            caption=style.sentences(["at the leaves: the cluster, and in brackets its weight"]),
+            title=f"{model_rows.title_of(model)}: what merging them would add to J",
+            caption=join_sentences(["at the leaves: the cluster, and its weight in brackets"]),
             linkage=np.asarray(tree.linkage, dtype=np.float64),
-            weight=_weights(model, X, sample_weight, k),
+            weight=_cluster_weights(model, X, sample_weight, k),
             cuts=tuple(_check_cut(cut, k) for cut in cuts),
         )
 
-    def _shape(self) -> tuple[int, int]:
-        return 1, 1
-
-    def _inches(self) -> float:
+    def _figure_height(self) -> float:
         return 3.8
 
-    def _draw(self, page: Page) -> None:
-        ax = page.axes[0]
-        floor = self._scale(ax)
-        leaves, tops = self._links(ax, floor)
-        texts = [self._name(j, len(leaves) <= _UPRIGHT) for j in leaves]
-        turn = 0 if len(leaves) <= _UPRIGHT else 90
-        ax.set_xticks(range(len(leaves)), texts, rotation=turn, size=_fitting(len(leaves)))
-        ax.tick_params(axis="x", length=0)
-        ax.set_xlim(-0.7, len(leaves) - 0.3)
+    def _draw(self, target: FigureAxes) -> None:
+        ax, layout = target.axes[0], merge_tree_layout(self.linkage)
+        self._set_price_axis(ax, layout)
+        links = matplotlib(".collections").LineCollection(
+            layout.links, colors=style.CURVE_COLOR, linewidths=1.3
+        )
+        ax.add_collection(links)
+        self._name_leaves(ax, layout.leaves)
+        target.set_title(self.title)
+        free = layout.log and bool((self.linkage[:, 2] <= layout.floor).any())
+        target.set_caption(self.caption + " Merges at the bottom cost nothing." * free)
+        self._draw_cuts(target, layout)
+        if len(layout.links):
+            tops = layout.links[:, 1:3].mean(axis=1)  # the middle of every link
+            dearest = tops[np.argsort(-tops[:, 1], kind="stable")[:_MAX_PRICES_WRITTEN]]
+            place_labels(target, dearest, [format_number(float(f"{y:.3g}")) for _, y in dearest])
+
+    def _set_price_axis(self, ax: Any, layout: MergeTreeLayout) -> None:
         ax.set_ylabel("price of the merge")
         ax.spines["bottom"].set_visible(False)
-        page.head(self.title)
-        notes = self.caption
-        if floor > 0 and (self.linkage[:, 2] <= floor).any():
-            notes += " Merges at the bottom cost nothing."
-        page.foot(notes)
-        self._cut(page, floor)
-        if len(tops):
-            dearest = tops[np.argsort(-tops[:, 1], kind="stable")[:_PRICED]]
-            place(page, dearest, [format_number(float(f"{y:.3g}")) for _, y in dearest])
-
-    def _name(self, j: int, upright: bool) -> str:
-        weight = format_number(float(f"{self.weight[j]:.4g}"))
-        return f"{j}\n({weight})" if upright else f"{j} ({weight})"
-
-    def _scale(self, ax: Any) -> float:
-        """Set the scale of prices, and say at which height leaves begin."""
-        prices = self.linkage[:, 2]
-        paid = prices[prices > 0]
-        if len(paid) and paid.max() > _ORDERS * paid.min():
+        if layout.log:
             ax.set_yscale("log")
-            floor = float(paid.min()) / 3
-            ax.set_ylim(floor, float(paid.max()) * 1.8)
-            return floor
-        ax.set_ylim(0, 1.1 * (float(prices.max(initial=0.0)) or 1.0))
-        return 0.0
+            ax.set_ylim(layout.floor, 1.8 * layout.top)
+        else:
+            ax.set_ylim(0, 1.1 * (layout.top or 1.0))
 
-    def _links(self, ax: Any, floor: float) -> tuple[list[int], Floats]:
-        """Draw the links; the clusters from left to right, and the middle of every link."""
-        if not len(self.linkage):
-            return [0], np.empty((0, 2))
-        from scipy.cluster.hierarchy import dendrogram
-
-        found = dendrogram(self.linkage, no_plot=True)
-        x = np.array(found["icoord"]) / 10 - 0.5  # SciPy puts leaves at 5, 15, …
-        y = np.maximum(np.array(found["dcoord"]), floor)
-        lines = matplotlib(".collections").LineCollection(
-            np.stack([x, y], axis=2), colors=style.color(0), linewidths=1.3
+    def _name_leaves(self, ax: Any, leaves: Sequence[int]) -> None:
+        upright = len(leaves) <= _MAX_UPRIGHT_LEAVES
+        gap = "\n" if upright else " "
+        names = [f"{j}{gap}({format_number(float(f'{self.weight[j]:.4g}'))})" for j in leaves]
+        points = np.clip(
+            _LEAF_WIDTH_POINTS / len(leaves), _MIN_FONT_POINTS, style.SMALL_FONT_POINTS
         )
-        ax.add_collection(lines)
-        return found["leaves"], np.column_stack([(x[:, 1] + x[:, 2]) / 2, y[:, 1]])
+        ax.set_xticks(range(len(leaves)), names, rotation=0 if upright else 90, size=float(points))
+        ax.tick_params(axis="x", length=0)
+        ax.set_xlim(-0.7, len(leaves) - 0.3)
 
-    def _cut(self, page: Page, floor: float) -> None:
-        """Draw a line for every cut, and name it at the right unless another is as high."""
-        page.settle()
-        ax, prices = page.axes[0], np.maximum(self.linkage[:, 2], floor)
-        room, last = 1.2 * style.SMALL * page.figure.dpi / 72, -np.inf
+    def _draw_cuts(self, target: FigureAxes, layout: MergeTreeLayout) -> None:
+        """Draw a line for every cut, named at the right unless the one below is too near."""
+        target.update_layout()
+        ax, prices = target.axes[0], np.maximum(self.linkage[:, 2], layout.floor)
+        last_named = -np.inf  # in pixels
         for k in sorted(self.cuts, reverse=True):
             before, after = prices[[-k, 1 - k]] if k > 1 else prices[[-1, -1]] * [1, 1.3]
-            height = float(np.sqrt(before * after) if floor > 0 else (before + after) / 2)
-            ax.axhline(height, color=style.color(5), lw=0.9, ls="--", zorder=0)
-            here = float(ax.transData.transform((0.0, height))[1])
-            if here - last >= room:
+            height = float(np.sqrt(before * after) if layout.log else (before + after) / 2)
+            ax.axhline(height, color=style.CHOICE_COLOR, lw=0.9, ls="--", zorder=0)
+            pixel = float(ax.transData.transform((0.0, height))[1])
+            if pixel - last_named >= 1.2 * target.line_height():
                 ax.text(
                     1.01,
                     height,
                     f"K = {k}",
                     transform=ax.get_yaxis_transform(),
                     va="center",
-                    size=style.SMALL,
+                    size=style.SMALL_FONT_POINTS,
                 )
-                last = here
+                last_named = pixel
 
 
-def _steepest(prices: Floats) -> tuple[int, ...]:
-    """The number of clusters after which the next merge costs most, as a multiple of the last."""
+def _steepest_cut(prices: Floats) -> tuple[int, ...]:
+    """The number of clusters whose next merge costs most, as a multiple of the one before."""
     if len(prices) < 2:
         return ()
-    low = np.where(prices > 0, prices, 1.0)
-    ratio = np.where(prices[:-1] > 0, prices[1:] / low[:-1], 1.0)
+    positive = np.where(prices > 0, prices, 1.0)
+    ratio = np.where(prices[:-1] > 0, prices[1:] / positive[:-1], 1.0)
     return (len(prices) - int(ratio.argmax()),)
 
 
 def _check_cut(cut: Any, k: int) -> int:
-    found = validation.whole("cuts", cut)
-    if found >= k:
-        raise ValueError(
-            f"cuts holds {cut}, but there are {k} clusters; numbers below that are expected"
-        )
-    return found
+    number = validation.whole("cuts", cut)
+    if number >= k:
+        raise ValueError(f"`cuts` must be below the number of clusters ({k}), got {cut}.")
+    return number
 
 
-def _weights(model: Any, X: Any, sample_weight: Any, k: int) -> Floats:
-    """The weight (k,) of every cluster: of the rows given, or of those of the fit."""
+def _cluster_weights(model: Any, X: Any, sample_weight: Any, k: int) -> Floats:
+    """Weights (k,) of the clusters: of the rows given, or of those of the fit."""
     if X is None:
         return np.asarray(model.stats_.weight, dtype=np.float64)
     labels = np.asarray(model.predict(X))
     weight = validation.check_weights(sample_weight, len(labels))
-    some = (labels >= 0) & (labels < k)
-    return np.bincount(labels[some], None if weight is None else weight[some], k).astype(float)
-
-
-def _fitting(leaves: int) -> float:
-    """The size of names that leaves have room for."""
-    return float(np.clip(330 / leaves, 4.0, style.SMALL))
+    inside = (labels >= 0) & (labels < k)
+    return np.bincount(labels[inside], None if weight is None else weight[inside], k).astype(float)

@@ -1,4 +1,4 @@
-"""`ObjectiveDisplay`: how the objective fell, and why the fit stopped."""
+"""`ObjectiveDisplay`: J by iteration, and why the fit stopped."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ import numpy as np
 
 from partita._common.array_types import Floats
 from partita.chart_layout import model_rows
+from partita.chart_layout.axis_range import axis_range
+from partita.chart_layout.captions import join_sentences
+from partita.chart_layout.palette import MARKERS, cluster_color
 from partita.estimators.fitted_models import check_fitted, count_clusters, unwrap_pipeline
 from partita.plots import style
-from partita.plots.display import Display, Page, matplotlib
+from partita.plots.display import Display, FigureAxes, matplotlib
 
-_OWN, _GUEST = "partita: own figure", "partita: guest"  # how lines of other fits are known
-_MARKED = 40  # iterations up to which each has a mark
-_ORDERS = 30.0  # how often the largest is the least before the scale is logarithmic
+MAX_MARKED_ITERATIONS = 40  # beyond it, the curve has no markers
+_OWN_LINE, _GUEST_LINE = "partita: own figure", "partita: guest"  # gids of the lines of other fits
+_LINE_STYLES = ("-", "--", "-.", ":")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ObjectiveDisplay(Display):
     """J after every assignment and, half a step later, after every update of the centers.
 
-    The last point is `inertia_`: one more assignment, to the centers that the fit returns. Several
-    fits go into one picture by `plot(ax=other.ax_)`.
+    The last point is `inertia_`: one more assignment, to the centers that the fit returns. To show
+    several fits in one picture, use `plot(ax=other.ax_)`.
 
     Examples
     --------
@@ -37,91 +40,82 @@ class ObjectiveDisplay(Display):
     [41.0, 14.0, 6.0, 1.0, 1.0, 1.0, 1.0]
     """
 
-    name: str
+    name: str  # for the legend
     steps: Floats  # (m,): t at the assignment of iteration t, t + ½ at its update
     cost: Floats  # (m,)
     stopped_by: str
 
     @classmethod
     def from_estimator(cls, model: Any, *, name: str | None = None) -> ObjectiveDisplay:
-        """The trace of a fitted model of this package; `name` is for a legend."""
+        """Read the trace of a fitted model of this package; `name` is for the legend."""
         model, _, _ = unwrap_pipeline(model)
         check_fitted(model)
         trace = getattr(model, "trace_", None)
         if not trace:
             raise ValueError(
-                f"{type(model).__name__} keeps no trace of its iterations; fit a model of partita, "
-                "which has trace_"
+                f"{type(model).__name__} keeps no trace of its iterations. Fit a model of partita, "
+                "which has `trace_`."
             )
-        last = len(trace) + 1
-        steps = [(s.iteration, s.iteration + 0.5) for s in trace]
-        cost = [(s.cost, s.cost_after) for s in trace]
+        steps = [(step.iteration, step.iteration + 0.5) for step in trace]
+        cost = [(step.cost, step.cost_after) for step in trace]
         final = getattr(model, "inertia_", cost[-1][1])
-        turns = f"{len(trace)} iteration{'s' * (len(trace) > 1)}"
+        iterations = f"{len(trace)} iteration{'s' * (len(trace) > 1)}"
         return cls(
-            title=f"{model_rows.title_of(model)} after {turns}",
-            caption=style.sentences([f"it stopped because {_because(model.stopped_by_)}"]),
+            title=f"{model_rows.title_of(model)} after {iterations}",
+            caption=join_sentences([f"stopped because {_inside_sentence(model.stopped_by_)}"]),
             name=f"{type(model).__name__}, K = {count_clusters(model)}" if name is None else name,
-            steps=np.array([*np.ravel(steps), last], dtype=np.float64),
+            steps=np.array([*np.ravel(steps), len(trace) + 1], dtype=np.float64),
             cost=np.array([*np.ravel(cost), final], dtype=np.float64),
             stopped_by=str(model.stopped_by_),
         )
 
-    def _shape(self) -> tuple[int, int]:
-        return 1, 1
+    @property
+    def has_markers(self) -> bool:
+        """True if there are few enough iterations to mark each of them."""
+        return len(self.steps) <= 2 * MAX_MARKED_ITERATIONS
 
-    def _inches(self) -> float:
+    def _figure_height(self) -> float:
         return 3.4
 
-    def _draw(self, page: Page) -> None:
-        ax = page.axes[0]
-        before = [line for line in ax.lines if line.get_gid() in (_OWN, _GUEST)]
-        number, many = len(before), len(self.steps) > 2 * _MARKED
-        color, shape = style.color(number), style.MARKS[number % len(style.MARKS)]
-        label = style.wrapped(f"{style.plain(self.name)}: {self.stopped_by}", 2.6, style.SMALL)
+    def _draw(self, target: FigureAxes) -> None:
+        ax = target.axes[0]
+        others = [line for line in ax.lines if line.get_gid() in (_OWN_LINE, _GUEST_LINE)]
+        self._draw_curve(ax, len(others), _OWN_LINE if target.owns_figure else _GUEST_LINE)
+        ax.set_xlabel("iteration")
+        ax.set_ylabel("objective J")
+        ax.xaxis.set_major_locator(matplotlib(".ticker").MaxNLocator(integer=True, min_n_ticks=1))
+        drawn = [np.asarray(line.get_ydata(), dtype=np.float64) for line in ax.lines]
+        values = axis_range(np.concatenate(drawn))
+        if values is not None and values.log:
+            ax.set_yscale("log")
+        if target.owns_figure:
+            target.set_title(self.title)
+            target.set_caption(self.caption)
+        if others:
+            ax.legend(frameon=False)
+        if any(line.get_gid() == _OWN_LINE for line in others):  # whose title is of one fit
+            target.figure.suptitle("Objective by iteration", x=0.01, ha="left")
+            target.figure.supxlabel("")
+
+    def _draw_curve(self, ax: Any, number: int, gid: str) -> None:
+        color, marker = cluster_color(number), MARKERS[number % len(MARKERS)]
+        label = f"{style.label_text(self.name)}: {self.stopped_by}"
         ax.plot(
             self.steps,
             self.cost,
             color=color,
             lw=1.2,
-            gid=_OWN if page.own else _GUEST,
-            label=label,
-            marker=None if many else shape,
+            gid=gid,
+            label=style.wrap_text(label, 2.6, style.SMALL_FONT_POINTS),
+            marker=marker if self.has_markers else None,
             ms=4,
             markevery=2,
-            ls=("-", "--", "-.", ":")[number % 4],
+            ls=_LINE_STYLES[number % len(_LINE_STYLES)],
         )
-        if not many:
-            ax.plot(
-                self.steps[1::2],
-                self.cost[1::2],
-                ls="none",
-                marker=shape,
-                ms=3,
-                mfc="white",
-                mec=color,
-            )
-        ax.set_xlabel("iteration")
-        ax.set_ylabel("objective J")
-        ax.xaxis.set_major_locator(matplotlib(".ticker").MaxNLocator(integer=True, min_n_ticks=1))
-        self._scale(ax)
-        if page.own:
-            page.head(self.title)
-            page.foot(self.caption)
-        if number:
-            ax.legend(frameon=False)
-        if any(line.get_gid() == _OWN for line in before):  # the head spoke of one fit only
-            page.figure.suptitle("Objective by iteration", x=0.01, ha="left")
-            page.figure.supxlabel("")
-
-    def _scale(self, ax: Any) -> None:
-        """A logarithmic scale, where J falls by orders and is never 0."""
-        drawn = [line.get_ydata() for line in ax.lines]
-        values = np.concatenate([np.asarray(part, dtype=np.float64) for part in drawn])
-        values = values[np.isfinite(values)]
-        if len(values) and values.min() > 0 and values.max() > _ORDERS * values.min():
-            ax.set_yscale("log")
+        if self.has_markers:
+            hollow = {"ls": "none", "marker": marker, "ms": 3, "mfc": "white", "mec": color}
+            ax.plot(self.steps[1::2], self.cost[1::2], **hollow)
 
 
-def _because(reason: str) -> str:
+def _inside_sentence(reason: str) -> str:
     return reason[0].lower() + reason[1:] if reason[:2].istitle() else reason

@@ -1,4 +1,4 @@
-"""The report on a fit: one HTML file that opens from a mail, without a network."""
+"""The report on a fit: one HTML file that opens anywhere, without a network."""
 
 from __future__ import annotations
 

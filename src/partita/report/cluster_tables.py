@@ -8,31 +8,37 @@ from typing import NamedTuple
 import numpy as np
 
 from partita._common.array_types import Ints
-from partita.plots.style import sentences
+from partita.chart_layout.captions import format_deviations, join_sentences
+from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.report import charts
-from partita.report.cluster_profiles import Profile
+from partita.report.number_text import (
+    count_text,
+    mean_text,
+    number_text,
+    percent_text,
+    score_text,
+    value_text,
+)
 from partita.report.report_input import Case
-from partita.report.safe_text import number, percent, plural, rounded, signed, value
-from partita.report.summary import Cluster, Member, Summary
-from partita.report.svg import COLORS, chip
+from partita.report.summary import ClusterSummary, NamedRow, Summary
+from partita.report.svg import chip
 
-SHOWN = 200  # clusters of the table, the legend and the silhouettes
-_COLUMNS = 60  # clusters of the heat map
-_SHEET = 12  # of these, as many as a sheet of paper is wide
-_DETAILED = 60  # clusters whose typical rows are shown with their values
-_HEAT = 30  # features of the heat map
-_TABLE = 8  # features of typical rows
-_LEVELS = 8  # colours on each side of 0
-_FAR = 2.5  # deviations at which the colours end
+MAX_LISTED = 200  # clusters in the table, the legend and the silhouettes
+_MAX_DETAILED = 60  # clusters whose typical rows are shown with their values
+_DETAIL_FEATURES = 8
+_HEAT_MAP_CLUSTERS = 60
+_HEAT_MAP_FEATURES = 30
+_CLUSTERS_PER_SHEET = 12  # of a heat map on paper
+_COLOR_LEVELS = 8  # on each side of 0
+_MAX_DEVIATIONS = 2.5  # at which the colours end
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ClusterRow:
     """One cluster in the table."""
 
     number: int
     chip: str
-    color: int
     size: str
     share: str
     bar: str
@@ -41,12 +47,12 @@ class Line:
     traits: tuple[str, ...]
     typical: tuple[str, ...]
     atypical: str
-    members: tuple[tuple[str, str], ...]  # names of rows, and what they are
-    values: tuple[tuple[str, tuple[str, ...]], ...]  # features: mean, mean of all rows, of each row
+    members: tuple[tuple[str, str], ...]  # (name, role) of the rows shown with their values
+    values: tuple[tuple[str, tuple[str, ...]], ...]  # feature: cluster mean, overall mean, each row
 
 
-class Cell(NamedTuple):
-    """A score of the heat map: its colour, its text, and the mean behind it."""
+class HeatMapCell(NamedTuple):
+    """A score: the class of its colour, its text, and the mean behind it."""
 
     level: str
     text: str
@@ -54,148 +60,156 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class HeatTable:
+class HeatMapTable:
     """Some clusters of the heat map, a row for every feature."""
 
-    numbers: tuple[tuple[int, str], ...]  # of clusters, with their marks
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]  # name, and a cell for every cluster
+    clusters: tuple[tuple[int, str], ...]  # number and chip
+    rows: tuple[tuple[str, tuple[HeatMapCell, ...]], ...]  # feature, and a cell for every cluster
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
-    """The heat map: as one table, and in parts that are as wide as a sheet of paper."""
+class HeatMap:
+    """The heat map: as one table, and in parts as wide as a sheet of paper."""
 
-    whole: HeatTable
-    sheets: tuple[HeatTable, ...]  # none, if the whole fits
+    whole: HeatMapTable
+    sheets: tuple[HeatMapTable, ...]  # empty if the whole fits
     note: str
 
 
-def lines_of(case: Case, summary: Summary, profile: Profile | None) -> tuple[Line, ...]:
-    """The largest clusters; the largest of these with the values of their typical rows."""
-    detailed = set() if profile is None else set(case.largest(_DETAILED))
-    most = max((cluster.share for cluster in summary.clusters), default=0.0)
+def cluster_rows(
+    case: Case, summary: Summary, profile: ClusterProfile | None
+) -> tuple[ClusterRow, ...]:
+    """Return the largest clusters; the largest of these with the values of typical rows."""
+    detailed = set() if profile is None else set(case.largest(_MAX_DETAILED))
+    largest = max((cluster.share for cluster in summary.clusters), default=0.0)
     return tuple(
-        _line(case, summary.clusters[j], most, profile if j in detailed else None)
-        for j in case.largest(SHOWN)
+        _cluster_row(case, summary.clusters[j], largest, profile if j in detailed else None)
+        for j in case.largest(MAX_LISTED)
     )
 
 
-def _line(case: Case, cluster: Cluster, most: float, profile: Profile | None) -> Line:
-    j = cluster.number
-    named = [(member, "typical") for member in cluster.typical]
-    named += [(cluster.atypical, "most atypical")] if cluster.atypical else []
-    mean = cluster.silhouette
-    return Line(
+def _cluster_row(
+    case: Case, cluster: ClusterSummary, largest: float, profile: ClusterProfile | None
+) -> ClusterRow:
+    j, silhouette = cluster.number, cluster.silhouette
+    members = [(row, "typical") for row in cluster.typical]
+    members += [(cluster.atypical, "most atypical")] if cluster.atypical else []
+    rows = [row for row, _ in members]
+    return ClusterRow(
         number=j,
         chip=chip(j),
-        color=j % COLORS,
-        size=number(cluster.size),
-        share=percent(cluster.share),
-        bar=charts.bar(cluster.share, most, j),
-        spread=number(cluster.spread),
-        silhouette="–" if mean is None else f"{mean:.2f}".replace("-", "−"),
+        size=number_text(cluster.size),
+        share=percent_text(cluster.share),
+        bar=charts.share_bar(cluster.share, largest, j),
+        spread=number_text(cluster.spread),
+        silhouette="–" if silhouette is None else score_text(silhouette),
         traits=tuple(trait.words for trait in cluster.traits),
-        typical=tuple(member.name for member in cluster.typical),
+        typical=tuple(row.name for row in cluster.typical),
         atypical=cluster.atypical.name if cluster.atypical else "",
-        members=tuple((member.name, what) for member, what in named),
-        values=()
-        if profile is None
-        else _values(case, j, [member for member, _ in named], profile),
+        members=tuple((row.name, role) for row, role in members),
+        values=() if profile is None else _feature_values(case, j, rows, profile),
     )
 
 
-def _values(
-    case: Case, j: int, members: list[Member], profile: Profile
+def _feature_values(
+    case: Case, j: int, rows: list[NamedRow], profile: ClusterProfile
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The features that set a cluster apart: its mean, that of all rows, and some of its rows."""
-    first = np.argsort(-np.abs(profile.scores[j]), kind="stable")[:_TABLE]
-    rows = [case.values(member.index) for member in members]
+    """The features that set a cluster apart: its mean, the overall mean, and some of its rows."""
+    features = np.argsort(-np.abs(profile.scores[j]), kind="stable")[:_DETAIL_FEATURES]
+    values = [case.values(row.index) for row in rows]
     return tuple(
         (
             case.names[t],
             (
-                rounded(profile.means[j, t]),
-                rounded(profile.mean[t]),
-                *(value(float(row[t])) for row in rows),
+                mean_text(profile.centers[j, t]),
+                mean_text(profile.mean[t]),
+                *(value_text(float(row[t])) for row in values),
             ),
         )
-        for t in first
-    )
-
-
-def heat_of(case: Case, profile: Profile) -> Heat:
-    """The features that tell clusters apart, at most thirty."""
-    first = profile.order[:_HEAT]
-    columns = case.largest(_COLUMNS)
-    left = len(profile.order) - len(first)
-    note = sentences(
-        [
-            "the mean of a cluster less that of all rows, in deviations of all rows",
-            "features that tell the clusters apart best come first",
-            f"{number(left)} of {number(len(profile.order))} features are left out" if left else "",
-            "" if len(columns) == case.k else f"only the {len(columns)} largest clusters are shown",
-        ]
-    )
-    parts = [columns[i : i + _SHEET] for i in range(0, len(columns), _SHEET)]
-    sheets = tuple(_table(case, profile, first, part) for part in parts) if len(parts) > 1 else ()
-    return Heat(_table(case, profile, first, columns), sheets, note)
-
-
-def _table(case: Case, profile: Profile, features: Ints, clusters: list[int]) -> HeatTable:
-    rows = tuple(
-        (case.names[t], tuple(_cell(profile.scores[j, t], profile.means[j, t]) for j in clusters))
         for t in features
     )
-    return HeatTable(tuple((j, chip(j)) for j in clusters), rows)
 
 
-def _cell(score: float, mean: float) -> Cell:
-    return Cell(_level(score), signed(score), rounded(mean))
-
-
-def _level(score: float) -> str:
-    level = min(_LEVELS, round(abs(score) / _FAR * _LEVELS))
-    return f"z{'h' if score > 0 else 'l'}{level}" if level else ""
-
-
-def remarks_on(summary: Summary) -> str:
-    """What is to be said of the clusters besides."""
-    nowhere = plural(summary.nowhere, "row")
-    known = any(cluster.typical for cluster in summary.clusters)
-    return sentences(
+def heat_map(case: Case, profile: ClusterProfile) -> HeatMap:
+    """Return the scores of the features that separate the clusters best."""
+    features = profile.order[:_HEAT_MAP_FEATURES]
+    clusters = case.largest(_HEAT_MAP_CLUSTERS)
+    d = len(profile.order)
+    left_out = d - len(features)
+    note = join_sentences(
         [
-            f"{nowhere} of zeros, which have no direction, belong to no cluster"
+            "cluster mean minus overall mean, in standard deviations of all rows",
+            "the features that separate the clusters best come first",
+            f"{number_text(left_out)} of {number_text(d)} features are left out"
+            if left_out
+            else "",
+            f"only the {len(clusters)} largest clusters are shown"
+            if len(clusters) < case.k
+            else "",
+        ]
+    )
+    step = _CLUSTERS_PER_SHEET
+    parts = [clusters[i : i + step] for i in range(0, len(clusters), step)]
+    sheets = [_heat_table(case, profile, features, part) for part in parts if len(parts) > 1]
+    return HeatMap(_heat_table(case, profile, features, clusters), tuple(sheets), note)
+
+
+def _heat_table(
+    case: Case, profile: ClusterProfile, features: Ints, clusters: list[int]
+) -> HeatMapTable:
+    rows = tuple(
+        (case.names[t], tuple(_cell(profile.scores[j, t], profile.centers[j, t]) for j in clusters))
+        for t in features
+    )
+    return HeatMapTable(tuple((j, chip(j)) for j in clusters), rows)
+
+
+def _cell(score: float, mean: float) -> HeatMapCell:
+    level = min(_COLOR_LEVELS, round(abs(score) / _MAX_DEVIATIONS * _COLOR_LEVELS))
+    class_ = f"z{'h' if score > 0 else 'l'}{level}" if level else ""
+    return HeatMapCell(class_, format_deviations(score), mean_text(mean))
+
+
+def table_remarks(summary: Summary) -> str:
+    """Return the remarks above the table."""
+    k, known = summary.n_clusters, any(cluster.typical for cluster in summary.clusters)
+    belong = "belongs" if summary.nowhere == 1 else "belong"
+    return join_sentences(
+        [
+            f"{count_text(summary.nowhere, 'row')} of zeros {belong} to no cluster, because zeros "
+            "have no direction"
             if summary.nowhere
             else "",
-            f"only the {SHOWN} largest of {number(summary.n_clusters)} clusters are listed"
-            if summary.n_clusters > SHOWN
+            f"only the {MAX_LISTED} largest of {number_text(k)} clusters are listed"
+            if k > MAX_LISTED
             else "",
-            "" if known else "typical rows are not known: a matrix was given in place of rows",
+            "" if known else "typical rows are not known, because the model was fitted to a matrix",
         ]
     )
 
 
-def legend_of(case: Case, summary: Summary) -> str:
-    """How to read the table."""
-    empty = int((case.weight == 0).sum())
-    return sentences(
+def table_legend(case: Case, summary: Summary) -> str:
+    """Return the legend below the table."""
+    weightless = int((case.weight == 0).sum())
+    count = "counts" if weightless == 1 else "count"
+    return join_sentences(
         [
             f"spread: {summary.spread_is}",
             "" if case.fitted.weight is None else "share: of the weight",
-            f"{plural(empty, 'row')} of weight 0 {'is' if empty == 1 else 'are'} counted among the "
-            "rows, but for nothing else"
-            if empty
+            f"{count_text(weightless, 'row')} of weight 0 {count} only in the number of rows"
+            if weightless
             else "",
             ""
             if case.is_matrix
-            else "in brackets: the mean of the cluster, and how many standard deviations (sd) it "
-            "lies from that of all rows",
+            else "in brackets: the mean of the cluster, and its distance from the overall mean in "
+            "standard deviations (sd)",
             "rows are counted from 1" if case.ids is None else "",
         ]
     )
 
 
-def remark_on_values(lines: tuple[Line, ...]) -> str:
-    """Whose typical rows are shown with their values, if not all of them are."""
-    some = sum(bool(line.values) for line in lines)
-    return sentences([f"only those of the {some} largest clusters"]) if some < len(lines) else ""
+def values_remark(rows: tuple[ClusterRow, ...]) -> str:
+    """Return a remark if only some clusters have the values of their typical rows."""
+    detailed = sum(bool(row.values) for row in rows)
+    some = f"only those of the {detailed} largest clusters" if detailed < len(rows) else ""
+    return join_sentences([some])

@@ -11,128 +11,136 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.random_state import generator
+from partita.chart_layout.cluster_profile import ClusterProfile
+from partita.chart_layout.cluster_scene import ClusterScene, build_scene, marked_centers
 from partita.chart_layout.model_rows import Rows
-from partita.chart_layout.projection import Plane, box_around, even, plane_of
-from partita.plots.cluster_display import scene_of, shown_centers, spread
-from partita.report.cluster_profiles import Profile
+from partita.chart_layout.projection import Box, PlaneView, view_rows
+from partita.report.number_text import number_text
 from partita.report.report_input import Case
-from partita.report.safe_text import number, shown
-from partita.report.svg import MARKS
+from partita.report.safe_text import safe_line
+from partita.report.svg import MARKER_OUTLINES
 
-MOST = 40_000  # rows that are drawn; more are sampled
-_LEAST = 20  # of these, rows of every cluster
-_VALUES = 400_000  # values that the map can show, of all rows together
-_FEATURES = 16  # values of one row
-_STEPS = 65_535  # places along an axis
-_SHARE = re.compile(r" \(nan%[^)]*\)$")  # of a variance that is beyond all numbers
-_FAR = 4.0  # how far beyond the box cells are drawn, in boxes
+MAX_ROWS = 40_000  # that are drawn; more are sampled
+_MIN_CLUSTER_ROWS = 20  # of every cluster in a sample
+_MAX_VALUES = 400_000  # of all rows together, to show when pointing at them
+_MAX_FEATURES = 16  # of one row
+_GRID_STEPS = 65_535  # positions along an axis
+_CELL_REACH = 4.0  # how far beyond the box cells are drawn, in boxes
+_UNDEFINED_SHARE = re.compile(r" \(nan%[^)]*\)$")  # of a variance that overflows
 
 
-def map_of(case: Case, profile: Profile) -> tuple[dict[str, Any], list[str]]:
-    """The map as JSON takes it, and what to say below it."""
-    some = _sample(case)
+def map_of(case: Case, profile: ClusterProfile) -> tuple[dict[str, Any], list[str]]:
+    """Return the map as JSON values, and the remarks below it."""
+    drawn = _sample(case)
     rows = Rows(
-        _doubles(case.rows[some]), case.labels[some], case.weight[some], list(case.names), case.n
+        case.rows[drawn].astype(np.float64),
+        case.labels[drawn],
+        case.weight[drawn],
+        list(case.names),
+        case.n,
     )
-    plane = plane_of(rows)
-    points = spread(plane.project(rows.values), rows.values.shape[1])
-    centers, remark = shown_centers(case.model, rows)
-    at = plane.project(centers)
-    box, equal = even(box_around(points, at), len(plane.origin))
-    wide = (*_beyond(box, -_FAR), *_beyond(box, 1 + _FAR)) if plane.is_cut or equal else box
-    straight = len(plane.origin) != 1
-    scene, note = scene_of(case.model, plane, points, rows.labels, wide if straight else box, at)
-    if scene.regions is not None and wide is not box:  # a grid is asked for where the rows are
-        scene, note = scene_of(case.model, plane, points, rows.labels, box, at)
-    unit = _Unit(box)
+    centers, center_note = marked_centers(case.model, rows)
+    view = view_rows(rows, [centers])
+    scene, cell_note = _scene(case.model, view, rows.labels)
+    one_feature = view.plane.n_features == 1
     data = {
-        "labels": _packed(np.where(rows.labels < 0, _STEPS, rows.labels), "<u2"),
-        "xy": _packed(np.clip(np.rint(unit(points) * _STEPS), 0, _STEPS), "<u2"),
-        "rows": _packed(np.array([case.row_number(i) for i in some]), "<u4"),
-        "ids": None if case.ids is None else [case.row_name(i) for i in some],
-        "centers": _short(unit(at)),
-        "cells": [_short(unit(part)) if len(part) else [] for part in scene.polygons],
+        "labels": _packed(np.where(rows.labels < 0, _GRID_STEPS, rows.labels), "<u2"),
+        "xy": _packed(
+            np.clip(np.rint(_in_box(view.points, view.box) * _GRID_STEPS), 0, _GRID_STEPS), "<u2"
+        ),
+        "rows": _packed(np.array([case.row_number(i) for i in drawn]), "<u4"),
+        "ids": None if case.ids is None else [case.row_name(i) for i in drawn],
+        "centers": _rounded(scene.centers, view.box),
+        "cells": [_rounded(corners, view.box) for corners in scene.polygons],
         "grid": _grid(scene.regions),
-        "box": [float(edge) for edge in box],
-        "ticks": len(plane.origin) <= 2 and bool(np.isfinite(box).all()),
-        "flat": not plane.names[1],
-        "equal": equal,
-        "axes": _axes(case, plane),
+        "box": [float(edge) for edge in view.box],
+        "ticks": view.plane.n_features <= 2 and bool(np.isfinite(view.box).all()),
+        "flat": one_feature,
+        "equal": view.equal_scale,
+        "axes": _axis_names(case, view),
         "k": case.k,
         "of": case.n,
-        "marks": MARKS,
-        **_values(case, profile, some),
+        "marks": MARKER_OUTLINES,
+        **_values(case, profile, drawn),
     }
-    chance = "" if plane.names[1] else "up and down rows lie by chance, to be told apart"
-    scales = "" if equal or data["flat"] else "the axes have different scales"
-    return data, [part for part in (_of(case, some), scales, chance, note, remark) if part]
+    remarks = [
+        _sample_note(case, drawn),
+        "" if view.equal_scale or one_feature else "the axes have different scales",
+        "heights are random, so that rows can be told apart" if one_feature else "",
+        cell_note,
+        center_note,
+    ]
+    return data, [remark for remark in remarks if remark]
+
+
+def _scene(model: Any, view: PlaneView, labels: Ints) -> tuple[ClusterScene, str]:
+    """The scene with cells far beyond the box, so that zooming out does not end them."""
+    beyond = view.plane.n_features > 2 or view.equal_scale
+    box = _enlarged(view.box) if beyond and view.plane.n_features > 1 else view.box
+    scene, note = build_scene(model, view, labels, box)
+    if scene.regions is not None and box is not view.box:  # a grid covers only the box
+        scene, note = build_scene(model, view, labels, view.box)
+    return scene, note
 
 
 def _sample(case: Case) -> Ints:
-    """Which rows are drawn, in an order by chance, so that no cluster lies above the others."""
+    """The rows to draw, in random order, so that no cluster covers the others."""
     rng = generator(0)
-    if case.n <= MOST:
+    if case.n <= MAX_ROWS:
         return rng.permutation(case.n)
-    drawn = rng.choice(case.n, MOST, replace=False)
+    drawn = rng.choice(case.n, MAX_ROWS, replace=False)
     count = np.bincount(case.labels[drawn] + 1, minlength=case.k + 1)[1:]
     more = []
     free = np.ones(case.n, dtype=bool)
     free[drawn] = False
-    for j in np.flatnonzero(count < np.minimum(_LEAST, case.sizes)).tolist():
+    for j in np.flatnonzero(count < np.minimum(_MIN_CLUSTER_ROWS, case.sizes)).tolist():
         others = case.members(j)
         others = others[free[others]]
-        more.append(rng.choice(others, min(len(others), _LEAST - int(count[j])), replace=False))
+        missing = min(len(others), _MIN_CLUSTER_ROWS - int(count[j]))
+        more.append(rng.choice(others, missing, replace=False))
     return rng.permutation(np.concatenate([drawn, *more]))
 
 
-def _of(case: Case, some: Ints) -> str:
-    if len(some) == case.n:
+def _sample_note(case: Case, drawn: Ints) -> str:
+    if len(drawn) == case.n:
         return ""
     return (
-        f"{number(len(some))} of {number(case.n)} rows are drawn, sampled at random, but at least "
-        f"{_LEAST} of every cluster that has so many"
+        f"{number_text(len(drawn))} of {number_text(case.n)} rows are drawn: a random sample with "
+        f"at least {_MIN_CLUSTER_ROWS} rows of every cluster that has so many"
     )
 
 
-def _values(case: Case, profile: Profile, some: Ints) -> dict[str, Any]:
-    """What hovering shows of a row: the features that tell clusters apart, in the user's units."""
+def _values(case: Case, profile: ClusterProfile, drawn: Ints) -> dict[str, Any]:
+    """The values shown on pointing at a row: of the features that separate clusters best."""
     d = len(case.names)
-    few = int(np.clip(_VALUES // max(1, len(some)), 1, min(_FEATURES, d)))
-    first = np.sort(profile.order[:few])
-    part = case.original[some][:, first]
+    count = int(np.clip(_MAX_VALUES // max(1, len(drawn)), 1, min(_MAX_FEATURES, d)))
+    features = np.sort(profile.order[:count])
+    values = case.original[drawn][:, features]
     return {
-        "names": [case.names[t] for t in first],
-        "values": _packed(_doubles(part.toarray() if sp.issparse(part) else part), "<f8"),
-        "more": d - few,
+        "names": [case.names[t] for t in features],
+        "values": _packed(values.toarray() if sp.issparse(values) else values, "<f8"),
+        "more": d - count,
     }
 
 
-def _axes(case: Case, plane: Plane) -> list[str]:
+def _axis_names(case: Case, view: PlaneView) -> list[str]:
     kind = str(getattr(case.fitted.scaling, "kind", "none"))
-    scaled = kind != "none" and not plane.is_cut
-    return [
-        shown(_SHARE.sub("", name) if plane.is_cut else name, 60) + " (scaled)" * scaled
-        if name
-        else ""
-        for name in plane.names
-    ]
+    principal = view.plane.n_features > 2
+    unit = " (scaled)" if kind != "none" and not principal else ""
+    names = [_UNDEFINED_SHARE.sub("", name) if principal else name for name in view.plane.names]
+    return [safe_line(name, 60) + unit if name else "" for name in names]
 
 
-class _Unit:
-    """Coordinates within the box: 0 at its lower edge, 1 at its upper one."""
-
-    def __init__(self, box: tuple[float, float, float, float]) -> None:
-        self._low, self._high = np.array(box[:2]), np.array(box[2:])
-
-    def __call__(self, points: Floats) -> Floats:
-        """Points (n, 2) of the plane."""
-        return np.asarray((points - self._low) / (self._high - self._low))
-
-
-def _beyond(box: tuple[float, float, float, float], t: float) -> tuple[float, float]:
+def _in_box(points: Floats, box: Box) -> Floats:
+    """Points (n, 2) relative to the box: 0 at its lower edge, 1 at its upper one."""
     low, high = np.array(box[:2]), np.array(box[2:])
-    x, y = (low + t * (high - low)).tolist()
-    return float(x), float(y)
+    return np.asarray((points - low) / (high - low))
+
+
+def _enlarged(box: Box) -> Box:
+    low, high = np.array(box[:2]), np.array(box[2:])
+    reach = _CELL_REACH * (high - low)
+    return (*(low - reach).tolist(), *(high + reach).tolist())
 
 
 def _grid(regions: Array | None) -> dict[str, Any] | None:
@@ -142,14 +150,10 @@ def _grid(regions: Array | None) -> dict[str, Any] | None:
     return {"rows": rows, "columns": columns, "labels": _packed(regions, "<u2")}
 
 
-def _doubles(values: Any) -> Any:
-    return values.astype(np.float64)
+def _packed(values: Array, dtype: str) -> str:
+    """An array as base64 of its bytes."""
+    return base64.b64encode(np.ascontiguousarray(values).astype(dtype).tobytes()).decode("ascii")
 
 
-def _packed(values: Array, kind: str) -> str:
-    """An array as text: four letters for three bytes, little end first."""
-    return base64.b64encode(np.ascontiguousarray(values).astype(kind).tobytes()).decode("ascii")
-
-
-def _short(points: Floats) -> list[list[float]]:
-    return [[round(float(x), 5), round(float(y), 5)] for x, y in points]
+def _rounded(points: Floats, box: Box) -> list[list[float]]:
+    return [[round(float(x), 5), round(float(y), 5)] for x, y in _in_box(points, box)]

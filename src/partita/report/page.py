@@ -1,4 +1,4 @@
-"""The page: what was found goes into the template, with a policy that lets nothing else in."""
+"""The page: sections in a template, and a policy that admits nothing else."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 from partita._common.optional_imports import require
 from partita.report.report_input import Fitted
-from partita.report.safe_text import in_script, shown, with_code
+from partita.report.safe_text import mark_code, safe_line, script_json
 from partita.report.sections import sections_of
-from partita.report.summary import Findings, Summary, study
+from partita.report.summary import ReportAnalysis, Summary, analyse
 from partita.tables import check_new, write_atomically
 
-_SCRIPTS = ("page", "paint", "map")
+_SCRIPTS = ("page.js", "paint.js", "map.js")
 
 
 def write_report(path: Any, fitted: Fitted, *, force: bool = False) -> Summary:
-    """Write the report on a fit as one HTML file; what it says is also returned.
+    """Write the report on a fit as one HTML file, and return its numbers.
 
-    The file needs nothing but itself: no network, no fonts, no other file. An existing file is
+    The file is self-contained: it needs no network, fonts or other files. An existing file is
     replaced only with `force`. It appears under its name when it is complete, or not at all.
 
     >>> import os, tempfile
@@ -32,41 +32,40 @@ def write_report(path: Any, fitted: Fitted, *, force: bool = False) -> Summary:
     2
     """
     check_new(path, force=force)  # before the work, not after it
-    found = study(fitted)
-    content = _page(found).encode("utf-8")
+    analysis = analyse(fitted)
+    content = _page(analysis).encode("utf-8")
     write_atomically(path, lambda file: file.write(content), force=force)
-    return found.summary
+    return analysis.summary
 
 
 def render(fitted: Fitted) -> str:
-    """The report as text. The same record gives the same text."""
-    return _page(study(fitted))
+    """Return the report as HTML. The same record gives the same text."""
+    return _page(analyse(fitted))
 
 
-def _page(found: Findings) -> str:
+def _page(analysis: ReportAnalysis) -> str:
     jinja2 = require("jinja2", "a report", "report")
     markup = require("markupsafe", "a report", "report").Markup
-    style, script = _asset("page.css"), "".join(_asset(f"{name}.js") for name in _SCRIPTS)
-    room = jinja2.Environment(
+    style, script = _asset("page.css"), "".join(map(_asset, _SCRIPTS))
+    environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    room.filters["short"] = shown
-    room.filters["drawn"] = markup  # SVG of ours, in which all text is escaped
-    room.filters["typed"] = lambda text: markup(with_code(text))
-    sections = sections_of(found)
-    data = in_script(sections.map)
-    text: str = room.from_string(_asset("page.html")).render(
+    environment.filters["safe_line"] = safe_line
+    environment.filters["svg"] = markup  # our own drawings, in which all text is escaped
+    environment.filters["mark_code"] = lambda text: markup(mark_code(text))
+    sections = sections_of(analysis)
+    page: str = environment.from_string(_asset("page.html")).render(
         policy=_policy(style, script),
         style=markup(style),
         script=markup(script),
-        data=markup(data),
+        data=markup(script_json(sections.map)),
         page=sections,
     )
-    return text
+    return page
 
 
 def _policy(style: str, script: str) -> str:
-    """What the browser may run and load: this style, this script, and nothing else."""
+    """The content security policy: this style, this script, and nothing else."""
     return (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"

@@ -1,4 +1,4 @@
-"""What the page shows, section by section, as texts, numbers and drawings."""
+"""The sections of the page, as texts, numbers and drawings."""
 
 from __future__ import annotations
 
@@ -7,39 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from partita.chart_layout.captions import join_sentences
 from partita.plots.criteria_display import CriteriaDisplay
 from partita.plots.objective_display import ObjectiveDisplay
-from partita.plots.style import sentences
-from partita.report import charts
-from partita.report.cluster_tables import (
-    SHOWN,
-    Heat,
-    Line,
-    heat_of,
-    legend_of,
-    lines_of,
-    remark_on_values,
-    remarks_on,
-)
+from partita.report import charts, cluster_tables
+from partita.report.cluster_tables import ClusterRow, HeatMap
 from partita.report.map_data import map_of
-from partita.report.provenance import Fact, facts_of
-from partita.report.safe_text import number, percent, plural, shown
+from partita.report.number_text import count_text, number_text, percent_text, score_text
+from partita.report.provenance import Provenance, provenance_of
+from partita.report.safe_text import safe_line
 from partita.report.silhouette_sample import Silhouettes
-from partita.report.summary import Findings, Summary
+from partita.report.summary import ReportAnalysis, Summary
 
-_SCALED = {
-    "standard": ", each scaled to mean 0 and deviation 1",
+_SCALINGS = {
+    "standard": ", each scaled to mean 0 and standard deviation 1",
     "robust": ", each scaled by its median and quartiles",
 }
-_OTHERS = "with the rows of the fit"  # where a model is reported on with others
-_SIDE_BY_SIDE = 6  # clusters up to which profile and silhouettes fit beside each other
-_REMARKS = 12
-_MANY = 12  # clusters beyond which each has one line
+_OTHER_ROWS = "all this refers to the rows of the fit, not to these rows"
+_MAX_SIDE_BY_SIDE = 6  # clusters; beyond it, silhouettes do not fit beside the heat map
+_MAX_REMARKS = 12
+_MAX_TALL_ROWS = 12  # clusters; beyond it, each takes one line of the table
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
-    """One answer of the first screen."""
+class SummaryTile:
+    """One figure of the first screen."""
 
     figure: str
     label: str
@@ -48,8 +40,8 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
-    """A drawing with its heading and what is to be said of it; or only the reason for none."""
+class ReportChart:
+    """A drawing with its title and note; without a drawing, the note is the reason."""
 
     drawing: str
     note: str = ""
@@ -57,204 +49,211 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Sections:
-    """The page."""
+class PageSections:
+    """The contents of the page."""
 
     title: str
     lead: str
     remarks: tuple[str, ...]
-    tiles: tuple[Tile, ...]
+    tiles: tuple[SummaryTile, ...]
     findings: tuple[Any, ...]
     coverage: str
-    lines: tuple[Line, ...]
-    lines_note: str  # above the table
-    lines_legend: str  # below it
+    clusters: tuple[ClusterRow, ...]
+    clusters_note: str  # above the table
+    clusters_legend: str  # below it
     values_note: str
-    many: bool  # whether there are so many that each should be short
+    many: bool  # whether each cluster should take one line
     map: dict[str, Any] | None
     map_note: str
-    heat: Heat | None
-    beside: bool  # whether silhouettes fit beside the heat map
-    silhouette: Chart
+    heat_map: HeatMap | None
+    side_by_side: bool  # whether silhouettes fit beside the heat map
+    silhouette: ReportChart
     verdict: str
     reasons: tuple[str, ...]
-    criteria: tuple[Chart, ...]
-    tree: Chart
-    objective: Chart
-    facts: tuple[Fact, ...]
-    left_out: tuple[tuple[str, str], ...]
-    left_out_more: int
+    criteria: tuple[ReportChart, ...]
+    merge_tree: ReportChart
+    objective: ReportChart
+    provenance: Provenance
 
 
-def sections_of(found: Findings) -> Sections:
-    """Lay out what was found."""
-    case, summary, profile = found.case, found.summary, found.profile
-    made, remarks = (None, ["The model was fitted to a matrix, whose rows are no points."])
+def sections_of(analysis: ReportAnalysis) -> PageSections:
+    """Lay out an analysis."""
+    case, summary, profile = analysis.case, analysis.summary, analysis.profile
+    map_data, map_remarks = None, ["the model was fitted to a matrix, which has no points to draw"]
     if profile is not None:
         with np.errstate(all="ignore"):
-            made, remarks = map_of(case, profile)
+            map_data, map_remarks = map_of(case, profile)
     sweep = case.fitted.sweep
-    facts, left_out, more = facts_of(case, summary, found.quality.cost)
-    lines = lines_of(case, summary, profile)
-    return Sections(
+    rows = cluster_tables.cluster_rows(case, summary, profile)
+    return PageSections(
         title=_title(summary),
         lead=_lead(summary),
-        remarks=tuple(sentences([shown(each, 400)]) for each in case.fitted.remarks[:_REMARKS]),
-        tiles=_tiles(found),
-        findings=tuple(found.diagnosis),
-        coverage=_coverage(found),
-        lines=lines,
-        lines_note=remarks_on(summary),
-        lines_legend=legend_of(case, summary),
-        values_note=remark_on_values(lines),
-        many=case.k > _MANY,
-        map=made,
-        map_note=sentences(remarks),
-        heat=None if profile is None else heat_of(case, profile),
-        beside=profile is not None and case.k <= _SIDE_BY_SIDE,
-        silhouette=_silhouette(found),
-        verdict="" if sweep is None else shown(sweep.verdict, 400),
-        reasons=()
-        if sweep is None
-        else tuple(sentences([shown(reason, 600)]) for reason in sweep.reasons),
+        remarks=_sentences(case.fitted.remarks[:_MAX_REMARKS], 400),
+        tiles=_tiles(analysis),
+        findings=tuple(analysis.diagnosis),
+        coverage=_coverage(analysis),
+        clusters=rows,
+        clusters_note=cluster_tables.table_remarks(summary),
+        clusters_legend=cluster_tables.table_legend(case, summary),
+        values_note=cluster_tables.values_remark(rows),
+        many=case.k > _MAX_TALL_ROWS,
+        map=map_data,
+        map_note=join_sentences(map_remarks),
+        heat_map=None if profile is None else cluster_tables.heat_map(case, profile),
+        side_by_side=profile is not None and case.k <= _MAX_SIDE_BY_SIDE,
+        silhouette=_silhouette(analysis),
+        verdict="" if sweep is None else safe_line(sweep.verdict, 400),
+        reasons=() if sweep is None else _sentences(sweep.reasons, 600),
         criteria=() if sweep is None else _criteria(sweep),
-        tree=_tree(found),
-        objective=_objective(found),
-        facts=facts,
-        left_out=left_out,
-        left_out_more=more,
+        merge_tree=_merge_tree(analysis),
+        objective=_objective(analysis),
+        provenance=provenance_of(case, summary, analysis.quality.cost),
     )
 
 
+def _sentences(texts: Any, max_length: int) -> tuple[str, ...]:
+    return tuple(join_sentences([safe_line(text, max_length)]) for text in texts)
+
+
 def _title(summary: Summary) -> str:
-    where = f" in {shown(summary.source, 60)}" if summary.source else ""
-    return f"{plural(summary.n_clusters, 'cluster')}{where}"
+    where = f" in {safe_line(summary.source, 60)}" if summary.source else ""
+    return f"{count_text(summary.n_clusters, 'cluster')}{where}"
 
 
 def _lead(summary: Summary) -> str:
-    of = plural(summary.rows, "row")
+    data = count_text(summary.rows, "row")
     if summary.rows_total > summary.rows:
-        of = f"{number(summary.rows)} of {plural(summary.rows_total, 'row')}"
+        data = f"{number_text(summary.rows)} of {count_text(summary.rows_total, 'row')}"
     if summary.features:
-        of += f", {plural(summary.features, 'feature')}"
-    scaled = _SCALED.get(summary.scale, "")
+        data += f", {count_text(summary.features, 'feature')}"
     filled = ""
     if summary.filled:
         were = "was" if summary.filled == 1 else "were"
-        filled = f"; {plural(summary.filled, 'missing value')} {were} filled in by means"
-    return f"{summary.method} of {of}{scaled}{filled}"
+        filled = f"; {count_text(summary.filled, 'missing value')} {were} filled in with means"
+    return f"{summary.method} on {data}{_SCALINGS.get(summary.scale, '')}{filled}"
 
 
-def _tiles(found: Findings) -> tuple[Tile, ...]:
-    summary, quality = found.summary, found.quality
-    sizes = [cluster.size for cluster in summary.clusters]
-    few, many = min(sizes, default=0), max(sizes, default=0)
-    between = f"{number(few)} to {number(many)} rows each"
-    if few == many:
-        between = plural(many, "row") + " each" * (len(sizes) > 1)
-    cost = "" if summary.objective is None else f"J\u00a0=\u00a0{number(summary.objective)}"
-    cost += "" if summary.of_fit or not cost else " of these rows"
-    tiles = [
-        Tile(
-            number(summary.n_clusters),
-            "cluster" + "s" * (summary.n_clusters != 1),
-            between,
-            charts.shares([cluster.share for cluster in summary.clusters]),
-        )
-    ]
+def _tiles(analysis: ReportAnalysis) -> tuple[SummaryTile, ...]:
+    parts = (_size_tile, _objective_tile, _silhouette_tile, _iterations_tile)
+    return tuple(tile for part in parts if (tile := part(analysis)) is not None)
+
+
+def _size_tile(analysis: ReportAnalysis) -> SummaryTile:
+    clusters = analysis.summary.clusters
+    sizes = [cluster.size for cluster in clusters]
+    low, high = min(sizes, default=0), max(sizes, default=0)
+    sized = f"{number_text(low)} to {number_text(high)} rows each"
+    if low == high:
+        sized = count_text(high, "row") + " each" * (len(sizes) > 1)
+    k = analysis.summary.n_clusters
+    strip = charts.share_strip([cluster.share for cluster in clusters])
+    return SummaryTile(number_text(k), "cluster" + "s" * (k != 1), sized, strip)
+
+
+def _objective_tile(analysis: ReportAnalysis) -> SummaryTile | None:
+    summary, quality = analysis.summary, analysis.quality
+    of_which = "" if summary.of_fit else " of these rows"
+    cost = "" if summary.objective is None else number_text(summary.objective)
     if quality.explained is not None:
-        tiles.append(Tile(percent(quality.explained), "of the variance explained", cost))
-    elif cost:
-        label = "objective J" if summary.of_fit else "objective J of these rows"
-        tiles.append(Tile(number(summary.objective), label, quality.explained_note))
-    if quality.silhouettes is not None:
-        mean = f"{quality.silhouettes.mean:.2f}".replace("-", "−")
-        error = f", ± {_error(quality.silhouettes)}" if quality.silhouettes.is_sampled else ""
-        tiles.append(Tile(mean, f"mean silhouette{error}", quality.silhouettes.words))
-    else:
-        tiles.append(Tile("–", "mean silhouette", quality.silhouettes_note))
-    turns = summary.iterations or 0
-    why = f"because {shown(summary.stopped_by, 200)}" if summary.stopped_by else "why is not known"
-    began = ", from clusters of the sweep," if found.case.began_in_sweep else ""
-    where = "" if summary.of_fit else f", {_OTHERS}"
-    label = f"iteration{'s' * (turns != 1)}{began} until it stopped{where}"
-    tiles.append(Tile(number(turns) if turns else "–", label, why))
-    return tuple(tiles)
+        note = f"J\u00a0=\u00a0{cost}{of_which}" if cost else ""
+        return SummaryTile(percent_text(quality.explained), "of the variance explained", note)
+    return SummaryTile(cost, f"objective J{of_which}", quality.explained_note) if cost else None
 
 
-def _coverage(found: Findings) -> str:
-    diagnosis = found.diagnosis
-    text = f"Looked for: {', '.join(diagnosis.looked)}." if diagnosis.looked else ""
-    reasons: dict[str, list[str]] = {}
+def _silhouette_tile(analysis: ReportAnalysis) -> SummaryTile:
+    sample = analysis.quality.silhouettes
+    if sample is None:
+        return SummaryTile("–", "mean silhouette", analysis.quality.silhouettes_note)
+    error = f", ± {_error(sample)}" if sample.is_sampled else ""
+    return SummaryTile(score_text(sample.mean), f"mean silhouette{error}", sample.words)
+
+
+def _iterations_tile(analysis: ReportAnalysis) -> SummaryTile:
+    summary = analysis.summary
+    count = summary.iterations or 0
+    start = " from clusters of the sweep" if analysis.case.began_in_sweep else ""
+    where = "" if summary.of_fit else ", on the rows of the fit"
+    reason = safe_line(summary.stopped_by, 200)
+    why = f"stopped because {reason}" if summary.stopped_by else "the reason to stop is not known"
+    label = f"iteration{'s' * (count != 1)}{start}{where}"
+    return SummaryTile(number_text(count) if count else "–", label, why)
+
+
+def _coverage(analysis: ReportAnalysis) -> str:
+    diagnosis = analysis.diagnosis
+    text = f"Checked: {', '.join(diagnosis.looked)}." if diagnosis.looked else ""
+    skipped: dict[str, list[str]] = {}
     for name, why in diagnosis.skipped:
-        reasons.setdefault(why, []).append(name)
-    rest = [f" Not looked for: {', '.join(names)} ({why})." for why, names in reasons.items()]
-    return shown(text + "".join(rest), 2000)
+        skipped.setdefault(why, []).append(name)
+    rest = [f" Not checked: {', '.join(names)} ({why})." for why, names in skipped.items()]
+    return safe_line(text + "".join(rest), 2000)
 
 
-def _silhouette(found: Findings) -> Chart:
-    silhouettes = found.quality.silhouettes
-    if silhouettes is None:
-        return Chart("", found.quality.silhouettes_note)
-    error = f" ± {_error(silhouettes)}" if silhouettes.is_sampled else ""
-    of = "rows lie" if found.case.fitted.weight is None else "weight lies"
+def _silhouette(analysis: ReportAnalysis) -> ReportChart:
+    sample, case = analysis.quality.silhouettes, analysis.case
+    if sample is None:
+        return ReportChart("", analysis.quality.silhouettes_note)
+    error = f" ± {_error(sample)}" if sample.is_sampled else ""
+    rows_lie = "rows lie" if case.fitted.weight is None else "weight lies"
+    measured, most = number_text(len(sample.values)), cluster_tables.MAX_LISTED
     remarks = [
-        f"the mean is {silhouettes.mean:.3f}{error} (the dashed line)",
-        f"{percent(silhouettes.negative)} of the {of} left of 0: nearer to another cluster than "
-        "to the own",
-        f"{number(len(silhouettes.values))} of {plural(silhouettes.of, 'row')} were measured, a "
-        "sample of every cluster, each against all rows"
-        if silhouettes.is_sampled
+        f"the mean is {sample.mean:.3f}{error} (the dashed line)",
+        f"{percent_text(sample.negative)} of the {rows_lie} left of 0: closer to another cluster "
+        "than to their own",
+        f"{measured} of {count_text(sample.of, 'row')} were measured, a sample of every cluster, "
+        "each against all rows"
+        if sample.is_sampled
         else "",
-        f"only the {SHOWN} largest clusters are drawn" if found.case.k > SHOWN else "",
+        f"only the {most} largest clusters are drawn" if case.k > most else "",
     ]
-    return Chart(charts.silhouette(silhouettes, found.case.largest(SHOWN)), sentences(remarks))
+    drawing = charts.silhouette_chart(sample, case.largest(most))
+    return ReportChart(drawing, join_sentences(remarks))
 
 
-def _error(silhouettes: Silhouettes) -> str:
-    return number(float(f"{silhouettes.error:.2g}"))
+def _error(sample: Silhouettes) -> str:
+    return number_text(float(f"{sample.error:.2g}"))
 
 
-def _criteria(sweep: Any) -> tuple[Chart, ...]:
+def _criteria(sweep: Any) -> tuple[ReportChart, ...]:
     display = CriteriaDisplay.from_sweep(sweep)
-    known = sweep.criteria
     return tuple(
-        Chart(
-            charts.criterion(panel, display.ks, display.best_k),
-            shown(known[panel.name].about, 300),
+        ReportChart(
+            charts.criterion_chart(display, panel),
+            safe_line(sweep.criteria[panel.name].about, 300),
             panel.title,
         )
         for panel in display.panels
     )
 
 
-def _tree(found: Findings) -> Chart:
-    merges, case = found.quality.merges, found.case
-    if case.k < 3:  # there is nothing to choose
-        return Chart("")
+def _merge_tree(analysis: ReportAnalysis) -> ReportChart:
+    merges, k = analysis.quality.merges, analysis.case.k
+    if k < 3:  # there is nothing to choose
+        return ReportChart("")
     if merges is None:
-        return Chart("", found.quality.merges_note)
-    if case.k > charts.LEAVES:
-        return Chart("", f"There are too many clusters to draw it: {number(case.k)}.")
+        return ReportChart("", analysis.quality.merges_note)
+    if k > charts.MAX_TREE_LEAVES:
+        return ReportChart("", f"The tree is not drawn: {number_text(k)} clusters are too many.")
     remarks = [
-        "which clusters would be fused first, and what that would add to J",
-        "at the left: the cluster, and its weight",
-        "all this is of the rows of the fit, not of these rows" if merges.of_others else "",
+        "which clusters would merge first, and what each merge would add to J",
+        "at the left: the cluster and its weight",
+        _OTHER_ROWS if merges.of_others else "",
     ]
-    return Chart(charts.tree(merges.tree.linkage, merges.mass), sentences(remarks))
+    drawing = charts.merge_tree_chart(merges.tree.linkage, merges.mass)
+    return ReportChart(drawing, join_sentences(remarks))
 
 
-def _objective(found: Findings) -> Chart:
-    model = found.case.model
+def _objective(analysis: ReportAnalysis) -> ReportChart:
+    model = analysis.case.model
     if not getattr(model, "trace_", None):
-        return Chart("", "The model keeps no trace of its iterations.")
+        return ReportChart("", "The model keeps no trace of its iterations.")
     display = ObjectiveDisplay.from_estimator(model)
     remarks = [
         "J after every assignment (dots) and after every update of the centers (rings)",
-        f"the last dot, at {number(display.steps[-1])}, is one more assignment, to the centers "
-        "that the fit returned",
-        "it began from clusters of the sweep" if found.case.began_in_sweep else "",
-        "" if found.summary.of_fit else "all this is of the rows of the fit, not of these rows",
+        f"the last dot, at {number_text(display.steps[-1])}, is one more assignment, to the "
+        "centers that the fit returned",
+        "the fit started from clusters of the sweep" if analysis.case.began_in_sweep else "",
+        "" if analysis.summary.of_fit else _OTHER_ROWS,
         display.caption,
     ]
-    return Chart(charts.objective(display.steps, display.cost), sentences(remarks))
+    return ReportChart(charts.objective_chart(display), join_sentences(remarks))

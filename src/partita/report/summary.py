@@ -1,4 +1,4 @@
-"""`Summary`: the numbers of a report as plain records, for those who read them by program."""
+"""The numbers of a report as plain records, for programs and for the page."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from typing import Any
 import numpy as np
 
 from partita._common.json_plain import plain
+from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.diagnosis import Diagnosis, diagnose
 from partita.report.cluster_distances import Distances, distances_of
-from partita.report.cluster_profiles import Profile, Trait, profile_of
+from partita.report.cluster_traits import Trait, cluster_traits, profile_of
 from partita.report.quality import Quality, quality_of
 from partita.report.report_input import Case, Fitted, receive
 
-_TYPICAL = 3  # rows that stand for a cluster
+_TYPICAL_ROWS = 3  # of a cluster
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """A row of a cluster that is worth naming."""
+class NamedRow:
+    """A row that stands for its cluster, or for its edge."""
 
     name: str  # its id, or "row 17"
     row: int  # its number in the source, from 1
-    far: float  # from the center, or what stands for it
+    far: float  # distance from the center, or what replaces it
     index: int  # its number among the rows of the fit, from 0
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class ClusterSummary:
     """One cluster in numbers and words."""
 
     number: int
@@ -41,30 +42,30 @@ class Cluster:
     spread: float | None  # see `Summary.spread_is`
     silhouette: float | None
     traits: tuple[Trait, ...]
-    typical: tuple[Member, ...]  # nearest to the center
-    atypical: Member | None  # farthest from it
+    typical: tuple[NamedRow, ...]  # nearest to the center
+    atypical: NamedRow | None  # farthest from it
 
     @property
     def words(self) -> str:
-        """What sets it apart, in a sentence without verbs."""
+        """The features that set it apart, in words."""
         return ", ".join(trait.words for trait in self.traits)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a report says, in plain values."""
+    """The numbers of a report, in plain values."""
 
     source: str
     method: str
     rows: int
     rows_total: int
-    nowhere: int  # rows that belong to no cluster
+    nowhere: int  # rows without a cluster
     features: int
     scale: str
     n_clusters: int
     filled: int  # values that were missing
     objective: float | None  # of these rows
-    of_fit: bool  # whether these are the rows of the fit, as far as the objective tells
+    of_fit: bool  # whether these are the rows of the fit, judged by the objective
     explained_variance: float | None
     silhouette: float | None
     silhouette_error: float | None
@@ -73,75 +74,78 @@ class Summary:
     stopped_by: str
     seconds: float | None
     seed: Any
-    spread_is: str
-    clusters: tuple[Cluster, ...]
+    spread_is: str  # what `spread` measures
+    clusters: tuple[ClusterSummary, ...]
     warnings: int
     notes: int
     findings: tuple[dict[str, Any], ...]
-    verdict: str | None  # on the number of clusters, if it was chosen
+    verdict: str | None  # of the sweep over numbers of clusters
 
     def to_dict(self) -> dict[str, Any]:
-        """What `json.dumps` takes: NaN and infinity become None."""
-        found: dict[str, Any] = plain(asdict(self))
-        return found
+        """Return values for `json.dumps`; NaN and infinity become None."""
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """All that was computed for a report."""
+class ReportAnalysis:
+    """Everything that is computed for a report."""
 
     case: Case
     summary: Summary
     quality: Quality
-    profile: Profile | None
+    profile: ClusterProfile | None
     diagnosis: Diagnosis
 
 
 def summarise(fitted: Fitted) -> Summary:
-    """The numbers of the report on a fit.
+    """Return the numbers of the report on a fit.
 
     >>> from partita import KMeans
     >>> from partita.report import Fitted, summarise
     >>> X = [[0.0, 1.0], [0.2, 1.0], [9.0, 1.0], [9.4, 1.0]]
-    >>> found = summarise(Fitted(KMeans(2, init=[[0, 1], [9, 1]]).fit(X), X, names=["length", "b"]))
-    >>> found.n_clusters, found.clusters[0].words
+    >>> model = KMeans(2, init=[[0, 1], [9, 1]]).fit(X)
+    >>> summary = summarise(Fitted(model, X, names=["length", "b"]))
+    >>> summary.n_clusters, summary.clusters[0].words
     (2, 'length low (0.1, −1.0 sd)')
     """
-    return study(fitted).summary
+    return analyse(fitted).summary
 
 
-def study(fitted: Fitted) -> Findings:
+def analyse(fitted: Fitted) -> ReportAnalysis:
     """Compute everything that a report shows."""
     case = receive(fitted)
-    with np.errstate(all="ignore"):  # what is beyond all numbers is shown as such
-        far, profile = distances_of(case), profile_of(case)
-        quality = quality_of(case, far)
-        found = fitted.diagnosis
-        if found is None:
-            found = _diagnose(case)
+    with np.errstate(all="ignore"):  # overflow is shown as such
+        distances, profile = distances_of(case), profile_of(case)
+        quality = quality_of(case, distances)
+        diagnosis = _diagnose(case) if fitted.diagnosis is None else fitted.diagnosis
         if fitted.advice is not None:
-            found = found.with_options(fitted.advice)
-        summary = _summary(case, far, quality, profile, found)
-    return Findings(case, summary, quality, profile, found)
+            diagnosis = diagnosis.with_options(fitted.advice)
+        clusters = tuple(_cluster(case, j, distances, quality, profile) for j in range(case.k))
+        summary = _summary(case, quality, diagnosis, clusters, distances.spread_is)
+    return ReportAnalysis(case, summary, quality, profile, diagnosis)
 
 
 def _diagnose(case: Case) -> Diagnosis:
-    """The diagnosis, by a twin of the model that knows the names of the features."""
-    twin = copy.copy(case.model)
+    """Diagnose a copy of the model that has the names of the features."""
+    model = copy.copy(case.model)
     if not case.is_matrix:
-        twin.feature_names_in_ = np.array(case.names, dtype=object)
+        model.feature_names_in_ = np.array(case.names, dtype=object)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that X has no names
-        return diagnose(twin, case.rows, case.given_weight)
+        return diagnose(model, case.rows, case.given_weight)
 
 
 def _summary(
-    case: Case, far: Distances, quality: Quality, profile: Profile | None, found: Diagnosis
+    case: Case,
+    quality: Quality,
+    diagnosis: Diagnosis,
+    clusters: tuple[ClusterSummary, ...],
+    spread_is: str,
 ) -> Summary:
-    fitted, model = case.fitted, case.model
+    fitted, model, sweep = case.fitted, case.model, case.fitted.sweep
     silhouettes = quality.silhouettes
-    kinds = [finding.severity for finding in found]
-    sweep = fitted.sweep
+    severities = [finding.severity for finding in diagnosis]
     return Summary(
         source=str(fitted.source),
         method=type(model).__name__,
@@ -162,40 +166,40 @@ def _summary(
         stopped_by=str(getattr(model, "stopped_by_", "")),
         seconds=fitted.seconds,
         seed=fitted.seed,
-        spread_is=far.spread_is,
-        clusters=tuple(_cluster(case, j, far, quality, profile) for j in range(case.k)),
-        warnings=kinds.count("warning"),
-        notes=kinds.count("note"),
-        findings=tuple(finding.to_dict() for finding in found),
+        spread_is=spread_is,
+        clusters=clusters,
+        warnings=severities.count("warning"),
+        notes=severities.count("note"),
+        findings=tuple(finding.to_dict() for finding in diagnosis),
         verdict=None if sweep is None else str(sweep.verdict),
     )
 
 
 def _cluster(
-    case: Case, j: int, far: Distances, quality: Quality, profile: Profile | None
-) -> Cluster:
+    case: Case, j: int, distances: Distances, quality: Quality, profile: ClusterProfile | None
+) -> ClusterSummary:
     members = case.members(j)
     members = members[case.weight[members] > 0]
-    weight, whole = case.weight[members], float(case.mass.sum())
-    known = members[np.isfinite(far.values[members])]
-    order = known[np.argsort(far.values[known], kind="stable")]
+    weight, total = case.weight[members], float(case.mass.sum())
+    known = members[np.isfinite(distances.values[members])]
+    order = known[np.argsort(distances.values[known], kind="stable")]
     means = None if quality.silhouettes is None else quality.silhouettes.means
-    return Cluster(
+    return ClusterSummary(
         number=j,
         size=int(case.sizes[j]),
         weight=float(weight.sum()),
-        share=float(weight.sum()) / whole if whole > 0 else 0.0,
-        spread=_number(far.spread(members, weight)),
-        silhouette=None if means is None else _number(float(means[j])),
-        traits=() if profile is None else profile.traits(j, case.names),
-        typical=tuple(_member(case, i, far) for i in order[:_TYPICAL]),
-        atypical=_member(case, order[-1], far) if len(order) > _TYPICAL else None,
+        share=float(weight.sum()) / total if total > 0 else 0.0,
+        spread=_finite(distances.spread(members, weight)),
+        silhouette=None if means is None else _finite(float(means[j])),
+        traits=() if profile is None else cluster_traits(profile, j, case.names),
+        typical=tuple(_named_row(case, i, distances) for i in order[:_TYPICAL_ROWS]),
+        atypical=_named_row(case, order[-1], distances) if len(order) > _TYPICAL_ROWS else None,
     )
 
 
-def _member(case: Case, i: int, far: Distances) -> Member:
-    return Member(case.row_name(i), case.row_number(i), float(far.values[i]), int(i))
+def _named_row(case: Case, i: int, distances: Distances) -> NamedRow:
+    return NamedRow(case.row_name(i), case.row_number(i), float(distances.values[i]), int(i))
 
 
-def _number(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None

@@ -1,0 +1,82 @@
+"""Clusters in a plane, drawn with matplotlib."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partita._common.array_types import Array, Floats
+from partita.chart_layout.cluster_scene import ClusterScene
+from partita.chart_layout.palette import cluster_color, cluster_marker
+from partita.chart_layout.projection import Box
+from partita.plots import style
+from partita.plots.display import FigureAxes, matplotlib
+from partita.plots.text_placement import place_labels
+
+_MAX_VECTOR_POINTS = 2000  # beyond it, points are pixels also in a vector file
+_MAX_NUMBERED = 100  # clusters
+_CELL_ALPHA = 0.16
+
+
+def draw_scene(ax: Any, scene: ClusterScene, box: Box, marker_scale: float = 1.0) -> None:
+    """Draw cells or regions, then points."""
+    if scene.regions is not None:
+        _draw_regions(ax, scene.regions, box)
+    _draw_cells(ax, scene.polygons)
+    count = max(1, len(scene.points))
+    markers = np.array([cluster_marker(j) for j in scene.labels])
+    colors = np.array([cluster_color(j) for j in scene.labels])
+    for marker in dict.fromkeys(markers.tolist()):
+        drawn = markers == marker
+        ax.scatter(
+            *scene.points[drawn].T,
+            s=marker_scale * float(np.clip(2e4 / count, 3, 18)),
+            c=colors[drawn],
+            marker=marker,
+            linewidths=0,
+            alpha=float(np.clip(30 / np.sqrt(count), 0.3, 0.75)),
+            rasterized=count > _MAX_VECTOR_POINTS,
+            zorder=2,
+        )
+    ax.set_xlim(box[0], box[2])
+    ax.set_ylim(box[1], box[3])
+
+
+def number_centers(target: FigureAxes, centers: Floats) -> None:
+    """Mark every center on the first axes with the number of its cluster."""
+    if not len(centers):
+        return
+    ink = style.TEXT_COLOR
+    target.axes[0].scatter(*centers.T, s=16, c=ink, marker="+", linewidths=0.9, zorder=4)
+    if len(centers) <= _MAX_NUMBERED:
+        place_labels(target, centers, [str(j) for j in range(len(centers))])
+
+
+def _draw_cells(ax: Any, polygons: tuple[Floats, ...]) -> None:
+    patch = matplotlib(".patches").Polygon
+    for j, corners in enumerate(polygons):
+        if len(corners) > 2:
+            fill = {"fc": cluster_color(j), "ec": "none", "alpha": _CELL_ALPHA}
+            ax.add_patch(patch(corners, **fill, zorder=0))
+            ax.add_patch(patch(corners, fill=False, ec=style.MUTED_COLOR, lw=0.6, zorder=1))
+
+
+def _draw_regions(ax: Any, regions: Array, box: Box) -> None:
+    to_rgba = matplotlib(".colors").to_rgba
+    clusters = range(int(regions.max()) + 1)
+    colors = np.array([to_rgba(cluster_color(j), _CELL_ALPHA) for j in clusters])
+    ax.imshow(
+        colors[regions],
+        extent=(box[0], box[2], box[1], box[3]),
+        origin="lower",
+        aspect="auto",
+        interpolation="nearest",
+        zorder=0,
+    )
+    x = np.linspace(box[0], box[2], regions.shape[1])
+    y = np.linspace(box[1], box[3], regions.shape[0])
+    present = np.unique(regions)
+    for j in present if len(present) > 1 else ():
+        border = {"colors": style.MUTED_COLOR, "linewidths": 0.6}
+        ax.contour(x, y, regions == j, levels=[0.5], zorder=1, **border)

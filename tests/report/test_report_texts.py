@@ -1,0 +1,117 @@
+"""The texts of a report: missing values, weights, traits, other rows, the sweep."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers.reports import NONE, Page, blobs, fitted, unpacked
+
+from partita import (
+    KMeans,
+)
+from partita.report import Fitted, cluster_traits, render, summarise
+from partita.report.number_text import number_text, value_text
+from partita.report.summary import analyse
+
+
+def test_missing_values_are_called_missing():
+    original = blobs(30)
+    original[3, 1] = np.nan
+    X = np.nan_to_num(original)
+    X[3] = X.mean(axis=0)  # the most typical row of all
+    model = KMeans(1).fit(X)
+    page = Page(render(Fitted(model, X, original=original, diagnosis=NONE)))
+    at = unpacked(page.data["rows"], "<u4").tolist().index(4)
+    assert np.isnan(unpacked(page.data["values"], "<f8").reshape(30, 4)[at, 1])
+    assert "row 4" in page.text
+    assert page.text.count("missing") == 1
+    assert '"missing"' in page.raw["script"]  # what pointing at the row shows
+
+
+def test_values_that_were_filled_in_are_counted():
+    text = Page(render(fitted(filled=12))).text
+    assert "12 missing values were filled in with means" in text
+    assert "12, filled in with the means of their features" in text
+    assert summarise(fitted(filled=12)).filled == 12
+    assert "1 missing value was filled in" in Page(render(fitted(filled=1))).text
+    assert "filled in" not in Page(render(fitted())).text
+
+
+def test_missing_values_stand_at_the_weighted_mean_of_their_feature():
+    X, weight = blobs(40), np.arange(40.0)
+    gaps = X.copy()
+    gaps[::4, 2] = np.nan
+    known = np.isfinite(gaps[:, 2])
+    filled = np.where(np.isnan(gaps), np.average(X[known, 2], weights=weight[known]), gaps)
+    model = KMeans(3, random_state=0).fit(X, sample_weight=weight)
+    parts = [
+        analyse(Fitted(model, X, original=original, weight=weight, diagnosis=NONE)).profile
+        for original in (gaps, filled)
+    ]
+    np.testing.assert_allclose(parts[0].centers, parts[1].centers, rtol=1e-9)
+
+
+def test_rows_are_not_copied_for_their_profile():
+    X = blobs(40)
+    assert cluster_traits.fill_missing(X, np.ones(40)) is X
+
+
+def test_weights_are_explained():
+    X, weight = blobs(40), np.arange(40) % 4.0
+    model = KMeans(3, random_state=0).fit(X, sample_weight=weight)
+    text = Page(render(Fitted(model, X, weight=weight, diagnosis=NONE))).text
+    assert "Share: of the weight." in text
+    assert "10 rows of weight 0 count only in the number of rows." in text
+    assert "60 in total; 10 rows of weight 0" in text
+    assert "of the weight lies left of 0" in text
+    text = Page(render(fitted())).text
+    assert "of the weight" not in text
+
+
+def test_traits_say_the_mean_in_the_units_of_the_user(wine):
+    page = Page(render(wine))
+    for cluster in summarise(wine).clusters:
+        for trait in cluster.traits:
+            mean = value_text(float(f"{trait.mean:.4g}"))
+            assert trait.words.startswith(trait.feature)
+            assert f" ({mean}, " in trait.words
+            assert trait.words.endswith(" sd)")
+            assert ("td", f"mean {mean}") in [(t, a.get("title")) for t, a in page.elements]
+    assert "In brackets: the mean of the cluster" in page.text
+
+
+def test_the_note_on_iterations_says_what_the_last_dot_is(wine):
+    last = len(wine.model.trace_) + 1
+    assert f"The last dot, at {last}, is one more assignment" in Page(render(wine)).text
+
+
+def test_a_fit_that_began_in_a_sweep_says_so(wine):
+    says = "started from clusters of the sweep"
+    assert says not in Page(render(wine)).text  # the model is not that of the sweep
+    own = replace(wine, model=wine.sweep.model(3))
+    text = Page(render(own)).text
+    assert f"{says} over numbers of clusters; the command does both" in text
+    assert "iterations from clusters of the sweep" in text
+    assert "Sweep.model repeats this fit" in Page(render(replace(own, command=""))).text
+
+
+def test_a_report_on_other_rows_says_which_numbers_are_of_the_fit():
+    X = blobs(200)
+    model, others = KMeans(3, random_state=0).fit(X), blobs(150, seed=1)
+    of_the_fit = "of the rows of the fit"
+    same = Fitted(model, X, diagnosis=NONE)
+    assert summarise(same).of_fit
+    assert of_the_fit not in Page(render(same)).text
+    for rows, weight in ((others, None), (X[:-1], None), (X, np.arange(200) % 3)):
+        made = Fitted(model, rows, weight=weight, diagnosis=NONE)
+        found, text = summarise(made), Page(render(made)).text
+        assert not found.of_fit
+        assert found.objective == pytest.approx(-model.score(rows, sample_weight=weight))
+        assert f"J = {number_text(found.objective)} of these rows" in text.replace("\u00a0", " ")
+        assert f"J = {number_text(model.inertia_)} of the rows of the fit" in text
+        assert text.count("All this refers to the rows of the fit") == 2  # merges and iterations
+        assert "on the rows of the fit" in text
+        fused = analyse(made).quality.merges
+        np.testing.assert_array_equal(fused.mass, model.stats_.weight)
