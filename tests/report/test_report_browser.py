@@ -14,7 +14,7 @@ from sklearn.datasets import load_wine
 
 from partita import KMeans
 from partita.report import Fitted, map_data, write_report
-from partita.report.safe_text import value
+from partita.report.number_text import value_text as value
 
 pytestmark = [
     pytest.mark.browser,
