@@ -44,7 +44,7 @@ demo: $(VENV)/installed ## cluster a real data set, and write a report to look a
 
 # --- tests -----------------------------------------------------------------------------------------
 
-quick: $(VENV)/tools ## the inner loop, under 30 seconds: fewer examples, one instruction set
+quick: $(VENV)/tools ## the inner loop, under 30 seconds: one case of every test, few examples
 	$(BIN)/python -m pytest -n auto -q --quick
 
 test: $(VENV)/tools ## the tests, in parallel: some minutes

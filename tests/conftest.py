@@ -27,9 +27,7 @@ SETS = kernels.instruction_sets() if compiled() else []
 
 
 def pytest_addoption(parser):
-    parser.addoption(
-        "--quick", action="store_true", help="few examples, one instruction set, no heavy tests"
-    )
+    parser.addoption("--quick", action="store_true", help="few examples, one case of every test")
 
 
 def pytest_configure(config):
@@ -38,18 +36,17 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    """Keep one case of every test function under `--quick`, and none of the heavy ones."""
     if not config.getoption("--quick"):
         return
-    left_out = [item for item in items if is_heavy(item)]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not is_heavy(item)]
+    first_cases = {(item.path, item.originalname): item for item in reversed(items)}
+    kept = [item for item in first_cases.values() if not is_heavy(item)][::-1]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
 def is_heavy(item) -> bool:
-    """Whether `make quick` leaves a test out: marked so, on real data, or on an older CPU."""
-    marked = any(item.get_closest_marker(name) for name in ("heavy", "data", "browser"))
-    core = item.callspec.params.get("core") if hasattr(item, "callspec") else None
-    return marked or core in SETS[1:]
+    return any(item.get_closest_marker(name) for name in ("heavy", "data", "browser"))
 
 
 @pytest.fixture(scope="session")
