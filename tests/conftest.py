@@ -40,9 +40,9 @@ def pytest_collection_modifyitems(config, items):
     if not config.getoption("--quick"):
         return
     first_cases = {(item.path, item.originalname): item for item in reversed(items)}
-    kept = [item for item in first_cases.values() if not is_heavy(item)][::-1]
+    kept = {item for item in first_cases.values() if not is_heavy(item)}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
+    items[:] = [item for item in items if item in kept]
 
 
 def is_heavy(item) -> bool:
