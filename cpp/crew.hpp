@@ -1,6 +1,5 @@
-// Threads that share the parts of one job after another. Passes follow each other within
-// microseconds, so a thread that has nothing to do looks out for the next job for a moment before it
-// goes to sleep.
+// A thread pool for passes that follow each other within microseconds. An idle thread polls for the
+// next job for a short time before it sleeps.
 #pragma once
 
 #include <algorithm>
@@ -20,77 +19,77 @@
 #include <unistd.h>
 #endif
 
-#include "kernels/aligned.hpp"
+#include "kernels/aligned_memory.hpp"
 
 namespace partita {
 
 class Crew {
 public:
-    // The caller is one of the threads; the others start with the first job that they can share.
+    // The caller is thread 0. The other threads start with the first job that has parts for them.
     explicit Crew(std::size_t threads)
-        : desks_(std::max<std::size_t>(threads, 1)),
-          patience_(threads > 1 && threads <= std::thread::hardware_concurrency() ? kPatience
-                                                                                  : kNone) {}
+        : scratch_(std::max<std::size_t>(threads, 1)),
+          poll_time_(threads > 1 && threads <= std::thread::hardware_concurrency() ? kPollTime
+                                                                                   : kNoPolling) {}
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
     ~Crew() { dismiss(); }
 
-    // Ends the threads; those who come later start anew.
+    // Joins the threads. A later job starts new ones.
     void dismiss() {
         if (helpers_.empty()) return;
-        if (process() !=
-            born_) {  // a fork has the handles but not the threads: nothing may touch them
+        if (process_id() != owner_process_) {
+            // A forked child has the handles but not the threads: leak the handles untouched.
             new std::vector<std::thread>(std::move(helpers_));
             helpers_.clear();
             return;
         }
-        over_.store(true);
-        ring();
+        stopping_.store(true);
+        wake_helpers();
         for (std::thread& helper : helpers_) helper.join();
         helpers_.clear();
-        over_.store(false);
+        stopping_.store(false);
     }
 
-    std::size_t threads() const { return desks_.size(); }
+    std::size_t threads() const { return scratch_.size(); }
 
-    // Memory that thread `who` may use until the next job. Only the caller asks for it.
-    unsigned char* desk(std::size_t who, std::size_t bytes) {
-        Desk& desk = desks_[who];
-        if (desk.bytes < bytes) {
-            desk.memory.reset();
-            desk.bytes = 0;
-            desk.memory = make_aligned<unsigned char>(bytes);
-            desk.bytes = bytes;
+    // Memory of one thread, valid until the next job. Only the caller may request it.
+    unsigned char* scratch(std::size_t thread, std::size_t bytes) {
+        Scratch& scratch = scratch_[thread];
+        if (scratch.bytes < bytes) {
+            scratch.memory.reset();
+            scratch.bytes = 0;
+            scratch.memory = make_aligned<unsigned char>(bytes);
+            scratch.bytes = bytes;
         }
-        return desk.memory.get();
+        return scratch.memory.get();
     }
 
-    // Held by a caller while it uses desks and shares: one job at a time.
-    std::mutex& turn() { return turn_; }
+    // A caller holds it while it uses scratch() and run(): one job at a time.
+    std::mutex& mutex() { return mutex_; }
 
-    // Calls work(part, who) once for every part; `who` is below `seats` and tells threads apart.
-    // The caller works too, and waits for those who came, not for those who are still waking up. What
-    // work throws ends the drawing of parts and is thrown to the caller when all have stopped.
+    // Calls work(part, thread) once for every part, with thread < max_threads. The caller works too
+    // and waits only for helpers that have entered the job, not for those that are still waking up.
+    // The first exception ends the job and is rethrown here after all threads have left it.
     template <class Work>
-    void share(std::size_t parts, std::size_t seats, Work&& work) {
-        seats = std::min({seats, parts, threads()});
-        if (seats <= 1 || !assemble()) {
+    void run(std::size_t parts, std::size_t max_threads, Work&& work) {
+        max_threads = std::min({max_threads, parts, threads()});
+        if (max_threads <= 1 || !start_helpers()) {
             for (std::size_t part = 0; part < parts; ++part) work(part, std::size_t{0});
             return;
         }
         job_ = &work;
-        call_ = [](void* job, std::size_t part, std::size_t who) {
-            (*static_cast<std::remove_reference_t<Work>*>(job))(part, who);
+        call_ = [](void* job, std::size_t part, std::size_t thread) {
+            (*static_cast<std::remove_reference_t<Work>*>(job))(part, thread);
         };
         parts_ = parts;
-        seats_ = seats;
-        next_.store(0, std::memory_order_relaxed);
-        gate_.store(kOpen, std::memory_order_release);
-        ring();
-        draw(0);
-        gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
+        max_threads_ = max_threads;
+        next_part_.store(0, std::memory_order_relaxed);
+        gate_.store(kGateOpen, std::memory_order_release);
+        wake_helpers();
+        take_parts(0);
+        gate_.fetch_and(~kGateOpen, std::memory_order_acq_rel);
         for (int round = 0; gate_.load(std::memory_order_acquire) != 0; ++round)
-            round < 4096 ? pause() : std::this_thread::yield();
+            round < kPauseRounds ? pause() : std::this_thread::yield();
         if (failed_.load()) {
             failed_.store(false);
             std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -98,11 +97,14 @@ public:
     }
 
 private:
-    using Time = std::chrono::steady_clock;
-    static constexpr auto kPatience = std::chrono::microseconds(150), kNone = kPatience * 0;
-    static constexpr std::uint32_t kOpen = 1, kOne = 2;  // of the gate: open, and how many came in
+    using Clock = std::chrono::steady_clock;
+    static constexpr auto kPollTime = std::chrono::microseconds(150), kNoPolling = kPollTime * 0;
+    static constexpr int kPauseRounds = 4096;  // pauses of the caller before it yields
+    static constexpr int kPollsPerClock = 32;  // polls between two readings of the clock
+    // The gate: bit 0 says that helpers may enter the job, the bits above count those inside.
+    static constexpr std::uint32_t kGateOpen = 1, kOneHelper = 2;
 
-    struct Desk {
+    struct Scratch {
         Aligned<unsigned char> memory;
         std::size_t bytes = 0;
     };
@@ -115,7 +117,7 @@ private:
 #endif
     }
 
-    static long process() {
+    static long process_id() {
 #ifdef __unix__
         return static_cast<long>(getpid());
 #else
@@ -123,82 +125,84 @@ private:
 #endif
     }
 
-    // Starts the threads, once; false if there are none, as in a fork.
-    bool assemble() {
+    // Starts the threads once; false if there are none, e.g. in a forked child.
+    bool start_helpers() {
         if (helpers_.empty()) {
-            born_ = process();
-            born_bell_ = bell_.load();
+            owner_process_ = process_id();
+            first_wakeup_ = wakeups_.load();
             try {
-                for (std::size_t who = 1; who < threads(); ++who)
-                    helpers_.emplace_back([this, who] { help(who); });
-            } catch (const std::system_error&) {  // as many as the system gives
+                for (std::size_t thread = 1; thread < threads(); ++thread)
+                    helpers_.emplace_back([this, thread] { help(thread); });
+            } catch (const std::system_error&) {  // go on with as many as the system allows
             }
         }
-        return !helpers_.empty() && process() == born_;
+        return !helpers_.empty() && process_id() == owner_process_;
     }
 
-    void ring() {
-        bell_.fetch_add(1, std::memory_order_release);
-        bell_.notify_all();
+    void wake_helpers() {
+        wakeups_.fetch_add(1, std::memory_order_release);
+        wakeups_.notify_all();
     }
 
-    void draw(std::size_t who) {
+    void take_parts(std::size_t thread) {
         for (;;) {
-            const std::size_t part = next_.fetch_add(1, std::memory_order_relaxed);
+            const std::size_t part = next_part_.fetch_add(1, std::memory_order_relaxed);
             if (part >= parts_) return;
             try {
-                call_(job_, part, who);
+                call_(job_, part, thread);
             } catch (...) {
                 if (!failed_.exchange(true)) failure_ = std::current_exception();
-                next_.store(parts_, std::memory_order_relaxed);
+                next_part_.store(parts_, std::memory_order_relaxed);
             }
         }
     }
 
-    void help(std::size_t who) {
-        std::uint32_t heard = born_bell_;
+    void help(std::size_t thread) {
+        std::uint32_t seen = first_wakeup_;
         for (;;) {
-            heard = listen(heard);
-            if (over_.load()) return;
+            seen = wait_for_wakeup(seen);
+            if (stopping_.load()) return;
             std::uint32_t gate = gate_.load(std::memory_order_acquire);
-            while (gate & kOpen) {
-                if (!gate_.compare_exchange_weak(gate, gate + kOne, std::memory_order_acq_rel))
+            while (gate & kGateOpen) {
+                if (!gate_.compare_exchange_weak(gate, gate + kOneHelper,
+                                                 std::memory_order_acq_rel))
                     continue;
-                if (who < seats_) draw(who);
-                gate_.fetch_sub(kOne, std::memory_order_release);
+                if (thread < max_threads_) take_parts(thread);
+                gate_.fetch_sub(kOneHelper, std::memory_order_release);
                 break;
             }
         }
     }
 
-    std::uint32_t listen(std::uint32_t heard) {
-        const Time::time_point asleep = Time::now() + patience_;
+    // Polls for poll_time_, then sleeps, until the wake-up counter differs from `seen`.
+    std::uint32_t wait_for_wakeup(std::uint32_t seen) {
+        const Clock::time_point polls_until = Clock::now() + poll_time_;
         do {
-            for (int round = 0; round < 32; ++round) {
-                const std::uint32_t now = bell_.load(std::memory_order_acquire);
-                if (now != heard) return now;
+            for (int round = 0; round < kPollsPerClock; ++round) {
+                const std::uint32_t now = wakeups_.load(std::memory_order_acquire);
+                if (now != seen) return now;
                 pause();
             }
-        } while (Time::now() < asleep);
-        bell_.wait(heard, std::memory_order_acquire);
-        return bell_.load(std::memory_order_acquire);
+        } while (Clock::now() < polls_until);
+        wakeups_.wait(seen, std::memory_order_acquire);
+        return wakeups_.load(std::memory_order_acquire);
     }
 
-    std::vector<Desk> desks_;
-    std::chrono::microseconds patience_;
+    std::vector<Scratch> scratch_;  // one per thread
+    std::chrono::microseconds poll_time_;
     std::vector<std::thread> helpers_;
-    std::mutex turn_;
-    long born_ = 0;
-    std::uint32_t born_bell_ = 0;  // what the bell said when they were started
+    std::mutex mutex_;
+    long owner_process_ = 0;
+    std::uint32_t first_wakeup_ = 0;  // the counter when the helpers were started
     std::atomic<bool> failed_{false};
     std::exception_ptr failure_;
-    std::atomic<bool> over_{false};
+    std::atomic<bool> stopping_{false};
     void* job_ = nullptr;
     void (*call_)(void*, std::size_t, std::size_t) = nullptr;
-    std::size_t parts_ = 0, seats_ = 0;
-    alignas(64) std::atomic<std::uint32_t> bell_{0};
+    std::size_t parts_ = 0, max_threads_ = 0;
+    alignas(64) std::atomic<std::uint32_t> wakeups_{0};
     alignas(64) std::atomic<std::uint32_t> gate_{0};
-    alignas(64) std::atomic<std::size_t> next_{0};
+    alignas(64) std::atomic<std::size_t> next_part_{0};
 };
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-// What the bindings share: arrays as the kernels take them, checks, and who does the work.
+// Shared by the bindings: array types, checks, and the executor.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,8 +15,8 @@
 #include <type_traits>
 
 #include "../kernels/codebook.hpp"
-#include "../kernels/panels.hpp"
-#include "../shares.hpp"
+#include "../kernels/kept_panels.hpp"
+#include "../parallel.hpp"
 #include "../simd/dispatch.hpp"
 
 namespace partita::binding {
@@ -35,7 +35,7 @@ using Vector = Array<const T, 1>;
 template <class T>
 using OutVector = Array<T, 1>;
 
-constexpr std::size_t kFewCells = 1024;  // values of centers that one thread is as quick with
+constexpr std::size_t kSerialCenterValues = 1024;  // so few values of centers are faster serially
 
 inline const KernelTable& table() { return *active_table().load(); }
 
@@ -43,11 +43,11 @@ inline void expect(bool held, const char* what) {
     if (!held) throw std::invalid_argument(what);
 }
 
-// Labels index the sums and the centers: out of range must be an error, not a stray write.
+// Labels index the sums and the centers: a label out of range must raise, not write out of bounds.
 inline void expect_within(const std::int32_t* label, std::size_t n, std::size_t k,
                           std::int32_t lowest) {
     const std::uint32_t most = static_cast<std::uint32_t>(k) - static_cast<std::uint32_t>(lowest);
-    std::uint32_t wrong = 0;  // without a branch, so that it is vectors
+    std::uint32_t wrong = 0;  // no branch, for vectorisation
     for (std::size_t i = 0; i < n; ++i)
         wrong |= static_cast<std::uint32_t>(label[i]) - static_cast<std::uint32_t>(lowest) >= most;
     expect(!wrong, "labels: a value is outside 0..k-1");
@@ -64,10 +64,10 @@ Rows<T> rows_of(const Matrix<T>& rows) {
     return {rows.data(), rows.shape(0), rows.shape(1)};
 }
 
-// Who does the work: the crew that was given, or the caller alone.
-class Workforce {
+// The given crew, or the calling thread only.
+class Executor {
 public:
-    explicit Workforce(Crew* crew) : crew_(crew ? crew : &alone_.emplace(1)) {}
+    explicit Executor(Crew* crew) : crew_(crew ? crew : &alone_.emplace(1)) {}
     operator Crew&() const { return *crew_; }
     std::size_t threads() const { return crew_->threads(); }
 
@@ -76,7 +76,7 @@ private:
     Crew* crew_;
 };
 
-// Centers packed for one set of kernels, which must be the one that reads them.
+// Centers packed for one kernel table. Only kernels of this table may read them.
 template <class Book>
 struct Packed {
     Book book;
@@ -91,7 +91,7 @@ const Kernels<T>& kernels_of(const KernelTable* use) {
         return use->full;
 }
 
-// The arrays behind exact sums, kept alive as long as the object.
+// The arrays of exact sums; keeps them alive.
 struct Sums {
     Array<std::int64_t, 2> hi, lo;
     Vector<double> origin, up;
@@ -136,13 +136,13 @@ struct Csr {
     }
 };
 
-// Rows packed by one set of kernels, for that set alone.
+// Rows packed by the kernels of one table, for this table only.
 struct KeptRows {
-    Panels panels;
+    KeptPanels panels;
     const KernelTable* use;
 };
 
-// Every center once, in groups that are not empty.
+// Checks that every center is listed once and no group is empty.
 inline Grouping grouping_of(const Vector<std::int32_t>& members,
                             const std::optional<Vector<std::int32_t>>& sizes, std::size_t k) {
     expect(sizes && members.shape(0) == k, "codebook: members (k) and sizes of groups expected");
@@ -162,7 +162,7 @@ inline Grouping grouping_of(const Vector<std::int32_t>& members,
     return {members.data(), sizes->data(), sizes->shape(0)};
 }
 
-// A metric that kernels know.
+// The metric with this name.
 inline Metric metric_named(const std::string& name) {
     if (name == "sqeuclidean") return Metric::squared;
     if (name == "euclidean") return Metric::euclidean;
@@ -170,13 +170,13 @@ inline Metric metric_named(const std::string& name) {
     return Metric::manhattan;
 }
 
-// One function for each file of bindings.
-void bind_labels(nb::module_& m);
-void bind_sums(nb::module_& m);
-void bind_pruned(nb::module_& m);
+// One function per file of bindings.
+void bind_assignment(nb::module_& m);
+void bind_exact_sums(nb::module_& m);
+void bind_pruned_passes(nb::module_& m);
 void bind_seeding(nb::module_& m);
-void bind_swaps(nb::module_& m);
-void bind_gram(nb::module_& m);
-void bind_silhouette(nb::module_& m);
+void bind_medoid_swaps(nb::module_& m);
+void bind_gram_sums(nb::module_& m);
+void bind_silhouette_sums(nb::module_& m);
 
 }  // namespace partita::binding

@@ -1,4 +1,4 @@
-// The module: who works, which instruction set is in use, and what the other files bind.
+// The module: the crew, the instruction sets, and the bindings of all kernels.
 
 #include "common.hpp"
 
@@ -35,13 +35,13 @@ NB_MODULE(core, m) {
     nb::class_<partita::Crew>(m, "Crew")
         .def(nb::init<std::size_t>(), "threads"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("dismiss", &partita::Crew::dismiss, nb::call_guard<nb::gil_scoped_release>());
-    bind_sums(m);
-    bind_labels(m);
-    bind_pruned(m);
+    bind_exact_sums(m);
+    bind_assignment(m);
+    bind_pruned_passes(m);
     bind_seeding(m);
-    bind_swaps(m);
-    bind_gram(m);
-    bind_silhouette(m);
+    bind_medoid_swaps(m);
+    bind_gram_sums(m);
+    bind_silhouette_sums(m);
     m.def("spin", &spin, "rounds"_a, "single"_a);
     m.def("instruction_sets", &instruction_sets);
     m.def("instruction_set", [] { return std::string(table().name); });

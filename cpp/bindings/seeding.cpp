@@ -1,4 +1,4 @@
-// k-means++.
+// Bindings of greedy k-means++.
 
 #include "common.hpp"
 
@@ -6,7 +6,7 @@ namespace partita::binding {
 
 namespace {
 
-// The bytes of a sketch, kept alive as long as the object.
+// The bytes of a sketch; keeps them alive.
 struct Sketch {
     OutVector<std::uint8_t> data;
     Vector<double> middle;

@@ -1,19 +1,20 @@
-// Centers made ready for the fast kernels, and the proof that their labels are D64's.
+// Centers packed for the fast kernels, and the proof that the labels are those of D64.
 //
-// The fast score of point y and center c is ½‖c‖² − y·c in T, both taken relative to a pivot and
-// scaled by a power of two. With u the unit roundoff of T and γ = (d + 8)·u, a fused or unfused
-// chain of d + 1 terms, the rounding of y, c and ½‖c‖² to T, and the rounding inside D64 add up to
-// less than
+// The fast score of point y and center c is ½‖c‖² − y·c in T, both relative to a pivot and scaled
+// by a power of two. With u the unit roundoff of T and γ = (d + 8)·u, a fused or unfused chain of d
+// + 1 terms, the rounding of y, c and ½‖c‖² to T, and the rounding in D64 add up to less than
 //
 //     E(y, c) = (‖y‖ + drift)·slope(c) + slack(c) + (‖y‖ + drift)²·2η
 //     slope(c) = (γ + η)‖c‖ + ε(c)     slack(c) = (γ + η)‖c‖² + ‖c‖·ε(c)     η = (d + 8)·2⁻⁵³
 //
-// (γ: the score; η: D64, whose error is η(‖y‖ + ‖c‖)²/2), where drift = ‖origin − pivot‖ and ε(c) bounds what moving c from one frame to the other costs.
-// The tile computes score − slack − slope·norm, a lower bound of the true score for every single
-// pair, so that one far center or one far point widens nobody else's margin. If the second lowest
-// exceeds the lowest by 2E of its center, the lowest is the label; otherwise D64 decides.
-// Where the slopes are much alike (the rule), the largest serves for all: then slope·norm is the same
-// for every center, and the tile need not compute it.
+// (γ: the score; η: D64, whose error is η(‖y‖ + ‖c‖)²/2), where drift = ‖origin − pivot‖ and ε(c)
+// bounds the error of moving c from one frame to the other. The tile computes score − slack −
+// slope·norm, a lower bound of the true score for each pair, so that one far center or point does
+// not widen the margin of the others. If the second lowest exceeds the lowest by 2E of its center,
+// the lowest is the label; otherwise D64 decides.
+//
+// If the slopes are similar (the usual case), the largest is used for all: slope·norm is then the
+// same for every center, and the tile does not compute it.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +24,12 @@
 #include <limits>
 #include <vector>
 
-#include "aligned.hpp"
+#include "aligned_memory.hpp"
 #include "views.hpp"
 
 namespace partita {
 
-// A power of two that brings `size` to [½, 1), kept where T can hold it and its square.
+// A power of two that brings `size` to [½, 1), limited so that T can hold it and its square.
 template <class T>
 double scale_for(double size) {
     if (!(size > 0) || !std::isfinite(size)) return 1.0;
@@ -38,7 +39,7 @@ double scale_for(double size) {
     return std::ldexp(1.0, std::clamp(-exponent, -most, most));
 }
 
-// Folds `term(t)` over t < d in eight lanes, which a compiler turns into vectors.
+// Folds `term(t)` over t < d in eight lanes, for vectorisation.
 template <class Term, class Join>
 double fold(std::size_t d, Term term, Join join) {
     double lane[8] = {};
@@ -54,13 +55,13 @@ double fold(std::size_t d, Term term, Join join) {
 inline double larger(double a, double b) { return a > b ? a : b; }
 inline double sum(double a, double b) { return a + b; }
 
-// The largest coordinate of a center moved by `move`.
+// The largest absolute coordinate of a center moved by `move`.
 inline double largest_of(const double* c, const double* move, std::size_t d) {
     return fold(d, [&](std::size_t t) { return std::abs(c[t] + move[t]); }, larger);
 }
 
-// How large centers are: the lower median of their largest coordinates, zeros left out. Not the largest,
-// so that one far center does not scale the squares of all others away.
+// The size of typical centers: the lower median of their largest coordinates, without zeros. The
+// maximum would let one far center scale the squares of all others to zero.
 inline double typical_of(std::vector<double> sizes) {
     std::erase_if(sizes, [](double size) { return !(size > 0); });
     if (sizes.empty()) return 0.0;
@@ -76,13 +77,13 @@ inline double typical_size(const double* centers, const double* move, std::size_
     return typical_of(std::move(sizes));
 }
 
-// D64 is taken as it is, but where squares of typical centers would overflow or underflow.
+// Scale of D64: 1, unless squares of typical centers would overflow or underflow.
 inline double exact_scale(double typical) {
     return typical > 0x1p-400 && typical < 0x1p400 ? 1.0 : scale_for<double>(typical);
 }
 
-// Rows beyond kFarRow are left to D64, so a center beyond this is nearest to none of the others.
-constexpr double kFar = 4 * kFarRow;
+// D64 decides rows beyond kMaxFastNorm, so a center beyond this is not nearest to any other row.
+constexpr double kMaxCenterNorm = 4 * kMaxFastNorm;
 
 template <class T>
 struct Margin {
@@ -102,8 +103,9 @@ struct Margin {
     T own_error() const { return static_cast<T>(2 * exact); }
 };
 
-// Where the fast kernel puts its zero: the median of a few centers, feature by feature. Any value
-// gives the same labels; one amid the bulk keeps margins small even if a center is far away.
+// The pivot, which becomes the zero of the fast kernel: the median of a few centers, feature by
+// feature. Any value gives the same labels; a median keeps margins small even if one center is far
+// away.
 template <class T>
 std::vector<T> choose_pivot(const double* centers, const double* origin, std::size_t k,
                             std::size_t d) {
@@ -119,14 +121,14 @@ std::vector<T> choose_pivot(const double* centers, const double* origin, std::si
     return pivot;
 }
 
-// Which centers lie together: `member` (k) lists them group after group, sizes say where each ends.
+// Groups of neighbouring centers: `member` (k) lists the centers group after group.
 struct Grouping {
     const std::int32_t* member;
     const std::int32_t* size;
     std::size_t groups;
 };
 
-// Where a book puts its zero and how it scales: a frame that others may share.
+// Zero and scale of a book, which other books may share.
 struct Frame {
     const double* zero;  // (d)
     double scale;
@@ -135,8 +137,9 @@ struct Frame {
 template <class T>
 class Codebook {
 public:
-    // centers: (k, d) relative to origin (d). tile_rows: what the kernel in use can hold. Without a
-    // frame the book chooses its own. share(n, f) calls f(first, last) for parts of 0…n.
+    // centers: (k, d) relative to origin (d). tile_rows: centers per tile of the kernel in use. The
+    // book chooses its own frame if `frame` is null. share(n, f) calls f(first, last) for parts of
+    // 0…n.
     template <class Share>
     Codebook(const double* centers, const double* origin, std::size_t k, std::size_t d,
              std::size_t tile_rows, const Grouping* grouping, const Frame* frame, Share share)
@@ -144,8 +147,8 @@ public:
         const Margin<T> margin(d, d);
         std::vector<T> pivot;
         if (!frame) pivot = choose_pivot<T>(centers, origin, k, d);
-        // In double the frame of D64 is the frame of the fast kernel: moving would cost more
-        // rounding than it saves.
+        // In double, the frame of D64 is also that of the fast kernel: moving to another would cost
+        // more rounding than it saves.
         std::vector<double> move(d);
         zero_.resize(d);
         double drift = 0;
@@ -157,19 +160,19 @@ public:
         }
         drift = std::sqrt(drift);
         std::vector<double> sizes(k), plain_sizes(k);
-        const std::vector<double> still(d, 0.0);
+        const std::vector<double> zeros(d, 0.0);
         share(k, [&](std::size_t first, std::size_t last) {
             for (std::size_t j = first; j < last; ++j) {
                 const double* c = centers + j * d;
                 sizes[j] = largest_of(c, move.data(), d);
-                plain_sizes[j] = largest_of(c, still.data(), d);
+                plain_sizes[j] = largest_of(c, zeros.data(), d);
             }
         });
-        // A frame of other centers serves while these are about as large: see kFar.
+        // Another frame can be used while the centers are about as large: see kMaxCenterNorm.
         const double typical = typical_of(std::move(sizes));
         const double scale =
             frame && fits(typical * frame->scale) ? frame->scale : scale_for<T>(typical);
-        const double whole = exact_scale(typical_of(std::move(plain_sizes)));
+        const double d64_scale = exact_scale(typical_of(std::move(plain_sizes)));
 
         origin_.assign(origin, origin + d);
         pivot_.resize(d);
@@ -182,18 +185,18 @@ public:
         share(k, [&](std::size_t first, std::size_t last) {
             for (std::size_t p = first; p < last; ++p) {
                 const std::size_t at = static_cast<std::size_t>(member_[p]) * d;
-                for (std::size_t e = at; e < at + d; ++e) centers_[e] = centers[e] * whole;
+                for (std::size_t e = at; e < at + d; ++e) centers_[e] = centers[e] * d64_scale;
                 bound(p, centers + at, move.data(), scale, drift * scale, margin);
             }
         });
-        double steepest = 0, mean = 0;
+        double max_slope = 0, mean = 0;
         for (std::size_t p = 0; p < k; ++p) {
-            steepest = std::max(steepest, static_cast<double>(slope_[p]));
+            max_slope = std::max(max_slope, static_cast<double>(slope_[p]));
             mean += static_cast<double>(slope_[p]) / static_cast<double>(k);
         }
-        const bool alike = steepest <= 4 * mean;
-        if (alike) std::fill_n(slope_.get(), k, static_cast<T>(steepest));
-        const std::size_t depth = alike ? d : d + 1;
+        const bool uniform_slope = max_slope <= 4 * mean;
+        if (uniform_slope) std::fill_n(slope_.get(), k, static_cast<T>(max_slope));
+        const std::size_t depth = uniform_slope ? d : d + 1;
         packed_ = make_aligned<T>(k * depth);
         share(first_.size() - 1, [&](std::size_t first, std::size_t last) {
             for (std::size_t q = first; q < last; ++q) pack(q, depth, centers, move.data(), scale);
@@ -216,7 +219,7 @@ public:
                  static_cast<T>(1.01 * drift * scale),
                  margin.own_error(),
                  static_cast<T>(1 + margin.gamma),
-                 {k, d, centers_.get(), origin_.data(), whole}};
+                 {k, d, centers_.get(), origin_.data(), d64_scale}};
     }
     const BookView<T>& view() const { return view_; }
 
@@ -225,7 +228,7 @@ private:
         return typical == 0 || (typical > 0x1p-30 && typical < 0x1p30);
     }
 
-    // What the rounding of scores with the center in place p may cost.
+    // Bounds of the rounding of scores with the center in place p.
     void bound(std::size_t p, const double* c, const double* move, double scale, double drift,
                const Margin<T>& margin) {
         const double square = fold(
@@ -243,7 +246,7 @@ private:
             },
             sum);
         const double norm = std::sqrt(square) * (1 + 1e-9);
-        if (!(norm < kFar)) {  // nearest to no row that the fast scores decide
+        if (!(norm < kMaxCenterNorm)) {  // not nearest to any row that the fast scores decide
             start_[p] = std::numeric_limits<T>::infinity();
             slope_[p] = slack_[p] = 0;
             return;
@@ -267,7 +270,7 @@ private:
         }
     }
 
-    // Cuts every group into tiles of nearly the same size, the larger ones first.
+    // Divides every group into tiles of nearly equal size, the larger ones first.
     void arrange(std::size_t k, std::size_t tile_rows, const Grouping* grouping) {
         member_.resize(k);
         for (std::size_t p = 0; p < k; ++p)
@@ -296,15 +299,15 @@ private:
     BookView<T> view_;
 };
 
-// Centers for D64 alone.
-class Target {
+// Centers for D64 only.
+class ExactCenters {
 public:
-    Target(const double* centers, const double* origin, std::size_t k, std::size_t d)
+    ExactCenters(const double* centers, const double* origin, std::size_t k, std::size_t d)
         : origin_(origin, origin + d), centers_(k * d) {
-        const std::vector<double> still(d, 0.0);
-        const double whole = exact_scale(typical_size(centers, still.data(), k, d));
-        for (std::size_t e = 0; e < k * d; ++e) centers_[e] = centers[e] * whole;
-        view_ = {k, d, centers_.data(), origin_.data(), whole};
+        const std::vector<double> zeros(d, 0.0);
+        const double d64_scale = exact_scale(typical_size(centers, zeros.data(), k, d));
+        for (std::size_t e = 0; e < k * d; ++e) centers_[e] = centers[e] * d64_scale;
+        view_ = {k, d, centers_.data(), origin_.data(), d64_scale};
     }
     const ExactView& view() const { return view_; }
 
@@ -316,13 +319,13 @@ private:
 template <class T>
 class SparseCodebook {
 public:
-    // longest: the most values that a row stores
+    // longest: the largest number of stored values in a row
     SparseCodebook(const double* centers, std::size_t k, std::size_t d, std::size_t longest) {
         const Margin<T> margin(longest, d);
-        const std::size_t padded = (k + 15) / 16 * 16;  // a whole number of vectors everywhere
-        const std::vector<double> still(d, 0.0);
-        const double typical = typical_size(centers, still.data(), k, d);
-        const double scale = scale_for<T>(typical), whole = exact_scale(typical);
+        const std::size_t padded = (k + 15) / 16 * 16;  // whole vectors for every instruction set
+        const std::vector<double> zeros(d, 0.0);
+        const double typical = typical_size(centers, zeros.data(), k, d);
+        const double scale = scale_for<T>(typical), d64_scale = exact_scale(typical);
         by_feature_ = make_aligned<T>(d * padded);
         start_ = make_aligned<T>(padded);
         slope_ = make_aligned<T>(padded);
@@ -342,8 +345,8 @@ public:
                     return v * v;
                 },
                 sum);
-            for (std::size_t t = 0; t < d; ++t) centers_[j * d + t] = c[t] * whole;
-            if (!(square < kFar * kFar)) continue;  // its start stays infinite
+            for (std::size_t t = 0; t < d; ++t) centers_[j * d + t] = c[t] * d64_scale;
+            if (!(square < kMaxCenterNorm * kMaxCenterNorm)) continue;  // its start stays infinite
             const double norm = std::sqrt(square) * (1 + 1e-9), moved = 0x1p-51 * norm;
             slope_[j] = margin.slope(norm, moved);
             slack_[j] = margin.slack(norm, moved);
@@ -365,14 +368,14 @@ public:
                  margin.own_error(),
                  static_cast<T>(1 + margin.gamma),
                  centers_.get(),
-                 whole,
+                 d64_scale,
                  used_from_.data(),
                  used_.data()};
     }
     const SparseBookView<T>& view() const { return view_; }
 
 private:
-    // Centers that are rows themselves, as most are at first, have few features.
+    // Lists the nonzero features of sparse centers. Initial centers are often rows, hence sparse.
     void list_used(const double* centers, std::size_t k, std::size_t d) {
         used_from_.assign(1, 0);
         for (std::size_t j = 0; j < k; ++j) {

@@ -1,30 +1,31 @@
-// Greedy k-means++: the same bits on every machine, so that a seed means the same start.
+// Greedy k-means++, with the same bits on every machine, so that a seed always gives the same
+// start.
 //
-// A round asks of each of a few candidates how much it would gain, Σ w·max(0, closest − distance).
-// A row that does not come nearer adds exactly nothing, so it may be left out without a trace: the
-// sketch leaves out most, the triangle inequality others. Distances are direct differences, so that a duplicate of a chosen row is
-// at distance exactly zero and is never chosen again.
+// A round computes the gain Σ w·max(0, closest − distance) of each of a few candidates. A row that
+// does not come nearer adds exactly zero, so it can be skipped: most are skipped by the sketch,
+// others by the triangle inequality. Distances are direct differences, so that a duplicate of a
+// chosen row is at distance exactly zero and is never chosen again.
 #pragma once
 
 #include "sketch.hpp"
 
 namespace partita::PARTITA_ISA {
 
-constexpr std::size_t kLeaf = 256;          // rows whose gain and potential are summed as one
-constexpr std::size_t kWords = kLeaf / 64;  // marks of a leaf: a bit for every row
-constexpr std::size_t kSeedLanes = 16;      // features t, t + 16, t + 32 … are summed in lane t
+constexpr std::size_t kSeedLeafRows = 256;  // rows whose gain and potential are summed together
+constexpr std::size_t kMarkWords = kSeedLeafRows / 64;  // marks of a leaf: one bit per row
+constexpr std::size_t kSeedLanes = 16;  // features t, t + 16, t + 32, … are summed in lane t
 
-// Vectors at any address, and parts of vectors.
+// Unaligned and partial vectors.
 template <class T>
-struct Loose : Simd<T> {
+struct UnalignedSimd : Simd<T> {
     using typename Simd<T>::Reg;
     static PARTITA_INLINE Reg loadu(const T* p) {
         Reg out;
         __builtin_memcpy(&out, p, sizeof(Reg));
         return out;
     }
-    // the first m values, zeros after them
-    static PARTITA_INLINE Reg part(const T* p, std::size_t m) {
+    // the first m values, then zeros
+    static PARTITA_INLINE Reg load_partial(const T* p, std::size_t m) {
 #if defined(__AVX512F__)
         const unsigned mask = m >= Simd<T>::width ? ~0u : (1u << m) - 1u;
         if constexpr (sizeof(T) == 4)
@@ -44,8 +45,8 @@ struct Loose : Simd<T> {
         return Simd<T>::load(lane);
 #endif
     }
-    // lane l + lane l + 8, then l + 4, l + 2, l + 1
-    static PARTITA_INLINE T tree(Reg a) {
+    // adds lanes l and l + 8, then l + 4, l + 2, l + 1
+    static PARTITA_INLINE T sum_lanes(Reg a) {
 #if defined(__AVX512F__)
         if constexpr (sizeof(T) == 4) {
             const __m256 b = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
@@ -77,10 +78,11 @@ struct Loose : Simd<T> {
     }
 };
 
-// ‖x·scale − c‖² in kSeedLanes lanes and a fixed tree; c is scaled already and followed by zeros.
+// ‖x·scale − c‖² in kSeedLanes lanes, added in a fixed tree. c is already scaled and padded with
+// zeros.
 template <class T, bool Scaled>
 PARTITA_INLINE T seed_distance(const T* x, const T* c, std::size_t d, T scale) {
-    using S = Loose<T>;
+    using S = UnalignedSimd<T>;
     constexpr std::size_t W = S::width, V = kSeedLanes / W;
     typename S::Reg acc[V];
     for (std::size_t v = 0; v < V; ++v) acc[v] = S::set1(0);
@@ -92,10 +94,10 @@ PARTITA_INLINE T seed_distance(const T* x, const T* c, std::size_t d, T scale) {
     std::size_t t = 0;
     for (; t + kSeedLanes <= d; t += kSeedLanes)
         for (std::size_t v = 0; v < V; ++v) add(v, S::loadu(x + t + v * W), t + v * W);
-    for (std::size_t v = 0; t < d; ++v, t += W) add(v, S::part(x + t, d - t), t);
+    for (std::size_t v = 0; t < d; ++v, t += W) add(v, S::load_partial(x + t, d - t), t);
     for (std::size_t half = V / 2; half > 0; half /= 2)
         for (std::size_t v = 0; v < half; ++v) acc[v] = S::add(acc[v], acc[v + half]);
-    return S::tree(acc[0]);
+    return S::sum_lanes(acc[0]);
 }
 
 template <class T>
@@ -104,7 +106,7 @@ PARTITA_INLINE T seed_distance(const T* x, const T* c, std::size_t d, T scale) {
                          : seed_distance<T, true>(x, c, d, scale);
 }
 
-// Σ of 256 values in eight fixed lanes and a fixed tree.
+// Σ of up to 256 values in eight lanes, added in a fixed tree.
 PARTITA_INLINE double leaf_sum(const double* value, std::size_t m) {
     double lane[8] = {};
     std::size_t i = 0;
@@ -115,9 +117,9 @@ PARTITA_INLINE double leaf_sum(const double* value, std::size_t m) {
            ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-// weight·distance, where a row of weight zero may be infinitely far.
+// weight·distance; 0 if the weight is zero, even at an infinite distance.
 template <class T>
-PARTITA_INLINE double weighed(T distance, const double* weight, std::size_t i) {
+PARTITA_INLINE double weighted(T distance, const double* weight, std::size_t i) {
     if (!weight) return static_cast<double>(distance);
     return weight[i] > 0 ? static_cast<double>(distance) * weight[i] : 0.0;
 }
@@ -132,7 +134,7 @@ std::size_t seed_scratch(std::size_t d, std::size_t count, std::size_t chosen) {
            SketchCandidates::bytes_needed(count, d) + aligned((1 + count) * chosen * 8);
 }
 
-// Candidates (count, d), scaled, copied so that zeros follow each.
+// A copy of the candidates (count, d), each padded with zeros.
 template <class T>
 T* pad_candidates(const T* candidate, std::size_t count, std::size_t d, unsigned char* memory) {
     T* out = reinterpret_cast<T*>(memory);
@@ -143,28 +145,28 @@ T* pad_candidates(const T* candidate, std::size_t count, std::size_t d, unsigned
     return out;
 }
 
-// A row as near to a chosen row as half the way from there to a candidate cannot gain from it:
-// closest ≤ ‖chosen − candidate‖²/4, less what the rounding of all three distances may amount to.
+// Triangle inequality: a row with closest ≤ ‖chosen − candidate‖²/4 does not come nearer by the
+// candidate. The limits allow for the rounding of all three distances.
 template <class T>
-struct HalfWay {
+struct TriangleBound {
     const T* chosen;     // (so_far, d) times scale, or null
     const T* candidate;  // (count, padded d)
     std::size_t d, count;
-    double* known;  // (so_far, 1 + count): the least, or −1 before it is asked for; then each
+    double* limits;  // (so_far, 1 + count): the lowest (−1: not yet computed), one per candidate
 
-    PARTITA_INLINE const double* from(std::int32_t label) const {
-        double* limit = known + static_cast<std::size_t>(label) * (1 + count);
-        if (limit[0] < 0) find(limit, chosen + static_cast<std::size_t>(label) * d);
+    PARTITA_INLINE const double* limits_of(std::int32_t label) const {
+        double* limit = limits + static_cast<std::size_t>(label) * (1 + count);
+        if (limit[0] < 0) compute(limit, chosen + static_cast<std::size_t>(label) * d);
         return limit;
     }
-    __attribute__((noinline)) void find(double* limit, const T* from) const {
+    __attribute__((noinline)) void compute(double* limit, const T* limits_of) const {
         constexpr double unit = sizeof(T) == 4 ? 0x1p-23 : 0x1p-52;
         constexpr double tiny = sizeof(T) == 4 ? 0x1p-149 : 0x1p-1074;
         const double own = 16.0 * static_cast<double>(d + 8);
         limit[0] = __builtin_inf();
         for (std::size_t c = 0; c < count; ++c) {
             const T way =
-                seed_distance<T, false>(from, candidate + c * padded_features(d), d, T(1));
+                seed_distance<T, false>(limits_of, candidate + c * padded_features(d), d, T(1));
             const double safe = static_cast<double>(way) * 0.25 * (1.0 - own * unit) - own * tiny;
             limit[1 + c] = safe > 0 ? safe : 0.0;
             if (limit[1 + c] < limit[0]) limit[0] = limit[1 + c];
@@ -172,31 +174,33 @@ struct HalfWay {
     }
 };
 
-// A leaf of rows for `seed_gain`: which rows may come nearer to which candidate, as far as the sketch
-// and the triangle inequality know. Rows that will be looked at are fetched meanwhile.
+// Marks the rows of a leaf that may come nearer to each candidate, by the sketch and the triangle
+// inequality, and prefetches them.
 template <class T>
 void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const std::int32_t* labels,
-               const HalfWay<T>& half_way, const SketchView& sketch, const SketchCandidates& coded,
-               std::uint64_t* mark) {
-    const std::size_t n = rows.n, d = rows.d, m = n - start < kLeaf ? n - start : kLeaf;
-    const std::size_t count = half_way.count;
-    if (!sketch.data || m < kLeaf)
-        for (std::size_t i = 0; i < count * kWords; ++i) mark[i] = ~std::uint64_t{0};
+               const TriangleBound<T>& triangle, const SketchView& sketch,
+               const SketchCandidates& coded, std::uint64_t* mark) {
+    const std::size_t n = rows.n, d = rows.d,
+                      m = n - start < kSeedLeafRows ? n - start : kSeedLeafRows;
+    const std::size_t count = triangle.count;
+    if (!sketch.data || m < kSeedLeafRows)
+        for (std::size_t i = 0; i < count * kMarkWords; ++i) mark[i] = ~std::uint64_t{0};
     if (sketch.data)
-        for (std::size_t c = 0; c < count; c += kSketchPairs)
-            sketch_masks_for(count - c < kSketchPairs ? count - c : kSketchPairs)(
+        for (std::size_t c = 0; c < count; c += kSketchBatch)
+            sketch_masks_for(count - c < kSketchBatch ? count - c : kSketchBatch)(
                 sketch, start / kSketchRows, (m + kSketchRows - 1) / kSketchRows, coded, c, d, mark,
-                kWords);
-    for (std::size_t w = 0; w < kWords; ++w) {
+                kMarkWords);
+    for (std::size_t w = 0; w < kMarkWords; ++w) {
         const std::size_t first = w * 64;
         std::uint64_t kept = first >= m       ? 0
                              : m - first < 64 ? (std::uint64_t{1} << (m - first)) - 1
                                               : ~std::uint64_t{0};
         std::uint64_t any = 0;
-        for (std::size_t c = 0; c < count; ++c) any |= mark[c * kWords + w];
+        for (std::size_t c = 0; c < count; ++c) any |= mark[c * kMarkWords + w];
         for (any &= kept; any; any &= any - 1) {
             const std::size_t i = start + first + static_cast<std::size_t>(__builtin_ctzll(any));
-            if (half_way.chosen && static_cast<double>(closest[i]) <= half_way.from(labels[i])[0]) {
+            if (triangle.chosen &&
+                static_cast<double>(closest[i]) <= triangle.limits_of(labels[i])[0]) {
                 kept ^= any & -any;
                 continue;
             }
@@ -204,20 +208,20 @@ void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const s
             for (std::size_t at = 0; at < d * sizeof(T) && at < 512; at += 64)
                 __builtin_prefetch(row + at);
         }
-        for (std::size_t c = 0; c < count; ++c) mark[c * kWords + w] &= kept;
+        for (std::size_t c = 0; c < count; ++c) mark[c * kMarkWords + w] &= kept;
     }
 }
 
-// What the candidates would gain, leaf by leaf, and which rows each of them would come nearest to.
+// Gain of each candidate, leaf by leaf, and marks of the rows that it would come nearest to.
 template <class T>
 void seed_gain(const Rows<T>& rows, T scale, const T* candidate,
                std::size_t count,                    // (count, d), already times scale
                const double* weight,                 // (n) or null
                const T* closest,                     // (n)
-               const std::int32_t* labels,           // (n) which of the chosen is the closest
+               const std::int32_t* labels,           // (n) index of the closest chosen row
                const T* chosen, std::size_t so_far,  // (so_far, d), already times scale
-               const SketchView& sketch,             // of these rows, or without data
-               std::uint64_t* marks,                 // out: (leaves, count, kWords)
+               const SketchView& sketch,             // of these rows, or null
+               std::uint64_t* marks,                 // out: (leaves, count, kMarkWords)
                double* gain,                         // out: (leaves, count)
                unsigned char* memory) {
     const std::size_t n = rows.n, d = rows.d, wide = padded_features(d);
@@ -227,25 +231,26 @@ void seed_gain(const Rows<T>& rows, T scale, const T* candidate,
     if (sketch.data)
         for (std::size_t c = 0; c < count; ++c) coded.set(sketch, c, candidate + c * d, d);
     memory += SketchCandidates::bytes_needed(count, d);
-    const HalfWay<T> half_way{so_far ? chosen : nullptr, padded, d, count,
-                              reinterpret_cast<double*>(memory)};
-    for (std::size_t j = 0; j < so_far; ++j) half_way.known[j * (1 + count)] = -1.0;
-    for (std::size_t leaf = 0; leaf * kLeaf < n; ++leaf) {
+    const TriangleBound<T> triangle{so_far ? chosen : nullptr, padded, d, count,
+                                    reinterpret_cast<double*>(memory)};
+    for (std::size_t j = 0; j < so_far; ++j) triangle.limits[j * (1 + count)] = -1.0;
+    for (std::size_t leaf = 0; leaf * kSeedLeafRows < n; ++leaf) {
         double* sum = gain + leaf * count;
-        std::uint64_t* mark = marks + leaf * count * kWords;
+        std::uint64_t* mark = marks + leaf * count * kMarkWords;
         for (std::size_t c = 0; c < count; ++c) sum[c] = 0.0;
-        mark_leaf(rows, leaf * kLeaf, closest, labels, half_way, sketch, coded, mark);
-        for (std::size_t at = 0; at < count * kWords; ++at) {  // 64 rows for all, then the next
-            const std::size_t c = at % count, w = at / count, first = leaf * kLeaf + w * 64;
-            std::uint64_t& marked = mark[c * kWords + w];
+        mark_leaf(rows, leaf * kSeedLeafRows, closest, labels, triangle, sketch, coded, mark);
+        for (std::size_t at = 0; at < count * kMarkWords;
+             ++at) {  // 64 rows for all candidates, then the next 64
+            const std::size_t c = at % count, w = at / count, first = leaf * kSeedLeafRows + w * 64;
+            std::uint64_t& marked = mark[c * kMarkWords + w];
             std::uint64_t nearer = 0;
             for (std::uint64_t bits = marked; bits; bits &= bits - 1) {
                 const std::size_t i = first + static_cast<std::size_t>(__builtin_ctzll(bits));
                 const double now = static_cast<double>(closest[i]);
-                if (so_far && now <= half_way.from(labels[i])[1 + c]) continue;
+                if (so_far && now <= triangle.limits_of(labels[i])[1 + c]) continue;
                 const double distance = static_cast<double>(
                     seed_distance(rows.data + i * d, padded + c * wide, d, scale));
-                const double less = distance < now ? now - distance : 0.0;  // no branch
+                const double less = distance < now ? now - distance : 0.0;  // without a branch
                 sum[c] += weight ? less * weight[i] : less;
                 nearer |= distance < now ? bits & -bits : 0;
             }
@@ -254,23 +259,24 @@ void seed_gain(const Rows<T>& rows, T scale, const T* candidate,
     }
 }
 
-// Lowers `closest` to the distance from candidate `which` in the rows marked for it, and brings the
-// leaves' potentials Σ w·closest up to date.
+// Lowers `closest` to the distance from candidate `which` in the rows marked for it, and updates
+// the potentials Σ w·closest of the leaves.
 template <class T>
 void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double* weight,
                  const std::uint64_t* marks, std::size_t count, std::size_t which,
                  T* closest,                                 // inout: (n)
-                 std::int32_t* labels, std::int32_t number,  // inout: (n), what to write there
+                 std::int32_t* labels, std::int32_t number,  // inout: (n), and the label to write
                  const SketchView& sketch,
                  double* potential,  // inout: (leaves)
                  unsigned char* memory) {
     const std::size_t n = rows.n, d = rows.d;
     const T* padded = pad_candidates(candidate, 1, d, memory);
-    for (std::size_t leaf = 0; leaf * kLeaf < n; ++leaf) {
-        const std::uint64_t* mark = marks + (leaf * count + which) * kWords;
-        const std::size_t start = leaf * kLeaf, m = n - start < kLeaf ? n - start : kLeaf;
+    for (std::size_t leaf = 0; leaf * kSeedLeafRows < n; ++leaf) {
+        const std::uint64_t* mark = marks + (leaf * count + which) * kMarkWords;
+        const std::size_t start = leaf * kSeedLeafRows,
+                          m = n - start < kSeedLeafRows ? n - start : kSeedLeafRows;
         bool changed = false;
-        for (std::size_t w = 0; w < kWords; ++w)
+        for (std::size_t w = 0; w < kMarkWords; ++w)
             for (std::uint64_t bits = mark[w]; bits; bits &= bits - 1) {
                 const std::size_t i =
                     start + w * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
@@ -284,19 +290,19 @@ void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double*
                 panel.reach[lane] = reach_of(sketch, closest[i], panel.error[lane], d);
             }
         if (!changed) continue;
-        double term[kLeaf];
+        double term[kSeedLeafRows];
         for (std::size_t i = 0; i < m; ++i)
-            term[i] = weighed(closest[start + i], weight, start + i);
+            term[i] = weighted(closest[start + i], weight, start + i);
         potential[leaf] = leaf_sum(term, m);
     }
 }
 
-// The step of a cumulated sum that `place` falls on; never one of height zero.
-PARTITA_INLINE std::size_t step_of(const double* cumulated, std::size_t n, double place) {
+// Index of the step of a cumulated sum that contains `place`; never a step of height zero.
+PARTITA_INLINE std::size_t index_in_cumsum(const double* cumulated, std::size_t n, double place) {
     std::size_t last = n - 1;
     while (last > 0 && cumulated[last - 1] == cumulated[n - 1]) --last;
     std::size_t at = 0, beyond = n;
-    while (at < beyond) {  // the first that exceeds place
+    while (at < beyond) {  // the first that exceeds `place`
         const std::size_t middle = (at + beyond) / 2;
         if (cumulated[middle] > place)
             beyond = middle;
@@ -306,25 +312,26 @@ PARTITA_INLINE std::size_t step_of(const double* cumulated, std::size_t n, doubl
     return at < last ? at : last;
 }
 
-// A row drawn in proportion to weight·closest: first the leaf, then the row in it.
+// Draws a row with probability proportional to weight·closest: first the leaf, then the row.
 template <class T>
 std::size_t draw_row(const T* closest, const double* weight, std::size_t n, const double* leaves,
                      std::size_t count, double uniform) {
     const double place = uniform * leaves[count - 1];
-    const std::size_t leaf = step_of(leaves, count, place);
-    const std::size_t first = leaf * kLeaf, m = n - first < kLeaf ? n - first : kLeaf;
-    double inside[kLeaf], sum = 0.0;
+    const std::size_t leaf = index_in_cumsum(leaves, count, place);
+    const std::size_t first = leaf * kSeedLeafRows,
+                      m = n - first < kSeedLeafRows ? n - first : kSeedLeafRows;
+    double inside[kSeedLeafRows], sum = 0.0;
     for (std::size_t i = 0; i < m; ++i) {
-        inside[i] = sum += weighed(closest[first + i], weight, first + i);
+        inside[i] = sum += weighted(closest[first + i], weight, first + i);
     }
-    return first + step_of(inside, m, place - (leaf ? leaves[leaf - 1] : 0.0));
+    return first + index_in_cumsum(inside, m, place - (leaf ? leaves[leaf - 1] : 0.0));
 }
 
-// A row drawn in proportion to its weight alone.
+// Draws a row with probability proportional to its weight.
 inline std::size_t draw_any(const double* weight, std::size_t n, double uniform) {
     if (!weight) return static_cast<std::size_t>(uniform * static_cast<double>(n));
     double total = 0.0, sum = 0.0;
-    std::size_t last = 0;  // of positive weight
+    std::size_t last = 0;  // last row of positive weight
     for (std::size_t i = 0; i < n; ++i) {
         if (total + weight[i] > total) last = i;
         total += weight[i];
@@ -345,15 +352,15 @@ struct RoundScratch {
 
     RoundScratch(unsigned char* memory, std::size_t n, std::size_t d, std::size_t trials,
                  std::size_t k) {
-        const std::size_t leaves = (n + kLeaf - 1) / kLeaf;
-        Knife knife(memory);
-        scratch = knife.cut<unsigned char>(seed_scratch<T>(d, trials, k));
-        cumulated = knife.cut<double>(leaves);
-        gain = knife.cut<double>(leaves * trials);
-        marks = knife.cut<std::uint64_t>(leaves * trials * kWords);
-        candidate = knife.cut<T>(trials * d);
-        drawn = knife.cut<std::int64_t>(trials);
-        used = knife.used();
+        const std::size_t leaves = (n + kSeedLeafRows - 1) / kSeedLeafRows;
+        ScratchArena arena(memory);
+        scratch = arena.take<unsigned char>(seed_scratch<T>(d, trials, k));
+        cumulated = arena.take<double>(leaves);
+        gain = arena.take<double>(leaves * trials);
+        marks = arena.take<std::uint64_t>(leaves * trials * kMarkWords);
+        candidate = arena.take<T>(trials * d);
+        drawn = arena.take<std::int64_t>(trials);
+        used = arena.used();
     }
 };
 
@@ -362,19 +369,19 @@ std::size_t plusplus_scratch(std::size_t n, std::size_t d, std::size_t trials, s
     return RoundScratch<T>(nullptr, n, d, trials, k).used;
 }
 
-// Rounds begin…end−1 of greedy k-means++ in one call, for data so small that calls would cost more.
-// uniform: 1 + (k − 1)·trials numbers in [0, 1). Writes which rows were chosen.
+// Rounds begin…end−1 of greedy k-means++ in one call, for small data, where the overhead of calls
+// would dominate. uniform: 1 + (k − 1)·trials numbers in [0, 1). Writes the chosen rows.
 template <class T>
 void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t begin,
               std::size_t end, std::size_t trials, const double* weight, std::int64_t* chosen,
               T* centers,  // inout: (k, d) the chosen rows times scale
               T* closest, std::int32_t* labels, double* potential, const SketchView& sketch,
               unsigned char* memory) {
-    const std::size_t n = rows.n, d = rows.d, leaves = (n + kLeaf - 1) / kLeaf;
+    const std::size_t n = rows.n, d = rows.d, leaves = (n + kSeedLeafRows - 1) / kSeedLeafRows;
     const RoundScratch<T> s(memory, n, d, trials, end);
     double *cumulated = s.cumulated, *gain = s.gain;
     T* candidate = s.candidate;
-    auto look_at = [&](std::size_t c, std::size_t row) {
+    auto set_candidate = [&](std::size_t c, std::size_t row) {
         s.drawn[c] = static_cast<std::int64_t>(row);
         for (std::size_t t = 0; t < d; ++t) candidate[c * d + t] = rows.data[row * d + t] * scale;
     };
@@ -386,8 +393,8 @@ void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t b
                 cumulated[leaf] = sum += potential[leaf];
         for (std::size_t c = 0; c < count; ++c) {
             const double u = uniform[j ? 1 + (j - 1) * trials + c : 0];
-            look_at(c, sum > 0.0 ? draw_row(closest, weight, n, cumulated, leaves, u)
-                                 : draw_any(weight, n, u));
+            set_candidate(c, sum > 0.0 ? draw_row(closest, weight, n, cumulated, leaves, u)
+                                       : draw_any(weight, n, u));
         }
         seed_gain(rows, scale, candidate, count, weight, closest, labels, centers, j, sketch,
                   s.marks, gain, s.scratch);

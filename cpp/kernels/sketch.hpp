@@ -1,23 +1,23 @@
-// A sketch of the rows in bytes, which tells most pairs (row, candidate) that cannot matter.
+// A sketch of the rows in bytes, which rules out most pairs of a row and a candidate.
 //
-// A row x is rounded to x̂ = middle + step·q, q whole numbers in −127…127, and e = ‖x − x̂‖/step is
-// kept; the same for a candidate c. By the triangle inequality
+// A row x is rounded to x̂ = middle + step·q with integers q in −127…127, and e = ‖x − x̂‖/step is
+// stored; the same for a candidate c. By the triangle inequality
 //
 //     ‖x − c‖ / step ≥ ‖q_x − q_c‖ − e_x − e_c,
 //
-// and ‖q_x − q_c‖² = ‖q_x‖² + ‖q_c‖² − 2·q_x·q_c is a whole number, found without rounding. With
-// reach = √closest/step + e_x, rounded up, a row with ‖q_x − q_c‖² ≥ (reach + e_c)² keeps what it
-// has. A row far outside is cut off at ±127: its e is large and it is always looked at.
+// and ‖q_x − q_c‖² = ‖q_x‖² + ‖q_c‖² − 2·q_x·q_c is an integer, computed without rounding. With
+// reach = √closest/step + e_x, rounded up, a candidate with ‖q_x − q_c‖² ≥ (reach + e_c)² cannot be
+// nearer. A row far outside is clipped to ±127: its e is large, so it is never ruled out.
 //
-// 16 rows make a panel: 4 features of each side by side, so that rows lie in lanes.
+// 16 rows make a panel, 4 features of each next to each other, so that rows are in lanes.
 #pragma once
 
-#include "pack.hpp"
+#include "packing.hpp"
 
 namespace partita::PARTITA_ISA {
 
 constexpr std::size_t kSketchRows = 16;  // rows of a panel
-constexpr std::size_t kSketchPairs = 8;  // candidates at a time
+constexpr std::size_t kSketchBatch = 8;  // candidates of one call
 
 // One panel: codes (quads, 16, 4) as q + 128, then ‖q‖², reach and error of each of the 16 rows.
 struct SketchPanel {
@@ -35,10 +35,10 @@ struct SketchPanel {
     }
 };
 
-// A float not below v: what follows may round four times without losing a row.
+// Rounds v up to a float, with room for four later roundings.
 PARTITA_INLINE float rounded_up(double v) { return static_cast<float>(v * (1.0 + 0x1p-20)); }
 
-// One row to whole numbers; hands each of them to put(t, q), gives ‖q‖² and the error.
+// Rounds one row to integers: calls put(t, q), sets ‖q‖² and the error.
 template <class T, class Put>
 PARTITA_INLINE void to_codes(const SketchView& sketch, const T* x, T scale, std::size_t d,
                              std::int32_t& square, float& error, Put put) {
@@ -48,17 +48,17 @@ PARTITA_INLINE void to_codes(const SketchView& sketch, const T* x, T scale, std:
     for (std::size_t t = 0; t < d; ++t) {
         const double z = (static_cast<double>(x[t] * scale) - sketch.middle[t]) * fine;
         const double cut = z > -127.0 ? (z < 127.0 ? z : 127.0) : -127.0;
-        const double q = (cut + 0x1.8p52) - 0x1.8p52;  // to the nearest whole number
+        const double q = (cut + 0x1.8p52) - 0x1.8p52;  // nearest integer
         lost += (z - q) * (z - q);
         sum += static_cast<std::int32_t>(q) * static_cast<std::int32_t>(q);
         put(t, static_cast<std::int32_t>(q));
     }
     square = sum;
-    const double slack = static_cast<double>(d) * 0x1p-40;  // for z, itself rounded
+    const double slack = static_cast<double>(d) * 0x1p-40;  // rounding of z itself
     error = rounded_up(__builtin_sqrt(lost) * (1.0 + slack) + slack);
 }
 
-// How near a candidate must come: what D² = closest, as computed, allows for.
+// Upper bound of the distance at which a candidate can be nearer than D² = closest, as computed.
 template <class T>
 PARTITA_INLINE float reach_of(const SketchView& sketch, T closest, float error, std::size_t d) {
     constexpr double unit = sizeof(T) == 4 ? 0x1p-23 : 0x1p-52,
@@ -69,7 +69,7 @@ PARTITA_INLINE float reach_of(const SketchView& sketch, T closest, float error, 
                       static_cast<double>(error));
 }
 
-// The sketch of a block of rows; as yet every candidate is within reach.
+// The sketch of a block of rows; every candidate is within reach at first.
 template <class T>
 void sketch_rows(const Rows<T>& rows, T scale, const SketchView& sketch) {
     for (std::size_t i = 0; i < rows.n; ++i) {
@@ -86,7 +86,7 @@ void sketch_rows(const Rows<T>& rows, T scale, const SketchView& sketch) {
     }
 }
 
-// The candidates of one round, ready for `within_reach`.
+// The candidates of one round, for `within_reach`.
 struct SketchCandidates {
     std::size_t quads;
     std::int8_t* bytes;      // (count, quads, 4)
@@ -120,8 +120,8 @@ struct SketchCandidates {
     }
 };
 
-// Σ (q_x + 128)·q_c of the 16 rows of a panel, for candidates first … first + R − 1. Products of
-// 16-bit numbers are added in pairs, which leaves two sums per row for the end.
+// Σ (q_x + 128)·q_c of the 16 rows of a panel, for candidates first … first + R − 1. Adds products
+// of 16-bit numbers in pairs, which leaves two sums per row for the end.
 struct PlainDots {
     template <int R>
     static PARTITA_INLINE void run(const unsigned char* codes, const SketchCandidates& c,
@@ -187,7 +187,7 @@ struct PlainDots {
 
 #if defined(__AVX512F__)
 #define PARTITA_VNNI __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx512vnni")))
-// The same with the instruction made for it.
+// The same with VNNI instructions.
 struct VnniDots {
     template <int R>
     static PARTITA_VNNI void run(const unsigned char* codes, const SketchCandidates& c,
@@ -211,7 +211,7 @@ struct VnniDots {
 };
 #endif
 
-// A mask of the rows of a panel that a candidate might come nearest to.
+// Mask of the rows of a panel for which a candidate may be nearer.
 PARTITA_INLINE std::uint16_t within_reach(const SketchPanel& panel, std::int32_t constant,
                                           float error, const std::int32_t* dot) {
 #if defined(__AVX512F__)
@@ -247,7 +247,8 @@ PARTITA_INLINE std::uint16_t within_reach(const SketchPanel& panel, std::int32_t
 #endif
 }
 
-// Panels begin … begin + panels − 1 and R candidates: words of 64 rows, mask[candidate·stride + word].
+// Panels begin … begin + panels − 1 and R candidates: words of 64 rows, mask[candidate·stride +
+// word].
 template <class Dots, int R>
 void sketch_masks(const SketchView& sketch, std::size_t begin, std::size_t panels,
                   const SketchCandidates& c, std::size_t first, std::size_t d, std::uint64_t* mask,
@@ -278,7 +279,7 @@ SketchMasks sketch_masks_of(std::size_t count) {
     return found[count - 1];
 }
 
-// The function for so many candidates, 1 … kSketchPairs.
+// The function for `count` candidates, 1 … kSketchBatch.
 inline SketchMasks sketch_masks_for(std::size_t count) {
 #if defined(__AVX512F__)
     if (__builtin_cpu_supports("avx512vnni")) return sketch_masks_of<VnniDots>(count);

@@ -1,15 +1,14 @@
-// A look at the data before a fit: the extent of each feature, whether all is finite, and how its
-// values lie about a middle.
-// Also the exact sum of a column of doubles, and a register-only loop that measures the machine.
+// Statistics of the data before a fit: the extent of each feature, non-finite values, and counts of
+// values around a middle. Also the exact sum of doubles, and a loop that measures peak throughput.
 #pragma once
 
-#include "vec.hpp"
+#include "simd.hpp"
 #include "views.hpp"
 
 namespace partita::PARTITA_ISA {
 
 // Lowers `low`, raises `high`; `taint` becomes NaN in every column that holds NaN or infinity.
-// Rows of weight zero count for nothing but the taint.
+// Rows of weight zero count only for the taint.
 template <class T>
 void extent(const Rows<T>& rows, const double* weight, T* low, T* high, T* taint) {
     for (std::size_t i = 0; i < rows.n; ++i) {
@@ -23,8 +22,8 @@ void extent(const Rows<T>& rows, const double* weight, T* low, T* high, T* taint
     }
 }
 
-// How the values of each feature lie about `middle`: how many are below it, at it, and otherwise nearer
-// to it than `near`.
+// Counts, for each feature, the values below `middle`, equal to it, and otherwise nearer to it than
+// `near`.
 template <class T>
 void tally(const Rows<T>& rows, const T* __restrict middle, const T* __restrict near,
            std::uint32_t* __restrict below, std::uint32_t* __restrict at,
@@ -41,9 +40,9 @@ void tally(const Rows<T>& rows, const T* __restrict middle, const T* __restrict 
     }
 }
 
-// Adds doubles without rounding: each is split into 32-bit digits of a 2176-bit number, so the
-// order does not matter. digits[i] counts 2^(32·i − 1088). Values must be finite.
-constexpr std::size_t kDigits = 68;
+// Adds doubles without rounding, in any order: each is split into 32-bit digits of a 2176-bit
+// number. digits[i] counts units of 2^(32·i − 1088). Values must be finite.
+constexpr std::size_t kExactDigits = 68;
 
 inline void exact_sum(const double* value, std::size_t n, std::int64_t* digits) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -51,7 +50,8 @@ inline void exact_sum(const double* value, std::size_t n, std::int64_t* digits) 
         const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
         std::uint64_t mantissa = bits & 0xfffffffffffffull;
         if (exponent) mantissa |= 1ull << 52;
-        const int place = (exponent ? exponent : 1) - 1075 + 1088;  // of the lowest bit, >= 14
+        const int place =
+            (exponent ? exponent : 1) - 1075 + 1088;  // position of the lowest bit, >= 14
         const int digit = place >> 5, shift = place & 31;
         const unsigned __int128 wide = static_cast<unsigned __int128>(mantissa) << shift;
         const std::int64_t sign = bits >> 63 ? -1 : 1;
@@ -61,7 +61,7 @@ inline void exact_sum(const double* value, std::size_t n, std::int64_t* digits) 
     }
 }
 
-// Fused multiply-adds on registers alone; returns how many scalar ones `rounds` amount to.
+// Fused multiply-adds on registers only; returns the number of scalar operations in `rounds`.
 template <class T>
 double spin(std::int64_t rounds, T* sink) {
     using S = Simd<T>;

@@ -1,7 +1,7 @@
-// The register tile: R centers against V vectors of points, nearest and second nearest kept.
+// The register tile: scores of R centers and V vectors of points.
 #pragma once
 
-#include "vec.hpp"
+#include "simd.hpp"
 
 namespace partita::PARTITA_ISA {
 
@@ -10,8 +10,8 @@ constexpr int kTileVectors = 2;
 template <class T>
 constexpr std::size_t kPanelWidth = kTileVectors * Simd<T>::width;
 
-// Points lie in lanes: a panel holds kPanelWidth points, feature after feature. So X needs no more
-// than one transposed block at a time, and what is kept for a point needs no horizontal step.
+// Points are in lanes: a panel holds kPanelWidth points, feature after feature. So only one block
+// of X is transposed at a time, and the minima over centers need no horizontal operation.
 //
 //     score(i, j) = start_j − Σ_t center_jt · point_it
 template <class T, int R>
@@ -40,9 +40,9 @@ PARTITA_INLINE void tile_scores(const T* panel,    // in: (depth, kPanelWidth)
     }
 }
 
-// Keeps the lowest score of each lane, the second lowest, and the index of the lowest. Measured
-// against centers in lanes: the running minima are 6 registers a tile instead of 42, which is
-// what small d is made of. Ties keep the earlier center: less() is strict, centers ascend.
+// Updates the lowest score of each lane, the second lowest, and the index of the lowest. The
+// running minima take 6 registers per tile; with centers in lanes they would take 42, which
+// dominates if d is small. Ties keep the earlier center: less() is strict and centers ascend.
 template <class T, int R>
 void tile(const T* panel, const T* centers, const T* start, std::size_t depth,
           std::int64_t first,                // index of the tile's first center
@@ -80,7 +80,7 @@ void tile(const T* panel, const T* centers, const T* start, std::size_t depth,
     }
 }
 
-// Writes the scores out: (R, kPanelWidth).
+// Writes all scores, out: (R, kPanelWidth).
 template <class T, int R>
 void tile_out(const T* panel, const T* centers, const T* start, std::size_t depth, T* out) {
     using S = Simd<T>;
@@ -91,11 +91,11 @@ void tile_out(const T* panel, const T* centers, const T* start, std::size_t dept
             S::store(out + r * kPanelWidth<T> + v * S::width, acc[r][v]);
 }
 
-// Which scores do not exceed the bar of their lane, one word of lanes per center, and the lowest of
-// the others. True if there is any.
+// hits[r]: one bit per lane whose score does not exceed the lane's threshold. `low`: the lowest of
+// the other scores. Returns true if there is any hit.
 template <class T, int R>
 bool tile_filter(const T* panel, const T* centers, const T* start, std::size_t depth,
-                 const T* bar,           // in: (kPanelWidth)
+                 const T* threshold,     // in: (kPanelWidth)
                  T* low,                 // inout: (kPanelWidth)
                  std::uint32_t* hits) {  // out: (R)
     using S = Simd<T>;
@@ -107,7 +107,7 @@ bool tile_filter(const T* panel, const T* centers, const T* start, std::size_t d
     typename S::Reg over[V], least[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-        over[v] = S::load(bar + v * S::width);
+        over[v] = S::load(threshold + v * S::width);
         least[v] = S::load(low + v * S::width);
     }
 #pragma GCC unroll 16

@@ -1,7 +1,7 @@
-// A double and the rounding it left behind: just enough twofold arithmetic for exact moments.
+// Twofold (double-double) arithmetic: a double and its rounding error.
 #pragma once
 
-#include "vec.hpp"
+#include "simd.hpp"
 
 namespace partita::PARTITA_ISA {
 
@@ -19,7 +19,7 @@ PARTITA_INLINE Twofold fast_two_sum(double a, double b) {  // |a| >= |b|
     return {s, b - (s - a)};
 }
 
-// a·b = head + tail exactly. The fused and the split form give the same two numbers.
+// a·b = head + tail exactly. The fused form and Dekker's split give the same two numbers.
 PARTITA_INLINE Twofold two_prod(double a, double b) {
     const double p = a * b;
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)

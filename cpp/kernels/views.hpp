@@ -1,7 +1,7 @@
-// What the kernels are given: plain pointers and sizes, owned by whoever calls.
+// Arguments of the kernels: plain pointers and sizes, owned by the caller.
 //
-// These structs are the same for every instruction set. They hold no containers, so that the
-// files compiled for one instruction set emit no library code that another could pick up.
+// These structs are the same for every instruction set. They hold no containers, so that a file
+// compiled for one instruction set emits no library code that another could link to.
 #pragma once
 
 #include <cstddef>
@@ -9,108 +9,111 @@
 
 namespace partita {
 
-constexpr double kFarRow = 0x1p60;  // rows beyond it, in units of a typical center, are left to D64
+constexpr double kMaxFastNorm =
+    0x1p60;  // D64 decides longer rows; 1 is the size of a typical center
 
-// Centers as D64 takes them.
+// Centers for D64.
 struct ExactView {
     std::size_t k, d;
     const double* centers;  // (k, d) relative to `origin`, times `scale`
     const double* origin;   // (d)
-    double scale;           // 1, or a power of two where squares would overflow
+    double scale;           // 1, or a power of two if squares would overflow
 };
 
-// Centers ready for the tile kernels, with what their rounding may cost. See codebook.hpp.
-// Centers lie group by group, each group in tiles of its own; place p holds center member[p].
+// Centers packed for the tile kernels, with the bounds of their rounding errors: see codebook.hpp.
+// Centers are stored group by group, each group in tiles of its own; place p holds center
+// member[p].
 template <class T>
 struct BookView {
     std::size_t k, d;
-    std::size_t depth;  // d + 1 if each center has a slope of its own, else d
+    std::size_t depth;  // d + 1 if each center has its own slope, else d
     std::size_t tiles, groups;
-    const std::uint32_t* first;  // (tiles + 1)  place of each tile's first center
+    const std::uint32_t* first;  // (tiles + 1)  place of the first center of each tile
     const std::uint32_t* group;  // (groups + 1) first tile of each group
-    const std::int32_t* member;  // (k) without groups it is 0, 1, 2, …
-    const T* packed;             // tile after tile: (depth, rows of the tile)
-    const T* start;              // (k)    score of a point at the pivot, lowered by `slack`
-    const T* slope;              // (k)    error of a score per unit of the point's norm
-    const T* slack;              // (k)    error of a score that does not depend on the point
-    const T* pivot;              // (d)    what the fast kernel subtracts, times `fast_scale`
-    const double* zero;          // (d)    the same unscaled
+    const std::int32_t* member;  // (k) 0, 1, 2, … without groups
+    const T* packed;             // tile after tile: (depth, centers of the tile)
+    const T* start;              // (k) score of a point at the pivot, minus `slack`
+    const T* slope;              // (k) error of a score per unit of the norm of the point
+    const T* slack;              // (k) error of a score that does not depend on the point
+    const T* pivot;              // (d) subtracted from scaled rows by the fast kernel
+    const double* zero;          // (d) the pivot unscaled
     T fast_scale;                // a power of two
-    T drift;                     // ‖origin − pivot‖, scaled: how far the two frames are apart
+    T drift;                     // ‖origin − pivot‖, scaled: distance between the two frames
     T own_error;                 // error of D64 itself per squared norm of the point
-    T norm_up;                   // what covers the rounding of a computed norm
+    T norm_up;                   // factor that covers the rounding of a computed norm
     ExactView exact;
 };
 
-// Rows of more than four bounds are padded to a multiple of 8.
+// Length of a row of bounds: more than four are padded to a multiple of 8.
 constexpr std::size_t bounds_stride(std::size_t groups) {
     return groups <= 4 ? groups : (groups + 7) / 8 * 8;
 }
 
 constexpr std::int32_t kUnbounded = 1 << 29;  // an upper bound that no lower bound exceeds
 
-// What the pruned pass remembers of every row, in whole quanta. See bounds.hpp.
+// Bounds of every row, in whole quanta: see bounded_pass.hpp.
 struct BoundView {
-    std::int32_t* upper;   // (n) distance to the own center, from above
-    std::uint16_t* other;  // (n) distance to all others, from below
+    std::int32_t* upper;   // (n) distance to the row's own center, from above
+    std::uint16_t* other;  // (n) distance to all other centers, from below
     std::uint16_t* lower;  // (n, stride) the same for each group of centers
     std::size_t stride;    // bounds_stride(groups)
 };
 
-// How far centers have come since bounds were last brought to zero, in quanta.
+// Travel of the centers since the bounds were last set, in quanta: see center_motion.hpp.
 struct MotionView {
-    const std::int32_t *up, *down;               // (k) rounded up, and down
-    const std::uint16_t *group_up, *group_down;  // (stride) the farthest of each group
-    std::int32_t all_up, all_down;               // the farthest of all
+    const std::int32_t *up, *down;               // (k) of each center, rounded up and down
+    const std::uint16_t *group_up, *group_down;  // (stride) of the farthest in each group
+    std::int32_t all_up, all_down;               // of the farthest of all
     const std::int32_t* place;                   // (k) of each center in the book
     const std::int32_t* group;                   // (k) of each center
-    const std::uint16_t* near;  // (k, stride) from each center to the nearest other of each group
-    const std::int32_t* alone;  // (k) an upper bound up to here proves a label by `near` alone
+    const std::uint16_t* near;  // (k, stride) distance to the nearest other center of each group
+    const std::int32_t* safe_upper;  // (k) upper bounds up to this prove a label by `near` alone
     double quantum;
-    double blur;  // error of a filter row, per unit of its length
+    double blur;  // error of a filter row per unit of its length
 };
 
-// Rows in the order of a k-d tree: leaves of near neighbours, and boxes around them, around kFan of
-// these boxes, and so on. See tree.hpp.
-constexpr std::size_t kFan = 4, kMostLevels = 14;
-constexpr std::size_t kNodeLevel = 2, kNodeLeaves = kFan * kFan;  // a node is a box of this level
+// Rows in the order of a k-d tree: leaves of neighbouring rows, boxes around the leaves, boxes
+// around kBoxFan of these boxes, and so on: see kd_tree.hpp.
+constexpr std::size_t kBoxFan = 4, kMaxLevels = 14;
+constexpr std::size_t kNodeLevel = 2;  // a node is a box of this level
+constexpr std::size_t kNodeLeaves = kBoxFan * kBoxFan;
 
 struct BoxView {
     const double *middle, *half;  // (boxes, d)
 };
 struct TreeView {
     std::size_t n, d, leaves, nodes, levels;
-    const std::int32_t* begin;   // (leaves + 1) first row of each leaf
-    const std::int32_t* order;   // (n) which row of the data each one is
-    const float* values;         // (d, n)
-    BoxView boxes[kMostLevels];  // of each level, the leaves' first
+    const std::int32_t* begin;  // (leaves + 1) first row of each leaf
+    const std::int32_t* order;  // (n) index of each row in the data
+    const float* values;        // (d, n)
+    BoxView boxes[kMaxLevels];  // level 0: the leaves
 };
 
-// Centers as the leaves meet them, in the frame of the tree.
+// Centers in the frame of the tree.
 struct TreeCenters {
     std::size_t k, d, padded;
-    const double* values;       // (d + 1, padded) coordinates, feature by feature, then ½‖c‖²
-    const std::uint8_t* moved;  // (k) since the pass before
+    const double* values;       // (d + 1, padded) coordinates feature by feature, then ½‖c‖²
+    const std::uint8_t* moved;  // (k) 1 if the center moved since the last pass
 };
 
-// The centers that were near in the pass before; if there were more, only how many.
-template <int Most>
-struct Remembered {
+// Candidate centers of a box in the last pass; only their number if there were more than Max.
+template <int Max>
+struct NearCenters {
     std::int32_t count;
-    std::int32_t near[Most];
+    std::int32_t near[Max];
 };
-using LeafMemory = Remembered<7>;
-using NodeMemory = Remembered<63>;
+using LeafMemory = NearCenters<7>;
+using NodeMemory = NearCenters<63>;
 struct TreeMemory {
     LeafMemory* leaves;
     NodeMemory* nodes;
 };
 
-// The same for rows in compressed sparse form: centers feature by feature, no pivot, no origin.
+// Centers for sparse rows: feature by feature, without pivot and origin.
 template <class T>
 struct SparseBookView {
     std::size_t k, d;
-    std::size_t padded;   // k rounded up to a whole number of vectors
+    std::size_t padded;   // k rounded up to whole vectors
     const T* by_feature;  // (d, padded)
     const T* start;       // (padded) +inf beyond k
     const T* slope;       // (padded)
@@ -119,11 +122,11 @@ struct SparseBookView {
     const double* centers;  // (k, d) times `scale`
     double scale;
     const std::size_t* used_from;  // (k + 1) into `used`
-    const std::int32_t* used;      // which features of a center are not zero; none if many are
+    const std::int32_t* used;      // nonzero features of each center; none listed if there are many
 };
 
-// Exact sums of k clusters: columns 0..d-1 hold Σ w·y, column d holds Σ w, column d+1 Σ w·‖y‖²,
-// with y = (x − origin)·scale, each as hi + lo / limb in units of 1 / up. See moments.hpp.
+// Exact sums of k clusters: columns 0..d−1 hold Σ w·y, column d holds Σ w, column d+1 Σ w·‖y‖²,
+// with y = (x − origin)·scale, each as hi + lo / limb in units of 1 / up: see exact_sums.hpp.
 struct SumView {
     std::size_t k, d;
     const double* origin;       // (d)
@@ -132,23 +135,22 @@ struct SumView {
     double limb;                // a power of two
     std::int64_t* hi;           // inout: (k, d + 2)
     std::int64_t* lo;           // inout: (k, d + 2)
-    const std::int64_t* times;  // (n) whole weights, or null
+    const std::int64_t* times;  // (n) integer weights, or null
     const double* weight;       // (n) other weights, at most 1, or null
-    std::uint8_t* touched;      // (k) 0: the rows of hi and lo are not yet cleared; null: all are
+    std::uint8_t* cleared;      // (k) 0: this cluster's hi and lo are not yet zeroed; null: all are
 };
 
 template <class T>
-struct Rows {  // dense rows, one after the other
+struct Rows {  // dense, row after row
     const T* data;
     std::size_t n, d;
 };
 
-// Rows as the tiles take them, kept from pass to pass; without data they are packed anew. See
-// panels.hpp.
+// Packed rows that are kept between passes: see kept_panels.hpp. Null: pack in every pass.
 template <class T>
 struct PanelView {
     T* data;          // panel after panel: (d + 1, kPanelWidth), the last row for norms
-    const T* square;  // (n, up to a whole panel) ‖y‖² of each row
+    const T* square;  // (n, padded to a whole panel) ‖y‖² of each row
 };
 
 template <class T>
@@ -159,82 +161,85 @@ struct CsrRows {
     std::size_t n, d;
 };
 
-struct Pruned {
-    std::int64_t moved;       // rows whose label changed
-    std::int64_t measured;    // rows that were looked at: by bounds, measured to their own center
-    std::int64_t met;         // rows that met other centers
-    std::int64_t scanned;     // pairs of rows and centers that met
-    std::int64_t candidates;  // what that left open: pairs by bounds, rows by leaves
+// What a plain pass did.
+struct PassCounts {
+    std::int64_t moved;      // rows whose label changed
+    std::int64_t rechecked;  // rows decided by D64 because the fast scores were too close
 };
 
-// Rows in bytes: see sketch.hpp. Without data there is none.
+// What a pruned pass did.
+struct PrunedCounts {
+    std::int64_t moved;          // rows whose label changed
+    std::int64_t measured;       // bounds: rows measured to their own center; leaves: rows visited
+    std::int64_t scanned_rows;   // rows compared with other centers
+    std::int64_t scanned_pairs;  // pairs of rows and centers compared
+    std::int64_t candidates;     // left open by that: pairs with bounds, rows with leaves
+};
+
+// Rows as bytes: see sketch.hpp. Null: there is no sketch.
 struct SketchView {
     unsigned char* data;   // inout: panels of 16 rows
     const double* middle;  // (d) of the scaled rows
     double step;           // a power of two
 };
 
-struct Outcome {
-    std::int64_t moved;      // rows whose label changed
-    std::int64_t rechecked;  // rows decided by D64 because the fast scores were too close
-};
-
-// The points of k-medoids, and how far each is from the nearest medoid and from the second.
+// Points of k-medoids with their nearest and second nearest medoid.
 template <class T>
 struct SwapView {
     std::size_t n, k;
-    std::int32_t *near, *second;  // (n) places in 0..k-1
+    std::int32_t *near, *second;  // (n) places in 0..k−1
     T *closest, *next;            // (n) dissimilarities to these two
-    const double* weight;         // (n), or null: all alike
-    double* removal;              // (k) what the loss rises by without this medoid
+    const double* weight;         // (n), or null: all 1
+    double* removal;              // (k) increase of the loss if this medoid is removed
     T* columns;                   // (k, n) dissimilarities to every medoid
 };
 
-// Lanes of what few rows are added to: swap_change needs room for kFew·k doubles.
-constexpr std::size_t kFew = 4;
+// Lanes of the sums over the points that a candidate attracts; swap_change needs kFewLanes·k
+// doubles.
+constexpr std::size_t kFewLanes = 4;
 
-// What a candidate in the place of the best medoid adds to the loss.
-struct Exchange {
+// The best medoid to replace by a candidate, and the change of the loss.
+struct BestSwap {
     double change;
     std::int32_t place;
 };
 
-// What a matrix of dissimilarities is like.
-struct Looks {
+// Extremes of a matrix of dissimilarities; `taint` is NaN if a value is not finite.
+struct MatrixSummary {
     double low, high, taint, diagonal, asymmetry;
 };
 
-// Rows in panels of kPanel points: (panels, d, kPanel), the last one filled up with zeros.
-constexpr std::size_t kPanel = 64;
+// Rows in panels of kPanelRows points: (panels, d, kPanelRows), the last panel padded with zeros.
+constexpr std::size_t kPanelRows = 64;
 enum class Metric { squared, euclidean, manhattan };
 
-// Rows in the order of their clusters. See silhouette.hpp.
+// Rows sorted by cluster: see silhouette_sums.hpp.
 struct ClusterView {
     std::size_t k, d;
     const double* rows;         // (n, d)
     const double* weight;       // (n)
     const std::int64_t* start;  // (k + 1) first row of each cluster
-    const double* mass;         // (k) its weight; one of no weight is not there
+    const double* mass;         // (k) total weight; clusters of weight 0 are skipped
 };
 
-// Up to kPanel rows of one cluster.
+// Up to kPanelRows rows of one cluster.
 struct StripView {
     std::size_t cluster, first, last;
 };
 
-// Rows of a Gram matrix that move from one cluster to another. See gram.hpp.
+// Rows of a Gram matrix that move between clusters: see gram_sums.hpp.
 template <class T>
 struct GramMoves {
     const T* rows;  // (…, n)
     std::size_t n, count;
     const std::int64_t* which;   // (count) rows
-    const std::int32_t* before;  // (count) clusters; −1: from nowhere
+    const std::int32_t* before;  // (count) clusters; −1: none
     const std::int32_t* after;   // (count)
-    const double* row_shift;     // (count) what is subtracted from a row
-    const double* column_shift;  // (n)     and from a column
-    double scale, limb;          // what brings terms to the grid, and what remains
-    const std::int64_t* times;   // (count) or null
-    const double* weight;        // (count) or null
+    const double* row_shift;     // (count) subtracted from each row
+    const double* column_shift;  // (n)     subtracted from each column
+    double scale, limb;          // of the grid
+    const std::int64_t* times;   // (count) integer weights, or null
+    const double* weight;        // (count) other weights, or null
     std::int64_t* sums;          // (k, 2, n) high limbs, then low
 };
 

@@ -1,1 +1,1 @@
-#include "table.inc"
+#include "fill_table.inc"

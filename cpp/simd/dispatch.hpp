@@ -1,28 +1,29 @@
-// Which instruction sets this build has and this machine can run, best first.
+// Choice of the instruction set.
 #pragma once
 
 #include <atomic>
 #include <vector>
 
-#include "../kernels/table.hpp"
+#include "../kernels/kernel_table.hpp"
 
 namespace partita {
 
+// Tables of the instruction sets that this build has and this machine runs, best first.
 inline std::vector<const KernelTable*> runnable_tables() {
-    std::vector<const KernelTable*> found;
+    std::vector<const KernelTable*> tables;
 #if defined(PARTITA_X86)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-        found.push_back(avx512_table());
+        tables.push_back(avx512_table());
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        found.push_back(avx2_table());
+        tables.push_back(avx2_table());
 #endif
-    found.push_back(portable_table());
-    return found;
+    tables.push_back(portable_table());
+    return tables;
 }
 
-// The table in use. Atomic, because tests switch it while other threads may read it.
+// The table in use. Atomic: tests switch it while other threads may read it.
 inline std::atomic<const KernelTable*>& active_table() {
     static std::atomic<const KernelTable*> table{runnable_tables().front()};
     return table;

@@ -1,32 +1,34 @@
 // Kernel K-means: sums of rows of a Gram matrix by cluster, and the nearest mean in feature space.
 //
-// A cluster's sum is R_j = Σ w_l K_l over its members l: a row as long as the data, from which all
-// distances follow. Each term is rounded once to a grid and added as two integers (moments.hpp), so a
-// row that leaves takes away exactly what it brought: nothing drifts, and no order matters.
+// The sum of a cluster is R_j = Σ w_l K_l over its members l: a row as long as the data, from which
+// all distances follow. Each term is rounded once to a grid and added as two integers
+// (exact_sums.hpp), so a row that leaves a cluster subtracts exactly what it added: no drift, and
+// no effect of order.
 #pragma once
 
-#include "moments.hpp"
-#include "vec.hpp"
+#include "exact_sums.hpp"
+#include "simd.hpp"
 #include "views.hpp"
 
 namespace partita::PARTITA_ISA {
 
-// A few rows that make the same move: as many as are read at once.
-constexpr std::size_t kTogether = 4;
+// Rows with the same move that are added together.
+constexpr std::size_t kMaxRunRows = 4;
 
 template <class T>
 struct GramRun {
-    const T* row[kTogether];
-    double shift[kTogether], scale[kTogether];
-    std::int64_t times[kTogether];
+    const T* row[kMaxRunRows];
+    double shift[kMaxRunRows], scale[kMaxRunRows];
+    std::int64_t times[kMaxRunRows];
 };
 
-// to += Σ times·term and from −= the same, over n columns; low limbs lie `stride` after the high.
+// to += Σ times·term and from −= the same, over n columns; low limbs are `stride` after the high
+// ones.
 template <class T, std::size_t kCount, bool kFrom, bool kTimes>
 void add_run(const GramRun<T>& run, const double* __restrict column_shift, double limb,
              std::size_t n, std::int64_t* __restrict to, std::int64_t* __restrict from,
              std::size_t stride) {
-    const GramRun<T> in = run;  // a copy: nothing that is written can change it
+    const GramRun<T> in = run;  // a copy, which stores cannot alias
     for (std::size_t i = 0; i < n; ++i) {
         std::int64_t hi = 0, lo = 0;
 #pragma GCC unroll 4
@@ -46,16 +48,16 @@ void add_run(const GramRun<T>& run, const double* __restrict column_shift, doubl
 }
 
 template <class T, bool kFrom, bool kTimes>
-void add_some(std::size_t count, const GramRun<T>& run, const double* column_shift, double limb,
-              std::size_t n, std::int64_t* to, std::int64_t* from, std::size_t stride) {
-    constexpr decltype(&add_run<T, 1, kFrom, kTimes>) add[kTogether] = {
+void add_run_of(std::size_t count, const GramRun<T>& run, const double* column_shift, double limb,
+                std::size_t n, std::int64_t* to, std::int64_t* from, std::size_t stride) {
+    constexpr decltype(&add_run<T, 1, kFrom, kTimes>) add[kMaxRunRows] = {
         add_run<T, 1, kFrom, kTimes>, add_run<T, 2, kFrom, kTimes>, add_run<T, 3, kFrom, kTimes>,
         add_run<T, 4, kFrom, kTimes>};
     if (count) add[count - 1](run, column_shift, limb, n, to, from, stride);
 }
 
 // Moves rows between clusters in the sums, columns first…last−1. Terms must stay below 2^51. Rows
-// that make the same move should follow each other.
+// with the same move should be adjacent.
 template <class T>
 void gram_move(const GramMoves<T>& moves, std::size_t first, std::size_t last) {
     const auto sum = [&](std::int32_t j) {
@@ -65,7 +67,7 @@ void gram_move(const GramMoves<T>& moves, std::size_t first, std::size_t last) {
         const std::int32_t before = moves.before[e], after = moves.after[e];
         GramRun<T> run;
         std::size_t count = 0;
-        for (; e < moves.count && count < kTogether; ++e) {
+        for (; e < moves.count && count < kMaxRunRows; ++e) {
             if (moves.before[e] != before || moves.after[e] != after) break;
             const auto at = static_cast<std::size_t>(moves.which[e]);
             run.row[count] = moves.rows + at * moves.n + first;
@@ -80,22 +82,22 @@ void gram_move(const GramMoves<T>& moves, std::size_t first, std::size_t last) {
                  moves.n);
         };
         if (before < 0)
-            moves.times ? add(add_some<T, false, true>, nullptr)
-                        : add(add_some<T, false, false>, nullptr);
+            moves.times ? add(add_run_of<T, false, true>, nullptr)
+                        : add(add_run_of<T, false, false>, nullptr);
         else
-            moves.times ? add(add_some<T, true, true>, sum(before))
-                        : add(add_some<T, true, false>, sum(before));
+            moves.times ? add(add_run_of<T, true, true>, sum(before))
+                        : add(add_run_of<T, true, false>, sum(before));
     }
 }
 
-// Labels columns first…last−1 by the lowest ‖c‖² − 2⟨φ, c⟩, the lower index on ties. A center is
-// its inner product with every row, and then its squared norm.
-inline Outcome gram_assign(const double* centers, std::size_t k, std::size_t n, std::size_t first,
-                           std::size_t last, std::int32_t* label) {
+// Labels columns first…last−1 by the lowest ‖c‖² − 2⟨φ, c⟩; lower index on ties. A center is stored
+// as its inner products with all rows, followed by its squared norm.
+inline PassCounts gram_assign(const double* centers, std::size_t k, std::size_t n,
+                              std::size_t first, std::size_t last, std::int32_t* label) {
     constexpr std::size_t some = 512;
     alignas(64) double lowest[some];
     alignas(64) std::int64_t best[some];
-    Outcome done{};
+    PassCounts done{};
     for (std::size_t i = first; i < last; i += some) {
         const std::size_t count = last - i < some ? last - i : some;
         for (std::size_t j = 0; j < k; ++j) {

@@ -1,16 +1,16 @@
-// All rows as the float32 tiles take them: packed once, read by every plain pass that follows. Packing
-// costs a row as much as ten centers, so with few of them it is most of a pass.
+// All rows packed for the float32 tiles, once for many plain passes. Packing a row costs as much as
+// ten centers, so with few centers it is most of a pass.
 #pragma once
 
 #include "codebook.hpp"
 
 namespace partita {
 
-// One pass at a time: each writes the norms that its centers need among the features.
-class Panels {
+// One pass at a time: every pass writes its norms into the panels.
+class KeptPanels {
 public:
-    // Room for n rows in the frame of a book, in panels of `width`.
-    Panels(const BookView<float>& book, std::size_t n, std::size_t width)
+    // Memory for n rows in the frame of a book, in panels of `width` rows.
+    KeptPanels(const BookView<float>& book, std::size_t n, std::size_t width)
         : n_(n), d_(book.d), width_(width), zero_(book.zero, book.zero + book.d),
           scale_(static_cast<double>(book.fast_scale)),
           data_(make_aligned<float>((n + width - 1) / width * width * (book.d + 1))),
@@ -20,12 +20,12 @@ public:
     std::size_t d() const { return d_; }
     std::size_t width() const { return width_; }
     Frame frame() const { return {zero_.data(), scale_}; }
-    // Whether they are in the frame of a book.
+    // True if the rows are packed in the frame of this book.
     bool fit(const BookView<float>& book) const {
         return book.d == d_ && static_cast<double>(book.fast_scale) == scale_ &&
                std::equal(zero_.begin(), zero_.end(), book.zero);
     }
-    // From a row on that begins a panel.
+    // The panels from `row` on, which must be the first of a panel.
     PanelView<float> view(std::size_t row) const {
         return {data_.get() + row * (d_ + 1), square_.get() + row};
     }

@@ -1,12 +1,12 @@
-// D64 but for rounding: several chains at once, for rows that bounds or a filter leave open. Near ties
-// are left to D64 itself.
+// D64 up to rounding, in vectors: for rows that bounds or a filter leave open. D64 decides near
+// ties.
 #pragma once
 
-#include "exact.hpp"
+#include "exact_distance.hpp"
 
 namespace partita::PARTITA_ISA {
 
-constexpr std::size_t kLook = 64;  // features between two looks at whether to go on
+constexpr std::size_t kEarlyExitFeatures = 64;  // features between two early-exit tests
 
 PARTITA_INLINE double lane_sum(Simd<double>::Reg v) {
     constexpr std::size_t W = Simd<double>::width;
@@ -17,7 +17,7 @@ PARTITA_INLINE double lane_sum(Simd<double>::Reg v) {
     return lane[0];
 }
 
-// D64 but for rounding: off by less than a share near_share(d) of itself. Stops beyond `enough`.
+// D64 with a relative error below tie_share(d). Returns early once the sum exceeds `enough`.
 template <class R>
 PARTITA_INLINE double quick_distance(const ExactView& exact, const R* x, std::size_t j,
                                      double enough) {
@@ -33,7 +33,7 @@ PARTITA_INLINE double quick_distance(const ExactView& exact, const R* x, std::si
     double sum = 0.0;
     std::size_t t = 0;
     while (t + S::width <= d) {
-        const std::size_t stop = d - t < kLook ? d : t + kLook;
+        const std::size_t stop = d - t < kEarlyExitFeatures ? d : t + kEarlyExitFeatures;
         S::Reg a = squares(t), b = S::set1(0.0);
         t += S::width;
         for (; t + 2 * S::width <= stop; t += 2 * S::width) {
@@ -54,6 +54,6 @@ PARTITA_INLINE double quick_distance(const ExactView& exact, const R* x, std::si
     return sum;
 }
 
-inline double near_share(std::size_t d) { return 4.0 * static_cast<double>(d + 8) * 0x1p-53; }
+inline double tie_share(std::size_t d) { return 4.0 * static_cast<double>(d + 8) * 0x1p-53; }
 
 }  // namespace partita::PARTITA_ISA

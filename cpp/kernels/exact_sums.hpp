@@ -1,8 +1,8 @@
 // Exact sums: every term is rounded once to a fixed grid and added as two integers.
 //
-// Integer addition is associative, so blocks, threads and later corrections (a row that leaves
-// one cluster for another) all give the same bits. A term v, in units of its column's step,
-// becomes hi = round(v) and lo = round((v − hi)·limb).
+// Integer addition is associative, so blocks, threads and later corrections (a row that moves from
+// one cluster to another) all give the same bits. A term v, in units of its column's step, becomes
+// hi = round(v) and lo = round((v − hi)·limb).
 #pragma once
 
 #include "twofold.hpp"
@@ -10,23 +10,24 @@
 
 namespace partita::PARTITA_ISA {
 
-// 1.5·2^52: adding it rounds |v| <= 2^51 to the nearest even integer and leaves it in the bits.
-constexpr double kRound = 6755399441055744.0;
-constexpr std::int64_t kRoundBits = 0x4338000000000000;
+// 1.5·2^52: adding it rounds |v| <= 2^51 to an integer (ties to even), which is then in the low
+// bits.
+constexpr double kRoundingShift = 6755399441055744.0;
+constexpr std::int64_t kRoundingShiftBits = 0x4338000000000000;
 
 struct Limbs {
     std::int64_t hi, lo;
 };
 
 PARTITA_INLINE Limbs to_grid(double v, double rest, double limb) {
-    const double h = v + kRound;
-    const double l = ((v - (h - kRound)) + rest) * limb + kRound;
-    return {__builtin_bit_cast(std::int64_t, h) - kRoundBits,
-            __builtin_bit_cast(std::int64_t, l) - kRoundBits};
+    const double h = v + kRoundingShift;
+    const double l = ((v - (h - kRoundingShift)) + rest) * limb + kRoundingShift;
+    return {__builtin_bit_cast(std::int64_t, h) - kRoundingShiftBits,
+            __builtin_bit_cast(std::int64_t, l) - kRoundingShiftBits};
 }
 
-// The two terms of one value: w·y for its column, and w·y² for the column of squares. `rest` is what
-// rounding left behind, so that the grid sees the exact product.
+// The two terms of one value: w·y for its column, and w·y² for the column of squares. Products are
+// twofold, so that the exact product is rounded to the grid.
 template <bool weighted>
 PARTITA_INLINE void value_terms(double y, double up, double square_up, double weight, double limb,
                                 Limbs& term, Limbs& square) {
@@ -51,53 +52,53 @@ PARTITA_INLINE void add_terms(std::int64_t* __restrict into, const std::int64_t*
         for (std::size_t t = 0; t < columns; ++t) into[t] += times * term[t];
 }
 
-// A row of weight zero adds nothing, and may lie outside the extent that the grid was made for.
+// A row of weight zero adds nothing and may lie outside the extent of the grid.
 PARTITA_INLINE bool weightless(const SumView& sums, std::size_t i) {
     return (sums.times && sums.times[i] == 0) || (sums.weight && sums.weight[i] == 0.0);
 }
 
-// Sums of one thread's own are cleared cluster by cluster, when one is first needed: most passes
-// change a few.
-PARTITA_INLINE void touch(const SumView& sums, std::size_t cluster) {
-    if (!sums.touched || sums.touched[cluster]) return;
-    sums.touched[cluster] = 1;
+// Zeroes the sums of a cluster at its first use: most passes change few clusters, so the sums of a
+// thread are not zeroed as a whole.
+PARTITA_INLINE void clear_first(const SumView& sums, std::size_t cluster) {
+    if (!sums.cleared || sums.cleared[cluster]) return;
+    sums.cleared[cluster] = 1;
     const std::size_t columns = sums.d + 2;
     for (std::size_t t = 0; t < columns; ++t)
         sums.hi[cluster * columns + t] = sums.lo[cluster * columns + t] = 0;
 }
 
-// Dense rows on their way into the sums. Narrow ones are gathered until there are enough values for
-// long loops: with two features a row alone is all overhead.
+// Adds dense rows to the sums. Narrow rows are buffered until there are enough values for long
+// loops: with two features, a single row is mostly overhead.
 template <class T>
-class Folder {
+class RowAccumulator {
 public:
-    static constexpr std::size_t kValues = 512, kWide = 16;
+    static constexpr std::size_t kBufferValues = 512, kMinWideFeatures = 16;
 
-    static bool wide(std::size_t d) { return d >= kWide; }
-    static std::size_t capacity(std::size_t d) { return d == 0 || wide(d) ? 1 : kValues / d; }
+    static bool wide(std::size_t d) { return d >= kMinWideFeatures; }
+    static std::size_t capacity(std::size_t d) { return d == 0 || wide(d) ? 1 : kBufferValues / d; }
     static std::size_t bytes(std::size_t d) {
         const std::size_t rows = capacity(d);
         return wide(d) ? 0 : 8 * rows * (8 * d + 4);
     }
 
-    Folder(const SumView& sums, unsigned char* memory)
+    RowAccumulator(const SumView& sums, unsigned char* memory)
         : sums_(sums), rows_(capacity(sums.d)), filled_(0) {
         if (wide(sums.d)) return;
         const std::size_t m = rows_ * sums.d;
-        double* at = reinterpret_cast<double*>(memory);
-        auto cut = [&at](std::size_t n) {
-            double* piece = at;
-            at += n;
-            return piece;
+        double* free = reinterpret_cast<double*>(memory);
+        auto take = [&free](std::size_t n) {
+            double* array = free;
+            free += n;
+            return array;
         };
-        y_ = cut(m), origin_ = cut(m), up_ = cut(m), weight_ = cut(m);
-        hi_ = reinterpret_cast<std::int64_t*>(cut(m));
-        lo_ = reinterpret_cast<std::int64_t*>(cut(m));
-        square_hi_ = reinterpret_cast<std::int64_t*>(cut(m));
-        square_lo_ = reinterpret_cast<std::int64_t*>(cut(m));
-        row_ = reinterpret_cast<std::int64_t*>(cut(rows_));
-        from_ = reinterpret_cast<std::int64_t*>(cut(rows_));
-        to_ = reinterpret_cast<std::int64_t*>(cut(rows_));
+        y_ = take(m), origin_ = take(m), up_ = take(m), weight_ = take(m);
+        hi_ = reinterpret_cast<std::int64_t*>(take(m));
+        lo_ = reinterpret_cast<std::int64_t*>(take(m));
+        square_hi_ = reinterpret_cast<std::int64_t*>(take(m));
+        square_lo_ = reinterpret_cast<std::int64_t*>(take(m));
+        row_ = reinterpret_cast<std::int64_t*>(take(rows_));
+        from_ = reinterpret_cast<std::int64_t*>(take(rows_));
+        to_ = reinterpret_cast<std::int64_t*>(take(rows_));
         for (std::size_t r = 0; r < rows_; ++r)
             for (std::size_t t = 0; t < sums.d; ++t) {
                 origin_[r * sums.d + t] = sums.origin[t];
@@ -105,7 +106,7 @@ public:
             }
     }
 
-    // Row i, whose values are x, moves from cluster `from` (< 0: from nowhere) to cluster `to`.
+    // Moves row i, with values x, from cluster `from` (< 0: none) to cluster `to`.
     PARTITA_INLINE void push(const T* x, std::size_t i, std::int32_t from, std::int32_t to) {
         const std::size_t d = sums_.d;
         if (weightless(sums_, i)) return;
@@ -135,8 +136,8 @@ private:
     void add_wide(const T* x, std::size_t i, std::int32_t from, std::int32_t to) {
         const double weight = weighted ? sums_.weight[i] : 1.0;
         const std::int64_t times = sums_.times ? sums_.times[i] : 1;
-        touch(sums_, static_cast<std::size_t>(to));
-        if (from >= 0) touch(sums_, static_cast<std::size_t>(from));
+        clear_first(sums_, static_cast<std::size_t>(to));
+        if (from >= 0) clear_first(sums_, static_cast<std::size_t>(from));
         if (times != 1)
             from < 0 ? move_wide<weighted, false, true>(x, weight, from, to, times)
                      : move_wide<weighted, true, true>(x, weight, from, to, times);
@@ -213,7 +214,7 @@ private:
         const Limbs weight =
             sums_.weight ? to_grid(sums_.weight[i] * sums_.up[d], 0.0, sums_.limb) : Limbs{1, 0};
         auto put = [&](std::int64_t cluster, std::int64_t by) {
-            touch(sums_, static_cast<std::size_t>(cluster));
+            clear_first(sums_, static_cast<std::size_t>(cluster));
             std::int64_t* hi = sums_.hi + static_cast<std::size_t>(cluster) * columns;
             std::int64_t* lo = sums_.lo + static_cast<std::size_t>(cluster) * columns;
             add_terms(hi, hi_ + r * d, by, d);
@@ -231,7 +232,7 @@ private:
     std::int64_t *hi_, *lo_, *square_hi_, *square_lo_, *row_, *from_, *to_;
 };
 
-// A sparse row (origin 0): zeros add nothing, so only stored values are touched.
+// A sparse row (origin 0): zeros add nothing, so only stored values are added.
 template <class T>
 void move_sparse_row(const SumView& sums, const CsrRows<T>& rows, std::size_t i, std::int32_t from,
                      std::int32_t to) {
@@ -270,21 +271,22 @@ PARTITA_INLINE Twofold whole(std::int64_t n) {
     return {head, static_cast<double>(n - static_cast<std::int64_t>(head))};
 }
 
-// (hi + lo / limb) / up. Division by powers of two is exact; their inverses are exact too.
+// (hi + lo / limb) / up, with small = 1 / limb and down = 1 / up: powers of two, so exact.
 PARTITA_INLINE Twofold value_of(std::int64_t hi, std::int64_t lo, double small, double down) {
     const Twofold rest = whole(lo);
     const Twofold v = add(whole(hi), {rest.head * small, rest.tail * small});
     return {v.head * down, v.tail * down};
 }
 
-constexpr std::size_t kLanes = 8;  // of the sums over features: fixed, so that all machines agree
+constexpr std::size_t kFeatureLanes =
+    8;  // of the sums over features: fixed, for the same bits on all machines
 
 struct Lanes {
-    Twofold square[kLanes];  // ‖Σ w·y‖²
-    double gap[kLanes];      // ‖mean − center‖², scaled
+    Twofold square[kFeatureLanes];  // ‖Σ w·y‖²
+    double gap[kFeatureLanes];      // ‖mean − center‖², scaled
 };
 
-// One lane's share of one feature. Without a branch, so that eight of them become one vector.
+// Adds one feature to its lane. Without branches, so that eight features become one vector.
 PARTITA_INLINE void add_feature(const SumView& sums, std::size_t at, std::size_t t, Twofold w,
                                 double small, double unscale, const double* center, double* mean,
                                 Lanes& lanes, std::size_t lane) {
@@ -296,8 +298,8 @@ PARTITA_INLINE void add_feature(const SumView& sums, std::size_t at, std::size_t
     lanes.gap[lane] += gap * gap;
 }
 
-// weight, mean (relative to the origin) and sse of clusters first…last, and the distance of its mean to a
-// center (relative to the origin); zeros for a cluster of no weight.
+// Weight, mean (relative to the origin) and sse of clusters first…last−1, and the distance of each
+// mean to its center (relative to the origin); zeros for a cluster of weight 0.
 //     sse = Σ w‖y‖² − ‖Σ w·y‖² / Σ w   cancels, hence the twofold arithmetic
 inline void summarise(const SumView& sums, double unit, std::size_t first, std::size_t last,
                       const double* centers, double* weight, double* mean, double* sse,
@@ -316,15 +318,16 @@ inline void summarise(const SumView& sums, double unit, std::size_t first, std::
         }
         Lanes lanes{};
         std::size_t t = 0;
-        for (; t + kLanes <= d; t += kLanes)
-            for (std::size_t lane = 0; lane < kLanes; ++lane)
+        for (; t + kFeatureLanes <= d; t += kFeatureLanes)
+            for (std::size_t lane = 0; lane < kFeatureLanes; ++lane)
                 add_feature(sums, at, t + lane, w, small, unscale, centers + j * d, m, lanes, lane);
         for (; t < d; ++t)
-            add_feature(sums, at, t, w, small, unscale, centers + j * d, m, lanes, t % kLanes);
+            add_feature(sums, at, t, w, small, unscale, centers + j * d, m, lanes,
+                        t % kFeatureLanes);
         Twofold squared = lanes.square[0];
-        for (std::size_t lane = 1; lane < kLanes; ++lane)
+        for (std::size_t lane = 1; lane < kFeatureLanes; ++lane)
             squared = add(squared, lanes.square[lane]);
-        for (std::size_t lane = 0; lane < kLanes; ++lane) gap[j] += lanes.gap[lane];
+        for (std::size_t lane = 0; lane < kFeatureLanes; ++lane) gap[j] += lanes.gap[lane];
         gap[j] = __builtin_sqrt(gap[j]) * unscale;
         const Twofold total =
             value_of(sums.hi[at + d + 1], sums.lo[at + d + 1], small, 1.0 / sums.up[d + 1]);

@@ -1,15 +1,15 @@
-// Passes that leave out what cannot change a label.
+// Bindings of the pruned passes: bounds and leaves.
 
 #include "common.hpp"
 
-#include "../kernels/motion.hpp"
-#include "../kernels/tree.hpp"
+#include "../kernels/center_motion.hpp"
+#include "../kernels/kd_tree.hpp"
 
 namespace partita::binding {
 
 namespace {
 
-// Takes note of where the centers are now; see motion.hpp.
+// Records the new centers: see center_motion.hpp.
 void follow(Motion& motion, Matrix<double> centers, Vector<double> origin,
             Vector<std::int32_t> labels, OutVector<std::int32_t> upper,
             OutVector<std::uint16_t> other, Array<std::uint16_t, 2> lower, Crew* crew) {
@@ -23,24 +23,24 @@ void follow(Motion& motion, Matrix<double> centers, Vector<double> origin,
     expect_labels(labels, n, k, 0);
     const auto& use = table().full;
     nb::gil_scoped_release release;
-    const Workforce all(crew);
+    const Executor executor(crew);
     motion.follow(centers.data(), origin.data(), labels.data(), n,
                   {upper.data(), other.data(), lower.data(), stride},
                   [&](const double* rows, std::size_t m, double* out) {
-                      const std::size_t even = even_part(m, 2 * all.threads());
+                      const std::size_t even = items_per_part(m, 2 * executor.threads());
                       const std::size_t step = std::max<std::size_t>(even, 16);
-                      share_parts(all, m, step, use.assign_scratch(d),
-                                  [&](std::size_t first, std::size_t last, unsigned char* memory) {
-                                      use.distances({rows + first * d, last - first, d},
-                                                    motion.values().data(), k,
-                                                    reinterpret_cast<double*>(memory),
-                                                    out + first * k);
-                                  });
+                      parallel_for(executor, m, step, use.assign_scratch(d),
+                                   [&](std::size_t first, std::size_t last, unsigned char* memory) {
+                                       use.distances({rows + first * d, last - first, d},
+                                                     motion.values().data(), k,
+                                                     reinterpret_cast<double*>(memory),
+                                                     out + first * k);
+                                   });
                   });
 }
 
 template <class R>
-std::vector<std::int64_t> bounded(const Packed<Codebook<float>>& filter, const Target* target,
+std::vector<std::int64_t> bounded(const Packed<Codebook<float>>& filter, const ExactCenters* target,
                                   Matrix<R> rows, OutVector<std::int32_t> labels,
                                   OutVector<std::int32_t> upper, OutVector<std::uint16_t> other,
                                   Array<std::uint16_t, 2> lower, const Motion& motion, bool whole,
@@ -73,10 +73,10 @@ std::vector<std::int64_t> bounded(const Packed<Codebook<float>>& filter, const T
     if (sums) view = sums->view(times, weight, n, d);
     const MotionView moved = motion.view();
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    const std::size_t step = part_rows(all, n), most = std::min(step, n);
-    const Pruned done = share_items<Pruned>(
-        all, n, step, sums ? &view : nullptr, use.bounded_scratch(most, book.k, d, book.d),
+    const Executor executor(crew);
+    const std::size_t step = rows_per_part(executor, n), most = std::min(step, n);
+    const PrunedCounts done = parallel_reduce<PrunedCounts>(
+        executor, n, step, sums ? &view : nullptr, use.bounded_scratch(most, book.k, d, book.d),
         [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
             SumView mine{};
             if (into) mine = from_row(*into, first);
@@ -91,21 +91,21 @@ std::vector<std::int64_t> bounded(const Packed<Codebook<float>>& filter, const T
                        : use.bounded(book, exact, part, part.data, moved, bounds, label, whole,
                                      with, memory);
         });
-    return {done.moved, done.measured, done.met, done.scanned, done.candidates};
+    return {done.moved, done.measured, done.scanned_rows, done.scanned_pairs, done.candidates};
 }
 
-// A tree over some rows, and what its leaves remember of the pass before.
-struct Leaves {
-    Tree tree;
+// A k-d tree over some rows, with the candidates of its boxes in the last pass.
+struct RowTree {
+    KdTree tree;
     std::vector<LeafMemory> leaves;
     std::vector<NodeMemory> nodes;
 
-    explicit Leaves(Tree&& planted) : tree(std::move(planted)) { forget(); }
+    explicit RowTree(KdTree&& built) : tree(std::move(built)) { forget(); }
     void forget() {
         leaves.assign(tree.leaves(), {});
         nodes.assign(tree.nodes(), {});
     }
-    // Whether everything that is remembered is one of k centers.
+    // True if all stored candidates are below k.
     bool fits(std::size_t first, std::size_t last, std::size_t k) const {
         auto within = [k](const auto& memory) {
             std::uint32_t wrong = 0;
@@ -120,12 +120,12 @@ struct Leaves {
     }
 };
 
-// Nodes first…last of the tree. `labels` are in the tree's order, rows in the data's.
+// Nodes first…last−1 of the tree. `labels` are in the tree's order, `rows` in that of the data.
 template <class R>
-std::vector<std::int64_t> assign_leaves(Leaves& leaves, std::size_t first, std::size_t last,
-                                        const TreeBook& book, const Target& target, Matrix<R> rows,
-                                        OutVector<std::int32_t> labels, const Sums* sums,
-                                        std::optional<Vector<std::int64_t>> times,
+std::vector<std::int64_t> assign_leaves(RowTree& leaves, std::size_t first, std::size_t last,
+                                        const TreeCodebook& book, const ExactCenters& target,
+                                        Matrix<R> rows, OutVector<std::int32_t> labels,
+                                        const Sums* sums, std::optional<Vector<std::int64_t>> times,
                                         std::optional<Vector<double>> weight, Crew* crew) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     const TreeView tree = leaves.tree.view();
@@ -147,16 +147,16 @@ std::vector<std::int64_t> assign_leaves(Leaves& leaves, std::size_t first, std::
     if (sums) view = sums->view(times, weight, n, d);
     nb::gil_scoped_release release;
     const TreeMemory remembered{leaves.leaves.data(), leaves.nodes.data()};
-    const Workforce all(crew);
+    const Executor executor(crew);
     const std::size_t nodes = last - first;
-    const Pruned done = share_items<Pruned>(
-        all, nodes, even_part(nodes, kParts * all.threads()), sums ? &view : nullptr,
-        use.leaves_scratch(centers.padded, d, tree.levels),
+    const PrunedCounts done = parallel_reduce<PrunedCounts>(
+        executor, nodes, items_per_part(nodes, kPartsPerThread * executor.threads()),
+        sums ? &view : nullptr, use.leaves_scratch(centers.padded, d, tree.levels),
         [&](std::size_t from, std::size_t to, const SumView* into, unsigned char* memory) {
             return use.assign_leaves(tree, centers, exact, rows_of(rows), first + from, first + to,
                                      labels.data(), remembered, into, memory);
         });
-    return {done.moved, done.measured, done.met, done.scanned, done.candidates};
+    return {done.moved, done.measured, done.scanned_rows, done.scanned_pairs, done.candidates};
 }
 
 template <class T>
@@ -172,11 +172,11 @@ void bind_typed(nb::module_& m) {
             expect(n > 0 && d > 0 && n < (std::size_t{1} << 31) && origin.shape(0) == d,
                    "plant: rows (n, d) and origin (d) expected");
             nb::gil_scoped_release release;
-            const Workforce all(crew);
+            const Executor executor(crew);
             auto share = [&](std::size_t count, auto work) {
-                share_evenly(all, count, kParts * all.threads(), work);
+                parallel_for_evenly(executor, count, kPartsPerThread * executor.threads(), work);
             };
-            return new Leaves(Tree(rows.data(), n, d, origin.data(), scale, share));
+            return new RowTree(KdTree(rows.data(), n, d, origin.data(), scale, share));
         },
         "rows"_a.noconvert(), "origin"_a.noconvert(), "scale"_a, "crew"_a = none,
         nb::rv_policy::take_ownership);
@@ -188,35 +188,36 @@ void bind_typed(nb::module_& m) {
 
 }  // namespace
 
-void bind_pruned(nb::module_& m) {
-    nb::class_<Target>(m, "Target")
+void bind_pruned_passes(nb::module_& m) {
+    nb::class_<ExactCenters>(m, "Target")
         .def(
             "__init__",
-            [](Target* self, Matrix<double> centers, Vector<double> origin) {
+            [](ExactCenters* self, Matrix<double> centers, Vector<double> origin) {
                 expect(centers.shape(0) > 0 && centers.shape(1) > 0 &&
                            origin.shape(0) == centers.shape(1),
                        "target: centers (k, d) and origin (d) expected");
                 nb::gil_scoped_release release;
                 new (self)
-                    Target(centers.data(), origin.data(), centers.shape(0), centers.shape(1));
+                    ExactCenters(centers.data(), origin.data(), centers.shape(0), centers.shape(1));
             },
             "centers"_a, "origin"_a);
-    nb::class_<Leaves>(m, "Leaves")
-        .def("forget", &Leaves::forget)
-        .def_prop_ro("nodes", [](const Leaves& self) { return self.tree.nodes(); })
-        .def_prop_ro("order", [](const Leaves& self) {
+    nb::class_<RowTree>(m, "Leaves")
+        .def("forget", &RowTree::forget)
+        .def_prop_ro("nodes", [](const RowTree& self) { return self.tree.nodes(); })
+        .def_prop_ro("order", [](const RowTree& self) {
             return nb::ndarray<nb::numpy, const std::int32_t, nb::ndim<1>>(
                 self.tree.order().data(), {self.tree.order().size()}, nb::find(self));
         });
-    nb::class_<TreeBook>(m, "TreeBook")
+    nb::class_<TreeCodebook>(m, "TreeBook")
         .def(
             "__init__",
-            [](TreeBook* self, Matrix<double> centers, double scale, Vector<std::uint8_t> moved) {
+            [](TreeCodebook* self, Matrix<double> centers, double scale,
+               Vector<std::uint8_t> moved) {
                 expect(centers.shape(0) > 0 && centers.shape(1) > 0 &&
                            moved.shape(0) == centers.shape(0),
                        "tree book: centers (k, d) and moved (k) expected");
-                new (self) TreeBook(centers.data(), centers.shape(0), centers.shape(1), scale,
-                                    moved.data());
+                new (self) TreeCodebook(centers.data(), centers.shape(0), centers.shape(1), scale,
+                                        moved.data());
             },
             "centers"_a.noconvert(), "scale"_a, "moved"_a.noconvert());
     nb::class_<Motion>(m, "Motion")
@@ -237,9 +238,9 @@ void bind_pruned(nb::module_& m) {
         .def("follow", &follow, "centers"_a.noconvert(), "origin"_a.noconvert(),
              "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
              "lower"_a.noconvert(), "crew"_a = nb::none())
-        .def_prop_ro("own", [](const Motion& self) { return self.own(); })
-        .def_prop_ro("come", [](const Motion& self) { return self.come(); })
-        .def_prop_ro("all", &Motion::all);
+        .def_prop_ro("own", [](const Motion& self) { return self.center_travel(); })
+        .def_prop_ro("come", [](const Motion& self) { return self.group_travel(); })
+        .def_prop_ro("all", &Motion::total_travel);
     bind_typed<float>(m);
     bind_typed<double>(m);
 }

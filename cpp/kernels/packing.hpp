@@ -1,4 +1,4 @@
-// Rows on their way into the tiles: transposed, centred, scaled.
+// Packing of rows for the tiles: transposed, centred, scaled.
 #pragma once
 
 #include "tile.hpp"
@@ -6,7 +6,7 @@
 
 namespace partita::PARTITA_ISA {
 
-// Hands every feature of `vectors` vectors of rows to put(t, v, values): X is transposed on the way.
+// Transposes `vectors` vectors of rows: calls put(t, v, values) for every feature t.
 template <class T, class Put>
 PARTITA_INLINE void each_column(const T* rows, std::size_t d, int vectors, Put put) {
     using S = Simd<T>;
@@ -27,8 +27,7 @@ PARTITA_INLINE void each_column(const T* rows, std::size_t d, int vectors, Put p
         }
 }
 
-// Rows as the fast kernels take them, in T whatever the data is in: centred and scaled in double,
-// rounded once.
+// Centres and scales a row in double and rounds it once to T.
 template <class T, class R>
 PARTITA_INLINE void centre_row(const BookView<T>& book, const R* x, T* out) {
     const double scale = static_cast<double>(book.fast_scale);
@@ -36,8 +35,8 @@ PARTITA_INLINE void centre_row(const BookView<T>& book, const R* x, T* out) {
         out[t] = static_cast<T>((static_cast<double>(x[t]) - book.zero[t]) * scale);
 }
 
-// Norms, from above. Where centers have slopes of their own, a last row of the panel holds them, so that
-// the tile subtracts the error of every pair.
+// Norms, from above. If each center has its own slope, they are also the last row of the panel, so
+// that the tile subtracts the error of every pair.
 template <class T>
 PARTITA_INLINE void set_norms(const BookView<T>& book, const T* square, T* panel, T* norm) {
     for (std::size_t r = 0; r < kPanelWidth<T>; ++r)

@@ -1,4 +1,4 @@
-// Mean distances to clusters.
+// Bindings of the sums of distances to clusters.
 
 #include "common.hpp"
 
@@ -6,7 +6,7 @@ namespace partita::binding {
 
 namespace {
 
-// Rows in the order of their clusters, checked.
+// Rows sorted by cluster, checked.
 ClusterView clusters_of(const Matrix<double>& rows, const Vector<double>& weight,
                         const Vector<std::int64_t>& start, const Vector<double>& mass) {
     const std::size_t k = mass.shape(0);
@@ -25,7 +25,7 @@ void silhouette(Array<const double, 3> panels, Vector<std::int32_t> own, Matrix<
                 const std::string& metric, OutVector<double> inside, OutVector<double> outside,
                 Crew* crew) {
     const std::size_t d = panels.shape(1), n = own.shape(0);
-    expect(panels.shape(2) == kPanel && (n + kPanel - 1) / kPanel == panels.shape(0),
+    expect(panels.shape(2) == kPanelRows && (n + kPanelRows - 1) / kPanelRows == panels.shape(0),
            "silhouette: panels must be (n / 64, d, 64), rounded up");
     expect(rows.shape(1) == d && inside.shape(0) == n && outside.shape(0) == n,
            "silhouette: shapes do not fit");
@@ -33,27 +33,27 @@ void silhouette(Array<const double, 3> panels, Vector<std::int32_t> own, Matrix<
     const Metric kind = metric_named(metric);
     const auto use = table().silhouette;
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    share_parts(all, panels.shape(0), 1, 0,
-                [&](std::size_t first, std::size_t last, unsigned char*) {
-                    const std::size_t i = first * kPanel;
-                    use(view, kind, panels.data() + i * d, std::min(n, last * kPanel) - i,
-                        own.data() + i, inside.data() + i, outside.data() + i);
-                });
+    const Executor executor(crew);
+    parallel_for(executor, panels.shape(0), 1, 0,
+                 [&](std::size_t first, std::size_t last, unsigned char*) {
+                     const std::size_t i = first * kPanelRows;
+                     use(view, kind, panels.data() + i * d, std::min(n, last * kPanelRows) - i,
+                         own.data() + i, inside.data() + i, outside.data() + i);
+                 });
 }
 
-// Strips from row `begin` on, up to `most` of them.
+// Up to `most` strips from row `begin` on.
 std::vector<StripView> strips_from(const ClusterView& view, std::size_t begin, std::size_t most) {
     std::vector<StripView> strips;
     for (std::size_t j = 0; j < view.k; ++j)
         for (std::size_t end = static_cast<std::size_t>(view.start[j + 1]);
              begin < end && strips.size() < most; begin = strips.back().last)
-            strips.push_back({j, begin, std::min(end, begin + kPanel)});
+            strips.push_back({j, begin, std::min(end, begin + kPanelRows)});
     return strips;
 }
 
-// Adds to rows first..last what the strips before them found, strip after strip, and closes every
-// cluster that ends: its sums are then the means of the rows after it, and the rest of its own.
+// Adds the results of the strips to rows first…last−1, strip after strip. At the end of a cluster,
+// the sums give the mean distances of the rows after it and complete those of its own rows.
 void add_strips(const ClusterView& view, const std::vector<StripView>& strips, const double* across,
                 std::size_t stride, std::size_t first, std::size_t last, double* lower,
                 double* inside, double* outside) {
@@ -75,7 +75,7 @@ void add_strips(const ClusterView& view, const std::vector<StripView>& strips, c
 }
 
 // The same for all rows, every pair once: up to `most` strips from row `begin` on. Returns the row
-// after the last. `lower` begins with zeros, and `outside` with infinity.
+// after the last. `lower` must start as zeros, and `outside` as infinity.
 std::size_t silhouette_strips(Matrix<double> rows, Vector<double> weight,
                               Vector<std::int64_t> start, Vector<double> mass,
                               const std::string& metric, std::size_t begin, std::size_t most,
@@ -89,24 +89,25 @@ std::size_t silhouette_strips(Matrix<double> rows, Vector<double> weight,
     const Metric kind = metric_named(metric);
     const auto use = table().silhouette_strip;
     nb::gil_scoped_release release;
-    const Workforce all(crew);
+    const Executor executor(crew);
     const std::vector<StripView> strips = strips_from(view, begin, most);
     std::vector<double> across(strips.size() * n);
-    share_parts(all, strips.size(), 1, view.d * kPanel * sizeof(double),
-                [&](std::size_t s, std::size_t, unsigned char* memory) {
-                    use(view, kind, strips[s], across.data() + s * n, inside.data(), outside.data(),
-                        reinterpret_cast<double*>(memory));
-                });
-    share_evenly(all, n, kParts * all.threads(), [&](std::size_t first, std::size_t last) {
-        add_strips(view, strips, across.data(), n, first, last, lower.data(), inside.data(),
-                   outside.data());
-    });
+    parallel_for(executor, strips.size(), 1, view.d * kPanelRows * sizeof(double),
+                 [&](std::size_t s, std::size_t, unsigned char* memory) {
+                     use(view, kind, strips[s], across.data() + s * n, inside.data(),
+                         outside.data(), reinterpret_cast<double*>(memory));
+                 });
+    parallel_for_evenly(executor, n, kPartsPerThread * executor.threads(),
+                        [&](std::size_t first, std::size_t last) {
+                            add_strips(view, strips, across.data(), n, first, last, lower.data(),
+                                       inside.data(), outside.data());
+                        });
     return strips.back().last;
 }
 
 }  // namespace
 
-void bind_silhouette(nb::module_& m) {
+void bind_silhouette_sums(nb::module_& m) {
     m.def("silhouette", &silhouette, "panels"_a.noconvert(), "own"_a.noconvert(),
           "rows"_a.noconvert(), "weight"_a.noconvert(), "start"_a.noconvert(), "mass"_a.noconvert(),
           "metric"_a, "inside"_a.noconvert(), "outside"_a.noconvert(), "crew"_a = nb::none());

@@ -1,4 +1,4 @@
-// Rows in the order of a k-d tree, cut into leaves of near neighbours with the boxes around them.
+// Rows in the order of a k-d tree: leaves of neighbouring rows, and bounding boxes.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,16 @@
 
 namespace partita {
 
-constexpr std::size_t kLeafRows = 64;  // a leaf has no more, unless its rows are all the same
+constexpr std::size_t kMaxLeafRows = 64;  // more only if all rows are equal
 
-// y = (row − origin)·scale, as float32, feature by feature; boxes hold the y before rounding too.
-// The first cuts are made one after the other, the rest by share(n, f), which calls f(first, last) for
-// parts of 0…n in any order; the tree is the same.
-class Tree {
+// y = (row − origin)·scale as float32, feature by feature. Boxes also contain y before its
+// rounding. The first levels are split serially, the rest by share(n, f), which calls f(first,
+// last) for parts of 0…n in any order. The tree does not depend on it.
+class KdTree {
 public:
     template <class R, class Share>
-    Tree(const R* rows, std::size_t n, std::size_t d, const double* origin, double scale,
-         Share share)
+    KdTree(const R* rows, std::size_t n, std::size_t d, const double* origin, double scale,
+           Share share)
         : n_(n), d_(d), order_(n), values_(n * d) {
         Points points(n, d), spare(n, d);
         share(n, [&](std::size_t first, std::size_t last) {
@@ -33,10 +33,10 @@ public:
             }
         });
         std::vector<Part> parts{{0, n, false, {}}};
-        for (std::size_t level = 0; level < kSerial; ++level) {
+        for (std::size_t level = 0; level < kSerialLevels; ++level) {
             std::vector<Part> next;
             for (const Part& part : parts) {
-                const std::size_t cut = halve(points, spare, part);
+                const std::size_t cut = split(points, spare, part);
                 if (cut == part.first) {
                     next.push_back(part);
                 } else {
@@ -48,7 +48,7 @@ public:
         }
         share(parts.size(), [&](std::size_t first, std::size_t last) {
             for (std::size_t p = first; p < last; ++p)
-                grow(points, spare, parts[p], parts[p].begin);
+                build_leaves(points, spare, parts[p], parts[p].begin);
         });
         for (const Part& part : parts)
             begin_.insert(begin_.end(), part.begin.begin(), part.begin.end());
@@ -69,7 +69,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t kSerial = 4;  // cuts before threads share the parts
+    static constexpr std::size_t kSerialLevels =
+        4;  // levels that are split before threads share the parts
 
     struct Points {
         std::vector<float> y;
@@ -78,19 +79,20 @@ private:
     };
     struct Part {
         std::size_t first, last;
-        bool moved;                       // whether the rows are in the spare points
-        std::vector<std::int32_t> begin;  // of its leaves
+        bool moved;                       // true: the rows are in the spare points
+        std::vector<std::int32_t> begin;  // first rows of its leaves
     };
     struct Boxes {
         std::vector<double> middle, half;
     };
 
-    // A widest feature and about its median, by a sample; by the box where the sample is one point.
-    bool choose(const Points& from, std::size_t first, std::size_t last, std::size_t& feature,
-                float& at) const {
-        constexpr std::size_t most = 31;
-        const std::size_t m = std::min(last - first < 1024 ? 15 : most, last - first);
-        float sample[most], widest = 0, top = 0;
+    // Chooses the widest feature and about its median, by a sample; by the whole box if all rows of
+    // the sample are equal.
+    bool choose_split(const Points& from, std::size_t first, std::size_t last, std::size_t& feature,
+                      float& cut_value) const {
+        constexpr std::size_t max_sample = 31;
+        const std::size_t m = std::min(last - first < 1024 ? 15 : max_sample, last - first);
+        float sample[max_sample], widest = 0, top = 0;
         for (std::size_t t = 0; t < d_; ++t) {
             float low = INFINITY, high = -INFINITY;
             for (std::size_t s = 0; s < m; ++s) {
@@ -107,8 +109,10 @@ private:
             for (std::size_t s = 0; s < m; ++s)
                 sample[s] = from.y[(first + s * (last - first) / m) * d_ + feature];
             std::nth_element(sample, sample + m / 2, sample + m);
-            at = sample[m / 2];
-            if (at == top) at = std::nextafter(at, -INFINITY);  // so that the top is beyond it
+            cut_value = sample[m / 2];
+            if (cut_value == top)
+                cut_value =
+                    std::nextafter(cut_value, -INFINITY);  // so that the top value is above the cut
             return true;
         }
         for (std::size_t t = 0; t < d_; ++t) {
@@ -120,39 +124,41 @@ private:
             if (!(high - low > widest)) continue;
             widest = high - low;
             feature = t;
-            // beside the point that the sample is, so that its bulk is alone after two cuts
+            // next to the value of the sample, so that its many equal rows are separated after two
+            // cuts
             const float bulk = from.y[first * d_ + t];
-            at = bulk > low ? std::nextafter(bulk, -INFINITY) : bulk;
+            cut_value = bulk > low ? std::nextafter(bulk, -INFINITY) : bulk;
         }
         return widest > 0;
     }
 
-    // Moves a part to the other points, values up to the cut to the front, and says where that is; the
-    // first row of the part if it is a leaf, which stays where it is. Without a branch for each row:
-    // which half it goes to is anybody's guess.
-    std::size_t halve(Points& points, Points& spare, const Part& part) const {
+    // Moves a part to the other buffer, values up to the cut first, and returns the position of the
+    // cut; returns the first row, without moving, if the part is a leaf. Without a branch per row,
+    // which the processor could not predict.
+    std::size_t split(Points& points, Points& spare, const Part& part) const {
         const Points& from = part.moved ? spare : points;
         Points& to = part.moved ? points : spare;
         std::size_t feature = 0;
-        float at = 0;
-        if (part.last - part.first <= kLeafRows ||
-            !choose(from, part.first, part.last, feature, at))
+        float cut_value = 0;
+        if (part.last - part.first <= kMaxLeafRows ||
+            !choose_split(from, part.first, part.last, feature, cut_value))
             return part.first;
         std::size_t low = part.first, high = part.last;
         for (std::size_t i = part.first; i < part.last; ++i) {
-            const bool below = from.y[i * d_ + feature] <= at;
+            const bool below = from.y[i * d_ + feature] <= cut_value;
             const std::size_t put = below ? low : high - 1;
             low += below;
             high -= !below;
             to.row[put] = from.row[i];
             for (std::size_t t = 0; t < d_; ++t) to.y[put * d_ + t] = from.y[i * d_ + t];
         }
-        return low == part.last ? part.first : low;  // only NaN leaves one half empty
+        return low == part.last ? part.first : low;  // empty only with NaN
     }
 
-    // Cuts a part into leaves, whose rows go to their places.
-    void grow(Points& points, Points& spare, const Part& part, std::vector<std::int32_t>& begin) {
-        const std::size_t cut = halve(points, spare, part);
+    // Splits a part into leaves and writes their rows.
+    void build_leaves(Points& points, Points& spare, const Part& part,
+                      std::vector<std::int32_t>& begin) {
+        const std::size_t cut = split(points, spare, part);
         if (cut == part.first) {
             const Points& from = part.moved ? spare : points;
             begin.push_back(static_cast<std::int32_t>(part.first));
@@ -162,12 +168,12 @@ private:
             }
             return;
         }
-        grow(points, spare, {part.first, cut, !part.moved, {}}, begin);
-        grow(points, spare, {cut, part.last, !part.moved, {}}, begin);
+        build_leaves(points, spare, {part.first, cut, !part.moved, {}}, begin);
+        build_leaves(points, spare, {cut, part.last, !part.moved, {}}, begin);
     }
 
-    // Boxes around leaves, as doubles, wide enough for what float32 took away; then around kFan of
-    // these, and so on until there are few.
+    // Boxes around leaves, in double, enlarged by the rounding to float32; then around kBoxFan of
+    // these, and so on until few are left.
     template <class Share>
     void add_boxes(Share share) {
         std::size_t count = leaves();
@@ -190,20 +196,20 @@ private:
                 boxes.half[e] = (0.5 * (b - a) + lost) * (1 + 0x1p-50);
             }
             levels_.push_back(std::move(boxes));
-            if (levels_.size() > kNodeLevel && (count <= kFan || levels_.size() == kMostLevels))
+            if (levels_.size() > kNodeLevel && (count <= kBoxFan || levels_.size() == kMaxLevels))
                 return;
-            const std::size_t fewer = (count + kFan - 1) / kFan;
-            for (std::size_t u = 0; u < fewer; ++u)
+            const std::size_t less_mask = (count + kBoxFan - 1) / kBoxFan;
+            for (std::size_t u = 0; u < less_mask; ++u)
                 for (std::size_t t = 0; t < d_; ++t) {
-                    float a = low[u * kFan * d_ + t], b = high[u * kFan * d_ + t];
-                    for (std::size_t e = u * kFan; e < std::min(count, (u + 1) * kFan); ++e) {
+                    float a = low[u * kBoxFan * d_ + t], b = high[u * kBoxFan * d_ + t];
+                    for (std::size_t e = u * kBoxFan; e < std::min(count, (u + 1) * kBoxFan); ++e) {
                         a = std::min(a, low[e * d_ + t]);
                         b = std::max(b, high[e * d_ + t]);
                     }
                     low[u * d_ + t] = a;
                     high[u * d_ + t] = b;
                 }
-            count = fewer;
+            count = less_mask;
         }
     }
 
@@ -213,11 +219,11 @@ private:
     std::vector<Boxes> levels_;
 };
 
-// Centers in the frame of a tree: coordinates times its scale, relative to its origin.
-class TreeBook {
+// Centers in the frame of a tree: coordinates relative to its origin, times its scale.
+class TreeCodebook {
 public:
-    TreeBook(const double* centers, std::size_t k, std::size_t d, double scale,
-             const std::uint8_t* moved)
+    TreeCodebook(const double* centers, std::size_t k, std::size_t d, double scale,
+                 const std::uint8_t* moved)
         : values_((d + 1) * padded(k)), moved_(moved, moved + k) {
         const std::size_t room = padded(k);
         for (std::size_t j = 0; j < k; ++j) {

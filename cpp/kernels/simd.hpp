@@ -1,7 +1,7 @@
-// One register of T and the handful of operations the kernels need, per instruction set.
+// A vector register of T and the operations that the kernels need, for each instruction set.
 //
-// Everything lives in a namespace named after the instruction set, so that no symbol of a file
-// compiled for one machine can be picked up by the linker for another.
+// Everything is in a namespace named after the instruction set, so that the linker cannot replace
+// code for one instruction set by code for another.
 #pragma once
 
 #include <cstddef>
@@ -27,15 +27,15 @@ struct Simd;
 // Bytes rounded up to whole cache lines.
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Cuts pieces that begin on cache lines off one block of memory; without a block it only counts.
-class Knife {
+// Hands out arrays aligned to cache lines from one block of memory; without a block it only counts.
+class ScratchArena {
 public:
-    explicit Knife(unsigned char* memory) : memory_(memory) {}
+    explicit ScratchArena(unsigned char* memory) : memory_(memory) {}
     template <class T>
-    PARTITA_INLINE T* cut(std::size_t count) {
-        unsigned char* piece = memory_ ? memory_ + used_ : nullptr;
+    PARTITA_INLINE T* take(std::size_t count) {
+        unsigned char* array = memory_ ? memory_ + used_ : nullptr;
         used_ += aligned(count * sizeof(T));
-        return reinterpret_cast<T*>(piece);
+        return reinterpret_cast<T*>(array);
     }
     std::size_t used() const { return used_; }  // bytes
 
@@ -44,7 +44,7 @@ private:
     std::size_t used_ = 0;
 };
 
-// A word with the lowest `count` bits set, up to all 32.
+// A word with the lowest `count` bits set, at most 32.
 PARTITA_INLINE std::uint32_t first_bits(std::size_t count) {
     return count >= 32 ? ~0u : (1u << count) - 1;
 }
@@ -63,8 +63,8 @@ struct Simd<float> {
     static constexpr std::size_t width = 16;
     static PARTITA_INLINE Reg load(const float* p) { return _mm512_load_ps(p); }
     static constexpr std::size_t group = 4;
-    // `group` features of `width` rows: pieces of rows 0, 4, 8, 12 side by side, then 1, 5, 9, 13,
-    // …, so that a 4x4 transposition inside the lanes puts the rows in order.
+    // `group` features of `width` rows. Loads rows 0, 4, 8, 12, then 1, 5, 9, 13, …, so that a 4x4
+    // transposition within 128-bit lanes puts the rows in order.
     static PARTITA_INLINE void columns(const float* p, std::size_t stride, Reg (&out)[group]) {
         Reg v[4];
 #pragma GCC unroll 4
@@ -253,8 +253,7 @@ struct Simd<double> {
 
 #else
 
-// 128-bit vectors that every 64-bit machine has (SSE2, NEON), written with the compiler's own
-// vector types; multiply and subtract stay two roundings.
+// 128-bit vectors (SSE2, NEON) by the compiler's vector types. fnmadd rounds twice.
 constexpr int kTileRows = 4;
 
 template <class T, class I>
@@ -311,19 +310,18 @@ struct Simd<double> : Generic<double, std::int64_t> {};
 
 #endif
 
-// The lanes of one vector of doubles, and their numbers, that `bits` names, one after the other. A whole
-// vector may be written.
+// Writes the lanes of a vector that are set in `bits`, without gaps. May write a whole vector.
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-PARTITA_INLINE void squeeze(const double* from, std::uint32_t bits, double* to) {
+PARTITA_INLINE void compress(const double* from, std::uint32_t bits, double* to) {
     _mm512_storeu_pd(to,
                      _mm512_maskz_compress_pd(static_cast<__mmask8>(bits), _mm512_loadu_pd(from)));
 }
-PARTITA_INLINE void squeeze(const std::int32_t* from, std::uint32_t bits, std::int32_t* to) {
+PARTITA_INLINE void compress(const std::int32_t* from, std::uint32_t bits, std::int32_t* to) {
     const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                         _mm256_maskz_compress_epi32(static_cast<__mmask8>(bits), v));
 }
-// The number of a lane that holds the lowest value.
+// Index of a lane with the lowest value.
 PARTITA_INLINE std::size_t lowest_lane(__m512d v) {
     const __m512d low = _mm512_set1_pd(_mm512_reduce_min_pd(v));
     return static_cast<std::size_t>(
@@ -331,7 +329,7 @@ PARTITA_INLINE std::size_t lowest_lane(__m512d v) {
 }
 #else
 template <class T>
-PARTITA_INLINE void squeeze(const T* from, std::uint32_t bits, T* to) {
+PARTITA_INLINE void compress(const T* from, std::uint32_t bits, T* to) {
     for (; bits; bits &= bits - 1) *to++ = from[__builtin_ctz(bits)];
 }
 PARTITA_INLINE std::size_t lowest_lane(Simd<double>::Reg v) {
@@ -344,46 +342,46 @@ PARTITA_INLINE std::size_t lowest_lane(Simd<double>::Reg v) {
 }
 #endif
 
-// Up to 32 bounds of one row, 16 bits each: which of (lower − by) do not exceed `level`, and the
-// least of them.
-struct Level {
-    std::uint32_t reached;  // one bit per bound
+// Up to 32 lower bounds of one row, 16 bits each: those with lower − by ≤ threshold, and the
+// lowest.
+struct BoundTest {
+    std::uint32_t open_groups;  // one bit per bound
     std::uint32_t least;
 };
 
-PARTITA_INLINE Level level_of_few(const std::uint16_t* lower, const std::uint16_t* by,
-                                  std::size_t count, std::uint16_t level) {
-    Level out{0, 65535};
+PARTITA_INLINE BoundTest test_few_bounds(const std::uint16_t* lower, const std::uint16_t* by,
+                                         std::size_t count, std::uint16_t threshold) {
+    BoundTest out{0, 65535};
     for (std::size_t c = 0; c < count; ++c) {
         const std::uint32_t left = lower[c] > by[c] ? lower[c] - by[c] : 0u;
-        if (left <= level) out.reached |= 1u << c;
+        if (left <= threshold) out.open_groups |= 1u << c;
         if (left < out.least) out.least = left;
     }
     return out;
 }
 
 #if defined(__AVX2__) || defined(__AVX512F__)
-PARTITA_INLINE Level level_of(const std::uint16_t* lower, const std::uint16_t* by,
-                              std::size_t count, std::uint16_t level) {
-    if (count <= 4) return level_of_few(lower, by, count, level);
-    const __m128i bar = _mm_set1_epi16(static_cast<short>(level));
+PARTITA_INLINE BoundTest test_bounds(const std::uint16_t* lower, const std::uint16_t* by,
+                                     std::size_t count, std::uint16_t threshold) {
+    if (count <= 4) return test_few_bounds(lower, by, count, threshold);
+    const __m128i limit = _mm_set1_epi16(static_cast<short>(threshold));
     __m128i least = _mm_set1_epi16(-1);
-    std::uint32_t reached = 0;
+    std::uint32_t open_groups = 0;
     for (std::size_t c = 0; c < count; c += 8) {
         const __m128i left =
             _mm_subs_epu16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(lower + c)),
                            _mm_loadu_si128(reinterpret_cast<const __m128i*>(by + c)));
-        const __m128i below = _mm_cmpeq_epi16(_mm_min_epu16(left, bar), left);
+        const __m128i below = _mm_cmpeq_epi16(_mm_min_epu16(left, limit), left);
         const int found = _mm_movemask_epi8(_mm_packs_epi16(below, _mm_setzero_si128()));
-        reached |= static_cast<std::uint32_t>(found) << c;
+        open_groups |= static_cast<std::uint32_t>(found) << c;
         least = _mm_min_epu16(least, left);
     }
-    return {reached, static_cast<std::uint32_t>(_mm_extract_epi16(_mm_minpos_epu16(least), 0))};
+    return {open_groups, static_cast<std::uint32_t>(_mm_extract_epi16(_mm_minpos_epu16(least), 0))};
 }
 #else
-PARTITA_INLINE Level level_of(const std::uint16_t* lower, const std::uint16_t* by,
-                              std::size_t count, std::uint16_t level) {
-    return level_of_few(lower, by, count, level);
+PARTITA_INLINE BoundTest test_bounds(const std::uint16_t* lower, const std::uint16_t* by,
+                                     std::size_t count, std::uint16_t threshold) {
+    return test_few_bounds(lower, by, count, threshold);
 }
 #endif
 

@@ -1,4 +1,4 @@
-// Sums of the rows of a Gram matrix, and labels by them.
+// Bindings of the sums of Gram matrix rows, and labels by them.
 
 #include "common.hpp"
 
@@ -6,8 +6,8 @@ namespace partita::binding {
 
 namespace {
 
-// Columns of a part: pieces of rows long enough to stream, with sums that stay in the cache.
-constexpr std::size_t kColumns = 2048;
+// Columns per part: long enough to stream rows, short enough to keep the sums in cache.
+constexpr std::size_t kPartColumns = 2048;
 
 template <class T>
 void gram_move(Matrix<T> rows, Vector<std::int64_t> which, Vector<std::int32_t> before,
@@ -41,10 +41,11 @@ void gram_move(Matrix<T> rows, Vector<std::int64_t> which, Vector<std::int32_t> 
                              weight ? weight->data() : nullptr,
                              sums.data()};
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    share_parts(all, n, kColumns, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
-        use.gram_move(moves, first, last);
-    });
+    const Executor executor(crew);
+    parallel_for(executor, n, kPartColumns, 0,
+                 [&](std::size_t first, std::size_t last, unsigned char*) {
+                     use.gram_move(moves, first, last);
+                 });
 }
 
 std::size_t gram_assign(Matrix<double> centers, OutVector<std::int32_t> labels, Crew* crew) {
@@ -52,9 +53,9 @@ std::size_t gram_assign(Matrix<double> centers, OutVector<std::int32_t> labels, 
     expect(k > 0 && centers.shape(1) == n + 1,
            "gram_assign: centers (k, n + 1) and labels (n) expected");
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    return share_items<Outcome>(
-               all, n, kColumns, nullptr, 0,
+    const Executor executor(crew);
+    return parallel_reduce<PassCounts>(
+               executor, n, kPartColumns, nullptr, 0,
                [&](std::size_t first, std::size_t last, const SumView*, unsigned char*) {
                    return table().gram_assign(centers.data(), k, n, first, last, labels.data());
                })
@@ -72,7 +73,7 @@ void bind_typed(nb::module_& m) {
 
 }  // namespace
 
-void bind_gram(nb::module_& m) {
+void bind_gram_sums(nb::module_& m) {
     bind_typed<float>(m);
     bind_typed<double>(m);
     m.def("gram_assign", &gram_assign, "centers"_a.noconvert(), "labels"_a.noconvert(),

@@ -1,4 +1,5 @@
-// The kernels of one instruction set as a table of functions, so that one is picked at load.
+// The kernels of one instruction set as a table of function pointers. One table is chosen when the
+// module is loaded; simd/fill_table.inc fills it. The arguments are documented at the kernels.
 #pragma once
 
 #include "views.hpp"
@@ -6,31 +7,31 @@
 namespace partita {
 
 template <class R, class F>
-using Bounded = Pruned(const BookView<float>&, const ExactView&, const Rows<R>&, const F*,
-                       const MotionView&, const BoundView&, std::int32_t*, bool, const SumView*,
-                       unsigned char*);
+using Bounded = PrunedCounts(const BookView<float>&, const ExactView&, const Rows<R>&, const F*,
+                             const MotionView&, const BoundView&, std::int32_t*, bool,
+                             const SumView*, unsigned char*);
 
 template <class T>
 struct Kernels {
     std::size_t tile_rows, panel_width;
     std::size_t (*assign_scratch)(std::size_t d);
-    Outcome (*assign)(const BookView<T>&, const Rows<T>&, const PanelView<T>&, const SumView*,
-                      std::int32_t*, unsigned char*);
-    // fast scores in float32, whatever the rows are made of
+    PassCounts (*assign)(const BookView<T>&, const Rows<T>&, const PanelView<T>&, const SumView*,
+                         std::int32_t*, unsigned char*);
+    // the same with fast scores in float32, for rows of type T
     std::size_t (*assign_single_scratch)(std::size_t d);
-    Outcome (*assign_single)(const BookView<float>&, const Rows<T>&, const PanelView<float>&,
-                             const SumView*, std::int32_t*, unsigned char*);
+    PassCounts (*assign_single)(const BookView<float>&, const Rows<T>&, const PanelView<float>&,
+                                const SumView*, std::int32_t*, unsigned char*);
     void (*keep_panels)(const BookView<float>&, const Rows<T>&, float*, float*, unsigned char*);
     std::size_t (*bounded_scratch)(std::size_t n, std::size_t k, std::size_t d, std::size_t depth);
     Bounded<T, T>* bounded;
-    Bounded<T, float>* bounded_by;  // with filter rows of their own
+    Bounded<T, float>* bounded_by;  // with separate filter rows
     std::size_t (*leaves_scratch)(std::size_t k, std::size_t d, std::size_t levels);
-    Pruned (*assign_leaves)(const TreeView&, const TreeCenters&, const ExactView&, const Rows<T>&,
-                            std::size_t, std::size_t, std::int32_t*, const TreeMemory&,
-                            const SumView*, unsigned char*);
+    PrunedCounts (*assign_leaves)(const TreeView&, const TreeCenters&, const ExactView&,
+                                  const Rows<T>&, std::size_t, std::size_t, std::int32_t*,
+                                  const TreeMemory&, const SumView*, unsigned char*);
     std::size_t (*sparse_scratch)(std::size_t d, std::size_t padded);
-    Outcome (*assign_sparse)(const SparseBookView<T>&, const CsrRows<T>&, const SumView*,
-                             std::int32_t*, unsigned char*);
+    PassCounts (*assign_sparse)(const SparseBookView<T>&, const CsrRows<T>&, const SumView*,
+                                std::int32_t*, unsigned char*);
     void (*move_rows)(const SumView&, const Rows<T>&, const std::int32_t*, const std::int32_t*,
                       unsigned char*);
     void (*move_sparse)(const SumView&, const CsrRows<T>&, const std::int32_t*,
@@ -61,13 +62,13 @@ struct Kernels {
                   std::uint32_t*);
     void (*gram_move)(const GramMoves<T>&, std::size_t, std::size_t);
     double (*spin)(std::int64_t, T*);
-    void (*nearest_two)(const SwapView<T>&);
-    Exchange (*swap_change)(const SwapView<T>&, const T*, double*);
+    void (*medoid_two_nearest)(const SwapView<T>&);
+    BestSwap (*swap_change)(const SwapView<T>&, const T*, double*);
     double (*swap_apply)(const SwapView<T>&, std::size_t, const T*);
     double (*swap_gain)(const T*, const T*, const double*, std::size_t);
     void (*pair_columns)(const T*, std::size_t, std::size_t, const T*, std::size_t, Metric, T*,
                          std::size_t);
-    Looks (*inspect)(const T*, std::size_t, std::size_t, std::size_t);
+    MatrixSummary (*inspect)(const T*, std::size_t, std::size_t, std::size_t);
 };
 
 struct KernelTable {
@@ -78,8 +79,8 @@ struct KernelTable {
                       double*, double*, double*);
     void (*square_norms)(const double*, std::size_t, std::size_t, double*);
     void (*exact_sum)(const double*, std::size_t, std::int64_t*);
-    Outcome (*gram_assign)(const double*, std::size_t, std::size_t, std::size_t, std::size_t,
-                           std::int32_t*);
+    PassCounts (*gram_assign)(const double*, std::size_t, std::size_t, std::size_t, std::size_t,
+                              std::int32_t*);
     void (*silhouette)(const ClusterView&, Metric, const double*, std::size_t, const std::int32_t*,
                        double*, double*);
     void (*silhouette_strip)(const ClusterView&, Metric, const StripView&, double*, double*,

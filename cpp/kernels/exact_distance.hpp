@@ -5,13 +5,13 @@
 // Compiled with contraction off: every product is rounded before it is added, on every machine.
 #pragma once
 
-#include "vec.hpp"
+#include "simd.hpp"
 #include "views.hpp"
 
 namespace partita::PARTITA_ISA {
 
-constexpr std::size_t kExactWidth = 2 * Simd<double>::width;  // rows decided at a time
-constexpr int kExactRows = 4;                                 // centers at a time
+constexpr std::size_t kExactWidth = 2 * Simd<double>::width;  // rows at a time
+constexpr int kExactCenters = 4;                              // centers at a time
 
 // D64 of kExactWidth points to R centers.
 template <int R>
@@ -63,7 +63,7 @@ double exact_distance(const ExactView& exact, const R* x, std::size_t j) {
     return sum;
 }
 
-// Labels of up to kExactWidth listed rows, by D64 to all centers.
+// Labels of up to kExactWidth listed rows by D64 to all centers.
 template <class R>
 void exact_nearest(const ExactView& exact, const R* rows, const std::int32_t* listed,
                    std::size_t count, double* panel,  // scratch: (d, kExactWidth)
@@ -80,9 +80,9 @@ void exact_nearest(const ExactView& exact, const R* rows, const std::int32_t* li
         nearest[r] = 0;
     }
     std::size_t j = 0;
-    for (; j + kExactRows <= exact.k; j += kExactRows)
-        exact_tile<kExactRows>(panel, exact.centers + j * d, d, static_cast<std::int64_t>(j), best,
-                               nearest);
+    for (; j + kExactCenters <= exact.k; j += kExactCenters)
+        exact_tile<kExactCenters>(panel, exact.centers + j * d, d, static_cast<std::int64_t>(j),
+                                  best, nearest);
     for (; j < exact.k; ++j)
         exact_tile<1>(panel, exact.centers + j * d, d, static_cast<std::int64_t>(j), best, nearest);
     for (std::size_t r = 0; r < count; ++r) label[r] = static_cast<std::int32_t>(nearest[r]);
@@ -109,10 +109,10 @@ void distances(const Rows<T>& rows, const double* centers, std::size_t k,
             for (std::size_t r = 0; r < m; ++r) out[(i + r) * k + j] = __builtin_sqrt(lane[r]);
         };
         std::size_t j = 0;
-        for (; j + kExactRows <= k; j += kExactRows) {
-            S::Reg acc[kExactRows][2];
-            exact_distances<kExactRows>(panel, centers + j * d, d, acc);
-            for (std::size_t r = 0; r < kExactRows; ++r) write(j + r, acc[r][0], acc[r][1]);
+        for (; j + kExactCenters <= k; j += kExactCenters) {
+            S::Reg acc[kExactCenters][2];
+            exact_distances<kExactCenters>(panel, centers + j * d, d, acc);
+            for (std::size_t r = 0; r < kExactCenters; ++r) write(j + r, acc[r][0], acc[r][1]);
         }
         for (; j < k; ++j) {
             S::Reg acc[1][2];
@@ -122,9 +122,9 @@ void distances(const Rows<T>& rows, const double* centers, std::size_t k,
     }
 }
 
-// Labels of a few rows straight from plain centers: no packing, eight chains side by side.
-// For single predictions, where packing the centers would cost more than the answer. False where
-// squares overflowed or underflowed, so that only scaled distances tell.
+// Labels of a few rows from unpacked centers, in eight independent chains. For single predictions,
+// where packing the centers would cost more than the distances. Returns false if squares overflow
+// or underflow, so that scaled distances are needed.
 template <class T>
 bool exact_few(const Rows<T>& rows, const double* centers, std::size_t k, std::int32_t* label) {
     constexpr std::size_t chains = 8;
@@ -162,7 +162,7 @@ bool exact_few(const Rows<T>& rows, const double* centers, std::size_t k, std::i
     return sure;
 }
 
-// Keeps the two lowest of what kExactWidth points have met, lower index on ties.
+// Updates the two lowest distances of kExactWidth points; lower index on ties.
 template <int R>
 PARTITA_INLINE void two_tile(const double* panel, const double* centers, std::size_t d,
                              std::int64_t first, double* best, double* second,
@@ -185,7 +185,7 @@ PARTITA_INLINE void two_tile(const double* panel, const double* centers, std::si
     }
 }
 
-// The label of every row, and √D64 to its center and to the second nearest (infinity: there is none).
+// The label of every row, and √D64 to its center and to the second nearest (infinity if k is 1).
 template <class T>
 void two_nearest(const Rows<T>& rows, const double* centers, std::size_t k,
                  double* panel,  // scratch: (d, kExactWidth)
@@ -203,9 +203,9 @@ void two_nearest(const Rows<T>& rows, const double* centers, std::size_t k,
             nearest[r] = 0;
         }
         std::size_t j = 0;
-        for (; j + kExactRows <= k; j += kExactRows)
-            two_tile<kExactRows>(panel, centers + j * d, d, static_cast<std::int64_t>(j), best,
-                                 next, nearest);
+        for (; j + kExactCenters <= k; j += kExactCenters)
+            two_tile<kExactCenters>(panel, centers + j * d, d, static_cast<std::int64_t>(j), best,
+                                    next, nearest);
         for (; j < k; ++j)
             two_tile<1>(panel, centers + j * d, d, static_cast<std::int64_t>(j), best, next,
                         nearest);
@@ -217,11 +217,11 @@ void two_nearest(const Rows<T>& rows, const double* centers, std::size_t k,
     }
 }
 
-// out_i = D64(x_i, centers[label_i]), unscaled: with weights this sums to the objective.
+// out_i = D64(x_i, centers[label_i]), unscaled. The weighted sum is the objective.
 template <class T>
 void own_distance(const Rows<T>& rows, const double* centers, const double* origin,
                   const std::int32_t* label, double* out) {
-    constexpr std::size_t chains = 8;  // one row alone would wait for each addition
+    constexpr std::size_t chains = 8;  // a single row would wait for each addition
     const std::size_t d = rows.d;
     for (std::size_t i = 0; i < rows.n; i += chains) {
         const std::size_t m = rows.n - i < chains ? rows.n - i : chains;

@@ -1,24 +1,25 @@
-// The fused pass over dense rows: distance, nearest, second nearest, sums. Serial on purpose:
-// blocks are the unit of parallelism. Never more than one block of scores exists.
+// The fused pass over dense rows: scores, nearest and second nearest center, sums. Serial: parts of
+// the rows are the unit of parallelism. Scores exist only in registers and for one block.
 #pragma once
 
-#include "moments.hpp"
+#include "exact_sums.hpp"
 #include "recheck.hpp"
 
 namespace partita::PARTITA_ISA {
 
-constexpr std::size_t kPointBytes = 256 * 1024;   // packed points at a time: well inside L2
-constexpr std::size_t kCenterBytes = 512 * 1024;  // centers swept over them before the next block
-constexpr std::size_t kMostPoints = 512;
+constexpr std::size_t kPointBlockBytes = 256 * 1024;   // packed points per block: well inside L2
+constexpr std::size_t kCenterBlockBytes = 512 * 1024;  // centers swept over a block of points
+constexpr std::size_t kMaxBlockPoints = 512;
 
 template <class T>
 constexpr std::size_t block_points(std::size_t d) {
-    const std::size_t fit = kPointBytes / ((d + 1) * sizeof(T)) / kPanelWidth<T> * kPanelWidth<T>;
-    const std::size_t most = kMostPoints / kPanelWidth<T> * kPanelWidth<T>;
+    const std::size_t fit =
+        kPointBlockBytes / ((d + 1) * sizeof(T)) / kPanelWidth<T> * kPanelWidth<T>;
+    const std::size_t most = kMaxBlockPoints / kPanelWidth<T> * kPanelWidth<T>;
     return fit < kPanelWidth<T> ? kPanelWidth<T> : (fit > most ? most : fit);
 }
 
-// All the memory a pass needs, cut from one piece that the caller allocates.
+// All memory of a pass, in one block that the caller allocates.
 template <class T, class R>
 struct Scratch {
     using Int = typename Simd<T>::Int;
@@ -26,38 +27,38 @@ struct Scratch {
     R* few;
     Int* nearest;
     double* exact;
-    unsigned char* fold;
+    unsigned char* sum_scratch;
     std::size_t used;  // bytes
 
     static std::size_t bytes(std::size_t d) { return Scratch(nullptr, d).used; }
 
     Scratch(unsigned char* memory, std::size_t d) {
         const std::size_t b = block_points<T>(d), panel_size = kPanelWidth<T> * (d + 1);
-        Knife knife(memory);
-        panels = knife.cut<T>(b * (d + 1));
-        panel = knife.cut<T>(panel_size);
-        padded = knife.cut<T>(panel_size);
-        few = knife.cut<R>(panel_size);
-        best = knife.cut<T>(b);
-        second = knife.cut<T>(b);
-        norm = knife.cut<T>(b);
-        square = knife.cut<T>(b);
-        nearest = knife.cut<Int>(b);
-        exact = knife.cut<double>(d * kExactWidth);
-        fold = knife.cut<unsigned char>(Folder<R>::bytes(d));
-        used = knife.used();
+        ScratchArena arena(memory);
+        panels = arena.take<T>(b * (d + 1));
+        panel = arena.take<T>(panel_size);
+        padded = arena.take<T>(panel_size);
+        few = arena.take<R>(panel_size);
+        best = arena.take<T>(b);
+        second = arena.take<T>(b);
+        norm = arena.take<T>(b);
+        square = arena.take<T>(b);
+        nearest = arena.take<Int>(b);
+        exact = arena.take<double>(d * kExactWidth);
+        sum_scratch = arena.take<unsigned char>(RowAccumulator<R>::bytes(d));
+        used = arena.used();
     }
 };
 
-// Asks for the rows of a later panel while this one is computed, a few lines with every tile: rows
-// come from far away, and transposing them would wait for each line.
-class Fetch {
+// Prefetches the rows of a later panel, a few cache lines with every tile. Without it, transposing
+// these rows would wait for every line.
+class Prefetcher {
 public:
     template <class T>
-    Fetch(const T* rows, std::size_t values, std::size_t tiles)
+    Prefetcher(const T* rows, std::size_t values, std::size_t tiles)
         : at_(reinterpret_cast<const char*>(rows)), end_(at_ + values * sizeof(T)),
           share_((values * sizeof(T) / 64 + tiles) / tiles * 64) {}
-    PARTITA_INLINE void some() {
+    PARTITA_INLINE void step() {
         const char* stop = static_cast<std::size_t>(end_ - at_) < share_ ? end_ : at_ + share_;
         for (; at_ < stop; at_ += 64) __builtin_prefetch(at_, 0, 2);
     }
@@ -67,7 +68,7 @@ private:
     std::size_t share_;
 };
 
-// Packs m rows, panels `stride` apart; zeros follow the last rows where they do not fill one.
+// Packs m rows into panels `stride` apart; pads the last panel with zeros.
 template <class T, class R>
 void pack_rows(const BookView<T>& book, const R* rows, std::size_t m, const Scratch<T, R>& s,
                std::size_t stride, T* panels, T* square, T* norm) {
@@ -83,7 +84,7 @@ void pack_rows(const BookView<T>& book, const R* rows, std::size_t m, const Scra
     }
 }
 
-// Packs rows to be kept; the first begins a panel.
+// Packs rows to be kept between passes; the first row begins a panel.
 template <class R>
 void keep_panels(const BookView<float>& book, const Rows<R>& rows, float* panels, float* square,
                  unsigned char* memory) {
@@ -94,8 +95,8 @@ void keep_panels(const BookView<float>& book, const Rows<R>& rows, float* panels
                   kPanelWidth<float> * wide, panels + i * wide, square + i, s.norm);
 }
 
-// Fast scores of one block: lowest, second lowest and index of the lowest for every row. `after` rows
-// follow the block in memory; `kept` holds the block's rows if it holds any.
+// Fast scores of one block: lowest, second lowest and index of the lowest for every row. `after`
+// rows follow the block in memory. `kept`: the block's packed rows, or null.
 template <class T, class R>
 void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::size_t after,
                  const PanelView<T>& kept, const Scratch<T, R>& s) {
@@ -110,15 +111,16 @@ void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::siz
         s.best[r] = s.second[r] = static_cast<T>(__builtin_inf());
         s.nearest[r] = 0;
     }
-    const std::size_t held = kCenterBytes / (depth * sizeof(T) * kTileRows) + 1;
-    for (std::size_t q0 = 0; q0 < book.tiles; q0 += held) {
-        const std::size_t q1 = book.tiles - q0 < held ? book.tiles : q0 + held;
+    const std::size_t tiles_per_sweep = kCenterBlockBytes / (depth * sizeof(T) * kTileRows) + 1;
+    for (std::size_t q0 = 0; q0 < book.tiles; q0 += tiles_per_sweep) {
+        const std::size_t q1 =
+            book.tiles - q0 < tiles_per_sweep ? book.tiles : q0 + tiles_per_sweep;
         for (std::size_t p = 0; p < panels; ++p) {
             const bool more = !kept.data && q0 == 0 && (p + 1) * W <= after;
-            Fetch fetch(rows + (more ? m + p * W : 0) * d, more ? W * d : 0, q1 - q0);
+            Prefetcher fetch(rows + (more ? m + p * W : 0) * d, more ? W * d : 0, q1 - q0);
             TileFunction<T> run = nullptr;
             for (std::size_t q = q0, size = 0; q < q1; ++q) {
-                fetch.some();
+                fetch.step();
                 const std::size_t first = book.first[q], now = book.first[q + 1] - first;
                 if (now != size) run = tile_of<T>(static_cast<int>(size = now));
                 run(packed + p * stride, book.packed + first * depth, book.start + first, depth,
@@ -129,62 +131,62 @@ void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::siz
     }
 }
 
-// Assigns every row and adds it to its cluster. `label` holds the previous labels (-1: none).
-// Rows that the fast scores leave open wait until there is a panel of them.
+// Labels every row and moves changed rows in the sums. `label` holds the previous labels (−1:
+// none). Rows that the fast scores leave open are collected and rechecked one panel at a time.
 template <class T, class R>
-Outcome assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<T>& kept,
-               const SumView* sums, std::int32_t* label, unsigned char* memory) {
+PassCounts assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<T>& kept,
+                  const SumView* sums, std::int32_t* label, unsigned char* memory) {
     const Scratch<T, R> s(memory, book.d);
     const SumView none{};
-    Folder<R> folder(sums ? *sums : none, s.fold);
+    RowAccumulator<R> accumulator(sums ? *sums : none, s.sum_scratch);
     const std::size_t b = block_points<T>(book.d);
-    const T limit = static_cast<T>(kFarRow);
-    Outcome outcome{0, 0};
-    auto settle = [&](std::size_t i, std::int32_t now) {
+    const T limit = static_cast<T>(kMaxFastNorm);
+    PassCounts outcome{0, 0};
+    auto set_label = [&](std::size_t i, std::int32_t now) {
         if (label[i] == now) return;
-        if (sums) folder.push(rows.data + i * rows.d, i, label[i], now);
+        if (sums) accumulator.push(rows.data + i * rows.d, i, label[i], now);
         label[i] = now;
         ++outcome.moved;
     };
-    Open<T> open;
-    auto close = [&] {
-        decide(book, rows.data, open, s.few, s.padded, s.panel, s.exact);
-        for (std::size_t r = 0; r < open.count; ++r) settle(open.row[r], open.label[r]);
+    RecheckPanel<T> open;
+    auto recheck = [&] {
+        decide_by_d64(book, rows.data, open, s.few, s.padded, s.panel, s.exact);
+        for (std::size_t r = 0; r < open.count; ++r) set_label(open.row[r], open.label[r]);
         outcome.rechecked += static_cast<std::int64_t>(open.count);
         open.count = 0;
     };
     for (std::size_t i = 0; i < rows.n; i += b) {
         const std::size_t m = rows.n - i < b ? rows.n - i : b;
-        const PanelView<T> here =
+        const PanelView<T> block_panels =
             kept.data ? PanelView<T>{kept.data + i * (rows.d + 1), kept.square + i} : kept;
-        score_block(book, rows.data + i * rows.d, m, rows.n - i - m, here, s);
+        score_block(book, rows.data + i * rows.d, m, rows.n - i - m, block_panels, s);
         for (std::size_t r = 0; r < m; ++r) {
             const std::size_t j = static_cast<std::size_t>(s.nearest[r]);
             const T norm = s.norm[r];
-            const T doubt =
+            const T margin =
                 2 * (norm * book.slope[j] + book.slack[j] + norm * norm * book.own_error);
-            if (norm < limit && s.second[r] - s.best[r] > doubt) {
-                settle(i + r, static_cast<std::int32_t>(j));
+            if (norm < limit && s.second[r] - s.best[r] > margin) {
+                set_label(i + r, static_cast<std::int32_t>(j));
                 continue;
             }
-            open.push(i + r, norm < limit ? s.best[r] + doubt : static_cast<T>(__builtin_inf()));
-            if (open.count == kPanelWidth<T>) close();
+            open.push(i + r, norm < limit ? s.best[r] + margin : static_cast<T>(__builtin_inf()));
+            if (open.count == kPanelWidth<T>) recheck();
         }
     }
-    if (open.count) close();
-    if (sums) folder.flush();
+    if (open.count) recheck();
+    if (sums) accumulator.flush();
     return outcome;
 }
 
-// Moves rows between clusters in the sums: from[i] (-1: new) to to[i]. For a first total, and for
-// the rare changes that no assignment made.
+// Moves rows in the sums from cluster from[i] (−1: none) to cluster to[i]: for the first sums, and
+// for changes that no assignment made.
 template <class T>
 void move_rows(const SumView& sums, const Rows<T>& rows, const std::int32_t* from,
                const std::int32_t* to, unsigned char* memory) {
-    Folder<T> folder(sums, memory);
+    RowAccumulator<T> accumulator(sums, memory);
     for (std::size_t i = 0; i < rows.n; ++i)
-        if (from[i] != to[i]) folder.push(rows.data + i * rows.d, i, from[i], to[i]);
-    folder.flush();
+        if (from[i] != to[i]) accumulator.push(rows.data + i * rows.d, i, from[i], to[i]);
+    accumulator.flush();
 }
 
 }  // namespace partita::PARTITA_ISA

@@ -1,4 +1,4 @@
-// K-medoids: swaps, the dissimilarities of vectors, and a look at a matrix of them.
+// Bindings for k-medoids: swaps, pairwise dissimilarities, and the summary of a matrix.
 
 #include <nanobind/stl/tuple.h>
 
@@ -11,7 +11,7 @@ namespace partita::binding {
 
 namespace {
 
-// The arrays behind the points and their medoids, kept alive as long as the object.
+// The arrays of the points and their medoids; keeps them alive.
 template <class T>
 struct Swaps {
     OutVector<std::int64_t> medoids;
@@ -34,7 +34,7 @@ struct Swaps {
                    (!weight || weight->shape(0) == n),
                "swaps: one entry per point expected");
         nb::gil_scoped_release release;
-        kernels_of<T>(&table()).nearest_two(view());
+        kernels_of<T>(&table()).medoid_two_nearest(view());
         loss = kernels_of<T>(&table()).swap_apply(view(), k, nullptr);
     }
     SwapView<T> view() const {
@@ -54,7 +54,7 @@ struct Swaps {
     }
 };
 
-// Candidates: rows of a table of columns, and the number of the point that each belongs to.
+// Candidates: rows of a table of columns, and the index of the point that each belongs to.
 template <class T>
 void expect_candidates(const Swaps<T>& swaps, const Matrix<T>& table,
                        const Vector<std::int64_t>& rows, const Vector<std::int64_t>& ids) {
@@ -67,7 +67,7 @@ void expect_candidates(const Swaps<T>& swaps, const Matrix<T>& table,
     expect_within(swaps.near.data(), swaps.near.shape(0), swaps.medoids.shape(0), 0);
 }
 
-// What every candidate would change, and in whose place; infinity for those that are medoids.
+// Change of the loss by the best swap of every candidate, and its place; infinity for medoids.
 template <class T>
 void swap_scan(const Swaps<T>& swaps, Matrix<T> table, Vector<std::int64_t> rows,
                Vector<std::int64_t> ids, OutVector<double> change, OutVector<std::int32_t> place,
@@ -79,45 +79,46 @@ void swap_scan(const Swaps<T>& swaps, Matrix<T> table, Vector<std::int64_t> rows
            "scan: one result per row expected");
     const SwapView<T> view = swaps.view();
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    share_parts(all, count, even_part(count, kParts * all.threads()), 8 * kFew * view.k,
-                [&](std::size_t first, std::size_t last, unsigned char* memory) {
-                    for (std::size_t i = first; i < last; ++i) {
-                        Exchange found{std::numeric_limits<double>::infinity(), 0};
-                        if (!swaps.has(ids.data()[i]))
-                            found = use.swap_change(
-                                view,
-                                table.data() + static_cast<std::size_t>(rows.data()[i]) * view.n,
-                                reinterpret_cast<double*>(memory));
-                        change.data()[i] = found.change;
-                        place.data()[i] = found.place;
-                    }
-                });
+    const Executor executor(crew);
+    parallel_for(
+        executor, count, items_per_part(count, kPartsPerThread * executor.threads()),
+        8 * kFewLanes * view.k, [&](std::size_t first, std::size_t last, unsigned char* memory) {
+            for (std::size_t i = first; i < last; ++i) {
+                BestSwap found{std::numeric_limits<double>::infinity(), 0};
+                if (!swaps.has(ids.data()[i]))
+                    found = use.swap_change(
+                        view, table.data() + static_cast<std::size_t>(rows.data()[i]) * view.n,
+                        reinterpret_cast<double*>(memory));
+                change.data()[i] = found.change;
+                place.data()[i] = found.place;
+            }
+        });
 }
 
-// The first of `count` candidates that lowers the loss, or `count`: each for itself, so threads may
-// look at several. Those after one that was found are not looked at.
+// The first of `count` candidates that lowers the loss, or `count`. Candidates are independent, so
+// threads evaluate several; those after one that gains are skipped.
 template <class Look>
-std::size_t first_that_gains(Crew& crew, std::size_t count, std::size_t scratch, Exchange* found,
+std::size_t first_that_gains(Crew& crew, std::size_t count, std::size_t scratch, BestSwap* found,
                              Look look) {
     std::atomic<std::size_t> first{count};
-    share_parts(crew, count, even_part(count, 2 * crew.threads()), scratch,
-                [&](std::size_t begin, std::size_t end, unsigned char* memory) {
-                    for (std::size_t i = begin; i < end && i < first.load(); ++i) {
-                        found[i] = look(i, reinterpret_cast<double*>(memory));
-                        if (!(found[i].change < 0)) continue;
-                        std::size_t known = first.load();
-                        while (i < known && !first.compare_exchange_weak(known, i)) {
-                        }
-                        return;
-                    }
-                });
+    parallel_for(crew, count, items_per_part(count, 2 * crew.threads()), scratch,
+                 [&](std::size_t begin, std::size_t end, unsigned char* memory) {
+                     for (std::size_t i = begin; i < end && i < first.load(); ++i) {
+                         found[i] = look(i, reinterpret_cast<double*>(memory));
+                         if (!(found[i].change < 0)) continue;
+                         std::size_t known = first.load();
+                         while (i < known && !first.compare_exchange_weak(known, i)) {
+                         }
+                         return;
+                     }
+                 });
     return first.load();
 }
 
-// Tries candidates in order and swaps whenever the loss falls, until `limit` in a row were of no use
-// (`idle` before this call). Returns how many were tried, how many are idle now, and the swaps made.
-// The loss depends on the medoids alone, and only a lower one is taken: so it ends.
+// Tries candidates in order and swaps whenever the loss decreases, until `limit` consecutive
+// candidates brought no improvement (`idle` of them before this call). Returns the numbers of
+// candidates tried, of idle ones now, and of swaps. It terminates: the loss depends on the medoids
+// only, and every swap lowers it.
 template <class T>
 std::tuple<std::int64_t, std::int64_t, std::int64_t> swap_search(Swaps<T>& swaps, Matrix<T> table,
                                                                  Vector<std::int64_t> rows,
@@ -128,23 +129,25 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> swap_search(Swaps<T>& swaps
     expect_candidates(swaps, table, rows, ids);
     const SwapView<T> view = swaps.view();
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    const std::size_t few = all.threads() == 1 ? 64 : 2 * all.threads(), most = 64 * all.threads();
+    const Executor executor(crew);
+    const std::size_t few = executor.threads() == 1 ? 64 : 2 * executor.threads(),
+                      most = 64 * executor.threads();
     const auto row = [&](std::size_t i) {
         return table.data() + static_cast<std::size_t>(rows.data()[i]) * view.n;
     };
-    std::vector<Exchange> found(most);
+    std::vector<BestSwap> found(most);
     std::vector<T> before(view.n);
     std::size_t at = 0, batch = few;
     std::int64_t made = 0;
     while (at < rows.shape(0) && idle < limit) {
         const std::size_t count =
             std::min({batch, rows.shape(0) - at, static_cast<std::size_t>(limit - idle)});
-        const std::size_t first = first_that_gains(
-            all, count, 8 * kFew * view.k, found.data(), [&](std::size_t i, double* sums) {
-                if (swaps.has(ids.data()[at + i])) return Exchange{0, 0};
-                return use.swap_change(view, row(at + i), sums);
-            });
+        const std::size_t first =
+            first_that_gains(executor, count, 8 * kFewLanes * view.k, found.data(),
+                             [&](std::size_t i, double* sums) {
+                                 if (swaps.has(ids.data()[at + i])) return BestSwap{0, 0};
+                                 return use.swap_change(view, row(at + i), sums);
+                             });
         if (first == count) {
             at += count, idle += static_cast<std::int64_t>(count);
             batch = std::min(most, 2 * batch);
@@ -158,7 +161,7 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> swap_search(Swaps<T>& swaps
             swaps.medoids.data()[place] = ids.data()[at + first];
             idle = 0, ++made;
             batch = few;
-        } else {  // it was rounding
+        } else {  // the gain was a rounding error
             use.swap_apply(view, place, before.data());
             idle += static_cast<std::int64_t>(first) + 1;
         }
@@ -167,7 +170,7 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> swap_search(Swaps<T>& swaps
     return {static_cast<std::int64_t>(at), idle, made};
 }
 
-// Puts one candidate in a place; returns whether the loss fell. If it did not, nothing has changed.
+// Puts one candidate in a place if this lowers the loss; returns whether it did.
 template <class T>
 bool swap_apply(Swaps<T>& swaps, Vector<T> column, std::int64_t id, std::int64_t place) {
     const auto& use = kernels_of<T>(&table());
@@ -188,7 +191,7 @@ bool swap_apply(Swaps<T>& swaps, Vector<T> column, std::int64_t id, std::int64_t
     return false;
 }
 
-// How much nearer the points come to each candidate, or without `closest` how far they are from it.
+// Σ w·(decrease of closest) by each candidate; without `closest`, Σ w·dissimilarity to it.
 template <class T>
 void swap_gain(Matrix<T> table, std::optional<Vector<T>> closest,
                std::optional<Vector<double>> weight, OutVector<double> gain, Crew* crew) {
@@ -198,13 +201,14 @@ void swap_gain(Matrix<T> table, std::optional<Vector<T>> closest,
                (!weight || weight->shape(0) == n),
            "gain: shapes do not fit");
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    share_evenly(all, count, kParts * all.threads(), [&](std::size_t first, std::size_t last) {
-        for (std::size_t i = first; i < last; ++i)
-            gain.data()[i] =
-                use.swap_gain(table.data() + i * n, closest ? closest->data() : nullptr,
-                              weight ? weight->data() : nullptr, n);
-    });
+    const Executor executor(crew);
+    parallel_for_evenly(executor, count, kPartsPerThread * executor.threads(),
+                        [&](std::size_t first, std::size_t last) {
+                            for (std::size_t i = first; i < last; ++i)
+                                gain.data()[i] = use.swap_gain(
+                                    table.data() + i * n, closest ? closest->data() : nullptr,
+                                    weight ? weight->data() : nullptr, n);
+                        });
 }
 
 template <class T>
@@ -212,23 +216,23 @@ void pair_columns(Array<const T, 3> panels, Matrix<T> centers, const std::string
                   Array<T, 2> out, Crew* crew) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t d = panels.shape(1), k = centers.shape(0), n = out.shape(1);
-    expect(panels.shape(2) == kPanel && (n + kPanel - 1) / kPanel == panels.shape(0),
+    expect(panels.shape(2) == kPanelRows && (n + kPanelRows - 1) / kPanelRows == panels.shape(0),
            "pairs: panels must be (n / 64, d, 64), rounded up");
     expect(centers.shape(1) == d && out.shape(0) == k,
            "pairs: centers (k, d), out (k, n) expected");
     const Metric kind = metric_named(metric);
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    const std::size_t few = even_part(panels.shape(0), kParts * all.threads());
-    share_parts(all, panels.shape(0), few, 0,
-                [&](std::size_t first, std::size_t last, unsigned char*) {
-                    use.pair_columns(panels.data() + first * d * kPanel, d,
-                                     std::min(n, last * kPanel) - first * kPanel, centers.data(), k,
-                                     kind, out.data() + first * kPanel, n);
-                });
+    const Executor executor(crew);
+    const std::size_t few = items_per_part(panels.shape(0), kPartsPerThread * executor.threads());
+    parallel_for(executor, panels.shape(0), few, 0,
+                 [&](std::size_t first, std::size_t last, unsigned char*) {
+                     use.pair_columns(panels.data() + first * d * kPanelRows, d,
+                                      std::min(n, last * kPanelRows) - first * kPanelRows,
+                                      centers.data(), k, kind, out.data() + first * kPanelRows, n);
+                 });
 }
 
-// looks (5): lowest and highest value, NaN or 0, the largest on the diagonal and the largest |a − aᵀ|.
+// looks (5): lowest, highest, NaN or 0, largest on the diagonal, largest |a − aᵀ|.
 template <class T>
 void inspect(Matrix<T> matrix, OutVector<double> looks, Crew* crew) {
     const auto& use = kernels_of<T>(&table());
@@ -236,14 +240,14 @@ void inspect(Matrix<T> matrix, OutVector<double> looks, Crew* crew) {
     expect(n > 0 && matrix.shape(1) == n && looks.shape(0) == 5,
            "inspect: a square matrix expected");
     nb::gil_scoped_release release;
-    const Workforce all(crew);
+    const Executor executor(crew);
     constexpr std::size_t step = 64;
-    std::vector<Looks> found((n + step - 1) / step);
-    share_parts(all, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
+    std::vector<MatrixSummary> found((n + step - 1) / step);
+    parallel_for(executor, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
         found[first / step] = use.inspect(matrix.data(), n, first, last);
     });
-    Looks whole = found[0];
-    for (const Looks& part : found)
+    MatrixSummary whole = found[0];
+    for (const MatrixSummary& part : found)
         whole = {std::min(whole.low, part.low), std::max(whole.high, part.high),
                  whole.taint + part.taint, std::max(whole.diagonal, part.diagonal),
                  std::max(whole.asymmetry, part.asymmetry)};
@@ -277,7 +281,7 @@ void bind_typed(nb::module_& m, const char* name) {
 
 }  // namespace
 
-void bind_swaps(nb::module_& m) {
+void bind_medoid_swaps(nb::module_& m) {
     bind_typed<float>(m, "Swaps32");
     bind_typed<double>(m, "Swaps64");
 }

@@ -1,7 +1,7 @@
-// The fused pass over sparse rows: lanes run over centers, one stored value at a time.
+// The fused pass over sparse rows: centers in lanes, one stored value at a time.
 #pragma once
 
-#include "moments.hpp"
+#include "exact_sums.hpp"
 
 namespace partita::PARTITA_ISA {
 
@@ -31,8 +31,8 @@ std::size_t sparse_scratch(std::size_t d, std::size_t padded) {
     return (d + 8) * 8 + (padded + 16) * sizeof(T) + 128;
 }
 
-// D64 of the spread-out row and a center of few features: a feature that is zero in both adds
-// nothing, so leaving it out changes no bit.
+// D64 of a row (also given as `dense`) and a center with few nonzero features. A feature that is
+// zero in both adds nothing, so skipping it changes no bit.
 template <class T>
 double sparse_distance(const SparseBookView<T>& book, std::size_t j, const std::int32_t* column,
                        std::size_t stored, const double* dense) {
@@ -54,14 +54,15 @@ double sparse_distance(const SparseBookView<T>& book, std::size_t j, const std::
     return sum;
 }
 
-// Nearest by D64 among the centers whose score is within `bar`; `dense` holds the row, spread out.
+// The nearest by D64 of the centers whose score does not exceed `threshold`; `dense` is the dense
+// row.
 template <class T>
-std::int32_t sparse_exact(const SparseBookView<T>& book, const T* score, T bar,
+std::int32_t sparse_exact(const SparseBookView<T>& book, const T* score, T threshold,
                           const std::int32_t* column, std::size_t stored, const double* dense) {
     double best = __builtin_inf();
     std::size_t nearest = 0;
     for (std::size_t j = 0; j < book.k; ++j) {
-        if (score[j] > bar) continue;
+        if (score[j] > threshold) continue;
         double sum = 0.0;
         if (book.used_from[j] < book.used_from[j + 1]) {
             sum = sparse_distance(book, j, column, stored, dense);
@@ -81,14 +82,14 @@ std::int32_t sparse_exact(const SparseBookView<T>& book, const T* score, T bar,
 }
 
 template <class T>
-Outcome assign_sparse(const SparseBookView<T>& book, const CsrRows<T>& rows, const SumView* sums,
-                      std::int32_t* label, unsigned char* memory) {
+PassCounts assign_sparse(const SparseBookView<T>& book, const CsrRows<T>& rows, const SumView* sums,
+                         std::int32_t* label, unsigned char* memory) {
     using S = Simd<T>;
     T* score = reinterpret_cast<T*>(memory);  // (padded), aligned by the caller
     double* dense =
         reinterpret_cast<double*>(memory + (book.padded * sizeof(T) + 63) / 64 * 64);  // (d)
     for (std::size_t t = 0; t < book.d; ++t) dense[t] = 0.0;
-    Outcome outcome{0, 0};
+    PassCounts outcome{0, 0};
     for (std::size_t i = 0; i < rows.n; ++i) {
         const std::int64_t from = rows.start[i];
         const std::size_t stored = static_cast<std::size_t>(rows.start[i + 1] - from);
@@ -119,16 +120,16 @@ Outcome assign_sparse(const SparseBookView<T>& book, const CsrRows<T>& rows, con
                 second = now;
             }
         }
-        const T doubt =
+        const T margin =
             2 * (norm * book.slope[nearest] + book.slack[nearest] + norm * norm * book.own_error);
         std::int32_t now = static_cast<std::int32_t>(nearest);
         const bool in_range = norm < static_cast<T>(1ull << 60);
-        if (!(in_range && second - best > doubt)) {
+        if (!(in_range && second - best > margin)) {
             ++outcome.rechecked;
             for (std::size_t p = 0; p < stored; ++p)
                 dense[column[p]] = static_cast<double>(value[p]) * book.scale;
-            const T bar = in_range ? best + doubt : static_cast<T>(__builtin_inf());
-            now = sparse_exact(book, score, bar, column, stored, dense);
+            const T threshold = in_range ? best + margin : static_cast<T>(__builtin_inf());
+            now = sparse_exact(book, score, threshold, column, stored, dense);
             for (std::size_t p = 0; p < stored; ++p) dense[column[p]] = 0.0;
         }
         if (label[i] == now) continue;
@@ -171,8 +172,8 @@ double plain_distance(const CsrRows<T>& rows, std::size_t i, const double* cente
     return sum;
 }
 
-// out_i = ‖x_i − centers[label_i]‖² for sparse rows, from stored values alone: ‖c‖² + Σ x² − 2·x·c
-// in twofold arithmetic. Where even that cancels, feature by feature.
+// out_i = ‖x_i − centers[label_i]‖² for sparse rows, from stored values only: ‖c‖² + Σ x² − 2·x·c
+// in twofold arithmetic. If even that cancels, feature by feature.
 template <class T>
 void own_distance_sparse(const CsrRows<T>& rows, const double* centers, const double* squares,
                          const std::int32_t* label, double* out) {

@@ -1,4 +1,4 @@
-// Labels and distances.
+// Bindings of the plain passes, and distances.
 
 #include "common.hpp"
 
@@ -14,19 +14,18 @@ KeptRows* keep_rows(const Packed<Codebook<float>>& packed, Matrix<R> rows, Crew*
     expect(d == book.d, "keep_rows: rows and centers have different numbers of features");
     nb::gil_scoped_release release;
     auto kept = std::make_unique<KeptRows>(
-        KeptRows{Panels(book, n, packed.use->single.panel_width), packed.use});
-    const Workforce all(crew);
-    share_parts(all, n, part_rows(all, n), use.assign_single_scratch(d),
-                [&](std::size_t first, std::size_t last, unsigned char* memory) {
-                    use.keep_panels(book, {rows.data() + first * d, last - first, d},
-                                    kept->panels.view(first).data, kept->panels.squares(first),
-                                    memory);
-                });
+        KeptRows{KeptPanels(book, n, packed.use->single.panel_width), packed.use});
+    const Executor executor(crew);
+    parallel_for(executor, n, rows_per_part(executor, n), use.assign_single_scratch(d),
+                 [&](std::size_t first, std::size_t last, unsigned char* memory) {
+                     use.keep_panels(book, {rows.data() + first * d, last - first, d},
+                                     kept->panels.view(first).data, kept->panels.squares(first),
+                                     memory);
+                 });
     return kept.release();
 }
 
-// Rows of type R against centers packed for scores in T. `kept` holds the same rows from row `at`
-// on.
+// Rows of type R against centers packed for scores in T. `kept` holds these rows from row `at` on.
 template <class T, class R>
 std::pair<std::int64_t, std::int64_t> assign(const Packed<Codebook<T>>& packed, Matrix<R> rows,
                                              OutVector<std::int32_t> labels, const Sums* sums,
@@ -52,9 +51,9 @@ std::pair<std::int64_t, std::int64_t> assign(const Packed<Codebook<T>>& packed, 
     }
     const std::size_t scratch = alike ? use.assign_scratch(d) : use.assign_single_scratch(d);
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    const Outcome outcome = share_items<Outcome>(
-        all, n, part_rows(all, n), sums ? &view : nullptr, scratch,
+    const Executor executor(crew);
+    const PassCounts outcome = parallel_reduce<PassCounts>(
+        executor, n, rows_per_part(executor, n), sums ? &view : nullptr, scratch,
         [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
             SumView mine{};
             if (into) mine = from_row(*into, first);
@@ -90,7 +89,7 @@ std::pair<std::int64_t, std::int64_t> assign_sparse(const Packed<SparseCodebook<
     if (sums) view = sums->view(times, weight, csr.n, csr.d);
     Memory memory = make_aligned<unsigned char>(use.sparse_scratch(csr.d, book.view().padded));
     nb::gil_scoped_release release;
-    const Outcome outcome =
+    const PassCounts outcome =
         use.assign_sparse(book.view(), csr, sums ? &view : nullptr, labels.data(), memory.get());
     return {outcome.moved, outcome.rechecked};
 }
@@ -125,13 +124,13 @@ void two_nearest(Matrix<T> rows, Matrix<double> centers, OutVector<std::int32_t>
                second.shape(0) == n,
            "two_nearest: shapes do not fit");
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    share_parts(all, n, part_rows(all, n), use.assign_scratch(d),
-                [&](std::size_t from, std::size_t to, unsigned char* memory) {
-                    use.two_nearest({rows.data() + from * d, to - from, d}, centers.data(), k,
-                                    reinterpret_cast<double*>(memory), labels.data() + from,
-                                    first.data() + from, second.data() + from);
-                });
+    const Executor executor(crew);
+    parallel_for(executor, n, rows_per_part(executor, n), use.assign_scratch(d),
+                 [&](std::size_t from, std::size_t to, unsigned char* memory) {
+                     use.two_nearest({rows.data() + from * d, to - from, d}, centers.data(), k,
+                                     reinterpret_cast<double*>(memory), labels.data() + from,
+                                     first.data() + from, second.data() + from);
+                 });
 }
 
 template <class T>
@@ -143,12 +142,12 @@ void own_distance(Matrix<T> rows, Matrix<double> centers, Vector<double> origin,
            "own_distance: shapes do not fit");
     expect_labels(labels, n, centers.shape(0), 0);
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    share_parts(all, n, part_rows(all, n), 0,
-                [&](std::size_t first, std::size_t last, unsigned char*) {
-                    use.own_distance({rows.data() + first * d, last - first, d}, centers.data(),
-                                     origin.data(), labels.data() + first, out.data() + first);
-                });
+    const Executor executor(crew);
+    parallel_for(executor, n, rows_per_part(executor, n), 0,
+                 [&](std::size_t first, std::size_t last, unsigned char*) {
+                     use.own_distance({rows.data() + first * d, last - first, d}, centers.data(),
+                                      origin.data(), labels.data() + first, out.data() + first);
+                 });
 }
 
 template <class T>
@@ -191,10 +190,11 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
             if (like) frame = like->panels.frame();
             nb::gil_scoped_release release;
             const KernelTable* use = &table();
-            const Workforce all(crew);
-            const std::size_t parts = std::min(k * d / kFewCells + 1, 2 * all.threads());
+            const Executor executor(crew);
+            const std::size_t parts =
+                std::min(k * d / kSerialCenterValues + 1, 2 * executor.threads());
             auto share = [&](std::size_t count, auto work) {
-                share_evenly(all, count, parts, work);
+                parallel_for_evenly(executor, count, parts, work);
             };
             new (self) Packed<Codebook<T>>{
                 Codebook<T>(centers.data(), origin.data(), k, d, kernels_of<T>(use).tile_rows,
@@ -229,7 +229,7 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
             for (std::int64_t p = start.data()[0]; p < start.data()[start.shape(0) - 1]; ++p)
                 expect(column.data()[p] >= 0 && static_cast<std::size_t>(column.data()[p]) < d,
                        "csr: a column index is out of range");
-            nb::gil_scoped_acquire acquire;  // arrays are counted references
+            nb::gil_scoped_acquire acquire;  // copying arrays changes reference counts
             new (self) Csr<T>{start, column, value, d};
         },
         "start"_a.noconvert(), "column"_a.noconvert(), "value"_a.noconvert(), "d"_a);
@@ -254,7 +254,7 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
 
 }  // namespace
 
-void bind_labels(nb::module_& m) {
+void bind_assignment(nb::module_& m) {
     nb::class_<KeptRows>(m, "KeptRows");
     bind_typed<float>(m, "Codebook32", "SparseCodebook32", "Csr32");
     bind_typed<double>(m, "Codebook64", "SparseCodebook64", "Csr64");

@@ -1,26 +1,26 @@
-// The swaps of k-medoids: what a candidate gains in the place of each medoid, found in one pass over
-// its dissimilarities (FasterPAM). Sums are doubles, in the order of the rows within kLanes lanes: the
-// same bits on every instruction set.
+// Swaps of k-medoids: the gain of a candidate in the place of each medoid, in one pass over its
+// dissimilarities (FasterPAM). Sums are doubles in fixed lanes of rows: the same bits for every
+// instruction set.
 #pragma once
 
 #include <algorithm>
 #include <limits>
 
-#include "vec.hpp"
+#include "simd.hpp"
 #include "views.hpp"
 
 namespace partita::PARTITA_ISA {
 
-constexpr std::size_t kChunk = 64;  // points whose comparison fills a word
-constexpr std::size_t kWide = 8;    // lanes of sums over all rows
+constexpr std::size_t kWordPoints = 64;  // points whose comparison fills a word
+constexpr std::size_t kRowLanes = 8;     // lanes of sums over all rows
 
-// Bit i: whether a[i] < b[i], for kChunk values.
+// Bit i: a[i] < b[i], for kWordPoints values.
 template <class T>
-PARTITA_INLINE std::uint64_t fewer(const T* a, const T* b) {
+PARTITA_INLINE std::uint64_t less_mask(const T* a, const T* b) {
     using S = Simd<T>;
     std::uint64_t word = 0;
 #pragma GCC unroll 16
-    for (std::size_t i = 0; i < kChunk; i += S::width) {
+    for (std::size_t i = 0; i < kWordPoints; i += S::width) {
         typename S::Reg x, y;
         __builtin_memcpy(&x, a + i, sizeof x);
         __builtin_memcpy(&y, b + i, sizeof y);
@@ -29,31 +29,31 @@ PARTITA_INLINE std::uint64_t fewer(const T* a, const T* b) {
     return word;
 }
 
-// The best medoid to give up for the candidate with this column. Only a point that is nearer to it
-// than to its second medoid has a say:
-//   nearer than to its first:  the loss falls by w(closest − δ) whoever goes, and the own medoid is
-//                              not missed: w(closest − next) of its removal is taken back;
-//   otherwise:                 if the own medoid goes, the candidate takes over: w(δ − next).
-// `sums` has room for kFew·k doubles.
+// The best medoid to replace by the candidate with this column. Only points nearer to the candidate
+// than to their second medoid contribute, with δ their dissimilarity to the candidate:
+//   nearer than to the first: the loss decreases by w(closest − δ), whichever medoid is replaced, and
+//                             removing the own medoid costs nothing: subtract w(next − closest);
+//   otherwise:                if the own medoid is replaced, the candidate takes over: w(δ − next).
+// `sums`: scratch for kFewLanes·k doubles.
 template <class T>
-Exchange swap_change(const SwapView<T>& view, const T* column, double* sums) {
+BestSwap swap_change(const SwapView<T>& view, const T* column, double* sums) {
     const std::size_t k = view.k;
-    std::fill_n(sums, kFew * k, 0.0);
-    double gain[kFew] = {};
-    const auto meet = [&](std::size_t i) {
+    std::fill_n(sums, kFewLanes * k, 0.0);
+    double gain[kFewLanes] = {};
+    const auto visit = [&](std::size_t i) {
         const double d = column[i], first = view.closest[i], second = view.next[i];
         const double w = view.weight ? view.weight[i] : 1.0;
         const double nearer = d - first, kept = (d > first ? d : first) - second;
-        gain[i % kFew] += w * (nearer < 0 ? nearer : 0.0);
-        sums[i % kFew * k + static_cast<std::size_t>(view.near[i])] += w * kept;
+        gain[i % kFewLanes] += w * (nearer < 0 ? nearer : 0.0);
+        sums[i % kFewLanes * k + static_cast<std::size_t>(view.near[i])] += w * kept;
     };
     std::size_t i = 0;
-    for (; i + kChunk <= view.n; i += kChunk)
-        for (std::uint64_t word = fewer(column + i, view.next + i); word; word &= word - 1)
-            meet(i + static_cast<std::size_t>(__builtin_ctzll(word)));
+    for (; i + kWordPoints <= view.n; i += kWordPoints)
+        for (std::uint64_t word = less_mask(column + i, view.next + i); word; word &= word - 1)
+            visit(i + static_cast<std::size_t>(__builtin_ctzll(word)));
     for (; i < view.n; ++i)
-        if (column[i] < view.next[i]) meet(i);
-    Exchange best{std::numeric_limits<double>::infinity(), 0};
+        if (column[i] < view.next[i]) visit(i);
+    BestSwap best{std::numeric_limits<double>::infinity(), 0};
     for (std::size_t j = 0; j < k; ++j) {
         const double lost =
             view.removal[j] + ((sums[j] + sums[k + j]) + (sums[2 * k + j] + sums[3 * k + j]));
@@ -63,9 +63,9 @@ Exchange swap_change(const SwapView<T>& view, const T* column, double* sums) {
     return best;
 }
 
-// The two nearest medoids of point i, the lower place on ties.
+// Finds the two nearest medoids of point i; lower place on ties.
 template <class T>
-PARTITA_INLINE void look_up(const SwapView<T>& view, std::size_t i) {
+PARTITA_INLINE void find_two_nearest(const SwapView<T>& view, std::size_t i) {
     T first = std::numeric_limits<T>::infinity(), second = first;
     std::int32_t near = 0, after = 0;
     for (std::size_t j = 0; j < view.k; ++j) {
@@ -82,25 +82,25 @@ PARTITA_INLINE void look_up(const SwapView<T>& view, std::size_t i) {
 }
 
 template <class T>
-void nearest_two(const SwapView<T>& view) {
-    for (std::size_t i = 0; i < view.n; ++i) look_up(view, i);
+void medoid_two_nearest(const SwapView<T>& view) {
+    for (std::size_t i = 0; i < view.n; ++i) find_two_nearest(view, i);
 }
 
-// Σ term(i) over all rows, in kWide lanes.
+// Σ term(i) over all rows, in kRowLanes lanes.
 template <class Term>
 PARTITA_INLINE double lane_sum(std::size_t n, Term term) {
-    double lane[kWide] = {};
+    double lane[kRowLanes] = {};
     std::size_t i = 0;
-    for (; i + kWide <= n; i += kWide)
-        for (std::size_t l = 0; l < kWide; ++l) lane[l] += term(i + l);
-    for (; i < n; ++i) lane[i % kWide] += term(i);
+    for (; i + kRowLanes <= n; i += kRowLanes)
+        for (std::size_t l = 0; l < kRowLanes; ++l) lane[l] += term(i + l);
+    for (; i < n; ++i) lane[i % kRowLanes] += term(i);
     double sum = lane[0];
-    for (std::size_t l = 1; l < kWide; ++l) sum += lane[l];
+    for (std::size_t l = 1; l < kRowLanes; ++l) sum += lane[l];
     return sum;
 }
 
-// Puts the candidate with this column in a place, and returns the loss. `place` = k changes nothing:
-// it only adds up.
+// Puts the candidate with this column in a place and returns the loss. With `place` = k it only
+// computes the loss.
 template <class T>
 double swap_apply(const SwapView<T>& view, std::size_t place, const T* column) {
     const std::size_t n = view.n;
@@ -113,14 +113,14 @@ double swap_apply(const SwapView<T>& view, std::size_t place, const T* column) {
                 if (d < view.next[i])
                     view.closest[i] = d;
                 else
-                    look_up(view, i);
+                    find_two_nearest(view, i);
             } else if (d < view.closest[i]) {
                 view.next[i] = view.closest[i], view.second[i] = view.near[i];
                 view.closest[i] = d, view.near[i] = here;
             } else if (d < view.next[i]) {
                 view.next[i] = d, view.second[i] = here;
             } else if (view.second[i] == here) {
-                look_up(view, i);
+                find_two_nearest(view, i);
             }
         }
     }
@@ -136,7 +136,7 @@ double swap_apply(const SwapView<T>& view, std::size_t place, const T* column) {
     return lane_sum(n, [&](std::size_t i) { return w[i] * static_cast<double>(closest[i]); });
 }
 
-// How much nearer the points come to a new medoid; without `closest`, how far they are from it.
+// Σ w·(decrease of closest) by a new medoid; without `closest`, Σ w·dissimilarity to it.
 template <class T>
 double swap_gain(const T* column, const T* closest, const double* weight, std::size_t n) {
     const auto term = [&](std::size_t i) {
@@ -149,17 +149,17 @@ double swap_gain(const T* column, const T* closest, const double* weight, std::s
     return lane_sum(n, [&](std::size_t i) { return weight[i] * term(i); });
 }
 
-// Rows first..last of a square matrix against the columns of the same numbers, tile by tile. Every
-// column of a tile has extremes of its own, so that they are vectors.
+// Extremes of rows first…last−1 of a square matrix and of the same columns, tile by tile. Every
+// column of a tile has extremes of its own, for vectorisation.
 template <class T>
-Looks inspect(const T* matrix, std::size_t n, std::size_t first, std::size_t last) {
+MatrixSummary inspect(const T* matrix, std::size_t n, std::size_t first, std::size_t last) {
     constexpr std::size_t side = 32;
-    T low[side], high[side], taint[side], uneven[side], across[side][side], diagonal = 0;
+    T low[side], high[side], taint[side], asymmetry[side], across[side][side], diagonal = 0;
     std::fill_n(low, side, std::numeric_limits<T>::infinity());
     std::fill_n(high, side, -std::numeric_limits<T>::infinity());
     std::fill_n(taint, side, T{0});
-    std::fill_n(uneven, side, T{0});
-    const auto note = [&](const T* row, std::size_t count) {
+    std::fill_n(asymmetry, side, T{0});
+    const auto update_extremes = [&](const T* row, std::size_t count) {
         for (std::size_t j = 0; j < count; ++j) {
             taint[j] += row[j] * 0;
             low[j] = row[j] < low[j] ? row[j] : low[j];
@@ -174,23 +174,23 @@ Looks inspect(const T* matrix, std::size_t n, std::size_t first, std::size_t las
             const std::size_t columns = std::min(side, n - left);
             for (std::size_t j = 0; j < columns; ++j) {
                 const T* row = matrix + (left + j) * n + top;
-                note(row, rows);
+                update_extremes(row, rows);
                 for (std::size_t i = 0; i < rows; ++i) across[i][j] = row[i];
             }
             for (std::size_t i = 0; i < rows; ++i) {
                 const T* row = matrix + (top + i) * n + left;
-                note(row, columns);
+                update_extremes(row, columns);
                 for (std::size_t j = 0; j < columns; ++j) {
                     const T gap = row[j] - across[i][j], size = gap < 0 ? -gap : gap;
-                    uneven[j] = size > uneven[j] ? size : uneven[j];
+                    asymmetry[j] = size > asymmetry[j] ? size : asymmetry[j];
                 }
             }
         }
     }
-    Looks all{low[0], high[0], taint[0], diagonal, uneven[0]};
+    MatrixSummary all{low[0], high[0], taint[0], diagonal, asymmetry[0]};
     for (std::size_t j = 1; j < side; ++j)
         all = {std::min<double>(all.low, low[j]), std::max<double>(all.high, high[j]),
-               all.taint + taint[j], all.diagonal, std::max<double>(all.asymmetry, uneven[j])};
+               all.taint + taint[j], all.diagonal, std::max<double>(all.asymmetry, asymmetry[j])};
     return all;
 }
 

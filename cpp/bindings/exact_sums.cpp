@@ -1,4 +1,4 @@
-// Exact sums, and the first look at the data.
+// Bindings of the exact sums and of the survey of the data.
 
 #include "common.hpp"
 
@@ -17,14 +17,14 @@ void move_rows(const Sums& sums, Matrix<T> rows, Vector<std::int32_t> from, Vect
     const SumView view = sums.view(times, weight, n, d);
     const std::size_t scratch = use.assign_scratch(d);
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    share_items<Outcome>(
-        all, n, part_rows(all, n), &view, scratch,
+    const Executor executor(crew);
+    parallel_reduce<PassCounts>(
+        executor, n, rows_per_part(executor, n), &view, scratch,
         [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
             const SumView mine = from_row(*into, first);
             use.move_rows(mine, {rows.data() + first * d, last - first, d}, from.data() + first,
                           to.data() + first, memory);
-            return Outcome{};
+            return PassCounts{};
         });
 }
 
@@ -50,15 +50,16 @@ void summarise(const Sums& sums, double unit, Matrix<double> centers, OutVector<
            "summarise: outputs must be (k), (k, d), (k), (k)");
     const SumView view = sums.view(std::nullopt, std::nullopt, 0, d);
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    const std::size_t parts = std::min(k * (d + 2) / kFewCells + 1, 2 * all.threads());
-    share_evenly(all, k, parts, [&](std::size_t first, std::size_t last) {
+    const Executor executor(crew);
+    const std::size_t parts =
+        std::min(k * (d + 2) / kSerialCenterValues + 1, 2 * executor.threads());
+    parallel_for_evenly(executor, k, parts, [&](std::size_t first, std::size_t last) {
         table().summarise(view, unit, first, last, centers.data(), weight.data(), mean.data(),
                           sse.data(), gap.data());
     });
 }
 
-// Lowers `low`, raises `high`, taints `taint`: each part for itself, then all together.
+// Lowers `low`, raises `high`, taints `taint`: first for each part, then together.
 template <class T>
 void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> taint,
             std::optional<Vector<double>> weight, Crew* crew) {
@@ -68,10 +69,10 @@ void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> ta
                (!weight || weight->shape(0) == n),
            "extent: shapes do not fit");
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    const std::size_t step = part_rows(all, n);
+    const Executor executor(crew);
+    const std::size_t step = rows_per_part(executor, n);
     std::vector<T> found((n + step - 1) / step * 3 * d);
-    share_parts(all, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
+    parallel_for(executor, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
         T* mine = found.data() + first / step * 3 * d;
         std::copy_n(low.data(), d, mine);
         std::copy_n(high.data(), d, mine + d);
@@ -86,7 +87,7 @@ void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> ta
         }
 }
 
-// counts (3, d): below `middle`, at it, and otherwise nearer than `near`.
+// counts (3, d): values below `middle`, equal to it, and otherwise nearer to it than `near`.
 template <class T>
 void tally(Matrix<T> rows, Vector<T> middle, Vector<T> near, Array<std::int64_t, 2> counts,
            Crew* crew) {
@@ -96,10 +97,10 @@ void tally(Matrix<T> rows, Vector<T> middle, Vector<T> near, Array<std::int64_t,
         middle.shape(0) == d && near.shape(0) == d && counts.shape(0) == 3 && counts.shape(1) == d,
         "tally: shapes do not fit");
     nb::gil_scoped_release release;
-    const Workforce all(crew);
-    const std::size_t step = part_rows(all, n);
+    const Executor executor(crew);
+    const std::size_t step = rows_per_part(executor, n);
     std::vector<std::uint32_t> found((n + step - 1) / step * 3 * d);
-    share_parts(all, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
+    parallel_for(executor, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
         std::uint32_t* mine = found.data() + first / step * 3 * d;
         use.tally({rows.data() + first * d, last - first, d}, middle.data(), near.data(), mine,
                   mine + d, mine + 2 * d);
@@ -128,7 +129,7 @@ void bind_typed(nb::module_& m) {
 
 }  // namespace
 
-void bind_sums(nb::module_& m) {
+void bind_exact_sums(nb::module_& m) {
     nb::class_<Sums>(m, "Sums").def(nb::init<Array<std::int64_t, 2>, Array<std::int64_t, 2>,
                                              Vector<double>, Vector<double>, double, double>(),
                                     "hi"_a.noconvert(), "lo"_a.noconvert(), "origin"_a.noconvert(),
