@@ -30,7 +30,7 @@ class Halt(ABC):
         """
 
     def is_over(self, trace: Sequence[Progress]) -> bool:
-        """Whether to skip further restarts too."""
+        """Return whether to skip further restarts too."""
         return False
 
     def __bool__(self) -> bool:

@@ -194,7 +194,7 @@ def test_a_limit_on_memory_leads_to_leaner_paths():
 
 @pytest.mark.parametrize("limit", [-1, "much", True])
 def test_a_memory_limit_is_a_number_of_bytes(limit):
-    with pytest.raises(ValueError, match=r"memory_limit=.*bytes"):
+    with pytest.raises(ValueError, match=r"`memory_limit` must be .*bytes"):
         KMeans(2, memory_limit=limit).fit(np.eye(4))
 
 

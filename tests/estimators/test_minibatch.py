@@ -380,12 +380,15 @@ def test_a_stream_of_batches_that_do_not_fit():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"batch_size": 0}, "batch_size=0 was given; a whole number of at least 1"),
-        ({"init_size": 1.5}, r"init_size=1.5 was given; .* or None"),
-        ({"max_no_improvement": -1}, r"max_no_improvement=-1 .* at least 0 is expected, or None"),
-        ({"reassignment_ratio": -0.1}, "reassignment_ratio=-0.1 was given"),
-        ({"tol": "small"}, "tol='small' was given"),
-        ({"max_iter": 0}, "max_iter=0 was given"),
+        ({"batch_size": 0}, "`batch_size` must be an integer >= 1, got 0"),
+        ({"init_size": 1.5}, r"`init_size` must be an integer >= 1 or None, got 1\.5"),
+        (
+            {"max_no_improvement": -1},
+            "`max_no_improvement` must be an integer >= 0 or None, got -1",
+        ),
+        ({"reassignment_ratio": -0.1}, r"`reassignment_ratio` must be a number >= 0, got -0\.1"),
+        ({"tol": "small"}, "`tol` must be a number >= 0, got 'small'"),
+        ({"max_iter": 0}, "`max_iter` must be an integer >= 1, got 0"),
     ],
 )
 def test_parameters_are_checked(wrong, words):

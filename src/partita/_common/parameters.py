@@ -11,7 +11,7 @@ partita._common.errors.ParameterError: `gamma` must be a number > 0, 'scale' or 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,12 @@ class Rule:
     wanted: tuple[str, ...]  # alternatives, as in "an integer >= 1" or "None"
     accepts: Callable[[Any], bool]
     advice: str = ""  # a sentence that follows the error
+
+    @property
+    def text(self) -> str:
+        """The alternatives in words: "an integer >= 1 or None"."""
+        *first, last = self.wanted
+        return f"{', '.join(first)} or {last}" if first else last
 
 
 def integer(minimum: int) -> Rule:
@@ -67,14 +73,14 @@ def optional(rule: Rule, advice: str = "") -> Rule:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether the value is an integer of Python or NumPy, and no boolean."""
+    """Return whether the value is an integer of Python or NumPy, and no boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Whether the value is a real number other than NaN, and no boolean."""
+    """Return whether the value is a real number other than NaN, and no boolean."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return real and float(value) == float(value)
+    return real and bool(value == value)
 
 
 NONE = Rule(("None",), lambda value: value is None)
@@ -85,7 +91,7 @@ def check(name: str, value: Any, rule: Rule, advice: str = "") -> Any:
     """Return the value if the rule accepts it, else raise a `ParameterError`."""
     if rule.accepts(value):
         return value
-    raise must_be(name, alternatives(rule.wanted), value, advice or rule.advice)
+    raise must_be(name, rule.text, value, advice or rule.advice)
 
 
 def check_integer(name: str, value: Any, minimum: int = 1, advice: str = "") -> int:
@@ -94,27 +100,18 @@ def check_integer(name: str, value: Any, minimum: int = 1, advice: str = "") -> 
 
 
 def check_parameters(model: Any, rules: Mapping[str, Rule]) -> None:
-    """Check the attributes of a model against a table of rules."""
+    """Check the attributes that a model has against a table of rules."""
     for name, rule in rules.items():
-        check(name, getattr(model, name), rule)
+        if hasattr(model, name):
+            check(name, getattr(model, name), rule)
 
 
 def must_be(name: str, wanted: str, value: Any, advice: str = "") -> ParameterError:
     """Make the error "`name` must be wanted, got value. advice"."""
-    got = one_line(value if isinstance(value, Got) else repr(value), MAX_VALUE_LENGTH)
+    got = one_line(value) if isinstance(value, Got) else one_line(repr(value), MAX_VALUE_LENGTH)
     text = f"`{name}` must be {wanted}, got {got}."
     return ParameterError(f"{text} {advice}".rstrip(), parameter=name)
 
 
 class Got(str):
     """A wording of a value for `must_be`, in place of its repr: "an array of shape (3,)"."""
-
-
-def alternatives(wanted: Iterable[str]) -> str:
-    """Join texts by commas, the last by "or".
-
-    >>> alternatives(["a", "b", "c"])
-    'a, b or c'
-    """
-    *first, last = wanted
-    return f"{', '.join(first)} or {last}" if first else last

@@ -61,7 +61,7 @@ def read(
             f"{type(model).__name__} was fitted to a matrix, whose rows are no points; this "
             "picture needs rows of features"
         )
-    rows = validation.check_again(model, X)
+    rows = validation.check_new_rows(model, X)
     names = names_of(model, X, rows.shape[1], names)
     weight = validation.check_weights(sample_weight, rows.shape[0])
     with Workers(1) as workers:
@@ -92,7 +92,7 @@ def names_of(model: Any, X: Any, d: int, given: Any = None) -> list[str]:
         return [str(name) for name in names]
     known = getattr(model, "feature_names_in_", None)
     if known is None:
-        known = validation.features_of(X).get("feature_names_in_")
+        known = validation.feature_attributes(X).get("feature_names_in_")
     return [f"feature {t}" for t in range(d)] if known is None else [str(name) for name in known]
 
 

@@ -11,6 +11,7 @@ from scipy.spatial.distance import squareform
 from sklearn.base import clone
 
 from partita._common.array_types import Floats, Ints
+from partita._common.parameters import check_integer
 from partita._common.random_state import generator
 from partita._common.threads import Workers
 from partita.choosing.criterion_kinds import CRITERION_KINDS
@@ -95,7 +96,7 @@ def choose_k(
     model = _estimator(estimator, rng)
     names = _checked_names(criteria)
     sizes = [
-        validation.whole(name, value, least)
+        check_integer(name, value, least)
         for name, value, least in (
             ("n_references", n_references, 2),
             ("n_splits", n_splits, 1),
@@ -193,7 +194,7 @@ def _checked_ks(ks: Iterable[int] | int | None, n: int) -> Ints:
     elif isinstance(ks, (int, np.integer)) and not isinstance(ks, bool):
         ks = range(2, int(ks) + 1) if ks > 1 else [ks]
     given = list(ks) if isinstance(ks, Iterable) else [ks]
-    numbers = np.unique([validation.whole("ks", k) for k in given])
+    numbers = np.unique([check_integer("ks", k) for k in given])
     if not len(numbers) or numbers[-1] < 2:
         raise ValueError(
             f"ks={ks!r} was given; at least one number of clusters above 1 is expected"

@@ -29,7 +29,7 @@ from partita.engine.paths.scheduler import PathCache
 from partita.engine.restarts import best_fit, rerun_merged
 from partita.estimators.center_clusterer import FitInput, LloydClusterer
 from partita.estimators.kernel.estimator import KernelKMeans
-from partita.estimators.lloyd_parameters import LloydSettings
+from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.medoids.estimator import KMedoids
 from partita.halting import RelDecrease
 from partita.merging.fusion import cheapest_pair
@@ -121,7 +121,7 @@ class CenterLadder(Ladder):
         start = np.delete(centers, j, axis=0)
         start[i] = stats.mean[i] + share * (stats.mean[j] - stats.mean[i])
         model = self._model(k)
-        options = model._lloyd_options(self.opened, LloydSettings(model), self._path_cache)
+        options = model._lloyd_options(self.opened, LloydParameters(model), self._path_cache)
         step = self._last[1]
         return self._keep(model, rerun_merged(step, i, j, start, options), step)
 
@@ -135,7 +135,7 @@ class CenterLadder(Ladder):
 
     def _fit(self, k: int, start: Floats | None = None) -> Rung:
         model = self._model(k)
-        settings = LloydSettings(model)
+        settings = LloydParameters(model)
         options = model._lloyd_options(self.opened, settings, self._path_cache)
         starts = model._starts(self.opened, settings) if start is None else [lambda: start]
         return self._keep(model, *best_fit(self.opened.source, starts, options))

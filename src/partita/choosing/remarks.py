@@ -9,7 +9,7 @@ from partita._common.spaced_rows import evenly_spaced
 from partita.choosing.ladder import Rung
 from partita.choosing.sweep import SweepFits
 from partita.choosing.sweep_problem import Means, Medoids, SweepProblem
-from partita.estimators.validation import features_of
+from partita.estimators.validation import feature_attributes
 from partita.source.dataframes import is_frame
 
 DOMINANT_MIN_SHARE = 0.9  # of the variance: the other features hardly count
@@ -41,7 +41,7 @@ def remarks(problem: SweepProblem, fits: SweepFits, rung: Rung) -> list[str]:
 def _name(fits: SweepFits, feature: int) -> str:
     names = fits.feature_names
     if names is None and is_frame(fits.X):
-        names = features_of(fits.X).get("feature_names_in_")
+        names = feature_attributes(fits.X).get("feature_names_in_")
     return f"feature {feature}" if names is None else repr(str(names[feature]))
 
 

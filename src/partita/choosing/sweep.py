@@ -13,7 +13,7 @@ from sklearn.base import clone
 from partita._common.array_types import Floats
 from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.estimators.center_clusterer import LloydClusterer
-from partita.estimators.validation import features_of
+from partita.estimators.validation import feature_attributes
 from partita.source.dataframes import is_frame
 
 ROUNDING = 1e-9  # relative difference of equal sums
@@ -68,7 +68,7 @@ class SweepFits:
             model = self.models[k] = self._completed(model)
         if is_frame(self.X) and not hasattr(model, "feature_names_in_"):
             # it was fitted to the rows alone
-            model.feature_names_in_ = features_of(self.X).get("feature_names_in_")
+            model.feature_names_in_ = feature_attributes(self.X).get("feature_names_in_")
         return model
 
     def _completed(self, rung: Any) -> Any:

@@ -140,7 +140,8 @@ def _lacks(model: Any) -> dict[str, str]:
     if isinstance(model, KernelKMeans):
         if isinstance(model.kernel, str) and model.kernel in GIVEN:
             return dict.fromkeys(
-                (ROWS, FEATURES, SPACE, CELLS, MEANS, REFIT), "a matrix was given in place of rows"
+                (ROWS, FEATURES, SPACE, CELLS, MEANS, REFIT),
+                "a matrix was given in place of rows",
             )
         why = "the clusters of a kernel do not lie in the space of the rows"
         lacks = dict.fromkeys((SPACE, CELLS, MEANS), why)
@@ -150,7 +151,8 @@ def _lacks(model: Any) -> dict[str, str]:
     if isinstance(model, KMedoids):
         if model.cluster_centers_ is None:
             return dict.fromkeys(
-                (ROWS, FEATURES, SPACE, CELLS, MEANS, REFIT), "a matrix was given in place of rows"
+                (ROWS, FEATURES, SPACE, CELLS, MEANS, REFIT),
+                "a matrix was given in place of rows",
             )
         lacks = {MEANS: "medoids are rows, not means"}
         if not has_flat_cells(model.metric, model.metric_params):
@@ -181,17 +183,19 @@ def _matrix(model: Any, lacks: dict[str, str], sample_weight: Any) -> DiagnosisI
 def _rows(model: Any, X: Any) -> tuple[Any, Any]:
     """The names of the features, if any, and X as the engine takes it."""
     if hasattr(model, "n_features_in_") and hasattr(model, "__sklearn_tags__"):
-        rows = validation.check_again(model, X)
+        rows = validation.check_new_rows(model, X)
         names = getattr(model, "feature_names_in_", None)
         return names, rows
-    return validation.features_of(X).get("feature_names_in_"), validation.as_rows(X, "diagnose")
+    return validation.feature_attributes(X).get("feature_names_in_"), validation.as_rows(
+        X, "diagnose"
+    )
 
 
 def _centers(model: Any, d: int) -> Floats | None:
     found = getattr(model, "cluster_centers_", None)
     if found is None:
         return None
-    centers = validation.centers_of(found, "model", "k", d)
+    centers = validation.as_centers(found, "model", "k", d)
     if not len(centers):
         raise ValueError("the model found no clusters; there is nothing to look at")
     if centers.shape[1] != d:

@@ -85,7 +85,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     def _keep_features(self, features: dict[str, Any]) -> None:
         self.__dict__.pop("saved_", None)  # what a file said of an earlier fit
-        for name in validation.FEATURES:
+        for name in validation.FEATURE_ATTRIBUTES:
             if name in features:
                 setattr(self, name, features[name])
             elif hasattr(self, name):

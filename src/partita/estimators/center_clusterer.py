@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.random_state import family, generator
+from partita._common.random_state import generator, spawn_generators
 from partita._common.threads import Workers
 from partita.engine.paths.scheduler import PathCache
 from partita.engine.restarts import LabelledRun, LloydOptions, best_of
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
-from partita.estimators.lloyd_parameters import LloydSettings
+from partita.estimators.lloyd_parameters import LloydParameters
 from partita.geometry import EUCLIDEAN, Geometry
 from partita.source.blocks import Source
 from partita.stats import ClusterStats
@@ -45,17 +45,17 @@ class CenterClusterer(Clusterer):
     random_state: Any
     _geometry: Geometry = EUCLIDEAN
 
-    def _starts(self, opened: FitInput, settings: LloydSettings) -> list[Callable[[], Floats]]:
+    def _starts(self, opened: FitInput, settings: LloydParameters) -> list[Callable[[], Floats]]:
         """A function for every run that gives the centers it begins with."""
         starts = settings.starts(opened.X)
-        seeds = family(generator(self.random_state), len(starts))
+        seeds = spawn_generators(generator(self.random_state), len(starts))
         return [
             lambda start=start, seed=seed: start(opened.source, seed)  # type: ignore[misc]
             for start, seed in zip(starts, seeds, strict=True)
         ]
 
     def _lloyd_options(
-        self, opened: FitInput, settings: LloydSettings, path_cache: PathCache | None = None
+        self, opened: FitInput, settings: LloydParameters, path_cache: PathCache | None = None
     ) -> LloydOptions:
         """How the loop is to run; `shared` is what runs on the same rows left for others."""
         path_cache = PathCache() if path_cache is None else path_cache
@@ -116,7 +116,7 @@ class CenterClusterer(Clusterer):
         """
         check_is_fitted(self)
         d = self.n_features_in_
-        theirs = validation.centers_of(other, "other", "k", d)
+        theirs = validation.as_centers(other, "other", "k", d)
         if theirs.shape[1] != d:
             raise ValueError(
                 f"other has the shape {theirs.shape}; centers of shape (k, {d}) are expected"
@@ -143,7 +143,7 @@ class LloydClusterer(CenterClusterer):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Compute the clustering of X, with one weight per row if given."""
         del y  # scikit-learn's pipelines pass it
-        settings = LloydSettings(self)
+        settings = LloydParameters(self)
         with Workers(settings.threads) as workers:
             opened = self._open(X, sample_weight, settings.k, workers)
             options = self._lloyd_options(opened, settings)
@@ -159,25 +159,25 @@ class EuclideanClusterer(CenterClusterer):
         """The nearest center of each row, the lower index on ties."""
         if "cluster_centers_" not in vars(self):  # quicker than scikit-learn's look at every tag
             check_is_fitted(self)
-        X = validation.check_again(self, X)
+        X = validation.check_new_rows(self, X)
         return labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
 
     def transform(self, X: Any) -> Any:
         """The distance (n, k) of each row to every center, in the dtype of X."""
         check_is_fitted(self)
-        X = validation.check_again(self, X)
+        X = validation.check_new_rows(self, X)
         return labelling.distances(X, self.cluster_centers_, self.n_threads, self._names())
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The opposite of the objective of X at the centers."""
         check_is_fitted(self)
-        X = validation.check_again(self, X)
+        X = validation.check_new_rows(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         centers = self.cluster_centers_
         return -labelling.inertia(X, centers, weight, self.n_threads, self._names())
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
-        X = validation.check_again(self, X)
+        X = validation.check_new_rows(self, X)
         labels = labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
         cost = labelling.squares(X, self.cluster_centers_, self.n_threads, self._names())
         return labels, cost

@@ -64,7 +64,7 @@ def label_rows(model: Any, X: Any, sample_weight: Any = None) -> LabelledRows:
     """Label the rows of X by a fitted model."""
     check_fitted(model)
     rows = validation.as_rows(X, type(model).__name__)
-    if rows.dtype not in validation.FLOATS:
+    if rows.dtype not in validation.FLOAT_DTYPES:
         rows = rows.astype(np.float32)  # what is converted block by block elsewhere
     given = validation.check_weights(sample_weight, rows.shape[0])
     weight = np.ones(rows.shape[0]) if given is None else given

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from partita._common.array_types import Array, Floats
+from partita._common.parameters import check, check_integer, integer, optional
 from partita._common.random_state import generator
 from partita._common.threads import Workers
 from partita.estimators import validation
@@ -70,13 +71,12 @@ def kmeans_plusplus(
     [np.float64(1.0), np.float64(9.0)]
     """
     del x_squared_norms
-    k = validation.whole("n_clusters", n_clusters)
-    if n_local_trials is not None:
-        validation.whole("n_local_trials", n_local_trials, instead=", or None")
+    k = check_integer("n_clusters", n_clusters)
+    check("n_local_trials", n_local_trials, optional(integer(1)))
     names = names_of(X) if is_frame(X) else None
     X = validation.as_rows(X, "kmeans_plusplus")
     weight = validation.check_weights(sample_weight, X.shape[0])
-    validation.check_enough(X.shape[0], k)
+    validation.check_row_count(X.shape[0], k)
     with Workers(validation.check_threads(n_threads)) as workers:
         source = validation.make_source(X, weight, workers)
         validation.check_finite(source, X, names)

@@ -132,9 +132,9 @@ callable, array or model, default="k-means++"
         self.memory_limit = memory_limit
 
     def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
-        X, features = validation.check_new(self, X)
+        X, features = validation.check_fit_rows(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
-        validation.check_enough(X.shape[0], k)
+        validation.check_row_count(X.shape[0], k)
         source = validation.make_source(X, weight, workers)
         validation.check_finite(source, X, features.get("feature_names_in_"))
         return FitInput(source, X, X, weight, features, lambda labels, k: labels)

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from partita._common.array_types import Floats
 from partita._common.memory import free_memory
-from partita._common.random_state import legacy
+from partita._common.parameters import (
+    CALLABLE,
+    Rule,
+    check,
+    check_parameters,
+    choice,
+    either,
+    instance,
+    integer,
+    must_be,
+    number,
+    optional,
+)
+from partita._common.random_state import as_random_state
+from partita._common.threads import default_threads
 from partita._common.warnings import warn
 from partita.empty_clusters import POLICIES, EmptyPolicy
 from partita.engine.paths.choice import PATHS
@@ -22,80 +36,91 @@ from partita.run_record import RunRecord
 from partita.source.blocks import Source
 from partita.trace import Callback, Progress
 
-# scikit-learn's names, and ours for what they mean here: the same answer, by the fastest path.
+# scikit-learn's names, and ours; all give the same answer by the fastest path
 FASTEST = ("lloyd", "elkan", "auto")
-CAREFUL = ("k-means++", "k-means||", "mini-batch")  # starts of which one is enough
+SPREAD_STARTS = ("k-means++", "k-means||", "mini-batch")  # one run from such a start is enough
+INIT_ADVICE = "init may also be an array, a fitted model or a callable."
 
 
-class Settings:
-    """The parameters that the whole family has, checked, in the engine's terms."""
+class FitParameters:
+    """The parameters that all estimators have, checked, in the engine's terms."""
+
+    rules: ClassVar[Mapping[str, Rule]] = {
+        "n_clusters": integer(1),
+        "n_init": either(integer(1), choice("auto")),
+        "max_iter": integer(1),
+        "halt": optional(
+            instance(Halt, "a criterion from partita.halting"),
+            "For example, halt=partita.halting.RelDecrease(1e-3).",
+        ),
+        "callback": optional(CALLABLE),
+        "n_threads": validation.N_THREADS,
+        "memory_limit": optional(
+            number(0), "The unit is bytes; None means a share of free memory."
+        ),
+    }
+    free_memory_share = 0.25  # that a fit may take, if `memory_limit` is None
 
     def __init__(self, model: Any) -> None:
+        check_parameters(model, self.rules)
         self.model = model
-        if model.halt is not None and not isinstance(model.halt, Halt):
-            raise ValueError(
-                f"halt={model.halt!r} was given; a criterion from partita.halting is expected, "
-                "for example halt=partita.halting.RelDecrease(1e-3)"
-            )
-        if model.callback is not None and not callable(model.callback):
-            raise ValueError(f"callback={model.callback!r} was given; a callable is expected")
-        if model.memory_limit is not None and not validation.is_amount(model.memory_limit):
-            raise ValueError(
-                f"memory_limit={model.memory_limit!r} was given; a number of bytes is expected, or "
-                "None for a quarter of what is free"
-            )
-        self.k = validation.whole("n_clusters", model.n_clusters)
-        self.max_iter = validation.whole("max_iter", model.max_iter)
-        self.threads = validation.check_threads(model.n_threads)
+        self.k, self.max_iter = int(model.n_clusters), int(model.max_iter)
+        self.threads = default_threads() if model.n_threads is None else int(model.n_threads)
         self.verbose = bool(model.verbose)
 
     @property
     def memory(self) -> float:
-        """How many bytes beyond the data a fit may take: a quarter of what is free, if not said."""
+        """Bytes that a fit may take beyond the data."""
         limit = self.model.memory_limit
-        return free_memory() / 4 if limit is None else float(limit)
+        return free_memory() * self.free_memory_share if limit is None else float(limit)
 
     @property
     def callbacks(self) -> list[Callback]:
-        """Who hears of every iteration."""
-        heard = [self.model.callback] if self.model.callback is not None else []
-        return [*heard, _print_progress] if self.verbose else heard
+        """Functions to call after every iteration."""
+        of_user = [self.model.callback] if self.model.callback is not None else []
+        return [*of_user, _print_progress] if self.verbose else of_user
 
     @property
     def on_run_end(self) -> Callable[[RunRecord], None] | None:
-        """Who hears of the end of every run."""
+        """Function to call after every run."""
         return _print_end if self.verbose else None
 
     def until(self, otherwise: Halt | None = None) -> Halt:
-        """No label changed, then the user's criterion or what stands in for it, then the limit."""
+        """Stop at a fixed point, by the user's criterion (or `otherwise`), or at the limit."""
         if self.model.halt is not None:
             otherwise = self.model.halt
         last = MaxIter(self.max_iter)
         return SamePartition() | (last if otherwise is None else otherwise | last)
 
-    def runs(self, auto: int) -> int:
-        """How many runs `n_init` asks for."""
-        n_init = self.model.n_init
-        if isinstance(n_init, str) and n_init == "auto":
-            return auto
-        return validation.whole("n_init", n_init, instead=", or 'auto'")
+    def run_count(self, auto: int) -> int:
+        """Return how many runs to make; `auto` of them for n_init="auto"."""
+        return auto if isinstance(self.model.n_init, str) else int(self.model.n_init)
+
+    def warn_of_single_start(self) -> None:
+        """Warn if `n_init` asks for several runs from the one start that was given."""
+        if self.run_count(1) != 1:
+            warn(
+                "Explicit initial center position passed: performing only one init in "
+                f"{type(self.model).__name__} instead of n_init={self.model.n_init}.",
+                RuntimeWarning,
+            )
 
 
-class LloydSettings(Settings):
-    """And those of the members whose centers are vectors."""
+class LloydParameters(FitParameters):
+    """The parameters of estimators whose centers are vectors."""
 
-    few, many = 1, 10  # runs, if `n_init` does not say; many where starts leave much to chance
+    rules: ClassVar[Mapping[str, Rule]] = {
+        **FitParameters.rules,
+        "tol": number(0),
+        "empty": choice(*POLICIES),
+        "algorithm": choice(*FASTEST, *PATHS),
+    }
+    spread_runs, random_runs = 1, 10  # for n_init="auto", by how much a start leaves to chance
 
     def __init__(self, model: Any) -> None:
-        self._algorithm = getattr(model, "algorithm", "lloyd")
-        one_of("algorithm", self._algorithm, (*FASTEST, *PATHS))
-        one_of("empty", model.empty, tuple(POLICIES))
-        if not validation.is_amount(model.tol):
-            raise ValueError(
-                f"tol={model.tol!r} was given; a number that is not negative is expected"
-            )
         super().__init__(model)
-        if self._algorithm == "elkan" and model.n_clusters == 1:
+        self._algorithm = getattr(model, "algorithm", "lloyd")
+        if self._algorithm == "elkan" and self.k == 1:
             warn(
                 "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
                 RuntimeWarning,
@@ -112,45 +137,32 @@ class LloydSettings(Settings):
         return POLICIES[self.model.empty]
 
     def halt(self, source: Source) -> Halt:
-        """No label changed, then `tol` or the user's criterion, then the limit."""
+        """Stop at a fixed point, by `tol` or the user's criterion, or at the limit."""
         if self.model.halt is not None:  # no survey is needed
             return self.until()
         tol = self.model.tol
         return self.until(Shift(math.sqrt(tol) * source.survey().spread if tol else 0.0))
 
     def starts(self, X: Any) -> list[Callable[[Source, np.random.Generator], Floats]]:
-        """One function (source, rng) -> centers for every run."""
+        """Return one function (source, rng) -> centers for every run."""
         init, k = self.model.init, self.k
         if isinstance(init, str):
-            one_of("init", init, tuple(STARTS))
-            named = STARTS[init]
-            runs = self.runs(self.few if init in CAREFUL else self.many)
-            return [lambda source, rng: named(source, k, rng)] * runs
+            start = STARTS[check("init", init, choice(*STARTS), INIT_ADVICE)]
+            runs = self.run_count(self.spread_runs if init in SPREAD_STARTS else self.random_runs)
+            return [lambda source, rng: start(source, k, rng)] * runs
         if callable(init) and not hasattr(init, "get_params"):
 
             def call(source: Source, rng: np.random.Generator) -> Floats:
-                return validation.check_start(init(X, k, random_state=legacy(rng)), X, k)
+                return validation.check_initial_centers(
+                    init(X, k, random_state=as_random_state(rng)), X, k
+                )
 
-            return [call] * self.runs(self.many)
+            return [call] * self.run_count(self.random_runs)
         if init is None or isinstance(init, numbers.Number):
-            raise ValueError(
-                f"init={init!r} was given; one of {', '.join(STARTS)}, an array of centers, a "
-                "fitted model or a callable is expected"
-            )
-        given = validation.check_start(init, X, k)
-        if self.runs(1) != 1:
-            warn(
-                "Explicit initial center position passed: performing only one init in "
-                f"{type(self.model).__name__} instead of n_init={self.model.n_init}.",
-                RuntimeWarning,
-            )
-        return [lambda source, rng: given]
-
-
-def one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
-    """A parameter that must be one of some names."""
-    if value not in known:
-        raise ValueError(f"{name}={value!r} was given; one of {', '.join(known)} is expected")
+            raise must_be("init", choice(*STARTS).text, init, INIT_ADVICE)
+        centers = validation.check_initial_centers(init, X, k)
+        self.warn_of_single_start()
+        return [lambda source, rng: centers]
 
 
 def _print_progress(progress: Progress) -> None:

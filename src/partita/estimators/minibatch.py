@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from partita._common.array_types import Array, Floats
-from partita._common.random_state import family, generator
+from partita._common.parameters import Rule, integer, number, optional
+from partita._common.random_state import generator, spawn_generators
 from partita._common.threads import Workers
 from partita._common.warnings import warn
 from partita.engine.lloyd_step import LloydStep
@@ -19,7 +21,7 @@ from partita.engine.nested_batches import STARTS, Batches, Nested, Order, best_s
 from partita.engine.restarts import label_and_summarise
 from partita.estimators import validation
 from partita.estimators.center_clusterer import EuclideanClusterer
-from partita.estimators.lloyd_parameters import LloydSettings
+from partita.estimators.lloyd_parameters import LloydParameters
 from partita.halting import Halt, Shift
 from partita.source.blocks import Source
 from partita.stats import ClusterStats
@@ -129,10 +131,10 @@ class MiniBatchKMeans(EuclideanClusterer):
         """Compute the clustering of X, with one weight per row if given."""
         del y
         begin = time.perf_counter()
-        settings = BatchSettings(self)
-        X, features = validation.check_new(self, X)
+        settings = BatchParameters(self)
+        X, features = validation.check_fit_rows(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
-        validation.check_enough(X.shape[0], settings.k)
+        validation.check_row_count(X.shape[0], settings.k)
         rng = generator(self.random_state)
         with Workers(settings.threads) as workers:
             source = validation.make_source(X, weight, workers)
@@ -175,14 +177,14 @@ class MiniBatchKMeans(EuclideanClusterer):
         that follows removes.
         """
         del y
-        settings = BatchSettings(self)
+        settings = BatchParameters(self)
         first = not hasattr(self, "cluster_centers_")
         features: dict[str, Any] = {}
         if first:
-            X, features = validation.check_new(self, X)
-            validation.check_enough(X.shape[0], settings.k)
+            X, features = validation.check_fit_rows(self, X)
+            validation.check_row_count(X.shape[0], settings.k)
         else:
-            X = validation.check_again(self, X)
+            X = validation.check_new_rows(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         with Workers(settings.threads) as workers:
             source = validation.make_source(X, weight, workers)
@@ -211,17 +213,24 @@ class MiniBatchKMeans(EuclideanClusterer):
         return self
 
 
-class BatchSettings(LloydSettings):
+class BatchParameters(LloydParameters):
     """The parameters of `MiniBatchKMeans`, checked, in the engine's terms."""
 
-    few = many = STARTS
+    rules: ClassVar[Mapping[str, Rule]] = {
+        **LloydParameters.rules,
+        "batch_size": integer(1),
+        "init_size": optional(integer(1)),
+        "max_no_improvement": optional(integer(0)),
+        "reassignment_ratio": number(0),
+    }
+    spread_runs = random_runs = STARTS
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
-        self._first = validation.whole("batch_size", model.batch_size)
+        self._first = int(model.batch_size)
         self._size = 3 * max(self._first, self.k)
         if model.init_size is not None:
-            self._size = validation.whole("init_size", model.init_size, instead=", or None")
+            self._size = int(model.init_size)
             if self._size < self.k:
                 warn(
                     f"init_size={self._size} should be larger than n_clusters={self.k}. Setting it "
@@ -229,13 +238,6 @@ class BatchSettings(LloydSettings):
                     RuntimeWarning,
                 )
                 self._size = 3 * self.k
-        if model.max_no_improvement is not None:
-            validation.whole("max_no_improvement", model.max_no_improvement, 0, ", or None")
-        if not validation.is_amount(model.reassignment_ratio):
-            raise ValueError(
-                f"reassignment_ratio={model.reassignment_ratio!r} was given; a number that is not "
-                "negative is expected"
-            )
 
     @property
     def batches(self) -> Batches:
@@ -256,6 +258,6 @@ class BatchSettings(LloydSettings):
         sample, starts = source.part(rows), self.starts(X[rows])
         if len(starts) == 1:
             return starts[0](sample, rng)
-        seeds = family(rng, len(starts))
+        seeds = spawn_generators(rng, len(starts))
         made = [partial(start, sample, seed) for start, seed in zip(starts, seeds, strict=True)]
         return best_start(sample, made, self.k, self.empty)

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.parameters import check, choice
 from partita._common.text import listed
 from partita._common.threads import Workers
 from partita.estimators import labelling, validation
 from partita.estimators.center_clusterer import FitInput, LloydClusterer
-from partita.estimators.lloyd_parameters import one_of
 from partita.geometry import SPHERICAL
 from partita.halting import Halt
 from partita.source.unit_rows import row_lengths, unit_rows
@@ -103,10 +103,10 @@ empty, n_threads, memory_limit
         self.memory_limit = memory_limit
 
     def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
-        one_of("zero_rows", self.zero_rows, ZERO_ROWS)
-        X, features = validation.check_new(self, X)
+        check("zero_rows", self.zero_rows, choice(*ZERO_ROWS))
+        X, features = validation.check_fit_rows(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
-        validation.check_enough(X.shape[0], k)
+        validation.check_row_count(X.shape[0], k)
         found = self._directions(X, workers, features.get("feature_names_in_"))
         weight = found.check(k, weight)
         source = validation.make_source(found.rows, weight, workers)
@@ -173,7 +173,7 @@ empty, n_threads, memory_limit
         return k if self.zero_rows == "separate" else -1
 
     def _again(self, X: Any) -> Directions:
-        X = validation.check_again(self, X)
+        X = validation.check_new_rows(self, X)
         with Workers(validation.check_threads(self.n_threads)) as workers:
             return self._directions(X, workers, self._names())
 

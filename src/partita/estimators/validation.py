@@ -1,4 +1,4 @@
-"""Friendly outside: what a user gives becomes exactly what the engine takes, or a clear error."""
+"""Checks of user input: rows, weights, centers and threads in the form that the engine takes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,17 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from partita._common.array_types import Array, Floats
+from partita._common.errors import ParameterError
+from partita._common.parameters import (
+    Got,
+    check,
+    choice,
+    either,
+    integer,
+    must_be,
+    number,
+    optional,
+)
 from partita._common.text import listed
 from partita._common.threads import Workers, default_threads
 from partita.source.blocks import Source
@@ -20,35 +31,37 @@ from partita.source.dense import MemorySource
 from partita.source.sparse import SparseSource
 from partita.weights import Weights
 
-FLOATS = [np.float64, np.float32]
-BY_BLOCK = (np.uint8, np.float16)  # converted block by block instead of copied whole
-FEATURES = ("n_features_in_", "feature_names_in_")
+FLOAT_DTYPES = [np.float64, np.float32]
+BLOCKWISE_DTYPES = (np.uint8, np.float16)  # converted block by block instead of copied whole
+FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
+MIN_WEIGHT, MAX_TOTAL_WEIGHT = 1e-290, 1e306
+N_THREADS = optional(integer(1), "None uses all cores available to this process.")
 
 
-def check_new(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
-    """Rows to fit: a C-ordered array or canonical CSR, and what the fit will know of its features.
+def check_fit_rows(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
+    """Return rows to fit as a C-ordered array or canonical CSR, and the attributes of features.
 
-    The estimator itself is left alone, so that a fit that fails leaves an earlier one as it was.
+    The estimator itself is not changed, so that a fit that fails leaves an earlier one intact.
     """
     if _is_ready(X):
         return X, {"n_features_in_": X.shape[1]}
     rows = as_rows(X, name=type(estimator).__name__)
-    return rows, features_of(X)
+    return rows, feature_attributes(X)
 
 
-def features_of(X: Any) -> dict[str, Any]:
-    """How many features X has, and their names where it has names."""
+def feature_attributes(X: Any) -> dict[str, Any]:
+    """Return the number of features of X, and their names if it has names."""
     probe = _Probe()
     validate_data(probe, X, reset=True, skip_check_array=True)
-    return {name: value for name, value in vars(probe).items() if name in FEATURES}
+    return {name: value for name, value in vars(probe).items() if name in FEATURE_ATTRIBUTES}
 
 
 class _Probe(BaseEstimator):  # type: ignore[misc]
-    """Learns the features of X in the place of an estimator that has not been fitted yet."""
+    """Receives the attributes of features in place of an estimator."""
 
 
-def check_again(estimator: Any, X: Any) -> Any:
-    """Rows for a fitted estimator: they must have the features it was fitted with."""
+def check_new_rows(estimator: Any, X: Any) -> Any:
+    """Return rows for a fitted estimator; they must have the features it was fitted with."""
     named = hasattr(estimator, "feature_names_in_")
     if _is_ready(X) and not named and X.shape[1] == estimator.n_features_in_:
         return X
@@ -58,10 +71,13 @@ def check_again(estimator: Any, X: Any) -> Any:
 
 
 def _is_ready(X: Any) -> bool:
-    """Whether X is what the kernels read; scikit-learn's checks cost more than a small fit."""
+    """Return whether the kernels can read X as it is.
+
+    scikit-learn's checks cost more than a small fit.
+    """
     return (
         type(X) is np.ndarray
-        and X.dtype in FLOATS
+        and X.dtype in FLOAT_DTYPES
         and X.ndim == 2
         and X.flags.c_contiguous
         and X.flags.aligned
@@ -70,26 +86,24 @@ def _is_ready(X: Any) -> bool:
 
 
 def as_rows(X: Any, name: str = "partita") -> Any:
-    """X as a C-ordered array or canonical CSR; whether it is finite is checked later."""
+    """Return X as a C-ordered array or canonical CSR; `check_finite` comes later."""
     if X is None:
-        raise ValueError("X is None; a table of numbers with one row per sample is expected")
+        raise must_be("X", "a table of numbers with one row per sample", X)
     if hasattr(X, "collect") and hasattr(X, "lazy"):
-        raise ValueError(f"X is a {type(X).__name__}, not computed yet; give X.collect()")
+        raise must_be("X", "computed", Got(f"a {type(X).__name__}"), "Pass X.collect().")
     if is_frame(X) and not _is_plain_pandas(X):
         X = from_frame(X)
     if isinstance(X, np.ma.MaskedArray):
         X = _unmasked(X)
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
-        raise ValueError(
-            f"X holds times ({X.dtype}), not numbers; subtract a date and divide by a unit first, "
-            "for example (X - X.min()) / np.timedelta64(1, 's')"
-        )
-    as_is = isinstance(X, np.ndarray) and X.dtype in BY_BLOCK
+        advice = "Convert times first, for example (X - X.min()) / np.timedelta64(1, 's')."
+        raise must_be("X", "numeric", Got(f"times ({X.dtype})"), advice)
+    as_is = isinstance(X, np.ndarray) and X.dtype in BLOCKWISE_DTYPES
     try:
         X = check_array(
             X,
             accept_sparse="csr",
-            dtype=None if as_is else FLOATS,
+            dtype=None if as_is else FLOAT_DTYPES,
             order=None if as_is else "C",
             ensure_all_finite=False,
             estimator=name,
@@ -98,25 +112,21 @@ def as_rows(X: Any, name: str = "partita") -> Any:
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
-        raise ValueError(f"X holds text: {error}; drop it or encode it as numbers") from error
+        text = f"`X` must be numeric, got text: {error}. Drop it or encode it as numbers."
+        raise ParameterError(text, parameter="X") from error
     return _canonical(X) if sp.issparse(X) else X
 
 
 def _unmasked(X: Any) -> Array:
     masked = int(np.ma.getmaskarray(X).sum())
     if masked:
-        raise ValueError(
-            f"X is a masked array with {masked} masked values; fill them (X.filled(...)) or drop "
-            "their rows first"
-        )
+        got = Got(f"a masked array with {masked} masked values")
+        raise must_be("X", "complete", got, "Fill them (X.filled(...)) or drop their rows.")
     return np.asarray(X.data)
 
 
 def _is_plain_pandas(X: Any) -> bool:
-    """A pandas frame of NumPy numbers goes straight through: no detour for the common case.
-
-    So do sparse columns, which scikit-learn knows how to read.
-    """
+    """Return whether X is a pandas frame of NumPy numbers, which scikit-learn reads."""
     if type(X).__module__.partition(".")[0] != "pandas" or not X.columns.is_unique:
         return False
     kinds = [getattr(kind, "subtype", kind) for kind in X.dtypes]
@@ -128,7 +138,7 @@ def _is_plain_pandas(X: Any) -> bool:
 def _canonical(X: Any) -> Any:
     """CSR with sorted indices in range, no duplicates, and column indices that fit 32 bits."""
     if X.shape[1] > np.iinfo(np.int32).max:
-        raise ValueError(f"X has {X.shape[1]} features; at most 2^31 − 1 are supported")
+        raise must_be("X", "at most 2^31 - 1 features wide", Got(f"{X.shape[1]} features"))
     if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
         raise ValueError(
             f"X has a column index out of range: {X.indices.min()} to {X.indices.max()}, but only "
@@ -141,7 +151,7 @@ def _canonical(X: Any) -> Any:
 
 
 def check_finite(source: Source, X: Any, names: Any = None) -> None:
-    """Raise an error that says which columns hold NaN or infinity, and in how many rows."""
+    """Raise an error that names the columns with NaN or infinity, and counts the rows."""
     if isinstance(source, SparseSource):
         if np.isfinite(X.data).all():
             return
@@ -149,148 +159,128 @@ def check_finite(source: Source, X: Any, names: Any = None) -> None:
         bad.data = ~np.isfinite(X.data)
         bad.eliminate_zeros()
         columns, rows = np.unique(bad.indices), int((np.diff(bad.indptr) > 0).sum())
-        part = X.data
+        values = X.data
     else:
         assert isinstance(source, MemorySource)
         columns = source.extent()[2]
         if columns.size == 0:
             return
-        part = X[:, columns]
-        rows = int((~np.isfinite(part)).any(axis=1).sum())
-    kinds = {"NaN": np.isnan(part).any(), "infinity": np.isinf(part).any()}
-    what = " and ".join(kind for kind, found in kinds.items() if found)
+        values = X[:, columns]
+        rows = int((~np.isfinite(values)).any(axis=1).sum())
     labels = columns if names is None else np.asarray(names)[columns]
-    raise ValueError(
-        f"Input X contains {what}: {rows} of {X.shape[0]} rows, in "
+    raise ParameterError(
+        f"Input X contains {nonfinite_kinds(values)}: {rows} of {X.shape[0]} rows, in "
         f"column{'s' * (len(columns) > 1)} {listed(labels.tolist())}. Clustering needs finite "
-        "numbers: drop those rows or impute them, for example with sklearn.impute.SimpleImputer."
+        "numbers: drop those rows or impute them, for example with sklearn.impute.SimpleImputer.",
+        parameter="X",
     )
 
 
+def nonfinite_kinds(values: Array) -> str:
+    """Return "NaN", "infinity" or "NaN and infinity", whatever the values contain."""
+    kinds = {"NaN": np.isnan(values).any(), "infinity": np.isinf(values).any()}
+    return " and ".join(kind for kind, present in kinds.items() if present)
+
+
 def check_weights(sample_weight: Any, n: int) -> Floats | None:
-    """Weights (n,) as doubles, or None if every row counts once."""
+    """Return weights (n,) as doubles, or None if every row counts once."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n, sample_weight, dtype=np.float64)
     sample_weight = np.asarray(sample_weight)
     if sample_weight.dtype.kind == "c":
-        raise ValueError("sample_weight is complex; one real number per row is expected")
+        raise must_be("sample_weight", "real", Got("complex numbers"))
     try:
         weight: Floats = sample_weight.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must hold numbers: {error}") from error
+        raise ParameterError(
+            f"`sample_weight` must be numeric: {error}", parameter="sample_weight"
+        ) from error
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weight.ndim}D array.")
     if len(weight) != n:
         raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(n,)}: one per row")
-    wrong = ~np.isfinite(weight)
-    if wrong.any():
-        raise ValueError(
-            f"Input sample_weight contains NaN or infinity in {int(wrong.sum())} of {n} rows; "
-            "every weight must be a finite number"
-        )
-    if (weight < 0).any():
-        raise ValueError(
-            f"Negative values in data passed to `sample_weight`: {int((weight < 0).sum())} of {n} "
-            "weights are below 0; a weight says how often a row counts"
-        )
-    if not (weight > 0).any():
-        raise ValueError("sample_weight is zero for every row; at least one row must count")
-    if not 1e-290 < weight.max() < 1e306 / n:
-        size = "large" if weight.max() > 1 else "small"
-        raise ValueError(
-            f"sample_weight reaches {weight.max():.3g}, too {size} for the sums; only ratios of "
-            "weights matter for the clustering, so divide all of them by one number"
-        )
+    _check_weight_values(weight)
     return weight
 
 
+def _check_weight_values(weight: Floats) -> None:
+    n, name = len(weight), "sample_weight"
+    wrong, negative = int((~np.isfinite(weight)).sum()), int((weight < 0).sum())
+    if wrong:
+        text = f"Input sample_weight contains NaN or infinity in {wrong} of {n} rows."
+        raise ParameterError(f"{text} Every weight must be finite.", parameter=name)
+    if negative:
+        text = f"Negative values in data passed to `sample_weight`: {negative} of {n} weights."
+        raise ParameterError(f"{text} Every weight must be >= 0.", parameter=name)
+    largest = float(weight.max())
+    if largest == 0:
+        raise must_be(name, "> 0 for at least one row", Got("zero for every row"))
+    if not MIN_WEIGHT < largest < MAX_TOTAL_WEIGHT / n:
+        wanted = f"between {MIN_WEIGHT:g} and {MAX_TOTAL_WEIGHT:g} / n_samples at its largest"
+        advice = "Only ratios of weights matter: divide all of them by one number."
+        raise must_be(name, wanted, Got(f"{largest:.3g}"), advice)
+
+
 def check_threads(n_threads: int | None) -> int:
-    """How many threads to use."""
-    if n_threads is None:
-        return default_threads()
-    if not isinstance(n_threads, numbers.Integral) or isinstance(n_threads, bool) or n_threads < 1:
-        raise ValueError(
-            f"n_threads={n_threads!r} was given; a whole number of at least 1 is expected, or None "
-            "for all the cores this process may use"
-        )
-    return int(n_threads)
+    """Return how many threads to use."""
+    check("n_threads", n_threads, N_THREADS)
+    return default_threads() if n_threads is None else int(n_threads)
 
 
 def make_source(X: Any, weight: Floats | None, workers: Workers) -> MemorySource | SparseSource:
-    """The source for checked rows."""
+    """Return the source of checked rows."""
     weights = Weights.of(weight, X.shape[0])
     return (SparseSource if sp.issparse(X) else MemorySource)(X, weights, workers)
 
 
-def centers_of(given: Any, what: str, k: int | str, d: int | str) -> Floats:
-    """Centers as doubles, from an array or a fitted model; or an error that says why not."""
+def as_centers(given: Any, name: str, k: int | str, d: int | str) -> Floats:
+    """Return centers as doubles, from an array or a fitted model."""
+    wanted = f"centers of shape ({k}, {d})"
     if hasattr(given, "get_params") and getattr(given, "cluster_centers_", None) is None:
-        fitted = hasattr(given, "labels_")
-        why = "has no centers among the rows" if fitted else "is not fitted; fit it first"
-        raise ValueError(f"{what} is a {type(given).__name__} that {why}")
+        state = "without centers in the space of X" if hasattr(given, "labels_") else "not fitted"
+        raise must_be(name, f"{wanted} or a fitted model", Got(f"a {type(given).__name__} {state}"))
     given = getattr(given, "cluster_centers_", given)
-    wanted = f"centers of shape ({k}, {d}) are expected"
     if np.iscomplexobj(given):
-        raise ValueError(f"{what} is complex; real {wanted}")
+        raise must_be(name, wanted, Got("complex numbers"))
     try:
         centers = np.array(given.toarray() if sp.issparse(given) else given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} holds what is not a number ({error}); {wanted}") from error
+        raise must_be(name, wanted, Got(f"values that are not numbers ({error})")) from error
     if centers.ndim != 2:
-        raise ValueError(f"{what} has the shape {centers.shape}; {wanted}")
-    if not np.isfinite(centers).all():
-        raise ValueError(
-            f"{what} contains NaN or infinity, in {int((~np.isfinite(centers)).any(1).sum())} of "
-            f"{len(centers)} centers; every center must be finite"
-        )
+        raise must_be(name, wanted, Got(f"an array of shape {centers.shape}"))
+    wrong = int((~np.isfinite(centers)).any(axis=1).sum())
+    if wrong:
+        raise must_be(name, "finite", Got(f"NaN or infinity in {wrong} of {len(centers)} centers"))
     return centers
 
 
-def check_start(init: Any, X: Any, k: int) -> Floats:
-    """Given centers as doubles (k, d), or an error that says what does not fit."""
+def check_initial_centers(init: Any, X: Any, k: int) -> Floats:
+    """Return given centers as doubles (k, d)."""
     d = X.shape[1]
-    centers = centers_of(init, "init", k, d)
-    fault = "number of clusters " + str(k) if len(centers) != k else ""
+    centers = as_centers(init, "init", k, d)
+    fault = f"number of clusters {k}" if len(centers) != k else ""
     fault = fault or (f"number of features of the data {d}" if centers.shape[1] != d else "")
     if fault:
-        raise ValueError(
+        raise ParameterError(
             f"The shape of the initial centers {centers.shape} does not match the {fault}: "
-            f"({k}, {d}) is expected."
+            f"`init` must have the shape ({k}, {d}).",
+            parameter="init",
         )
     return centers
-
-
-def whole(name: str, value: Any, least: int = 1, instead: str = "") -> int:
-    """A parameter that must be a whole number of at least `least`."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(
-            f"{name}={value!r} was given; a whole number of at least {least} is expected{instead}"
-        )
-    return int(value)
-
-
-def is_amount(value: Any) -> bool:
-    """Whether it is a number that is not negative."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value) >= 0
 
 
 def check_temperature(temperature: Any, auto: float) -> float:
-    """How soft memberships are: a number of at least 0."""
-    if isinstance(temperature, str) and temperature == "auto":
-        return auto
-    if not is_amount(temperature):
-        raise ValueError(
-            f"temperature={temperature!r} was given; a number that is not negative is expected, "
-            "or 'auto'"
-        )
-    return float(temperature)
+    """Return the temperature of soft memberships."""
+    check("temperature", temperature, either(number(0), choice("auto")))
+    return auto if isinstance(temperature, str) else float(temperature)
 
 
-def check_enough(n: int, k: int) -> None:
-    """There must be as many rows as clusters."""
+def check_row_count(n: int, k: int) -> None:
+    """Require at least as many rows as clusters."""
     if n < k:
-        raise ValueError(
-            f"n_samples={n} should be >= n_clusters={k}; lower n_clusters or give more rows"
+        raise ParameterError(
+            f"n_samples={n} should be >= n_clusters={k}. Lower n_clusters or pass more rows.",
+            parameter="n_clusters",
         )

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._common.random_state import family
+from partita._common.random_state import spawn_generators
 from partita._common.weighting import weighted
 from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.centers import Centers
@@ -71,7 +71,7 @@ def spectral_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
         return np.zeros(gram.n, np.int32)
     rows = np.ascontiguousarray(leading(gram, k - 1))
     source = MemorySource(rows, gram.weights, gram.workers)
-    seeds = family(rng, _RUNS)
+    seeds = spawn_generators(rng, _RUNS)
     options = LloydOptions(k, SamePartition() | MaxIter(300), POLICIES["relocate"])
     starts = [lambda seed=seed: plusplus(source, k, seed)[0] for seed in seeds]
     return best_of(source, starts, options).labels

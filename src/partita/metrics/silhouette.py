@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
+from partita._common.parameters import check_integer
 from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.random_state import generator
 from partita._common.threads import Workers, one_blas_thread
@@ -127,7 +128,7 @@ def sampled_silhouette(
     >>> round(mean, 6), error
     (0.899749, 0.0)
     """
-    size = validation.whole("sample_size", sample_size)
+    size = check_integer("sample_size", sample_size)
     rng = generator(random_state)
     with Workers(validation.check_threads(n_threads)) as workers:
         rows = PairwiseDistances(X, metric, workers)

@@ -62,7 +62,7 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The columns in the order of the model, as they are."""
         rows = validation.as_rows(self._columns(X), type(self).__name__)
         rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows)
-        if rows.dtype not in validation.FLOATS:
+        if rows.dtype not in validation.FLOAT_DTYPES:
             rows = rows.astype(np.float32)
         width = self._width()
         if width is not None and rows.shape[1] != width:

@@ -181,7 +181,7 @@ def _put_kernel(model: Any, found: CheckedFields, d: int) -> tuple[int, Values]:
     if found.has("kernel"):
         known = found.nested("kernel")
         name, params = known.text("name"), known.mapping("params")
-        kernel_input.check_params(name, params)
+        kernel_input.check_kernel_params(name, params)
         origin = known.floats("origin", (d,)) if known.has("origin") else None
         kernel = KernelFunction(name, params, origin)
     k = len(found.nested("stats").floats("weight", (None,)))

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.parameters import check_integer
 from partita._common.text import format_number
 from partita.chart_layout import model_rows
 from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.cluster_scene import ClusterScene, build_scene
 from partita.chart_layout.projection import Box, view_rows
-from partita.estimators import validation
 from partita.estimators.fitted_models import unwrap_pipeline, without_feature_names
 from partita.plots import style
 from partita.plots.cluster_display import axis_labels
@@ -77,7 +77,7 @@ class IterationsDisplay(Display):
         random_state: Any = 0,
     ) -> IterationsDisplay:
         """Replay the run that led to a fitted model, in up to `most` frames; X as it was fitted."""
-        most = validation.whole("most", most, 2)
+        most = check_integer("most", most, 2)
         model, X, names = unwrap_pipeline(model, X)
         run = replay(model, X, sample_weight, most)
         rows = model_rows.read(

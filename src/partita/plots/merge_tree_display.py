@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.parameters import check_integer
 from partita._common.text import format_number
 from partita.chart_layout import model_rows
 from partita.chart_layout.captions import join_sentences
@@ -142,7 +143,7 @@ def _steepest_cut(prices: Floats) -> tuple[int, ...]:
 
 
 def _check_cut(cut: Any, k: int) -> int:
-    number = validation.whole("cuts", cut)
+    number = check_integer("cuts", cut)
     if number >= k:
         raise ValueError(f"`cuts` must be below the number of clusters ({k}), got {cut}.")
     return number

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.parameters import check_integer
 from partita._common.text import format_number
 from partita.chart_layout import model_rows
 from partita.chart_layout.captions import format_deviations, join_sentences
 from partita.chart_layout.cluster_profile import cluster_profile
-from partita.estimators import validation
 from partita.estimators.fitted_models import count_clusters, unwrap_pipeline
 from partita.plots import style
 from partita.plots.display import Display, FigureAxes
@@ -57,7 +57,7 @@ class ProfileDisplay(Display):
         most: int = _MAX_FEATURES,
     ) -> ProfileDisplay:
         """Compare the centers of a fitted model with X (all rows of it)."""
-        most = validation.whole("most", most)
+        most = check_integer("most", most)
         model, X, names = unwrap_pipeline(model, X)
         rows = model_rows.read(model, X, sample_weight, names=names, most=None)
         names = model_rows.names_of(

@@ -48,7 +48,7 @@ class Cells:
     cones: bool = False  # faces go through 0: rows count by their direction
 
     def __post_init__(self) -> None:
-        centers = validation.centers_of(self.centers, "centers", "k", "d")
+        centers = validation.as_centers(self.centers, "centers", "k", "d")
         if 0 in centers.shape:
             raise ValueError(f"centers have the shape {centers.shape}; (k, d) is expected")
         if self.cones:

@@ -14,8 +14,9 @@ from partita._common.threads import Workers, one_blas_thread
 from partita._common.weighting import weighted
 from partita.estimators import validation
 from partita.estimators.base import Clusterer
-from partita.estimators.kernel import kernel_input
-from partita.estimators.kernel.fitting import Fitted, KernelSettings, fit_matrix, fit_rows
+from partita.estimators.kernel import kernel_input, matrices
+from partita.estimators.kernel.fitting import KernelFit, fit_matrix, fit_rows
+from partita.estimators.kernel.parameters import KernelParameters
 from partita.halting import Halt
 from partita.trace import Callback
 
@@ -165,22 +166,24 @@ default="auto"
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Compute the clustering of X, with one weight per row if given."""
         del y  # scikit-learn's pipelines pass it
-        settings = KernelSettings(self)
-        X, features = validation.check_new(self, X)
+        parameters = KernelParameters(self)
+        X, features = validation.check_fit_rows(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
-        validation.check_enough(X.shape[0], settings.k)
+        validation.check_row_count(X.shape[0], parameters.k)
         X = _as_floats(X)
         _check_range(weight)
-        with Workers(settings.threads) as workers, one_blas_thread():
+        with Workers(parameters.threads) as workers, one_blas_thread():
             if self._given():
-                return self._keep(fit_matrix(settings, X, weight, workers), settings, features)
+                return self._keep(fit_matrix(parameters, X, weight, workers), parameters, features)
             source = validation.make_source(X, weight, workers)
             validation.check_finite(source, X, features.get("feature_names_in_"))
-            found = fit_rows(settings, X, weight, source, workers)
-            return self._keep(found, settings, features)
+            found = fit_rows(parameters, X, weight, source, workers)
+            return self._keep(found, parameters, features)
 
-    def _keep(self, found: Fitted, settings: KernelSettings, features: dict[str, Any]) -> Self:
-        self._warn_of_few(np.bincount(found.labels), len(found.stats.weight), settings.k)
+    def _keep(
+        self, found: KernelFit, parameters: KernelParameters, features: dict[str, Any]
+    ) -> Self:
+        self._warn_of_few(np.bincount(found.labels), len(found.stats.weight), parameters.k)
         self._keep_features(features)
         self._keep_run(found.run)
         self.labels_ = found.labels
@@ -244,11 +247,11 @@ default="auto"
 
     def _new(self, X: Any, workers: Workers) -> tuple[Any, Any]:
         """New rows as the space takes them, and the dtype they had."""
-        X = validation.check_again(self, X)
+        X = validation.check_new_rows(self, X)
         kind, X = X.dtype, _as_floats(X)
         validation.check_finite(validation.make_source(X, None, workers), X, self._names())
         if self._degree is not None:
-            return kernel_input.cut_rows(X, self._degree), kind
+            return matrices.cut_rows(X, self._degree), kind
         return (X if self.kernel_ is None else self.kernel_.place(X)), kind
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
@@ -280,7 +283,7 @@ def _check_range(weight: Floats | None) -> None:
 
 
 def _as_floats(X: Any) -> Any:
-    return X if X.dtype in validation.FLOATS else X.astype(np.float32)
+    return X if X.dtype in validation.FLOAT_DTYPES else X.astype(np.float32)
 
 
 def _check_diagonal(diagonal: Any, n: int, kernel: str) -> Floats:

@@ -1,4 +1,4 @@
-"""What `init` may be for kernel K-means, and the starting points it leads to."""
+"""Starts of kernel K-means: the `init` of a user, and the centers it leads to."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.random_state import legacy
-from partita._common.warnings import warn
+from partita._common.parameters import Got, check, choice, must_be
+from partita._common.random_state import as_random_state
 from partita.centers import Centers
 from partita.estimators import validation
 from partita.estimators.kernel.kernel_input import CUT
-from partita.estimators.lloyd_parameters import Settings, one_of
+from partita.estimators.lloyd_parameters import FitParameters
 from partita.init.forgy import forgy
 from partita.init.kernel_starts import (
     at_inner,
@@ -34,81 +34,70 @@ from partita.source.kernel_function import KernelFunction, gram_rows
 from partita.stats import ClusterStats
 
 NAMES = ("auto", "k-means++", "random", "forgy", "random-partition", "spectral")
+RUNS = 10  # for n_init="auto"; a spectral start needs one
+INIT_ADVICE = "init may also be an array of centers, row numbers or labels, or a callable."
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A start from outside: points, rows, or a partition."""
+class GivenStart:
+    """A start given by the user: points, rows, or a partition."""
 
     points: Floats | None = None  # (k, d)
     rows: Ints | None = None  # (k,)
     labels: Ints | None = None  # (n,)
 
 
-Start = Callable[[np.random.Generator], "str | Given"]
+Start = Callable[[np.random.Generator], "str | GivenStart"]
 
 
-def starts(settings: Settings, X: Any, given_matrix: bool) -> list[Start]:
-    """One function rng -> start for every run."""
-    init, k = settings.model.init, settings.k
+def starts(parameters: FitParameters, X: Any, is_matrix: bool) -> list[Start]:
+    """Return one function rng -> start for every run; `is_matrix`: X has no points for centers."""
+    init, k = parameters.model.init, parameters.k
     if isinstance(init, str):
-        one_of("init", init, NAMES)
-        if init == "auto":
-            init = "spectral" if settings.model.kernel == CUT else "k-means++"
-        return [lambda rng: init] * settings.runs(1 if init == "spectral" else 10)
+        name = check("init", init, choice(*NAMES), INIT_ADVICE)
+        if name == "auto":
+            name = "spectral" if parameters.model.kernel == CUT else "k-means++"
+        return [lambda rng: name] * parameters.run_count(1 if name == "spectral" else RUNS)
     if callable(init) and not hasattr(init, "get_params"):
 
-        def call(rng: np.random.Generator) -> Given:
-            return _given(init(X, k, random_state=legacy(rng)), X, k, given_matrix)
+        def call(rng: np.random.Generator) -> GivenStart:
+            return _given_start(init(X, k, random_state=as_random_state(rng)), X, k, is_matrix)
 
-        return [call] * settings.runs(10)
+        return [call] * parameters.run_count(RUNS)
     if init is None or isinstance(init, numbers.Number):
-        raise ValueError(
-            f"init={init!r} was given; one of {', '.join(NAMES)}, an array of centers, of rows or "
-            "of labels, or a callable is expected"
-        )
-    known = _given(init, X, k, given_matrix)
-    if settings.runs(1) != 1:
-        warn(
-            "Explicit initial center position passed: performing only one init in "
-            f"{type(settings.model).__name__} instead of n_init={settings.model.n_init}.",
-            RuntimeWarning,
-        )
-    return [lambda rng: known]
+        raise must_be("init", choice(*NAMES).text, init, INIT_ADVICE)
+    start = _given_start(init, X, k, is_matrix)
+    parameters.warn_of_single_start()
+    return [lambda rng: start]
 
 
-def _given(init: Any, X: Any, k: int, given_matrix: bool) -> Given:
+def _given_start(init: Any, X: Any, k: int, is_matrix: bool) -> GivenStart:
     flat = None if hasattr(init, "get_params") else np.asarray(init)
     if flat is not None and flat.ndim == 1 and flat.dtype.kind in "iu":
-        return _whole(flat, X.shape[0], k)
-    if given_matrix or (flat is not None and flat.ndim == 1):
-        raise ValueError(
-            f"init is an array of shape {np.shape(init)}; {k} rows or {X.shape[0]} labels are "
-            "expected, as whole numbers" + " (centers are no points of a matrix)" * given_matrix
-        )
-    return Given(points=validation.check_start(init, X, k))
+        return _rows_or_labels(flat, X.shape[0], k)
+    if is_matrix or (flat is not None and flat.ndim == 1):
+        wanted = f"{k} row numbers or {X.shape[0]} labels, as integers"
+        advice = "A matrix has no points that could be centers." if is_matrix else ""
+        raise must_be("init", wanted, Got(f"an array of shape {np.shape(init)}"), advice)
+    return GivenStart(points=validation.check_initial_centers(init, X, k))
 
 
-def _whole(flat: Array, n: int, k: int) -> Given:
+def _rows_or_labels(flat: Array, n: int, k: int) -> GivenStart:
     """Labels of all rows, or the numbers of k of them."""
+    if len(flat) not in (n, k):
+        got = Got(f"{len(flat)} integers")
+        raise must_be("init", f"the numbers of {k} rows or {n} labels", got)
+    wanted, limit = ("labels", k) if len(flat) == n else ("row numbers", n)
+    if flat.min() < 0 or flat.max() >= limit:
+        got = Got(f"{flat.min()} to {flat.max()}")
+        raise must_be("init", f"{wanted} from 0 to {limit - 1}", got)
     if len(flat) == n:
-        if flat.min() < 0 or flat.max() >= k:
-            raise ValueError(
-                f"init holds labels from {flat.min()} to {flat.max()}; 0 to {k - 1} are expected"
-            )
-        return Given(labels=flat.astype(np.int32))
-    if len(flat) != k:
-        raise ValueError(
-            f"init holds {len(flat)} whole numbers; {n} labels or the numbers of {k} rows are "
-            "expected"
-        )
-    if flat.min() < 0 or flat.max() >= n:
-        raise ValueError(f"init holds rows {flat.min()} to {flat.max()}; there are {n} rows")
-    return Given(rows=flat.astype(np.int64))
+        return GivenStart(labels=flat.astype(np.int32))
+    return GivenStart(rows=flat.astype(np.int64))
 
 
 def in_gram(
-    start: str | Given,
+    start: str | GivenStart,
     gram: Gram,
     kernel: KernelFunction | None,
     X: Any,
@@ -116,8 +105,8 @@ def in_gram(
     rng: np.random.Generator,
     sigma: float,
 ) -> Centers:
-    """Centers in feature space by a Gram matrix."""
-    if isinstance(start, Given):
+    """Return the centers of a start in feature space, by a Gram matrix."""
+    if isinstance(start, GivenStart):
         if start.points is not None:
             assert kernel is not None
             points = kernel.place(start.points.astype(X.dtype))
@@ -136,14 +125,14 @@ def in_gram(
 
 
 def in_features(
-    start: str | Given,
+    start: str | GivenStart,
     source: Source,
     features: Callable[[Floats], Floats],
     k: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Centers (k, r) among features; `features` gives those of points."""
-    if isinstance(start, Given):
+    """Return the centers (k, r) of a start among Nyström features; `features` maps points."""
+    if isinstance(start, GivenStart):
         if start.points is not None:
             return features(start.points)
         if start.rows is not None:
@@ -155,8 +144,6 @@ def in_features(
     if start == "random-partition":
         return random_partition(source, k, rng)
     if start == "spectral":
-        raise ValueError(
-            "init='spectral' was given with approximation='nystrom', which has no Gram matrix to "
-            "take directions from; take 'k-means++', or approximation='exact'"
-        )
+        advice = "Nyström has no Gram matrix: use 'k-means++', or approximation='exact'."
+        raise must_be("init", "a start other than 'spectral' with 'nystrom'", start, advice)
     return plusplus(source, k, rng)[0] if start == "k-means++" else forgy(source, k, rng)

@@ -25,7 +25,7 @@ from partita.estimators.medoids.metric import (
     chunks,
     like,
 )
-from partita.estimators.medoids.parameters import MedoidSettings
+from partita.estimators.medoids.parameters import MedoidParameters
 from partita.halting import Halt
 from partita.source.dissimilarities import Table
 from partita.trace import Callback
@@ -170,11 +170,11 @@ class KMedoids(Clusterer):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMedoids:
         """Cluster the rows of X, or what a matrix of dissimilarities speaks of."""
         del y  # scikit-learn's pipelines pass it
-        settings = MedoidSettings(self)
+        settings = MedoidParameters(self)
         with Workers(settings.threads) as workers:
             rows, features, table, metric = self._read(X, workers)
             weight = validation.check_weights(sample_weight, table.n)
-            validation.check_enough(table.n, settings.most)
+            validation.check_row_count(table.n, settings.max_k)
             seen = X if rows is None else rows
             medoids, run, scores = settings.search(seen, table, weight, workers)
             parts = self._parts(rows, table, metric, medoids, workers)
@@ -202,15 +202,15 @@ class KMedoids(Clusterer):
             table = check_matrix(X, workers)
             features = {"n_features_in_": table.n}
             if getattr(X, "ndim", 2) == 2:
-                features = {**validation.features_of(X), **features}
+                features = {**validation.feature_attributes(X), **features}
             return None, features, table, None
-        rows, features = validation.check_new(self, X)
+        rows, features = validation.check_fit_rows(self, X)
         metric = Metric(self.metric, self.metric_params, rows)
         rows = self._checked(rows, metric, features.get("feature_names_in_"))
         return rows, features, metric.table(rows, workers), metric
 
     def _checked(self, rows: Any, metric: Metric, names: Any) -> Any:
-        if rows.dtype in validation.BY_BLOCK:
+        if rows.dtype in validation.BLOCKWISE_DTYPES:
             rows = np.ascontiguousarray(rows, dtype=np.float32)
         if not metric.allows_nan:
             with Workers(1) as workers:
@@ -240,7 +240,7 @@ class KMedoids(Clusterer):
         if self._metric is None:
             values = check_to_train(self, X)[:, self.medoid_indices_]
             return values, iter([(slice(None), values.astype(np.float64), 1.0)])
-        rows = self._checked(validation.check_again(self, X), self._metric, self._names())
+        rows = self._checked(validation.check_new_rows(self, X), self._metric, self._names())
         return rows, self._measured(rows, self._metric)
 
     def _measured(self, rows: Any, metric: Metric) -> Parts:

@@ -223,7 +223,11 @@ def _scale(high: float, n: int) -> float:
 
 
 def _looks(values: Array, workers: Workers) -> list[float]:
-    if values.dtype in validation.FLOATS and values.flags.c_contiguous and values.flags.aligned:
+    if (
+        values.dtype in validation.FLOAT_DTYPES
+        and values.flags.c_contiguous
+        and values.flags.aligned
+    ):
         looks = np.empty(5)
         kernels.inspect(values, looks, workers.crew)
         return [float(value) for value in looks]

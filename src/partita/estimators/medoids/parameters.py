@@ -2,113 +2,134 @@
 
 from __future__ import annotations
 
-import numbers
 import time
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._common.random_state import family, generator, legacy
+from partita._common.parameters import (
+    NONE,
+    Got,
+    Rule,
+    check,
+    choice,
+    either,
+    integer,
+    is_integer,
+    must_be,
+    optional,
+)
+from partita._common.random_state import as_random_state, generator, spawn_generators
 from partita._common.threads import Workers, one_blas_thread
-from partita._common.warnings import warn
 from partita.engine.medoids.search import Plan, Run, Start, best_of, sweep
 from partita.engine.medoids.swap import Problem
-from partita.estimators import validation
-from partita.estimators.lloyd_parameters import Settings, one_of
+from partita.estimators.lloyd_parameters import FitParameters
 from partita.halting import Halt, MaxIter
 from partita.init.medoid_starts import MEDOID_STARTS
 from partita.source.dissimilarities import Measured, Table, materialize
 
 METHODS = ("fasterpam", "pam", "alternate", "clara", "onebatch")
 SAMPLING = ("clara", "onebatch")
+RUNS = {"alternate": 10, "clara": 5}  # for n_init="auto"; else 1
+INIT_ADVICE = (
+    "init may also be an array of row numbers, or a callable that returns them (not with "
+    "method='clara')."
+)
 
 
-class MedoidSettings(Settings):
-    """What the family has, and the methods and starts of k-medoids."""
+def _is_range(value: Any) -> bool:
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        return False
+    return is_integer(low) and is_integer(high) and 2 <= low <= high
+
+
+RANGE = Rule(("two integers 2 <= low <= high",), _is_range, "For example, k_range=(2, 10).")
+
+
+class MedoidParameters(FitParameters):
+    """The parameters of `KMedoids`, checked, in the engine's terms."""
+
+    rules: ClassVar[Mapping[str, Rule]] = {
+        **FitParameters.rules,
+        "method": choice(*METHODS),
+        "k_range": either(RANGE, NONE),
+        "batch_size": optional(integer(1)),
+    }
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
         # a fitted model lends its medoids
         self._init = getattr(model.init, "medoid_indices_", model.init)
-        one_of("method", model.method, METHODS)
-        self.range = _check_range(model.k_range)
-        self.most = self.k if self.range is None else self.range[1]
-        if model.batch_size is not None:
-            validation.whole("batch_size", model.batch_size, instead=", or None")
-        if self.range is not None and model.method in SAMPLING:
-            raise ValueError(
-                f"k_range={model.k_range!r} was given with method={model.method!r}; a method that "
-                "sees all rows is expected: fasterpam, pam or alternate"
-            )
+        k_range = model.k_range
+        self.k_range = None if k_range is None else (int(k_range[0]), int(k_range[1]))
+        self.max_k = self.k if self.k_range is None else self.k_range[1]
+        if self.k_range is not None and model.method in SAMPLING:
+            wanted = choice(*(name for name in METHODS if name not in SAMPLING)).text
+            raise must_be("method", f"{wanted} with `k_range`", model.method)
 
     @property
     def halt(self) -> Halt:
-        """The user's criterion, then the limit; that nothing improves is the search's to say."""
+        """The user's criterion, then the limit; the search itself finds that nothing improves."""
         last = MaxIter(self.max_iter)
         return last if self.model.halt is None else self.model.halt | last
 
     def _start(self, X: Any, n: int, counted: Ints, given: Ints | None) -> Start:
-        """How a run starts, among the rows that are counted."""
+        """Return the start of a run, as positions among the rows that are counted."""
         init = self._init
         if given is not None:
             return lambda *_: np.searchsorted(counted, given)
         if isinstance(init, str):
-            return MEDOID_STARTS[self._named]
+            return MEDOID_STARTS[self._start_name]
 
         def call(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
-            rows = check_medoids(init(X, k, random_state=legacy(rng)), k, n)
+            rows = check_medoids(init(X, k, random_state=as_random_state(rng)), k, n)
             if not np.isin(rows, counted).all():
-                raise ValueError("init chose a row of weight zero; choose among the others")
+                raise must_be("init", "rows of positive weight", Got("a row of weight zero"))
             return np.searchsorted(counted, rows)
 
         return call
 
     @property
-    def _named(self) -> str:
+    def _start_name(self) -> str:
         if self.model.init != "auto":
             return str(self.model.init)
         return "build" if self.model.method == "pam" else "random"
 
-    def _given(self, n: int) -> Ints | None:
-        """The rows to start from, if they were given."""
+    def _given_rows(self, n: int) -> Ints | None:
+        """Return the rows to start from, if the user gave them."""
         init, method = self._init, self.model.method
+        names = choice("auto", *MEDOID_STARTS)
         if isinstance(init, str):
-            one_of("init", init, ("auto", *MEDOID_STARTS))
+            check("init", init, names, INIT_ADVICE)
             if init == "lab" and method == "onebatch":
-                raise ValueError("init='lab' was given with method='onebatch'; use init='random'")
+                raise must_be("init", "other than 'lab' with method='onebatch'", init)
             return None
         if init is None or method == "clara":
-            raise ValueError(
-                f"init={init!r} was given with method={method!r}; one of auto, "
-                f"{', '.join(MEDOID_STARTS)} is expected, or (not with method='clara') an array "
-                "with the numbers of rows, or a callable that returns them"
-            )
-        return None if callable(init) else check_medoids(init, self.most, n)
+            raise must_be("init", f"{names.text} with method={method!r}", init, INIT_ADVICE)
+        return None if callable(init) else check_medoids(init, self.max_k, n)
 
-    def _seeds(self, given: bool) -> list[np.random.Generator]:
-        """One generator for each run."""
+    def _generators(self, given: bool) -> list[np.random.Generator]:
+        """Return one generator for each run."""
         method = self.model.method
-        runs = self.runs({"alternate": 10, "clara": 5}.get(method, 1))
-        if given and runs != 1 and self.model.n_init != "auto":
-            warn(
-                "Explicit rows passed as init: performing only one init in "
-                f"{type(self.model).__name__} instead of n_init={self.model.n_init}.",
-                RuntimeWarning,
-            )
-        if given or (self._named == "build" and method in ("pam", "alternate")):
+        runs = self.run_count(RUNS.get(method, 1))
+        if given:
+            self.warn_of_single_start()
+        if given or (self._start_name == "build" and method in ("pam", "alternate")):
             runs = 1  # nothing is random
-        rng = generator(self.model.random_state)
-        return family(rng, runs)
+        return spawn_generators(generator(self.model.random_state), runs)
 
     def search(
         self, X: Any, table: Table, weight: Floats | None, workers: Workers
     ) -> tuple[Ints, Run, dict[int, float] | None]:
-        """Medoids, the best run, and the silhouettes if the number of clusters is to be chosen.
+        """Return the medoids, the best run, and the silhouettes by K if K is to be chosen.
 
-        The run speaks of rows that count; its start is given back in rows of X.
+        The run's medoids are positions among the counted rows; its start is in rows of X.
         """
         plan = Plan(
             method=self.model.method,
@@ -119,44 +140,29 @@ class MedoidSettings(Settings):
             memory=self.memory,
             begin=time.perf_counter(),
         )
-        given = self._given(table.n)
-        counted = counted_rows(weight, table.n, self.most, given)
+        given = self._given_rows(table.n)
+        counted = counted_rows(weight, table.n, self.max_k, given)
         start = self._start(X, table.n, counted, given)
-        seeds = self._seeds(given is not None)
+        generators = self._generators(given is not None)
         with one_blas_thread() if isinstance(table, Measured) else nullcontext():
             if weight is not None and len(counted) < table.n:
                 table, weight = table.among(counted), weight[counted]
-            if self.model.method not in SAMPLING and self.most > 1:
+            if self.model.method not in SAMPLING and self.max_k > 1:
                 table = materialize(table, plan.memory)
             problem = Problem(table, weight, workers)
             scores: dict[int, float] | None = None
-            if self.range is None:
-                run = best_of(problem, self.k, start, seeds, plan)
+            if self.k_range is None:
+                run = best_of(problem, self.k, start, generators, plan)
             else:
-                run, scores = sweep(problem, self.range, start, seeds, plan)
+                run, scores = sweep(problem, self.k_range, start, generators, plan)
         medoids = counted[run.medoids]
         if run.start is not None:
             run = replace(run, start=counted[run.start])
         return (medoids if given is not None else np.sort(medoids)), run, scores
 
 
-def _check_range(given: Any) -> tuple[int, int] | None:
-    if given is None:
-        return None
-    try:
-        low, high = (validation.whole("k_range", k) for k in given)
-    except (TypeError, ValueError):
-        low, high = 0, 0
-    if not 2 <= low <= high:
-        raise ValueError(
-            f"k_range={given!r} was given; the least and the largest number of clusters are "
-            "expected, at least 2, for example (2, 10)"
-        )
-    return low, high
-
-
 def counted_rows(weight: Floats | None, n: int, k: int, given: Ints | None) -> Ints:
-    """The rows that have a say: of positive weight, given as a start, or needed to make up k."""
+    """Return the rows of positive weight, those given as a start, and any needed to have k."""
     if weight is None:
         return np.arange(n)
     counts = weight > 0
@@ -168,24 +174,21 @@ def counted_rows(weight: Floats | None, n: int, k: int, given: Ints | None) -> I
     return np.flatnonzero(counts)
 
 
-def check_medoids(given: Any, k: int, n: int) -> Ints:
-    """Numbers of k different rows, or an error that says what does not fit."""
-    wanted = f"the numbers of {k} different rows below {n} are expected"
+def check_medoids(init: Any, k: int, n: int) -> Ints:
+    """Return the numbers of k different rows."""
+    wanted = f"the numbers of {k} different rows from 0 to {n - 1}"
     try:
-        medoids, each = np.asarray(given), np.asarray(given, dtype=object)
-        if medoids.ndim != 1 or not all(_is_number_of_row(i) for i in each.tolist()):
-            raise ValueError(f"init has the shape {medoids.shape} and the dtype {medoids.dtype}")
+        medoids, values = np.asarray(init), np.asarray(init, dtype=object)
     except ValueError as error:
-        raise ValueError(f"{error}; {wanted}") from error
+        raise must_be("init", wanted, Got(str(error))) from error
+    # a mask of rows is not their numbers
+    if medoids.ndim != 1 or not all(is_integer(value) for value in values.tolist()):
+        got = f"an array of shape {medoids.shape} and dtype {medoids.dtype}"
+        raise must_be("init", wanted, Got(got))
     if len(medoids) != k:
-        raise ValueError(f"init has {len(medoids)} numbers of rows; {wanted}")
+        raise must_be("init", wanted, Got(f"{len(medoids)} numbers"))
     if medoids.min() < 0 or medoids.max() >= n:
-        raise ValueError(f"init reaches from {medoids.min()} to {medoids.max()}; {wanted}")
+        raise must_be("init", wanted, Got(f"{medoids.min()} to {medoids.max()}"))
     if len(np.unique(medoids)) < k:
-        raise ValueError(f"init names a row twice; {wanted}")
+        raise must_be("init", wanted, Got("a row twice"))
     return medoids.astype(np.int64)
-
-
-def _is_number_of_row(value: Any) -> bool:
-    """A mask of rows is not their numbers."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
