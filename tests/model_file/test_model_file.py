@@ -247,7 +247,7 @@ def test_a_file_that_exists_is_kept_without_force(tmp_path):
     path = tmp_path / "a.partita"
     model = KMeans(3, random_state=0).fit(ROWS)
     path.write_text("mine")
-    with pytest.raises(FileExistsError, match=r"a\.partita exists"):
+    with pytest.raises(FileExistsError, match=r"a\.partita already exists"):
         save(model, path)
     assert path.read_text() == "mine"
     save(model, path, force=True)

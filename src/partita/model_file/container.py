@@ -1,4 +1,4 @@
-"""The container of a model file: a zip of plain arrays and one header, read with suspicion.
+"""The container of a model file: a zip of plain arrays and one JSON header, read defensively.
 
 Members are stored, not compressed, so nothing that is read can be larger than the file.
 """
@@ -6,6 +6,7 @@ Members are stored, not compressed, so nothing that is read can be larger than t
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import stat
@@ -18,23 +19,25 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from partita._common.array_types import Array
+from partita._common.atomic_write import write_atomically
 
 HEADER = "header.json"
-MAX_HEADER_BYTES = 1 << 24  # bytes; what Python makes of it takes many times as many
+MAX_HEADER_BYTES = 1 << 24  # parsed, it takes many times as many
 MAX_MEMBERS = 256
+MAX_DIRECTORY_BYTES = 1000 * MAX_MEMBERS
 DTYPES = ("<f8", "<f4", "<f2", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
+READ_CHUNK_BYTES = 1 << 20
+TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # constant, so that the same model gives the same bytes
 
-_NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*\.npy", re.ASCII)
-_ARRAY = re.compile(
+_MEMBER_NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*\.npy", re.ASCII)
+_ARRAY_HEADER = re.compile(
     r"\{'descr': '(..{1,3})', 'fortran_order': (True|False), 'shape': \(([0-9, ]{0,100})\), \} *\n",
     re.ASCII,
 )
-_PIECE = 1 << 20  # bytes read at once
-_LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever they are written
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, or is damaged, or needs another partita."""
+    """A file is not a model, is damaged, or needs another version of partita."""
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -43,63 +46,61 @@ class ModelFileError(ValueError):
 def write_container(
     path: str | Path, header: dict[str, Any], arrays: dict[str, Array], force: bool
 ) -> None:
-    """Write the header and the arrays, all or nothing."""
-    from partita._common.atomic_write import write_atomically
-
+    """Write the header and the arrays atomically."""
     text = json.dumps(header, allow_nan=False).encode()
     if len(text) > MAX_HEADER_BYTES:
         raise ModelFileError(
-            f"{path} cannot be written: the header would have {len(text)} bytes, and at most "
-            f"{MAX_HEADER_BYTES} are read; the names of the features, or the trace, are too long"
+            f"{path} cannot be written: the header would have {len(text)} bytes, at most "
+            f"{MAX_HEADER_BYTES} are allowed. The feature names or the trace are too long."
         )
 
     def write(file: BinaryIO) -> None:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as out:
-            with out.open(_entry(HEADER, len(text)), "w") as member:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            with archive.open(_member(HEADER, len(text)), "w") as member:
                 member.write(text)
             for name, values in arrays.items():
-                with out.open(_entry(f"{name}.npy", values.nbytes + 128), "w") as member:
+                with archive.open(_member(f"{name}.npy", values.nbytes + 128), "w") as member:
                     np.lib.format.write_array(member, values, (1, 0), allow_pickle=False)
 
     write_atomically(path, write, force=force)
 
 
-def _entry(name: str, size: int) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _LONG_AGO)
-    entry.create_system = 3
-    entry.external_attr = 0o644 << 16
-    entry.file_size = size  # says whether 32 bits are enough
-    return entry
+def _member(name: str, size: int) -> zipfile.ZipInfo:
+    member = zipfile.ZipInfo(name, TIMESTAMP)
+    member.create_system = 3
+    member.external_attr = 0o644 << 16
+    member.file_size = size  # decides whether 32 bits are enough
+    return member
 
 
 def as_storable(values: Any) -> Array | None:
-    """The array as it is written, or None if it is none of numbers."""
+    """Return an array as it is written, None if its dtype cannot be stored."""
     values = np.asarray(values)
-    plain = values.dtype.newbyteorder("<")
-    if plain.str not in DTYPES:
+    dtype = values.dtype.newbyteorder("<")
+    if dtype.str not in DTYPES:
         return None
     if not values.flags.c_contiguous and not values.flags.f_contiguous:
         values = np.ascontiguousarray(values)
-    return np.asarray(values, dtype=plain)
+    return np.asarray(values, dtype=dtype)
 
 
 # --- reading --------------------------------------------------------------------------------------
 
 
 class Container:
-    """A model file that is open for reading; whatever is wrong with it is a ModelFileError."""
+    """A model file open for reading. Every fault in it raises a ModelFileError."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = path
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise self.fault("is no regular file")
+            raise self.error("is not a regular file")
         self._file = open(path, "rb")  # noqa: SIM115, closed by __exit__
         try:
             self._size = os.fstat(self._file.fileno()).st_size
-            self._look_at_ends()
+            self._check_zip_ends()
             self._zip = self._guard(lambda: zipfile.ZipFile(self._file))
-            self._entries = self._listed()
-            self._taken: set[str] = set()
+            self._members = self._check_members()
+            self._arrays_read: set[str] = set()
         except BaseException:
             self._file.close()
             raise
@@ -115,121 +116,117 @@ class Container:
     ) -> None:
         self._file.close()
 
-    def fault(self, what: str) -> ModelFileError:
-        """An error that names the file."""
-        return ModelFileError(f"{self.path} {what}")
+    def error(self, fault: str) -> ModelFileError:
+        """Return an error that names the file."""
+        return ModelFileError(f"{self.path} {fault}")
 
     def header(self) -> dict[str, Any]:
-        """The header as it is in the file."""
-        entry = self._entry(HEADER)
-        if entry.file_size > MAX_HEADER_BYTES:
-            raise self.fault(
-                f"has a header of {entry.file_size} bytes; at most {MAX_HEADER_BYTES} are read"
+        """Return the header as it is in the file."""
+        member = self._find(HEADER)
+        if member.file_size > MAX_HEADER_BYTES:
+            raise self.error(
+                f"has a header of {member.file_size} bytes; at most {MAX_HEADER_BYTES} are allowed"
             )
-        text = self._guard(lambda: self._zip.read(entry))
+        text = self._guard(lambda: self._zip.read(member))
         try:
-            found = json.loads(text.decode("utf-8"), parse_constant=_refuse)
+            header = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            raise self.fault(f"has a header that is not JSON: {error}") from error
-        if not isinstance(found, dict):
-            raise self.fault("has a header that is not a JSON object")
-        return found
+            raise self.error(f"has a header that is not JSON: {error}") from error
+        if not isinstance(header, dict):
+            raise self.error("has a header that is not a JSON object")
+        return header
 
     def array(self, name: str) -> Array:
-        """One of the arrays, once: a header that names one a thousand times fills no memory."""
-        entry = self._entry(f"{name}.npy")
-        if name in self._taken:
-            raise self.fault(f"names its array {name} more than once")
-        self._taken.add(name)
-        return np.asarray(self._guard(lambda: self._read(entry)))
+        """Return an array, only once: a header cannot multiply it to fill the memory."""
+        member = self._find(f"{name}.npy")
+        if name in self._arrays_read:
+            raise self.error(f"uses its array {name} more than once")
+        self._arrays_read.add(name)
+        return np.asarray(self._guard(lambda: self._read_array(member)))
 
-    def _read(self, entry: zipfile.ZipInfo) -> Array:
-        with self._zip.open(entry) as member:
-            start = member.read(10)
+    def _read_array(self, member: zipfile.ZipInfo) -> Array:
+        with self._zip.open(member) as file:
+            start = file.read(10)
             if start[:8] != b"\x93NUMPY\x01\x00" or len(start) < 10:
-                raise self.fault(f"has a member {entry.filename} that is not an .npy file")
-            length = int.from_bytes(start[8:], "little")
-            match = _ARRAY.fullmatch(member.read(length).decode("latin-1"))
-            if match is None or match[1] not in DTYPES:
-                raise self.fault(f"has a member {entry.filename} that is not a plain array")
-            shape = tuple(int(n) for n in match[3].replace(" ", "").split(",") if n)
-            kind = np.dtype(match[1])
-            size = kind.itemsize
-            for n in shape:
-                size *= n
-            if len(shape) > 2 or size != entry.file_size - 10 - length:
-                raise self.fault(
-                    f"has a member {entry.filename} of shape {shape}, which its "
-                    f"{entry.file_size} bytes do not hold"
+                raise self.error(f"has a member {member.filename} that is not an .npy file")
+            header_size = int.from_bytes(start[8:], "little")
+            header = _ARRAY_HEADER.fullmatch(file.read(header_size).decode("latin-1"))
+            if header is None or header[1] not in DTYPES:
+                raise self.error(f"has a member {member.filename} that is not a plain array")
+            shape = tuple(int(n) for n in header[3].replace(" ", "").split(",") if n)
+            dtype = np.dtype(header[1])
+            size = dtype.itemsize * math.prod(shape)
+            if len(shape) > 2 or size != member.file_size - 10 - header_size:
+                raise self.error(
+                    f"has a member {member.filename} of shape {shape}, which does not match its "
+                    f"{member.file_size} bytes"
                 )
-            values = np.empty(shape, kind, order="F" if match[2] == "True" else "C")
-            self._fill(values, member)
-        return values.astype(kind.newbyteorder("="), order="K", copy=False)
+            values = np.empty(shape, dtype, order="F" if header[2] == "True" else "C")
+            self._fill(values, file)
+        return values.astype(dtype.newbyteorder("="), order="K", copy=False)
 
-    def _fill(self, values: Array, member: Any) -> None:
-        into, at = values.ravel(order="K").view(np.uint8), 0
-        assert values.size == 0 or np.shares_memory(into, values)
-        while at < len(into):
-            piece = member.read(min(_PIECE, len(into) - at))
-            if not piece:
-                raise self.fault("ends too early")
-            into[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
-            at += len(piece)
-        member.read(1)  # the end, where the checksum is compared
+    def _fill(self, values: Array, file: Any) -> None:
+        buffer, position = values.ravel(order="K").view(np.uint8), 0
+        assert values.size == 0 or np.shares_memory(buffer, values)
+        while position < len(buffer):
+            chunk = file.read(min(READ_CHUNK_BYTES, len(buffer) - position))
+            if not chunk:
+                raise self.error("ends too early")
+            buffer[position : position + len(chunk)] = np.frombuffer(chunk, np.uint8)
+            position += len(chunk)
+        file.read(1)  # at the end, zipfile compares the checksum
 
-    def _entry(self, name: str) -> zipfile.ZipInfo:
-        if name not in self._entries:
-            raise self.fault(f"lacks the member {name}")
-        return self._entries[name]
+    def _find(self, name: str) -> zipfile.ZipInfo:
+        if name not in self._members:
+            raise self.error(f"lacks the member {name}")
+        return self._members[name]
 
-    def _look_at_ends(self) -> None:
-        """Refuse what is no zip of ours before its directory is read."""
+    def _check_zip_ends(self) -> None:
+        """Refuse a file that is not a zip of ours before its directory is read."""
         self._file.seek(0)
         if self._size < 22 or self._file.read(4) != b"PK\x03\x04":
-            raise self.fault("is not a model file: it does not begin like one")
-        tail = self._tail(98)
+            raise self.error("is not a model file: it does not begin like one")
+        self._file.seek(max(0, self._size - 98))
+        tail = self._file.read(98).rjust(98, b"\x00")
         if tail[-22:-18] != b"PK\x05\x06" or tail[-2:] != b"\x00\x00":
-            raise self.fault("is damaged or cut off: it does not end like a model file")
-        count, size = struct.unpack("<HL", tail[-12:-6])
-        if tail[-42:-38] == b"PK\x06\x07":  # of a file beyond 4 GB, which counts once more
-            if tail[:4] != b"PK\x06\x06":
-                raise self.fault("is damaged: its directory is not where it should be")
-            (place,) = struct.unpack("<Q", tail[-34:-26])
-            if place != self._size - 98:
-                raise self.fault("is damaged: its directory is not where it should be")
-            count, size = struct.unpack("<QQ", tail[32:48])
-        if count > MAX_MEMBERS or size > 1000 * MAX_MEMBERS:
-            raise self.fault(f"has {count} members, more than any model")
+            raise self.error("is damaged or truncated: it does not end like a model file")
+        n_members, directory_bytes = struct.unpack("<HL", tail[-12:-6])
+        if tail[-42:-38] == b"PK\x06\x07":  # zip64 has a second record, with wider numbers
+            (position,) = struct.unpack("<Q", tail[-34:-26])
+            if tail[:4] != b"PK\x06\x06" or position != self._size - 98:
+                raise self.error("is damaged: its directory is not where it should be")
+            n_members, directory_bytes = struct.unpack("<QQ", tail[32:48])
+        if n_members > MAX_MEMBERS or directory_bytes > MAX_DIRECTORY_BYTES:
+            raise self.error(f"has {n_members} members, more than any model")
 
-    def _tail(self, length: int) -> bytes:
-        self._file.seek(max(0, self._size - length))
-        return self._file.read(length).rjust(length, b"\x00")
-
-    def _listed(self) -> dict[str, zipfile.ZipInfo]:
-        entries = self._zip.infolist()
-        found: dict[str, zipfile.ZipInfo] = {}
-        for entry in entries:
-            name = entry.filename
-            if name != HEADER and not _NAME.fullmatch(name):
-                raise self.fault(f"has a member of the name {name!r}, which no model has")
-            if name in found:
-                raise self.fault(f"has two members of the name {name}")
-            if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
-                raise self.fault(f"has a compressed member, {name}; plain ones are expected")
-            found[name] = entry
-        if sum(entry.file_size for entry in entries) > self._size:
-            raise self.fault("is damaged: its members are larger than the file")
-        return found
+    def _check_members(self) -> dict[str, zipfile.ZipInfo]:
+        """Return the members by name. Names, compression and sizes are checked."""
+        members: dict[str, zipfile.ZipInfo] = {}
+        for member in self._zip.infolist():
+            name = member.filename
+            if name != HEADER and not _MEMBER_NAME.fullmatch(name):
+                raise self.error(f"has a member {name!r}, which no model has")
+            if name in members:
+                raise self.error(f"has two members called {name}")
+            if (
+                member.compress_type != zipfile.ZIP_STORED
+                or member.file_size != member.compress_size
+            ):
+                raise self.error(f"has a compressed member, {name}; models have none")
+            members[name] = member
+        if sum(member.file_size for member in members.values()) > self._size:
+            raise self.error("is damaged: its members are larger than the file")
+        return members
 
     def _guard(self, action: Any) -> Any:
-        """What damaged bytes make of a reader of zips is known only when it happens."""
+        """Run an action of zipfile, whose errors on damaged files are of many types."""
         try:
             return action()
         except (ModelFileError, MemoryError):
             raise
         except Exception as error:
-            raise self.fault(f"is damaged: {error}") from error
+            raise self.error(f"is damaged: {error}") from error
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+def _refuse_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")

@@ -1,4 +1,4 @@
-"""A short text that says which data a model was fitted to."""
+"""`fingerprint`: a short text that identifies the data of a fit."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 
 from partita._common.array_types import Array
 
-_PIECE = 1 << 22  # values that are brought in order at once
+CHUNK_VALUES = 1 << 22  # copied and hashed at once
 
 
 def fingerprint(X: Any, sample_weight: Any = None) -> str:
-    """A hash of X and its weights: of the shape, the dtype and every bit, in the order of the rows.
+    """Return a hash of X and its weights: of the shape, the dtype and every bit, row by row.
 
-    It does not depend on the container: an array, whatever its memory layout, a list and a frame of
-    the same numbers of the same dtype give the same text. Sparse rows are another kind than
-    dense ones; of these indices and values count, stored zeros included. 0.0 and −0.0 differ, and
-    so do no weights and weights that are all 1.
+    It does not depend on the container: an array of any memory layout, a list and a frame of the
+    same numbers of the same dtype have the same fingerprint. Sparse rows differ from dense ones;
+    their indices and values count, stored zeros included. 0.0 and −0.0 differ, and so do no
+    weights and weights that are all 1.
 
     >>> fingerprint([[1.0, 2.0]]) == fingerprint(np.array([[1.0, 2.0]]))
     True
@@ -32,23 +32,23 @@ def fingerprint(X: Any, sample_weight: Any = None) -> str:
     flat = np.asarray(X) if getattr(X, "ndim", None) == 1 else None  # a triangle of dissimilarities
     rows: Any = validation.as_rows(X) if flat is None or flat.dtype.kind not in "fiub" else flat
     weight = validation.check_weights(sample_weight, rows.shape[0])
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     kind = "csr" if issparse(rows) else "dense"
-    found.update(f"partita 1 {kind} {rows.shape} {rows.dtype.newbyteorder('<').str}".encode())
+    digest.update(f"partita 1 {kind} {rows.shape} {rows.dtype.newbyteorder('<').str}".encode())
     if kind == "csr":
-        for part in (rows.indptr, rows.indices):
-            _add(found, part, np.dtype("<i8"))
-        _add(found, rows.data, rows.dtype)
+        for indices in (rows.indptr, rows.indices):
+            _update(digest, indices, np.dtype("<i8"))
+        _update(digest, rows.data, rows.dtype)
     else:
-        _add(found, rows, rows.dtype)
+        _update(digest, rows, rows.dtype)
     if weight is not None:
-        _add(found, weight, weight.dtype)
-    return f"blake2b-128:{found.hexdigest()}"
+        _update(digest, weight, weight.dtype)
+    return f"blake2b-128:{digest.hexdigest()}"
 
 
-def _add(found: Any, values: Array, kind: np.dtype[Any]) -> None:
-    """The values in the order of the rows, in the byte order that all machines agree on."""
-    little = kind.newbyteorder("<")
-    step = max(1, _PIECE // max(1, values[:1].size))
+def _update(digest: Any, values: Array, dtype: np.dtype[Any]) -> None:
+    """Hash values row by row, in little-endian byte order."""
+    little_endian = dtype.newbyteorder("<")
+    step = max(1, CHUNK_VALUES // max(1, values[:1].size))
     for i in range(0, len(values), step):
-        found.update(np.ascontiguousarray(values[i : i + step], dtype=little).data)
+        digest.update(np.ascontiguousarray(values[i : i + step], dtype=little_endian).data)

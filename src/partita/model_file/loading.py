@@ -1,4 +1,4 @@
-"""A fitted model from a file."""
+"""`load`: read a fitted model from a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMAT = "partita model"
 VERSION = 1
 READABLE_BY = "0.1.0"  # the oldest partita that reads what this one writes
 
-_TOP = (
+_HEADER_FIELDS = (
     "format", "format_version", "readable_by", "class", "partita", "versions", "created", "names",
     "scaling", "fill", "fingerprint", "note", "parameters", "dropped", "fitted", "extra",
 )  # fmt: skip
@@ -27,28 +27,28 @@ _TOP = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Saved:
-    """What a file says of a model besides the model: `model.saved_` after `load`.
+    """The contents of a file besides the model: `model.saved_` after `load`.
 
     Attributes
     ----------
     scaling : Scaling or None
-        What rows must go through before the model sees them.
+        How rows are scaled before the model.
     fill : ndarray of shape (n_features,) or None
-        What stood for missing values, before scaling.
+        The values that replace missing ones, before scaling.
     names : tuple of str or None
-        The columns that the features were read from.
+        The columns of the features.
     versions : dict
-        Of partita, Python and the packages that the model was written by.
+        Of partita, Python and the packages that wrote the model.
     parameters : dict
-        Those of the model that a file can hold.
+        The parameters of the model that a file can hold.
     dropped : dict
-        What it cannot, and what that was.
+        The parameters and attributes that it cannot hold, and their repr.
     created : str
         When the file was written, in UTC.
     note, fingerprint : str or None
         A remark, and the fingerprint of the data.
     extra : dict
-        What this partita does not know of, as JSON.
+        Fields that this version of partita does not know, as JSON.
     """
 
     scaling: Any
@@ -64,14 +64,14 @@ class Saved:
 
 
 def load(path: str | Path) -> Any:
-    """The model that `save` wrote, fitted: it predicts with the same bits as before.
+    """Return the fitted model that `save` wrote: it predicts with the same bits.
 
-    Nothing in the file is executed, and nothing in it is believed unchecked. What is not a model,
-    is damaged or needs a newer partita raises `ModelFileError`. `model.saved_` has what the file
-    says besides: scaling, names, versions, what was left out.
+    Nothing in the file is executed, and everything in it is checked. A file that is not a model, is
+    damaged or needs a newer partita raises `ModelFileError`. `model.saved_` has the other contents
+    of the file: scaling, names, versions, and what `save` left out.
 
-    If the file holds a scaling, or means that stand in for missing values, this is a pipeline that
-    takes rows in the units of the data; `load(path)[-1]` is the model itself.
+    If the file holds a scaling, or values for missing ones, the result is a pipeline that takes
+    rows in the units of the data; `load(path)[-1]` is the model itself.
 
     >>> import tempfile
     >>> from partita import KMeans, save
@@ -84,20 +84,20 @@ def load(path: str | Path) -> Any:
 
 
 def read_model(path: str | Path) -> Any:
-    """The model alone, which takes rows as it was fitted to them."""
+    """Return the model without its preparation: it takes rows as it was fitted to them."""
     with Container(path) as file:
         header = file.header()
         try:
             _check_format(header)
             return assemble(header, file.array)
         except ModelFileError as error:
-            raise error if str(path) in str(error) else file.fault(f"{error}") from error
+            raise error if str(path) in str(error) else file.error(f"{error}") from error
         except (ValueError, TypeError, OverflowError) as error:
-            raise file.fault(f"does not hold a model that is whole: {error}") from error
+            raise file.error(f"does not hold a valid model: {error}") from error
 
 
 def read_header(path: str | Path) -> dict[str, Any]:
-    """What the header of a model file says, without reading the arrays.
+    """Return the header of a model file, without reading the arrays.
 
     >>> import tempfile
     >>> from partita import KMeans, save
@@ -111,17 +111,17 @@ def read_header(path: str | Path) -> dict[str, Any]:
         try:
             _check_format(header)
         except ValueError as error:
-            raise file.fault(str(error)) from error
+            raise file.error(str(error)) from error
         return header
 
 
 def _check_format(header: Mapping[str, Any]) -> None:
-    """The file must be a model, and one that this partita understands."""
+    """Refuse a file that is not a model, or that this version of partita does not know."""
     if header.get("format") != FORMAT:
         raise ModelFileError(f"is not a model file: its format is {header.get('format')!r}"[:200])
     version = header.get("format_version")
     if type(version) is not int or version < 1:
-        raise ModelFileError(f"has a format version that is no number: {version!r}"[:200])
+        raise ModelFileError(f"has a format version that is not an integer: {version!r}"[:200])
     if version > VERSION:
         raise ModelFileError(
             f"is of format version {version}; this is partita {partita.__version__}, which reads "
@@ -136,7 +136,7 @@ def _check_format(header: Mapping[str, Any]) -> None:
 
 
 def _short(value: Any) -> str:
-    """Text from a file, as a message may show it: nothing that a terminal would obey."""
+    """Return text from a file for a message, without control characters."""
     return ascii(value[:80])[1:-1] if isinstance(value, str) else "unknown"
 
 
@@ -169,15 +169,15 @@ def _saved(
 
     scaling = fill = None
     if top.has("scaling"):
-        found = CheckedFields(unpack(header["scaling"], array), "scaling")
+        fields = CheckedFields(unpack(header["scaling"], array), "scaling")
         scaling = Scaling(
-            found.text("kind"), found.floats("center", (d,)), found.floats("scale", (d,))
+            fields.text("kind"), fields.floats("center", (d,)), fields.floats("scale", (d,))
         )
         if scaling.kind not in SCALING_KINDS or not (scaling.scale > 0).all():
-            raise FieldError("scaling is of an unknown kind, or divides by what is not positive")
+            raise FieldError("scaling has an unknown kind, or a scale that is not positive")
     if top.has("fill"):
         fill = CheckedFields({"fill": unpack(header["fill"], array)}).floats("fill", (d,))
-    extra = {key: value for key, value in header.items() if key not in _TOP}
+    extra = {key: value for key, value in header.items() if key not in _HEADER_FIELDS}
     return Saved(
         scaling=scaling,
         fill=fill,

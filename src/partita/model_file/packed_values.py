@@ -1,7 +1,7 @@
-"""Values of Python as JSON and arrays, and back: a closed set of kinds, so no code is ever run.
+"""Python values as JSON and arrays, and back: a closed set of types, so no code is ever run.
 
-None, true and false, whole numbers, texts, finite numbers and lists are those of JSON; so is a
-dictionary whose keys are texts. All else is an object with one key that begins with `$`.
+None, booleans, integers, texts, finite floats, lists and dictionaries with text keys are plain
+JSON. Everything else is an object with one key that begins with `$`.
 """
 
 from __future__ import annotations
@@ -18,26 +18,30 @@ import scipy.sparse as sp
 from partita._common.array_types import Array
 from partita.model_file.container import as_storable
 
-_DEEP = 20  # dictionaries in dictionaries
-_STRANGE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-# generators whose state is a handful of numbers, any of which is a state
-_ENGINES = {"PCG64": np.random.PCG64, "PCG64DXSM": np.random.PCG64DXSM}
+MAX_PACKED_DEPTH = 20
+MAX_UNPACKED_DEPTH = 2 * MAX_PACKED_DEPTH  # a `$dict` or `$tuple` adds levels
+MAX_NAME_CHARACTERS = 100
+_CSR_PARTS = ("data", "indices", "indptr")
+_SEED_FIELDS = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
+_NONFINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+# the state of these is a few integers, and any integers are a valid state
+_BIT_GENERATORS = {"PCG64": np.random.PCG64, "PCG64DXSM": np.random.PCG64DXSM}
 
 
 class UnsupportedValueError(ValueError):
-    """A value that has no place in a file."""
+    """A value cannot be stored in a model file."""
 
 
 class Packer:
-    """Turns values to JSON; `arrays` has what is too large for it."""
+    """Convert values to JSON; `arrays` collects the arrays among them."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, Array] = {}
 
     def pack(self, value: Any, name: str, depth: int = 0) -> Any:
-        """The value as JSON; `name` is where it belongs, and what arrays are called by."""
-        if depth > _DEEP:
-            raise UnsupportedValueError(f"{name} is too deep")
+        """Return the value as JSON; arrays are named after `name`, the place of the value."""
+        if depth > MAX_PACKED_DEPTH:
+            raise UnsupportedValueError(f"{name} is nested too deeply")
         if value is None or isinstance(value, bool | np.bool_):
             return None if value is None else bool(value)
         if isinstance(value, str):
@@ -53,7 +57,7 @@ class Packer:
         if isinstance(value, Mapping):
             return self._pack_mapping(value, name, depth)
         if isinstance(value, np.ndarray):
-            return {"$array": self._keep(value, name)}
+            return {"$array": self._store(value, name)}
         if sp.issparse(value) and value.format == "csr":
             return self._pack_csr(value, name)
         if isinstance(value, np.random.Generator):
@@ -72,75 +76,71 @@ class Packer:
         return {"$dict": pairs}
 
     def _pack_csr(self, value: Any, name: str) -> Any:
-        parts = {part: self._keep(getattr(value, part), f"{name}.{part}") for part in _PARTS}
+        parts = {part: self._store(getattr(value, part), f"{name}.{part}") for part in _CSR_PARTS}
         return {
             "$csr": {**parts, "shape": list(value.shape), "array": isinstance(value, sp.sparray)}
         }
 
     def _pack_generator(self, value: np.random.Generator, name: str, depth: int) -> Any:
-        engine: Any = value.bit_generator
-        seeds: Any = getattr(engine, "seed_seq", None)
-        if type(engine).__name__ not in _ENGINES or type(seeds) is not np.random.SeedSequence:
-            raise UnsupportedValueError(f"{name} is a generator by {type(engine).__name__}")
-        family = {
-            part: getattr(seeds, part)
-            for part in ("entropy", "spawn_key", "pool_size", "n_children_spawned")
-        }
+        bit_generator: Any = value.bit_generator
+        seeds: Any = getattr(bit_generator, "seed_seq", None)
+        kind = type(bit_generator).__name__
+        if kind not in _BIT_GENERATORS or type(seeds) is not np.random.SeedSequence:
+            raise UnsupportedValueError(f"{name} is a generator with {kind}")
+        fields = {field: getattr(seeds, field) for field in _SEED_FIELDS}
         return {
-            "state": self.pack(engine.state, name, depth + 1),
-            "seeds": self.pack(family, name, depth + 1),
+            "state": self.pack(bit_generator.state, name, depth + 1),
+            "seeds": self.pack(fields, name, depth + 1),
         }
 
-    def _keep(self, value: Array, name: str) -> str:
-        kept = as_storable(value)
-        if kept is None or kept.ndim > 2:
-            raise UnsupportedValueError(
-                f"{name} is an array of {value.dtype} with {value.ndim} axes"
-            )
-        name = re.sub(r"[^A-Za-z0-9_.]", "_", name, flags=re.ASCII)[:100]
+    def _store(self, value: Array, name: str) -> str:
+        """Add an array, and return the name of its member."""
+        stored = as_storable(value)
+        if stored is None or stored.ndim > 2:
+            shape = f"{value.dtype} with {value.ndim} axes"
+            raise UnsupportedValueError(f"{name} is an array of {shape}")
+        name = re.sub(r"[^A-Za-z0-9_.]", "_", name, flags=re.ASCII)[:MAX_NAME_CHARACTERS]
         name = ".".join(part or "_" for part in name.split("."))
         while name in self.arrays:
             name += "_"
-        self.arrays[name] = kept
+        self.arrays[name] = stored
         return name
 
 
-_PARTS = ("data", "indices", "indptr")
-
-
 def unpack(value: Any, array: Callable[[str], Array], depth: int = 0) -> Any:
-    """The value that was packed; `array` gives an array by its name. ValueError: there is none."""
-    if depth > 2 * _DEEP:
-        raise ValueError("values are too deep")
+    """Return the value that was packed, or raise a ValueError; `array` returns arrays by name."""
+    if depth > MAX_UNPACKED_DEPTH:
+        raise ValueError("values are nested too deeply")
 
-    def inside(item: Any) -> Any:
+    def unpack_item(item: Any) -> Any:
         return unpack(item, array, depth + 1)
 
     if isinstance(value, list):
-        return [inside(item) for item in value]
+        return [unpack_item(item) for item in value]
     if not isinstance(value, dict):
         return value
     kinds = [key for key in value if key.startswith("$")]
     if not kinds:
-        return {key: inside(item) for key, item in value.items()}
-    kind, content = kinds[0], value[kinds[0]]
-    if len(value) == 1 and kind == "$array" and isinstance(content, str):
-        return array(content)
-    if len(value) == 1 and kind == "$float" and content in list(_STRANGE):
-        return _STRANGE[content]
-    if len(value) == 1 and kind == "$tuple" and isinstance(content, list):
-        return tuple(inside(item) for item in content)
-    if len(value) == 1 and kind == "$dict" and _are_pairs(content):
-        return {inside(key): inside(item) for key, item in content}
-    if len(value) == 1 and kind == "$csr" and isinstance(content, dict):
-        return _unpack_csr(content, array)
-    if len(value) == 1 and kind == "$generator" and isinstance(content, dict):
-        return _unpack_generator(inside(content))
-    raise ValueError(f"a value of the kind {kind!r} is not known, or is not well formed")
+        return {key: unpack_item(item) for key, item in value.items()}
+    if len(value) == 1:
+        kind, content = kinds[0], value[kinds[0]]
+        if kind == "$array" and isinstance(content, str):
+            return array(content)
+        if kind == "$float" and content in list(_NONFINITE):
+            return _NONFINITE[content]
+        if kind == "$tuple" and isinstance(content, list):
+            return tuple(unpack_item(item) for item in content)
+        if kind == "$dict" and _are_pairs(content):
+            return {unpack_item(key): unpack_item(item) for key, item in content}
+        if kind == "$csr" and isinstance(content, dict):
+            return _unpack_csr(content, array)
+        if kind == "$generator" and isinstance(content, dict):
+            return _unpack_generator(unpack_item(content))
+    raise ValueError(f"a value of the kind {kinds[0]!r} is unknown or malformed")
 
 
 def _are_pairs(content: Any) -> bool:
-    """Keys must be such that a dictionary takes them."""
+    """Return whether this is a list of pairs whose first item is hashable."""
     return isinstance(content, list) and all(
         isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str | int | float | None)
         for pair in content
@@ -148,14 +148,14 @@ def _are_pairs(content: Any) -> bool:
 
 
 def _unpack_csr(content: dict[str, Any], array: Callable[[str], Array]) -> Any:
-    names, shape = [content.get(part) for part in _PARTS], content.get("shape")
+    names, shape = [content.get(part) for part in _CSR_PARTS], content.get("shape")
     if not all(isinstance(name, str) for name in names) or not (
         isinstance(shape, list) and len(shape) == 2 and all(type(n) is int for n in shape)
     ):
-        raise ValueError("a sparse matrix is not well formed")
+        raise ValueError("a sparse matrix is malformed")
     data, indices, indptr = (array(str(name)) for name in names)
     rows, columns = shape
-    # SciPy trusts these numbers, and would read beyond the arrays
+    # SciPy does not check these, and would read outside the arrays
     if not (
         data.ndim == indices.ndim == indptr.ndim == 1
         and indices.dtype.kind == indptr.dtype.kind == "i"
@@ -163,38 +163,34 @@ def _unpack_csr(content: dict[str, Any], array: Callable[[str], Array]) -> Any:
         and len(indptr) == rows + 1
         and indptr[0] == 0
         and indptr[-1] == len(indices) == len(data)
-        and (indptr[1:] >= indptr[:-1]).all()  # differences may wrap around
+        and (indptr[1:] >= indptr[:-1]).all()  # differences could overflow
         and (len(indices) == 0 or (indices.min() >= 0 and indices.max() < columns))
     ):
-        raise ValueError("a sparse matrix points outside of itself")
+        raise ValueError("a sparse matrix has indices out of range")
     make = sp.csr_array if content.get("array") is True else sp.csr_matrix
     return make((data, indices, indptr), shape=(rows, columns))
 
 
-def _unpack_generator(content: dict[str, Any]) -> np.random.Generator:
+def _unpack_generator(content: Any) -> np.random.Generator:
     if not isinstance(content, dict):
-        raise ValueError("a generator of random numbers is not well formed")
+        raise ValueError("a random generator is malformed")
     state, seeds = content.get("state"), content.get("seeds")
-    if not isinstance(state, dict) or state.get("bit_generator") not in _ENGINES:
-        raise ValueError("a generator of random numbers is not known")
+    if not isinstance(state, dict) or state.get("bit_generator") not in _BIT_GENERATORS:
+        raise ValueError("a random generator is of an unknown kind")
     if not isinstance(seeds, dict):
-        raise ValueError("a generator of random numbers has no seeds")
-    wanted = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
-    if not 4 <= _number(seeds.get("pool_size")) <= 64:
-        raise ValueError("a generator of random numbers has seeds of an unknown size")
+        raise ValueError("a random generator has no seeds")
+    pool_size = seeds.get("pool_size")
+    if type(pool_size) is not int or not 4 <= pool_size <= 64:
+        raise ValueError("a random generator has a seed pool of an unknown size")
     try:
-        family = np.random.SeedSequence(**{name: seeds[name] for name in wanted})
-        engine = _ENGINES[state["bit_generator"]](family)
-        engine.state = state
+        sequence = np.random.SeedSequence(**{field: seeds[field] for field in _SEED_FIELDS})
+        bit_generator = _BIT_GENERATORS[state["bit_generator"]](sequence)
+        bit_generator.state = state
     except (KeyError, IndexError, TypeError, OverflowError, AttributeError) as error:
-        raise ValueError(f"a generator of random numbers is not well formed: {error}") from error
-    return np.random.Generator(engine)
-
-
-def _number(value: Any) -> int:
-    return value if type(value) is int else -1
+        raise ValueError(f"a random generator is malformed: {error}") from error
+    return np.random.Generator(bit_generator)
 
 
 def describe(value: Any) -> str:
-    """What a value is, in words that do not change from run to run."""
+    """Return the repr of a value without memory addresses, which change from run to run."""
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))[:1000]

@@ -1,4 +1,4 @@
-"""`Preparation`: what rows go through before a saved model sees them."""
+"""`Preparation`: the step before a loaded model, which selects, fills and scales columns."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from partita.tables.scaling import Scaling
 class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The first step of a loaded model: columns by name, missing values, scaling.
 
-    It learns nothing: `fit` leaves it as it is.
+    `fit` does nothing.
 
     Parameters
     ----------
     scaling : Scaling or None
     fill : array of shape (n_features,) or None
-        What stands in for missing values; None leaves them, and the model refuses them.
+        The values that replace missing ones; None leaves them, and the model refuses them.
     names : sequence of str or None
-        The columns that are taken from a table, in this order. Other columns do not matter.
+        The columns that are taken from a table, in this order. Others are ignored.
     """
 
     def __init__(self, scaling: Any = None, fill: Any = None, names: Any = None) -> None:
@@ -36,7 +36,7 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.names = names
 
     def fit(self, X: Any = None, y: Any = None) -> Preparation:
-        """Nothing is learned."""
+        """Do nothing."""
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -44,14 +44,14 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns it takes."""
+        """The number of columns."""
         width = self._width()
         if width is None:
-            raise AttributeError("neither names nor numbers say how many columns there are")
+            raise AttributeError("n_features_in_ is unknown without names, fill and scaling")
         return width
 
     def transform(self, X: Any) -> Floats:
-        """Rows as the model wants them."""
+        """Return the rows as the model was fitted to them."""
         rows = self.columns_of(X)
         if self.fill is not None:
             rows = np.where(np.isnan(rows), np.asarray(self.fill, rows.dtype), rows)
@@ -59,7 +59,7 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return rows if scaling is None else scaling.apply(rows)
 
     def columns_of(self, X: Any) -> Floats:
-        """The columns in the order of the model, as they are."""
+        """Return the columns in the order of the model, neither filled nor scaled."""
         rows = validation.as_rows(self._columns(X), type(self).__name__)
         rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows)
         if rows.dtype not in validation.FLOAT_DTYPES:
@@ -68,24 +68,24 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if width is not None and rows.shape[1] != width:
             raise ValueError(
                 f"X has {rows.shape[1]} features, but the model was fitted to {width}"
-                f"{f': {listed(self.names)}' if self.names is not None else ''}"
+                f"{f': {listed(self.names)}' if self.names is not None else ''}."
             )
         return rows
 
     def inverse_transform(self, X: Any) -> Floats:
-        """Rows, or centers, in the units of the data."""
+        """Return rows or centers in the units of the data."""
         scaling: Scaling | None = self.scaling
         return np.asarray(X) if scaling is None else scaling.undo(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """The names of the columns."""
+        """Return the names of the columns."""
         names = input_features if self.names is None else self.names
         return np.array([f"x{t}" for t in range(self._width() or 0)] if names is None else names)
 
     def _width(self) -> int | None:
-        for known in (self.names, self.fill, getattr(self.scaling, "center", None)):
-            if known is not None:
-                return len(known)
+        for values in (self.names, self.fill, getattr(self.scaling, "center", None)):
+            if values is not None:
+                return len(values)
         return None
 
     def _columns(self, X: Any) -> Any:
@@ -93,15 +93,15 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return X
         import narwhals.stable.v2 as nw
 
-        there = [str(name) for name in names_of(X)]
-        lacking = [name for name in self.names if name not in there]
+        columns = [str(name) for name in names_of(X)]
+        lacking = [name for name in self.names if name not in columns]
         if lacking:
             raise ValueError(
                 f"X lacks {listed(lacking)} of the {len(self.names)} columns that the model was "
-                f"fitted to; it has {listed(there)}"
+                f"fitted to. It has {listed(columns)}."
             )
-        # by place: other columns may have names twice, or names that are no text
-        places = [there.index(name) for name in self.names]
+        # by position: other columns may have duplicate names, or names that are not text
+        places = [columns.index(name) for name in self.names]
         if hasattr(X, "iloc"):
             return X.iloc[:, places]
         if type(X).__name__ == "RecordBatch":
@@ -110,23 +110,23 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def with_preparation(model: Any) -> Any:
-    """A model as its users meet it: behind what rows must go through, if there is anything."""
+    """Return a pipeline of preparation and model, or the model if it needs no preparation."""
     saved = model.saved_
     scaled = saved.scaling is not None and saved.scaling.kind != "none"
     if scaled or saved.fill is not None:
-        known = model.__dict__.pop("feature_names_in_", None)  # they are asked for before it
+        known = model.__dict__.pop("feature_names_in_", None)  # the first step checks them
         names = tuple(map(str, known)) if saved.names is None and known is not None else saved.names
         first = Preparation(saved.scaling if scaled else None, saved.fill, names)
-        found = Pipeline([("prepare", first), ("model", model)])
-        found.saved_ = saved
-        return found
+        pipeline = Pipeline([("prepare", first), ("model", model)])
+        pipeline.saved_ = saved
+        return pipeline
     if saved.names is not None and not hasattr(model, "feature_names_in_"):
         model.feature_names_in_ = np.array(saved.names, dtype=object)
     return model
 
 
 def without_preparation(model: Any) -> tuple[Any, Preparation | None]:
-    """The other way round; the model itself if it is not such a pipeline."""
+    """Split such a pipeline into model and preparation; None if it has none."""
     steps = getattr(model, "steps", None)
     if steps is not None and len(steps) == 2 and isinstance(steps[0][1], Preparation):
         return steps[1][1], steps[0][1]

@@ -1,4 +1,4 @@
-"""A fitted model to a file."""
+"""`save`: write a fitted model to a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from partita.model_file.preparation import without_preparation
 from partita.model_file.restoring import HOMES, class_of
 from partita.model_file.taking import taken
 
-_TOLD = ("python", "numpy", "scipy", "scikit-learn", "machine", "kernel")
+_VERSIONS_SAVED = ("python", "numpy", "scipy", "scikit-learn", "machine", "kernel")
 # parameters without which new rows would be labelled in another way
 _NEEDED = ("metric", "metric_params", "kernel", "kernel_params")
 
@@ -35,32 +35,32 @@ def save(
     labels: bool = True,
     force: bool = False,
 ) -> None:
-    """Write a fitted model to a file that `load` reads without executing anything from it.
+    """Write a fitted model to a file that `load` reads without executing anything.
 
     Parameters
     ----------
     model : KMeans, MiniBatchKMeans, SphericalKMeans, KMedoids or KernelKMeans
-        Fitted; or what `load` gave.
+        Fitted; or the result of `load`.
     path : str or Path
-        The file, by custom with the suffix .partita. It is there whole or not at all.
+        The file, usually with the suffix .partita. It is written atomically.
     scaling : Scaling or None
-        How the rows were scaled before the fit: an object with `kind`, `center` and `scale`.
+        The scaling of the rows before the fit: an object with `kind`, `center` and `scale`.
     fill : array of shape (n_features,) or None
-        What stood for missing values.
+        The values that replaced missing ones.
     names : sequence of str or None
-        The names of the columns that the features were read from.
+        The names of the columns of the features.
     note : str or None
         A remark, for example the command that made the model.
     fingerprint : str or None
-        What `fingerprint(X, sample_weight)` says of the data.
+        `fingerprint(X, sample_weight)` of the data.
     labels : bool, default=True
-        Whether to keep `labels_`, one number for each row of the fit.
+        Whether to store `labels_`, one integer for each row of the fit.
     force : bool, default=False
-        Whether to replace a file that exists.
+        Whether to replace an existing file.
 
-    `halt`, `callback` and a callable `init` are code and are left out: the header names them under
-    `dropped`. A model that needs code to label rows (a callable metric or kernel) is refused. What
-    a file said of a model that was loaded, and was not fitted since, is written again.
+    `halt`, `callback` and a callable `init` are code and are left out: the header lists them under
+    `dropped`. A model that needs code to label rows (a callable metric or kernel) is refused. The
+    other contents of the file of a loaded model are written again, unless it was fitted since.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def save(
         "readable_by": READABLE_BY,
         "class": type(model).__name__,
         "partita": partita.__version__,
-        "versions": {name: versions()[name] for name in _TOLD},
+        "versions": {name: versions()[name] for name in _VERSIONS_SAVED},
         "created": _now(),
         **given,
         "parameters": parameters,
@@ -107,7 +107,7 @@ def save(
         "fitted": fitted,
         "extra": {},
     }
-    try:  # what is written can be read
+    try:  # only what can be read is written
         assemble(header, packer.arrays.__getitem__)
     except (ValueError, TypeError, OverflowError) as error:
         raise ModelFileError(f"this model cannot be saved: {error}") from error
@@ -115,7 +115,7 @@ def save(
 
 
 def _known(given: dict[str, Any], model: Any, first: Any) -> dict[str, Any]:
-    """What was given; else what the pipeline has, or the file that the model came from."""
+    """Replace values that are None by those of the pipeline, or of the file of the model."""
     saved = getattr(model, "saved_", None)
     for name in [name for name, value in given.items() if value is None]:
         source = first if first is not None and hasattr(first, name) else saved
@@ -128,7 +128,7 @@ def _packed_all(given: dict[str, Any], packer: Packer) -> dict[str, Any]:
     if names is not None:
         names = [str(name) for name in names]
         if len(set(names)) < len(names):
-            raise ModelFileError("names has a name twice; each column needs one of its own")
+            raise ModelFileError("`names` must be distinct, got a name twice.")
     return {
         **given,
         "names": names,
@@ -167,9 +167,8 @@ def _parameters(model: Any, packer: Packer) -> tuple[dict[str, Any], dict[str, s
 
 def _refusal(what: str) -> ModelFileError:
     return ModelFileError(
-        f"this model cannot be saved, as it needs what no file holds: {what}. Use a metric or "
-        "kernel that has a name, or 'precomputed' with a matrix; or keep the model by pickle, "
-        "where all who read it trust its origin"
+        f"this model cannot be saved, because it needs {what}. Use a named metric or kernel, or "
+        "'precomputed' with a matrix; or pickle the model, if everyone who reads it trusts you."
     )
 
 
@@ -187,7 +186,7 @@ def _packed(values: Any, name: str, packer: Packer) -> Any:
 
 
 def _now() -> str:
-    """The time in UTC; SOURCE_DATE_EPOCH fixes it, where files are to have the same bits."""
+    """Return the time in UTC; SOURCE_DATE_EPOCH fixes it, for reproducible files."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
     seconds = int(fixed) if fixed.isdecimal() and len(fixed) < 12 else time.time()
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

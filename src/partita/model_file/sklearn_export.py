@@ -1,4 +1,4 @@
-"""A fitted model as a scikit-learn KMeans, and so for everything that reads one."""
+"""`to_sklearn`: a fitted model as a scikit-learn KMeans, for all tools that read one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ EXPORTED = ("KMeans", "MiniBatchKMeans")
 
 
 def to_sklearn(model: Any) -> Any:
-    """A `sklearn.cluster.KMeans` that labels, transforms and scores as the model does.
+    """Return a `sklearn.cluster.KMeans` that labels, transforms and scores as the model does.
 
-    For `KMeans` and `MiniBatchKMeans`. The labels of new rows are the same, but where two centers
-    are equally far up to rounding: scikit-learn subtracts products of large numbers, in the dtype
-    of X, and takes the center that this leaves lower; partita measures in double, and takes the
-    lower index on exact ties. The result needs no partita: it can be pickled, be part of a
-    pipeline, and be converted, to ONNX for example. What `load` gave as a pipeline becomes a
-    pipeline of scikit-learn's `SimpleImputer`, `StandardScaler` and `KMeans`.
+    For `KMeans` and `MiniBatchKMeans`. Labels of new rows are the same, unless two centers are
+    equally far up to rounding: scikit-learn subtracts products of large numbers in the dtype of X;
+    partita measures in double, and exact ties go to the lower index. The result does not need
+    partita: it can be pickled, be part of a pipeline, or be converted, for example to ONNX. A
+    pipeline from `load` becomes one of scikit-learn's `SimpleImputer`, `StandardScaler`, `KMeans`.
 
     >>> from partita import KMeans
     >>> model = KMeans(2, random_state=0).fit([[1.0, 2.0], [1.0, 4.0], [10.0, 2.0]])
@@ -44,17 +43,17 @@ def to_sklearn(model: Any) -> Any:
     check_is_fitted(model)
     centers = np.ascontiguousarray(model.cluster_centers_)
     other = KMeans(**_parameters(model, len(centers)))
-    with warnings.catch_warnings():  # of centers that are alike
+    with warnings.catch_warnings():  # about equal centers
         warnings.simplefilter("ignore")
         made = KMeans(len(centers), init=centers, n_init=1, max_iter=1).fit(centers)
-    # what scikit-learn keeps for itself is made by scikit-learn
+    # scikit-learn makes its own private attributes
     vars(other).update({name: v for name, v in vars(made).items() if name not in made.get_params()})
     other.cluster_centers_ = centers.copy()
     other.inertia_ = float(model.inertia_)
     other.n_iter_ = int(getattr(model, "n_iter_", getattr(model, "n_steps_", 1)))
     if hasattr(model, "labels_"):
         other.labels_ = np.array(model.labels_, dtype=np.int32)
-    else:  # a mini-batch may have none
+    else:  # after partial_fit there are none
         del other.labels_
     if hasattr(model, "feature_names_in_"):
         other.feature_names_in_ = np.array(model.feature_names_in_, dtype=object)
@@ -62,7 +61,7 @@ def to_sklearn(model: Any) -> Any:
 
 
 def _steps(first: Any) -> Iterator[Any]:
-    """What fills in and scales, by scikit-learn's own classes."""
+    """Yield scikit-learn's imputer and scaler for a preparation."""
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import StandardScaler
 
@@ -82,7 +81,7 @@ def _steps(first: Any) -> Iterator[Any]:
 
 
 def _parameters(model: Any, k: int) -> dict[str, Any]:
-    """Those that scikit-learn knows, with its default for values that it does not know."""
+    """Return the parameters that scikit-learn has, with its default for values it lacks."""
     own = model.get_params()
     seed = own["random_state"]
     known = {
