@@ -18,7 +18,9 @@ class EmptyClusterError(ValueError):
 class Assignment(Protocol):
     """The state of a fit that a policy may look at and change."""
 
-    labels: Ints
+    @property
+    def labels(self) -> Ints:
+        """The label (n,) of every row."""
 
     def distances(self, centers: Centers) -> Floats:
         """Squared distance (n,) of every row to its own center."""

@@ -13,10 +13,10 @@ from partita import KMeans
 from partita._common.threads import Workers
 from partita._kernels import compiled, kernels, reference
 from partita.centers import Centers
-from partita.engine.paths.bounds import Bounds
-from partita.engine.paths.center_groups import TILE, Groups
+from partita.engine.paths.center_groups import CENTERS_PER_TILE, CenterGroups
 from partita.engine.paths.choice import PATHS, memory_of, plan_for
-from partita.engine.paths.prefix import main_axes, shorten
+from partita.engine.paths.prefix_filter import main_axes, shorten
+from partita.engine.paths.row_bounds import RowBounds
 from partita.estimators.validation import make_source
 
 PRUNED = [path for path in PATHS if path != "plain"]
@@ -201,8 +201,8 @@ def test_a_memory_limit_is_a_number_of_bytes(limit):
 def test_bounds_keep_what_they_promise_to_need():
     source = source_of(blobs(n=10_000, d=24))
     for path, most, k in (("hamerly", 1, 448), *(("yinyang", 32, k) for k in (70, 126, 448))):
-        groups = Groups.around(np.random.default_rng(0).normal(size=(k, 24)), most)
-        bounds = Bounds(source.n, Centers(np.zeros((k, 24)), np.zeros(24)), groups, 1.0, False)
+        groups = CenterGroups.around(np.random.default_rng(0).normal(size=(k, 24)), most)
+        bounds = RowBounds(source.n, Centers(np.zeros((k, 24)), np.zeros(24)), groups, 1.0, False)
         held = bounds.upper.nbytes + bounds.other.nbytes + bounds.lower.nbytes
         assert held <= memory_of(path, source, k)
         assert held <= source.n * (20 + 2 * len(groups.sizes))  # the labels are four bytes more
@@ -215,11 +215,11 @@ def test_bounds_keep_what_they_promise_to_need():
 def test_groups_hold_every_center_once(k, d, most, seed):
     rng = np.random.default_rng(seed)
     centers = rng.integers(0, 3, (k, d)).astype(float)
-    groups = Groups.around(centers, most)
+    groups = CenterGroups.around(centers, most)
     assert sorted(groups.members.tolist()) == list(range(k))
     assert groups.sizes.sum() == k
     assert groups.sizes.min() >= 1
-    assert len(groups.sizes) <= max(1, min(most, k // TILE))
+    assert len(groups.sizes) <= max(1, min(most, k // CENTERS_PER_TILE))
     assert (groups.members[np.argsort(groups.members)] == np.arange(k)).all()
 
 

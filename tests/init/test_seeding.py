@@ -113,9 +113,9 @@ def test_at_once_round_by_round_and_the_twin_choose_the_same_rows(
     weight = rng.integers(0, 3, n) + (np.arange(n) == 0.0) if weighted else None
     found = [
         chosen_by(rows, weight, k, 4, 1),  # at once
-        chosen_by(rows, weight, k, 4, 1, monkeypatch, _CALL=1),  # one round per call
-        chosen_by(rows, weight, k, 4, 2, monkeypatch, _SHORT=0),  # round by round
-        chosen_by(rows, weight, k, 4, 2, monkeypatch, _FEATURES=0),  # without a sketch
+        chosen_by(rows, weight, k, 4, 1, monkeypatch, MAX_CALL_WORK=1),  # one round per call
+        chosen_by(rows, weight, k, 4, 2, monkeypatch, MAX_ONE_THREAD_NANOSECONDS=0),  # in rounds
+        chosen_by(rows, weight, k, 4, 2, monkeypatch, MAX_SKETCH_FEATURES=0),  # without a sketch
     ]
     twin = np.empty(k, np.int64)
     floats = None if weight is None else weight.astype(float)
@@ -134,7 +134,10 @@ def test_at_once_round_by_round_and_the_twin_choose_the_same_rows(
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_the_rows_chosen_do_not_depend_on_threads(dtype, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(9000, 20)).astype(dtype)
-    found = [chosen_by(rows, None, 60, 6, t, monkeypatch, _SHORT=0) for t in (1, 2, 3, 4)]
+    found = [
+        chosen_by(rows, None, 60, 6, t, monkeypatch, MAX_ONE_THREAD_NANOSECONDS=0)
+        for t in (1, 2, 3, 4)
+    ]
     assert found == found[:1] * 4
 
 

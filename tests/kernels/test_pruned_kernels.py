@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from partita._kernels import reference
 from partita.centers import Centers
-from partita.engine.paths.bounds import Bounds
-from partita.engine.paths.center_groups import Groups
-from partita.engine.paths.prefix import main_axes, shorten
+from partita.engine.paths.center_groups import CenterGroups
+from partita.engine.paths.prefix_filter import main_axes, shorten
+from partita.engine.paths.row_bounds import RowBounds
 
 pytestmark = pytest.mark.compiled
 FLOATS = [np.float32, np.float64]
@@ -41,9 +41,9 @@ def walk(core, monkeypatch):
         distance = np.sqrt(reference.d64(rows, path[0].values, origin))
         typical = float(np.median(distance.min(axis=1))) or 1.0
         basis = main_axes(rows.astype(float) - origin, length) if length else None
-        groups = Groups.around(path[0].values, most)
+        groups = CenterGroups.around(path[0].values, most)
         blurred = SimpleNamespace(blur=1e-6) if length else None  # what the bounds ask a prefix for
-        bounds = Bounds(len(rows), path[0], groups, typical / 1024, geometry, blurred)
+        bounds = RowBounds(len(rows), path[0], groups, typical / 1024, geometry, blurred)
         for step, at in enumerate(path):
             motion = bounds.follow(at, labels)
             given_rows = {}
@@ -247,7 +247,7 @@ def test_bad_groups_labels_and_memories_are_errors(core):
 def test_motion_is_what_its_twin_says(core, geometry, size):
     rng = np.random.default_rng(3)
     centers, zero = rng.normal(size=(70, 6)), np.zeros(6)
-    groups = Groups.around(centers)
+    groups = CenterGroups.around(centers)
     labels = rng.integers(0, 70, 500).astype(np.int32)
     books = []
     for use in (core, reference):
@@ -269,8 +269,8 @@ def test_motion_is_what_its_twin_says(core, geometry, size):
 
 def test_motion_of_other_centers_is_refused(core):
     rows, centers, zero = np.zeros((40, 2)), np.arange(6.0).reshape(3, 2), np.zeros(2)
-    groups = Groups.around(centers, 1)
-    few = Groups.around(centers[:2], 1)
+    groups = CenterGroups.around(centers, 1)
+    few = CenterGroups.around(centers[:2], 1)
     motion = core.Motion(few.members, few.sizes, centers[:2].copy(), zero, 1.0, 0.0, False)
     labels = np.zeros(40, np.int32)
     bounds = np.zeros(40, np.int32), np.zeros(40, np.uint16), np.zeros((40, 1), np.uint16)
@@ -286,8 +286,8 @@ def test_motion_of_other_centers_is_refused(core):
 
 def test_what_is_written_may_not_be_what_is_read(core):
     rows, centers, zero = np.zeros((40, 2)), np.arange(6.0).reshape(3, 2), np.zeros(2)
-    groups = Groups.around(centers, 1)
-    bounds = Bounds(40, Centers(centers, zero), groups, 1.0, False)
+    groups = CenterGroups.around(centers, 1)
+    bounds = RowBounds(40, Centers(centers, zero), groups, 1.0, False)
     labels = np.zeros(40, np.int32)
     motion = bounds.follow(Centers(centers, zero), labels)
     with pytest.raises(ValueError, match="of their own"):

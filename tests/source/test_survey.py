@@ -29,7 +29,12 @@ def test_counting_clears_no_feature_that_needs_the_median(seed, kind, rare):
         source = make_source(rows, None, workers)
         spared = source.survey()
         looked = survey_dense(
-            *source.box(), source.weights, source._sum_up, source._sample, source._columns, None
+            *source.extent()[:2],
+            source.weights,
+            source._sum_up,
+            source.sample,
+            source._columns,
+            None,
         )
     np.testing.assert_array_equal(spared.grid.origin, looked.grid.origin)
     assert spared.ordered == looked.ordered

@@ -117,7 +117,8 @@ def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Lad
         opened = CenterLadder(model, X, sample_weight, workers)
         rows, weight = opened.opened.rows, opened.opened.weight
         kind = Directions if isinstance(model, SphericalKMeans) else Means
-        _check_range(*opened.opened.source.box())
+        survey = opened.opened.source.survey()
+        _check_range(survey.low, survey.high)
         counted, unit = _in_rows(weight)
         return opened, kind(model, rows, counted, unit=unit)
     rows = X

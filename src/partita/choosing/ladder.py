@@ -25,7 +25,7 @@ from partita._common.threads import Workers
 from partita._common.weighting import weighted
 from partita.centers import Centers
 from partita.engine.lloyd_step import LloydStep
-from partita.engine.paths.scheduler import PathCache
+from partita.engine.paths.path import PathCache
 from partita.engine.restarts import best_fit, rerun_merged
 from partita.estimators.center_clusterer import FitInput, LloydClusterer
 from partita.estimators.kernel.estimator import KernelKMeans
@@ -137,7 +137,7 @@ class CenterLadder(Ladder):
         model = self._model(k)
         settings = LloydParameters(model)
         options = model._lloyd_options(self.opened, settings, self._path_cache)
-        starts = model._starts(self.opened, settings) if start is None else [lambda: start]
+        starts = model._starts(self.opened, settings, options) if start is None else [lambda: start]
         return self._keep(model, *best_fit(self.opened.source, starts, options))
 
     def _model(self, k: int) -> LloydClusterer:

@@ -10,10 +10,11 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita.centers import Centers
 from partita.empty_clusters import Assignment
-from partita.engine.paths.choice import Plan
+from partita.engine.paths.path import PathCache, PathPlan
+from partita.engine.paths.scheduler import PassScheduler
 from partita.geometry import EUCLIDEAN, Geometry, Update
 from partita.moments import Grid, Moments
-from partita.source.blocks import Source
+from partita.source.protocol import Source
 from partita.stats import ClusterStats
 from partita.trace import Pass
 
@@ -23,7 +24,10 @@ class Step(Assignment, Protocol):
 
     exact: bool  # whether sums are exact
     last: Pass  # how the last assignment was made
-    notes: list[str]  # which paths were taken, and why
+
+    @property
+    def notes(self) -> list[str]:
+        """Which paths were taken, and why."""
 
     def assign(self, centers: Centers) -> int:
         """Label every row by `centers`; how many rows changed their label."""
@@ -39,40 +43,48 @@ class Step(Assignment, Protocol):
 
 
 class LloydStep:
-    """One full pass: every row meets every center, and the sums follow the rows that moved."""
+    """The state of a run over the rows of a source: the passes, and the sums of every cluster."""
 
-    def __init__(self, source: Source, grid: Grid, k: int, geometry: Geometry = EUCLIDEAN) -> None:
+    def __init__(
+        self,
+        source: Source,
+        grid: Grid,
+        k: int,
+        geometry: Geometry = EUCLIDEAN,
+        passes: PassScheduler | None = None,
+    ) -> None:
         self.source = source
         self.geometry = geometry
-        self.labels: Ints = np.full(source.n, -1, np.int32)
         self.exact = not source.survey().ordered
         self.last = Pass("plain", 1.0)
-        self.notes: list[str] = []
-        self._moved = source.n  # rows that changed their label in the last pass
+        self._passes = passes or PassScheduler(source, PathPlan("plain", ""), PathCache())
         self._moments = Moments.zero(k, grid)
-        self.stats = ClusterStats.zero(k, 0)  # as they were asked for last
+        self.stats = ClusterStats.zero(k, 0)  # of the last call of `stats_about`
+
+    @property
+    def labels(self) -> Ints:
+        """The label (n,) of every row."""
+        return self._passes.labels
+
+    @property
+    def notes(self) -> list[str]:
+        """Which paths were planned, and why."""
+        return self._passes.notes
 
     @property
     def origin(self) -> Floats:
         """What the means of the summaries are relative to."""
         return self._moments.grid.origin
 
-    def grow(self, source: Source, plan: Plan) -> None:
-        """Go on with more rows by a plan for them: those so far, then others, on the same grid."""
-        del plan  # there is but one way
-        more = np.full(source.n - self.source.n, -1, np.int32)
-        self.labels = np.concatenate([self.labels, more])
+    def grow(self, source: Source, plan: PathPlan, memory: float = 0.0) -> None:
+        """Go on with more rows, the present ones first, on the same grid; see `PassScheduler`."""
         self.source = source
+        self._passes.grow(source, plan, memory)
 
     def assign(self, centers: Centers) -> int:
-        """Label every row by `centers`; how many rows changed their label."""
-        done = self.source.assign(centers, self.labels, self._sums)
-        self.last, self._moved = Pass("plain", 1.0), done.moved
+        name, done = self._passes.assign(centers, self._moments if self.exact else None)
+        self.last = Pass(name, done.compared)
         return done.moved
-
-    @property
-    def _sums(self) -> Moments | None:
-        return self._moments if self.exact else None
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
         """The summaries as they are now, means relative to `origin`, and ‖mean − center‖ (k,)."""
@@ -117,23 +129,20 @@ class LloydStep:
             self.source.move(rows, to, self.labels, self._moments)
         else:
             self.labels[rows] = to
+        self._passes.forget(rows)
 
     def drop(self, clusters: Ints) -> None:
         """Remove clusters; rows (of weight zero) that were theirs wait for the next pass."""
         number = np.full(len(self._moments.hi) + 1, -1, np.int32)
         kept = np.delete(np.arange(len(self._moments.hi)), clusters)
         number[kept] = np.arange(len(kept), dtype=np.int32)
-        self._renumber(number)
+        self._passes.renumber(number)
         self._moments = self._moments.without(clusters)
 
-    def fuse(self, i: int, j: int) -> None:
-        """Make clusters i < j one: in the labels, where j closes ranks, and in the sums."""
+    def merge_clusters(self, i: int, j: int) -> None:
+        """Merge clusters i < j into i; the clusters after j move down by one."""
         number = np.arange(len(self._moments.hi) + 1, dtype=np.int32)
         number[j + 1 :] -= 1
         number[j], number[-1] = i, -1
-        self._renumber(number)
+        self._passes.renumber(number)
         self._moments = self._moments.fused(i, j)
-
-    def _renumber(self, number: Ints) -> None:
-        """Labels by their new numbers, of which the last is that of rows without a label."""
-        self.labels = number[self.labels]

@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,13 +22,14 @@ from partita.centers import Centers
 from partita.empty_clusters import EmptyPolicy
 from partita.engine.lloyd import lloyd
 from partita.engine.lloyd_step import LloydStep
-from partita.engine.paths.choice import memory_of, plan_for
-from partita.engine.paths.scheduler import PathCache, PrunedStep
+from partita.engine.paths.choice import plan_and_spare
+from partita.engine.paths.path import PathCache, PathPlan
+from partita.engine.paths.scheduler import PassScheduler
 from partita.engine.restarts import LloydOptions, best_of
 from partita.geometry import Euclidean
 from partita.halting import Halt, MaxIter, SamePartition, When
 from partita.run_record import Fit
-from partita.source.blocks import DenseSource, Source
+from partita.source.protocol import Source, batch_of
 from partita.stats import ClusterStats
 from partita.trace import Callback, Progress
 
@@ -121,8 +121,8 @@ class Nested:
         self.looked = 0  # rows
         self._size = min(order.n, max(batches.first, FEWEST * k))
         # a batch is a copy of its rows; while it grows there are two
-        self._row = source.d * source.dtype.itemsize if source.dense else 0
-        self._most = memory / (1.5 * self._row) if source.dense else math.inf
+        self._row_bytes = source.d * source.dtype.itemsize if source.prunable else 0
+        self._most = memory / (1.5 * self._row_bytes) if source.prunable else math.inf
         self._step = self._first_step(k)
 
     def run(
@@ -167,18 +167,16 @@ class Nested:
         return stats.scaled(self._step.geometry.price)
 
     def _first_step(self, k: int) -> LloydStep:
-        batch = self.source.part(self._order.first(self._size))
-        plan = plan_for(batch, k, "auto", self._room())
-        geometry, grid = Euclidean(self._mass / _mass(batch)), self.source.survey().grid
-        step = LloydStep(batch, grid, k, geometry)
-        if batch.dense:
-            step = PrunedStep(cast("DenseSource", batch), grid, k, plan, PathCache(), geometry)
-        step.notes = [f"{plan.path}: {plan.why}, {batch.n} rows"]
-        return step
+        batch = batch_of(self.source, self._order.first(self._size))
+        plan, spare = self._plan(batch, k)
+        plan = replace(plan, why=f"{plan.why}, {batch.n} rows")
+        geometry = Euclidean(self._mass / _mass(batch))
+        passes = PassScheduler(batch, plan, PathCache(), spare)
+        return LloydStep(batch, self.source.survey().grid, k, geometry, passes)
 
-    def _room(self) -> float:
-        """Bytes that the batch leaves."""
-        return max(0.0, self._memory - self._size * self._row)
+    def _plan(self, batch: Source, k: int) -> tuple[PathPlan, float]:
+        room = max(0.0, self._memory - self._size * self._row_bytes)  # that the batch leaves
+        return plan_and_spare(batch, k, "auto", room)
 
     def _grow(self, centers: Centers) -> Centers:
         """Let as many rows join as there are."""
@@ -186,12 +184,10 @@ class Nested:
         newcomers, ratio = rows[self._size :], self.batches.reassign
         light = light_clusters(self._step.stats.weight, ratio)
         if len(light):
-            centers = reassigned(centers, light, self.source.part(newcomers), self._rng)
+            centers = reassigned(centers, light, batch_of(self.source, newcomers), self._rng)
         self._size = len(rows)
-        batch, k = self.source.part(rows), len(centers.values)
-        plan = plan_for(batch, k, "auto", self._room())
-        batch.spare = self._room() - memory_of(plan.path, batch, k)
-        self._step.grow(batch, plan)
+        batch = batch_of(self.source, rows)
+        self._step.grow(batch, *self._plan(batch, len(centers.values)))
         self._step.geometry = Euclidean(self._mass / _mass(batch))
         return centers
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 import numpy as np
 
@@ -19,12 +18,13 @@ from partita.centers import Centers
 from partita.empty_clusters import EmptyPolicy
 from partita.engine.lloyd import best_run, lloyd
 from partita.engine.lloyd_step import LloydStep
-from partita.engine.paths.choice import memory_of, plan_for
-from partita.engine.paths.scheduler import PathCache, PrunedStep
+from partita.engine.paths.choice import plan_and_spare
+from partita.engine.paths.path import PathCache
+from partita.engine.paths.scheduler import PassScheduler
 from partita.geometry import EUCLIDEAN, Geometry
 from partita.halting import Halt
 from partita.run_record import Fit
-from partita.source.blocks import DenseSource, Source
+from partita.source.protocol import Source
 from partita.stats import ClusterStats
 from partita.trace import Callback
 
@@ -33,8 +33,9 @@ from partita.trace import Callback
 class LloydOptions:
     """How to run the loop.
 
-    `algorithm` is "auto" or a path (see plan.py), `memory` how many bytes beyond the data it may
-    take, and `shared` what calls on the same rows leave for each other. `ended` hears of every run.
+    `algorithm` is "auto" or a path (see paths/choice.py), `memory` the number of bytes beyond the
+    data that it may take, and `path_cache` is shared by calls on the same rows. `on_run_end` is
+    called with every run.
     """
 
     k: int
@@ -62,25 +63,21 @@ class LabelledRun:
 def best_of(
     source: Source, starts: Sequence[Callable[[], Floats]], options: LloydOptions
 ) -> LabelledRun:
-    """Run the loop from every start, and keep the best (see `best_run`)."""
+    """Run the loop from every start, and label the rows by the best run (see `best_run`)."""
     return finish(*best_fit(source, starts, options))
 
 
 def best_fit(
     source: Source, starts: Sequence[Callable[[], Floats]], options: LloydOptions
 ) -> tuple[Fit, LloydStep]:
-    """The best run as the loop left it, and the step that made it, to go on from."""
-    begin, k, geometry = time.perf_counter(), options.k, options.geometry
-    plan, grid = plan_for(source, k, options.algorithm, options.memory), source.survey().grid
-    source.spare = options.memory - memory_of(plan.path, source, k)
+    """Return the best run as the loop left it, and the step that made it, to go on from."""
+    begin, k = time.perf_counter(), options.k
+    plan, spare = plan_and_spare(source, k, options.algorithm, options.memory)
+    grid = source.survey().grid
 
     def run(start: Callable[[], Floats]) -> tuple[float, Fit, LloydStep]:
-        step: LloydStep = LloydStep(source, grid, k, geometry)
-        if plan.path != "plain":
-            step = PrunedStep(
-                cast("DenseSource", source), grid, k, plan, options.path_cache, geometry
-            )
-        step.notes = [f"{plan.path}: {plan.why}"]
+        passes = PassScheduler(source, plan, options.path_cache, spare)
+        step = LloydStep(source, grid, k, options.geometry, passes)
         fit = _run(step, np.ascontiguousarray(start(), dtype=np.float64), options, begin)
         return fit.trace[-1].cost_after, fit, step
 
@@ -89,27 +86,32 @@ def best_fit(
 
 
 def rerun_merged(step: LloydStep, i: int, j: int, centers: Floats, options: LloydOptions) -> Fit:
-    """Make clusters i < j one and go on from `centers`: all rows keep their place in the sums."""
-    step.fuse(i, j)
+    """Merge clusters i < j and run on from `centers`; the sums of the other clusters stay."""
+    step.merge_clusters(i, j)
     return _run(step, centers, options, time.perf_counter())
 
 
 def _run(step: LloydStep, first: Floats, options: LloydOptions, begin: float) -> Fit:
-    at = Centers(options.geometry.start(first), np.zeros(step.source.d))
+    centers = Centers(options.geometry.start(first), np.zeros(step.source.d))
     fit = lloyd(
-        step, at, halt=options.halt, empty=options.empty, callbacks=options.callbacks, begin=begin
+        step,
+        centers,
+        halt=options.halt,
+        empty=options.empty,
+        callbacks=options.callbacks,
+        begin=begin,
     )
     return replace(fit, start=first)
 
 
 def finish(fit: Fit, step: LloydStep) -> LabelledRun:
-    """Round the centers to the dtype of the data, and assign once more to exactly those."""
+    """Round the centers to the dtype of the data, and assign once more to exactly these."""
     centers = fit.centers.plain.astype(step.source.dtype)
     return LabelledRun(centers, *label_and_summarise(centers, step), fit)
 
 
 def label_and_summarise(centers: Floats, step: LloydStep) -> tuple[Ints, float, ClusterStats]:
-    """Labels by centers as they are returned, what that costs, and the summaries of it."""
+    """Assign to centers as they are returned; return the labels, their cost and summaries."""
     source = step.source
     returned = Centers(centers.astype(np.float64), np.zeros(source.d))
     step.assign(returned)

@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.random_state import generator, spawn_generators
 from partita._common.threads import Workers
-from partita.engine.paths.scheduler import PathCache
+from partita.engine.paths.choice import plan_and_spare
+from partita.engine.paths.path import PathCache
 from partita.engine.restarts import LabelledRun, LloydOptions, best_of
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.geometry import EUCLIDEAN, Geometry
-from partita.source.blocks import Source
+from partita.source.protocol import Source
 from partita.stats import ClusterStats
 
 
@@ -45,12 +46,15 @@ class CenterClusterer(Clusterer):
     random_state: Any
     _geometry: Geometry = EUCLIDEAN
 
-    def _starts(self, opened: FitInput, settings: LloydParameters) -> list[Callable[[], Floats]]:
-        """A function for every run that gives the centers it begins with."""
-        starts = settings.starts(opened.X)
+    def _starts(
+        self, opened: FitInput, settings: LloydParameters, options: LloydOptions
+    ) -> list[Callable[[], Floats]]:
+        """Return a function for every run that makes the centers it begins with."""
+        starts, source = settings.starts(opened.X), opened.source
+        _, spare = plan_and_spare(source, options.k, options.algorithm, options.memory)
         seeds = spawn_generators(generator(self.random_state), len(starts))
         return [
-            lambda start=start, seed=seed: start(opened.source, seed)  # type: ignore[misc]
+            lambda start=start, seed=seed: start(source, seed, spare)  # type: ignore[misc]
             for start, seed in zip(starts, seeds, strict=True)
         ]
 
@@ -147,7 +151,7 @@ class LloydClusterer(CenterClusterer):
         with Workers(settings.threads) as workers:
             opened = self._open(X, sample_weight, settings.k, workers)
             options = self._lloyd_options(opened, settings)
-            result = best_of(opened.source, self._starts(opened, settings), options)
+            result = best_of(opened.source, self._starts(opened, settings, options), options)
         self._warn_of_few(np.bincount(result.labels), len(result.centers), settings.k)
         return self._keep(result, opened)
 

@@ -33,7 +33,7 @@ from partita.estimators import validation
 from partita.halting import Halt, MaxIter, SamePartition, Shift
 from partita.init import STARTS
 from partita.run_record import RunRecord
-from partita.source.blocks import Source
+from partita.source.protocol import Source
 from partita.trace import Callback, Progress
 
 # scikit-learn's names, and ours; all give the same answer by the fastest path
@@ -143,16 +143,16 @@ class LloydParameters(FitParameters):
         tol = self.model.tol
         return self.until(Shift(math.sqrt(tol) * source.survey().spread if tol else 0.0))
 
-    def starts(self, X: Any) -> list[Callable[[Source, np.random.Generator], Floats]]:
-        """Return one function (source, rng) -> centers for every run."""
+    def starts(self, X: Any) -> list[Callable[[Source, np.random.Generator, float], Floats]]:
+        """Return one function (source, rng, memory) -> centers for every run."""
         init, k = self.model.init, self.k
         if isinstance(init, str):
             start = STARTS[check("init", init, choice(*STARTS), INIT_ADVICE)]
             runs = self.run_count(self.spread_runs if init in SPREAD_STARTS else self.random_runs)
-            return [lambda source, rng: start(source, k, rng)] * runs
+            return [lambda source, rng, memory: start(source, k, rng, memory)] * runs
         if callable(init) and not hasattr(init, "get_params"):
 
-            def call(source: Source, rng: np.random.Generator) -> Floats:
+            def call(source: Source, rng: np.random.Generator, memory: float) -> Floats:
                 return validation.check_initial_centers(
                     init(X, k, random_state=as_random_state(rng)), X, k
                 )
@@ -162,7 +162,7 @@ class LloydParameters(FitParameters):
             raise must_be("init", choice(*STARTS).text, init, INIT_ADVICE)
         centers = validation.check_initial_centers(init, X, k)
         self.warn_of_single_start()
-        return [lambda source, rng: centers]
+        return [lambda source, rng, memory: centers]
 
 
 def _print_progress(progress: Progress) -> None:

@@ -23,7 +23,7 @@ from partita.estimators import validation
 from partita.estimators.center_clusterer import EuclideanClusterer
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.halting import Halt, Shift
-from partita.source.blocks import Source
+from partita.source.protocol import Source, batch_of
 from partita.stats import ClusterStats
 from partita.trace import Callback
 
@@ -255,9 +255,12 @@ class BatchParameters(LloydParameters):
     def best_start(self, source: Source, X: Any, order: Order, rng: np.random.Generator) -> Floats:
         """The start that a few iterations on some rows say is the best; given centers as given."""
         rows = order.first(min(order.n, self._size))
-        sample, starts = source.part(rows), self.starts(X[rows])
+        sample, starts = batch_of(source, rows), self.starts(X[rows])
         if len(starts) == 1:
-            return starts[0](sample, rng)
+            return starts[0](sample, rng, 0.0)
         seeds = spawn_generators(rng, len(starts))
-        made = [partial(start, sample, seed) for start, seed in zip(starts, seeds, strict=True)]
+        made = [
+            partial(start, sample, seed, math.inf)
+            for start, seed in zip(starts, seeds, strict=True)
+        ]
         return best_start(sample, made, self.k, self.empty)

@@ -25,9 +25,9 @@ from partita._common.parameters import (
 )
 from partita._common.text import listed
 from partita._common.threads import Workers, default_threads
-from partita.source.blocks import Source
 from partita.source.dataframes import from_frame, is_frame
 from partita.source.dense import MemorySource
+from partita.source.protocol import Source
 from partita.source.sparse import SparseSource
 from partita.weights import Weights
 

@@ -1,4 +1,7 @@
-"""Starting points: functions (source, k, rng) -> centers (k, d) in the data's coordinates."""
+"""Starting points: functions (source, k, rng, memory) -> centers (k, d), as the data is given.
+
+`memory` is the number of bytes that a start may take beyond the data.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,18 @@ from partita.init.parallel import parallel
 from partita.init.plusplus import plusplus
 from partita.init.random_partition import random_partition
 from partita.init.warm_start import minibatch
-from partita.source.blocks import Source
+from partita.source.protocol import Source
 
-Start = Callable[[Source, int, np.random.Generator], Floats]
+Start = Callable[[Source, int, np.random.Generator, float], Floats]
 
 STARTS: dict[str, Start] = {
-    "k-means++": lambda source, k, rng: plusplus(source, k, rng)[0],
-    "k-means||": parallel,
+    "k-means++": lambda source, k, rng, memory: plusplus(source, k, rng)[0],
+    "k-means||": lambda source, k, rng, memory: parallel(source, k, rng),
     "mini-batch": minibatch,
-    "random": forgy,  # scikit-learn's name
-    "forgy": forgy,
-    "box": box,
-    "random-partition": random_partition,
+    "random": lambda source, k, rng, memory: forgy(source, k, rng),  # scikit-learn's name
+    "forgy": lambda source, k, rng, memory: forgy(source, k, rng),
+    "box": lambda source, k, rng, memory: box(source, k, rng),
+    "random-partition": lambda source, k, rng, memory: random_partition(source, k, rng),
 }
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from partita._common.array_types import Floats
-from partita.source.blocks import Source
+from partita.source.protocol import Source
 
 
 def box(source: Source, k: int, rng: np.random.Generator) -> Floats:
     """Uniform in the smallest box, sides along the axes, that holds every row of weight."""
-    low, high = source.box()
-    return np.asarray(low + rng.random((k, source.d)) * (high - low))
+    survey = source.survey()
+    return np.asarray(survey.low + rng.random((k, source.d)) * (survey.high - survey.low))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita.source.blocks import Source
+from partita.source.protocol import Source
 from partita.weights import Weights
 
 

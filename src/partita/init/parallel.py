@@ -12,7 +12,8 @@ from partita._common.weighting import weighted
 from partita._kernels.weighted_draws import draw_any
 from partita.centers import Centers
 from partita.init.plusplus import plusplus
-from partita.source.blocks import Source
+from partita.source.protocol import Source
+from partita.weights import Weights
 
 ROUNDS = 5
 FACTOR = 2  # rows expected in a round, times k
@@ -39,7 +40,7 @@ def parallel(source: Source, k: int, rng: np.random.Generator) -> Floats:
     mass = np.bincount(taken.labels, weight, minlength=len(taken.rows)).astype(np.float64)
     if np.count_nonzero(mass) < k:
         return plusplus(source, k, rng)[0]
-    return plusplus(source.subset(taken.rows, mass), k, rng)[0]
+    return plusplus(source.subset(taken.rows, Weights.of(mass, len(mass))), k, rng)[0]
 
 
 class _Taken:

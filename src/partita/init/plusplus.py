@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita.source.blocks import Seeding, Source
+from partita.source.protocol import SeedingState, Source
 
 
 def plusplus(
@@ -27,7 +27,7 @@ def plusplus(
     return source.take_rows(which), which
 
 
-def round_by_round(source: Source, seeding: Seeding, uniform: Floats, which: Ints) -> None:
+def round_by_round(source: Source, seeding: SeedingState, uniform: Floats, which: Ints) -> None:
     """Fill `which`: one draw first, then as many for each further row as `uniform` has left."""
     trials = (len(uniform) - 1) // max(1, len(which) - 1)
     for j in range(len(which)):

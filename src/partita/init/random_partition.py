@@ -7,7 +7,7 @@ import numpy as np
 from partita._common.array_types import Floats
 from partita.init.forgy import forgy
 from partita.moments import Moments
-from partita.source.blocks import Source
+from partita.source.protocol import Source
 
 
 def random_partition(source: Source, k: int, rng: np.random.Generator) -> Floats:

@@ -1,10 +1,9 @@
-"""The rounds of k-means++ over dense rows: candidates are drawn, weighed up, and one is chosen."""
+"""The rounds of k-means++ over dense rows: draw candidates, compare them, choose one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,66 +11,73 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
-from partita.source.blocks import walk
+from partita.source.blocks import RunBlock
 from partita.weights import Weights
 
-_CUT = 0.98  # share of rows that lie within the range of a sketch
-_FEATURES = 1 << 15  # at most, for sums of products of bytes to fit 32 bits
-_CALL = 1 << 29  # multiply-adds in one call: some tenths of a second, so that Ctrl-C is heard
-_SHORT = 8e5  # nanoseconds: a shorter round is not worth a second thread
+SKETCH_RANGE_SHARE = 0.98  # of the rows lie within the range of a sketch
+MAX_SKETCH_FEATURES = 1 << 15  # so that sums of products of bytes fit 32 bits
+MAX_CALL_WORK = 1 << 29  # multiply-adds: some tenths of a second, so that Ctrl-C is handled
+MAX_ONE_THREAD_NANOSECONDS = 8e5  # a shorter round is not worth a second thread
 
 
-@dataclass(frozen=True, slots=True)
-class DenseRows:
-    """What seeding needs to know of the rows."""
+class SeedingRows(Protocol):
+    """What seeding needs of dense rows (see blocked_rows.py)."""
 
     n: int
     d: int
     weights: Weights
     workers: Workers
-    block: Callable[[slice], Array]  # as the kernels take them
-    sample: Callable[[int, slice], Floats]  # about so many, spread evenly
-    whole: bool  # whether all of them may be one block
+    kernel_dtype: np.dtype[Any]
+
+    def each_block(self, work_per_row: int, begin: Callable[[], RunBlock]) -> None:
+        """Run a function on all blocks."""
+
+    def whole_rows(self, work_per_row: int) -> Array | None:
+        """All rows as one block, if that needs no large copy."""
+
+    def sample(self, most: int, features: Ints | slice) -> Floats:
+        """About `most` rows, spread evenly."""
 
 
 class DenseSeeding:
     """The state of k-means++: the squared distance of every row to the nearest chosen one.
 
-    Beside it, where there will be many rounds, a sketch: every value in one byte, which tells the
-    compiled kernels for most rows that a candidate cannot be nearer. It changes no result.
+    Where there will be many rounds it also has a sketch: every value in one byte. For most rows the
+    sketch proves that a candidate cannot be nearer. It changes no result.
     """
 
-    def __init__(self, rows: DenseRows, scale: float, k: int, trials: int) -> None:
+    def __init__(self, rows: SeedingRows, scale: float, k: int, trials: int) -> None:
         self._rows, self.scale, self.trials = rows, scale, trials
-        n = rows.n
+        n, dtype = rows.n, rows.kernel_dtype
         self._weight = None if rows.weights.alike else rows.weights.as_floats(n)
-        kind = rows.block(slice(0, 1)).dtype
-        self.closest = np.full(n, np.inf, kind)
+        self.closest = np.full(n, np.inf, dtype)
         if self._weight is not None:
             self.closest[self._weight == 0] = 0.0  # nothing to gain there
         leaves = -(-n // LEAF_ROWS)
         self.potential = np.zeros(leaves)
         self._marks = np.zeros((0, 0, 4), np.uint64)
-        self._candidates = np.zeros((0, rows.d), kind)
+        self._candidates = np.zeros((0, rows.d), dtype)
         self._labels = np.zeros(n, np.int32)  # which of the chosen rows is the closest
-        self._centers = np.empty((k, rows.d), kind)
+        self._centers = np.empty((k, rows.d), dtype)
         self._chosen = 0
         self._sketch: tuple[Ints, Floats, float] | None = None
-        if k * trials >= 64 and n >= 4 * LEAF_ROWS and rows.d <= _FEATURES:
+        if k * trials >= 64 and n >= 4 * LEAF_ROWS and rows.d <= MAX_SKETCH_FEATURES:
             self._make_sketch()
 
     def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
         """Run all rounds from the j-th in this thread, once they are too short to be shared."""
-        of, k = self._rows, len(which)
-        if not of.whole or (of.workers.n > 1 and self._nanoseconds(j) > _SHORT):
+        rows, k = self._rows, len(which)
+        if rows.workers.n > 1 and self._nanoseconds(j) > MAX_ONE_THREAD_NANOSECONDS:
             return False
-        rows = slice(0, of.n)
-        step = max(1, _CALL // (4 * of.n * of.d * self.trials))
+        block = rows.whole_rows(4 * k * self.trials * rows.d)
+        if block is None:
+            return False
+        step = max(1, MAX_CALL_WORK // (4 * rows.n * rows.d * self.trials))
         for i in range(j, k, step):
             kernels.plusplus(
-                of.block(rows), self.scale, uniform, self.trials, (i, min(k, i + step)), which,
+                block, self.scale, uniform, self.trials, (i, min(k, i + step)), which,
                 self._centers, self.closest, self._labels, self.potential,
-                self._part(rows), self._weight,
+                self._sketch_of(slice(0, rows.n)), self._weight,
             )  # fmt: skip
         return True
 
@@ -85,7 +91,7 @@ class DenseSeeding:
         return draw_rows(self.potential, self.closest, self._weight, uniform)
 
     def gains(self, rows: Floats) -> Floats:
-        """Σ w·max(0, closest − distance) for each of some candidates (count, d)."""
+        """Σ w·max(0, closest − distance) for each of the candidates (count, d)."""
         self._candidates = (rows * self.scale).astype(self.closest.dtype)
         shape = len(self.potential), len(rows)
         gain, self._marks = (
@@ -93,11 +99,11 @@ class DenseSeeding:
             np.empty((*shape, LEAF_ROWS // 64), np.uint64),
         )
 
-        def run(rows: slice, leaves: slice, part: dict[str, Any]) -> None:
+        def run(rows: slice, block: Array, leaves: slice, extra: dict[str, Any]) -> None:
             kernels.seed_gain(
-                self._rows.block(rows), self.scale, self._candidates, self.closest[rows],
+                block, self.scale, self._candidates, self.closest[rows],
                 self._labels[rows], self._centers[: self._chosen], self._marks[leaves],
-                gain[leaves], **part,
+                gain[leaves], **extra,
             )  # fmt: skip
 
         self._walk(4 * self._rows.d * len(rows), run)
@@ -107,29 +113,26 @@ class DenseSeeding:
     def choose(self, which: int) -> None:
         """Make one of the candidates a chosen row."""
 
-        def run(rows: slice, leaves: slice, part: dict[str, Any]) -> None:
+        def run(rows: slice, block: Array, leaves: slice, extra: dict[str, Any]) -> None:
             kernels.seed_choose(
-                self._rows.block(rows), self.scale, self._candidates, which, self.closest[rows],
+                block, self.scale, self._candidates, which, self.closest[rows],
                 self._labels[rows], self._chosen, self._marks[leaves],
-                self.potential[leaves], **part,
+                self.potential[leaves], **extra,
             )  # fmt: skip
 
         self._walk(4 + 8 * self._rows.d // (self._chosen + 1), run)
         self._centers[self._chosen] = self._candidates[which]
         self._chosen += 1
 
-    def _walk(self, work: int, run: Callable[[slice, slice, dict[str, Any]], None]) -> None:
-        def begin() -> Callable[[slice], None]:
-            def block(rows: slice) -> None:
-                weight = None if self._weight is None else self._weight[rows]
-                leaves = slice(rows.start // LEAF_ROWS, -(-rows.stop // LEAF_ROWS))
-                run(rows, leaves, {"weight": weight, "sketch": self._part(rows)})
+    def _walk(self, work: int, run: Callable[[slice, Array, slice, dict[str, Any]], None]) -> None:
+        def run_block(rows: slice, block: Array) -> None:
+            weight = None if self._weight is None else self._weight[rows]
+            leaves = slice(rows.start // LEAF_ROWS, -(-rows.stop // LEAF_ROWS))
+            run(rows, block, leaves, {"weight": weight, "sketch": self._sketch_of(rows)})
 
-            return block
+        self._rows.each_block(work, lambda: run_block)
 
-        walk(self._rows.workers, self._rows.n, work, begin)
-
-    def _part(self, rows: slice) -> Any:
+    def _sketch_of(self, rows: slice) -> Any:
         """The sketch of a block of rows."""
         if self._sketch is None:
             return None
@@ -138,17 +141,17 @@ class DenseSeeding:
         return kernels.Sketch(data[rows.start // 16 * panel :], middle, step)
 
     def _make_sketch(self) -> None:
-        of = self._rows
-        sample = of.sample(max(128, min(1024, (1 << 18) // of.d)), slice(None)) * self.scale
+        source = self._rows
+        sample = source.sample(max(128, min(1024, (1 << 18) // source.d)), slice(None)) * self.scale
         middle = np.median(sample, axis=0)
-        reach = float(np.quantile(np.abs(sample - middle).max(axis=1), _CUT))
+        reach = float(np.quantile(np.abs(sample - middle).max(axis=1), SKETCH_RANGE_SHARE))
         step = reach / 127 if reach > 0 else 1.0
-        size = -(-of.n // 16) * (-(-of.d // 4) * 64 + 192)
+        size = -(-source.n // 16) * (-(-source.d // 4) * 64 + 192)
         data = np.empty(size + 64, np.uint8)
         start = -data.ctypes.data % 64  # whole cache lines
         self._sketch = data[start:], middle, step
 
-        def run(rows: slice, leaves: slice, part: dict[str, Any]) -> None:
-            kernels.sketch_rows(of.block(rows), self.scale, part["sketch"])
+        def run(rows: slice, block: Array, leaves: slice, extra: dict[str, Any]) -> None:
+            kernels.sketch_rows(block, self.scale, extra["sketch"])
 
-        self._walk(4 * of.d, run)
+        self._walk(4 * source.d, run)

@@ -17,10 +17,11 @@ from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.centers import Centers
 from partita.moments import Moments
 from partita.source.blocks import (
-    Assigned,
+    is_small,
     ordered_stats,
     reduce_blocks,
     walk,
+    zero_like,
 )
 from partita.source.survey import TOO_FAR, Survey, survey_plain
 from partita.stats import ClusterStats
@@ -67,11 +68,11 @@ class SparseSeeding:
 class SparseSource:
     """A SciPy CSR matrix (n, d) in canonical form, float32 or float64."""
 
-    dense = False
-    in_place = True
-    spare = 0.0
+    prunable = None  # no bounds are kept for sparse rows
 
-    def __init__(self, rows: Any, weights: Weights, workers: Workers) -> None:
+    def __init__(
+        self, rows: Any, weights: Weights, workers: Workers, survey: Survey | None = None
+    ) -> None:
         self.rows = rows
         self.weights = weights
         self.workers = workers
@@ -82,7 +83,7 @@ class SparseSource:
         self._column = rows.indices.astype(np.int32, copy=False)
         self._longest = int(np.diff(self._start).max(initial=0))
         self._stored = max(1, rows.nnz // max(1, self.n))
-        self._survey: Survey | None = None  # asked for more than once
+        self._survey = survey
 
     def _block(self, rows: slice) -> Any:
         start = self._start[rows.start : rows.stop + 1]
@@ -90,7 +91,7 @@ class SparseSource:
         make = kernels.Csr32 if self._single else kernels.Csr64
         return make(start - start[0], self._column[used], self.rows.data[used], self.d)
 
-    def box(self) -> tuple[Floats, Floats]:
+    def _box(self) -> tuple[Floats, Floats]:
         """Lowest and highest value of each feature, over rows of weight."""
         low, high = self._counted.min(axis=0), self._counted.max(axis=0)
         return (
@@ -107,13 +108,13 @@ class SparseSource:
     def survey(self) -> Survey:
         """Extent and total of the data; the origin is 0."""
         if self._survey is None:
-            low, high = self.box()
+            low, high = self._box()
             ordered = self.weights.ordered or self._has_far_values()
             self._survey = survey_plain(low, high, self.weights, self._sum_up, ordered)
         return self._survey
 
     def survey_from_sample(self, rows: Ints) -> None:
-        """A survey of all rows: stored values are few."""
+        """Survey all rows, as stored values are few."""
         self.survey()
 
     def _has_far_values(self) -> bool:
@@ -128,33 +129,38 @@ class SparseSource:
             **self.weights.of_rows(slice(0, self.n)),
         )  # fmt: skip
 
-    def assign(self, centers: Centers, labels: Ints, moments: Moments | None) -> Assigned:
-        """Label every row in place; bring `moments` up to date with the changes.
-
-        Where the sums are larger than the data, sums of each thread's own would cost more than the
-        rows: those that moved are moved afterwards.
-        """
+    def assign(
+        self, centers: Centers, labels: Ints, moments: Moments | None, memory: float = 0.0
+    ) -> int:
+        # Where the sums are larger than the data, sums for each thread would cost more than the
+        # rows: the rows that moved are added afterwards.
         if moments is not None and self.workers.n > 1 and self.rows.nnz < 4 * moments.hi.size:
             before = labels.copy()
-            done = self.assign(centers, labels, None)
+            self.assign(centers, labels, None)
             moved = np.flatnonzero(labels != before)
             after, labels[moved] = labels[moved], before[moved]
             self.move(moved, after, labels, moments)
-            return done
+            return len(moved)
         make = kernels.SparseCodebook32 if self._single else kernels.SparseCodebook64
         book = make(np.ascontiguousarray(centers.plain), self._longest)
-        counts: list[tuple[int, int]] = []
+        counts: list[int] = []
 
         def run(rows: slice, own: Moments | None) -> None:
             sums = None if own is None else own.sums
             weights = {} if own is None else self.weights.of_rows(rows)
             counts.append(
-                kernels.assign_sparse(book, self._block(rows), labels[rows], sums, **weights)
+                kernels.assign_sparse(book, self._block(rows), labels[rows], sums, **weights)[0]
             )
 
         work = len(centers.values) * self._stored
-        reduce_blocks(self.workers, self.n, work, moments, run)
-        return Assigned(sum(moved for moved, _ in counts), sum(again for _, again in counts))
+        threaded = self.workers.n > 1 and not is_small(self.n, work)
+        reduce_blocks(
+            lambda begin: walk(self.workers, self.n, work, begin),
+            run,
+            moments,
+            (lambda: zero_like(moments)) if threaded and moments is not None else None,
+        )
+        return sum(counts)
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
         """Move a few rows to other clusters, in the labels and in the moments."""
@@ -195,15 +201,8 @@ class SparseSource:
         """Some rows, dense, as doubles."""
         return np.asarray(self.rows[rows].toarray(), dtype=np.float64)
 
-    def subset(self, rows: Ints, weight: Floats | None = None) -> SparseSource:
-        """A source of some of the rows, with weights of their own (or none)."""
-        return SparseSource(self.rows[rows], Weights.of(weight, len(rows)), self.workers)
-
-    def part(self, rows: Ints) -> SparseSource:
-        """A source of some of the rows with their weights, on the grid of all."""
-        part = SparseSource(self.rows[rows], self.weights.part(rows), self.workers)
-        part._survey = self.survey()
-        return part
+    def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> SparseSource:
+        return SparseSource(self.rows[rows], weights, self.workers, survey)
 
     def seeding(self, k: int, trials: int) -> SparseSeeding:
         """The state of k-means++ before the first row is chosen."""

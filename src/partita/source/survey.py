@@ -29,6 +29,8 @@ class Survey:
     grid: Grid
     spread: float  # √ of the mean variance of the features
     ordered: bool  # sums must be floats in the order of the rows
+    low: Floats  # (d,) lowest values, over rows of weight
+    high: Floats  # (d,)
 
 
 def survey_dense(
@@ -58,7 +60,7 @@ def survey_dense(
         if high[t] - low[t] > FAR * deviation > 0:
             origin[t] = median
             ordered = ordered or bool(high[t] - low[t] > TOO_FAR * deviation)
-    return Survey(Grid.of_extent(low, high, origin, weights), spread, ordered)
+    return Survey(Grid.of_extent(low, high, origin, weights), spread, ordered, low, high)
 
 
 def _suspects(extent: Floats, sample: Sample, tally: Tally | None) -> Ints:
@@ -93,9 +95,9 @@ def survey_plain(
     low: Floats, high: Floats, weights: Weights, sum_up: Callable[[Moments], None], ordered: bool
 ) -> Survey:
     """The same with the origin 0: for sparse data, whose zeros must stay zeros."""
-    low, high = np.minimum(0.0, low), np.maximum(0.0, high)
-    grid = Grid.of_extent(low, high, np.zeros_like(low), weights)
-    return Survey(grid, _total(grid, sum_up)[1], ordered)
+    origin = np.zeros_like(low)
+    grid = Grid.of_extent(np.minimum(origin, low), np.maximum(origin, high), origin, weights)
+    return Survey(grid, _total(grid, sum_up)[1], ordered, low, high)
 
 
 def _total(grid: Grid, sum_up: Callable[[Moments], None]) -> tuple[Floats, float]:

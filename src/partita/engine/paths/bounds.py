@@ -1,67 +1,213 @@
-"""What pruning remembers of every row: bounds on distances, in whole quanta, rounded outwards."""
+"""The paths by bounds: rows whose bounds prove their label are not compared with other centers.
+
+hamerly   two bounds for each row; an open row is compared with every center
+yinyang   bounds for up to 32 groups of centers; an open row is compared with open groups
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 import numpy as np
 
-from partita._common.array_types import Ints
+from partita._common.array_types import Floats, Ints
 from partita._kernels import kernels
-from partita._kernels.pruned_passes import UNBOUNDED
+from partita._kernels.pruned_passes import bounds_stride
 from partita.centers import Centers
-from partita.engine.paths.center_groups import Groups
-from partita.engine.paths.prefix import Prefix
+from partita.engine.paths.center_groups import CENTERS_PER_TILE, MAX_GROUPS, CenterGroups
+from partita.engine.paths.path import (
+    Path,
+    PathKind,
+    PathPass,
+    PathPlan,
+    PathStart,
+    with_more_rows,
+)
+from partita.engine.paths.plain import why_plain
+from partita.engine.paths.prefix_filter import PrefixFilter
+from partita.engine.paths.price import PrunedCounts, bookkeeping_cost, bounded_cost
+from partita.engine.paths.row_bounds import RowBounds
+from partita.moments import Moments
+from partita.source.blocks import stretches, tile_work
+from partita.source.protocol import PrunableRows, Source, batch_of
+from partita.weights import Weights
+
+MIN_WORK_PER_ROW = 1 << 9  # multiply-adds of a row in a pruned pass, about
+MAX_CENTER_DISTANCE_FEATURES = 64  # up to which distances between centers prune
+QUANTUM_SAMPLE_ROWS = 512
+MAX_SAMPLE_VALUES = 1 << 18  # of a sample, as it is copied
+QUANTA_PER_TYPICAL_DISTANCE = 1024
+FAR_QUANTILE, MAX_FAR_QUANTA = 0.97, 8192  # so many rows are no farther than so many quanta
 
 
-class Bounds:
-    """Upper bounds to the own center and lower bounds to each group of others.
+class BoundsPath:
+    """Passes that keep bounds for every row, optionally with a filter by a prefix."""
 
-    Bounds are not rewritten while centers move: their motion is remembered instead. With
-    `geometry` the distances between centers prove labels too, however far others have come.
-    """
+    def __init__(self, source: PrunableRows, labels: Ints, bounds: RowBounds, name: str) -> None:
+        self._source, self.labels, self.bounds, self.name = source, labels, bounds, name
+        self.note = ""
+        if bounds.prefix is not None:
+            self.note = f"prefix: {bounds.prefix.length} of {source.d} rotated features"
+        self._n_labelled = source.n  # rows after these joined since the last pass
 
-    def __init__(
-        self,
-        n: int,
-        at: Centers,
-        groups: Groups,
-        quantum: float,
-        geometry: bool,
-        prefix: Prefix | None = None,
-    ) -> None:
-        self.groups = groups
-        self.prefix = prefix
-        self.fresh = True  # they say nothing before the first pass
-        self.upper: Ints = np.full(n, UNBOUNDED, np.int32)
-        self.other: Ints = np.zeros(n, np.uint16)
-        self.lower: Ints = np.zeros((n, groups.stride), np.uint16)
-        self.lower[:, len(groups.sizes) :] = 65535
-        blur = 0.0 if prefix is None else prefix.blur
-        values = np.ascontiguousarray(at.values)
-        self._motion: Any = kernels.Motion(
-            groups.members, groups.sizes, values, at.origin, quantum, blur, geometry
+    def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
+        source, bounds = self._source, self.bounds
+        first, joined = bounds.fresh, self._label_newcomers(centers, sums)
+        counts = self._scan(centers, sums)
+        n, k, d = source.n, len(centers.values), source.d
+        moved, compared = counts.moved + joined, counts.scanned / (n * k)
+        if first:  # it costs more than those that follow
+            return PathPass(moved, compared)
+        scanned_features = d if bounds.prefix is None else bounds.prefix.length + 1
+        return PathPass(
+            moved,
+            compared,
+            bounded_cost(counts, n, d, scanned_features),
+            bookkeeping_cost(k, d, source.workers.n),
         )
 
-    def follow(self, centers: Centers, labels: Ints, crew: Any = None) -> Any:
-        """Take note of where the centers are now; what the kernel needs to know of it."""
-        self._motion.follow(
-            np.ascontiguousarray(centers.values), centers.origin, labels, self.upper, self.other,
-            self.lower, crew,
-        )  # fmt: skip
-        return self._motion
+    def _label_newcomers(self, centers: Centers, sums: Moments | None) -> int:
+        """Label the rows that joined by a plain pass, as bounds are about a label."""
+        rows = np.arange(self._n_labelled, self._source.n)
+        if len(rows):
+            batch = batch_of(self._source, rows)
+            batch.assign(centers, self.labels[self._n_labelled :], sums)
+            self._n_labelled = self._source.n
+        return len(rows)
 
-    def grow(self, n: int) -> None:
-        """Make room for more rows, of which nothing is known."""
-        have = len(self.upper)
-        self.upper = np.resize(self.upper, n)
-        self.other = np.resize(self.other, n)
-        self.lower = np.resize(self.lower, (n, self.lower.shape[1]))
-        self.lower[have:, len(self.groups.sizes) :] = 65535
-        self.forget(np.arange(have, n))
+    def _scan(self, centers: Centers, sums: Moments | None) -> PrunedCounts:
+        source, bounds, prefix = self._source, self.bounds, self.bounds.prefix
+        crew, groups = source.workers.crew, bounds.groups
+        motion = bounds.follow(centers, self.labels, crew)
+        scanned, origin, target = np.ascontiguousarray(centers.values), centers.origin, None
+        if prefix is not None:
+            target = kernels.Target(scanned, origin)
+            scanned = prefix.centers(centers)
+            origin = np.zeros(scanned.shape[1])
+        book = kernels.Codebook32(scanned, origin, groups.members, groups.sizes, crew=crew)
+        all_rows, totals = source.kernel_rows, None if sums is None else sums.sums
+        calls: list[list[int]] = []
+        work = max(MIN_WORK_PER_ROW, tile_work(len(scanned), scanned.shape[1]))
+        for rows, crew in stretches(source.workers, source.n, work):
+            weights = {} if sums is None else source.weights.of_rows(rows)
+            calls.append(
+                kernels.bounded(
+                    book, target, all_rows[rows], self.labels[rows], bounds.upper[rows],
+                    bounds.other[rows], bounds.lower[rows], motion, bounds.fresh, totals, **weights,
+                    filter_rows=None if prefix is None else prefix.rows[rows], crew=crew,
+                )
+            )  # fmt: skip
+        bounds.fresh = False
+        return PrunedCounts.sum_of(calls)
 
     def forget(self, rows: Ints) -> None:
-        """Know nothing of some rows any more."""
-        self.upper[rows] = UNBOUNDED
-        self.other[rows] = 0
-        self.lower[rows, : len(self.groups.sizes)] = 0
+        self.bounds.forget(rows)
+
+    def relabel(self, labels: Ints) -> bool:
+        return False  # bounds are about the labels they were made for
+
+    def grow(self, source: PrunableRows) -> bool:
+        if self.bounds.prefix is not None:  # it would have to be fitted again
+            return False
+        self.labels, self._source = with_more_rows(self.labels, source.n), source
+        self.bounds.grow(source.n)
+        return True
+
+
+# --- how bounds start ---
+
+NO_QUANTUM = PathPlan("plain", "no quantum fits the distances and the extent of the data")
+
+
+def start_bounds(start: PathStart, prefix: PrefixFilter | None = None) -> Path | PathPlan:
+    """Make bounds for all rows, or for those of a trial."""
+    quantum = quantum_for(start)
+    if quantum is None:
+        return NO_QUANTUM
+    source, labels, rows = start.source, start.labels, start.rows
+    groups = start.trial.bounds.groups if isinstance(start.trial, BoundsPath) else _groups(start)
+    d = source.d
+    use_center_distances = d <= MAX_CENTER_DISTANCE_FEATURES and start.k * start.k <= 2 * source.n
+    if rows is not None:
+        source = source.subset(rows, Weights.of(None, len(rows)))
+        labels = labels[rows]
+    bounds = RowBounds(source.n, start.centers, groups, quantum, use_center_distances, prefix)
+    return BoundsPath(source, labels, bounds, start.plan.path)
+
+
+def _groups(start: PathStart) -> CenterGroups:
+    most = 1 if start.plan.path == "hamerly" else MAX_GROUPS
+    origin = start.source.survey().grid.origin
+    return CenterGroups.around(start.centers.about(origin), most, _last_shift(start, origin))
+
+
+def _last_shift(start: PathStart, origin: Floats) -> Floats | None:
+    """Distance (k,) of each center to its place in the last pass."""
+    if start.before is None or len(start.before.values) != start.k:
+        return None
+    gap = start.centers.about(origin) - start.before.about(origin)
+    return np.asarray(np.sqrt(np.einsum("kd,kd->k", gap, gap)))
+
+
+def quantum_for(start: PathStart) -> float | None:
+    """A small share of a typical distance; None unless it is above what rounding changes."""
+    source, rows = start.source, strided_rows(start.source, QUANTUM_SAMPLE_ROWS)
+    sample = source.subset(rows, Weights.of(None, len(rows)))
+    squares = sample.own_distances(start.centers, start.labels[rows])
+    # the median, as a few far rows dominate the mean; unless most rows lie on their centers
+    typical = math.sqrt(max(float(np.median(squares)), float(squares.mean()) * 2.0**-20))
+    survey = source.survey()
+    peaks = (np.abs(values).max() for values in (survey.low, survey.high, start.centers.plain))
+    far = math.sqrt(float(np.sort(squares)[int(FAR_QUANTILE * len(squares))]))
+    quantum = max(typical / QUANTA_PER_TYPICAL_DISTANCE, far / MAX_FAR_QUANTA)
+    reach = math.sqrt(source.d) * float(max(peaks))
+    # distances between centers and prefixes are float32, whose range this keeps clear of
+    return quantum if max(2.0**-44 * reach, 1e-30) < quantum and reach < 1e30 else None
+
+
+def strided_rows(source: Source, most: int) -> Ints:
+    """Up to `most` evenly spaced rows, fewer if they are long."""
+    most = min(most, max(64, MAX_SAMPLE_VALUES // source.d))
+    return np.arange(0, source.n, -(-source.n // most))
+
+
+# --- when bounds are planned ---
+
+
+def bounds_plan(k: int, why: str) -> PathPlan:
+    """Plan bounds: in groups, if there are centers for two."""
+    if k < 2 * CENTERS_PER_TILE:
+        return PathPlan("hamerly", f"{why}, few centers")
+    return PathPlan("yinyang", f"{why}, {k} centers in groups")
+
+
+def bounds_memory(source: PrunableRows, k: int, bytes_per_row: int) -> float:
+    """Bytes for bounds of `bytes_per_row`, and for what the passes need besides."""
+    between = 16 * k * k if k * k <= 2 * source.n else 0  # distances between centers, temporarily
+    return source.n * bytes_per_row + between + source.copy_bytes
+
+
+def grouped_bytes(k: int) -> int:
+    """Bytes of a row of bounds in groups."""
+    return 6 + 2 * bounds_stride(min(MAX_GROUPS, max(1, k // CENTERS_PER_TILE)))
+
+
+def _suits(path: str, source: PrunableRows, k: int) -> str | None:
+    plan = bounds_plan(k, f"{source.d} features")
+    if plan.path != path or why_plain(source, k) or (path == "hamerly" and source.copy_bytes):
+        return None
+    return plan.why
+
+
+HAMERLY = PathKind(
+    "hamerly",
+    suits=lambda source, k: _suits("hamerly", source, k),
+    memory=lambda source, k: bounds_memory(source, k, 8),
+    start=start_bounds,
+)
+YINYANG = PathKind(
+    "yinyang",
+    suits=lambda source, k: _suits("yinyang", source, k),
+    memory=lambda source, k: bounds_memory(source, k, grouped_bytes(k)),
+    start=start_bounds,
+)

@@ -1,4 +1,4 @@
-"""Groups of neighbouring centers: what shares a lower bound, and lies side by side in the tiles."""
+"""Groups of neighbouring centers, which share a lower bound and are adjacent in the tiles."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._kernels.pruned_passes import bounds_stride
 
-MOST = 32  # groups: one bit each in a word
-TILE = 14  # centers that one tile holds at most
-RESTLESS = 32  # times the usual shift
-WIDEST = 128  # features by which centers are grouped: those in which they differ most
+MAX_GROUPS = 32  # one bit each in a word
+CENTERS_PER_TILE = 14  # at most
+RESTLESS_SHIFT_RATIO = 32  # times the median shift
+MAX_GROUPING_FEATURES = 128  # those in which the centers differ most
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class CenterGroups:
     """k centers in groups; `members` lists them group after group."""
 
     members: Ints  # (k,)
@@ -28,38 +28,40 @@ class Groups:
         return bounds_stride(len(self.sizes))
 
     @classmethod
-    def of(cls, parts: list[Ints]) -> Groups:
-        """From lists of centers."""
+    def of(cls, parts: list[Ints]) -> CenterGroups:
+        """Make groups of lists of centers."""
         members = np.concatenate(parts).astype(np.int32)
         return cls(members, np.array([len(part) for part in parts], np.int32))
 
     @classmethod
-    def around(cls, centers: Floats, most: int = MOST, shift: Floats | None = None) -> Groups:
-        """Halve the centers across the direction in which they spread most, again and again.
+    def around(
+        cls, centers: Floats, most: int = MAX_GROUPS, shift: Floats | None = None
+    ) -> CenterGroups:
+        """Bisect the centers across their main direction, recursively, into `most` groups or fewer.
 
-        Groups hold whole tiles, and the halves of a group follow each other, so that centers that
-        are near each other have near places. Centers whose last `shift` (k,) was far beyond that
-        of others are kept apart: a group's bound falls with the farthest that one of it moves.
+        Groups hold whole tiles, and the halves of a group follow each other, so that neighbouring
+        centers have neighbouring places. Centers whose last `shift` (k,) was far beyond that of
+        others get groups of their own: a group's bound falls by the largest shift in the group.
         """
-        count = max(1, min(most, len(centers) // TILE))
-        if count > 1 and centers.shape[1] > WIDEST:
+        count = max(1, min(most, len(centers) // CENTERS_PER_TILE))
+        if count > 1 and centers.shape[1] > MAX_GROUPING_FEATURES:
             spread = centers.var(axis=0)
-            centers = np.ascontiguousarray(centers[:, np.argsort(spread)[-WIDEST:]])
-        everyone = np.arange(len(centers))
-        restless = everyone[:0] if shift is None or count == 1 else _restless(shift)
+            centers = np.ascontiguousarray(centers[:, np.argsort(spread)[-MAX_GROUPING_FEATURES:]])
+        every_center = np.arange(len(centers))
+        restless = every_center[:0] if shift is None or count == 1 else _restless(shift)
         if restless.size == 0:
-            return cls.of(_halves(centers, everyone, count))
-        apart = min(count - 1, -(-restless.size // TILE))
-        calm = np.delete(everyone, restless)
+            return cls.of(_halves(centers, every_center, count))
+        apart = min(count - 1, -(-restless.size // CENTERS_PER_TILE))
+        calm = np.delete(every_center, restless)
         return cls.of(_halves(centers, calm, count - apart) + _halves(centers, restless, apart))
 
 
 def _restless(shift: Floats) -> Ints:
-    """The centers that moved far beyond what is usual, at most an eighth of them."""
+    """Centers that moved far beyond the median, at most an eighth of them."""
     moved = shift[shift > 0]
     usual = float(np.median(moved)) if moved.size else 0.0
     farthest = np.argsort(-shift, kind="stable")[: len(shift) // 8]
-    return np.sort(farthest[shift[farthest] > RESTLESS * usual])
+    return np.sort(farthest[shift[farthest] > RESTLESS_SHIFT_RATIO * usual])
 
 
 def _halves(centers: Floats, which: Ints, count: int) -> list[Ints]:
@@ -69,13 +71,13 @@ def _halves(centers: Floats, which: Ints, count: int) -> list[Ints]:
     along = _main_direction(cloud)
     ranked = which[np.argsort(cloud @ along, kind="stable")]
     left = count // 2
-    cut = round(len(which) * left / count / TILE) * TILE
+    cut = round(len(which) * left / count / CENTERS_PER_TILE) * CENTERS_PER_TILE
     cut = min(max(cut, left), len(which) - (count - left))
     return _halves(centers, ranked[:cut], left) + _halves(centers, ranked[cut:], count - left)
 
 
 def _main_direction(cloud: Floats, rounds: int = 2) -> Floats:
-    """About the first principal axis: any direction would do, a good one makes small groups."""
+    """Approximate the first principal axis; any direction is correct, a good one is faster."""
     along = cloud[np.einsum("kd,kd->k", cloud, cloud).argmax()]
     for _ in range(rounds):
         along = (along @ cloud.T) @ cloud

@@ -1,4 +1,4 @@
-"""Spatial blocks: rows in the order of a k-d tree, whose leaves meet only the centers near them."""
+"""The path by spatial blocks: the leaves of a k-d tree are compared with the centers near them."""
 
 from __future__ import annotations
 
@@ -10,66 +10,118 @@ from partita._common.array_types import Ints
 from partita._common.power_of_two import power_of_two
 from partita._kernels import kernels
 from partita.centers import Centers
+from partita.engine.paths.bounds import bounds_plan
+from partita.engine.paths.path import Path, PathKind, PathPass, PathPlan, PathStart
+from partita.engine.paths.plain import MAX_TREE_FEATURES, why_plain
+from partita.engine.paths.price import PrunedCounts, plain_cost
 from partita.moments import Moments
-from partita.source.blocks import DenseSource, Pruned
+from partita.source.blocks import stretches
+from partita.source.protocol import PrunableRows
+
+WORK_PER_NODE = 1 << 19  # multiply-adds, about
+LEAF_PAIR_COST = 2.5  # of a pair in a leaf, in pairs of the plain pass
 
 
-class Tree:
-    """A tree over the rows of a source: planted once, for all runs.
+class RowTree:
+    """A k-d tree over the rows (x − origin)·scale: planted once, for all runs.
 
-    Its leaves remember the pass before, so a run that takes over from another makes them forget.
+    Its leaves remember the last pass, so they must forget it when another run takes over.
     """
 
-    def __init__(self, source: DenseSource) -> None:
-        low, high = source.box()
-        self.origin = source.survey().grid.origin
-        reach = np.maximum(high - self.origin, self.origin - low)
+    def __init__(self, source: PrunableRows) -> None:
+        survey = source.survey()
+        self.origin = survey.grid.origin
+        reach = np.maximum(survey.high - self.origin, self.origin - survey.low)
         self.scale = power_of_two(float(reach.max()), 60)
-        self.leaves: Any = source.plant(self.origin, self.scale)
+        self.leaves: Any = kernels.plant(
+            source.kernel_rows, self.origin, self.scale, source.workers.crew
+        )
         self.user: object = None
 
 
-class Leaves:
-    """The labels of a run in the order of a tree."""
+class LeavesPath:
+    """Passes over the leaves of a tree; labels are kept in the order of the tree."""
 
-    def __init__(self, source: DenseSource, planted: Tree) -> None:
-        self._planted = planted
-        self.origin, self.scale, self.tree = planted.origin, planted.scale, planted.leaves
-        self.labels: Ints = np.full(source.n, -1, np.int32)
-        self._source = source
+    name, note = "blocks", ""
+
+    def __init__(self, source: PrunableRows, tree: RowTree, labels: Ints) -> None:
+        self._source, self._tree = source, tree
         self._before: Centers | None = None
+        self._row_labels: Ints | None = None  # those of the leaves, in the order of the rows
+        self._leaf_labels: Ints
+        self.relabel(labels)
 
-    def assign(self, centers: Centers, moments: Moments | None) -> Pruned:
-        """Label every row, in the tree's order; bring `moments` up to date with the changes."""
-        if self._planted.user is not self:
-            self.tree.forget()
-            self._before, self._planted.user = None, self
-        moved = np.ones(len(centers.values), np.uint8)
-        before = self._before
-        if before is not None and before.origin is centers.origin:
-            moved = (centers.values != before.values).any(axis=1).astype(np.uint8)
-        self._before = centers
-        return self._source.assign_leaves(self, centers, moved, moments)
+    @property
+    def labels(self) -> Ints:
+        if self._row_labels is None:
+            labels = np.empty_like(self._leaf_labels)
+            labels[self._tree.leaves.order] = self._leaf_labels
+            self._row_labels = labels
+        return self._row_labels
 
-    def book(self, centers: Centers, moved: Ints) -> Any:
-        """Centers as the leaves meet them."""
-        return kernels.TreeBook(np.ascontiguousarray(centers.about(self.origin)), self.scale, moved)
+    def relabel(self, labels: Ints) -> bool:
+        self._row_labels = labels
+        self._leaf_labels = labels[self._tree.leaves.order]
+        self._tree.user = None
+        return True
 
-    def in_order_of_rows(self) -> Ints:
-        """The labels in the data's order."""
-        labels = np.empty_like(self.labels)
-        labels[self.tree.order] = self.labels
-        return labels
+    def forget(self, rows: Ints) -> None:
+        self.relabel(self.labels)
 
-    def forget(self, labels: Ints) -> None:
-        """Begin anew from labels in the data's order."""
-        self._begin_anew(labels[self.tree.order])
+    def grow(self, source: PrunableRows) -> bool:
+        return False  # it needs another tree
 
-    def renumber(self, number: Ints) -> None:
-        """Begin anew from labels by other numbers."""
-        self._begin_anew(number[self.labels])
+    def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
+        counts = self._scan(centers, self._changed(centers), sums)
+        self._row_labels = None
+        n, k, d = self._source.n, len(centers.values), self._source.d
+        compared = counts.scanned / n / k
+        return PathPass(counts.moved, compared, compared * LEAF_PAIR_COST * plain_cost(n, k, d))
 
-    def _begin_anew(self, labels: Ints) -> None:
-        self.labels = labels
-        self.tree.forget()
-        self._before = None
+    def _changed(self, centers: Centers) -> Ints:
+        """1 for centers (k,) that moved since the pass that the leaves remember."""
+        if self._tree.user is not self:
+            self._tree.leaves.forget()
+            self._before, self._tree.user = None, self
+        before, self._before = self._before, centers
+        if before is None or before.origin is not centers.origin:
+            return np.ones(len(centers.values), np.uint8)
+        return np.asarray((centers.values != before.values).any(axis=1), np.uint8)
+
+    def _scan(self, centers: Centers, changed: Ints, sums: Moments | None) -> PrunedCounts:
+        source, tree = self._source, self._tree
+        about_tree = np.ascontiguousarray(centers.about(tree.origin))
+        book = kernels.TreeBook(about_tree, tree.scale, changed)
+        target = kernels.Target(np.ascontiguousarray(centers.values), centers.origin)
+        totals = None if sums is None else sums.sums
+        weights = {} if sums is None else source.weights.of_rows(slice(None))
+        calls: list[list[int]] = []
+        for nodes, crew in stretches(source.workers, tree.leaves.nodes, WORK_PER_NODE):
+            calls.append(
+                kernels.assign_leaves(
+                    tree.leaves, nodes.start, nodes.stop, book, target, source.kernel_rows,
+                    self._leaf_labels, totals, **weights, crew=crew,
+                )
+            )  # fmt: skip
+        return PrunedCounts.sum_of(calls)
+
+
+def _suits(source: PrunableRows, k: int) -> str | None:
+    if source.d > MAX_TREE_FEATURES or why_plain(source, k):
+        return None
+    return f"{source.d} features: boxes of rows are small"
+
+
+def _memory(source: PrunableRows, k: int) -> float:
+    n, d = source.n, source.d
+    return n * (12 * d + 16) + source.copy_bytes  # coordinates three times while the tree grows
+
+
+def _start(start: PathStart) -> Path | PathPlan:
+    tree = start.cache.once("tree", lambda: RowTree(start.source))
+    return LeavesPath(start.source, tree, start.labels)
+
+
+BLOCKS = PathKind(
+    "blocks", _suits, _memory, _start, needs_labels=False, needs_trial=False, instead=bounds_plan
+)

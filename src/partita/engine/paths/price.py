@@ -1,38 +1,57 @@
-"""What a pass costs, by what it did: so that a path is left when another would be cheaper.
+"""Estimated cost of a pass from what it did: a path is left when another would be cheaper.
 
-In nanoseconds of one core, as measured with AVX-512 by fitting the constants to the passes of fits
-on real data. They need not be exact: they choose a path, not a result.
+In nanoseconds of one core, measured with AVX-512 by fitting the constants to passes on real data.
+They need not be exact: they choose a path, not a result.
 """
 
 from __future__ import annotations
 
-from partita.source.blocks import PAIR, Pruned
+from dataclasses import dataclass
 
-ROW = 3.0, 0.2  # of a row in the plain pass
-BOOKS = 9e4, 3.0  # of a pass by bounds, before it looks at a row: once, and per value of a center
-LOOK = 5.4  # to look at a row's bounds
-MEASURE = 20.0, 0.75  # for a row's distance to its own center
-MEET = 36.0  # for a row that meets groups
-SCAN = 0.34, 0.0125  # of a pair that meets in the tiles of a group
-CANDIDATE = 1.4  # for a pair that the filter left, per feature
+from partita.source.scoring import PAIR_NS
+
+# pairs of numbers: once, and per feature (of BOOKKEEPING_NS: per value of a center)
+PLAIN_ROW_NS = 3.0, 0.2
+BOOKKEEPING_NS = 9e4, 3.0  # of a pass by bounds, before it reads a row
+READ_BOUNDS_NS = 5.4  # per row
+MEASURE_NS = 20.0, 0.75  # for a row's distance to its own center
+OPEN_ROW_NS = 36.0  # for a row that is compared with other centers
+SCAN_PAIR_NS = 0.34, 0.0125  # of a row and a center in the tiles of a group
+CANDIDATE_NS = 1.4  # of a pair that the filter left, per feature
+
+
+@dataclass(frozen=True, slots=True)
+class PrunedCounts:
+    """What the kernel of a pruned pass counted."""
+
+    moved: int
+    measured: int  # by bounds: rows measured to their own center; by leaves: rows that were read
+    open_rows: int  # rows that were compared with other centers
+    scanned: int  # pairs of rows and centers that were compared
+    candidates: int  # what that left open: pairs by bounds, rows by leaves
+
+    @classmethod
+    def sum_of(cls, calls: list[list[int]]) -> PrunedCounts:
+        """Add up the counts of several calls."""
+        return cls(*(sum(counts) for counts in zip(*calls, strict=True)))
 
 
 def plain_cost(n: int, k: int, d: int) -> float:
-    """Every row meets every center."""
-    return n * (k * (PAIR[0] + PAIR[1] * d) + ROW[0] + ROW[1] * d)
+    """Cost of comparing every row with every center."""
+    return n * (k * (PAIR_NS[0] + PAIR_NS[1] * d) + PLAIN_ROW_NS[0] + PLAIN_ROW_NS[1] * d)
 
 
-def books_cost(k: int, d: int, threads: int) -> float:
-    """What a pass by bounds costs however many rows there are: all but one thread wait."""
-    return (BOOKS[0] + BOOKS[1] * k * d) * threads
+def bookkeeping_cost(k: int, d: int, threads: int) -> float:
+    """Cost of a pass by bounds that does not depend on n: all threads but one wait."""
+    return (BOOKKEEPING_NS[0] + BOOKKEEPING_NS[1] * k * d) * threads
 
 
-def bounded_cost(done: Pruned, n: int, d: int, filter_d: int) -> float:
-    """What it costs for its rows."""
+def bounded_cost(counts: PrunedCounts, n: int, d: int, filter_d: int) -> float:
+    """Cost of a pass by bounds for its n rows; groups are scanned in `filter_d` features."""
     return (
-        n * LOOK
-        + done.measured * (MEASURE[0] + MEASURE[1] * d)
-        + done.met * MEET
-        + done.scanned * (SCAN[0] + SCAN[1] * filter_d)
-        + done.candidates * CANDIDATE * d
+        n * READ_BOUNDS_NS
+        + counts.measured * (MEASURE_NS[0] + MEASURE_NS[1] * d)
+        + counts.open_rows * OPEN_ROW_NS
+        + counts.scanned * (SCAN_PAIR_NS[0] + SCAN_PAIR_NS[1] * filter_d)
+        + counts.candidates * CANDIDATE_NS * d
     )

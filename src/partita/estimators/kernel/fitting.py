@@ -25,9 +25,9 @@ from partita.estimators.kernel.starts import Start, in_features, in_gram
 from partita.halting import MaxIter
 from partita.init.plusplus import plusplus
 from partita.run_record import Fit
-from partita.source.blocks import Source
 from partita.source.gram_matrix import Gram
 from partita.source.kernel_function import KernelFunction
+from partita.source.protocol import Source
 from partita.stats import ClusterStats
 
 _RANK = 64  # to begin with, where the rank of an approximation is to be found

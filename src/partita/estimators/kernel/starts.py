@@ -28,9 +28,9 @@ from partita.init.kernel_starts import (
 )
 from partita.init.plusplus import plusplus
 from partita.init.random_partition import random_partition
-from partita.source.blocks import Source
 from partita.source.gram_matrix import Gram
 from partita.source.kernel_function import KernelFunction, gram_rows
+from partita.source.protocol import Source
 from partita.stats import ClusterStats
 
 NAMES = ("auto", "k-means++", "random", "forgy", "random-partition", "spectral")

@@ -1,0 +1,123 @@
+"""A path: one way to label every row by its nearest center.
+
+Every path gives the labels of the plain pass, bit for bit; paths differ in what they leave out. A
+new path is a module with a `PathKind`, and a line in the table of choice.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar, cast
+
+import numpy as np
+
+from partita._common.array_types import Ints
+from partita.centers import Centers
+from partita.moments import Moments
+from partita.source.protocol import PrunableRows
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PathPass:
+    """One pass over all rows.
+
+    The costs are in nanoseconds of one core (see price.py), 0 if they tell nothing about later
+    passes.
+    """
+
+    moved: int  # rows that changed their label
+    compared: float = 1.0  # share of the n·k pairs of rows and centers
+    row_cost: float = 0.0  # grows with the number of rows
+    fixed_cost: float = 0.0
+
+
+class Path(Protocol):
+    """One way to make passes, with the labels of the last one."""
+
+    name: str
+    note: str  # what the path found out about the data; may be empty
+
+    @property
+    def labels(self) -> Ints:
+        """The label (n,) of every row, -1 before the first pass."""
+
+    def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
+        """Label every row by `centers`, and update `sums` by the rows that moved."""
+
+    def forget(self, rows: Ints) -> None:
+        """Accept labels that were changed in place, those of `rows`."""
+
+    def relabel(self, labels: Ints) -> bool:
+        """Replace all labels; False if the path cannot go on from them."""
+
+    def grow(self, source: PrunableRows) -> bool:
+        """Go on with more rows, the present ones first; False if the path cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathPlan:
+    """The name of a path, the reason for it, and whether it must not be left for another."""
+
+    path: str
+    why: str
+    forced: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.why}"
+
+
+@dataclass(slots=True)
+class PathCache:
+    """What the runs on the same rows share, such as a tree; `memory` bytes may be used for it."""
+
+    memory: float | None = None
+    _made: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """Return what `make` returned at the first call for `key`."""
+        if key not in self._made:
+            self._made[key] = make()
+        return cast("T", self._made[key])
+
+
+@dataclass(frozen=True, slots=True)
+class PathStart:
+    """What a path is made from between two passes."""
+
+    source: PrunableRows
+    plan: PathPlan
+    cache: PathCache
+    centers: Centers  # of the pass to come
+    labels: Ints  # (n,) of the last pass
+    before: Centers | None  # centers of the last pass
+    rows: Ints | None = None  # for a trial: the path is for these rows only
+    trial: Path | None = None  # the trial that led to this path
+
+    @property
+    def k(self) -> int:
+        """Number of centers."""
+        return len(self.centers.values)
+
+
+@dataclass(frozen=True, slots=True)
+class PathKind:
+    """A row of the table of paths.
+
+    `start` makes the path, or returns the plan to follow instead.
+    """
+
+    name: str
+    suits: Callable[[PrunableRows, int], str | None]  # why "auto" takes it for k centers, if so
+    memory: Callable[[PrunableRows, int], float]  # bytes beyond the data, for k centers
+    start: Callable[[PathStart], Path | PathPlan]
+    needs_labels: bool = True  # of a plain pass before
+    needs_trial: bool = True  # on a few rows, unless the plan is forced
+    instead: Callable[[int, str], PathPlan] | None = None  # (k, why) once it costs more than plain
+
+
+def with_more_rows(labels: Ints, n: int) -> Ints:
+    """The labels of n rows, of which those after the present ones have none."""
+    return np.concatenate([labels, np.full(n - len(labels), -1, np.int32)])

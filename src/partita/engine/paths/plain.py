@@ -1,0 +1,60 @@
+"""The plain path: every row is compared with every center."""
+
+from __future__ import annotations
+
+from partita._common.array_types import Ints
+from partita.centers import Centers
+from partita.engine.paths.path import Path, PathKind, PathPass, PathPlan, PathStart
+from partita.engine.paths.price import plain_cost
+from partita.moments import Moments
+from partita.source.blocks import is_small
+from partita.source.protocol import PrunableRows, Source
+
+MAX_TREE_FEATURES = 4  # beyond, boxes of rows are large, and a tree may cost more than it saves
+MIN_PRUNED_NANOSECONDS = 8e5  # of a plain pass, by one core: below, bounds cost more than they save
+
+
+class PlainPath:
+    """Passes by the source itself, which may use `memory` bytes to make them faster."""
+
+    name, note = "plain", ""
+
+    def __init__(self, source: Source, labels: Ints, memory: float) -> None:
+        self._source, self.labels, self._memory = source, labels, memory
+
+    def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
+        return PathPass(self._source.assign(centers, self.labels, sums, self._memory))
+
+    def forget(self, rows: Ints) -> None:
+        pass
+
+    def relabel(self, labels: Ints) -> bool:
+        self.labels = labels
+        return True
+
+    def grow(self, source: PrunableRows) -> bool:
+        return False  # the scheduler makes another
+
+
+def why_plain(source: PrunableRows, k: int) -> str | None:
+    """The reason why pruning would not pay, if there is one."""
+    n, d = source.n, source.d
+    if is_small(n, (8 if d <= MAX_TREE_FEATURES else 1) * k * d):
+        return "the problem is so small that a plain pass is over at once"
+    if d > MAX_TREE_FEATURES and plain_cost(n, k, d) < MIN_PRUNED_NANOSECONDS:
+        return "a plain pass takes no longer than the bookkeeping of bounds"
+    return None
+
+
+def _start(start: PathStart) -> Path | PathPlan:
+    return PlainPath(start.source, start.labels, 0.0)
+
+
+PLAIN = PathKind(
+    "plain",
+    suits=lambda source, k: why_plain(source, k) or "few centers, and the rows would be copied",
+    memory=lambda source, k: 0.0,
+    start=_start,
+    needs_labels=False,
+    needs_trial=False,
+)

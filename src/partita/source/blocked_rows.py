@@ -1,0 +1,286 @@
+"""Dense rows that are read block by block: all that the engine needs, by kernels over blocks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from partita._common.array_types import Array, Floats, Ints
+from partita._common.power_of_two import power_of_two
+from partita._common.threads import Workers
+from partita._kernels import kernels
+from partita.centers import Centers
+from partita.moments import Moments
+from partita.source.blocks import (
+    RunBlock,
+    Summable,
+    as_kernel_type,
+    is_small,
+    ordered_stats,
+    reduce_blocks,
+    stretches,
+    tile_work,
+    zero_like,
+)
+from partita.source.plusplus_rounds import DenseSeeding
+from partita.source.protocol import Source
+from partita.source.scoring import Scoring
+from partita.source.survey import Survey, survey_dense
+from partita.stats import ClusterStats
+from partita.weights import Weights
+
+COLUMN_VALUES = 1 << 23  # read at a time, where whole columns are needed
+ORDERED_ROWS = 1 << 16  # read at a time, where the order of the rows matters
+GOLDEN_RATIO = 0.6180339887498949  # its multiples are spread evenly, in step with no pattern
+
+
+@dataclass(slots=True)
+class _Extent:
+    """Lowest and highest values (d,), and NaN in `taint` (d,) for columns that are not finite."""
+
+    low: Floats
+    high: Floats
+    taint: Floats
+
+    @classmethod
+    def empty(cls, d: int, dtype: Any) -> _Extent:
+        return cls(np.full(d, np.inf, dtype), np.full(d, -np.inf, dtype), np.zeros(d, dtype))
+
+    def add(self, other: _Extent) -> None:
+        np.fmin(self.low, other.low, out=self.low)
+        np.fmax(self.high, other.high, out=self.high)
+        self.taint += other.taint
+
+
+@dataclass(slots=True)
+class _Counts:
+    values: Ints  # (3, d)
+
+    def add(self, other: _Counts) -> None:
+        self.values += other.values
+
+
+class BlockedRows(ABC):
+    """A `Source` of dense rows; a subclass says how blocks are read.
+
+    Sums are exact and all else is per row, so blocks may be read in any order, by any thread.
+    `in_place` holds all rows if kernels can read them where they are.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        dtype: Any,
+        weights: Weights,
+        workers: Workers,
+        survey: Survey | None = None,
+    ) -> None:
+        self.n, self.d = shape
+        self.weights, self.workers = weights, workers
+        self.dtype = np.dtype(np.float32 if dtype == np.float32 else np.float64)
+        self._single = dtype in (np.float32, np.float16, np.uint8)
+        self.kernel_dtype = np.dtype(np.float32 if self._single else np.float64)
+        self.in_place: Array | None = None
+        self._scoring = Scoring(self.n, self.d, self._single)
+        self._survey = survey
+        self._extent: tuple[Floats, Floats, Ints] | None = None
+        if survey is not None:
+            self._extent = survey.low, survey.high, np.empty(0, np.intp)
+
+    @abstractmethod
+    def each_block(self, work_per_row: int, begin: Callable[[], RunBlock]) -> None:
+        """Call begin() once in each thread, and the function it returns on (rows, block) of blocks.
+
+        `rows` is a slice that starts at a multiple of blocks.ALIGN, and `block` holds these rows in
+        `kernel_dtype`, one after the other. All blocks together hold every row once.
+        """
+
+    @abstractmethod
+    def read_rows(self, rows: Ints) -> Array:
+        """Some rows (m, d) in the type of the data."""
+
+    @abstractmethod
+    def whole_rows(self, work_per_row: int) -> Array | None:
+        """All rows as one block, if that needs no large copy."""
+
+    @abstractmethod
+    def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> Source:
+        """Copy some rows to memory, as a source with these weights, and this survey if given."""
+
+    def _reduce(
+        self,
+        work_per_row: int,
+        run: Callable[[slice, Array, Any, Any], None],
+        total: Summable | None = None,
+        fresh: Callable[[], Summable] | None = None,
+    ) -> None:
+        """Call run(rows, block, sums, crew) on all blocks; the sums end up in `total`."""
+        if self.in_place is not None:
+            for rows, crew in stretches(self.workers, self.n, work_per_row):
+                run(rows, self.in_place[rows], total, crew)
+            return
+        reduce_blocks(
+            lambda begin: self.each_block(work_per_row, begin),
+            lambda rows, block, sums: run(rows, block, sums, None),
+            total,
+            None if self.workers.n == 1 or is_small(self.n, work_per_row) else fresh,
+        )
+
+    # --- the survey ---
+
+    def extent(self) -> tuple[Floats, Floats, Ints]:
+        """Lowest and highest value (d,) over rows of weight; which columns are not finite."""
+        if self._extent is None:
+            weight = None if self.weights.alike else self.weights.as_floats(self.n)
+
+            def run(rows: slice, block: Array, seen: _Extent, crew: Any) -> None:
+                some = None if weight is None else weight[rows]
+                kernels.extent(block, seen.low, seen.high, seen.taint, some, crew)
+
+            def fresh() -> _Extent:
+                return _Extent.empty(self.d, self.kernel_dtype)
+
+            total = fresh()
+            self._reduce(4 * self.d, run, total, fresh)
+            tainted = np.flatnonzero(np.isnan(total.taint))
+            self._extent = total.low.astype(np.float64), total.high.astype(np.float64), tainted
+        return self._extent
+
+    def survey(self) -> Survey:
+        if self._survey is None:
+            self._make_survey(self._sum_up)
+        assert self._survey is not None
+        return self._survey
+
+    def survey_from_sample(self, rows: Ints) -> None:
+        """Make a survey that takes the mean and the spread of some rows for those of all."""
+        sample = self.subset(rows, self.weights.part(rows))
+        assert isinstance(sample, BlockedRows)
+        self._make_survey(sample._sum_up)
+
+    def _make_survey(self, sum_up: Callable[[Moments], None]) -> None:
+        low, high, _ = self.extent()
+        tally = self._tally if self.weights.alike else None
+        self._survey = survey_dense(
+            low, high, self.weights, sum_up, self.sample, self._columns, tally
+        )
+
+    def sample(self, most: int, features: Ints | slice) -> Floats:
+        """About `most` rows, spread evenly; a row of weight w counts as w rows."""
+        times, unit = self.weights.times, 1
+        if self.weights.values is None and self.weights.unit < 1 << 20:  # more is no repetition
+            unit = max(1, int(self.weights.unit))
+        count = unit * (self.n if times is None else int(times.sum()))
+        if count <= most:
+            repeats = np.full(self.n, unit) if times is None else unit * times
+            rows = np.repeat(np.arange(self.n), repeats)
+        else:
+            multiples = np.arange(most) * GOLDEN_RATIO
+            rows = ((multiples - np.floor(multiples)) * count).astype(np.intp) // unit
+            if times is not None:
+                rows = np.searchsorted(np.cumsum(times), rows, side="right")
+        return np.asarray(self.read_rows(rows)[:, features], dtype=np.float64)
+
+    def _columns(self, features: Ints) -> Iterator[Floats]:
+        step = max(1, COLUMN_VALUES // self.n)  # a row is read once for all of them
+        for i in range(0, len(features), step):
+            yield from self._read_columns(features[i : i + step])
+
+    def _read_columns(self, features: Ints) -> Floats:
+        columns = np.empty((len(features), self.n))
+
+        def run(rows: slice, block: Array, sums: None, crew: Any) -> None:
+            columns[:, rows] = block[:, features].T
+
+        self._reduce(len(features), run)
+        return columns
+
+    def _tally(self, middle: Floats, near: Floats) -> tuple[int, Ints]:
+        middle, near = middle.astype(self.kernel_dtype), near.astype(self.kernel_dtype)
+
+        def run(rows: slice, block: Array, counts: _Counts, crew: Any) -> None:
+            kernels.tally(block, middle, near, counts.values, crew)
+
+        def fresh() -> _Counts:
+            return _Counts(np.zeros((3, self.d), np.int64))
+
+        total = fresh()
+        self._reduce(4 * self.d, run, total, fresh)
+        return self.n, total.values
+
+    def _sum_up(self, moments: Moments) -> None:
+        nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
+
+        def run(rows: slice, block: Array, own: Moments, crew: Any) -> None:
+            kernels.move_rows(
+                own.sums, block, nowhere[rows], first[rows], **self.weights.of_rows(rows), crew=crew
+            )
+
+        self._reduce(4 * self.d, run, moments, lambda: zero_like(moments))
+
+    # --- the passes ---
+
+    def assign(
+        self, centers: Centers, labels: Ints, moments: Moments | None, memory: float = 0.0
+    ) -> int:
+        book, packed = self._scoring.codebook(centers, self.in_place, self.workers, memory)
+        counts: list[tuple[int, int]] = []
+
+        def run(rows: slice, block: Array, own: Moments | None, crew: Any) -> None:
+            sums = None if own is None else own.sums
+            weights = {} if own is None else self.weights.of_rows(rows)
+            counts.append(
+                kernels.assign(
+                    book, block, labels[rows], sums, **weights, crew=crew, kept=packed,
+                    at=rows.start,
+                )
+            )  # fmt: skip
+
+        k = len(centers.values)
+        fresh = None if moments is None else lambda: zero_like(moments)
+        self._reduce(tile_work(k, self.d), run, moments, fresh)
+        self._scoring.review(sum(rechecked for _, rechecked in counts), k)
+        return sum(moved for moved, _ in counts)
+
+    def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
+        weights = {key: values[rows] for key, values in self.weights.of_rows(slice(None)).items()}
+        block = as_kernel_type(self.read_rows(rows))
+        kernels.move_rows(moments.sums, block, labels[rows], to, **weights)
+        labels[rows] = to
+
+    def own_distances(self, centers: Centers, labels: Ints) -> Floats:
+        values, out = np.ascontiguousarray(centers.values), np.empty(self.n)
+
+        def run(rows: slice, block: Array, sums: None, crew: Any) -> None:
+            kernels.own_distance(block, values, centers.origin, labels[rows], out[rows], crew)
+
+        self._reduce(2 * self.d, run)
+        return out
+
+    def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:
+        def blocks() -> Iterator[tuple[slice, Floats]]:
+            for i in range(0, self.n, ORDERED_ROWS):
+                rows = slice(i, min(self.n, i + ORDERED_ROWS))
+                yield rows, self.take_rows(np.arange(rows.start, rows.stop)) - origin
+
+        return ordered_stats(blocks, self.weights.as_floats(self.n), labels, k, self.d)
+
+    def take_rows(self, rows: Ints) -> Floats:
+        return np.asarray(self.read_rows(rows), dtype=np.float64)
+
+    def seeding(self, k: int, trials: int) -> DenseSeeding:
+        return DenseSeeding(self, self._seed_scale, k, trials)
+
+    @cached_property
+    def _seed_scale(self) -> float:
+        # Where squares would leave the range of numbers, a power of two; the sampling is unchanged.
+        low, high, _ = self.extent()
+        reach = max(abs(float(low.min())), abs(float(high.max())))
+        scale = power_of_two(reach, 100 if self._single else 1000)
+        largest = 2.0**40 if self._single else 2.0**400
+        return scale if not 1 / largest < scale < largest else 1.0

@@ -1,0 +1,96 @@
+"""What the engine needs from the place where rows are."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from partita._common.array_types import Array, Floats, Ints
+from partita._common.threads import Workers
+from partita.centers import Centers
+from partita.moments import Moments
+from partita.source.survey import Survey
+from partita.stats import ClusterStats
+from partita.weights import Weights
+
+
+class Source(Protocol):
+    """Rows, wherever they are: in memory, in files, on other machines.
+
+    Rows are numbered globally, and labels are arrays over all rows. How the rows are cut into
+    blocks, and in which order blocks are read, changes no result (see blocked_rows.py).
+    """
+
+    n: int
+    d: int
+    dtype: np.dtype[Any]  # of the centers that are returned to the user
+    weights: Weights
+    workers: Workers
+
+    @property
+    def prunable(self) -> PrunableRows | None:
+        """The rows for paths that need all of them in memory, dense; None if they are not."""
+
+    def survey(self) -> Survey:
+        """Extent, origin and grid of the data; computed once."""
+
+    def assign(
+        self, centers: Centers, labels: Ints, moments: Moments | None, memory: float = 0.0
+    ) -> int:
+        """Label every row in place, update `moments` by the rows that moved; return their number.
+
+        `memory` bytes may be used to make later calls faster.
+        """
+
+    def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
+        """Move some rows to other clusters, in the labels and in the moments."""
+
+    def own_distances(self, centers: Centers, labels: Ints) -> Floats:
+        """Squared distance D64 (n,) of every row to the center of its label."""
+
+    def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:
+        """Summaries by float sums in the order of the rows, where the survey asks for that."""
+
+    def take_rows(self, rows: Ints) -> Floats:
+        """Some rows (m, d), dense, as doubles."""
+
+    def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> Source:
+        """Copy some rows to memory, as a source with these weights, and this survey if given."""
+
+    def seeding(self, k: int, trials: int) -> SeedingState:
+        """The state of k-means++ before the first row is chosen."""
+
+
+class PrunableRows(Source, Protocol):
+    """Dense rows in memory, as pruned passes need them."""
+
+    copy_bytes: int  # that `kernel_rows` takes; 0 if it is the data itself
+
+    @property
+    def kernel_rows(self) -> Array:
+        """All rows in a type that kernels read."""
+
+    def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> PrunableRows:
+        """Copy some rows to memory, as a source with these weights, and this survey if given."""
+
+
+class SeedingState(Protocol):
+    """The state of k-means++: the distance of every row to the nearest chosen one."""
+
+    def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
+        """Run all rounds from the j-th and fill `which`, if they are short enough; else False."""
+
+    def draw(self, uniform: Floats) -> Ints:
+        """Draw rows in proportion to weight times squared distance; at first to weight."""
+
+    def gains(self, rows: Floats) -> Floats:
+        """How much each of the candidates (count, d) would lower the sum of these."""
+
+    def choose(self, which: int) -> None:
+        """Make one of the candidates a chosen row."""
+
+
+def batch_of(source: Source, rows: Ints) -> Source:
+    """Copy some rows to memory with their weights, on the grid of all rows."""
+    return source.subset(rows, source.weights.part(rows), source.survey())

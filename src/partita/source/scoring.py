@@ -1,0 +1,73 @@
+"""The precision of scores: float32 where it tells centers apart, float64 where it does not.
+
+Labels do not depend on it: rows whose float32 scores are too close are compared again exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partita._common.array_types import Array
+from partita._common.threads import Workers
+from partita._kernels import kernels
+from partita.centers import Centers
+
+PAIR_NS = 0.07, 0.0125  # nanoseconds of a pair in the tiles: once, and per feature
+RECHECK_NS = 300, 4  # nanoseconds of a row that is compared again: once, and per feature
+PACK_MIN_VALUES = 1 << 14  # fewer are packed on the fly as quickly as they are looked up
+PACK_MAX_CENTERS = 256  # with more, packing takes little of a pass
+
+
+class Scoring:
+    """Chooses the codebook of each pass over n rows, and packs rows that are read often.
+
+    `single`: the values of the rows are exact in float32, so float64 scores gain nothing.
+    """
+
+    def __init__(self, n: int, d: int, single: bool) -> None:
+        self._n, self._d, self._single = n, d, single
+        self._double_passes, self._patience = 0, 1  # passes in float64 to come
+        self._single_passes = 0
+        self._packed: Any = None
+
+    def codebook(
+        self, centers: Centers, rows: Array | None, workers: Workers, memory: float
+    ) -> tuple[Any, Any]:
+        """The codebook of the next pass, and the packed rows if there are any.
+
+        `rows` may be packed if they take no more than `memory` bytes.
+        """
+        values, crew = np.ascontiguousarray(centers.values), workers.crew
+        if not self._in_single:
+            return kernels.Codebook64(values, centers.origin, crew=crew), None
+        book = kernels.Codebook32(values, centers.origin, like=self._packed, crew=crew)
+        if (
+            self._packed is None
+            and self._single_passes > 0
+            and rows is not None
+            and self._n * self._d > PACK_MIN_VALUES
+            and len(values) <= PACK_MAX_CENTERS
+            and 4 * self._n * (self._d + 2) <= memory
+        ):
+            self._packed = kernels.keep_rows(book, rows, crew)
+        return book, self._packed
+
+    @property
+    def _in_single(self) -> bool:
+        return self._single or self._double_passes <= 0
+
+    def review(self, rechecked: int, k: int) -> None:
+        """Turn to float64 for some passes if too many rows were compared again."""
+        in_single = self._in_single
+        self._double_passes -= 1
+        self._single_passes += in_single
+        if not in_single or self._single:
+            return
+        pair = PAIR_NS[0] + PAIR_NS[1] * self._d
+        recheck_cost = rechecked * (RECHECK_NS[0] + RECHECK_NS[1] * self._d + k * pair)
+        if recheck_cost > self._n * k * (pair + PAIR_NS[0]):
+            # then try float32 again, by a pass that rows are not packed for
+            self._double_passes, self._patience = self._patience, 2 * self._patience
+            self._packed, self._single_passes = None, 0
