@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Write files atomically: a reader finds the old file or all of the new one, never a part."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Writer = Callable[[BinaryIO], object]
 
 
 def write_atomically(path: str | Path, writer: Writer, *, force: bool = False) -> None:
-    """Let `writer` fill a file under a temporary name, which then becomes `path` in one step.
+    """Let `writer` fill a temporary file, and rename it to `path` in one step.
 
-    Whoever looks at `path` sees what was there before or all of the new file, also if the process
-    is killed or the disk is full. A file that exists is kept and FileExistsError raised, unless
-    `force`. Links are followed; what is no file (a pipe, /dev/null) is written to.
+    If the process is killed or the disk is full, `path` keeps its old content. An existing file is
+    kept and ExistingFileError (a FileExistsError) raised, unless `force`. Links are followed;
+    devices and pipes are written to.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_atomically(f"{folder}/a.txt", lambda file: file.write(b"whole"))
@@ -30,73 +30,73 @@ def write_atomically(path: str | Path, writer: Writer, *, force: bool = False) -
     """
     mode = check_new(path, force=force)
     if mode is not None and not stat.S_ISREG(mode):
-        _pour(path, writer)
+        _write_to_device(path, writer)
         return
     target = Path(os.path.realpath(path))
     try:
-        _write(target, writer, mode, force)
-    except FileExistsError:  # it appeared meanwhile
+        _write_and_rename(target, writer, mode, force)
+    except FileExistsError:  # it appeared in the meantime
         raise _exists(path) from None
     except OSError as error:
         if error.errno is None:
             raise
-        # the same kind of error, with the name that the user knows
+        # the same type of error, with the name that the user knows
         why = error.strerror or str(error)
         raise OSError(error.errno, f"{path} could not be written: {why}") from error
 
 
 def check_new(path: str | Path, *, force: bool = False) -> int | None:
-    """See that a file can get this name; the mode of what is there, None if nothing is.
+    """Check that a file can be written here; return the mode of an existing one.
 
-    A file that exists is an error, unless `force`; so is a folder, or one that is missing.
+    An existing file is an error, unless `force`; so is a folder, or one that is missing.
     """
     mode = _mode_of(path)
     if mode is not None and stat.S_ISDIR(mode):
-        raise IsADirectoryError(f"{path} is a folder; the name of a file is expected")
+        raise IsADirectoryError(f"{path} is a folder. Give the name of a file.")
     if mode is not None and stat.S_ISREG(mode) and not force:
         raise _exists(path)
     target = Path(os.path.realpath(path))
     if mode is None and not target.parent.is_dir():
-        raise FileNotFoundError(f"{path} cannot be written: there is no folder {target.parent}")
+        raise FileNotFoundError(f"{path} cannot be written: there is no folder {target.parent}.")
     return mode
 
 
-def _write(target: Path, writer: Writer, mode: int | None, force: bool) -> None:
-    part = target.parent / f".partita-{secrets.token_hex(8)}.part"  # the same folder: same disk
-    handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+def _write_and_rename(target: Path, writer: Writer, mode: int | None, force: bool) -> None:
+    temporary = target.parent / f".partita-{secrets.token_hex(8)}.part"  # the same file system
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    handle = os.open(temporary, flags, 0o666)
     try:
         with os.fdopen(handle, "w+b") as file:
             writer(file)
             file.flush()
             if mode is not None:
-                os.chmod(part, stat.S_IMODE(mode))  # those who could read it still can
+                os.chmod(temporary, stat.S_IMODE(mode))  # the permissions of the replaced file
             os.fsync(file.fileno())
         if force:
-            os.replace(part, target)
+            os.replace(temporary, target)
         else:
-            _rename_to_new(part, target)
+            _rename_unless_exists(temporary, target)
     except BaseException:
-        part.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
 
 
-def _rename_to_new(part: Path, target: Path) -> None:
-    """Give the file its name, unless another has taken it since we looked."""
+def _rename_unless_exists(temporary: Path, target: Path) -> None:
     try:
-        os.link(part, target)
+        os.link(temporary, target)
     except FileExistsError:
         raise
-    except OSError:  # a disk without links: what remains is to look once more
+    except OSError:  # a file system without links: check once more
         if target.exists():
             raise FileExistsError from None
-        os.replace(part, target)
+        os.replace(temporary, target)
     else:
-        part.unlink()
+        temporary.unlink()
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last, where the system has a way to say so."""
+    """Flush the new name to the disk, where the system can."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -109,13 +109,13 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _pour(target: str | Path, writer: Writer) -> None:
-    """Write to what cannot be replaced, and cannot be searched, once all of it is there."""
+def _write_to_device(target: str | Path, writer: Writer) -> None:
+    """Copy the complete content to a target that cannot be replaced or sought."""
     with tempfile.TemporaryFile() as file:
         writer(file)
         file.seek(0)
-        with open(target, "wb") as out:
-            shutil.copyfileobj(file, out)
+        with open(target, "wb") as device:
+            shutil.copyfileobj(file, device)
 
 
 def _mode_of(path: str | Path) -> int | None:

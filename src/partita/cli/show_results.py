@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from partita._common.json_plain import plain
+from partita._common.json_values import to_json_values
 from partita._common.text import one_line
 
 _TRAITS = 3  # features that a terminal says about a cluster
@@ -37,7 +37,9 @@ def as_json(value: dict[str, Any]) -> None:
     """Print one object; what no JSON number can say is null."""
     # where stdout lacks letters, JSON has a way to write them
     ascii_only = not (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
-    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=ascii_only, allow_nan=False))
+    typer.echo(
+        json.dumps(to_json_values(value), indent=2, ensure_ascii=ascii_only, allow_nan=False)
+    )
 
 
 def notes(texts: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.json_plain import plain
+from partita._common.json_values import to_json_values
 from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.diagnosis import Diagnosis, diagnose
 from partita.report.cluster_distances import Distances, distances_of
@@ -83,7 +83,7 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return values for `json.dumps`; NaN and infinity become None."""
-        values: dict[str, Any] = plain(asdict(self))
+        values: dict[str, Any] = to_json_values(asdict(self))
         return values
 
 
