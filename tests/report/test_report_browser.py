@@ -208,8 +208,8 @@ def test_values_are_written_as_in_the_tables(browser, wine):
     browser.open(wine)
     numbers = [0.0, -3.0, 1234567.0, -123456789012345.0, 1234567.8, 99999.95, 12345.678, 0.1 + 0.2]
     numbers += [1e15, -2.5e300, 1e-7, 0.000123456789, 0.00001234, 5e-324]
-    assert browser.run(f"{numbers}.map(written)") == [value(x) for x in numbers]
-    assert browser.run("[NaN, Infinity].map(written)") == ["missing", "∞"]
+    assert browser.run(f"{numbers}.map(valueText)") == [value(x) for x in numbers]
+    assert browser.run("[NaN, Infinity].map(valueText)") == ["missing", "∞"]
 
 
 def test_a_zoomed_map_follows_the_finger_in_all_directions(browser, wine):
@@ -318,7 +318,7 @@ def test_the_legend_begins_with_all_and_says_that_it_goes_on(browser, many, wine
 
 
 def test_a_sample_of_rows_is_counted_once(browser, tmp_path, monkeypatch):
-    monkeypatch.setattr(map_data, "MOST", 200)
+    monkeypatch.setattr(map_data, "MAX_ROWS", 200)
     X = np.random.default_rng(0).normal(size=(500, 3))
     write_report(tmp_path / "some.html", Fitted(KMeans(2).fit(X), X, diagnosis=NONE))
     browser.open(tmp_path / "some.html")

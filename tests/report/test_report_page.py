@@ -70,7 +70,7 @@ def test_clusters_have_the_same_colours_everywhere(wine):
     light = page.raw["style"].split("@media")[0]
     found = dict(re.findall(r"--c(\d+): (#[0-9a-f]{6});", light))
     assert [found[str(j)] for j in range(len(found))] == [c.lower() for c in PALETTE]
-    assert f"const PALETTE = {len(PALETTE)};" in page.raw["script"]
+    assert f"const N_COLORS = {len(PALETTE)};" in page.raw["script"]
     assert len(set(re.findall(r"\.c\d+ \{ color", light + page.raw["style"]))) == len(found)
     best = re.search(r"\.best \{ stroke: var\(--(\w+)\)", page.raw["style"]).group(1)
     assert not re.fullmatch(r"c\d", best)

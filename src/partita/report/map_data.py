@@ -59,8 +59,8 @@ def map_of(case: Case, profile: ClusterProfile) -> tuple[dict[str, Any], list[st
         "equal": view.equal_scale,
         "axes": _axis_names(case, view),
         "k": case.k,
-        "of": case.n,
-        "marks": MARKER_OUTLINES,
+        "total": case.n,
+        "outlines": MARKER_OUTLINES,
         **_values(case, profile, drawn),
     }
     remarks = [

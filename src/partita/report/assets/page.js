@@ -1,9 +1,9 @@
 "use strict";
 (() => {
   const root = document.documentElement;
-  const repaint = () => document.dispatchEvent(new Event("repaint")); // the map listens
+  const repaint = () => document.dispatchEvent(new Event("repaint")); // map.js listens
 
-  // Light and dark, and what is folded away on the screen but not on paper.
+  // The theme, and details that are folded on the screen but open on paper.
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const theme = document.getElementById("theme");
   theme.hidden = false;
@@ -18,7 +18,7 @@
     folded = [...document.querySelectorAll("details:not([open], .long)")];
     folded.forEach((part) => { part.open = true; });
     before = root.dataset.theme;
-    root.dataset.theme = "light"; // the map is painted before the page turns to paper
+    root.dataset.theme = "light"; // the map is painted before printing begins
     repaint();
   });
   addEventListener("afterprint", () => {
