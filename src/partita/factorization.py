@@ -1,4 +1,4 @@
-"""A fit as a factorisation: X ≈ ZΘ, with one 1 in every row of Z (Bauckhage 2015).
+"""A fit as a matrix factorization: X ≈ ZΘ, with one 1 in every row of Z (Bauckhage 2015).
 
 With weights D = diag(w): ZᵀDZ = diag(W), the best Θ for a given Z is (ZᵀDZ)⁻¹ZᵀDX = YᵀX, and
 ‖D^½(X − ZΘ)‖² is the objective. The columns of Y = DZ(ZᵀDZ)⁻¹ are probability vectors.
@@ -28,23 +28,23 @@ from partita.estimators.labelling import one_hot
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Factorization:
-    """X ≈ ZΘ: which rows belong together, and what stands for them.
+    """X ≈ ZΘ: memberships Z and centers Θ.
 
     Attributes
     ----------
     theta : ndarray of shape (k, d)
-        Θ, the centers (CSR if they are).
+        Θ, the centers (CSR if the model's are).
     labels : ndarray of shape (n,)
-        Where each row of Z has its 1; −1 if nowhere (rows of zeros, which have no direction).
+        The column of the 1 in each row of Z; −1 for rows of zeros, which have no direction.
     weight : ndarray of shape (n,)
         w, the diagonal of D.
     residuals : ndarray of shape (n,)
-        ‖x − θ‖² of every row and its center.
+        ‖x − θ‖² of each row and its center.
     objective : float
-        J: Σ w·residuals, or half of it for `SphericalKMeans`, whose 1 − cos is half a square.
+        J: Σ w·residuals, or half of it for `SphericalKMeans`, as 1 − cos is half a square.
     explained_variance : float
-        1 − Σ w·residuals / sse(X): 1 if the centers say all, 0 if they say what the mean says, and
-        below 0 if less. NaN if there is nothing to explain, as all rows are equal.
+        1 − Σ w·residuals / sse(X): 1 if all rows equal their centers, 0 if the centers explain as
+        much as the mean, negative if less. NaN if all rows are equal.
     """
 
     theta: Any
@@ -53,44 +53,44 @@ class Factorization:
     residuals: Floats
     objective: float
     explained_variance: float
-    _reading: LabelledRows
+    _rows: LabelledRows
 
     @property
     def Z(self) -> Any:
-        """The memberships (n, k), CSR: one 1 in every row that has a center.
+        """Memberships (n, k), CSR: one 1 in every row that has a center.
 
-        A column for each center: zero_rows="separate" makes a cluster without one, which is a
-        column of `membership_` but not of this Z.
+        One column per center. zero_rows="separate" makes a cluster without a center: a column of
+        `membership_`, but not of this Z.
         """
         return one_hot(self.labels, self.theta.shape[0])
 
     @property
     def Y(self) -> Any:
-        """DZ(ZᵀDZ)⁻¹ (n, k), CSR: each column weighs the rows of a cluster, 1 in all."""
-        mass, some = self.mass, self.labels >= 0
+        """DZ(ZᵀDZ)⁻¹ (n, k), CSR: each column has the weights of a cluster, which sum to 1."""
+        mass, assigned = self.mass, self.labels >= 0
         Y = self.Z
-        share = self.weight[some] / np.where(mass > 0, mass, 1.0)[self.labels[some]]
+        share = self.weight[assigned] / np.where(mass > 0, mass, 1.0)[self.labels[assigned]]
         return sp.csr_array((share, Y.indices, Y.indptr), shape=Y.shape)
 
     @property
     def mass(self) -> Floats:
-        """W (k,): the diagonal of ZᵀDZ, the weight of every cluster."""
-        some = self.labels >= 0
-        found = np.bincount(self.labels[some], self.weight[some], minlength=self.theta.shape[0])
-        return np.asarray(found, dtype=np.float64)
+        """W (k,): the diagonal of ZᵀDZ, the weights of the clusters."""
+        assigned, k = self.labels >= 0, self.theta.shape[0]
+        mass = np.bincount(self.labels[assigned], self.weight[assigned], minlength=k)
+        return np.asarray(mass, dtype=np.float64)
 
     @property
     def means(self) -> Floats:
         """YᵀX (k, d): the best Θ for this Z; 0 for a cluster without weight.
 
-        Where a fit has converged it is Θ, but for rounding.
+        If the fit has converged, it equals Θ up to rounding.
         """
-        stats = self._reading.stats()
+        stats = self._rows.stats()
         return np.where(stats.weight[:, None] > 0, stats.mean, 0.0)
 
     @property
     def reconstruction(self) -> Any:
-        """ZΘ (n, d): every row as its center; CSR if Θ is. Rows that belong nowhere are 0."""
+        """ZΘ (n, d): every row replaced by its center; CSR if Θ is. Rows without one are 0."""
         if (self.labels >= 0).all():
             return self.theta[self.labels]
         return self.Z @ self.theta
@@ -104,12 +104,12 @@ class Factorization:
 
 
 def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
-    """See a fitted model and rows as X ≈ ZΘ.
+    """Return a fitted model and rows as X ≈ ZΘ.
 
-    The rows are those of the fit or others: `predict` says where they belong. For any model that
-    has centers in the space of X, scikit-learn's too. `SphericalKMeans` compares rows at unit
-    length, so X stands for these; a pipeline hands rows to its last step, and X stands for what it
-    hands over. Residuals are squares under any metric of `KMedoids`.
+    X may be the rows of the fit or others, which are assigned as by `predict`. The model may be any
+    that has centers in the space of X, including scikit-learn's. For `SphericalKMeans` the rows are
+    scaled to unit length; for a pipeline they are transformed by all steps but the last. Residuals
+    are squared distances under any metric of `KMedoids`.
 
     >>> from partita import KMeans, factorize
     >>> X = [[0.0], [2.0], [9.0]]
@@ -123,27 +123,27 @@ def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
     check_fitted(model)
     theta = getattr(model, "cluster_centers_", None)
     if theta is None:
-        instead = "model.membership_" if hasattr(model, "membership_") else "in model.predict(X)"
+        instead = "model.membership_" if hasattr(model, "membership_") else "model.predict(X)"
         raise ValueError(
-            f"{type(model).__name__} has no centers in the space of X, so there is no Θ; its Z is "
-            f"{instead}"
+            f"factorize() needs centers in the space of X, and {type(model).__name__} has none. "
+            f"Its memberships are {instead}."
         )
-    found = label_rows(model, X, sample_weight)
+    rows = label_rows(model, X, sample_weight)
     dense = theta.toarray() if sp.issparse(theta) else theta
-    unit = square_scale(largest_magnitude(found.rows, dense))
-    small = replace(found, rows=scaled(found.rows, unit))
+    unit = square_scale(largest_magnitude(rows.rows, dense))
+    small = replace(rows, rows=scaled(rows.rows, unit))
     residuals = small.squares_to(scaled(dense, unit))
-    left = exact_total(weighted(residuals, found.weight))
-    whole = float(replace(small, labels=np.minimum(found.labels, 0), k=1).stats().sse[0])
-    with np.errstate(over="ignore", under="ignore"):  # squares of very large numbers are infinite
+    left = exact_total(weighted(residuals, rows.weight))
+    whole = float(replace(small, labels=np.minimum(rows.labels, 0), k=1).stats().sse[0])
+    with np.errstate(over="ignore", under="ignore"):  # squares of very large numbers overflow
         residuals = residuals / unit / unit
         cost = float(np.float64(geometry_of(model).price * left) / unit / unit)
     return Factorization(
         theta=theta,
-        labels=found.labels,
-        weight=found.weight,
+        labels=rows.labels,
+        weight=rows.weight,
         residuals=residuals,
         objective=cost,
         explained_variance=1 - left / whole if whole > 0 else np.nan,
-        _reading=found,
+        _rows=rows,
     )

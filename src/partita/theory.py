@@ -1,7 +1,7 @@
-"""The theory behind K-means, as functions: inertia, its identities, and the number of partitions.
+"""The theory of K-means as functions: inertia, its identities, and the number of partitions.
 
 Rows are points, labels are 0…K−1, and every function takes weights. W = Σ w is the total weight, c
-the weighted mean. Two identities that the others follow from, on a few points with weights:
+the weighted mean. Two identities from which the others follow, on a few weighted points:
 
 >>> import numpy as np
 >>> X, w = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 3.0]]), np.array([1.0, 2.0, 1.0])
@@ -12,13 +12,13 @@ Huygens: I_z(X) − sse(X) = W‖c − z‖², so no point is a better center th
 >>> bool(np.isclose(inertia(X, z, w) - sse(X, w), w.sum() * ((c - z) ** 2).sum()))
 True
 
-Bipartition: sse(U ∪ V) = sse(U) + sse(V) + the price of merging them.
+Bipartition: sse(U ∪ V) = sse(U) + sse(V) + the cost of merging them.
 
 >>> price = merge_price(X[:1], X[1:], w[:1], w[1:])
 >>> bool(np.isclose(sse(X, w), sse(X[:1], w[:1]) + sse(X[1:], w[1:]) + price))
 True
 
-The best partition of a few points is the least of all (`docs/theory.md` goes on from here):
+The best partition of a few points, by trying all of them (`docs/theory.md` continues from here):
 
 >>> points = [[0.0], [1.0], [5.0], [7.0]]
 >>> min(sse_of_partition(points, labels) for labels in partitions(4, 2))
@@ -39,7 +39,7 @@ from partita.stats import ClusterStats
 
 
 def inertia(X: Any, z: Any, sample_weight: Any = None) -> float:
-    """I_z(X) = Σ w‖x − z‖²: what all points cost about a single one.
+    """I_z(X) = Σ w‖x − z‖²: the cost of all points about a single one.
 
     >>> inertia([[0.0], [2.0]], [0.0])
     4.0
@@ -48,15 +48,14 @@ def inertia(X: Any, z: Any, sample_weight: Any = None) -> float:
     point = np.asarray(z, dtype=np.float64)
     if point.shape != rows.shape[1:] or not np.isfinite(point).all():
         raise ValueError(
-            f"z={z!r} was given; a point of {rows.shape[1]} finite numbers is expected, one per "
-            "feature of X"
+            f"`z` must be {rows.shape[1]} finite numbers, one per feature of X, got {z!r}."
         )
     gap = rows - point
     return exact_total(w * np.einsum("nd,nd->n", gap, gap))
 
 
 def sse(X: Any, sample_weight: Any = None) -> float:
-    """sse(X) = I_c(X): the least inertia, that about the mean.
+    """sse(X) = I_c(X): the least inertia, which is that about the mean.
 
     >>> sse([[0.0], [2.0]])
     2.0
@@ -66,7 +65,7 @@ def sse(X: Any, sample_weight: Any = None) -> float:
 
 
 def mse(X: Any, sample_weight: Any = None) -> float:
-    """mse(X) = sse(X) / W: the population variance, added up over features.
+    """mse(X) = sse(X) / W: the population variance, summed over features.
 
     >>> mse([[0.0], [2.0]])
     1.0
@@ -101,21 +100,23 @@ def sse_of_partition(X: Any, labels: Any, sample_weight: Any = None) -> float:
 
 
 def merge_price(U: Any, V: Any, weight_u: Any = None, weight_v: Any = None) -> float:
-    """W_U·W_V/(W_U + W_V)·‖c_U − c_V‖²: what the sse rises by when two blocks become one.
+    """W_U·W_V/(W_U + W_V)·‖c_U − c_V‖²: the increase of the sse when two blocks merge.
 
     >>> merge_price([[0.0]], [[4.0]])
     8.0
     """
     (u, wu), (v, wv) = _rows(U, weight_u), _rows(V, weight_v)
     if u.shape[1] != v.shape[1]:
-        raise ValueError(f"U has {u.shape[1]} features and V {v.shape[1]}; as many are expected")
+        raise ValueError(
+            f"U has {u.shape[1]} features but V has {v.shape[1]}; both must have the same number."
+        )
     both, weight = np.concatenate([u, v]), np.concatenate([wu, wv])
     stats = ClusterStats.of_block(both, np.repeat([0, 1], [len(u), len(v)]), k=2, weight=weight)
     return float(stats.merge_price(0, 1))
 
 
 def gradient(X: Any, labels: Any, centers: Any, sample_weight: Any = None) -> Floats:
-    """∂J/∂Θ = 2(ZᵀDZ·Θ − ZᵀDX) (k, d) while the partition is held: 0 at its means.
+    """∂J/∂Θ = 2(ZᵀDZ·Θ − ZᵀDX) (k, d) for a fixed partition: 0 at its means.
 
     >>> gradient([[0.0], [2.0]], [0, 0], [[3.0]]).tolist()
     [[8.0]]
@@ -124,16 +125,13 @@ def gradient(X: Any, labels: Any, centers: Any, sample_weight: Any = None) -> Fl
     theta = np.asarray(centers, dtype=np.float64)
     if theta.ndim != 2 or theta.shape[1] != rows.shape[1]:
         raise ValueError(
-            f"centers have the shape {theta.shape}; (k, {rows.shape[1]}) is expected, as X has "
-            f"{rows.shape[1]} features"
+            f"`centers` must have shape (k, {rows.shape[1]}), one column per feature of X, got "
+            f"{theta.shape}."
         )
     label = _labels(labels, len(rows), len(theta))
     slope = np.zeros_like(theta)
     np.add.at(slope, label, 2.0 * w[:, None] * (theta[label] - rows))  # an offset costs no digits
     return slope
-
-
-# --- how many partitions there are ----------------------------------------------------------------
 
 
 def stirling(n: int, k: int) -> int:
@@ -150,7 +148,7 @@ def stirling(n: int, k: int) -> int:
 
 
 def partition_count(n: int, most: int | None = None) -> int:
-    """The partitions of n points into at most `most` blocks; into any number, if not given (Bell).
+    """Number of partitions of n points into at most `most` blocks; by default any number (Bell).
 
     >>> partition_count(4), partition_count(4, 2)
     (15, 8)
@@ -161,9 +159,9 @@ def partition_count(n: int, most: int | None = None) -> int:
 
 
 def partitions(n: int, k: int) -> Iterator[Ints]:
-    """All partitions of n points into k blocks, as labels (n,): `stirling(n, k)` of them.
+    """Yield all `stirling(n, k)` partitions of n points into k blocks, as labels (n,).
 
-    Blocks are numbered in the order of their first points, so none comes twice.
+    Blocks are numbered in the order of their first points, so no partition occurs twice.
 
     >>> [labels.tolist() for labels in partitions(3, 2)]
     [[0, 0, 1], [0, 1, 0], [0, 1, 1]]
@@ -175,7 +173,7 @@ def partitions(n: int, k: int) -> Iterator[Ints]:
 
 
 def _in_order(n: int, k: int) -> Iterator[Ints]:
-    """Labels in the order of a dictionary, from 0…0 1 2…k−1 on."""
+    """Yield labels in lexicographic order, starting with 0…0 1 2…k−1."""
     labels = np.zeros(n, np.int32)
     labels[n - k + 1 :] = np.arange(1, k)
     while True:
@@ -188,25 +186,22 @@ def _in_order(n: int, k: int) -> Iterator[Ints]:
         labels[at] += 1
         begun = int(max(highest[at - 1], labels[at])) + 1
         labels[at + 1 :] = 0
-        labels[n - (k - begun) :] = np.arange(begun, k)  # the last points begin what is missing
-
-
-# --- what is given --------------------------------------------------------------------------------
+        labels[n - (k - begun) :] = np.arange(begun, k)  # the last points start the missing blocks
 
 
 def _rows(X: Any, sample_weight: Any) -> tuple[Floats, Floats]:
     rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     if rows.ndim != 2 or len(rows) == 0:
-        raise ValueError(f"X has the shape {rows.shape}; rows (n, d) with n >= 1 are expected")
+        raise ValueError(f"`X` must have shape (n, d) with n >= 1, got {rows.shape}.")
     if not np.isfinite(rows).all():
-        raise ValueError("X holds NaN or infinity; finite numbers are expected")
+        raise ValueError("`X` must be finite, got NaN or infinity.")
     w = np.ones(len(rows))
     if sample_weight is not None:
         w = np.asarray(sample_weight, dtype=np.float64)
     if w.shape != (len(rows),) or not (np.isfinite(w) & (w >= 0)).all() or not w.any():
         raise ValueError(
-            f"the weights have the shape {w.shape}; one number per row is expected, {len(rows)} of "
-            "them, none negative and not all zero"
+            f"`sample_weight` must be {len(rows)} finite numbers >= 0, not all zero, one per row, "
+            f"got shape {w.shape}."
         )
     return rows, w
 
@@ -215,17 +210,17 @@ def _labels(labels: Any, n: int, k: int | None = None) -> Array:
     given = np.asarray(labels)
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise ValueError(
-            f"labels have the shape {given.shape} and the dtype {given.dtype}; one whole number "
-            f"per row is expected, {n} of them"
+            f"`labels` must be {n} integers, one per row, got shape {given.shape} and dtype "
+            f"{given.dtype}."
         )
     low, high = int(given.min()), int(given.max())
-    most = high if k is None else k - 1
-    if low < 0 or high > most:
-        raise ValueError(f"labels reach from {low} to {high}; 0 to {most} are expected")
+    last = high if k is None else k - 1
+    if low < 0 or high > last:
+        raise ValueError(f"`labels` must be from 0 to {last}, got {low} to {high}.")
     return np.unique(given, return_inverse=True)[1].reshape(-1) if k is None else given
 
 
 def _whole(name: str, value: Any) -> int:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{name}={value!r} was given; a whole number of at least 0 is expected")
+        raise ValueError(f"`{name}` must be an integer >= 0, got {value!r}.")
     return int(value)

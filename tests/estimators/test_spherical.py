@@ -277,7 +277,10 @@ def test_what_is_not_finite_is_named(kind, wrong):
     [
         ({"zero_rows": "keep"}, "`zero_rows` must be 'error', 'drop' or 'separate', got 'keep'"),
         ({"n_clusters": 0}, "`n_clusters` must be an integer >= 1, got 0"),
-        ({"init": [[0.0, 0.0], [1.0, 2.0]], "n_clusters": 2}, "init has 1 centers of zeros"),
+        (
+            {"init": [[0.0, 0.0], [1.0, 2.0]], "n_clusters": 2},
+            "`init` must not have centers of zero",
+        ),
         ({"algorithm": "cosine"}, "`algorithm` must be .*got 'cosine'"),
     ],
 )

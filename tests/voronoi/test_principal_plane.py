@@ -30,7 +30,7 @@ def test_the_plane_is_that_of_the_widest_spread(seed, offset):
 @pytest.mark.parametrize("wide", [1024, 3])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_the_plane_of_rows_of_any_size(monkeypatch, size, wide, make):
-    monkeypatch.setattr("partita.voronoi.principal_plane._WIDE", wide)
+    monkeypatch.setattr("partita.voronoi.principal_plane.COVARIANCE_MAX_FEATURES", wide)
     X = np.random.default_rng(0).normal(size=(60, 5)) * [1, 9, 3, 1, 0.5]
     (mean, axes), (plain, expected) = pca_plane(make(X * size)), pca_plane(make(X))
     np.testing.assert_allclose(axes, expected, atol=1e-7)
@@ -43,7 +43,7 @@ def test_wide_and_sparse_rows_and_summaries_have_a_plane(monkeypatch):
     X[np.abs(X) < 2] = 0.0
     mean, axes = pca_plane(X)
     np.testing.assert_allclose(pca_plane(sp.csr_array(X))[1], axes, atol=1e-9)
-    monkeypatch.setattr("partita.voronoi.principal_plane._WIDE", 3)
+    monkeypatch.setattr("partita.voronoi.principal_plane.COVARIANCE_MAX_FEATURES", 3)
     for made in (X, sp.csr_array(X)):
         found = pca_plane(made)
         np.testing.assert_allclose(found[0], mean, atol=1e-12)

@@ -50,7 +50,7 @@ class MeansFusion(Fusion):
         self._between = cdist  # plain differences: an offset costs no digits
         self._geometry = geometry
         self._weight, self._mean = stats.weight.astype(np.float64), stats.mean.astype(np.float64)
-        size, place = geometry.places(self._weight, self._mean)
+        size, place = geometry.sizes_and_positions(self._weight, self._mean)
         self._size, self._place = size.copy(), place.copy()
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class MeansFusion(Fusion):
     def prices(self, i: int) -> Floats:
         """By the bipartition lemma, or its like on the sphere."""
         square = self._between(self._place[i : i + 1], self._place, "sqeuclidean")[0]
-        return self._geometry.price_of_fusing(self._size[i], self._size, square)
+        return self._geometry.merge_increase(self._size[i], self._size, square)
 
     def fuse(self, i: int, j: int) -> None:
         """The weighted mean of both."""
@@ -68,7 +68,9 @@ class MeansFusion(Fusion):
         share = weight[j] / both if both > 0 else 0.0
         mean[i] += share * (mean[j] - mean[i])
         weight[i] = both
-        self._size[one], self._place[one] = self._geometry.places(weight[one], mean[one])
+        self._size[one], self._place[one] = self._geometry.sizes_and_positions(
+            weight[one], mean[one]
+        )
 
     def keep(self, slots: Ints) -> None:
         """The same for fewer slots."""
@@ -142,10 +144,10 @@ def cheapest_pair(stats: ClusterStats, geometry: Geometry) -> tuple[int, int]:
     """The two clusters whose fusion costs least, the lower numbers on ties."""
     from scipy.spatial.distance import cdist
 
-    size, place = geometry.places(stats.weight, stats.mean)
+    size, place = geometry.sizes_and_positions(stats.weight, stats.mean)
     with np.errstate(over="ignore", invalid="ignore"):
         square = cdist(place, place, "sqeuclidean")
-        price = np.fmin(geometry.price_of_fusing(size[:, None], size[None], square), _MOST)
+        price = np.fmin(geometry.merge_increase(size[:, None], size[None], square), _MOST)
     price[np.tri(len(price), dtype=bool)] = np.inf
     i, j = np.unravel_index(int(price.argmin()), price.shape)
     return int(i), int(j)

@@ -1,7 +1,7 @@
-"""Criteria that say how good a partition is: pure functions of summaries and distances.
+"""Criteria for the quality of a partition: pure functions of summaries and distances.
 
-None of them is right for all data; each says here what is better, its range, and its weakness. A
-criterion that is not defined is NaN. Clusters without weight are not counted.
+None is right for all data; each docstring gives the direction, the range and the weakness. A
+criterion that is not defined is NaN. Clusters without weight are ignored.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = [
     "simplified_silhouette",
 ]
 
-_STRAIGHT = 1e-9  # a curve that bends less than this, of its height, has no elbow
+MIN_BEND = 1e-9  # of the height of the curve; a straighter curve has no elbow
 
 
 def calinski_harabasz(stats: ClusterStats) -> float:
-    """The variance between clusters over that within: (B / (K − 1)) / (W / (n − K)).
+    """Variance between clusters over variance within: (B / (K − 1)) / (W / (n − K)).
 
-    High is better; from 0 to infinity (nothing within: scikit-learn says 1 then). NaN for K = 1
-    or if the rows weigh no more than K. Weakness: it prefers round clusters of like size, and is
-    never defined for one cluster, so it cannot say that there are none.
+    Higher is better; from 0 to infinity (if W = 0, where scikit-learn returns 1). NaN for K = 1 or
+    a total weight of K or less. Weakness: prefers round clusters of similar size, and is not
+    defined for one cluster, so it cannot recommend one.
 
     >>> rows, labels = [[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]
     >>> calinski_harabasz(ClusterStats.of_block(rows, labels, k=2))
@@ -46,7 +46,7 @@ def calinski_harabasz(stats: ClusterStats) -> float:
     k, n = len(weight), exact_total(weight)
     if k < 2 or n <= k:
         return math.nan
-    anchor = mean[0]  # an offset of the data costs no digits
+    anchor = mean[0]  # so that an offset of the data costs no digits
     gap = (mean - anchor) - weight @ (mean - anchor) / n
     between = exact_total(weight * np.einsum("kd,kd->k", gap, gap)) / (k - 1)
     within = exact_total(sse) / (n - k)
@@ -56,7 +56,7 @@ def calinski_harabasz(stats: ClusterStats) -> float:
 
 
 def mean_distances(distance: Array, labels: Array, k: int, weight: Array | None = None) -> Floats:
-    """The mean distance (k,) of the rows of each cluster to its center; 0 for an empty one.
+    """Mean distance (k,) of the rows of each cluster to its center; 0 if it is empty.
 
     >>> mean_distances([1.0, 3.0, 5.0], [0, 0, 1], 3)
     array([2., 5., 0.])
@@ -69,18 +69,18 @@ def mean_distances(distance: Array, labels: Array, k: int, weight: Array | None 
 
 
 def davies_bouldin(stats: ClusterStats, spread: Array) -> float:
-    """The mean over clusters of the worst (spread_j + spread_l) / ‖mean_j − mean_l‖.
+    """Mean over clusters of the largest (spread_j + spread_l) / ‖mean_j − mean_l‖.
 
-    `spread` (k,) is `mean_distances` to the means. Low is better; from 0 to infinity (two means
-    coincide, and their clusters have an extent). NaN for K = 1. Weakness: it sees only means and
-    spreads, so that a long cluster beside a round one looks bad.
+    `spread` (k,) is `mean_distances` to the means. Lower is better; from 0 to infinity (if two
+    means coincide and their clusters have an extent). NaN for K = 1. Weakness: uses only means and
+    spreads, so that a long cluster next to a round one looks bad.
 
     >>> stats = ClusterStats.of_block([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1], k=2)
     >>> davies_bouldin(stats, [0.5, 0.5])
     0.1
     """
-    some = stats.weight > 0
-    mean, s = stats.mean[some], np.asarray(spread, dtype=np.float64)[some]
+    filled = stats.weight > 0
+    mean, s = stats.mean[filled], np.asarray(spread, dtype=np.float64)[filled]
     if len(mean) < 2:
         return math.nan
     worst = np.zeros(len(mean))
@@ -94,11 +94,11 @@ def davies_bouldin(stats: ClusterStats, spread: Array) -> float:
 
 
 def simplified_silhouette(first: Array, second: Array, weight: Array | None = None) -> float:
-    """The mean of 1 − d₁/d₂, distances to the nearest center and to the second; 0/0 counts as 1.
+    """Mean of 1 − d₁/d₂, with distances to the nearest two centers; 0/0 counts as 1.
 
-    High is better; from 0 (every row between two centers) to 1. NaN for K = 1, where d₂ is
-    infinite. It costs no more than labels do. Weakness: it sees centers in the place of clusters,
-    so that sparse clusters look as good as dense ones.
+    Higher is better; from 0 (every row between two centers) to 1. NaN for K = 1, where d₂ is
+    infinite. Costs no more than labels. Weakness: uses centers instead of clusters, so that sparse
+    clusters look as good as dense ones.
 
     >>> simplified_silhouette([1.0, 0.0], [4.0, 5.0])
     0.875
@@ -113,17 +113,16 @@ def simplified_silhouette(first: Array, second: Array, weight: Array | None = No
 
 
 def bic(stats: ClusterStats, n: float | None = None) -> float:
-    """−2·log L + K(d + 1)·log n of K round Gaussians of one variance, every row in its own.
+    """−2·log L + K(d + 1)·log n of K round Gaussians of one variance, with hard assignment.
 
-    Low is better; any real number. Cluster j has the share w_j/n of the rows and the variance
-    σ² = J / (d(n − K)) in every direction, so that
+    Lower is better; any real number. Cluster j has the share w_j/n of the rows and the variance
+    σ² = J / (d(n − K)) in every direction:
 
         log L = Σ w_j·log(w_j/n) − (n·d/2)·log(2πσ²) − d(n − K)/2.
 
-    It has K·d coordinates, K − 1 shares and one variance: K(d + 1) parameters. `n` is the total
-    weight if not given. −∞ if J = 0: rows that are nothing but their centers have no variance.
-    NaN if n ≤ K. Weakness: where clusters are not round or not alike, more of them always fit
-    better.
+    K·d coordinates, K − 1 shares and one variance make K(d + 1) parameters. `n` defaults to the
+    total weight. −∞ if J = 0; NaN if n ≤ K. Weakness: if clusters are not round or have different
+    variances, more clusters always fit better.
 
     >>> rng = np.random.default_rng(0)
     >>> rows = np.repeat([[0.0], [9.0]], 50, axis=0) + rng.normal(size=(100, 1))
@@ -146,12 +145,11 @@ def bic(stats: ClusterStats, n: float | None = None) -> float:
 
 
 def elbow(ks: Sequence[int] | Array, values: Array) -> int | None:
-    """The K where a falling curve bends most: the farthest below the chord of its two ends.
+    """K at which a decreasing curve bends most: farthest below the chord of its two ends.
 
-    Both axes are brought to [0, 1] first, by the values of K themselves, so they need not be
-    evenly spaced; the lowest K wins ties. None for fewer than three K or a curve without a bend.
-    Weakness: nearly every curve has an elbow, also that of data without clusters, and it moves
-    with the largest K that was tried.
+    Both axes are scaled to [0, 1] first; K need not be evenly spaced, and the lowest K wins ties.
+    None for fewer than three K or a curve without a bend. Weakness: nearly every curve has an
+    elbow, even that of data without clusters, and it moves with the largest K.
 
     >>> elbow([1, 2, 3, 4, 5], [100.0, 40.0, 10.0, 8.0, 6.0])
     3
@@ -167,15 +165,15 @@ def elbow(ks: Sequence[int] | Array, values: Array) -> int | None:
     down = (value[0] - value) / (value[0] - value[-1])
     below = down - across
     best = int(below.argmax())
-    return int(k[best]) if below[best] > _STRAIGHT else None
+    return int(k[best]) if below[best] > MIN_BEND else None
 
 
 def adjusted_rand(one: Any, other: Any, weight: Array | None = None) -> float:
-    """How alike two partitions are, less what chance gives: the adjusted Rand index.
+    """Adjusted Rand index: the agreement of two partitions, corrected for chance.
 
-    High is better; 1 for the same partition, 0 on average for random ones, at least −½. Without
-    weights it is scikit-learn's. With them rows are drawn by weight, and pairs are drawn twice.
-    Weakness: large clusters decide it.
+    Higher is better; 1 for equal partitions, 0 on average for random ones, at least −½. Without
+    weights it is scikit-learn's. With weights, a pair is two draws in proportion to them, with
+    replacement. Weakness: large clusters dominate it.
 
     >>> adjusted_rand([0, 0, 1, 1], ["b", "b", "a", "a"])
     1.0
@@ -188,12 +186,13 @@ def adjusted_rand(one: Any, other: Any, weight: Array | None = None) -> float:
     both = crossed(one, other, w / w.sum())
     rows, columns = both.sum(axis=1), both.sum(axis=0)
     chance = float(rows @ rows) * float(columns @ columns)
-    most = 0.5 * float(rows @ rows + columns @ columns)
-    return (float((both * both).sum()) - chance) / (most - chance) if most > chance else 1.0
+    largest = 0.5 * float(rows @ rows + columns @ columns)
+    agreement = float((both * both).sum())
+    return (agreement - chance) / (largest - chance) if largest > chance else 1.0
 
 
 def crossed(one: Any, other: Any, weight: Floats) -> Floats:
-    """The weight (a, b) that clusters of two partitions have in common."""
+    """Contingency table (a, b): the weight that clusters of two partitions have in common."""
     first, second = (np.unique(labels, return_inverse=True)[1].ravel() for labels in (one, other))
     table = np.zeros((first.max(initial=-1) + 1, second.max(initial=-1) + 1))
     np.add.at(table, (first, second), weight)
@@ -201,5 +200,5 @@ def crossed(one: Any, other: Any, weight: Floats) -> Floats:
 
 
 def _filled(stats: ClusterStats) -> tuple[Floats, Floats, Floats]:
-    some = stats.weight > 0
-    return stats.weight[some], stats.mean[some], stats.sse[some]
+    filled = stats.weight > 0
+    return stats.weight[filled], stats.mean[filled], stats.sse[filled]

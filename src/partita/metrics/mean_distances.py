@@ -1,7 +1,7 @@
-"""How far rows are from their own cluster and from the nearest other, on average.
+"""Mean distances of rows to their own cluster and to the nearest other one.
 
-All pairs are measured and none is kept: rows are put in the order of their clusters, so that the
-sum of the distances to one cluster is finished before the next begins.
+All pairs are measured and none is stored: rows are sorted by cluster, so that the sum of distances
+to one cluster is complete before the next begins.
 """
 
 from __future__ import annotations
@@ -18,107 +18,106 @@ from partita._common.threads import Workers
 from partita._kernels import compiled, kernels
 from partita.source.dissimilarities import Table, in_panels
 
-STRIP = 64  # rows of one cluster that meet the others at once
-_PADDED = 1.6  # strips are taken if they fill so little up
-_WORK = 1 << (31 if compiled() else 24)  # of a thread in one call: Ctrl-C is heard between calls
-_ROOM = 1 << 28  # bytes that the strips of all threads may take, if each has at least one
-_STRIPS = 8  # of a thread in one call, at most: each takes n doubles
-_SQUARE_ROOT = 16  # features that a distance costs beside its own
+STRIP_ROWS = 64  # of one cluster, measured against all others at once
+MAX_PADDING = 1.6  # rows in strips over rows; beyond it strips are mostly empty
+MAX_WORK_PER_CALL = 1 << (31 if compiled() else 24)  # per thread; Ctrl-C works between calls
+MAX_STRIP_BYTES = 1 << 28  # for all threads, if each has at least one strip
+MAX_STRIPS_PER_THREAD = 8  # in one call; each needs n doubles
+SQUARE_ROOT_FEATURES = 16  # a square root costs as much as so many features
 
 
 class MeanDistances(NamedTuple):
-    """Of every point: Σ w·distance to its own cluster, and the mean of the nearest other."""
+    """Σ w·distance of every point to its own cluster, and the mean to the nearest other."""
 
     inside: Floats
-    outside: Floats  # infinity: there is no other
+    outside: Floats  # inf if there is no other
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Rows, their weights, and the order in which clusters follow each other."""
+    """Labels and weights of rows, sorted by cluster."""
 
     label: Ints  # (n,) in 0…k−1
     weight: Floats  # (n,)
-    order: Ints  # (n,) rows, cluster after cluster
-    start: Ints  # (k + 1,) where each begins in that order
-    mass: Floats  # (k,) the weight of each
+    order: Ints  # (n,) row numbers, cluster by cluster
+    start: Ints  # (k + 1,) positions at which clusters start in `order`
+    mass: Floats  # (k,) weight of each cluster
 
     @classmethod
     def of(cls, label: Ints, k: int, weight: Floats | None) -> Partition:
-        """The partition by these labels."""
+        """Sort rows by label."""
         w = np.ones(len(label)) if weight is None else weight
         order = np.argsort(label, kind="stable")
         start = np.searchsorted(label[order], np.arange(k + 1)).astype(np.int64)
-        parts = np.split(w[order], start[1:-1])
-        mass = np.array([exact_total(part) for part in parts])
+        mass = np.array([exact_total(cluster) for cluster in np.split(w[order], start[1:-1])])
         return cls(label.astype(np.int32), w, order, start, mass)
 
     @property
     def others(self) -> Floats:
-        """What the rows beside a row weigh in its cluster (n,); of itself only what is above 1.
+        """The weight (n,) of the other rows in a row's cluster, and of its own copies.
 
-        A row of weight 3 stands for three: two of them are others, at distance 0.
+        A row of weight 3 counts as three rows: two of them are others, at distance 0.
         """
-        rest = self.mass[self.label] - self.weight  # exactly 0 if it is alone: `total` rounds once
+        rest = (
+            self.mass[self.label] - self.weight
+        )  # exactly 0 if it is alone: sums are rounded once
         return np.asarray(np.maximum(rest, 0.0) + np.maximum(self.weight - 1.0, 0.0))
 
     def values(self, means: MeanDistances, points: Ints | None = None) -> Floats:
         """Silhouettes (b − a) / max(a, b); 0 for a row alone in its cluster."""
         others = self.others if points is None else self.others[points]
         a = np.divide(means.inside, others, out=np.zeros_like(others), where=others > 0)
-        most = np.maximum(a, means.outside)
-        some = (others > 0) & (most > 0)
-        return np.divide(means.outside - a, most, out=np.zeros_like(a), where=some)
+        larger = np.maximum(a, means.outside)
+        defined = (others > 0) & (larger > 0)
+        return np.divide(means.outside - a, larger, out=np.zeros_like(a), where=defined)
 
 
 def of_vectors(
     X: Floats, metric: str, partition: Partition, workers: Workers, points: Ints | None = None
 ) -> MeanDistances:
-    """By our own kernel, for dense rows of doubles; `points` are some of them, or all."""
+    """Measure dense rows of doubles by the compiled kernel: all of them, or `points`."""
     rows = np.ascontiguousarray(X[partition.order])
     weight = partition.weight[partition.order]
-    mine = rows, weight, partition.start, partition.mass, metric
-    at_once = workers.n * max(1, _WORK // (STRIP * len(rows) * (X.shape[1] + _SQUARE_ROOT)))
-    strips = int((-(-np.diff(partition.start) // STRIP)).sum())
-    if points is None and strips * STRIP <= _PADDED * len(rows):
-        return _every_pair_once(mine, at_once, partition.order, workers)
-    which = np.arange(len(rows)) if points is None else points
-    inside, outside = np.empty((2, len(which)))
-    step = at_once * STRIP
-    for i in range(0, len(which), step):
-        some = which[i : i + step]
-        kernels.silhouette(
-            in_panels(X[some]),
-            partition.label[some],
-            *mine,
-            inside[i : i + step],
-            outside[i : i + step],
-            workers.crew,
-        )
+    clusters = rows, weight, partition.start, partition.mass, metric
+    work = STRIP_ROWS * len(rows) * (X.shape[1] + SQUARE_ROOT_FEATURES)
+    strips_per_call = workers.n * max(1, MAX_WORK_PER_CALL // work)
+    strips = int((-(-np.diff(partition.start) // STRIP_ROWS)).sum())
+    if points is None and strips * STRIP_ROWS <= MAX_PADDING * len(rows):
+        return _every_pair_once(clusters, strips_per_call, partition.order, workers)
+    numbers = np.arange(len(rows)) if points is None else points
+    inside, outside = np.empty((2, len(numbers)))
+    step = strips_per_call * STRIP_ROWS
+    for start in range(0, len(numbers), step):
+        block, span = numbers[start : start + step], slice(start, start + step)
+        panels, label = in_panels(X[block]), partition.label[block]
+        kernels.silhouette(panels, label, *clusters, inside[span], outside[span], workers.crew)
     return MeanDistances(inside, outside)
 
 
 def _every_pair_once(
-    mine: tuple[Floats, Floats, Ints, Floats, str],
-    at_once: int,
+    clusters: tuple[Floats, Floats, Ints, Floats, str],
+    strips_per_call: int,
     order: Ints,
     workers: Workers,
 ) -> MeanDistances:
-    """All rows: a distance serves both its ends, at the cost of n doubles for each strip."""
+    """Measure each distance once for both of its rows, with n doubles of memory per strip."""
     n, begin = len(order), 0
-    most = min(at_once, workers.n * max(1, min(_STRIPS, _ROOM // (8 * n * workers.n))))
-    lower, inside, outside = np.zeros(n), np.empty(n), np.full(n, np.inf)
+    per_thread = min(MAX_STRIPS_PER_THREAD, MAX_STRIP_BYTES // (8 * n * workers.n))
+    strips = min(strips_per_call, workers.n * max(1, per_thread))
+    sums, inside, outside = np.zeros(n), np.empty(n), np.full(n, np.inf)
     while begin < n:
-        begin = kernels.silhouette_strips(*mine, begin, most, lower, inside, outside, workers.crew)
-    found = np.empty((2, n))
-    found[:, order] = inside, outside
-    return MeanDistances(*found)
+        begin = kernels.silhouette_strips(
+            *clusters, begin, strips, sums, inside, outside, workers.crew
+        )
+    distances = np.empty((2, n))
+    distances[:, order] = inside, outside
+    return MeanDistances(*distances)
 
 
 def of_table(
     table: Table, partition: Partition, step: int, points: Ints | None = None
 ) -> MeanDistances:
-    """By the columns of any table of dissimilarities, of which `step` are made at once."""
+    """Measure by the columns of any table of dissimilarities, `step` at a time."""
     if points is not None:
         table = table.take(np.arange(table.candidates), points)
     label = partition.label if points is None else partition.label[points]
@@ -138,13 +137,13 @@ def of_table(
 def _in_order(
     table: Table, partition: Partition, step: int
 ) -> Iterator[tuple[int, bool, Floats, float]]:
-    """Cluster after cluster: whose column it is, whether its cluster ends, and what it weighs."""
+    """Columns by cluster: the label, whether its cluster ends, the column, and its weight."""
     label, weight = partition.label[partition.order], partition.weight[partition.order]
     ends = np.append(label[1:] != label[:-1], True)
     for i in range(0, len(label), step):
-        some = slice(i, i + step)
-        which, whole = partition.order[some], table.whole
-        columns = table.columns(which) if whole is None else (whole[row] for row in which)
-        parts = label[some].tolist(), ends[some].tolist(), columns, weight[some].tolist()
-        for j, last, column, w in zip(*parts, strict=True):
+        span = slice(i, i + step)
+        rows, whole = partition.order[span], table.whole
+        columns = table.columns(rows) if whole is None else (whole[row] for row in rows)
+        block = label[span].tolist(), ends[span].tolist(), columns, weight[span].tolist()
+        for j, last, column, w in zip(*block, strict=True):
             yield j, last, column.astype(np.float64, copy=False), w

@@ -1,4 +1,4 @@
-"""The silhouette: exact, weighted, under any metric, without a matrix of distances; or sampled."""
+"""Silhouettes: exact or sampled, weighted, under any metric, without a matrix of distances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from partita.geometry import directions
 from partita.metrics.mean_distances import MeanDistances, Partition, of_table, of_vectors
 from partita.source.dissimilarities import Table
 
-_VALUES = 1 << 21  # dissimilarities that a thread measures at once, where no kernel of ours can
+MAX_VALUES_PER_THREAD = 1 << 21  # dissimilarities measured at once, if there is no kernel for them
+COLUMNS_PER_TASK = (64, 512)  # at least, at most
 
 
 class SilhouetteEstimate(NamedTuple):
@@ -37,37 +38,34 @@ def silhouette_samples(
     sample_weight: Any = None,
     n_threads: int | None = None,
 ) -> Floats:
-    """How much nearer each row is to its own cluster than to the next: s = (b − a) / max(a, b).
+    """Silhouette (b − a) / max(a, b) of each row.
 
-    a is the mean distance to the other rows of the own cluster, b the mean distance to the rows of
-    the nearest other cluster. 1: far from all others; 0: between two, or alone in a cluster;
-    below 0: nearer to another cluster.
+    a is the mean distance to the other rows of its own cluster, b the mean distance to the rows of
+    the nearest other cluster. 1: far from all other clusters; 0: between two, or alone in a
+    cluster; below 0: closer to another cluster.
 
-    Weights are repeats: a row of weight 3 counts as three rows, so for two of them the other
-    copies lie at distance 0. A row of weight below 1 does not count among its own neighbours.
+    Weights are repeats: a row of weight 3 counts as three rows, two of which are at distance 0 from
+    the third. A row of weight below 1 is not one of its own neighbours.
 
     Parameters
     ----------
-    X : rows, dense or sparse; or with ``metric="precomputed"`` a matrix of dissimilarities, square
-        or condensed.
+    X : rows, dense or sparse; with ``metric="precomputed"``, a matrix of dissimilarities, square or
+        condensed.
     labels : one for each row: numbers or text. At least two must differ.
     metric : any metric of `partita.KMedoids`, or a callable. Euclidean, squared Euclidean,
-        Manhattan and cosine distances of dense rows are measured by a kernel of our own.
+        Manhattan and cosine distances of dense rows have a compiled kernel.
     sample_weight : one for each row, or None.
     n_threads : None means all cores. The result has the same bits for any number.
 
     Returns
     -------
-    silhouettes (n,), float64. Distances are measured in double, whatever the dtype of X. It takes
-    O(n²·d) time, and memory for a copy of X and a few numbers for each row.
+    silhouettes (n,), float64. Distances are measured in double precision for any dtype of X. Takes
+    O(n²·d) time, and memory for a copy of X and a few numbers per row.
 
     >>> silhouette_samples([[0.0], [1.0], [10.0], [11.0]], ["a", "a", "b", "b"]).round(3)
     array([0.905, 0.895, 0.895, 0.905])
     """
-    with Workers(validation.check_threads(n_threads)) as workers:
-        rows = PairwiseDistances(X, metric, workers)
-        partition = _partition(labels, rows.n, sample_weight)
-        return partition.values(rows.means(partition))
+    return _exact(X, labels, metric, sample_weight, n_threads)[0]
 
 
 def silhouette_score(
@@ -80,13 +78,13 @@ def silhouette_score(
     sample_weight: Any = None,
     n_threads: int | None = None,
 ) -> float:
-    """The mean of `silhouette_samples`, weighted by `sample_weight`; in [−1, 1], high is better.
+    """Mean of `silhouette_samples`, weighted by `sample_weight`; in [−1, 1], higher is better.
 
-    With `sample_size` it is `sampled_silhouette`'s mean: of so many rows drawn at random, each
-    compared with *all* rows. scikit-learn forgets the rows that are not drawn, so that small
-    clusters may vanish; this estimate is unbiased.
+    With `sample_size` it is the mean of `sampled_silhouette`: rows drawn at random, each compared
+    with *all* rows, so the estimate is unbiased. scikit-learn compares them only with each other,
+    so that small clusters may vanish.
 
-    Other parameters as in `silhouette_samples`. Weakness: it prefers round clusters of like size.
+    Other parameters as in `silhouette_samples`. Weakness: prefers round clusters of similar size.
 
     >>> round(silhouette_score([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]), 6)
     0.899749
@@ -101,10 +99,7 @@ def silhouette_score(
             sample_weight=sample_weight,
             n_threads=n_threads,
         ).mean
-    with Workers(validation.check_threads(n_threads)) as workers:
-        rows = PairwiseDistances(X, metric, workers)
-        partition = _partition(labels, rows.n, sample_weight)
-        return _mean(partition.values(rows.means(partition)), partition.weight)
+    return _mean(*_exact(X, labels, metric, sample_weight, n_threads))
 
 
 def sampled_silhouette(
@@ -117,11 +112,11 @@ def sampled_silhouette(
     sample_weight: Any = None,
     n_threads: int | None = None,
 ) -> SilhouetteEstimate:
-    """The mean silhouette of `sample_size` rows against all rows, and its standard error.
+    """Mean silhouette of `sample_size` rows against all rows, and its standard error.
 
-    Without weights rows are drawn without replacement; with weights in proportion to them, with
-    replacement. Either way the mean is unbiased. From `sample_size` = n on, rows are not drawn:
-    the mean is exact, and its error 0. It takes O(sample_size·n·d) time.
+    Rows are drawn without replacement; with weights, in proportion to them and with replacement.
+    Either way the mean is unbiased. If `sample_size` is n or more, the mean is exact and its error
+    0. Takes O(sample_size·n·d) time.
 
     >>> X = [[0.0], [1.0], [10.0], [11.0]]
     >>> mean, error = sampled_silhouette(X, [0, 0, 1, 1], sample_size=4)
@@ -138,11 +133,11 @@ def sampled_silhouette(
                 _mean(partition.values(rows.means(partition)), partition.weight), 0.0
             )
         points, times, left = _draw(partition.weight, sample_weight is None, size, rng)
-        found = partition.values(rows.means(partition, points), points)
-    mean = _mean(found, times)
+        values = partition.values(rows.means(partition, points), points)
+    mean = _mean(values, times)
     if size == 1:
         return SilhouetteEstimate(mean, float("nan"))
-    variance = exact_total(times * (found - mean) ** 2) / (size - 1)
+    variance = exact_total(times * (values - mean) ** 2) / (size - 1)
     return SilhouetteEstimate(mean, float(np.sqrt(left * variance / size)))
 
 
@@ -155,11 +150,11 @@ def silhouettes_at(
     sample_weight: Any = None,
     n_threads: int | None = None,
 ) -> Floats:
-    """The silhouettes of the rows with these numbers, each compared with *all* rows.
+    """Silhouettes of some rows (by number), each compared with *all* rows.
 
-    Of all rows in their order they are those of `silhouette_samples`, to the last bit.
+    For all rows in order they have the bits of `silhouette_samples`.
 
-    >>> silhouettes_of_some([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1], np.array([2])).round(3)
+    >>> silhouettes_at([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1], np.array([2])).round(3)
     array([0.895])
     """
     with Workers(validation.check_threads(n_threads)) as workers:
@@ -170,12 +165,22 @@ def silhouettes_at(
         return partition.values(rows.means(partition, points), points)
 
 
+def _exact(
+    X: Any, labels: Any, metric: Any, sample_weight: Any, n_threads: int | None
+) -> tuple[Floats, Floats]:
+    """The silhouettes (n,) of all rows, and their weights."""
+    with Workers(validation.check_threads(n_threads)) as workers:
+        rows = PairwiseDistances(X, metric, workers)
+        partition = _partition(labels, rows.n, sample_weight)
+        return partition.values(rows.means(partition)), partition.weight
+
+
 def _draw(
-    weight: Floats, alike: bool, size: int, rng: np.random.Generator
+    weight: Floats, equal: bool, size: int, rng: np.random.Generator
 ) -> tuple[Ints, Floats, float]:
-    """Rows, how often each was drawn, and the share of the variance that is left."""
+    """Rows, how often each was drawn, and the finite-population factor of the variance."""
     n = len(weight)
-    if alike:
+    if equal:
         return np.sort(rng.choice(n, size, replace=False)), np.ones(size), 1.0 - size / n
     drawn = rng.choice(n, size, p=weight / weight.sum())
     points, times = np.unique(drawn, return_counts=True)
@@ -187,7 +192,7 @@ def _mean(values: Floats, weight: Floats) -> float:
 
 
 class PairwiseDistances:
-    """All pairs of the rows of X: measured by the kernel if it can be, else by a table."""
+    """Distances between all rows of X: by the compiled kernel if possible, else by a table."""
 
     def __init__(self, X: Any, metric: Any, workers: Workers) -> None:
         check_metric(metric, None)
@@ -211,52 +216,54 @@ class PairwiseDistances:
             self._name, self._vectors = "sqeuclidean", _unit(X)
         if self._vectors is None:
             doubles = X.astype(np.float64, copy=False)
-            self._table = measure.table(doubles, workers, self._task)
+            self._table = measure.table(doubles, workers, self._columns_per_task)
 
     def means(self, partition: Partition, points: Ints | None = None) -> MeanDistances:
-        """Mean distances of all rows, or of some, to the clusters."""
+        """Return the mean distances of all rows, or of `points`, to the clusters."""
         if self._vectors is not None:
             return of_vectors(self._vectors, self._name, partition, self._workers, points)
         assert self._table is not None
         with one_blas_thread():
-            return of_table(self._table, partition, self._task * self._workers.n, points)
+            return of_table(
+                self._table, partition, self._columns_per_task * self._workers.n, points
+            )
 
     @property
-    def _task(self) -> int:
-        """Columns that a thread makes at once: few calls of a metric, not too much memory."""
-        return max(64, min(512, _VALUES // self.n))
+    def _columns_per_task(self) -> int:
+        """Columns that a thread measures at once: few calls of a metric, limited memory."""
+        least, most = COLUMNS_PER_TASK
+        return max(least, min(most, MAX_VALUES_PER_THREAD // self.n))
 
 
 def _scaled(X: Any) -> Floats:
-    """Doubles, by a power of two small enough to be squared: silhouettes do not mind."""
+    """Doubles, scaled to be squared by a power of two, which does not change silhouettes."""
     rows: Floats = X.astype(np.float64, copy=False)
     return np.asarray(scaled(rows, square_scale(largest_magnitude(rows))))
 
 
 def _unit(X: Any) -> Floats | None:
-    """Rows at unit length: there 1 − cos is half the squared distance. None if one has none."""
+    """Rows at unit length, for which 1 − cos is half the squared distance; None if one is 0."""
     unit, length = directions(X.astype(np.float64, copy=False))
     return unit if length.all() else None
 
 
 def _partition(labels: Any, n: int, sample_weight: Any) -> Partition:
-    """Labels of any kind as numbers, once nothing is wrong with them."""
+    """Check labels of any kind, and number them."""
     given = np.asarray(labels)
     if given.shape != (n,):
         raise ValueError(
-            f"labels has the shape {given.shape}; one label for each of the {n} rows is expected: "
-            f"({n},)"
+            f"`labels` must have shape ({n},), got {given.shape}. Give one label for each row of X."
         )
     if given.dtype.kind in "fc" and np.isnan(given).any():
         raise ValueError(
-            f"labels contains NaN in {int(np.isnan(given).sum())} of {n} rows; give these rows a "
-            "label, or leave them out"
+            f"`labels` must not contain NaN, got {int(np.isnan(given).sum())} in {n} rows. Give "
+            "these rows a label, or leave them out."
         )
     try:
         names, number = np.unique(given, return_inverse=True)
     except TypeError as error:
         raise ValueError(
-            f"labels cannot be sorted ({error}); give numbers, or give text, not both"
+            f"`labels` must be all numbers or all text, got values that cannot be sorted: {error}."
         ) from error
     weight = validation.check_weights(sample_weight, n)
     partition = Partition.of(number.ravel(), len(names), weight)
@@ -264,7 +271,6 @@ def _partition(labels: Any, n: int, sample_weight: Any) -> Partition:
     if count < 2 or (count == rows and not (partition.weight > 1).any()):
         raise ValueError(
             f"Number of labels is {count}. Valid values are 2 to n_samples - 1 = {rows - 1} "
-            "(inclusive): a silhouette compares a cluster with another, and a row with others of "
-            "its own cluster"
+            "(inclusive). A silhouette needs two clusters, and two rows in one of them."
         )
     return partition

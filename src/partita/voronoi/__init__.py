@@ -1,4 +1,4 @@
-"""Voronoi cells of a fit: half-spaces, margins, neighbours and pictures."""
+"""Voronoi cells of a fit: half-spaces, margins, neighbours and polygons."""
 
 from partita.voronoi.voronoi_cells import Cells, PlaneCells, cells
 

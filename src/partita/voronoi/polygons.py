@@ -1,4 +1,4 @@
-"""Convex polygons in the plane: where one of many affine functions is the least."""
+"""Convex polygons in the plane on which one of many affine functions is the minimum."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ import numpy as np
 
 from partita._common.array_types import Floats
 
-_NEAR = 24  # functions that are looked at first
-_ROUGH = 1e-13  # what counts as nothing, as a part of what the two functions differ by in the box
+NEAREST_FIRST = 24  # functions whose faces are cut first; after them few others cut
+ROUNDING = 1e-13  # of the largest difference of two functions in the box
 
 
 def lowest_regions(slope: Floats, level: Floats, box: Floats) -> list[Floats]:
-    """The polygon (m, 2) of each i in which level_i − slope_i·p is the least, within the box.
+    """Polygons (m, 2) on which level_i − slope_i·p is the minimum, within the box.
 
-    Corners go round against the clock; (0, 2) where i is nowhere the least. Of functions that are
-    the same everywhere the first has the region. Together the polygons tile the box.
+    Vertices are counter-clockwise. Empty, shape (0, 2), if function i is never the minimum. Of
+    equal functions the first has the region. Together the polygons tile the box.
     """
     left, low, right, high = box
-    corners = np.array([[left, low], [right, low], [right, high], [left, high]])
-    return [_region(i, slope, level, corners) for i in range(len(slope))]
+    vertices = np.array([[left, low], [right, low], [right, high], [left, high]])
+    return [_region(i, slope, level, vertices) for i in range(len(slope))]
 
 
-def _region(i: int, slope: Floats, level: Floats, corners: Floats) -> Floats:
-    """Cut the box by the function that is farthest below, until none is below any more."""
+def _region(i: int, slope: Floats, level: Floats, vertices: Floats) -> Floats:
+    """Cut the box by the function that is farthest below, until none is below."""
     normal, offset = slope[i] - slope, level[i] - level  # inside: normal·p >= offset
-    if _same_before(normal[:i], offset[:i]):
+    if _equals_any(normal[:i], offset[:i]):
         return np.empty((0, 2))
-    # of each pair its own: one function that is far from all others must not hide their faces
-    tiny = _ROUGH * (np.abs(normal) @ np.abs(corners).max(axis=0) + np.abs(offset))
-    polygon = corners
-    if len(offset) > 2 * _NEAR:  # most faces are those of near ones, and then few others cut
-        near = np.argpartition(np.hypot(*normal.T), _NEAR)[:_NEAR]
-        polygon = _cut(polygon, normal[near], offset[near], tiny[near])
-    return _cut(polygon, normal, offset, tiny)
+    # one tolerance per pair: a function far from all others must not hide their faces
+    tolerance = ROUNDING * (np.abs(normal) @ np.abs(vertices).max(axis=0) + np.abs(offset))
+    polygon = vertices
+    if len(offset) > 2 * NEAREST_FIRST:
+        near = np.argpartition(np.hypot(*normal.T), NEAREST_FIRST)[:NEAREST_FIRST]
+        polygon = _cut(polygon, normal[near], offset[near], tolerance[near])
+    return _cut(polygon, normal, offset, tolerance)
 
 
-def _cut(polygon: Floats, normal: Floats, offset: Floats, tiny: Floats) -> Floats:
+def _cut(polygon: Floats, normal: Floats, offset: Floats, tolerance: Floats) -> Floats:
     done = (normal == 0).all(axis=1) & (offset <= 0)
     while len(polygon):
         beyond = offset - (normal @ polygon.T).min(axis=1)
-        beyond[done | (beyond <= tiny)] = -np.inf
+        beyond[done | (beyond <= tolerance)] = -np.inf
         worst = int(beyond.argmax())
         if beyond[worst] == -np.inf:
             break
@@ -48,12 +48,12 @@ def _cut(polygon: Floats, normal: Floats, offset: Floats, tiny: Floats) -> Float
     return polygon
 
 
-def _same_before(normal: Floats, offset: Floats) -> bool:
+def _equals_any(normal: Floats, offset: Floats) -> bool:
     return bool(((normal == 0).all(axis=1) & (offset == 0)).any())
 
 
 def clip(polygon: Floats, normal: Floats, offset: float) -> Floats:
-    """The part (m, 2) of a convex polygon where normal·p >= offset.
+    """Part (m, 2) of a convex polygon where normal·p >= offset.
 
     >>> clip(np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]]), np.array([1.0, 0.0]), 1.0).tolist()
     [[1.0, 0.0], [2.0, 0.0], [2.0, 2.0], [1.0, 1.0]]
@@ -61,18 +61,18 @@ def clip(polygon: Floats, normal: Floats, offset: float) -> Floats:
     above = polygon @ normal - offset
     if (above >= 0).all():
         return polygon
-    parts = []
+    clipped = []
     for here, there in zip(range(len(polygon)), [*range(1, len(polygon)), 0], strict=True):
         if above[here] >= 0:
-            parts.append(polygon[here])
+            clipped.append(polygon[here])
         if (above[here] > 0 > above[there]) or (above[here] < 0 < above[there]):
             share = above[here] / (above[here] - above[there])
-            parts.append(polygon[here] + share * (polygon[there] - polygon[here]))
-    return np.array(parts) if len(parts) > 2 else np.empty((0, 2))
+            clipped.append(polygon[here] + share * (polygon[there] - polygon[here]))
+    return np.array(clipped) if len(clipped) > 2 else np.empty((0, 2))
 
 
 def area(polygon: Floats) -> float:
-    """The area of a polygon (m, 2), positive if its corners go round against the clock.
+    """Area of a polygon (m, 2), positive if its vertices are counter-clockwise.
 
     >>> area(np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]]))
     2.0

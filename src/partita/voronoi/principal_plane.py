@@ -1,4 +1,4 @@
-"""The plane in which data is widest: what a picture of many features is drawn in."""
+"""The plane of the first two principal axes, in which data of many features is drawn."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from partita.estimators import validation
 from partita.source.plain_rows import doubles, spans
 from partita.stats import ClusterStats
 
-_WIDE = 1024  # features beyond which no matrix of their covariances is made
+COVARIANCE_MAX_FEATURES = 1024  # beyond that no covariance matrix is made
 
 
 def pca_plane(X: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
-    """The mean (d,) of rows and their first two principal axes (2, d), of unit length.
+    """Return the mean (d,) of rows and their first two principal axes (2, d), of unit length.
 
-    X are rows, dense or CSR, or a `ClusterStats`, whose means count by their weights. The largest
-    component of an axis is positive. `Cells.slice(*pca_plane(X))` cuts cells by this plane.
+    X is dense, CSR, or a `ClusterStats`, whose means count by their weights. The largest component
+    of an axis is positive. `Cells.slice(*pca_plane(X))` cuts cells by this plane.
 
     >>> mean, axes = pca_plane([[0.0, 0.0, 1.0], [4.0, 0.0, 1.0], [2.0, 1.0, 1.0]])
     >>> mean.round(3).tolist(), axes.round(3).tolist()
@@ -31,44 +31,48 @@ def pca_plane(X: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
     rows = validation.as_rows(X, "pca_plane")
     n, d = rows.shape
     if d < 2:
-        raise ValueError(f"X has {d} feature; a plane needs at least 2")
+        raise ValueError(f"`X` must have at least 2 features for a plane, got {d}.")
     weight = validation.check_weights(sample_weight, n)
     w = np.ones(n) if weight is None else weight
     values = rows.data if sp.issparse(rows) else rows
     if not np.isfinite(values).all():
-        raise ValueError("X holds NaN or infinity; finite numbers are expected")
+        raise ValueError("`X` must be finite, got NaN or infinity. Fill or remove these rows.")
     unit = square_scale(largest_magnitude(rows))
     rows = scaled(rows, unit)
     w = w / w.sum()
     first = rows[:1].toarray()[0] if sp.issparse(rows) else rows[0]
     anchor = np.zeros(d) if sp.issparse(rows) else np.asarray(first, dtype=np.float64)
-    mean = anchor + sum(w[some] @ (doubles(rows[some]) - anchor) for some in spans(n, d))
-    axes = _by_covariance(rows, w, mean) if d <= _WIDE else _by_lanczos(rows, w, mean)
+    mean = anchor + sum(w[span] @ (doubles(rows[span]) - anchor) for span in spans(n, d))
+    axes = (
+        _by_covariance(rows, w, mean)
+        if d <= COVARIANCE_MAX_FEATURES
+        else _by_lanczos(rows, w, mean)
+    )
     sign = np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1))
     return mean / unit, axes * np.where(sign == 0, 1.0, sign)
 
 
 def _by_covariance(rows: Any, w: Floats, mean: Floats) -> Floats:
     covariance = np.zeros((len(mean), len(mean)))
-    for some in spans(*rows.shape):
-        gap = doubles(rows[some]) - mean
-        covariance += (gap.T * w[some]) @ gap
+    for span in spans(*rows.shape):
+        gap = doubles(rows[span]) - mean
+        covariance += (gap.T * w[span]) @ gap
     return np.asarray(np.linalg.eigh(covariance)[1][:, :-3:-1].T)
 
 
 def _by_lanczos(rows: Any, w: Floats, mean: Floats) -> Floats:
-    """The same by products with the rows alone: their mean is taken away from the product."""
+    """The same by products with the rows; the mean is subtracted from the product."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    def spread(v: Floats) -> Floats:
+    def covariance_times(v: Floats) -> Floats:
         flat = v.ravel()
         along = w * (rows @ flat - mean @ flat)
         return np.asarray(rows.T @ along - mean * along.sum())
 
     d = len(mean)
     start = np.random.default_rng(0).normal(size=d)
-    if not spread(start).any():  # all rows are equal
+    if not covariance_times(start).any():  # all rows are equal
         return np.eye(2, d)
-    operator = LinearOperator((d, d), matvec=spread, dtype=np.float64)
+    operator = LinearOperator((d, d), matvec=covariance_times, dtype=np.float64)
     size, vectors = eigsh(operator, k=2, v0=start)
     return np.asarray(vectors[:, np.argsort(-size)].T)

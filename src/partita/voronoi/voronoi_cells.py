@@ -1,8 +1,7 @@
-"""The cells of a fit: which part of space belongs to which center.
+"""Voronoi cells: the part of space that belongs to each center.
 
-Cell j is a polytope, the points x with (c_j − c_l)·x ≥ ½(‖c_j‖² − ‖c_l‖²) for all l. Its faces lie
-halfway between centers and may reach to infinity. Coincident centers share a cell; where only one
-can have it, the lower number has.
+Cell j is the polytope of points x with (c_j − c_l)·x ≥ ½(‖c_j‖² − ‖c_l‖²) for all l; it may be
+unbounded. Coincident centers share a cell; where only one can have it, the lower index does.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ from partita.source.unit_rows import unit_rows
 from partita.voronoi.neighbours import shared_facets
 from partita.voronoi.polygons import lowest_regions
 
-_ROUGH = 1e-6  # how far from 1 the length of a direction may be: what float32 makes of it
-_STEEPEST = 700  # powers of two: with _ROOM and many features still below the largest double
-_ROOM = 200  # powers of two: how large the farthest center may be, so that near ones keep digits
+UNIT_LENGTH_TOLERANCE = 1e-6  # rounding of float32 directions
+MAX_CENTER_EXPONENT = 200  # of the farthest center after scaling, so that near ones keep digits
+MAX_SLOPE_EXPONENT = 700  # with MAX_CENTER_EXPONENT and many features still below the overflow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """The Voronoi cells of centers (k, d); or, for directions, the cones about them.
+    """Voronoi cells of centers (k, d); with `cones`, the cones around their directions.
 
     >>> two = Cells([[0.0, 0.0], [4.0, 0.0]])
-    >>> two.contains([[1.0, 9.0], [2.0, 0.0], [3.0, 0.0]]).tolist()  # ties go to the lower number
+    >>> two.contains([[1.0, 9.0], [2.0, 0.0], [3.0, 0.0]]).tolist()  # ties go to the lower index
     [0, 0, 1]
     >>> two.margins([[1.0, 9.0], [2.0, 0.0], [3.0, 0.0]]).tolist()
     [1.0, 0.0, 1.0]
@@ -45,18 +44,20 @@ class Cells:
     """
 
     centers: Floats
-    cones: bool = False  # faces go through 0: rows count by their direction
+    cones: bool = False  # all faces go through 0, so only the direction of a row matters
 
     def __post_init__(self) -> None:
         centers = validation.as_centers(self.centers, "centers", "k", "d")
         if 0 in centers.shape:
-            raise ValueError(f"centers have the shape {centers.shape}; (k, d) is expected")
+            raise ValueError(
+                f"`centers` must have shape (k, d) with k, d >= 1, got {centers.shape}."
+            )
         if self.cones:
             centers = _unit(centers)
         object.__setattr__(self, "centers", centers)
 
     def half_spaces(self, j: int) -> tuple[Floats, Floats]:
-        """A (k − 1, d) and b (k − 1,): x is in cell j if A @ x >= b; one row per other center."""
+        """Return A (k − 1, d) and b (k − 1,): x is in cell j if A @ x >= b."""
         own, others = self.centers[self._number(j)], np.delete(self.centers, j, axis=0)
         normal = own - others
         if self.cones:
@@ -65,10 +66,10 @@ class Cells:
         return normal, np.asarray(np.einsum("kd,kd->k", normal, (own + others) / 2))
 
     def contains(self, X: Any, j: int | None = None) -> Array:
-        """The cell (n,) in which each row is, as `predict` says; or whether (n,) it is in cell j.
+        """Return the cell (n,) of each row, as `predict` does; with j, whether (n,) it is cell j.
 
-        A row on a face belongs to the lower number. A row of zeros is in no cone, as it has no
-        direction: −1, whatever `zero_rows` of the model says.
+        A row on a face belongs to the lower index. A row of zeros has no direction and is in no
+        cone: −1, for any `zero_rows` of the model.
         """
         rows = self._rows(X)
         if not self.cones:
@@ -81,14 +82,14 @@ class Cells:
         return labels if j is None else labels == self._number(j)
 
     def margins(self, X: Any, labels: Any = None) -> Floats:
-        """How far (n,) each row is inside the nearest face of its cell; negative if it is outside.
+        """Return the distance (n,) of each row to the nearest face of its cell; negative outside.
 
-        The nearest face is often not that of the second nearest center, so all are looked at. With
-        `labels` (n,) the cells are these; a label of −1 gives NaN. Infinite if there is no face.
+        All faces count, as the nearest is often not that of the second nearest center. `labels`
+        (n,) gives other cells than the own; a label of −1 gives NaN. Infinite without faces.
         """
         rows = self._rows(X)
         label = self.contains(rows) if labels is None else self._labels(labels, rows.shape[0])
-        out, widest = np.full(rows.shape[0], np.nan), max(self.centers.shape)
+        margin, width = np.full(rows.shape[0], np.nan), max(self.centers.shape)
         with one_blas_thread():
             for j in np.unique(label[label >= 0]):
                 own = self.centers[j]
@@ -97,64 +98,64 @@ class Cells:
                 unit = normal[faces]
                 about, half = (0.0, 0.0) if self.cones else (own, length[faces] / 2)
                 own_rows = np.flatnonzero(label == j)
-                for some in (own_rows[span] for span in spans(len(own_rows), widest)):
-                    gap = doubles(rows[some]) - about
-                    out[some] = (gap @ unit.T + half).min(axis=1, initial=np.inf)
-        return np.maximum(out, 0.0) if labels is None else out  # what rounding left
+                for block in (own_rows[span] for span in spans(len(own_rows), width)):
+                    gap = doubles(rows[block]) - about
+                    margin[block] = (gap @ unit.T + half).min(axis=1, initial=np.inf)
+        return np.maximum(margin, 0.0) if labels is None else margin  # rounding may leave −1e-17
 
     def neighbours(self) -> Array:
-        """(k, k) bool: which cells share a facet (of d − 1 dimensions, not just an edge).
+        """Return (k, k) bool: which cells share a facet (of d − 1 dimensions, not just an edge).
 
-        Exact up to facets that are shallower than a millionth of the distance of their centers.
-        Beyond four dimensions every pair is looked at, most of them by a small linear program, so
-        the time grows with the square of their number and more.
+        Facets shallower than a millionth of the distance of their centers do not count. Beyond six
+        features all pairs are candidates, and those without a facet take a small linear program
+        each: seconds for 200 centers.
         """
         return shared_facets(self.centers)
 
     def slice(self, origin: Any, axes: Any) -> PlaneCells:
-        """The cells cut by the plane origin + s·axes[0] + t·axes[1].
+        """Cut the cells by the plane origin + s·axes[0] + t·axes[1].
 
-        Cells of the plane's own, not of projected centers: a cell that the plane misses is empty.
+        This is a true section: a cell that the plane misses is empty.
         """
         d = self.centers.shape[1]
         start, span = np.asarray(origin, dtype=np.float64), np.asarray(axes, dtype=np.float64)
         if start.shape != (d,) or span.shape != (2, d):
             raise ValueError(
-                f"origin has the shape {start.shape} and axes {span.shape}; ({d},) and (2, {d}) "
-                "are expected"
+                f"`origin` and `axes` must have shapes ({d},) and (2, {d}), got {start.shape} and "
+                f"{span.shape}."
             )
         if not (np.isfinite(start).all() and np.isfinite(span).all()):
-            raise ValueError("origin or axes hold NaN or infinity; finite numbers are expected")
+            raise ValueError("`origin` and `axes` must be finite, got NaN or infinity.")
         if self.cones:
             return PlaneCells(self.centers @ span.T, self.centers @ -start)
         away = self.centers - start
-        # no square leaves the doubles, even if one center is very far from the others
-        unit = 2.0 ** min(1000, _ROOM - math.frexp(float(np.abs(away).max()))[1])
+        # no square overflows, even if one center is very far from the others
+        unit = 2.0 ** min(1000, MAX_CENTER_EXPONENT - math.frexp(float(np.abs(away).max()))[1])
         away = away * unit
-        # ... and no slope, where the centers are much nearer to each other than the axes are long
+        # nor does a slope, if the axes are much longer than the distances of the centers
         steep = math.frexp(unit)[1] + math.frexp(float(np.abs(span).max()))[1]
-        gentle = 2.0 ** min(0, _STEEPEST - steep)
+        gentle = 2.0 ** min(0, MAX_SLOPE_EXPONENT - steep)
         return PlaneCells(
             away @ (unit * gentle * span).T, gentle * np.einsum("kd,kd->k", away, away) / 2
         )
 
     def polygons(self, box: Any) -> list[Floats]:
-        """The cells of two features as polygons (m, 2), cut off at (xmin, ymin, xmax, ymax)."""
+        """Return the cells of two features as polygons (m, 2) within (xmin, ymin, xmax, ymax)."""
         if self.centers.shape[1] != 2:
             raise ValueError(
-                f"the cells have {self.centers.shape[1]} features; polygons are there for 2: "
-                "take slice(origin, axes).polygons(box), for example "
-                "slice(*partita.pca_plane(X))"
+                f"polygons() needs cells of 2 features, got {self.centers.shape[1]}. Use "
+                "slice(origin, axes).polygons(box), for example slice(*partita.pca_plane(X))."
             )
         edges = _box(box)
         middle = (edges[:2] + edges[2:]) / 2
         plane = self.slice(middle, np.eye(2))
-        return [part + middle for part in plane.polygons(edges - np.tile(middle, 2))]
+        return [polygon + middle for polygon in plane.polygons(edges - np.tile(middle, 2))]
 
     def _number(self, j: int) -> int:
-        whole = isinstance(j, (int, np.integer)) and not isinstance(j, bool)
-        if not whole or not 0 <= j < len(self.centers):
-            raise ValueError(f"j={j!r} was given; 0 to {len(self.centers) - 1} are expected")
+        is_integer = isinstance(j, (int, np.integer)) and not isinstance(j, bool)
+        if not is_integer or not 0 <= j < len(self.centers):
+            last = len(self.centers) - 1
+            raise ValueError(f"`j` must be an integer from 0 to {last}, got {j!r}.")
         return int(j)
 
     def _labels(self, labels: Any, n: int) -> Ints:
@@ -162,8 +163,8 @@ class Cells:
         fits = given.shape == (n,) and given.dtype.kind in "iu"
         if not fits or (n and not (given.min() >= -1 and given.max() < k)):
             raise ValueError(
-                f"labels have the shape {given.shape} and the dtype {given.dtype}; whole numbers "
-                f"from 0 to {k - 1} are expected, one for each of {n} rows"
+                f"`labels` must be integers from -1 to {k - 1}, one for each of {n} rows, got "
+                f"shape {given.shape} and dtype {given.dtype}."
             )
         return given
 
@@ -171,7 +172,8 @@ class Cells:
         rows = validation.as_rows(X, "Cells")
         if rows.shape[1] != self.centers.shape[1]:
             raise ValueError(
-                f"X has {rows.shape[1]} features, but the cells have {self.centers.shape[1]}"
+                f"X has {rows.shape[1]} features, but the cells have {self.centers.shape[1]}; both "
+                "must have the same number."
             )
         with Workers(1) as workers:
             validation.check_finite(validation.make_source(rows, None, workers), rows)
@@ -180,18 +182,18 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneCells:
-    """Cells in a plane: cell j is where level_j − slope_j·(s, t) is the least of all.
+    """Cells in a plane: cell j is where level_j − slope_j·(s, t) is the minimum.
 
-    `Cells.slice` makes them. (Half of what the squared distances differ by, in a unit of its own.)
+    Made by `Cells.slice`. (Half of a difference of squared distances, in arbitrary units.)
     """
 
     slope: Floats  # (k, 2)
     level: Floats  # (k,)
 
     def polygons(self, box: Any) -> list[Floats]:
-        """Polygons (m, 2), cut off at (smin, tmin, smax, tmax); (0, 2) for cells not in it.
+        """Return polygons (m, 2) within (smin, tmin, smax, tmax); empty (0, 2) if outside.
 
-        Corners go round against the clock.
+        Vertices are counter-clockwise.
         """
         return lowest_regions(self.slope, self.level, _box(box))
 
@@ -229,19 +231,21 @@ def cells(model: Any) -> Cells:
 
 
 def _unit(centers: Floats) -> Floats:
-    """Centers of cones at unit length; those of a fit are, and stay as `predict` has them."""
+    """Centers at unit length; those of a fit stay as they are, so that labels equal `predict`."""
     unit, length = directions(centers)
     if not length.all():
         raise ValueError(
-            f"{int((length == 0).sum())} of {len(centers)} centers are zero, without a direction; "
-            "cones need centers that have one"
+            f"`centers` of cones must not be zero, got {int((length == 0).sum())} of "
+            f"{len(centers)} centers without a direction."
         )
-    return centers if (np.abs(length - 1) <= _ROUGH).all() else unit
+    return centers if (np.abs(length - 1) <= UNIT_LENGTH_TOLERANCE).all() else unit
 
 
 def _box(box: Any) -> Floats:
     edges = np.asarray(box, dtype=np.float64)
     fits = edges.shape == (4,) and bool(np.isfinite(edges).all())
     if not fits or not (edges[:2] < edges[2:]).all():
-        raise ValueError(f"box={box!r} was given; (xmin, ymin, xmax, ymax) is expected")
+        raise ValueError(
+            f"`box` must be (xmin, ymin, xmax, ymax) with min < max, all finite, got {box!r}."
+        )
     return edges
