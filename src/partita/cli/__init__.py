@@ -1,6 +1,6 @@
-"""The command line: parse, call, show. What is computed is computed below.
+"""The command line: it parses options, calls the library and prints results.
 
-Nothing heavy is imported before a command runs: `partita --help` answers at once.
+Nothing heavy is imported before a command runs, so `partita --help` is fast.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ def main() -> None:
     """Run the command line: the console script `partita`, and `python -m partita`."""
     code = 130
     try:
-        _mend_streams()
+        _prepare_streams()
         code = _run()
-    except KeyboardInterrupt:  # amid an import, before a command could say more
+    except KeyboardInterrupt:  # during an import, before a command could handle it
         print("Interrupted: nothing was saved", file=sys.stderr)
     if code == 130:
-        # an interrupt amid an import would make Python end by the signal, not by the code
+        # after an interrupted import, Python would end by the signal instead of the code
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -43,12 +43,12 @@ def _run() -> int:
     return 0
 
 
-def _mend_streams() -> None:
-    """What is closed is empty; letters that a terminal lacks become question marks."""
+def _prepare_streams() -> None:
+    """Open closed streams as empty ones; print "?" for characters that a terminal lacks."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, as long as we run
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, open until exit
         elif mode == "w" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 

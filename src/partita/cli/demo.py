@@ -1,4 +1,4 @@
-"""`partita demo`: from a table to a report, on wines that come with scikit-learn."""
+"""`partita demo`: from a table to a report, with the wine data of scikit-learn."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import Annotated
 
 import typer
 
-from partita.cli import options as o
-from partita.cli.error_handling import check_outputs, guarded
-from partita.cli.requests import Choice, Clusters, Reading, Way
+from partita.cli import options as opt
+from partita.cli.error_handling import handle_errors
+from partita.cli.output_checks import check_outputs
+from partita.cli.requests import ColumnRequest, KRequest, MethodRequest, ReadRequest
 
 
-@guarded
+@handle_errors
 def demo(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where to put the files; it is made.")
+        Path, typer.Argument(metavar="FOLDER", help="Folder for the files; created if needed.")
     ] = Path("partita-demo"),
-    force: o.Force = False,
-    debug: o.Debug = False,
+    force: opt.Force = False,
+    debug: opt.Debug = False,
 ) -> None:
-    """Group 178 Italian wines by their chemistry, and write a report to look at.
+    """Cluster 178 Italian wines by their chemistry, and write a report.
 
-    The wines come from three growers, which the clustering is not told.
+    The wines come from three growers; the clustering does not use that.
 
+    \b
     [bold]Examples[/bold]
-
       partita demo
-
       partita demo somewhere --force
     """
     from partita.cli import workflow
-    from partita.cli.fit import Job, run
+    from partita.cli.fit import FitJob, run
     from partita.cli.outputs import Outputs
 
-    workflow.require_report()
+    workflow.require_report_package()
     folder.mkdir(parents=True, exist_ok=True)
     names = ("wine.csv", "wine-clusters.csv", "wine.partita", "wine.html")
     data, labels, model, report = (folder / name for name in names)
@@ -44,16 +44,16 @@ def demo(
     lines = [["partita", "fit", str(data), "-k", "2:8", "--scale", "standard", "--id", "wine"]]
     lines += [["--labels", str(labels)], ["--model", str(model)], ["--report", str(report)]]
     typer.echo("$ " + " \\\n    ".join(shlex.join(words) for words in lines) + "\n")
-    job = Job(
-        Reading([str(data)]),
-        Choice(id="wine", scale="standard"),
-        Clusters(ks=range(2, 9)),
-        Way(),
+    job = FitJob(
+        ReadRequest([str(data)]),
+        ColumnRequest(id="wine", scale="standard"),
+        KRequest(candidates=range(2, 9)),
+        MethodRequest(),
         Outputs(str(labels), model, report, force=force),
         shlex.join(word for words in lines for word in words),
     )
     run(job)
-    typer.echo(f"\nThe report is in {report.resolve()}: open it in a browser.")
+    typer.echo(f"\nOpen the report in a browser: {report.resolve()}")
 
 
 def _write_wine(path: Path, force: bool) -> None:

@@ -2,209 +2,178 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from partita.cli import options as o
+from partita._common.text import plural
+from partita.cli import options as opt
 from partita.cli.error_handling import (
-    NOT_CONVERGED,
-    check_outputs,
-    command_line,
-    guarded,
-    heard_warnings,
+    EXIT_NOT_CONVERGED,
+    collect_warnings,
+    handle_errors,
+    typed_command,
 )
-from partita.cli.requests import (
-    Choice,
-    Clusters,
-    Reading,
-    Way,
-    k_option,
-    parse_clusters,
-)
-
-K = Annotated[
-    str,
-    typer.Option(
-        "--k",
-        "-k",
-        callback=k_option,
-        metavar="K",
-        help="How many clusters: a number, auto, or 2:20 to choose among these.",
-        rich_help_panel=o.METHOD,
-    ),
-]
+from partita.cli.output_checks import check_outputs
+from partita.cli.requests import ColumnRequest, KRequest, MethodRequest, ReadRequest, parse_k
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One fit, from reading to writing."""
+class FitJob:
+    """Everything that one fit needs, from reading to writing."""
 
-    reading: Reading
-    choice: Choice
-    clusters: Clusters
-    way: Way
+    read: ReadRequest
+    columns: ColumnRequest
+    k: KRequest
+    method: MethodRequest
     outputs: Any
     command: str
     json: bool = False
     quiet: bool = False
 
 
-@guarded
+@handle_errors
 def fit(
     ctx: typer.Context,
-    data: o.Data,
-    k: K = "auto",
-    method: o.MethodBy = o.Method.kmeans,
-    columns: o.Columns = None,
-    exclude: o.Exclude = None,
-    id: o.Id = None,
-    weight: o.Weight = None,
-    scale: o.ScaleBy = o.Scale.none,
-    missing: o.MissingBy = o.Missing.error,
-    halt: o.HaltBy = None,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    n_init: o.NInit = None,
-    max_iter: o.MaxIter = None,
-    kernel: o.Kernel = None,
-    gamma: o.Gamma = None,
-    metric: o.Metric = None,
-    zero_rows: o.ZeroRowsBy = None,
-    labels: o.LabelsTo = None,
-    only_labels: o.OnlyLabels = False,
-    model: o.ModelTo = None,
-    report: o.ReportTo = None,
-    json: o.Json = False,
-    strict: o.Strict = False,
-    force: o.Force = False,
-    quiet: o.Quiet = False,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    source_column: o.SourceColumn = None,
-    debug: o.Debug = False,
+    data: opt.Data,
+    k: opt.K = "auto",
+    method: opt.Method = opt.MethodName.kmeans,
+    columns: opt.Columns = None,
+    exclude: opt.Exclude = None,
+    id: opt.Id = None,
+    weight: opt.Weight = None,
+    scale: opt.Scale = opt.ScaleName.none,
+    missing: opt.Missing = opt.MissingPolicy.error,
+    halt: opt.Halt = None,
+    seed: opt.Seed = 0,
+    threads: opt.Threads = None,
+    n_init: opt.NInit = None,
+    max_iter: opt.MaxIter = None,
+    kernel: opt.Kernel = None,
+    gamma: opt.Gamma = None,
+    metric: opt.Metric = None,
+    zero_rows: opt.ZeroRows = None,
+    labels: opt.LabelsOut = None,
+    only_labels: opt.OnlyLabels = False,
+    model: opt.ModelOut = None,
+    report: opt.ReportOut = None,
+    json: opt.Json = False,
+    strict: opt.Strict = False,
+    force: opt.Force = False,
+    quiet: opt.Quiet = False,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    header: opt.Header = None,
+    source_column: opt.SourceColumn = None,
+    debug: opt.Debug = False,
 ) -> None:
-    """Cluster a file: how many groups there are, what sets them apart, what to worry about.
+    """Cluster a file: its groups, what sets them apart, and possible problems.
 
+    \b
     [bold]Examples[/bold]
-
       partita fit wine.csv --scale standard
-
-      partita fit wine.csv -k 3 --labels out.csv --model wine.partita --report wine.html
-
+      partita fit wine.csv -k 3 --labels out.csv --model wine.partita
       partita fit part-*.parquet -k 2:20 --id customer --exclude age,zip --json
-
-      cat rows.csv | partita fit - -k 5 --halt 'RelDecrease(1e-4) | Deadline(60)' --labels -
+      cat rows.csv | partita fit - -k 5 --halt 'Deadline(60)' --labels -
     """
     zero = None if zero_rows is None else zero_rows.value
-    way = Way(method.value, seed, threads, halt, n_init, max_iter, kernel, gamma, metric, zero)
-    way.check()
+    request = MethodRequest(
+        method.value, seed, threads, halt, n_init, max_iter, kernel, gamma, metric, zero
+    )
+    request.check()
     if only_labels and labels is None:
-        raise typer.BadParameter("--only-labels says what --labels OUT holds; give it too")
+        raise typer.BadParameter("--only-labels needs --labels OUT.")
     if labels == "-" and json:
-        raise typer.BadParameter("--labels - and --json both print on stdout; choose one")
+        raise typer.BadParameter("--labels - and --json both print to stdout. Choose one.")
     check_outputs(labels, model, report, data=data, force=force)
     from partita.cli.outputs import Outputs
 
-    job = Job(
-        Reading(data, delimiter, encoding, header, source_column),
-        Choice(columns, exclude, id, weight, missing.value, scale.value),
-        parse_clusters(k),
-        way,
-        Outputs(labels, model, report, only_labels, force),
-        command_line(ctx),
-        json,
-        quiet or labels == "-",
+    outcome = run(
+        FitJob(
+            ReadRequest(data, delimiter, encoding, header, source_column),
+            ColumnRequest(columns, exclude, id, weight, missing.value, scale.value),
+            parse_k(k),
+            request,
+            Outputs(labels, model, report, only_labels, force),
+            typed_command(ctx),
+            json,
+            quiet or labels == "-",
+        )
     )
-    found = run(job)
-    if strict and not found.converged:
-        typer.echo(f"Not converged: {found.model.stopped_by_}", err=True)
-        raise typer.Exit(NOT_CONVERGED)
+    if strict and not outcome.converged:
+        typer.echo(f"Not converged: {outcome.model.stopped_by_}", err=True)
+        raise typer.Exit(EXIT_NOT_CONVERGED)
 
 
-def run(job: Job) -> Any:
+def run(job: FitJob) -> Any:
     """Read, fit, write, show."""
     from partita.cli import show_results, workflow
-    from partita.cli.progress_bar import Watch
+    from partita.cli.outputs import print_labels
+    from partita.cli.progress_bar import ProgressReporter
 
-    if job.outputs.report is not None:
-        workflow.require_report()
-    watch = Watch(job.quiet or job.json)
-    with heard_warnings() as warned:
-        with watch.doing("reading"):
-            prepared = workflow.prepare(workflow.read(job.reading), job.choice)
-        found = workflow.cluster(prepared, job.clusters, job.way, watch)
+    outputs, id = job.outputs, job.columns.id
+    if outputs.report is not None:
+        workflow.require_report_package()
+    reporter = ProgressReporter(job.quiet or job.json)
+    with collect_warnings() as warnings:
+        with reporter.show_status("reading"):
+            prepared = workflow.prepare(workflow.read(job.read), job.columns)
+        outcome = workflow.cluster(prepared, job.k, job.method, reporter)
         try:
-            with job.outputs.each():
-                job.outputs.write_model(found, job.command)
-            with job.outputs.each():
-                job.outputs.write_labels(prepared, found.labels, job.choice.id)
-            if not job.quiet:
-                show_results.notes(show_results.said_of_data(prepared) if not job.json else [])
-            with job.outputs.each():
-                tell(job, found, watch, warned)
+            with outputs.keep_error():
+                outputs.write_model(outcome, job.command)
+            with outputs.keep_error():
+                outputs.write_labels(prepared, outcome.labels, id)
+            if not (job.quiet or job.json):
+                show_results.print_notes(show_results.data_notes(prepared))
+            with outputs.keep_error():
+                _show(job, outcome, reporter, warnings)
         except KeyboardInterrupt:
-            done = f"the fit is done, with {_state(found.model)}, what follows it is not"
-            raise job.outputs.interrupted(done) from None
-    if job.outputs.labels == "-":
-        print_labels(prepared, found.labels, job.choice.id, job.outputs.only)
-    job.outputs.check()
-    if found.interrupted:
-        raise job.outputs.interrupted(f"the fit ended early, with {_state(found.model)}")
-    return found
+            state = f"the fit is complete, with {_state(outcome.model)}, but not its outputs"
+            raise outputs.interrupted(state) from None
+    if outputs.labels == "-":
+        print_labels(prepared, outcome.labels, id, outputs.only_labels)
+    outputs.raise_first_error()
+    if outcome.interrupted:
+        raise outputs.interrupted(f"the fit was stopped early, with {_state(outcome.model)}")
+    return outcome
 
 
 def _state(model: Any) -> str:
-    """How far a fit came."""
-    times = len(getattr(model, "trace_", ())) or model.n_iter_
-    return f"J = {model.inertia_:.6g} after {times} iteration{'s' * (times != 1)}"
+    iterations = len(getattr(model, "trace_", ())) or model.n_iter_
+    return f"J = {model.inertia_:.6g} after {plural(iterations, 'iteration')}"
 
 
-def tell(job: Job, found: Any, watch: Any, warned: list[str]) -> None:
-    """The report, and the results on stdout; they say the same."""
+def _show(job: FitJob, outcome: Any, reporter: Any, warnings: list[str]) -> None:
+    """Write the report, and print the same results."""
     from partita.cli import show_results, workflow
 
-    wanted = job.json or job.outputs.report is not None
-    if not wanted and (job.quiet or found.interrupted):
+    is_needed = job.json or job.outputs.report is not None
+    if not is_needed and (job.quiet or outcome.interrupted):
         return
-    if found.interrupted:
-        watch.say(job.outputs.so_far("Stopped early") + "; now its summary")
-    with watch.doing("looking at the clusters"):
-        fitted = workflow.fitted_record(found, job.command, job.way.seed)
+    if outcome.interrupted:
+        reporter.print_line(job.outputs.with_saved_files("Stopped early") + "; summary follows")
+    with reporter.show_status("describing the clusters"):
+        fitted = workflow.report_input(outcome, job.command, job.method.seed)
         summary = job.outputs.write_report(fitted)
     if job.json:
-        show_results.as_json(
+        show_results.print_json(
             {
                 "command": "fit",
                 "partita": fitted.versions["partita"],
-                "data": show_results.of_data(found.prepared),
+                "data": show_results.data_json(outcome.prepared),
                 "summary": summary.to_dict(),
-                "sweep": show_results.of_sweep(found.sweep),
-                "converged": found.converged,
-                "interrupted": found.interrupted,
+                "sweep": show_results.sweep_json(outcome.sweep),
+                "converged": outcome.converged,
+                "interrupted": outcome.interrupted,
                 "outputs": job.outputs.saved,
-                "warnings": warned,
+                "warnings": warnings,
             }
         )
     elif not job.quiet:
-        show_results.notes(warned)
-        show_results.summary(summary)
-        show_results.saved(
+        show_results.print_notes(warnings)
+        show_results.print_summary(summary)
+        show_results.print_saved_files(
             job.outputs.saved, "nothing was saved; --labels, --model and --report write files"
         )
-
-
-def print_labels(prepared: Any, labels: Any, id: str | None, only: bool) -> None:
-    """The table with its labels, as text on stdout."""
-    from partita.cli.outputs import with_labels
-    from partita.tables import write_text
-
-    data = with_labels(prepared, labels, id, only, "csv")
-    sys.stdout.flush()
-    layout = prepared.table.layout("csv")
-    between, newline = prepared.table.delimiter or layout["delimiter"], layout["newline"]
-    write_text(data, sys.stdout.buffer, between or ",", newline=newline or "\n")
-    sys.stdout.buffer.flush()

@@ -1,124 +1,83 @@
-"""`--halt`: criteria in words, parsed by a small grammar; nothing is evaluated.
-
-either = both ("|" both)*
-both   = one ("&" one)*
-one    = Name "(" [number] ")"  |  "(" either ")"
-"""
+"""`--halt`: halting criteria as text. The text is parsed by `ast`; nothing is evaluated."""
 
 from __future__ import annotations
 
-import re
+import ast
+from inspect import signature
 from typing import Any
 
 # the criteria of partita.halting that take a number, or nothing
 CRITERIA = ("MaxIter", "Shift", "Decrease", "RelDecrease", "SamePartition", "Target", "Deadline")
-_WORD = re.compile(
-    r"\s*(?:(?P<name>[A-Za-z_]+)|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<mark>[|&()]))"
+_USAGE = (
+    "Combine criteria with | (whichever comes first) and & (all at once), for example "
+    f"'RelDecrease(1e-4) | Deadline(60)'. The criteria are {', '.join(CRITERIA)}."
 )
-_DEEPEST = 50
 
 
 class HaltError(ValueError):
-    """The text is not a criterion; says where and what was expected."""
+    """A text that is not a halting criterion; the message has the place and the usage."""
+
+    def __init__(self, fault: str, column: int) -> None:
+        super().__init__(f"{fault} (at character {column + 1}). {_USAGE}")
 
 
 def parse_halt(text: str) -> Any:
-    """A criterion of `partita.halting` from text.
+    """Return the criterion of `partita.halting` that `text` describes.
 
     >>> parse_halt("RelDecrease(1e-4) | (Deadline(60) & MaxIter(5))")
     RelDecrease(0.0001) | (Deadline(60) & MaxIter(5))
     """
-    reader = _Reader(text)
-    found = reader.either()
-    reader.expect_end()
-    return found
+    line = " ".join(text.split())
+    if "#" in line:  # `ast` would ignore the rest
+        raise HaltError("'#' is not part of a criterion", line.index("#"))
+    try:
+        return _halt_of(ast.parse(line, mode="eval").body, line)
+    except SyntaxError as error:
+        raise HaltError(f"{text!r} is not a criterion", (error.offset or 1) - 1) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        if isinstance(error, HaltError):
+            raise
+        raise HaltError("the text is too long or has a null byte", 0) from None
 
 
-class _Reader:
-    """Reads words from left to right."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.depth = text, 0, 0
-        self.kind, self.word = "", ""
-        self.step()
-
-    def step(self) -> None:
-        """Go to the next word."""
-        found = _WORD.match(self.text, self.at)
-        if found is None:
-            rest = self.text[self.at :].strip()
-            if rest:
-                raise self.fault(f"{rest[:20]!r} is not part of a criterion")
-            self.kind, self.word = "end", "the end"
-            return
-        self.at = found.end()
-        self.kind, self.word = found.lastgroup or "", found[0].strip()
-
-    def fault(self, what: str) -> HaltError:
-        known = ", ".join(CRITERIA)
-        return HaltError(
-            f"{what}; criteria like 'RelDecrease(1e-4) | Deadline(60)' are expected, of {known}, "
-            "combined by | (whichever comes first) and & (all at once)"
-        )
-
-    def take(self, mark: str) -> None:
-        if self.word != mark:
-            raise self.fault(f"{mark!r} was expected where {self.word!r} is")
-        self.step()
-
-    def expect_end(self) -> None:
-        if self.kind != "end":
-            raise self.fault(f"{self.word!r} was not expected")
-
-    def either(self) -> Any:
-        found = self.both()
-        while self.word == "|":
-            self.step()
-            found = found | self.both()
-        return found
-
-    def both(self) -> Any:
-        found = self.one()
-        while self.word == "&":
-            self.step()
-            found = found & self.one()
-        return found
-
-    def one(self) -> Any:
-        if self.word == "(":
-            self.depth += 1
-            if self.depth > _DEEPEST:
-                raise self.fault("there are too many parentheses")
-            self.step()
-            found = self.either()
-            self.take(")")
-            self.depth -= 1
-            return found
-        return self.criterion()
-
-    def criterion(self) -> Any:
-        from partita import halting
-
-        if self.kind != "name":
-            raise self.fault(f"the name of a criterion was expected where {self.word!r} is")
-        name = self.word
-        if name not in CRITERIA:
-            raise self.fault(f"{name!r} is not a criterion")
-        self.step()
-        self.take("(")
-        numbers = []
-        if self.kind == "number":
-            numbers.append(_number(self.word))
-            self.step()
-        self.take(")")
-        try:
-            return getattr(halting, name)(*numbers)
-        except TypeError:
-            wants = "takes no number" if numbers else "needs a number"
-            raise self.fault(f"{name} {wants}") from None
-        except ValueError as error:
-            raise self.fault(str(error)) from None
+def _halt_of(node: ast.expr, line: str) -> Any:
+    match node:
+        case ast.BinOp(left, ast.BitOr(), right):
+            return _halt_of(left, line) | _halt_of(right, line)
+        case ast.BinOp(left, ast.BitAnd(), right):
+            return _halt_of(left, line) & _halt_of(right, line)
+        case ast.Call(ast.Name(name), args, []) if name in CRITERIA:
+            return _criterion(name, [_number(arg, line) for arg in args], node.col_offset)
+    raise _fault(node, line, "is not a criterion")
 
 
-def _number(word: str) -> int | float:
-    return int(word) if re.fullmatch(r"[+-]?\d+", word) and len(word) < 19 else float(word)
+def _criterion(name: str, numbers: list[int | float], column: int) -> Any:
+    from partita import halting
+
+    criterion = getattr(halting, name)
+    try:
+        signature(criterion).bind(*numbers)
+    except TypeError:
+        count = len(signature(criterion).parameters)
+        takes = "one number" if count else "no number"
+        raise HaltError(f"{name} takes {takes}, got {len(numbers)}", column) from None
+    try:
+        return criterion(*numbers)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise HaltError(str(error).rstrip("."), column) from None
+
+
+def _number(node: ast.expr, line: str) -> int | float:
+    match node:
+        case ast.UnaryOp(ast.USub(), ast.Constant()):
+            return -_number(node.operand, line)
+        case ast.UnaryOp(ast.UAdd(), ast.Constant()):
+            return _number(node.operand, line)
+        case ast.Constant(int() | float() as value) if not isinstance(value, bool):
+            return value
+    raise _fault(node, line, "is not a number")
+
+
+def _fault(node: ast.expr, line: str, what: str) -> HaltError:
+    source = ast.get_source_segment(line, node) or line
+    return HaltError(f"{source[:30]!r} {what}", node.col_offset)

@@ -1,4 +1,4 @@
-"""`partita inspect`: what is in a model file."""
+"""`partita inspect`: the content of a model file."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from typing import Annotated, Any
 
 import typer
 
-from partita.cli import options as o
-from partita.cli.error_handling import guarded
+from partita._common.text import format_number, one_line, plural
+from partita.cli import options as opt
+from partita.cli.error_handling import handle_errors
 
-_MOST = 8  # clusters side by side
-_FEATURES = 30
+MAX_CLUSTERS = 8  # columns of the table
+MAX_FEATURES = 30  # rows of the table
 
 
-@guarded
+@handle_errors
 def inspect(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="The file that fit wrote.", show_default=False)
+        Path,
+        typer.Argument(metavar="MODEL", help="A model file written by fit.", show_default=False),
     ],
-    json: o.Json = False,
-    debug: o.Debug = False,
+    json: opt.Json = False,
+    debug: opt.Debug = False,
 ) -> None:
-    """Say what a model is: its clusters, its features, and how it was made.
+    """Show a model: its clusters, its features, and how it was made.
 
+    \b
     [bold]Examples[/bold]
-
       partita inspect wine.partita
-
       partita inspect wine.partita --json
     """
     from partita import model_file
@@ -35,27 +36,27 @@ def inspect(
 
     fitted = model_file.read_model(model)
     if json:
-        show_results.as_json(_object(fitted, str(model)))
+        show_results.print_json(_json_object(fitted, str(model)))
     else:
-        _show(fitted, str(model))
+        _print_model(fitted, str(model))
 
 
 def _centers(fitted: Any) -> Any:
-    """The centers in the units of the data, if they have coordinates."""
+    """Return the centers in the units of the data, if they have coordinates."""
     centers: Any = getattr(fitted, "cluster_centers_", None)
     centers = centers.toarray() if hasattr(centers, "toarray") else centers
     scaling = fitted.saved_.scaling
-    if centers is None or scaling is None or _are_directions(fitted):
+    if centers is None or scaling is None or _has_directions(fitted):
         return centers
     return scaling.undo(centers)
 
 
-def _are_directions(fitted: Any) -> bool:
-    """Whether centers have length 1, and no units."""
+def _has_directions(fitted: Any) -> bool:
+    """Return whether centers are unit vectors, which have no units."""
     return type(fitted).__name__ == "SphericalKMeans"
 
 
-def _names(fitted: Any) -> list[str]:
+def _feature_names(fitted: Any) -> list[str]:
     names = fitted.saved_.names or getattr(fitted, "feature_names_in_", None)
     if names is None:
         names = [f"c{i}" for i in range(fitted.n_features_in_)]
@@ -78,7 +79,7 @@ def _count(fitted: Any) -> int:
     return count_clusters(fitted)
 
 
-def _object(fitted: Any, path: str) -> dict[str, Any]:
+def _json_object(fitted: Any, path: str) -> dict[str, Any]:
     import partita
 
     saved = fitted.saved_
@@ -89,7 +90,7 @@ def _object(fitted: Any, path: str) -> dict[str, Any]:
         "file": path,
         "method": type(fitted).__name__,
         "n_clusters": _count(fitted),
-        "features": _names(fitted),
+        "features": _feature_names(fitted),
         "weights": _weights(fitted),
         "centers": _centers(fitted),
         "objective": getattr(fitted, "inertia_", None),
@@ -107,59 +108,56 @@ def _object(fitted: Any, path: str) -> dict[str, Any]:
     }
 
 
-def _show(fitted: Any, path: str) -> None:
+def _print_model(fitted: Any, path: str) -> None:
     from partita.cli import show_results
 
     out, saved, k = show_results.console(), fitted.saved_, _count(fitted)
-    title = f"{path}: {type(fitted).__name__}, {k} cluster{'s' * (k != 1)}"
+    title = f"{path}: {type(fitted).__name__}, {plural(k, 'cluster')}"
     out.print(title, style="bold", soft_wrap=True)
-    lines = {
+    facts = {
         "J": f"{fitted.inertia_:.6g}" if hasattr(fitted, "inertia_") else None,
-        "stopped": _stopped(fitted),
-        "scaled": None if saved.scaling is None else saved.scaling.kind,
-        "missing": "means are filled in" if saved.fill is not None else None,
+        "stopped": _stop_text(fitted),
+        "scaling": None if saved.scaling is None else saved.scaling.kind,
+        "missing": "filled in with means" if saved.fill is not None else None,
         "made by": saved.note,
         "made at": saved.created,
         "partita": (saved.versions or {}).get("partita"),
         "data": saved.fingerprint,
     }
-    for name, value in lines.items():
+    for name, value in facts.items():
         if value is not None:
-            text = f"{name:>8}  {show_results.clean(value, 500)}".lstrip()
-            show_results.item(out, text, 8 - len(name), hang=2 + len(name))
+            text = f"{name}  {one_line(value, show_results.MAX_TEXT)}"
+            show_results.print_item(out, text, 8 - len(name), hang=2 + len(name))
     out.print()
-    out.print(_table(fitted, k))
+    out.print(_center_table(fitted, k))
 
 
-def _stopped(fitted: Any) -> str | None:
+def _stop_text(fitted: Any) -> str | None:
     if not getattr(fitted, "stopped_by_", None):
         return None
-    times = fitted.n_iter_
-    return f"after {times} iteration{'s' * (times != 1)}: {fitted.stopped_by_}"
+    return f"after {plural(fitted.n_iter_, 'iteration')}: {fitted.stopped_by_}"
 
 
-def _table(fitted: Any, k: int) -> Any:
-    """Features down, clusters across: the centers in the units of the data."""
+def _center_table(fitted: Any, k: int) -> Any:
+    """Return a table of the centers: a row for each feature, a column for each cluster."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    from partita.cli import show_results
-
-    names, centers, weights = _names(fitted), _centers(fitted), _weights(fitted)
-    shown = min(k, _MOST)
+    names, centers, weights = _feature_names(fitted), _centers(fitted), _weights(fitted)
+    shown = min(k, MAX_CLUSTERS)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("direction" if _are_directions(fitted) else "center", overflow="fold")
+    table.add_column("direction" if _has_directions(fitted) else "center", overflow="fold")
     for j in range(shown):
         table.add_column(f"{j}", justify="right", no_wrap=True)
     if weights is not None:
-        table.add_row("(weight)", *(show_results.figure(w) for w in weights[:shown]))
+        table.add_row("(weight)", *(format_number(weight) for weight in weights[:shown]))
     if centers is not None:
-        for t, name in list(enumerate(names))[:_FEATURES]:
-            cells = (show_results.figure(centers[j][t]) for j in range(shown))
-            table.add_row(Text(show_results.clean(name, 30)), *cells)
+        for t, name in list(enumerate(names))[:MAX_FEATURES]:
+            cells = (format_number(centers[j][t]) for j in range(shown))
+            table.add_row(Text(one_line(name, 30)), *cells)
     rest = [f"{k - shown} more clusters"] if k > shown else []
-    more = len(names) - _FEATURES if centers is not None else 0
+    more = len(names) - MAX_FEATURES if centers is not None else 0
     rest += [f"{more} more features"] if more > 0 else []
-    table.caption = f"{' and '.join(rest)}: --json shows them" if rest else None
+    table.caption = f"{' and '.join(rest)}: see --json" if rest else None
     return table

@@ -1,4 +1,4 @@
-"""The options that several commands share, each written once."""
+"""The options that several commands share, each defined once."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ from typing import Annotated
 
 import typer
 
-from partita.cli.requests import delimiter_option, halt_option, kernel_option, metric_option
+from partita.cli.requests import (
+    check_halt,
+    check_k,
+    check_kernel,
+    check_metric,
+    parse_delimiter,
+)
 
-INPUT, METHOD, OUTPUT = "What is read", "How it is clustered", "What is written"
+INPUT, METHOD, OUTPUT = "Input", "Clustering", "Output"  # panels of --help
 
-reading = partial(typer.Option, rich_help_panel=INPUT)
-clustering = partial(typer.Option, rich_help_panel=METHOD)
-writing = partial(typer.Option, rich_help_panel=OUTPUT)
-flag = partial(writing, metavar="")  # there is nothing to give
+input_option = partial(typer.Option, rich_help_panel=INPUT)
+method_option = partial(typer.Option, rich_help_panel=METHOD)
+output_option = partial(typer.Option, rich_help_panel=OUTPUT)
+flag = partial(output_option, metavar="")  # takes no value
 
 
-class Method(StrEnum):
-    """Members of the family."""
+class MethodName(StrEnum):
+    """Values of `--method`."""
 
     kmeans = "kmeans"
     minibatch = "mini-batch"
@@ -29,24 +35,24 @@ class Method(StrEnum):
     medoids = "medoids"
 
 
-class Scale(StrEnum):
-    """How features are made comparable."""
+class ScaleName(StrEnum):
+    """Values of `--scale`."""
 
     none = "none"
     standard = "standard"
     robust = "robust"
 
 
-class ZeroRows(StrEnum):
-    """What to do with rows that have no direction."""
+class ZeroRowsPolicy(StrEnum):
+    """Values of `--zero-rows`."""
 
     error = "error"
     drop = "drop"
     separate = "separate"
 
 
-class Missing(StrEnum):
-    """What to do where there is no value."""
+class MissingPolicy(StrEnum):
+    """Values of `--missing`."""
 
     error = "error"
     drop = "drop"
@@ -57,208 +63,230 @@ Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA",
-        help="A file (CSV, TSV, Parquet, Feather, .npy, .npz; also packed, like .csv.gz), several "
-        "that are one table, a folder of them, or - for standard input.",
+        help="A file (CSV, TSV, Parquet, Feather, .npy, .npz; may be compressed, like .csv.gz), "
+        "several files that form one table, a folder, or - for standard input.",
         show_default=False,
     ),
 ]
 
-# --- what is read ---------------------------------------------------------------------------------
+# --- input ----------------------------------------------------------------------------------------
 
 Columns = Annotated[
     list[str] | None,
-    reading(
+    input_option(
         "--columns",
         "-c",
         metavar="A,B",
-        help="The features, separated by commas; all columns of numbers, if not given.",
+        help="Features, separated by commas. Default: all numeric columns.",
         show_default=False,
     ),
 ]
 Exclude = Annotated[
     list[str] | None,
-    reading(
+    input_option(
         "--exclude",
         "-x",
         metavar="A,B",
-        help="Columns that are not features, separated by commas.",
+        help="Columns to leave out, separated by commas.",
         show_default=False,
     ),
 ]
 Id = Annotated[
-    str | None, reading("--id", metavar="NAME", help="The column that says what rows are called.")
+    str | None, input_option("--id", metavar="NAME", help="Column with the names of the rows.")
 ]
 Weight = Annotated[
     str | None,
-    reading("--weight", "-w", metavar="NAME", help="The column that says how often rows count."),
+    input_option("--weight", "-w", metavar="NAME", help="Column with the weights of the rows."),
 ]
-ScaleBy = Annotated[
-    Scale,
-    reading(
+Scale = Annotated[
+    ScaleName,
+    input_option(
         "--scale",
         "-s",
         metavar="HOW",
-        help="none; standard: by mean and deviation; robust: by median and middle half.",
+        help="none, standard (mean and standard deviation) or robust (median and interquartile "
+        "range).",
     ),
 ]
-MissingBy = Annotated[
-    Missing,
-    reading(
+Missing = Annotated[
+    MissingPolicy,
+    input_option(
         "--missing",
         metavar="HOW",
-        help="Where there is no value: stop (error), leave the row out (drop), or take the mean of "
-        "the column (mean).",
+        help="Missing values: stop (error), leave the row out (drop), or use the column mean "
+        "(mean).",
     ),
 ]
 MissingAsFitted = Annotated[
-    Missing | None,
-    reading(
+    MissingPolicy | None,
+    input_option(
         "--missing",
         metavar="HOW",
-        help="error, drop or mean (that of the fit). If not given: mean where the fit had it, else "
-        "error.",
+        help="Missing values: error, drop or mean (that of the fit). Default: mean if the model "
+        "was fitted with it, else error.",
     ),
 ]
 Delimiter = Annotated[
     str | None,
-    reading(
+    input_option(
         "--delimiter",
-        callback=delimiter_option,
-        metavar="SIGN",
-        help="Of text, if it is not to be detected.",
+        callback=parse_delimiter,
+        metavar="CHAR",
+        help="Delimiter of text files. Default: detected.",
     ),
 ]
 Encoding = Annotated[
     str | None,
-    reading("--encoding", metavar="NAME", help="Of text, if it is not to be detected."),
+    input_option("--encoding", metavar="NAME", help="Encoding of text files. Default: detected."),
 ]
 Header = Annotated[
     bool | None,
-    reading(
+    input_option(
         "--header/--no-header",
         metavar="",
-        help="Whether the first line holds names; if not given, it does unless it holds numbers "
-        "and gaps only.",
+        help="Whether the first line has column names. Default: yes, unless it has only numbers "
+        "and empty cells.",
         show_default=False,
     ),
 ]
 SourceColumn = Annotated[
     str | None,
-    reading(
+    input_option(
         "--source-column",
         metavar="NAME",
-        help="Add a column of this name that says which file a row is from.",
+        help="Add a column of this name with the file of each row.",
     ),
 ]
 
-# --- how it is clustered --------------------------------------------------------------------------
+# --- clustering -----------------------------------------------------------------------------------
 
-MethodBy = Annotated[
-    Method,
-    clustering(
+K = Annotated[
+    str,
+    method_option(
+        "--k",
+        "-k",
+        callback=check_k,
+        metavar="K",
+        help="Number of clusters, a range to choose from (2:20), or auto.",
+    ),
+]
+KRange = Annotated[
+    str,
+    method_option(
+        "--k",
+        "-k",
+        callback=check_k,
+        metavar="LOW:HIGH",
+        help="Numbers to compare, like 2:20. auto: 2 to the square root of the number of rows.",
+    ),
+]
+Method = Annotated[
+    MethodName,
+    method_option(
         "--method", "-m", metavar="NAME", help="kmeans, mini-batch, spherical, kernel or medoids."
     ),
 ]
 Seed = Annotated[
     int,
-    clustering(
-        "--seed",
-        min=0,
-        metavar="N",
-        help="The same seed gives the same result, to the last bit.",
+    method_option(
+        "--seed", min=0, metavar="N", help="The same seed gives bit-for-bit the same result."
     ),
 ]
 Threads = Annotated[
     int | None,
-    clustering(
+    method_option(
         "--threads",
         "-t",
         min=1,
         max=4096,
         metavar="N",
-        help="All cores, if not given. They change the time only.",
+        help="Default: all cores. The result does not depend on it.",
     ),
 ]
-HaltBy = Annotated[
+Halt = Annotated[
     str | None,
-    clustering(
+    method_option(
         "--halt",
-        callback=halt_option,
+        callback=check_halt,
         metavar="RULE",
         help="When to stop, like 'RelDecrease(1e-4) | Deadline(60)'.",
     ),
 ]
 NInit = Annotated[
     int | None,
-    clustering("--n-init", min=1, metavar="N", help="How many starts, of which the best is kept."),
+    method_option("--n-init", min=1, metavar="N", help="Number of starts; the best fit is kept."),
 ]
 MaxIter = Annotated[
     int | None,
-    clustering("--max-iter", min=1, metavar="N", help="The most iterations of a run."),
+    method_option("--max-iter", min=1, metavar="N", help="Maximum number of iterations per start."),
 ]
 Kernel = Annotated[
     str | None,
-    clustering(
+    method_option(
         "--kernel",
-        callback=kernel_option,
+        callback=check_kernel,
         metavar="NAME",
-        help="Of --method kernel: rbf (if not given), laplacian, polynomial, …",
+        help="For --method kernel: rbf (default), laplacian, polynomial, …",
     ),
 ]
 Gamma = Annotated[
     float | None,
-    clustering(
+    method_option(
         "--gamma",
         min=0.0,
         metavar="X",
-        help="Of the kernel; by the spread of the data, if not given.",
+        help="Kernel coefficient. Default: from the variance of the data.",
     ),
 ]
 Metric = Annotated[
     str | None,
-    clustering(
+    method_option(
         "--metric",
-        callback=metric_option,
+        callback=check_metric,
         metavar="NAME",
-        help="Of --method medoids: euclidean (if not given), manhattan, cosine, …",
+        help="For --method medoids: euclidean (default), manhattan, cosine, …",
     ),
 ]
-ZeroRowsBy = Annotated[
-    ZeroRows | None,
-    clustering(
+ZeroRows = Annotated[
+    ZeroRowsPolicy | None,
+    method_option(
         "--zero-rows",
         metavar="HOW",
-        help="Of --method spherical: rows of zeros stop it (error, if not given), get the label "
-        "-1 (drop), or a cluster of their own (separate).",
+        help="For --method spherical: rows of zeros are an error (default), get the label -1 "
+        "(drop), or get a cluster of their own (separate).",
     ),
 ]
 
-# --- what is written ------------------------------------------------------------------------------
+# --- output ---------------------------------------------------------------------------------------
 
-LabelsTo = Annotated[
+LabelsOut = Annotated[
     str | None,
-    writing(
+    output_option(
         "--labels",
         "-o",
         metavar="OUT",
-        help="A copy of the data with a column 'cluster'; the end of the name says the format.",
+        help="Write a copy of the data with a column 'cluster'; the suffix sets the format.",
     ),
 ]
-OnlyLabels = Annotated[bool, flag("--only-labels", help="Not a copy: only ids and clusters.")]
-ModelTo = Annotated[
+OnlyLabels = Annotated[bool, flag("--only-labels", help="Write only ids and clusters, no copy.")]
+ModelOut = Annotated[
     Path | None,
-    writing("--model", metavar="OUT", help="The model, for predict, inspect and report."),
+    output_option(
+        "--model", metavar="OUT", help="Write the model, for predict, inspect and report."
+    ),
 ]
-ReportTo = Annotated[
+ReportOut = Annotated[
     Path | None,
-    writing("--report", metavar="OUT.html", help="A page to look at and to send, in one file."),
+    output_option("--report", metavar="OUT.html", help="Write a report as one HTML file."),
 ]
-ModelFrom = Annotated[
+ModelIn = Annotated[
     Path,
-    typer.Option("--model", metavar="MODEL", help="The file that fit wrote.", show_default=False),
+    typer.Option(
+        "--model", metavar="MODEL", help="A model file written by fit.", show_default=False
+    ),
 ]
-Json = Annotated[bool, flag("--json", help="Print one object for programs instead of text.")]
-Strict = Annotated[bool, flag("--strict", help="Exit with 4 if a limit ended the fit.")]
-Force = Annotated[bool, flag("--force", "-f", help="Replace files that exist.")]
-Quiet = Annotated[bool, flag("--quiet", "-q", help="Say errors only.")]
-Debug = Annotated[bool, flag("--debug", help="Show where an error arose.")]
+Json = Annotated[bool, flag("--json", help="Print one JSON object instead of text.")]
+Strict = Annotated[bool, flag("--strict", help="Exit with code 4 if a limit ended the fit.")]
+Force = Annotated[bool, flag("--force", "-f", help="Overwrite existing files.")]
+Quiet = Annotated[bool, flag("--quiet", "-q", help="Print errors only.")]
+Debug = Annotated[bool, flag("--debug", help="Show the traceback of an error.")]

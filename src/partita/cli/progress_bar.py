@@ -1,118 +1,120 @@
-"""Progress on stderr, and Ctrl-C that ends a fit and not the program."""
+"""Progress on stderr, and Ctrl-C that stops a fit without losing it."""
 
 from __future__ import annotations
 
 import math
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+_STAGES = {"references": "without structure"}  # of a sweep, where the text is not the stage's name
 
-class Watch:
-    """Bars with the time left, on a terminal; silent elsewhere.
 
-    A first Ctrl-C during `fitting` ends the fit after the iteration that runs, and what it has
-    found by then is kept; a second one ends the program.
+class ProgressReporter:
+    """Progress bars on a terminal; silent elsewhere.
+
+    During `catch_interrupt` the first Ctrl-C stops the fit after the current iteration and keeps
+    its result; the second ends the program.
     """
 
     def __init__(self, quiet: bool = False) -> None:
         from rich.console import Console
 
         self.console = Console(stderr=True)
-        self.shown = self.console.is_terminal and not quiet
+        self.is_shown = self.console.is_terminal and not quiet
         self.interrupted = False
         self._bars: Any = None
-        self._first: Any = None  # a bar that moves while nothing is known
+        self._starting: Any = None  # a pulsing bar, until the first progress
         self._tasks: dict[str, Any] = {}
 
     @contextmanager
-    def bars(self) -> Iterator[None]:
-        """Show bars while the block runs; they are gone afterwards."""
+    def show_bars(self) -> Iterator[None]:
+        """Show bars while the block runs, and remove them at its end."""
         from rich import progress as rich
 
-        if not self.shown:
+        if not self.is_shown:
             yield
             return
         columns = (
             rich.TextColumn("{task.description}"),
             rich.BarColumn(bar_width=24),
             rich.TaskProgressColumn(),
-            rich.TextColumn("{task.fields[more]}"),
+            rich.TextColumn("{task.fields[detail]}"),
             rich.TimeRemainingColumn(compact=True),
             rich.TextColumn("{task.fields[left]}"),
         )
         with rich.Progress(*columns, console=self.console, transient=True) as self._bars:
-            self._first = self._bars.add_task("starting", total=None, more="", left="")
+            self._starting = self._bars.add_task("starting", total=None, detail="", left="")
             yield
         self._bars, self._tasks = None, {}
 
     @contextmanager
-    def doing(self, what: str) -> Iterator[None]:
-        """Say what is being done, while no more is known of it."""
-        if not self.shown:
+    def show_status(self, text: str) -> Iterator[None]:
+        """Show a spinner with a text while the block runs."""
+        if not self.is_shown:
             yield
             return
-        with self.console.status(what):
+        with self.console.status(text):
             yield
 
-    def say(self, text: str) -> None:
-        """A line above the bars, on a terminal."""
-        if self.shown:
+    def print_line(self, text: str) -> None:
+        """Print a line above the bars, on a terminal."""
+        if self.is_shown:
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    def _at(self, what: str, share: float, more: str) -> None:
+    def _update(self, name: str, share: float, detail: str) -> None:
         if self._bars is None:
             return
-        if self._first is not None:
-            self._bars.remove_task(self._first)
-            self._first = None
-        if what not in self._tasks:
-            self._tasks[what] = self._bars.add_task(what, total=1.0, more="", left="left")
-        self._bars.update(self._tasks[what], completed=min(share, 1.0), more=more)
+        if self._starting is not None:
+            self._bars.remove_task(self._starting)
+            self._starting = None
+        if name not in self._tasks:
+            self._tasks[name] = self._bars.add_task(name, total=1.0, detail="", left="left")
+        self._bars.update(self._tasks[name], completed=min(share, 1.0), detail=detail)
 
-    def fit(self, rows: int, runs: int, most: int) -> Any:
-        """An observer of a fit of so many rows, runs, and iterations at most.
+    def fit_callback(self, rows: int, runs: int, max_iter: int) -> Callable[[Any], bool]:
+        """Return a callback that shows the progress of a fit and stops it after Ctrl-C.
 
-        The share that is done is a guess: points that still change their cluster become fewer by
-        about the same factor in every iteration.
+        The share done is a guess: the number of rows that change their cluster falls by about the
+        same factor in every iteration.
         """
         run = 0
 
-        def hear(progress: Any) -> bool:
+        def callback(progress: Any) -> bool:
             nonlocal run
             run += progress.iteration == 1
             left = math.log1p(progress.moved_points) / math.log1p(max(rows, 1))
-            left = min(left, 1.0 - progress.iteration / max(most, progress.iteration))
+            left = min(left, 1.0 - progress.iteration / max(max_iter, progress.iteration))
             share = (run - left) / max(runs, run)
             which = f"run {run} of {runs}, " if runs > 1 else ""
-            self._at("fit", share, f"{which}iteration {progress.iteration}, J {progress.cost:.6g}")
+            detail = f"{which}iteration {progress.iteration}, J {progress.cost:.6g}"
+            self._update("fit", share, detail)
             return self.interrupted
 
-        return hear
+        return callback
 
-    def sweep(self, progress: Any) -> None:
-        """An observer of `choose_k`."""
-        names = {"fits": "fits", "references": "without structure", "halves": "halves"}
-        which = f"K = {progress.k}" if progress.k is not None else ""
-        what = names.get(progress.stage, progress.stage)
-        self._at(f"{what:17}", progress.done / progress.total, which)
+    def sweep_callback(self, progress: Any) -> None:
+        """Show the progress of `choose_k`."""
+        detail = f"K = {progress.k}" if progress.k is not None else ""
+        name = _STAGES.get(progress.stage, progress.stage)
+        self._update(f"{name:17}", progress.done / progress.total, detail)
 
     @contextmanager
-    def fitting(self) -> Iterator[None]:
-        """Ctrl-C is a wish here, until it is said twice."""
+    def catch_interrupt(self) -> Iterator[None]:
+        """Let the first Ctrl-C only set `interrupted`; the second raises KeyboardInterrupt."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
 
-        def heed(number: int, frame: Any) -> None:
+        def handle(number: int, frame: Any) -> None:
             if self.interrupted:
                 raise KeyboardInterrupt
             self.interrupted = True
-            self.say("Stopping after this iteration; Ctrl-C once more ends at once.")
+            self.print_line("Stopping after this iteration. Press Ctrl-C again to end at once.")
 
-        before = signal.signal(signal.SIGINT, heed)
+        before = signal.signal(signal.SIGINT, handle)
         try:
             yield
         finally:

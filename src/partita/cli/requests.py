@@ -1,4 +1,4 @@
-"""What was asked for, as records: which data, which method, how many clusters."""
+"""What the options ask for, as records: which data, which method, how many clusters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from partita.cli.halt_option import HaltError, parse_halt
 
-CLASSES = {
+ESTIMATORS = {
     "kmeans": "KMeans",
     "mini-batch": "MiniBatchKMeans",
     "spherical": "SphericalKMeans",
@@ -19,28 +19,29 @@ CLASSES = {
     "medoids": "KMedoids",
 }
 
-# what can be computed from the rows of a file
+# those that can be computed from the rows of a file
 KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid", "cosine", "linear", "chi2")
 METRICS = (
     "euclidean", "sqeuclidean", "manhattan", "cosine", "chebyshev", "correlation", "canberra",
     "braycurtis", "hamming", "jaccard", "mahalanobis", "seuclidean",
 )  # fmt: skip
+DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """Which file, and what is known about it."""
+class ReadRequest:
+    """Which files to read, and how."""
 
-    data: list[str]
+    paths: list[str]
     delimiter: str | None = None
     encoding: str | None = None
     header: bool | None = None
-    source: str | None = None
+    source_column: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Which columns, and what is done to them."""
+class ColumnRequest:
+    """Which columns are features, ids and weights, and how features are prepared."""
 
     columns: list[str] | None = None
     exclude: list[str] | None = None
@@ -51,44 +52,47 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters:
-    """How many clusters: one number, or those to choose from."""
+class KRequest:
+    """The number of clusters, or the numbers to choose from."""
 
     fixed: int | None = None
-    ks: range | None = None  # None: as many as are sensible for the data
+    candidates: range | None = None  # None: chosen by the number of rows
 
     @property
-    def most(self) -> int:
-        """The largest number that was named."""
-        return self.fixed or (self.ks[-1] if self.ks else 2)
+    def largest(self) -> int:
+        """The largest number named; 2 for auto."""
+        return self.fixed or (self.candidates[-1] if self.candidates else 2)
 
 
-def parse_clusters(text: str) -> Clusters:
-    """3, auto, or 2:20 (both ends are tried)."""
+def parse_k(text: str) -> KRequest:
+    """Parse 3, auto, or 2:20 (both ends included)."""
     if text.strip().lower() == "auto":
-        return Clusters()
-    found = re.fullmatch(r"\s*(\d{1,9})\s*(?::\s*(\d{1,9})\s*)?", text)
-    if found is None:
-        raise typer.BadParameter(f"{text!r} was given; a number, auto, or 2:20 is expected")
-    low = int(found[1])
-    if found[2] is None:
+        return KRequest()
+    match = re.fullmatch(r"\s*(\d{1,9})\s*(?::\s*(\d{1,9})\s*)?", text)
+    if match is None:
+        raise typer.BadParameter(f"must be a number, auto, or a range like 2:20, got {text!r}.")
+    low = int(match[1])
+    if match[2] is None:
         if low < 1:
-            raise typer.BadParameter("0 was given; at least one cluster is expected")
-        return Clusters(fixed=low)
-    high = int(found[2])
+            raise typer.BadParameter("must be at least 1, got 0.")
+        return KRequest(fixed=low)
+    high = int(match[2])
     if not 1 <= low < high:
-        raise typer.BadParameter(f"{text!r} was given; two numbers, the smaller first, like 2:20")
-    return Clusters(ks=range(low, high + 1))
+        raise typer.BadParameter(f"a range must be LOW:HIGH with 1 <= LOW < HIGH, got {text!r}.")
+    return KRequest(candidates=range(low, high + 1))
 
 
-def k_option(text: str) -> str:
-    """Check `--k` when it is read, so that the error names the option."""
-    parse_clusters(text)
+# --- checks made while options are parsed, so that errors name the option -------------------------
+
+
+def check_k(text: str) -> str:
+    """Return `--k` as it is, if it can be parsed."""
+    parse_k(text)
     return text
 
 
-def halt_option(text: str | None) -> str | None:
-    """Check `--halt` in the same way."""
+def check_halt(text: str | None) -> str | None:
+    """Return `--halt` as it is, if it can be parsed."""
     try:
         if text is not None:
             parse_halt(text)
@@ -97,36 +101,36 @@ def halt_option(text: str | None) -> str | None:
     return text
 
 
-def kernel_option(text: str | None) -> str | None:
-    """A kernel of rows."""
-    return _one_of(text, KERNELS)
+def check_kernel(text: str | None) -> str | None:
+    """Return `--kernel` as it is, if it is known."""
+    return _check_name(text, KERNELS)
 
 
-def metric_option(text: str | None) -> str | None:
-    """A dissimilarity of rows."""
-    return _one_of(text, METRICS)
+def check_metric(text: str | None) -> str | None:
+    """Return `--metric` as it is, if it is known."""
+    return _check_name(text, METRICS)
 
 
-def _one_of(text: str | None, names: tuple[str, ...]) -> str | None:
+def _check_name(text: str | None, names: tuple[str, ...]) -> str | None:
     if text is None or text in names:
         return text
-    near = difflib.get_close_matches(text, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(names)} is expected"
-    raise typer.BadParameter(f"{text!r} was given; {hint}")
+    similar = difflib.get_close_matches(text, names, n=1)
+    hint = f" Did you mean {similar[0]}?" if similar else ""
+    raise typer.BadParameter(f"must be one of {', '.join(names)}, got {text!r}.{hint}")
 
 
-def delimiter_option(text: str | None) -> str | None:
-    r"""A single character; \t and the names of the usual ones will do."""
-    names = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-    text = text if text is None else names.get(text, text)
-    if text is not None and (len(text) != 1 or text in '"\r\n'):
-        raise typer.BadParameter(f"{text!r} was given; a single character or {', '.join(names)}")
-    return text
+def parse_delimiter(text: str | None) -> str | None:
+    r"""Return `--delimiter` as one character; \t and the names of the usual ones are accepted."""
+    delimiter = text if text is None else DELIMITERS.get(text, text)
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        names = ", ".join(DELIMITERS)
+        raise typer.BadParameter(f"must be a single character or one of {names}, got {text!r}.")
+    return delimiter
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """Which member of the family, with its parameters."""
+class MethodRequest:
+    """Which estimator, and its parameters."""
 
     method: str = "kmeans"
     seed: int = 0
@@ -140,7 +144,7 @@ class Way:
     zero_rows: str | None = None
 
     def check(self) -> None:
-        """Options of one member are an error with another."""
+        """Reject options that belong to another method."""
         for name, value, method in (
             ("kernel", self.kernel, "kernel"),
             ("gamma", self.gamma, "kernel"),
@@ -148,13 +152,15 @@ class Way:
             ("zero-rows", self.zero_rows, "spherical"),
         ):
             if value is not None and self.method != method:
-                raise typer.BadParameter(f"--{name} is for --method {method}, not {self.method}")
+                raise typer.BadParameter(
+                    f"--{name} needs --method {method}, got --method {self.method}."
+                )
 
     def estimator(self, k: int) -> Any:
-        """The estimator, not fitted."""
+        """Return the estimator, not fitted."""
         import partita
 
-        wanted = {
+        parameters = {
             "halt": None if self.halt is None else parse_halt(self.halt),
             "n_init": self.n_init,
             "max_iter": self.max_iter,
@@ -163,6 +169,6 @@ class Way:
             "metric": self.metric,
             "zero_rows": self.zero_rows,
         }
-        given = {name: value for name, value in wanted.items() if value is not None}
-        member = getattr(partita, CLASSES[self.method])
-        return member(k, random_state=self.seed, n_threads=self.threads, **given)
+        given = {name: value for name, value in parameters.items() if value is not None}
+        estimator = getattr(partita, ESTIMATORS[self.method])
+        return estimator(k, random_state=self.seed, n_threads=self.threads, **given)

@@ -1,4 +1,4 @@
-"""What the commands have in common: rows from a file, a fit, and what a report is made of."""
+"""The steps that commands share: read a table, prepare its features, fit, describe the fit."""
 
 from __future__ import annotations
 
@@ -7,23 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from partita._common.errors import PartitaError
-from partita.cli.progress_bar import Watch
-from partita.cli.requests import Choice, Clusters, Reading, Way
-from partita.tables import (
-    Scaling,
-    Selection,
-    Table,
-    TableError,
-    read_table,
-    select,
-)
+from partita._common.errors import PartitaError, Setting
+from partita._common.text import plural
+from partita.cli.progress_bar import ProgressReporter
+from partita.cli.requests import ColumnRequest, KRequest, MethodRequest, ReadRequest
+from partita.stop_reason import StopReason
+from partita.tables import Scaling, Selection, Table, TableError, read_table, select
 
-_COMMAS = 8  # parts that the name of a column may have
+MAX_COMMAS_IN_NAME = 7  # a name in a list may have so many commas
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
+class PreparedData:
     """A table, its features, and the rows as they are clustered."""
 
     table: Table
@@ -32,78 +27,64 @@ class Prepared:
     X: Any
 
 
-def read(reading: Reading) -> Table:
-    """The table that was asked for."""
+def read(request: ReadRequest) -> Table:
+    """Read the table."""
     return read_table(
-        reading.data,
-        delimiter=reading.delimiter,
-        encoding=reading.encoding,
-        header=reading.header,
-        source=reading.source,
+        request.paths,
+        delimiter=request.delimiter,
+        encoding=request.encoding,
+        header=request.header,
+        source=request.source_column,
     )
 
 
-def prepare(table: Table, choice: Choice) -> Prepared:
-    """Features, scaled."""
-    named = split_names(choice.columns, table)
-    for name, what in ((choice.weight, "the weight"), (choice.id, "what rows are called")):
-        if named is not None and name in named:
-            raise TableError(f"{name!r} is {what}, so it cannot be a feature too")
-    if named is not None:  # in the order of the file, which rows without names will have too
-        place = {name: at for at, name in enumerate(table.names)}
-        named = sorted(named, key=lambda name: place.get(name, -1))
-    chosen = select(
+def prepare(table: Table, request: ColumnRequest) -> PreparedData:
+    """Select the features and scale them."""
+    columns = split_names(request.columns, table)
+    for option, name in (("--weight", request.weight), ("--id", request.id)):
+        if columns is not None and name in columns:
+            raise TableError(f"column {name!r} is named by {option}; it cannot be a feature too")
+    if columns is not None:  # in the order of the file, as in files without names
+        place = {name: i for i, name in enumerate(table.names)}
+        columns = sorted(columns, key=lambda name: place.get(name, -1))
+    selection = select(
         table,
-        columns=named,
-        exclude=split_names(choice.exclude, table),
-        id=choice.id,
-        weight=choice.weight,
-        missing=choice.missing,
+        columns=columns,
+        exclude=split_names(request.exclude, table),
+        id=request.id,
+        weight=request.weight,
+        missing=request.missing,
     )
-    scaling = Scaling.fit(chosen.X, choice.scale, chosen.weight)
-    return Prepared(table, chosen, scaling, scaling.apply(chosen.X))
+    scaling = Scaling.fit(selection.X, request.scale, selection.weight)
+    return PreparedData(table, selection, scaling, scaling.apply(selection.X))
 
 
-def split_names(given: list[str] | None, table: Table) -> list[str] | None:
-    """Names separated by commas; a column whose name holds a comma may be given whole."""
-    if given is None:
+def split_names(texts: list[str] | None, table: Table) -> list[str] | None:
+    """Split names at commas, except commas inside the name of a column."""
+    if texts is None:
         return None
     known = set(table.names)
-    return [name for text in given for name in _split(text.split(","), known)]
+    return [name for text in texts for name in _split(text.split(","), known)]
 
 
 def _split(parts: list[str], known: set[str]) -> Iterator[str]:
-    """Parts that are names, or as many of them as are a name with commas in it."""
-    at = 0
-    while at < len(parts):
-        for end in range(min(len(parts), at + _COMMAS), at, -1):
-            whole = ",".join(parts[at:end])
-            name = next((n for n in (whole, whole.strip()) if n in known), None)
-            if name is not None or end == at + 1:
-                yield whole.strip() if name is None else name
-                at = end
+    """Join as many parts as give the name of a column; a part that gives none stays alone."""
+    start = 0
+    while start < len(parts):
+        for end in range(min(len(parts), start + 1 + MAX_COMMAS_IN_NAME), start, -1):
+            joined = ",".join(parts[start:end])
+            name = next((text for text in (joined, joined.strip()) if text in known), None)
+            if name is not None or end == start + 1:
+                yield joined.strip() if name is None else name
+                start = end
                 break
 
 
-def check_enough(prepared: Prepared, clusters: Clusters) -> None:
-    """There must be as many rows as clusters, and two for a choice."""
-    rows, name = len(prepared.X), prepared.table.name
-    if clusters.most > rows and clusters.fixed is None and clusters.ks is None:
-        raise TableError(f"{name}: there is one row to cluster; a choice of K needs at least two")
-    if clusters.most > rows:
-        some = f"{rows} row{'s' * (rows != 1)}"
-        raise TableError(
-            f"{name}: {clusters.most} clusters were asked for, but there "
-            f"{'is' if rows == 1 else 'are'} {some} to cluster; ask for fewer with --k, or give "
-            "more rows"
-        )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """A fit, and how it came about."""
+class FitOutcome:
+    """A fitted model, and how it was obtained."""
 
-    prepared: Prepared
+    prepared: PreparedData
     model: Any
     sweep: Any
     labels: Any
@@ -112,89 +93,89 @@ class Found:
 
     @property
     def converged(self) -> bool:
-        """Whether the fit ended by itself: no limit of iterations or time, no Ctrl-C."""
-        from partita.engine.lloyd import CALLBACK_STOP
-        from partita.engine.nested_batches import LOOKED
-        from partita.halting import AllOf, AnyOf, Deadline, Halt, MaxIter
-
-        def limits(halt: Halt) -> list[Halt]:
-            if isinstance(halt, (AnyOf, AllOf)):
-                return [limit for part in halt.parts for limit in limits(part)]
-            return [halt] if isinstance(halt, (Deadline, MaxIter)) else []
-
-        model = self.model
-        trace = getattr(model, "trace_", None)
-        if self.interrupted or not trace:
-            return not self.interrupted
-        halt = model.halt
-        known = [MaxIter(model.max_iter), *(limits(halt) if halt is not None else [])]
-        reasons = [why for limit in known if (why := limit.reason(trace))]
-        why = model.stopped_by_
-        ended = why == CALLBACK_STOP or why.startswith(LOOKED)
-        return not ended and not any(reason in why for reason in reasons)
+        """True if the fit ended by itself: no limit of iterations or time, no Ctrl-C."""
+        reason = getattr(self.model, "stopped_by_", "")
+        return not self.interrupted and not (isinstance(reason, StopReason) and reason.is_limit)
 
 
-def cluster(prepared: Prepared, clusters: Clusters, way: Way, watch: Watch) -> Found:
-    """Fit the number of clusters that was asked for, or choose it."""
-    check_enough(prepared, clusters)
-    if way.method == "spherical" and way.zero_rows in (None, "error"):
-        check_directions(prepared)
+def cluster(
+    prepared: PreparedData, k: KRequest, method: MethodRequest, reporter: ProgressReporter
+) -> FitOutcome:
+    """Fit the requested number of clusters, or choose it."""
+    _check_row_count(prepared, k)
+    if method.method == "spherical" and method.zero_rows in (None, "error"):
+        _check_zero_rows(prepared)
     try:
-        return _cluster(prepared, clusters, way, watch)
+        return _cluster(prepared, k, method, reporter)
     except PartitaError as error:
         raise TableError(f"{prepared.table.name}: {error.text}", *error.settings) from error
     except ValueError as error:
         raise TableError(f"{prepared.table.name}: {error}") from error
 
 
-def check_directions(prepared: Prepared) -> None:
-    """A row of zeros has no direction; say where it is."""
+def _check_row_count(prepared: PreparedData, k: KRequest) -> None:
+    rows, name = len(prepared.X), prepared.table.name
+    if k.largest <= rows:
+        return
+    if k.fixed is None and k.candidates is None:
+        raise TableError(f"{name} has one row to cluster; choosing K needs at least two")
+    raise TableError(
+        f"{name}: {k.largest} clusters need at least as many rows, got {plural(rows, 'row')}. "
+        "Use fewer clusters (--k) or more rows."
+    )
+
+
+def _check_zero_rows(prepared: PreparedData) -> None:
     import numpy as np
 
     zero = np.flatnonzero(~prepared.X.any(axis=1))
     if len(zero):
         table = prepared.table
+        place = table.where(int(prepared.selection.kept[zero[0]]))
         more = f" and {len(zero) - 1} more" if len(zero) > 1 else ""
         raise TableError(
-            f"{table.name}: {table.where(int(prepared.selection.kept[zero[0]]))}{more} holds zeros "
-            "only, which have no direction; --zero-rows drop leaves them out, --zero-rows separate "
-            "gives them a cluster of their own"
+            f"{table.name}: {place}{more} has only zeros, so it has no direction. {{}} leaves such "
+            "rows out, {} gives them a cluster of their own.",
+            Setting("zero_rows", "drop"),
+            Setting("zero_rows", "separate"),
         )
 
 
-def _cluster(prepared: Prepared, clusters: Clusters, way: Way, watch: Watch) -> Found:
+def _cluster(
+    prepared: PreparedData, k: KRequest, method: MethodRequest, reporter: ProgressReporter
+) -> FitOutcome:
     from partita.choosing.choose_k import choose_k
 
-    begin, sweep = time.perf_counter(), None
+    start, sweep = time.perf_counter(), None
     X, weight = prepared.X, prepared.selection.weight
-    if clusters.fixed is not None:
-        model = way.estimator(clusters.fixed)
+    if k.fixed is not None:
+        model = method.estimator(k.fixed)
         runs = model.n_init if isinstance(model.n_init, int) else 1
-        model.set_params(callback=watch.fit(len(X), runs, model.max_iter))
-        with watch.bars(), watch.fitting():
+        model.set_params(callback=reporter.fit_callback(len(X), runs, model.max_iter))
+        with reporter.show_bars(), reporter.catch_interrupt():
             model.fit(X, sample_weight=weight)
         model.set_params(callback=None)
     else:
-        with watch.bars():
+        with reporter.show_bars():
             sweep = choose_k(
                 X,
-                clusters.ks,
-                estimator=way.estimator(8),
+                k.candidates,
+                estimator=method.estimator(8),
                 sample_weight=weight,
                 feature_names=prepared.selection.names,
-                random_state=way.seed,
-                callback=watch.sweep,
+                random_state=method.seed,
+                callback=reporter.sweep_callback,
             )
             model = sweep.model()
-    stopped = watch.interrupted or (sweep is not None and not sweep.complete)
+    interrupted = reporter.interrupted or (sweep is not None and not sweep.complete)
     labels = model.labels_ if hasattr(model, "labels_") else model.predict(X)
-    return Found(prepared, model, sweep, labels, time.perf_counter() - begin, stopped)
+    return FitOutcome(prepared, model, sweep, labels, time.perf_counter() - start, interrupted)
 
 
-def fitted_record(
-    found: Found, command: str, seed: Any, *, timed: bool = True, remarks: Sequence[str] = ()
+def report_input(
+    outcome: FitOutcome, command: str, seed: Any, *, timed: bool = True, remarks: Sequence[str] = ()
 ) -> Any:
-    """What a report is made of."""
+    """Return the record that a report is made from."""
     from datetime import UTC, datetime
 
     from partita import model_file
@@ -202,52 +183,48 @@ def fitted_record(
     from partita.cli.finding_advice import advice_for
     from partita.report import Fitted
 
-    prepared, chosen = found.prepared, found.prepared.selection
+    prepared, selection = outcome.prepared, outcome.prepared.selection
+    cut_short = ["the fit was interrupted; this is its best result so far"]
     return Fitted(
-        model=found.model,
+        model=outcome.model,
         X=prepared.X,
-        original=chosen.X,
-        names=chosen.names,
-        ids=chosen.ids,
-        weight=chosen.weight,
+        original=selection.X,
+        names=selection.names,
+        ids=selection.ids,
+        weight=selection.weight,
         scaling=prepared.scaling,
-        labels=found.labels,
-        sweep=found.sweep,
+        labels=outcome.labels,
+        sweep=outcome.sweep,
         source=prepared.table.name,
         command=command,
         seed=seed,
-        seconds=found.seconds if timed else None,
+        seconds=outcome.seconds if timed else None,
         versions=versions(),
         rows_total=prepared.table.data.num_rows,
-        left_out=chosen.left_out,
-        kept=chosen.kept,
-        filled=chosen.filled,
-        remarks=(*_how_it_ended(found), *doubts(prepared), *remarks),
-        fingerprint=model_file.fingerprint(chosen.X, chosen.weight),
+        left_out=selection.left_out,
+        kept=selection.kept,
+        filled=selection.filled,
+        remarks=(*cut_short * outcome.interrupted, *column_remarks(prepared), *remarks),
+        fingerprint=model_file.fingerprint(selection.X, selection.weight),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         advice=advice_for,
     )
 
 
-def _how_it_ended(found: Found) -> list[str]:
-    if not found.interrupted:
-        return []
-    return ["this fit was interrupted: it is the best that was found by then"]
+def column_remarks(prepared: PreparedData) -> list[str]:
+    """Return remarks on features that may be no measurements, and on columns that nearly are."""
+    selection = prepared.selection
+    remarks = [f"{name} is NOT used: {selection.left_out[name]}" for name in selection.nearly]
+    for name, suspicion in selection.doubtful.items():
+        advice = f"--exclude {name} leaves it out"
+        if suspicion.may_be_id:
+            advice += f", --id {name} uses it as the names of the rows"
+        remarks.append(f"{name} {suspicion.why}, but is used as a feature; {advice}")
+    return remarks
 
 
-def doubts(prepared: Prepared) -> list[str]:
-    """What may be wrong with the columns that were used, and with those that were not."""
-    chosen = prepared.selection
-    said = [f"{name} is NOT used: {chosen.left_out[name]}" for name in chosen.nearly]
-    for name, doubt in chosen.doubtful.items():
-        away = f"--exclude {name} leaves it out"
-        away += f", --id {name} takes it for the names of the rows" if doubt.may_be_id else ""
-        said.append(f"{name} {doubt.why}, and is used as a feature; {away}")
-    return said
-
-
-def require_report() -> None:
-    """Say before the work that a package is missing, not after it."""
+def require_report_package() -> None:
+    """Raise before the work, not after it, if the package that reports need is missing."""
     from partita._common.optional_imports import require
 
     require("jinja2", "a report", "report")

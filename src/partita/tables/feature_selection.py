@@ -17,6 +17,7 @@ from partita.tables.suspicious_columns import Suspicion, suspicion_of
 from partita.tables.table import Table, TableError, arrow
 
 MISSING_POLICIES = ("error", "drop", "mean")
+NOT_CHOSEN, EXCLUDED = "not chosen", "excluded"  # by the caller: reasons in `left_out`
 _MISSING_ADVICE = {"drop": "leave such rows out ({})", "mean": "fill in the column mean ({})"}
 
 
@@ -180,12 +181,12 @@ def _choose_features(
     wanted = [n for n in table.names if n not in no_features] if columns is None else columns
     wanted = list(dict.fromkeys(wanted))
     others = set(table.names) - set(wanted) - other_roles
-    why = "the index of a pandas frame" if columns is None else "not chosen"
+    why = "the index of a pandas frame" if columns is None else NOT_CHOSEN
     left_out = {name: why for name in table.names if name in others}
     features, nearly_numeric = {}, []
     for name in wanted:
         if name in exclude:
-            left_out[name] = "excluded"
+            left_out[name] = EXCLUDED
             continue
         column = read_column(table, name)
         if column.values is not None:

@@ -69,7 +69,7 @@ def read_cells(raw: bytes, name: str, options: TextOptions) -> TextCells:
     return TextCells(
         columns=_parse(body, names, layout, name),
         layout=layout,
-        notes=(_layout_note(layout), *notes),
+        notes=(layout_note(layout.encoding, layout.delimiter_name), *notes),
         line_of_row=lambda row: lines.of(row + layout.header),
     )
 
@@ -150,6 +150,7 @@ def _parse_error_text(
     return f"{name} is not a table of text: {error}"
 
 
-def _layout_note(layout: TextLayout) -> str:
-    encoding = {"utf-8-sig": "UTF-8 with a byte order mark"}.get(layout.encoding, layout.encoding)
-    return f"read as {encoding}, delimiter {layout.delimiter_name}"
+def layout_note(encoding: str, delimiter: str) -> str:
+    """Return the note on the layout of a text file."""
+    encoding = {"utf-8-sig": "UTF-8 with a byte order mark"}.get(encoding, encoding)
+    return f"read as {encoding}, delimiter {delimiter}"

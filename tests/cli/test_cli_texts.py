@@ -1,0 +1,203 @@
+"""Texts of the command line: results, notes, JSON, help and advice."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.cli import PARTITA, environment, pa
+from helpers.paths import ROOT
+
+from partita import KMeans, diagnosis
+from partita._common.errors import Setting
+from partita._common.text import one_line
+from partita.cli import app
+from partita.cli.finding_advice import ADVICE, advice_for
+from partita.cli.show_results import print_json
+from partita.model_file import read_model
+from partita.tables import write_table
+
+DOCS = ROOT / "docs" / "cli.md"
+DOCUMENTED_IN_FULL = ("data", "summary", "scaling")  # objects whose parts docs/cli.md lists
+
+
+def test_results_go_to_stdout_and_remarks_to_stderr(capsys, file):
+    for words, out_is_empty in ((["--quiet"], True), ([], False)):
+        with pytest.raises(SystemExit):
+            app(["fit", str(file), "-k", "3", *words])
+        out, err = capsys.readouterr()
+        assert (out == "") == out_is_empty
+        assert ("not used: who" in err) != out_is_empty
+        assert "\x1b" not in out + err  # no terminal: no colours, no bars
+
+
+def test_a_hostile_file_cannot_speak_to_the_terminal(capsys, tmp_path):
+    assert one_line("a\x1b[31mb\n\u202ec\x07" + "d" * 99, 12) == "a [31mb…dddd"
+    (tmp_path / "a.csv").write_text("[red]x\x1b[31m,b\x1b[7m\n1,\x1b]0;t\x07\n2,[bold]\n9,c\n")
+    for words in (("fit", "-k", "2"), ("choose-k", "-k", "2:3")):
+        with pytest.raises(SystemExit):
+            app([words[0], str(tmp_path / "a.csv"), *words[1:]])
+        out, err = capsys.readouterr()
+        assert "\x1b" not in out + err
+        assert "not used: b" in err
+        assert ("[red]x" in out) == (words[0] == "fit")
+
+
+def keys(value, path=""):
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield f"{path}{key}"
+            if path.count(".") < 1:
+                yield from keys(part, f"{path}{key}.")
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "choose-k", "inspect"])
+def test_the_object_of_json_is_the_documented_one(partita, tmp_path, file, command):
+    model = tmp_path / "m.partita"
+    partita("fit", file, "-k", 3, "--missing", "mean", "--scale", "standard", "--model", model)
+    words = {
+        "fit": ("fit", file, "-k", "2:4", "--labels", tmp_path / "o.csv"),
+        "predict": ("predict", file, "--model", model),
+        "choose-k": ("choose-k", file, "-k", "2:4"),
+        "inspect": ("inspect", model),
+    }[command]
+    found = json.loads(partita(*words, "--json"))
+    section = re.search(rf"### `{command}`\n(.*?)(?=\n#|\Z)", DOCS.read_text(), re.S)[1]
+    first = re.findall(r"^\|([^|]*)\|", section, re.M)
+    documented = {key for cell in first for key in re.findall(r"`([\w.]+)`", cell)}
+    spelled = DOCUMENTED_IN_FULL if command == "fit" else ("scaling",)  # elsewhere: "as in fit"
+    told = {key for key in keys(found) if "." not in key or key.split(".")[0] in spelled}
+    assert {key for key in keys(found) if key in documented} == documented
+    assert told - documented == set()
+    assert found["command"] == command
+
+
+def test_json_holds_no_nan(partita, tmp_path, capsys):
+    print_json({"a": [math.nan, np.float32(np.inf)], "b": np.array([1.5, np.nan])})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, None], "b": [1.5, None]}
+    (tmp_path / "a.csv").write_text("x\n1\n1\n1\n")
+    text = partita("fit", tmp_path / "a.csv", "-k", 1, "--json")
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    json.loads(text)
+
+
+def test_help_has_examples_for_every_command(partita):
+    for command in ("fit", "predict", "choose-k", "inspect", "report", "demo"):
+        text = partita(command, "--help")
+        assert "Examples" in text
+        assert f"partita {command}" in text
+    assert partita("--version").startswith("partita 0.")
+
+
+def test_help_answers_without_loading_anything_heavy():
+    heavy = "numpy", "scipy", "sklearn", "pyarrow", "narwhals", "matplotlib", "jinja2"
+    code = (
+        "import sys, partita.cli\n"
+        "try:\n    partita.cli.app(['fit', '--help'], prog_name='partita')\n"
+        "except SystemExit: pass\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_completion_is_there():
+    done = subprocess.run(
+        PARTITA,
+        env=environment(_PARTITA_COMPLETE="complete_bash", COMP_WORDS="partita ch", COMP_CWORD="1"),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "choose-k" in done.stdout
+
+
+def test_predict_says_how_many_rows_each_cluster_has(partita, tmp_path, file):
+    model = tmp_path / "m.partita"
+    partita("fit", file, "-k", 3, "--model", model)
+    said = partita("predict", file, "--model", model, "--labels", tmp_path / "out.csv")
+    sizes = np.bincount(read_model(model).labels_)
+    assert ", ".join(f"cluster {j}: {n}" for j, n in enumerate(sizes)) in said
+
+
+def test_many_clusters_do_not_fill_the_screen(partita, tmp_path):
+    rows = np.random.default_rng(0).random((300, 2))
+    write_table(pa.table({"a": rows[:, 0], "b": rows[:, 1]}), tmp_path / "a.csv")
+    said = partita("fit", tmp_path / "a.csv", "-k", 60)
+    assert "and 40 smaller ones" in said
+    assert len(said.splitlines()) < 80
+    assert "(nothing was saved; --labels, --model and --report write files)" in " ".join(
+        said.split()
+    )
+
+
+def test_messages_cannot_speak_to_a_terminal(partita, tmp_path):
+    said = partita("fit", tmp_path / "no\x1b]0;pwned\x07.csv", "-k", 3, code=3)
+    assert "\x1b" not in said
+    assert "pwned" in said
+
+
+def test_a_column_that_is_nearly_numbers_is_said_apart(tmp_path, capsys):
+    rows = "".join(f"p{i},{i % 7},{'unknown' if i == 30 else i * 3 % 11}\n" for i in range(60))
+    (tmp_path / "a.csv").write_text("who,age,income\n" + rows)
+    with pytest.raises(SystemExit):
+        app(["fit", str(tmp_path / "a.csv"), "-k", "2"])
+    err = capsys.readouterr().err
+    assert "Note: income is NOT used: " in err
+    assert "59 of 60 values are numbers, but not 'unknown' in line 32" in err
+    assert "not used: who" in err
+
+
+def test_the_report_says_what_the_terminal_says_of_the_data(partita, tmp_path):
+    rows = "".join(f"{i},{i % 7},{'?' if i % 9 else 'x'},{i * 3 % 11}\n" for i in range(60))
+    (tmp_path / "a.csv").write_text("number,age,text,w\n" + rows)
+    model, page = tmp_path / "m.partita", tmp_path / "a.html"
+    partita("fit", tmp_path / "a.csv", "-k", 2, "-w", "w", "--model", model, "--report", page)
+    assert "Number looks like a row number or id, but is used as a feature" in page.read_text()
+    assert "of weight" in partita("fit", tmp_path / "a.csv", "-k", 2, "-w", "w")
+    words = ("report", tmp_path / "a.csv", "--model", model, "--out", page, "--force")
+    partita(*words)
+    text = page.read_text()
+    assert "The model was fitted with weights, but the report does not use them" in text
+    assert "The model was made by <code>partita fit " in text
+    assert "partita report " in text
+    partita(*words, "--weight", "w")
+    assert "does not use them" not in page.read_text()
+    assert "it cannot be a feature too" in partita(
+        "fit", tmp_path / "a.csv", "-k", 2, "-w", "w", "-c", "w,age", code=3
+    )
+
+
+def test_advice_names_options_that_exist(partita, blobs, monkeypatch):
+    """Every finding whose advice is Python has advice in options, for all of its settings."""
+    monkeypatch.setenv("COLUMNS", "200")
+    options = set(re.findall(r"--[a-z-]+", partita("fit", "--help")))
+    found = diagnosis.diagnose(KMeans(2, random_state=0).fit(blobs), blobs)
+    names = {*found.looked, *(name for name, _ in found.skipped)}
+    assert set(ADVICE) <= names
+    assert names - set(ADVICE) <= {"inexact-sums"}  # its own advice names no parameter
+    for advice in ADVICE.values():
+        assert set(re.findall(r"--[a-z-]+", advice)) <= options
+        assert not re.search(r"\w\(|[a-z]_[a-z]|\w=", advice), advice
+
+
+def test_advice_words_every_setting_of_its_finding():
+    calls = [
+        node
+        for path in Path(diagnosis.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding"
+    ]
+    assert len(calls) > 15
+    for call in calls:
+        name = ast.literal_eval(call.args[0])
+        settings = next((k.value.elts for k in call.keywords if k.arg == "settings"), [])
+        assert ADVICE.get(name, "").count("{}") == len(settings), name
+    few = diagnosis.Finding("empty-clusters", "", "", "", settings=(Setting("n_clusters", 3),))
+    assert advice_for(few) == "Use fewer clusters: --k 3 gives the same result."
