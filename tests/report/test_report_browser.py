@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from helpers.browser import Browser, program
+from helpers.browser import Browser, why_absent
 from helpers.reports import EVIL, NONE
 from sklearn.datasets import load_wine
 
 from partita import KMeans
+from partita.cli import app
 from partita.report import Fitted, map_data, write_report
 from partita.report.number_text import value_text as value
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
-    pytest.mark.skipif(program() is None, reason="Chromium is not installed (make programs)"),
+    pytest.mark.skipif(why_absent() is not None, reason=str(why_absent())),
 ]
 TIP = "document.getElementById('tip')"
 PICTURE = "document.getElementById('canvas').toDataURL()"
@@ -34,11 +34,11 @@ def browser():
 
 @pytest.fixture(scope="module")
 def wine(tmp_path_factory):
-    """What `partita demo` writes, which is what `make demo` runs."""
-    folder = tmp_path_factory.mktemp("report") / "demo"
-    command = [sys.executable, "-m", "partita", "demo", str(folder)]
-    subprocess.run(command, check=True, capture_output=True)
-    return folder / "wine.html"
+    """The report of `partita demo`, with paths that do not depend on the temporary folder."""
+    folder = tmp_path_factory.mktemp("report")
+    with contextlib.chdir(folder), pytest.raises(SystemExit, match=r"^0$"):
+        app(["demo", "demo"])
+    return folder / "demo" / "wine.html"
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def point_at_a_row(browser):
     for v in np.linspace(0.3, 0.7, 9):
         for u in np.linspace(0.3, 0.7, 25):
             x, y = left + u * wide, top + v * high
-            browser.mouse("mouseMoved", x, y)
+            browser.move_mouse(x, y)
             if not browser.run(f"{TIP}.hidden"):
                 return x, y
     raise AssertionError("no row answers")
@@ -104,9 +104,9 @@ def point_at_a_row(browser):
 @pytest.mark.parametrize("width", [400, 1200, 1600])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_it_opens_in_silence_and_fits_the_window(browser, wine, width, dark):
-    browser.open(wine, width, 900, dark)
+    browser.open(wine, width, 900, dark=dark)
     point_at_a_row(browser)
-    assert browser.complaints() == []
+    assert browser.complaints == []
     assert browser.requests() == []
     assert browser.run("document.documentElement.scrollWidth") <= width
 
@@ -115,9 +115,9 @@ def test_it_opens_in_silence_and_fits_the_window(browser, wine, width, dark):
 def test_hostile_text_runs_nothing_and_fits_the_window(browser, hostile, width):
     browser.open(hostile, width, 900)
     point_at_a_row(browser)
-    assert browser.complaints() == []
+    assert browser.complaints == []
     assert browser.requests() == []
-    assert not any("Dialog" in event.get("method", "") for event in browser.events)
+    assert browser.dialogs == []
     assert browser.run("document.querySelectorAll('img, iframe, object').length") == 0
     assert browser.run("document.documentElement.scrollWidth") <= width
 
@@ -133,7 +133,7 @@ def test_pointing_at_a_row_shows_its_id_cluster_and_values(browser, wine):
     assert "cluster " in text
     shown = browser.run(f"[...{TIP}.querySelectorAll('dd')].map(e => e.textContent)")
     assert [float(value) for value in shown] == pytest.approx(data.data[row].tolist(), rel=1e-5)
-    browser.mouse("mouseMoved", 1, 1)
+    browser.move_mouse(1, 1)
     assert browser.run(f"{TIP}.hidden")
 
 
@@ -157,7 +157,7 @@ def test_a_cluster_can_be_hidden_and_shown(browser, wine):
     assert int(browser.run(count).split()[0]) < 178
     browser.click("#all")
     assert browser.run(count) == words
-    browser.mouse("mouseMoved", 1, 1)
+    browser.move_mouse(1, 1)
     assert browser.run(pixels) == before
 
 
@@ -166,15 +166,15 @@ def test_the_keyboard_goes_from_row_to_row(browser, wine):
     browser.run("document.getElementById('canvas').focus()")
     seen = []
     for key in ("ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft"):
-        browser.key(key)
+        browser.press(key)
         seen.append(browser.run(f"{TIP}.innerText"))
     assert len(set(seen)) >= 3
-    browser.key("Escape")
+    browser.press("Escape")
     assert browser.run(f"{TIP}.hidden")
     before = browser.run(PICTURE)
-    browser.key("+")
+    browser.press("+")
     assert browser.run(PICTURE) != before
-    browser.key("-")
+    browser.press("-")
     assert browser.run(PICTURE) == before
 
 
@@ -213,7 +213,7 @@ def test_values_are_written_as_in_the_tables(browser, wine):
 
 
 def test_a_zoomed_map_follows_the_finger_in_all_directions(browser, wine):
-    browser.open(wine, 400, 800)
+    browser.open(wine, 400, 800, has_touch=True)
     browser.click("#in")
     browser.click("#in")
     left, top, wide, high = map_of(browser)
@@ -245,12 +245,12 @@ def test_arrows_bring_rows_into_view(browser, wine):
     browser.open(wine)
     browser.run("document.getElementById('canvas').focus()")
     for _ in range(6):
-        browser.key("+")
+        browser.press("+")
     for key in ["ArrowRight"] * 12 + ["ArrowUp"] * 8 + ["ArrowLeft"] * 20:
-        browser.key(key)
+        browser.press(key)
     with_ring = browser.run(PICTURE)
     assert not browser.run(f"{TIP}.hidden")
-    browser.key("Escape")
+    browser.press("Escape")
     assert browser.run(PICTURE) != with_ring
 
 
@@ -269,9 +269,7 @@ def watch(browser, path):
       if (rest.length === 4) stamped.push(rest[2]);
       return drawImage.call(this, image, ...rest);
     };"""
-    made = browser.call("Page.addScriptToEvaluateOnNewDocument", source=script)
-    browser.open(path)
-    browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=made["identifier"])
+    browser.open(path, before=script)
 
 
 def test_the_name_of_an_axis_and_its_numbers_have_room(browser, flat):
@@ -346,7 +344,7 @@ PAGE = 980  # pixels between the upper and the lower
 
 @pytest.mark.parametrize("name", ["wine", "many", "hostile", "flat"])
 def test_paper_holds_all_of_it(browser, name, request):
-    browser.paper(request.getfixturevalue(name), PAPER)
+    browser.open_as_print(request.getfixturevalue(name), PAPER)
     beyond = browser.run(
         "[...document.querySelectorAll('main *, header *')].filter(e => e.checkVisibility() && "
         f"(e.getBoundingClientRect().right > {PAPER} + 1 || (e.scrollWidth > e.clientWidth + 1 && "
@@ -372,8 +370,8 @@ def test_paper_holds_all_of_it(browser, name, request):
 @pytest.mark.parametrize(("name", "most"), [("wine", 9), ("many", 32), ("flat", 6)])
 def test_it_prints(browser, name, most, request, tmp_path):
     browser.open(request.getfixturevalue(name), dark=True)
-    browser.pdf(tmp_path / "report.pdf")
+    browser.print_pdf(tmp_path / "report.pdf")
     content = (tmp_path / "report.pdf").read_bytes()
     assert content.startswith(b"%PDF")
     assert 2 <= len(re.findall(rb"/Type\s*/Page\b(?!s)", content)) <= most
-    assert browser.complaints() == []
+    assert browser.complaints == []
