@@ -31,13 +31,13 @@ from partita.halting import Halt, MaxIter, SamePartition, When
 from partita.run_record import Fit
 from partita.source.protocol import Source, batch_of
 from partita.stats import ClusterStats
+from partita.stop_reason import StopReason
 from partita.trace import Callback, Progress
 
 STARTS = 8  # of which the best goes on: on few rows they cost little
 REFINED = 5  # iterations on these rows, before starts are compared
 FIRST = 1 << 18  # rows whose order is drawn at once; that of the others when they are needed
 FEWEST = 4  # rows of the first batch for each cluster
-LOOKED = "as many rows were looked at as in"  # how the limit of passes ends a fit
 ENOUGH = 1e-3  # of the cost: if the chance of the rows is worth less, no more are needed
 CLEAR = 1e-4  # of the cost: what counts as an improvement
 SETTLED = "the batch has settled"
@@ -218,7 +218,8 @@ class Nested:
 
     def _is_enough(self, trace: Sequence[Progress]) -> str | None:
         if self.looked + self._size >= self.batches.epochs * self._order.n:
-            return f"{LOOKED} {self.batches.epochs} passes over all"
+            text = f"as many rows were read as in {self.batches.epochs} passes over all"
+            return StopReason(text, "max_rows")
         cost = self._cost_of_all(trace[-1])
         if cost < self._best * (1 - CLEAR):
             self._best, self._since = cost, 0
