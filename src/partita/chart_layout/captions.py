@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterable
 
 
-def join_sentences(remarks: Iterable[str]) -> str:
-    """Return remarks as one caption, each with a capital and a full stop.
+def join_sentences(remarks: Iterable[str | bool]) -> str:
+    """Return remarks as one caption, each with a capital and a full stop; skip False and "".
 
-    >>> join_sentences(["a remark", "", "is it so?"])
+    >>> join_sentences(["a remark", 2 > 3 and "not said", "is it so?"])
     'A remark. Is it so?'
     """
-    parts = (part[0].upper() + part[1:].rstrip(".") for part in remarks if part)
+    texts = (str(remark) for remark in remarks if remark)
+    parts = (text[0].upper() + text[1:].rstrip(".") for text in texts)
     return " ".join(part if part.endswith(("?", "!")) else f"{part}." for part in parts)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,6 @@ from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.plots import style
 from partita.plots.display import Display, FigureAxes, matplotlib
 
-_MAX_COLUMNS = 3
 _ARROWS = {"high": " ↑", "low": " ↓"}
 
 
@@ -79,19 +77,15 @@ class CriteriaDisplay(Display):
                 f"got {criteria!r}."
             )
         legend = "↑ high is better, ↓ low is better; a ring marks the pick; grey titles do not vote"
-        note = "" if getattr(sweep, "complete", True) else "the sweep was interrupted"
+        interrupted = not getattr(sweep, "complete", True)
         voters = getattr(sweep, "voters", names)
         return cls(
             title=str(sweep.verdict),
-            caption=join_sentences([legend, note]),
+            caption=join_sentences([legend, interrupted and "the sweep was interrupted"]),
             ks=tuple(int(k) for k in sweep.ks),
             panels=tuple(_panel(known[name], len(sweep.ks), name in voters) for name in names),
             best_k=None if sweep.best_k is None else int(sweep.best_k),
         )
-
-    def _grid_shape(self) -> tuple[int, int]:
-        columns = min(_MAX_COLUMNS, len(self.panels))
-        return math.ceil(len(self.panels) / columns), columns
 
     @property
     def _n_panels(self) -> int:

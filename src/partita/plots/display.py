@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any, Self
 from partita._common.optional_imports import require
 from partita.plots import style
 
+_MAX_COLUMNS = 3
 _TEXT_SHARE = 0.94  # of the width: hinted glyphs are up to 4 % wider than measured ones
 
 
@@ -89,13 +91,14 @@ class Display(ABC):
     def _draw(self, target: FigureAxes) -> None:
         """Draw on one axes per panel."""
 
-    def _grid_shape(self) -> tuple[int, int]:
-        """Return the rows and columns of the panels."""
-        return 1, 1
-
     @property
     def _n_panels(self) -> int:
         return 1
+
+    def _grid_shape(self) -> tuple[int, int]:
+        """Return the rows and columns of the panels."""
+        columns = min(_MAX_COLUMNS, self._n_panels)
+        return math.ceil(self._n_panels / columns), columns
 
     def plot(self, ax: Any = None) -> Self:
         """Draw into the axes given (one per panel), or into a new figure."""

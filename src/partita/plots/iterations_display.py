@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from partita.plots.display import Display, FigureAxes, matplotlib, new_figure
 from partita.plots.replay import replay
 from partita.plots.scene_drawing import draw_scene
 
-_MAX_COLUMNS = 3
 _MAX_POINTS = 3000  # in every panel
 _PANEL_MARKER_SCALE = 0.35
 
@@ -89,20 +87,16 @@ class IterationsDisplay(Display):
             labels = np.asarray(without_feature_names(step.model).predict(rows.values))
             scene, cell_note = build_scene(step.model, view, labels, view.box, i)
             frames.append(IterationFrame(step.iteration, step.cost, scene))
-        other = "" if run.same else "another run from the same start: the fit cannot be repeated"
+        other = "another run from the same start: the fit cannot be repeated"
         paths = "lines: the paths of the centers through the frames shown"
         return cls(
             title=f"{model_rows.title_of(model)}, step by step",
-            caption=join_sentences([paths, other, cell_note, rows.note]),
+            caption=join_sentences([paths, not run.same and other, cell_note, rows.note]),
             frames=tuple(frames),
             box=view.box,
             equal=view.equal_scale,
             names=axis_labels(view.plane.names),
         )
-
-    def _grid_shape(self) -> tuple[int, int]:
-        columns = min(_MAX_COLUMNS, len(self.frames))
-        return math.ceil(len(self.frames) / columns), columns
 
     @property
     def _n_panels(self) -> int:

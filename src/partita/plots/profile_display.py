@@ -70,9 +70,9 @@ class ProfileDisplay(Display):
         left_out = len(names) - len(order)
         how = "sorted" if sort else "chosen" if left_out else ""
         notes = [
-            "for each cluster the mean of its rows" if centers is None else "",
-            f"features {how} by the share of their variance between clusters" if how else "",
-            f"{left_out} of {len(names)} are left out" if left_out else "",
+            centers is None and "for each cluster the mean of its rows",
+            how != "" and f"features {how} by the share of their variance between clusters",
+            left_out > 0 and f"{left_out} of {len(names)} are left out",
         ]
         order = order if sort else np.sort(order)
         return cls(

@@ -89,7 +89,7 @@ class SilhouetteDisplay(Display):
         sampled = f"{format_number(len(labels))} of {format_number(n)} rows, sampled"
         return cls(
             title=f"mean silhouette {mean:.3f}, {negative:.1%} of the rows below 0",
-            caption=join_sentences([legend, sampled if len(labels) < n else ""]),
+            caption=join_sentences([legend, len(labels) < n and sampled]),
             values=values,
             labels=labels,
             weight=weight,

@@ -11,17 +11,9 @@ from partita._common.array_types import Ints
 from partita.chart_layout.captions import format_deviations, join_sentences
 from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.report import charts
-from partita.report.number_text import (
-    count_text,
-    mean_text,
-    number_text,
-    percent_text,
-    score_text,
-    value_text,
-)
+from partita.report.number_text import count_text, mean_text, number_text, value_text
 from partita.report.report_input import Case
 from partita.report.summary import ClusterSummary, NamedRow, Summary
-from partita.report.svg import chip
 
 MAX_LISTED = 200  # clusters in the table, the legend and the silhouettes
 _MAX_DETAILED = 60  # clusters whose typical rows are shown with their values
@@ -37,16 +29,8 @@ _MAX_DEVIATIONS = 2.5  # at which the colours end
 class ClusterRow:
     """One cluster in the table."""
 
-    number: int
-    chip: str
-    size: str
-    share: str
-    bar: str
-    spread: str
-    silhouette: str
-    traits: tuple[str, ...]
-    typical: tuple[str, ...]
-    atypical: str
+    cluster: ClusterSummary
+    bar: str  # drawing of its share
     members: tuple[tuple[str, str], ...]  # (name, role) of the rows shown with their values
     values: tuple[tuple[str, tuple[str, ...]], ...]  # feature: cluster mean, overall mean, each row
 
@@ -63,7 +47,7 @@ class HeatMapCell(NamedTuple):
 class HeatMapTable:
     """Some clusters of the heat map, a row for every feature."""
 
-    clusters: tuple[tuple[int, str], ...]  # number and chip
+    clusters: list[int]
     rows: tuple[tuple[str, tuple[HeatMapCell, ...]], ...]  # feature, and a cell for every cluster
 
 
@@ -91,23 +75,14 @@ def cluster_rows(
 def _cluster_row(
     case: Case, cluster: ClusterSummary, largest: float, profile: ClusterProfile | None
 ) -> ClusterRow:
-    j, silhouette = cluster.number, cluster.silhouette
     members = [(row, "typical") for row in cluster.typical]
     members += [(cluster.atypical, "most atypical")] if cluster.atypical else []
     rows = [row for row, _ in members]
     return ClusterRow(
-        number=j,
-        chip=chip(j),
-        size=number_text(cluster.size),
-        share=percent_text(cluster.share),
-        bar=charts.share_bar(cluster.share, largest, j),
-        spread=number_text(cluster.spread),
-        silhouette="–" if silhouette is None else score_text(silhouette),
-        traits=tuple(trait.words for trait in cluster.traits),
-        typical=tuple(row.name for row in cluster.typical),
-        atypical=cluster.atypical.name if cluster.atypical else "",
+        cluster=cluster,
+        bar=charts.share_bar(cluster.share, largest, cluster.number),
         members=tuple((row.name, role) for row, role in members),
-        values=() if profile is None else _feature_values(case, j, rows, profile),
+        values=() if profile is None else _feature_values(case, cluster.number, rows, profile),
     )
 
 
@@ -136,22 +111,17 @@ def heat_map(case: Case, profile: ClusterProfile) -> HeatMap:
     clusters = case.largest(_HEAT_MAP_CLUSTERS)
     d = len(profile.order)
     left_out = d - len(features)
-    note = join_sentences(
-        [
-            "cluster mean minus overall mean, in standard deviations of all rows",
-            "the features that separate the clusters best come first",
-            f"{number_text(left_out)} of {number_text(d)} features are left out"
-            if left_out
-            else "",
-            f"only the {len(clusters)} largest clusters are shown"
-            if len(clusters) < case.k
-            else "",
-        ]
-    )
+    remarks = [
+        "cluster mean minus overall mean, in standard deviations of all rows",
+        "the features that separate the clusters best come first",
+        left_out > 0 and f"{number_text(left_out)} of {number_text(d)} features are left out",
+        len(clusters) < case.k and f"only the {len(clusters)} largest clusters are shown",
+    ]
     step = _CLUSTERS_PER_SHEET
     parts = [clusters[i : i + step] for i in range(0, len(clusters), step)]
     sheets = [_heat_table(case, profile, features, part) for part in parts if len(parts) > 1]
-    return HeatMap(_heat_table(case, profile, features, clusters), tuple(sheets), note)
+    whole = _heat_table(case, profile, features, clusters)
+    return HeatMap(whole, tuple(sheets), join_sentences(remarks))
 
 
 def _heat_table(
@@ -161,7 +131,7 @@ def _heat_table(
         (case.names[t], tuple(_cell(profile.scores[j, t], profile.centers[j, t]) for j in clusters))
         for t in features
     )
-    return HeatMapTable(tuple((j, chip(j)) for j in clusters), rows)
+    return HeatMapTable(clusters, rows)
 
 
 def _cell(score: float, mean: float) -> HeatMapCell:
@@ -172,44 +142,37 @@ def _cell(score: float, mean: float) -> HeatMapCell:
 
 def table_remarks(summary: Summary) -> str:
     """Return the remarks above the table."""
-    k, known = summary.n_clusters, any(cluster.typical for cluster in summary.clusters)
+    k, zeros = summary.n_clusters, count_text(summary.nowhere, "row")
     belong = "belongs" if summary.nowhere == 1 else "belong"
-    return join_sentences(
-        [
-            f"{count_text(summary.nowhere, 'row')} of zeros {belong} to no cluster, because zeros "
-            "have no direction"
-            if summary.nowhere
-            else "",
-            f"only the {MAX_LISTED} largest of {number_text(k)} clusters are listed"
-            if k > MAX_LISTED
-            else "",
-            "" if known else "typical rows are not known, because the model was fitted to a matrix",
-        ]
-    )
+    known = any(cluster.typical for cluster in summary.clusters)
+    remarks = [
+        summary.nowhere > 0
+        and f"{zeros} of zeros {belong} to no cluster, because zeros have no direction",
+        k > MAX_LISTED and f"only the {MAX_LISTED} largest of {number_text(k)} clusters are listed",
+        not known and "typical rows are not known, because the model was fitted to a matrix",
+    ]
+    return join_sentences(remarks)
 
 
 def table_legend(case: Case, summary: Summary) -> str:
     """Return the legend below the table."""
     weightless = int((case.weight == 0).sum())
     count = "counts" if weightless == 1 else "count"
-    return join_sentences(
-        [
-            f"spread: {summary.spread_is}",
-            "" if case.fitted.weight is None else "share: of the weight",
-            f"{count_text(weightless, 'row')} of weight 0 {count} only in the number of rows"
-            if weightless
-            else "",
-            ""
-            if case.is_matrix
-            else "in brackets: the mean of the cluster, and its distance from the overall mean in "
-            "standard deviations (sd)",
-            "rows are counted from 1" if case.ids is None else "",
-        ]
-    )
+    remarks = [
+        f"spread: {summary.spread_is}",
+        case.fitted.weight is not None and "share: of the weight",
+        weightless > 0
+        and f"{count_text(weightless, 'row')} of weight 0 {count} only in the number of rows",
+        not case.is_matrix
+        and "in brackets: the mean of the cluster, and its distance from the overall mean in "
+        "standard deviations (sd)",
+        case.ids is None and "rows are counted from 1",
+    ]
+    return join_sentences(remarks)
 
 
 def values_remark(rows: tuple[ClusterRow, ...]) -> str:
     """Return a remark if only some clusters have the values of their typical rows."""
     detailed = sum(bool(row.values) for row in rows)
-    some = f"only those of the {detailed} largest clusters" if detailed < len(rows) else ""
-    return join_sentences([some])
+    partial = detailed < len(rows)
+    return join_sentences([partial and f"only those of the {detailed} largest clusters"])

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.random_state import generator
+from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.chart_layout.cluster_scene import ClusterScene, build_scene, marked_centers
 from partita.chart_layout.model_rows import Rows
@@ -29,8 +30,8 @@ _CELL_REACH = 4.0  # how far beyond the box cells are drawn, in boxes
 _UNDEFINED_SHARE = re.compile(r" \(nan%[^)]*\)$")  # of a variance that overflows
 
 
-def map_of(case: Case, profile: ClusterProfile) -> tuple[dict[str, Any], list[str]]:
-    """Return the map as JSON values, and the remarks below it."""
+def map_of(case: Case, profile: ClusterProfile) -> tuple[dict[str, Any], str]:
+    """Return the map as JSON values, and the note below it."""
     drawn = _sample(case)
     rows = Rows(
         case.rows[drawn].astype(np.float64),
@@ -65,12 +66,12 @@ def map_of(case: Case, profile: ClusterProfile) -> tuple[dict[str, Any], list[st
     }
     remarks = [
         _sample_note(case, drawn),
-        "" if view.equal_scale or one_feature else "the axes have different scales",
-        "heights are random, so that rows can be told apart" if one_feature else "",
+        not (view.equal_scale or one_feature) and "the axes have different scales",
+        one_feature and "heights are random, so that rows can be told apart",
         cell_note,
         center_note,
     ]
-    return data, [remark for remark in remarks if remark]
+    return data, join_sentences(remarks)
 
 
 def _scene(model: Any, view: PlaneView, labels: Ints) -> tuple[ClusterScene, str]:

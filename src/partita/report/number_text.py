@@ -60,9 +60,9 @@ def mean_text(mean: float) -> str:
     return value_text(float(f"{mean:.4g}"))
 
 
-def score_text(score: float, digits: int = 2) -> str:
-    """Return a score between −1 and 1 with fixed digits."""
-    return _typeset(f"{score:.{digits}f}")
+def score_text(score: float | None) -> str:
+    """Return a score between −1 and 1 with two digits; "–" for none."""
+    return "–" if score is None else _typeset(f"{score:.2f}")
 
 
 def percent_text(share: float) -> str:

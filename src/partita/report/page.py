@@ -8,10 +8,12 @@ from importlib.resources import files
 from typing import Any
 
 from partita._common.optional_imports import require
+from partita.report.number_text import number_text, percent_text, score_text
 from partita.report.report_input import Fitted
 from partita.report.safe_text import mark_code, safe_line, script_json
-from partita.report.sections import sections_of
+from partita.report.sections import page_sections
 from partita.report.summary import ReportAnalysis, Summary, analyse
+from partita.report.svg import chip
 from partita.tables import check_new, write_atomically
 
 _SCRIPTS = ("page.js", "paint.js", "map.js")
@@ -53,15 +55,17 @@ def _page(analysis: ReportAnalysis) -> str:
     environment.filters["safe_line"] = safe_line
     environment.filters["svg"] = markup  # our own drawings, in which all text is escaped
     environment.filters["mark_code"] = lambda text: markup(mark_code(text))
-    sections = sections_of(analysis)
-    page: str = environment.from_string(_asset("page.html")).render(
+    environment.filters["chip"] = lambda j: markup(chip(j))
+    environment.filters |= {"number": number_text, "percent": percent_text, "score": score_text}
+    page = page_sections(analysis)
+    html: str = environment.from_string(_asset("page.html")).render(
         policy=_policy(style, script),
         style=markup(style),
         script=markup(script),
-        data=markup(script_json(sections.map)),
-        page=sections,
+        data=markup(script_json(page["map"])),
+        page=page,
     )
-    return page
+    return html
 
 
 def _policy(style: str, script: str) -> str:

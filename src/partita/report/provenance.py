@@ -37,19 +37,21 @@ class Provenance:
 def provenance_of(case: Case, summary: Summary, cost: Cost) -> Provenance:
     """Collect what is known about the making of a fit."""
     fitted = case.fitted
+    seconds = "" if fitted.seconds is None else f"{fitted.seconds:.3g} seconds"
+    seed = "" if fitted.seed is None else safe_line(fitted.seed)
     facts = [
-        ProvenanceFact("Command", _line(fitted.command, _MAX_COMMAND_LENGTH), True),
+        ProvenanceFact("Command", _line(fitted.command, _MAX_COMMAND_LENGTH), code=True),
         ProvenanceFact("Source", _line(fitted.source, 300)),
-        ProvenanceFact("Data fingerprint", _line(fitted.fingerprint, 120), True),
+        ProvenanceFact("Data fingerprint", _line(fitted.fingerprint, 120), code=True),
         ProvenanceFact("Rows", _rows(summary)),
         ProvenanceFact("Features", _features(case)),
         ProvenanceFact("Missing values", _filled(summary.filled)),
         ProvenanceFact("Scaling", summary.scale),
         ProvenanceFact("Weights", _weights(case)),
-        ProvenanceFact("Model", safe_line(_model(case.model), 600), True, _start(case)),
+        ProvenanceFact("Model", safe_line(_model(case.model), 600), code=True, remark=_start(case)),
         ProvenanceFact("Objective", _objective(cost)),
-        ProvenanceFact("Seed", "" if fitted.seed is None else safe_line(fitted.seed)),
-        ProvenanceFact("Time", "" if fitted.seconds is None else f"{fitted.seconds:.3g} seconds"),
+        ProvenanceFact("Seed", seed),
+        ProvenanceFact("Time", seconds),
         ProvenanceFact("Created", _line(fitted.created)),
         ProvenanceFact("Versions", _versions(fitted.versions)),
     ]

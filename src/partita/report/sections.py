@@ -11,10 +11,9 @@ from partita.chart_layout.captions import join_sentences
 from partita.plots.criteria_display import CriteriaDisplay
 from partita.plots.objective_display import ObjectiveDisplay
 from partita.report import charts, cluster_tables
-from partita.report.cluster_tables import ClusterRow, HeatMap
 from partita.report.map_data import map_of
 from partita.report.number_text import count_text, number_text, percent_text, score_text
-from partita.report.provenance import Provenance, provenance_of
+from partita.report.provenance import provenance_of
 from partita.report.safe_text import safe_line
 from partita.report.silhouette_sample import Silhouettes
 from partita.report.summary import ReportAnalysis, Summary
@@ -48,67 +47,39 @@ class ReportChart:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PageSections:
-    """The contents of the page."""
-
-    title: str
-    lead: str
-    remarks: tuple[str, ...]
-    tiles: tuple[SummaryTile, ...]
-    findings: tuple[Any, ...]
-    coverage: str
-    clusters: tuple[ClusterRow, ...]
-    clusters_note: str  # above the table
-    clusters_legend: str  # below it
-    values_note: str
-    many: bool  # whether each cluster should take one line
-    map: dict[str, Any] | None
-    map_note: str
-    heat_map: HeatMap | None
-    side_by_side: bool  # whether silhouettes fit beside the heat map
-    silhouette: ReportChart
-    verdict: str
-    reasons: tuple[str, ...]
-    criteria: tuple[ReportChart, ...]
-    merge_tree: ReportChart
-    objective: ReportChart
-    provenance: Provenance
-
-
-def sections_of(analysis: ReportAnalysis) -> PageSections:
-    """Lay out an analysis."""
+def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
+    """Return the contents of the page, under the names that the template uses."""
     case, summary, profile = analysis.case, analysis.summary, analysis.profile
-    map_data, map_remarks = None, ["the model was fitted to a matrix, which has no points to draw"]
+    map_data, map_note = None, "The model was fitted to a matrix, which has no points to draw."
     if profile is not None:
         with np.errstate(all="ignore"):
-            map_data, map_remarks = map_of(case, profile)
+            map_data, map_note = map_of(case, profile)
     sweep = case.fitted.sweep
-    rows = cluster_tables.cluster_rows(case, summary, profile)
-    return PageSections(
-        title=_title(summary),
-        lead=_lead(summary),
-        remarks=_sentences(case.fitted.remarks[:_MAX_REMARKS], 400),
-        tiles=_tiles(analysis),
-        findings=tuple(analysis.diagnosis),
-        coverage=_coverage(analysis),
-        clusters=rows,
-        clusters_note=cluster_tables.table_remarks(summary),
-        clusters_legend=cluster_tables.table_legend(case, summary),
-        values_note=cluster_tables.values_remark(rows),
-        many=case.k > _MAX_TALL_ROWS,
-        map=map_data,
-        map_note=join_sentences(map_remarks),
-        heat_map=None if profile is None else cluster_tables.heat_map(case, profile),
-        side_by_side=profile is not None and case.k <= _MAX_SIDE_BY_SIDE,
-        silhouette=_silhouette(analysis),
-        verdict="" if sweep is None else safe_line(sweep.verdict, 400),
-        reasons=() if sweep is None else _sentences(sweep.reasons, 600),
-        criteria=() if sweep is None else _criteria(sweep),
-        merge_tree=_merge_tree(analysis),
-        objective=_objective(analysis),
-        provenance=provenance_of(case, summary, analysis.quality.cost),
-    )
+    clusters = cluster_tables.cluster_rows(case, summary, profile)
+    return {
+        "title": _title(summary),
+        "lead": _lead(summary),
+        "remarks": _sentences(case.fitted.remarks[:_MAX_REMARKS], 400),
+        "tiles": _tiles(analysis),
+        "findings": list(analysis.diagnosis),
+        "coverage": _coverage(analysis),
+        "clusters": clusters,
+        "clusters_note": cluster_tables.table_remarks(summary),  # above the table
+        "clusters_legend": cluster_tables.table_legend(case, summary),  # below it
+        "values_note": cluster_tables.values_remark(clusters),
+        "many": case.k > _MAX_TALL_ROWS,  # whether each cluster should take one line
+        "map": map_data,
+        "map_note": map_note,
+        "heat_map": None if profile is None else cluster_tables.heat_map(case, profile),
+        "side_by_side": profile is not None and case.k <= _MAX_SIDE_BY_SIDE,  # with silhouettes
+        "silhouette": _silhouette(analysis),
+        "verdict": "" if sweep is None else safe_line(sweep.verdict, 400),
+        "reasons": () if sweep is None else _sentences(sweep.reasons, 600),
+        "criteria": () if sweep is None else _criteria(sweep),
+        "merge_tree": _merge_tree(analysis),
+        "objective": _objective(analysis),
+        "provenance": provenance_of(case, summary, analysis.quality.cost),
+    }
 
 
 def _sentences(texts: Any, max_length: int) -> tuple[str, ...]:
@@ -198,13 +169,12 @@ def _silhouette(analysis: ReportAnalysis) -> ReportChart:
     measured, most = number_text(len(sample.values)), cluster_tables.MAX_LISTED
     remarks = [
         f"the mean is {sample.mean:.3f}{error} (the dashed line)",
-        f"{percent_text(sample.negative)} of the {rows_lie} left of 0: closer to another cluster "
-        "than to their own",
-        f"{measured} of {count_text(sample.of, 'row')} were measured, a sample of every cluster, "
-        "each against all rows"
-        if sample.is_sampled
-        else "",
-        f"only the {most} largest clusters are drawn" if case.k > most else "",
+        f"{percent_text(sample.negative)} of the {rows_lie} left of 0: rows closer to another "
+        "cluster than to their own",
+        sample.is_sampled
+        and f"{measured} of {count_text(sample.of, 'row')} were measured, a sample of every "
+        "cluster, each against all rows",
+        case.k > most and f"only the {most} largest clusters are drawn",
     ]
     drawing = charts.silhouette_chart(sample, case.largest(most))
     return ReportChart(drawing, join_sentences(remarks))
@@ -237,7 +207,7 @@ def _merge_tree(analysis: ReportAnalysis) -> ReportChart:
     remarks = [
         "which clusters would merge first, and what each merge would add to J",
         "at the left: the cluster and its weight",
-        _OTHER_ROWS if merges.of_others else "",
+        merges.of_others and _OTHER_ROWS,
     ]
     drawing = charts.merge_tree_chart(merges.tree.linkage, merges.mass)
     return ReportChart(drawing, join_sentences(remarks))
@@ -252,8 +222,8 @@ def _objective(analysis: ReportAnalysis) -> ReportChart:
         "J after every assignment (dots) and after every update of the centers (rings)",
         f"the last dot, at {number_text(display.steps[-1])}, is one more assignment, to the "
         "centers that the fit returned",
-        "the fit started from clusters of the sweep" if analysis.case.began_in_sweep else "",
-        "" if analysis.summary.of_fit else _OTHER_ROWS,
+        analysis.case.began_in_sweep and "the fit started from clusters of the sweep",
+        not analysis.summary.of_fit and _OTHER_ROWS,
         display.caption,
     ]
     return ReportChart(charts.objective_chart(display), join_sentences(remarks))
