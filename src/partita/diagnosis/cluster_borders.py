@@ -101,7 +101,7 @@ def check_unequal_clusters(fit: FitContext) -> Finding | None:
 
 
 def is_touching(pair: CenterPair) -> bool:
-    """Whether rows lie all the way from center to center."""
+    """Return whether rows lie all the way from center to center."""
     return pair.face >= max(SLAB_MIN_ROWS, TOUCHING_MIN_RATIO * min(pair.centers))
 
 
@@ -111,7 +111,7 @@ def _has_no_gap(pair: CenterPair) -> bool:
 
 
 def _is_uneven(fit: FitContext, pair: CenterPair) -> bool:
-    """Whether neighbours that touch differ much in weight or radius."""
+    """Return whether neighbours that touch differ much in weight or radius."""
     both = [pair.first, pair.second]
     weight, radius = fit.stats.weight[both], fit.radius[both]
     unequal = (

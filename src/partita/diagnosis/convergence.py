@@ -71,7 +71,7 @@ def _has_weights_of_fit(fit: FitContext) -> bool:
 
 
 def _has_rows_of_fit(fit: FitContext) -> bool:
-    """Whether these seem to be the rows that the model was fitted to."""
+    """Return whether these seem to be the rows of the fit, by their labels and weights."""
     labels = getattr(fit.facts.model, "labels_", None)
     if labels is None:
         return True

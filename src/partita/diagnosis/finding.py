@@ -76,7 +76,7 @@ class Diagnosis:
         return bool(self.findings)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a finding of that name (or this very finding)."""
+        """Return whether there is a finding of that name (or this very finding)."""
         return name in self.names or name in self.findings
 
     def __getitem__(self, name: str) -> Finding:

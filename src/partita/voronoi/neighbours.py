@@ -93,7 +93,7 @@ def _coordinates_in_span(centers: Floats) -> Floats | None:
 
 
 def _relax(centers: Floats, pairs: Ints) -> Array:
-    """Whether (p,) the relaxation method found a point of a deep enough facet."""
+    """Return whether (p,) the relaxation method found a point of a deep enough facet."""
     step = max(1, CHUNK_VALUES // len(centers))
     chunks = [_relax_chunk(centers, pairs[at : at + step]) for at in range(0, len(pairs), step)]
     return np.concatenate([np.zeros(0, dtype=bool), *chunks])
@@ -121,7 +121,7 @@ def _relax_chunk(centers: Floats, pairs: Ints) -> Array:
 
 
 def _depths(centers: Floats, pairs: Ints, point: Floats) -> tuple[Floats, Floats]:
-    """How far (p, k) points are inside the faces of a pair's first center, and its rounding error.
+    """Depths (p, k) of points inside the faces of a pair's first center, and rounding errors.
 
     Infinite for the pair itself.
     """
@@ -139,7 +139,7 @@ def _depths(centers: Floats, pairs: Ints, point: Floats) -> tuple[Floats, Floats
 
 
 def facet_depths(centers: Floats, pairs: Ints) -> Floats:
-    """How far (p,) inside all other faces a point on the bisector of each pair can be, at most 1.
+    """Greatest depth (p,) inside all other faces of a point on the bisector of a pair, at most 1.
 
     In units of the distance of the two centers, about the point midway: the largest t <= 1 such
     that normal·y >= offset + t for all faces and axis·y = 0. Solved is the dual, which has a row

@@ -1,4 +1,4 @@
-"""A diagnosis sees each known limit on data made for it, and is silent where there is none."""
+"""`diagnose`: laws, every member of the family, models of other libraries, and the record."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.diagnosis_cases import fit, groups
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from sklearn.cluster import DBSCAN, AffinityPropagation, Birch, BisectingKMeans, MeanShift
 from sklearn.cluster import KMeans as Peer
-from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles, make_moons
+from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
 import partita
@@ -29,271 +29,8 @@ from partita import (
     SphericalKMeans,
     diagnose,
 )
-from partita.diagnosis.boundary_density import BINS_TO_CENTER, FACE_BIN, CenterPair
-from partita.diagnosis.cluster_borders import _gap_beside_face, is_touching
-from partita.diagnosis.cluster_shapes import _first_variance
-from partita.diagnosis.diagnose import _CHECKS, fit_context
-from partita.diagnosis.neighbour_graph import _count_broken, _mutual_links, check_convexity
-from partita.diagnosis.row_sample import RowSample
+from partita.diagnosis.diagnose import _CHECKS
 from partita.metrics.criteria import adjusted_rand
-
-CORNERS = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
-
-
-def groups(n=400, seed=0, std=1.0):
-    """Four round groups, well apart."""
-    return make_blobs(n, centers=CORNERS, cluster_std=std, random_state=seed)[0]
-
-
-def fit(X, k=4, **more):
-    return KMeans(k, n_init=10, random_state=0, n_threads=1, **more).fit(X)
-
-
-def spirals(n=300, seed=0):
-    rng = np.random.default_rng(seed)
-    t = np.sqrt(rng.uniform(0.05, 1, n)) * 3 * np.pi
-    arm = np.c_[t * np.cos(t), t * np.sin(t)]
-    return np.concatenate([arm, -arm]) + rng.normal(0, 0.3, (2 * n, 2))
-
-
-# --- silence --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_nothing_is_found_in_clean_groups(seed):
-    X = groups(seed=seed)
-    assert diagnose(fit(X), X, random_state=seed).names == ()
-
-
-@pytest.mark.parametrize("d", [1, 3, 20])
-def test_nothing_is_found_in_clean_groups_of_any_dimension(d):
-    rng = np.random.default_rng(d)
-    X = rng.normal(size=(300, d)) + 12 * np.repeat(np.arange(3), 100)[:, None]
-    assert diagnose(fit(X, 3), X).names == ()
-
-
-def test_scaled_data_is_no_matter_of_scale():
-    for load in (load_iris, load_wine):
-        X = StandardScaler().fit_transform(load().data)
-        assert diagnose(fit(X, 3), X).names == ()
-
-
-def test_unequal_sizes_are_no_problem_if_there_is_a_gap():
-    rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(3000, 2)), rng.normal([30, 0], 1, (60, 2))])
-    assert diagnose(fit(X, 2), X).names == ()
-
-
-# --- each limit -----------------------------------------------------------------------------------
-
-
-def test_a_feature_on_another_scale():
-    frame = load_wine(as_frame=True).data
-    found = diagnose(fit(frame, 3), frame)["scale"]
-    assert found.features == ("proline",)
-    assert "99.8 %" in found.evidence
-    assert found.severity == "warning"
-
-
-@pytest.mark.parametrize("factor", [5.0, 30.0])
-def test_scale_needs_an_order_of_magnitude(factor):
-    X = groups() * [factor, 1.0]
-    assert ("scale" in diagnose(fit(X), X)) == (factor > 10)
-
-
-def test_outliers_that_own_a_cluster_are_listed():
-    X = np.concatenate([groups(), [[90.0, 90.0], [91.0, 90.0]]])
-    found = diagnose(fit(X, 5), X)["outliers"]
-    assert "(400, 401)" in found.evidence
-    assert len(found.clusters) == 1
-
-
-def test_a_small_group_in_small_data_is_no_outlier():
-    X = np.concatenate([CORNERS, CORNERS + 0.5, CORNERS - 0.5])
-    assert "outliers" not in diagnose(fit(X), X)
-    three = [[90.0, 90.0], [91.0, 90.0], [90.0, 91.0]]
-    for size, expected in ((60, False), (400, True)):  # fifteen in every group, or a hundred
-        X = np.concatenate([groups(size), three])
-        assert ("outliers" in diagnose(fit(X, 5), X)) == expected
-
-
-def test_centers_at_the_same_place():
-    X = groups()
-    centers = np.concatenate([fit(X).cluster_centers_, fit(X).cluster_centers_[:1]])
-    twin = SimpleNamespace(cluster_centers_=centers)
-    assert diagnose(twin, X)["empty-clusters"].clusters == (4,)  # ties go to the lower index
-    X = groups(8000)
-    corner = (X > 5) @ [2, 1]
-    by_chance = np.where(corner == 0, np.random.default_rng(0).integers(0, 2, 8000) * 4, corner)
-    found = diagnose(SimpleNamespace(labels_=by_chance), X)["coincident-centers"]
-    assert found.clusters == (0, 4)
-    assert "by 1, to 4" in found.advice
-
-
-def test_long_clusters_that_touch():
-    rng = np.random.default_rng(0)
-    stripe = rng.uniform(0, 60, 900)
-    X = np.c_[stripe, rng.normal(0, 0.5, 900)]
-    assert "elongated-clusters" in diagnose(fit(X, 2), X)
-    X = np.c_[rng.uniform(0, 20, 900), rng.normal(0, 0.5, 900)]
-    X[450:] += [0, 100]  # as long, but nothing was cut
-    assert "elongated-clusters" not in diagnose(fit(X, 2), X)
-
-
-def test_the_first_variance_of_a_cluster_is_the_same_from_any_start():
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(2000, 2)) * [3.5, 1.0]
-    sample = RowSample(rows, np.ones(2000), np.zeros(2000, int), np.arange(2000), True)
-    across = SimpleNamespace(normal=lambda size: np.array([1e-4, 1.0]))  # nearly all of it
-    context = SimpleNamespace(d=2, rng=lambda name: across)
-    size = np.linalg.eigvalsh(np.cov(rows.T, bias=True))
-    ratio, share = _first_variance(context, sample, np.arange(2000))
-    assert ratio == pytest.approx(size[1] / size[0], rel=1e-6)
-    assert share == pytest.approx(size[1] / size.sum(), rel=1e-6)
-
-
-def test_groups_of_unequal_spread_that_touch():
-    rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(0, 1, (2000, 2)), rng.normal([4, 0], 0.2, (60, 2))])
-    assert diagnose(fit(X, 2), X)["unequal-clusters"].clusters == (0, 1)
-    X = make_blobs(600, centers=3, cluster_std=[1, 2.5, 0.5], random_state=170)[0]
-    assert "unequal-clusters" in diagnose(fit(X, 3), X)
-
-
-def test_one_group_that_was_divided():
-    X = np.random.default_rng(0).normal(size=(800, 2))
-    found = diagnose(fit(X, 4), X)
-    assert {"split-groups", "near-faces", "unstable"} <= set(found.names)
-    assert found["split-groups"].severity == "note"
-    assert "±" in found["unstable"].evidence
-
-
-def test_too_few_distinct_rows():
-    X = np.repeat(CORNERS, 20, axis=0)
-    assert "few-distinct-rows" in diagnose(fit(X, 4), X)
-    assert "duplicates" in diagnose(fit(X, 3), X)
-    assert "few-distinct-rows" not in diagnose(fit(X, 3), X)
-
-
-def test_a_fit_that_did_not_come_to_rest():
-    X = np.random.default_rng(0).uniform(size=(2000, 2))
-    early = KMeans(20, init="random", n_init=1, max_iter=1, random_state=0).fit(X)
-    assert "limit of 1 iteration" in diagnose(early, X)["not-converged"].evidence
-    rest = KMeans(20, tol=0, random_state=0, max_iter=1000).fit(X)
-    assert "not-converged" not in diagnose(rest, X)
-    moved = SimpleNamespace(cluster_centers_=rest.cluster_centers_ + 0.02)
-    assert "at once" in diagnose(moved, X)["not-converged"].evidence
-
-
-def test_a_poor_start():
-    X = groups()
-    stuck = KMeans(4, init=[[-1, 0], [1, 0], [10, 5], [0, 10]], n_init=1).fit(X)
-    assert "local-minimum" in diagnose(stuck, X)
-    assert "not-convex" not in diagnose(stuck, X)  # a matter of the start, not of the shape
-
-
-def test_constant_and_correlated_features():
-    X = np.c_[groups(), np.full(400, 7.0)]
-    found = diagnose(fit(X), X)
-    assert found["constant-features"].features == (2,)
-    rng = np.random.default_rng(0)
-    one = rng.normal(size=(500, 1))
-    X = np.c_[one + 0.01 * rng.normal(size=(500, 4)), rng.normal(size=(500, 2))] + 5
-    assert set(diagnose(fit(X, 2), X)["correlated-features"].features) == {0, 1, 2, 3}
-
-
-def test_sums_that_are_not_exact():
-    X, weight = groups(), np.ones(400)
-    weight[0] = 1e-12
-    found = diagnose(fit(X), X, sample_weight=weight)
-    assert "inexact-sums" in found
-
-
-# --- shapes ---------------------------------------------------------------------------------------
-
-SHAPES = {
-    "moons": lambda seed: make_moons(500, noise=0.06, random_state=seed)[0],
-    "rings": lambda seed: make_circles(500, noise=0.05, factor=0.4, random_state=seed)[0],
-    "spirals": lambda seed: spirals(seed=seed),
-}
-ROUND = {
-    "one Gaussian": lambda rng: (rng.normal(size=(400, 2)), 2),
-    "one Gaussian, K = 4": lambda rng: (rng.normal(size=(400, 2)), 4),
-    "five features": lambda rng: (rng.normal(size=(400, 5)), 3),
-    "uniform": lambda rng: (rng.uniform(size=(400, 2)), 2),
-    "uniform, K = 5": lambda rng: (rng.uniform(size=(400, 2)), 5),
-    "overlapping": lambda rng: (
-        rng.normal(size=(450, 2)) + 2.5 * np.repeat([[0, 0], [1, 0], [0, 1]], 150, axis=0),
-        3,
-    ),
-}
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_groups_that_are_check_convexity(shape):
-    for seed in range(3):
-        X = SHAPES[shape](seed)
-        assert "not-convex" in diagnose(fit(X, 2), X, random_state=seed), seed
-
-
-@pytest.mark.parametrize("data", ROUND)
-@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 40), marks=pytest.mark.slow)])
-def test_false_alarms_about_shape_are_rare(data, seeds):
-    alarms = 0
-    for seed in seeds:
-        X, k = ROUND[data](np.random.default_rng(seed))
-        alarms += check_convexity(fit_context(fit(X, k), X, None, seed)) is not None
-    assert alarms <= 0.05 * len(seeds)
-
-
-def test_the_advice_on_shape_works():
-    from sklearn.neighbors import kneighbors_graph
-
-    X, ring = make_circles(400, noise=0.05, factor=0.4, random_state=0)
-    advice = diagnose(fit(X, 2), X)["not-convex"].advice
-    neighbours = int(re.search(r"kneighbors_graph\(X, (\d+), include_self=True\)", advice)[1])
-    G = kneighbors_graph(X, neighbours, include_self=True)
-    model = KernelKMeans(2, kernel="normalized-cut", random_state=0).fit(G @ G.T)
-    assert adjusted_rand_score(ring, model.labels_) == 1.0
-
-
-def test_pieces_of_a_cluster_that_go_on_elsewhere():
-    X = spirals()
-    near, arm = _mutual_links(X), np.repeat([0, 1], 300)
-    assert _count_broken(near, (X[:, 0] > 0) * 1, 2) == 2
-    assert _count_broken(near, arm, 2) == 0
-    one = np.random.default_rng(0).normal(size=(400, 2))
-    assert (
-        _count_broken(_mutual_links(one), (one[:, 0] > 0) * 1, 2) == 0
-    )  # cut, but in one piece each
-    X = groups()
-    assert _count_broken(_mutual_links(X), (X[:, 0] > 5) * 1, 2) == 0  # two groups, but not cut
-
-
-def slabs(**weights):
-    """A pair with these weights: at the face, at the centers, and in all other slabs."""
-    found = np.full(2 * FACE_BIN + 1, float(weights["rest"]))
-    found[FACE_BIN] = weights["face"]
-    found[[FACE_BIN - BINS_TO_CENTER, FACE_BIN + BINS_TO_CENTER]] = weights["centers"]
-    return CenterPair(0, 1, found)
-
-
-def test_what_slabs_say_of_a_face():
-    assert is_touching(slabs(face=100, centers=300, rest=50))
-    assert not is_touching(slabs(face=50, centers=300, rest=50))  # two groups
-    assert not is_touching(slabs(face=10, centers=30, rest=1))  # too few rows to tell
-    beside = slabs(face=100, centers=300, rest=200)
-    assert not _gap_beside_face(beside)
-    for at, gap in ((20, 10.0), (-20, 10.0), (20, 50.0)):
-        beside.slabs[:] = slabs(face=100, centers=300, rest=200).slabs
-        beside.slabs[FACE_BIN + at] = gap
-        assert _gap_beside_face(beside) == (gap if gap == 10 else 0)  # 50 is not empty enough
-    tail = slabs(face=100, centers=300, rest=200)
-    tail.slabs[FACE_BIN + 20 :] = 0  # where a group ends there is no gap
-    assert not _gap_beside_face(tail)
-
-
-# --- laws -----------------------------------------------------------------------------------------
 
 
 def test_the_same_seed_gives_the_same_diagnosis():
@@ -400,9 +137,6 @@ def test_agreement_is_symmetric_at_most_one_and_blind_to_numbering(first, second
     assert value == pytest.approx(adjusted_rand(*twice, np.ones(60)))
 
 
-# --- every member, and others ---------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "model",
     [
@@ -424,9 +158,6 @@ def test_every_member_is_clean_on_clean_groups(model):
     assert len(found.looked) + len(found.skipped) == len(
         _CHECKS
     )  # nothing is passed over in silence
-
-
-# --- models of others -----------------------------------------------------------------------------
 
 
 def test_labels_alone_leave_no_cluster_empty():
@@ -581,9 +312,6 @@ def test_what_is_not_fitted_is_said_as_elsewhere():
         diagnose(KMeans(3), [[1.0], [2.0]])
 
 
-# --- the record -----------------------------------------------------------------------------------
-
-
 def test_hostile_names_are_escaped():
     pandas = pytest.importorskip("pandas")
     name = "<script>alert('x')</script>\x1b[31m\n"
@@ -623,21 +351,3 @@ def test_warnings_come_first():
 def test_it_is_reached_from_the_package():
     assert partita.diagnose is diagnose
     assert "diagnose" in dir(partita)
-
-
-def test_a_fit_that_began_where_it_ends_has_converged():
-    rows = load_iris().data
-    first = KMeans(3, random_state=0).fit(rows)
-    again = KMeans(3, init=first, n_init=1).fit(rows)
-    assert len(again.trace_) == 1
-    assert "not-converged" not in diagnose(again, rows)
-    short = KMeans(3, init=rows[:3], n_init=1, max_iter=1).fit(rows)
-    assert "not-converged" in diagnose(short, rows)
-
-
-def test_forgotten_weights_are_not_taken_for_a_fit_that_moves():
-    rows = load_iris().data
-    weight = np.r_[np.full(50, 100.0), np.ones(100)]
-    model = KMeans(3, random_state=0).fit(rows, sample_weight=weight)
-    assert "not-converged" not in diagnose(model, rows)
-    assert "not-converged" not in diagnose(model, rows, weight)
