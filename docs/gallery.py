@@ -21,11 +21,11 @@ from partita.plots import (
 )
 
 FOLDER = Path(__file__).parent / "gallery"
-LARGEST = 60_000  # bytes of a picture
+MAX_BYTES = 60_000  # of a picture
 
 
 def displays():
-    """Name and picture of each."""
+    """Yield the name and the display of every picture."""
     blobs = make_blobs(900, centers=9, cluster_std=0.9, random_state=3)[0]
     model = KMeans(9, random_state=0).fit(blobs)
     yield "clusters", ClusterDisplay.from_estimator(model, blobs)
@@ -42,9 +42,9 @@ def displays():
 
     wine = load_wine(as_frame=True).data
     scaled = StandardScaler().set_output(transform="pandas").fit_transform(wine)
-    growers = KMeans(3, n_init=10, random_state=0).fit(scaled)
-    yield "profile", ProfileDisplay.from_estimator(growers, scaled)
-    yield "projected", ClusterDisplay.from_estimator(growers, scaled)
+    wine_model = KMeans(3, n_init=10, random_state=0).fit(scaled)
+    yield "profile", ProfileDisplay.from_estimator(wine_model, scaled)
+    yield "projected", ClusterDisplay.from_estimator(wine_model, scaled)
 
     digits = load_digits().data
     yield "digits", ClusterDisplay.from_estimator(KMeans(10, random_state=0).fit(digits), digits)
@@ -58,17 +58,17 @@ def displays():
 
 
 def main() -> None:
-    """Write every picture, and complain of one that is too large."""
+    """Write every picture; fail if one is too large."""
     FOLDER.mkdir(exist_ok=True)
     for name, display in displays():
         path = display.save(FOLDER / f"{name}.png", dpi=100)
-        with Image.open(path) as image:  # few colours are enough, and a third of the bytes
-            few = image.convert("RGB").quantize(96)
-        few.save(path, optimize=True)
+        with Image.open(path) as image:  # fewer colours take a third of the bytes
+            reduced = image.convert("RGB").quantize(96)
+        reduced.save(path, optimize=True)
         size = path.stat().st_size
         print(f"{path.name:16} {size:6} bytes  {display.title}")
-        if size > LARGEST:
-            raise SystemExit(f"{path} has {size} bytes; at most {LARGEST} are wanted")
+        if size > MAX_BYTES:
+            raise SystemExit(f"{path} must have at most {MAX_BYTES} bytes, got {size}.")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from sklearn.datasets import load_wine
 from partita import KMeans
 from partita.cli import app
 from partita.report import Fitted, map_data, write_report
-from partita.report.number_text import value_text as value
+from partita.report.number_text import value_text
 
 pytestmark = [
     pytest.mark.browser,
@@ -208,7 +208,7 @@ def test_values_are_written_as_in_the_tables(browser, wine):
     browser.open(wine)
     numbers = [0.0, -3.0, 1234567.0, -123456789012345.0, 1234567.8, 99999.95, 12345.678, 0.1 + 0.2]
     numbers += [1e15, -2.5e300, 1e-7, 0.000123456789, 0.00001234, 5e-324]
-    assert browser.run(f"{numbers}.map(valueText)") == [value(x) for x in numbers]
+    assert browser.run(f"{numbers}.map(valueText)") == [value_text(x) for x in numbers]
     assert browser.run("[NaN, Infinity].map(valueText)") == ["missing", "∞"]
 
 

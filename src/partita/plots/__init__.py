@@ -1,8 +1,8 @@
-"""Pictures of fits: what was computed is kept as arrays, and drawn by matplotlib.
+"""Displays of fits: arrays that are computed once, and drawn by matplotlib.
 
 Every class computes in `from_estimator` (or `from_sweep`, `from_labels`), draws in `plot(ax=None)`
-and writes a file by `save(path)`. In a notebook a display shows itself. No state of pyplot is
-touched. Of a pipeline the last step is drawn, in the space of its rows.
+and writes a file with `save(path)`. A notebook shows a display without a call. pyplot is not used.
+For a pipeline, the last step is drawn, in the space of its rows.
 
 >>> from partita import KMeans, plots
 >>> X = [[1, 2], [1, 4], [10, 2], [10, 4]]
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from partita.plots.profile_display import ProfileDisplay
     from partita.plots.silhouette_display import SilhouetteDisplay
 
-_HOME = {
+_MODULES = {
     "ClusterDisplay": "cluster_display",
     "CriteriaDisplay": "criteria_display",
     "IterationsDisplay": "iterations_display",
@@ -47,9 +47,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module 'partita.plots' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"partita.plots.{_HOME[name]}"), name)
+    value = getattr(importlib.import_module(f"partita.plots.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 
