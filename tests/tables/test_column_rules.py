@@ -1,30 +1,50 @@
-"""Why a column is no feature, and which features are perhaps no measurements."""
+"""The rules for nearly numeric columns, ids, codes, old labels, and types of Arrow."""
 
 from __future__ import annotations
 
 import json
 from decimal import Decimal
 
-import numpy as np
 import pytest
+from helpers.table_files import write_file
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: no files")
 
-from partita.tables import Table, TableError, read_table, select  # noqa: E402
+from partita.tables import (  # noqa: E402
+    Table,
+    TableError,
+    read_table,
+    select,
+)
 
 
-def file_of(folder, content, name="a.csv"):
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
+@pytest.mark.parametrize(
+    ("name", "values", "like"),
+    [
+        ("n", list(range(5, 25)), True),
+        ("customer_id", [7 * i % 101 for i in range(20)], True),
+        ("customerId", [7 * i % 101 for i in range(20)], True),
+        ("ID", [7 * i % 101 for i in range(20)], True),
+        ("CUSTOMER ID", [7 * i % 101 for i in range(20)], True),
+        ("id", [1.5 * i for i in range(20)], False),
+        ("id", [i % 3 for i in range(20)], False),
+        ("paid", [7 * i % 101 for i in range(20)], False),
+        ("year", [2000 + i // 2 for i in range(20)], False),
+        ("n", [1, 2, 3], False),
+    ],
+)
+def test_columns_that_number_the_rows_are_named(name, values, like):
+    table = Table(pa.table({name: values, "x": [0.5] * len(values)}), "t", "csv")
+    found = select(table)
+    assert found.doubtful == ({name: ("looks like a row number or id", True)} if like else {})
+    assert found.names == (name, "x")
+    assert select(table, columns=[name]).doubtful == {}
+    assert select(table, id=name).doubtful == {}
 
 
 def left_out(folder, header, rows):
-    found = select(read_table(file_of(folder, "\n".join([header, *rows]) + "\n")))
+    found = select(read_table(write_file(folder, "\n".join([header, *rows]) + "\n")))
     return found.left_out, found.nearly
-
-
-# --- nearly numbers -------------------------------------------------------------------------------
 
 
 def test_text_among_numbers_is_told_with_its_place(tmp_path):
@@ -83,18 +103,17 @@ def test_places_are_looked_for_once_for_all_columns(tmp_path, monkeypatch):
     true = text_records.iter_records
     monkeypatch.setattr(text_records, "iter_records", counted)
     rows = ["," * 49 + '"1"'] * 200 + ["x," * 49 + "1"]
-    table = read_table(file_of(tmp_path, "\n".join([",".join(f"a{i}" for i in range(50)), *rows])))
+    table = read_table(
+        write_file(tmp_path, "\n".join([",".join(f"a{i}" for i in range(50)), *rows]))
+    )
     why = select(table).left_out
     assert set(why.values()) == {"text, as 'x' in line 202"}
     assert len(seen) <= 2 * 202
 
 
-# --- doubts ---------------------------------------------------------------------------------------
-
-
 def test_leading_zeros_are_like_a_code(tmp_path):
     text = "zip,x,half,month\n01003,0,0.5,1\n 10115,10,00.5,2\n"
-    found = select(read_table(file_of(tmp_path, text)))
+    found = select(read_table(write_file(tmp_path, text)))
     assert found.doubtful == {"zip": ("has leading zeros, like a code", False)}
     assert found.names == ("zip", "x", "half", "month")
 
@@ -113,9 +132,6 @@ def test_other_names_are_not(name):
     assert select(Table(pa.table({name: [1, 0, 1]}), "t", "csv")).doubtful == {}
     halves = Table(pa.table({"cluster": [0.5, 1.0]}), "t", "csv")
     assert select(halves).doubtful == {}
-
-
-# --- types of Arrow -------------------------------------------------------------------------------
 
 
 def test_dictionaries_and_views_are_read_by_their_values(tmp_path):
@@ -189,24 +205,3 @@ def test_decimals_without_a_fraction_are_whole_numbers():
     long = pa.array([Decimal(2**53 + 1), Decimal(2)], pa.decimal128(30, 0))
     found = select(Table(pa.table({"d": long, "x": [1, 2]}), "t", "parquet"))
     assert "2^53, as in row 1" in found.left_out["d"]
-
-
-# --- no value at all ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("empty", [pa.nulls(2), pa.array([None, None], pa.string())])
-def test_a_named_column_may_be_empty_if_something_stands_in(empty):
-    table = Table(pa.table({"a": pa.array([1, 2], pa.float32()), "b": empty}), "t", "csv")
-    found = select(table, columns=["a", "b"], missing="mean", fill=np.array([7.0, 9.0]))
-    assert found.X.tolist() == [[1, 9], [2, 9]]
-    assert found.X.dtype == np.float32
-    assert found.filled == 2
-    alone = select(table, columns=["b"], missing="mean", fill=np.array([0.1]))
-    assert alone.X.tolist() == [[0.1], [0.1]]
-    with pytest.raises(TableError, match="every row has a missing value"):
-        select(table, columns=["a", "b"], missing="drop")
-    for missing in ("mean", "error"):
-        with pytest.raises(TableError, match="'b' cannot be a feature: no value at all"):
-            select(table, columns=["a", "b"], missing=missing)
-    assert select(table).left_out == {"b": "no value at all"}
-    assert select(table, missing="drop").names == ("a",)
