@@ -95,12 +95,12 @@ std::pair<std::int64_t, std::int64_t> assign_sparse(const Packed<SparseCodebook<
 }
 
 template <class T>
-bool exact_few(Matrix<T> rows, Matrix<double> centers, OutVector<std::int32_t> labels) {
+bool assign_few(Matrix<T> rows, Matrix<double> centers, OutVector<std::int32_t> labels) {
     const auto& use = kernels_of<T>(&table());
     expect(rows.shape(1) == centers.shape(1) && labels.shape(0) == rows.shape(0),
-           "exact_few: shapes do not fit");
+           "assign_few: shapes do not fit");
     nb::gil_scoped_release release;
-    return use.exact_few(rows_of(rows), centers.data(), centers.shape(0), labels.data());
+    return use.assign_few(rows_of(rows), centers.data(), centers.shape(0), labels.data());
 }
 
 template <class T>
@@ -240,7 +240,7 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
           nb::rv_policy::take_ownership);
     m.def("assign_sparse", &assign_sparse<T>, "book"_a, "rows"_a, "labels"_a.noconvert(),
           "sums"_a = none, "times"_a = none, "weight"_a = none);
-    m.def("exact_few", &exact_few<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
+    m.def("assign_few", &assign_few<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
           "labels"_a.noconvert());
     m.def("distances", &distances<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
           "out"_a.noconvert());

@@ -89,21 +89,21 @@ void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> ta
 
 // counts (3, d): values below `middle`, equal to it, and otherwise nearer to it than `near`.
 template <class T>
-void tally(Matrix<T> rows, Vector<T> middle, Vector<T> near, Array<std::int64_t, 2> counts,
-           Crew* crew) {
+void count_around(Matrix<T> rows, Vector<T> middle, Vector<T> near, Array<std::int64_t, 2> counts,
+                  Crew* crew) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     expect(
         middle.shape(0) == d && near.shape(0) == d && counts.shape(0) == 3 && counts.shape(1) == d,
-        "tally: shapes do not fit");
+        "count_around: shapes do not fit");
     nb::gil_scoped_release release;
     const Executor executor(crew);
     const std::size_t step = rows_per_part(executor, n);
     std::vector<std::uint32_t> found((n + step - 1) / step * 3 * d);
     parallel_for(executor, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
         std::uint32_t* mine = found.data() + first / step * 3 * d;
-        use.tally({rows.data() + first * d, last - first, d}, middle.data(), near.data(), mine,
-                  mine + d, mine + 2 * d);
+        use.count_around({rows.data() + first * d, last - first, d}, middle.data(), near.data(),
+                         mine, mine + d, mine + 2 * d);
     });
     for (std::size_t e = 0; e < found.size(); ++e) counts.data()[e % (3 * d)] += found[e];
 }
@@ -123,8 +123,8 @@ void bind_typed(nb::module_& m) {
           "after"_a.noconvert(), "times"_a = none, "weight"_a = none);
     m.def("extent", &extent<T>, "rows"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
           "taint"_a.noconvert(), "weight"_a = none, "crew"_a = none);
-    m.def("tally", &tally<T>, "rows"_a.noconvert(), "middle"_a.noconvert(), "near"_a.noconvert(),
-          "counts"_a.noconvert(), "crew"_a = none);
+    m.def("count_around", &count_around<T>, "rows"_a.noconvert(), "middle"_a.noconvert(),
+          "near"_a.noconvert(), "counts"_a.noconvert(), "crew"_a = none);
 }
 
 }  // namespace

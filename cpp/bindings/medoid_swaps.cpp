@@ -232,28 +232,28 @@ void pair_columns(Array<const T, 3> panels, Matrix<T> centers, const std::string
                  });
 }
 
-// looks (5): lowest, highest, NaN or 0, largest on the diagonal, largest |a − aᵀ|.
+// summary (5): lowest, highest, NaN or 0, largest on the diagonal, largest |a − aᵀ|.
 template <class T>
-void inspect(Matrix<T> matrix, OutVector<double> looks, Crew* crew) {
+void summarise_matrix(Matrix<T> matrix, OutVector<double> summary, Crew* crew) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = matrix.shape(0);
-    expect(n > 0 && matrix.shape(1) == n && looks.shape(0) == 5,
-           "inspect: a square matrix expected");
+    expect(n > 0 && matrix.shape(1) == n && summary.shape(0) == 5,
+           "summarise_matrix: a square matrix expected");
     nb::gil_scoped_release release;
     const Executor executor(crew);
     constexpr std::size_t step = 64;
-    std::vector<MatrixSummary> found((n + step - 1) / step);
+    std::vector<MatrixSummary> parts((n + step - 1) / step);
     parallel_for(executor, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
-        found[first / step] = use.inspect(matrix.data(), n, first, last);
+        parts[first / step] = use.summarise_matrix(matrix.data(), n, first, last);
     });
-    MatrixSummary whole = found[0];
-    for (const MatrixSummary& part : found)
+    MatrixSummary whole = parts[0];
+    for (const MatrixSummary& part : parts)
         whole = {std::min(whole.low, part.low), std::max(whole.high, part.high),
                  whole.taint + part.taint, std::max(whole.diagonal, part.diagonal),
                  std::max(whole.asymmetry, part.asymmetry)};
     const double all_of_it[] = {whole.low, whole.high, whole.taint, whole.diagonal,
                                 whole.asymmetry};
-    std::copy_n(all_of_it, 5, looks.data());
+    std::copy_n(all_of_it, 5, summary.data());
 }
 
 template <class T>
@@ -276,7 +276,8 @@ void bind_typed(nb::module_& m, const char* name) {
           "weight"_a.noconvert().none(), "gain"_a.noconvert(), "crew"_a = none);
     m.def("pair_columns", &pair_columns<T>, "panels"_a.noconvert(), "centers"_a.noconvert(),
           "metric"_a, "out"_a.noconvert(), "crew"_a = none);
-    m.def("inspect", &inspect<T>, "matrix"_a.noconvert(), "looks"_a.noconvert(), "crew"_a = none);
+    m.def("summarise_matrix", &summarise_matrix<T>, "matrix"_a.noconvert(), "summary"_a.noconvert(),
+          "crew"_a = none);
 }
 
 }  // namespace

@@ -40,35 +40,35 @@ void follow(Motion& motion, Matrix<double> centers, Vector<double> origin,
 }
 
 template <class R>
-std::vector<std::int64_t> bounded(const Packed<Codebook<float>>& filter, const ExactCenters* target,
-                                  Matrix<R> rows, OutVector<std::int32_t> labels,
-                                  OutVector<std::int32_t> upper, OutVector<std::uint16_t> other,
-                                  Array<std::uint16_t, 2> lower, const Motion& motion, bool whole,
-                                  const Sums* sums, std::optional<Vector<std::int64_t>> times,
-                                  std::optional<Vector<double>> weight,
-                                  std::optional<Matrix<float>> filter_rows, Crew* crew) {
+std::vector<std::int64_t> assign_bounded(
+    const Packed<Codebook<float>>& filter, const ExactCenters* target, Matrix<R> rows,
+    OutVector<std::int32_t> labels, OutVector<std::int32_t> upper, OutVector<std::uint16_t> other,
+    Array<std::uint16_t, 2> lower, const Motion& motion, bool whole, const Sums* sums,
+    std::optional<Vector<std::int64_t>> times, std::optional<Vector<double>> weight,
+    std::optional<Matrix<float>> filter_rows, Crew* crew) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     const BookView<float>& book = filter.book.view();
     const ExactView& exact = target ? target->view() : book.exact;
     const auto& use = kernels_of<R>(filter.use);
     expect(d == exact.d && book.k == exact.k && book.groups <= 32,
-           "bounded: rows, centers and filter do not fit");
+           "assign_bounded: rows, centers and filter do not fit");
     expect(
         filter_rows ? filter_rows->shape(0) == n && filter_rows->shape(1) == book.d : book.d == d,
-        "bounded: filter rows do not fit");
-    expect(n < (std::size_t{1} << 31), "bounded: too many rows in one call");
+        "assign_bounded: filter rows do not fit");
+    expect(n < (std::size_t{1} << 31), "assign_bounded: too many rows in one call");
     expect_labels(labels, n, book.k, 0);
     const std::size_t stride = bounds_stride(book.groups);
     expect(upper.shape(0) == n && other.shape(0) == n && lower.shape(0) == n &&
                lower.shape(1) == stride,
-           "bounded: bounds do not fit");
+           "assign_bounded: bounds do not fit");
     expect(motion.k() == book.k && motion.groups() == book.groups,
-           "bounded: motion of other centers");
+           "assign_bounded: motion of other centers");
     const void* written[] = {labels.data(), upper.data(), other.data(), lower.data()};
     for (const void* out : written)
         expect(std::count(std::begin(written), std::end(written), out) == 1,
-               "bounded: arrays that are written must be arrays of their own");
-    expect(!sums || sums->hi.shape(0) == book.k, "bounded: sums of another number of clusters");
+               "assign_bounded: arrays that are written must be arrays of their own");
+    expect(!sums || sums->hi.shape(0) == book.k,
+           "assign_bounded: sums of another number of clusters");
     SumView view{};
     if (sums) view = sums->view(times, weight, n, d);
     const MotionView moved = motion.view();
@@ -76,7 +76,8 @@ std::vector<std::int64_t> bounded(const Packed<Codebook<float>>& filter, const E
     const Executor executor(crew);
     const std::size_t step = rows_per_part(executor, n), most = std::min(step, n);
     const PrunedCounts done = parallel_reduce<PrunedCounts>(
-        executor, n, step, sums ? &view : nullptr, use.bounded_scratch(most, book.k, d, book.d),
+        executor, n, step, sums ? &view : nullptr,
+        use.assign_bounded_scratch(most, book.k, d, book.d),
         [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
             SumView mine{};
             if (into) mine = from_row(*into, first);
@@ -85,11 +86,11 @@ std::vector<std::int64_t> bounded(const Packed<Codebook<float>>& filter, const E
             const BoundView bounds{upper.data() + first, other.data() + first,
                                    lower.data() + first * stride, stride};
             std::int32_t* label = labels.data() + first;
-            return filter_rows
-                       ? use.bounded_by(book, exact, part, filter_rows->data() + first * book.d,
-                                        moved, bounds, label, whole, with, memory)
-                       : use.bounded(book, exact, part, part.data, moved, bounds, label, whole,
-                                     with, memory);
+            return filter_rows ? use.assign_bounded_by(book, exact, part,
+                                                       filter_rows->data() + first * book.d, moved,
+                                                       bounds, label, whole, with, memory)
+                               : use.assign_bounded(book, exact, part, part.data, moved, bounds,
+                                                    label, whole, with, memory);
         });
     return {done.moved, done.measured, done.scanned_rows, done.scanned_pairs, done.candidates};
 }
@@ -166,11 +167,11 @@ void bind_typed(nb::module_& m) {
           "rows"_a.noconvert(), "labels"_a.noconvert(), "sums"_a = none, "times"_a = none,
           "weight"_a = none, "crew"_a = none);
     m.def(
-        "plant",
+        "build_tree",
         [](Matrix<T> rows, Vector<double> origin, double scale, Crew* crew) {
             const std::size_t n = rows.shape(0), d = rows.shape(1);
             expect(n > 0 && d > 0 && n < (std::size_t{1} << 31) && origin.shape(0) == d,
-                   "plant: rows (n, d) and origin (d) expected");
+                   "build_tree: rows (n, d) and origin (d) expected");
             nb::gil_scoped_release release;
             const Executor executor(crew);
             auto share = [&](std::size_t count, auto work) {
@@ -180,7 +181,7 @@ void bind_typed(nb::module_& m) {
         },
         "rows"_a.noconvert(), "origin"_a.noconvert(), "scale"_a, "crew"_a = none,
         nb::rv_policy::take_ownership);
-    m.def("bounded", &bounded<T>, "filter"_a, "target"_a.none(), "rows"_a.noconvert(),
+    m.def("assign_bounded", &assign_bounded<T>, "filter"_a, "target"_a.none(), "rows"_a.noconvert(),
           "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
           "lower"_a.noconvert(), "motion"_a, "whole"_a, "sums"_a = none, "times"_a = none,
           "weight"_a = none, "filter_rows"_a.noconvert() = none, "crew"_a = none);
@@ -189,26 +190,26 @@ void bind_typed(nb::module_& m) {
 }  // namespace
 
 void bind_pruned_passes(nb::module_& m) {
-    nb::class_<ExactCenters>(m, "Target")
+    nb::class_<ExactCenters>(m, "ExactCenters")
         .def(
             "__init__",
             [](ExactCenters* self, Matrix<double> centers, Vector<double> origin) {
                 expect(centers.shape(0) > 0 && centers.shape(1) > 0 &&
                            origin.shape(0) == centers.shape(1),
-                       "target: centers (k, d) and origin (d) expected");
+                       "exact centers: centers (k, d) and origin (d) expected");
                 nb::gil_scoped_release release;
                 new (self)
                     ExactCenters(centers.data(), origin.data(), centers.shape(0), centers.shape(1));
             },
             "centers"_a, "origin"_a);
-    nb::class_<RowTree>(m, "Leaves")
+    nb::class_<RowTree>(m, "RowTree")
         .def("forget", &RowTree::forget)
         .def_prop_ro("nodes", [](const RowTree& self) { return self.tree.nodes(); })
         .def_prop_ro("order", [](const RowTree& self) {
             return nb::ndarray<nb::numpy, const std::int32_t, nb::ndim<1>>(
                 self.tree.order().data(), {self.tree.order().size()}, nb::find(self));
         });
-    nb::class_<TreeCodebook>(m, "TreeBook")
+    nb::class_<TreeCodebook>(m, "TreeCodebook")
         .def(
             "__init__",
             [](TreeCodebook* self, Matrix<double> centers, double scale,
@@ -238,9 +239,9 @@ void bind_pruned_passes(nb::module_& m) {
         .def("follow", &follow, "centers"_a.noconvert(), "origin"_a.noconvert(),
              "labels"_a.noconvert(), "upper"_a.noconvert(), "other"_a.noconvert(),
              "lower"_a.noconvert(), "crew"_a = nb::none())
-        .def_prop_ro("own", [](const Motion& self) { return self.center_travel(); })
-        .def_prop_ro("come", [](const Motion& self) { return self.group_travel(); })
-        .def_prop_ro("all", &Motion::total_travel);
+        .def_prop_ro("center_travel", [](const Motion& self) { return self.center_travel(); })
+        .def_prop_ro("group_travel", [](const Motion& self) { return self.group_travel(); })
+        .def_prop_ro("total_travel", &Motion::total_travel);
     bind_typed<float>(m);
     bind_typed<double>(m);
 }

@@ -405,9 +405,10 @@ private:
 };
 
 template <class R, class F>
-PrunedCounts bounded(const BookView<float>& filter, const ExactView& exact, const Rows<R>& rows,
-                     const F* filter_rows, const MotionView& motion, const BoundView& bounds,
-                     std::int32_t* label, bool whole, const SumView* sums, unsigned char* memory) {
+PrunedCounts assign_bounded(const BookView<float>& filter, const ExactView& exact,
+                            const Rows<R>& rows, const F* filter_rows, const MotionView& motion,
+                            const BoundView& bounds, std::int32_t* label, bool whole,
+                            const SumView* sums, unsigned char* memory) {
     return BoundedPass<R, F>(filter, exact, rows, filter_rows, motion, bounds, label, sums, memory)
         .run(whole);
 }

@@ -126,7 +126,7 @@ void distances(const Rows<T>& rows, const double* centers, std::size_t k,
 // where packing the centers would cost more than the distances. Returns false if squares overflow
 // or underflow, so that scaled distances are needed.
 template <class T>
-bool exact_few(const Rows<T>& rows, const double* centers, std::size_t k, std::int32_t* label) {
+bool assign_few(const Rows<T>& rows, const double* centers, std::size_t k, std::int32_t* label) {
     constexpr std::size_t chains = 8;
     const std::size_t d = rows.d;
     bool sure = true;

@@ -22,9 +22,10 @@ struct Kernels {
     PassCounts (*assign_single)(const BookView<float>&, const Rows<T>&, const PanelView<float>&,
                                 const SumView*, std::int32_t*, unsigned char*);
     void (*keep_panels)(const BookView<float>&, const Rows<T>&, float*, float*, unsigned char*);
-    std::size_t (*bounded_scratch)(std::size_t n, std::size_t k, std::size_t d, std::size_t depth);
-    Bounded<T, T>* bounded;
-    Bounded<T, float>* bounded_by;  // with separate filter rows
+    std::size_t (*assign_bounded_scratch)(std::size_t n, std::size_t k, std::size_t d,
+                                          std::size_t depth);
+    Bounded<T, T>* assign_bounded;
+    Bounded<T, float>* assign_bounded_by;  // with separate filter rows
     std::size_t (*leaves_scratch)(std::size_t k, std::size_t d, std::size_t levels);
     PrunedCounts (*assign_leaves)(const TreeView&, const TreeCenters&, const ExactView&,
                                   const Rows<T>&, std::size_t, std::size_t, std::int32_t*,
@@ -36,7 +37,7 @@ struct Kernels {
                       unsigned char*);
     void (*move_sparse)(const SumView&, const CsrRows<T>&, const std::int32_t*,
                         const std::int32_t*);
-    bool (*exact_few)(const Rows<T>&, const double*, std::size_t, std::int32_t*);
+    bool (*assign_few)(const Rows<T>&, const double*, std::size_t, std::int32_t*);
     void (*distances)(const Rows<T>&, const double*, std::size_t, double*, double*);
     void (*two_nearest)(const Rows<T>&, const double*, std::size_t, double*, std::int32_t*, double*,
                         double*);
@@ -58,8 +59,8 @@ struct Kernels {
                      const double*, std::int64_t*, T*, T*, std::int32_t*, double*,
                      const SketchView&, unsigned char*);
     void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
-    void (*tally)(const Rows<T>&, const T*, const T*, std::uint32_t*, std::uint32_t*,
-                  std::uint32_t*);
+    void (*count_around)(const Rows<T>&, const T*, const T*, std::uint32_t*, std::uint32_t*,
+                         std::uint32_t*);
     void (*gram_move)(const GramMoves<T>&, std::size_t, std::size_t);
     double (*spin)(std::int64_t, T*);
     void (*medoid_two_nearest)(const SwapView<T>&);
@@ -68,7 +69,7 @@ struct Kernels {
     double (*swap_gain)(const T*, const T*, const double*, std::size_t);
     void (*pair_columns)(const T*, std::size_t, std::size_t, const T*, std::size_t, Metric, T*,
                          std::size_t);
-    MatrixSummary (*inspect)(const T*, std::size_t, std::size_t, std::size_t);
+    MatrixSummary (*summarise_matrix)(const T*, std::size_t, std::size_t, std::size_t);
 };
 
 struct KernelTable {

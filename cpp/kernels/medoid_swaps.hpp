@@ -152,7 +152,8 @@ double swap_gain(const T* column, const T* closest, const double* weight, std::s
 // Extremes of rows first…last−1 of a square matrix and of the same columns, tile by tile. Every
 // column of a tile has extremes of its own, for vectorisation.
 template <class T>
-MatrixSummary inspect(const T* matrix, std::size_t n, std::size_t first, std::size_t last) {
+MatrixSummary summarise_matrix(const T* matrix, std::size_t n, std::size_t first,
+                               std::size_t last) {
     constexpr std::size_t side = 32;
     T low[side], high[side], taint[side], asymmetry[side], across[side][side], diagonal = 0;
     std::fill_n(low, side, std::numeric_limits<T>::infinity());

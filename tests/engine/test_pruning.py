@@ -238,7 +238,7 @@ def test_shifts_are_upper_bounds(seed, d, same):
     for use in {kernels, reference}:
         motion = use.Motion(np.arange(5, dtype=np.int32), one, before, origin, quantum, 0.0, False)
         motion.follow(after, other, *bounds, np.zeros((1, 1), np.uint16))
-        moved = np.array(motion.own, np.longdouble) * quantum
+        moved = np.array(motion.center_travel, np.longdouble) * quantum
         assert (moved >= true * (1 - np.longdouble(2) ** -50)).all()
         assert (moved <= true * (1 + 2.0**-30) + 1e-6).all()
 

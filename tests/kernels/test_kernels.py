@@ -301,8 +301,8 @@ def test_distances_have_the_bits_of_the_twin(core, problem):
     reference.distances(rows, centers, expected)
     assert full.tobytes() == expected.tobytes()
     few, some = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
-    core.exact_few(rows, centers, few)
-    reference.exact_few(rows, centers, some)
+    core.assign_few(rows, centers, few)
+    reference.assign_few(rows, centers, some)
     np.testing.assert_array_equal(few, some)
 
 
@@ -330,8 +330,8 @@ def test_a_tally_equals_its_twin(core, dtype):
     rows[:, ::3] *= dtype(0.1)
     middle, near = rows[0].copy(), np.linspace(0, 4, 37).astype(dtype)
     ours, twin = np.zeros((3, 37), np.int64), np.zeros((3, 37), np.int64)
-    core.tally(rows, middle, near, ours, core.Crew(3))
-    reference.tally(rows, middle, near, twin)
+    core.count_around(rows, middle, near, ours, core.Crew(3))
+    reference.count_around(rows, middle, near, twin)
     np.testing.assert_array_equal(ours, twin)
     assert (ours[:2].sum(axis=0) <= 1000).all()
 

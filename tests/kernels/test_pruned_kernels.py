@@ -55,9 +55,9 @@ def walk(core, monkeypatch):
                 y = rows.astype(float) - origin
                 given_rows["filter_rows"] = shorten(y, basis).astype(np.float32)
             before = labels.copy()
-            counts = core.bounded(
-                book, core.Target(at.values, origin), rows, labels, bounds.upper, bounds.other,
-                bounds.lower, motion, step == 0, **given_rows,
+            counts = core.assign_bounded(
+                book, core.ExactCenters(at.values, origin), rows, labels, bounds.upper,
+                bounds.other, bounds.lower, motion, step == 0, **given_rows,
             )  # fmt: skip
             np.testing.assert_array_equal(labels, plain_labels(rows, at.values, origin))
             assert counts[0] == (labels != before).sum()
@@ -71,16 +71,16 @@ def check(bounds, motion, q, rows, at, labels):
     parts = np.split(bounds.groups.members, np.cumsum(bounds.groups.sizes)[:-1])
     distance = np.sqrt(reference.d64(rows, at.values, at.origin))
     own = distance[np.arange(len(rows)), labels].copy()
-    travel = np.ceil(motion.own).astype(np.int64)
+    travel = np.ceil(motion.center_travel).astype(np.int64)
     upper = bounds.upper.astype(np.int64) + travel[labels]
     assert ((upper * q >= own * (1 - 1e-9)) | (upper > 65535)).all()  # beyond, a row is always open
     distance[np.arange(len(rows)), labels] = np.inf
-    up = np.ceil(motion.come)
+    up = np.ceil(motion.group_travel)
     for g, members in enumerate(parts):
         others = distance[:, members].min(axis=1)
         left = np.maximum(bounds.lower[:, g].astype(float) - up[g], 0) * q
         assert (left <= others * (1 + 1e-9)).all()
-    left = np.maximum(bounds.other.astype(float) - np.ceil(motion.all), 0) * q
+    left = np.maximum(bounds.other.astype(float) - np.ceil(motion.total_travel), 0) * q
     assert (left <= distance.min(axis=1) * (1 + 1e-9)).all()
 
 
@@ -152,7 +152,7 @@ def test_a_prefix_as_the_filter(walk, dtype, length):
 
 def leaf_labels(core, rows, path, scale=1.0):
     origin = path[0].origin
-    leaves = core.plant(rows, origin, scale)
+    leaves = core.build_tree(rows, origin, scale)
     assert sorted(leaves.order.tolist()) == list(range(len(rows)))
     labels, before = np.full(len(rows), -1, np.int32), None
     for at in path:
@@ -161,8 +161,8 @@ def leaf_labels(core, rows, path, scale=1.0):
             moved = (at.values != before).any(axis=1).astype(np.uint8)
         before = at.values
         core.assign_leaves(
-            leaves, 0, leaves.nodes, core.TreeBook(at.values, scale, moved),
-            core.Target(at.values, origin), rows, labels,
+            leaves, 0, leaves.nodes, core.TreeCodebook(at.values, scale, moved),
+            core.ExactCenters(at.values, origin), rows, labels,
         )  # fmt: skip
         out = np.empty_like(labels)
         out[leaves.order] = labels
@@ -221,9 +221,9 @@ def test_bad_groups_labels_and_memories_are_errors(core):
             core.Codebook32(centers, zero, members, np.array(bad, np.int32))
     with pytest.raises(ValueError, match="without groups"):
         core.assign(core.Codebook32(centers, zero, members, sizes), rows, np.zeros(40, np.int32))
-    leaves = core.plant(rows, zero, 1.0)
-    book = core.TreeBook(centers, 1.0, np.ones(3, np.uint8))
-    target = core.Target(centers, zero)
+    leaves = core.build_tree(rows, zero, 1.0)
+    book = core.TreeCodebook(centers, 1.0, np.ones(3, np.uint8))
+    target = core.ExactCenters(centers, zero)
     with pytest.raises(ValueError, match="out of range"):
         core.assign_leaves(leaves, 0, 99, book, target, rows, np.zeros(40, np.int32))
     with pytest.raises(ValueError, match="outside"):
@@ -231,14 +231,14 @@ def test_bad_groups_labels_and_memories_are_errors(core):
     with pytest.raises(ValueError, match="do not fit"):
         core.assign_leaves(leaves, 0, 1, book, target, rows[:9], np.zeros(9, np.int32))
     rows = rows + 4.0  # nearest to center 2, which the leaf remembers
-    leaves = core.plant(rows, zero, 1.0)
+    leaves = core.build_tree(rows, zero, 1.0)
     core.assign_leaves(leaves, 0, 1, book, target, rows, np.zeros(40, np.int32))
-    few = core.TreeBook(centers[2:], 1.0, np.ones(1, np.uint8))
+    few = core.TreeCodebook(centers[2:], 1.0, np.ones(1, np.uint8))
     labels = np.zeros(40, np.int32)
     with pytest.raises(ValueError, match="forget"):
-        core.assign_leaves(leaves, 0, 1, few, core.Target(centers[2:], zero), rows, labels)
+        core.assign_leaves(leaves, 0, 1, few, core.ExactCenters(centers[2:], zero), rows, labels)
     leaves.forget()
-    core.assign_leaves(leaves, 0, 1, few, core.Target(centers[2:], zero), rows, labels)
+    core.assign_leaves(leaves, 0, 1, few, core.ExactCenters(centers[2:], zero), rows, labels)
     assert (labels == 0).all()
 
 
@@ -260,9 +260,9 @@ def test_motion_is_what_its_twin_says(core, geometry, size):
         for motion, *bounds in books:
             motion.follow(centers, zero, labels, *bounds)
         (ours, *bounds), (theirs, *others) = books
-        np.testing.assert_allclose(ours.own, theirs.own, rtol=1e-12)
-        np.testing.assert_allclose(ours.come, theirs.come, rtol=1e-12)
-        np.testing.assert_allclose(ours.all, theirs.all, rtol=1e-12)
+        np.testing.assert_allclose(ours.center_travel, theirs.center_travel, rtol=1e-12)
+        np.testing.assert_allclose(ours.group_travel, theirs.group_travel, rtol=1e-12)
+        np.testing.assert_allclose(ours.total_travel, theirs.total_travel, rtol=1e-12)
         for a, b in zip(bounds, others, strict=True):
             np.testing.assert_allclose(a.astype(float), b.astype(float), atol=1)
 
@@ -276,9 +276,9 @@ def test_motion_of_other_centers_is_refused(core):
     bounds = np.zeros(40, np.int32), np.zeros(40, np.uint16), np.zeros((40, 1), np.uint16)
     if core is not reference:
         with pytest.raises(ValueError, match="other centers"):
-            core.bounded(
-                book_of(core, centers, zero, groups), core.Target(centers, zero), rows, labels,
-                *bounds, motion, True,
+            core.assign_bounded(
+                book_of(core, centers, zero, groups), core.ExactCenters(centers, zero), rows,
+                labels, *bounds, motion, True,
             )  # fmt: skip
     with pytest.raises(ValueError, match=r"\(k, d\)|broadcast"):
         motion.follow(centers, zero, labels, *bounds)
@@ -291,7 +291,7 @@ def test_what_is_written_may_not_be_what_is_read(core):
     labels = np.zeros(40, np.int32)
     motion = bounds.follow(Centers(centers, zero), labels)
     with pytest.raises(ValueError, match="of their own"):
-        core.bounded(
-            book_of(core, centers, zero, groups), core.Target(centers, zero), rows, labels, labels,
-            bounds.other, bounds.lower, motion, True,
+        core.assign_bounded(
+            book_of(core, centers, zero, groups), core.ExactCenters(centers, zero), rows, labels,
+            labels, bounds.other, bounds.lower, motion, True,
         )  # fmt: skip

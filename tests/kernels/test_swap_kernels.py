@@ -153,8 +153,8 @@ def test_looks_are_those_of_the_twin(core, dtype, n):
             if fault is not None:
                 matrix[row, column] = fault
             ours, twin = np.empty(5), np.empty(5)
-            core.inspect(matrix, ours, core.Crew(2))
-            reference.inspect(matrix, twin)
+            core.summarise_matrix(matrix, ours, core.Crew(2))
+            reference.summarise_matrix(matrix, twin)
             assert np.isnan(ours[2]) == np.isnan(twin[2]) == (not np.isfinite(matrix).all())
             if np.isfinite(matrix).all():
                 np.testing.assert_array_equal(ours, twin)

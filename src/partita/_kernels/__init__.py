@@ -1,7 +1,7 @@
-"""The kernels in use: the compiled core, or its NumPy twin where the core is absent.
+"""The kernels in use: the compiled core, or the NumPy kernels without it.
 
-`PARTITA_KERNEL` names an instruction set ("avx512", "avx2", "portable") or "numpy"; it is read
-once, when the kernels are first needed.
+`PARTITA_KERNEL` selects an instruction set ("avx512", "avx2", "portable") or "numpy". It is read
+once, when this package is first imported.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ def _load() -> ModuleType:
         core = importlib.import_module("partita._kernels.core")
     except ImportError as error:
         warnings.warn(
-            f"partita's compiled core could not be loaded ({error}); the NumPy kernels are used "
-            "instead: the same results, many times slower. Reinstall partita with a C++ compiler "
-            "to get it.",
+            f"partita's compiled core could not be loaded ({error}). The NumPy kernels are used "
+            "instead: same results, but many times slower. Reinstall partita with a C++ compiler.",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -40,5 +39,5 @@ kernels: ModuleType = _load()
 
 
 def compiled() -> bool:
-    """Whether the compiled core is in use."""
+    """Return True if the compiled core is in use."""
     return kernels is not reference

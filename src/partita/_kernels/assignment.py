@@ -1,4 +1,4 @@
-"""Labels as NumPy text: the argmin of D64."""
+"""The plain passes in NumPy: labels are the argmin of D64."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from partita._kernels.exact_sums import Sums, move_rows
 from partita._kernels.twofold import Twofold, add, quiet, two_prod
 
 MAX_CENTER = 2.0**400  # beyond it, or below its inverse, squares of centers may leave the range
-_BLOCK = 1 << 20  # scores held at a time
+_BLOCK_SCORES = 1 << 20  # distances computed at a time
 
 
 def exact_scale(centers: Floats) -> float:
-    """1, or a power of two where squares of typical centers would overflow or underflow."""
+    """Return 1, or a power of two if squares of typical centers would overflow or underflow."""
     sizes = np.abs(centers).max(axis=1)
     sizes = np.sort(sizes[sizes > 0])
     typical = float(sizes[(len(sizes) - 1) // 2]) if len(sizes) else 0.0
@@ -26,14 +26,14 @@ def exact_scale(centers: Floats) -> float:
 
 @dataclass(frozen=True)
 class KeptRows:
-    """Rows as the compiled tiles take them; NumPy text takes them as they are."""
+    """Rows packed for the compiled tiles; unpacked here."""
 
     rows: Floats
 
 
 @dataclass(frozen=True)
 class Codebook:
-    """Centers (k, d) relative to `origin` (d), as the assignment takes them."""
+    """Centers (k, d) relative to `origin` (d), packed for the assignment."""
 
     centers: Floats
     origin: Floats
@@ -44,7 +44,7 @@ class Codebook:
 
     @property
     def scale(self) -> float:
-        """What D64 is scaled by."""
+        """The scale of D64."""
         return exact_scale(self.centers)
 
 
@@ -52,13 +52,13 @@ Codebook32 = Codebook64 = Codebook
 
 
 def keep_rows(book: Codebook, rows: Floats, crew: Crew | None = None) -> KeptRows:
-    """What spares the compiled kernels the packing of rows in every pass."""
+    """Pack rows once for many passes of the compiled kernels."""
     return KeptRows(rows)
 
 
 @dataclass(frozen=True)
 class SparseCodebook:
-    """Centers (k, d) for sparse rows, of which the longest stores `longest` values: no origin."""
+    """Centers (k, d) for sparse rows of at most `longest` stored values; without an origin."""
 
     centers: Floats
     longest: int = 0
@@ -84,7 +84,7 @@ class Csr:
             raise ValueError("csr: a column index is out of range")
 
     def dense(self) -> Floats:
-        """The rows spread out, as doubles."""
+        """Return the rows as a dense array of doubles."""
         out = np.zeros((len(self.start) - 1, self.d))
         row = np.repeat(np.arange(len(out)), np.diff(self.start))
         used = slice(self.start[0], self.start[-1])
@@ -97,7 +97,7 @@ Csr32 = Csr64 = Csr
 
 @quiet
 def d64(rows: Floats, centers: Floats, origin: Floats | None = None, scale: float = 1.0) -> Floats:
-    """Squared distances (n, k) by the definition: doubles, features in order, nothing fused."""
+    """Squared distances (n, k) by definition: in double, features in order, nothing fused."""
     y = np.asarray(rows, dtype=np.float64)
     if origin is not None:
         y = y - origin
@@ -110,8 +110,8 @@ def d64(rows: Floats, centers: Floats, origin: Floats | None = None, scale: floa
     return out
 
 
-def _blocks(n: int, k: int) -> range:
-    return range(0, n, max(1, _BLOCK // max(k, 1)))
+def _block_rows(k: int) -> int:
+    return max(1, _BLOCK_SCORES // max(k, 1))
 
 
 def assign(
@@ -125,10 +125,10 @@ def assign(
     kept: KeptRows | None = None,
     at: int = 0,
 ) -> tuple[int, int]:
-    """Label every row, add the moved ones to their clusters; how many moved and were rechecked."""
+    """Label every row and move changed rows in the sums; return the counts moved, rechecked."""
     scale = book.scale
     before = labels.copy()
-    step = _blocks(len(rows), len(book.centers)).step
+    step = _block_rows(len(book.centers))
     for i in range(0, len(rows), step):
         block = slice(i, i + step)
         labels[block] = d64(rows[block], book.centers, book.origin, scale).argmin(axis=1)
@@ -150,8 +150,8 @@ def assign_sparse(
     return assign(dense, rows.dense(), labels, sums, times, weight)
 
 
-def exact_few(rows: Floats, centers: Floats, labels: Ints) -> bool:
-    """Labels of a few rows by D64 to plain centers; False where only scaled distances tell."""
+def assign_few(rows: Floats, centers: Floats, labels: Ints) -> bool:
+    """Label a few rows by D64 to unpacked centers; False if squares overflow or underflow."""
     distance = d64(rows, centers)
     labels[:] = distance.argmin(axis=1)
     two = np.sort(distance, axis=1)[:, :2]
@@ -159,8 +159,8 @@ def exact_few(rows: Floats, centers: Floats, labels: Ints) -> bool:
 
 
 def distances(rows: Floats, centers: Floats, out: Floats) -> None:
-    """out (n, k) = √D64 of every row to every center."""
-    step = _blocks(len(rows), len(centers)).step
+    """Set out (n, k) to √D64 of every row to every center."""
+    step = _block_rows(len(centers))
     for i in range(0, len(rows), step):
         out[i : i + step] = np.sqrt(d64(rows[i : i + step], centers))
 
@@ -173,8 +173,8 @@ def two_nearest(
     second: Floats,
     crew: Crew | None = None,
 ) -> None:
-    """The label of every row, and √D64 to its center and to the second nearest, if there is one."""
-    step = _blocks(len(rows), len(centers)).step
+    """Label every row; set `first` and `second` to √D64 to the two nearest (inf if k is 1)."""
+    step = _block_rows(len(centers))
     for i in range(0, len(rows), step):
         block = slice(i, i + step)
         squares = d64(rows[block], centers)
@@ -193,7 +193,7 @@ def own_distance(
     out: Floats,
     crew: Crew | None = None,
 ) -> None:
-    """out_i = D64(x_i, centers[label_i])."""
+    """Set out_i to D64(x_i, centers[label_i])."""
     out[:] = 0.0
     for t in range(rows.shape[1]):
         gap = (rows[:, t].astype(np.float64) - origin[t]) - centers[labels, t]
@@ -203,13 +203,13 @@ def own_distance(
 def own_distance_sparse(
     rows: Csr, centers: Floats, squares: Floats, labels: Ints, out: Floats
 ) -> None:
-    """`own_distance` for sparse rows (`squares` spares the compiled one the zeros)."""
+    """`own_distance` for sparse rows; the compiled kernel uses `squares` from `square_norms`."""
     own_distance(rows.dense(), centers, np.zeros(rows.d), labels, out)
 
 
 @quiet
 def square_norms(centers: Floats, out: Floats) -> None:
-    """‖c‖² of each center as head and tail (k, 2)."""
+    """Set out (k, 2) to the head and tail of ‖c‖² of each center."""
     total: Twofold = (np.zeros(len(centers)), np.zeros(len(centers)))
     for t in range(centers.shape[1]):
         total = add(total, two_prod(centers[:, t], centers[:, t]))

@@ -1,4 +1,4 @@
-"""Who does the work of a kernel."""
+"""The thread pool of the kernels."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Crew:
-    """Threads that the compiled kernels share their rows among; NumPy text runs in the caller's."""
+    """The threads of the compiled kernels. The NumPy kernels run in the calling thread."""
 
     threads: int
 
     def dismiss(self) -> None:
-        """Nobody is there."""
+        """Join the threads; there are none here."""

@@ -1,4 +1,4 @@
-"""Exact sums as NumPy text: integers on a fixed grid."""
+"""Exact sums in NumPy: integers on a fixed grid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from partita._kernels.twofold import Twofold, add, divide, multiply, quiet, two_
 if TYPE_CHECKING:
     from partita._kernels.assignment import Csr
 
-SUM_LANES = 8  # of ‖Σ w·y‖²: fixed, so that it has the same bits everywhere
+FEATURE_LANES = 8  # of ‖Σ w·y‖²: fixed, for the same bits everywhere
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def _to_grid(v: Floats, rest: Floats, limb: float) -> tuple[Ints, Ints]:
 
 
 def row_terms(sums: Sums, rows: Floats, weight: Floats | None) -> tuple[Ints, Ints]:
-    """The integers (n, d + 2) that each row adds to its cluster, before whole weights."""
+    """Return the integers (n, d + 2) that each row adds to its cluster, before integer weights."""
     n, d = rows.shape
     hi, lo = np.empty((n, d + 2), np.int64), np.empty((n, d + 2), np.int64)
     y = (rows.astype(np.float64) - sums.origin) * sums.scale
@@ -69,20 +69,20 @@ def move_rows(
     weight: Floats | None = None,
     crew: Crew | None = None,
 ) -> None:
-    """Move rows from cluster before[i] (−1: from nowhere) to cluster after[i] in the sums."""
+    """Move rows from cluster before[i] (−1: none) to cluster after[i] in the sums."""
     counts = times if times is not None else weight
-    # A row of weight zero adds nothing, and may lie outside the extent the grid was made for.
+    # A row of weight zero adds nothing and may lie outside the extent of the grid.
     counted = (before != after) if counts is None else (before != after) & (counts != 0)
     moved = np.flatnonzero(counted)
     if moved.size == 0:
         return
     terms = row_terms(sums, rows[moved], None if weight is None else weight[moved])
-    gone = before[moved] >= 0
+    left = before[moved] >= 0
     for total, term in zip((sums.hi, sums.lo), terms, strict=True):
         if times is not None:
             term *= times[moved, None]
         np.add.at(total, after[moved], term)
-        np.subtract.at(total, before[moved][gone], term[gone])
+        np.subtract.at(total, before[moved][left], term[left])
 
 
 def move_sparse(
@@ -97,14 +97,14 @@ def move_sparse(
     move_rows(sums, rows.dense(), before, after, times, weight)
 
 
-def _whole(n: Ints) -> Twofold:
+def _integer(n: Ints) -> Twofold:
     head = n.astype(np.float64)
     return head, (n - head.astype(np.int64)).astype(np.float64)
 
 
 def _value(sums: Sums) -> Twofold:
-    small = _whole(sums.lo)
-    v = add(_whole(sums.hi), (small[0] / sums.limb, small[1] / sums.limb))
+    small = _integer(sums.lo)
+    v = add(_integer(sums.hi), (small[0] / sums.limb, small[1] / sums.limb))
     return v[0] / sums.up, v[1] / sums.up
 
 
@@ -119,30 +119,30 @@ def summarise(
     gap: Floats,
     crew: Crew | None = None,
 ) -> None:
-    """Weight, mean, sse of each cluster and ‖mean − center‖; zeros where it is empty.
+    """Set weight, mean and sse of each cluster and gap = ‖mean − center‖; zeros if it is empty.
 
     Means and centers are relative to the origin of the sums.
     """
     d, unscale = len(sums.origin), 1.0 / sums.scale
     head, tail = _value(sums)
-    some = head[:, d] > 0
+    used = head[:, d] > 0
     weight[:] = head[:, d] * unit
     mean[:], sse[:], gap[:] = 0.0, 0.0, 0.0
-    w = head[some, d], tail[some, d]
-    squares = [(np.zeros(some.sum()), np.zeros(some.sum())) for _ in range(SUM_LANES)]
-    gaps = np.zeros((SUM_LANES, some.sum()))
+    w = head[used, d], tail[used, d]
+    squares = [(np.zeros(used.sum()), np.zeros(used.sum())) for _ in range(FEATURE_LANES)]
+    gaps = np.zeros((FEATURE_LANES, used.sum()))
     for t in range(d):
-        s = head[some, t], tail[some, t]
+        s = head[used, t], tail[used, t]
         m = divide(s, w)[0]
-        mean[some, t] = m * unscale
-        squares[t % SUM_LANES] = add(squares[t % SUM_LANES], multiply(s, s))
-        gaps[t % SUM_LANES] += (m - centers[some, t] * sums.scale) ** 2
+        mean[used, t] = m * unscale
+        squares[t % FEATURE_LANES] = add(squares[t % FEATURE_LANES], multiply(s, s))
+        gaps[t % FEATURE_LANES] += (m - centers[used, t] * sums.scale) ** 2
     squared = squares[0]
     for lane in squares[1:]:
         squared = add(squared, lane)
-    for part in gaps:
-        gap[some] += part
-    gap[some] = np.sqrt(gap[some]) * unscale
+    for lane_gap in gaps:
+        gap[used] += lane_gap
+    gap[used] = np.sqrt(gap[used]) * unscale
     between = divide(squared, w)
-    rest = add((head[some, d + 1], tail[some, d + 1]), (-between[0], -between[1]))[0]
-    sse[some] = np.where(rest > 0, rest, 0.0) * unit * unscale * unscale
+    rest = add((head[used, d + 1], tail[used, d + 1]), (-between[0], -between[1]))[0]
+    sse[used] = np.where(rest > 0, rest, 0.0) * unit * unscale * unscale

@@ -1,4 +1,4 @@
-"""The swaps of k-medoids as NumPy text, the dissimilarities of vectors, and a look at a matrix."""
+"""Swaps of k-medoids, pairwise dissimilarities, and the summary of a matrix, in NumPy."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ PANEL_ROWS = 64
 
 
 def _lanes(values: Floats, lanes: int) -> Floats:
-    """Σ of every lane, in the order of the rows."""
+    """Sum of every lane, in the order of the rows."""
     total = np.bincount(np.arange(len(values)) % lanes, weights=values, minlength=lanes)
     return np.asarray(total, dtype=np.float64)
 
 
 def _sum(values: Floats) -> float:
     total = 0.0
-    for part in _lanes(values, SUM_LANES).tolist():
-        total += part
+    for lane in _lanes(values, SUM_LANES).tolist():
+        total += lane
     return float(total)
 
 
 class Swaps:
-    """Points, their two nearest of k >= 2 medoids, and what the loss rises by without each."""
+    """Points, their two nearest of k >= 2 medoids, and the increase of the loss without each."""
 
     def __init__(
         self,
@@ -47,11 +47,11 @@ class Swaps:
         self.closest, self.next = closest, next
         self.removal = removal
         self.weight = np.ones(len(near)) if weight is None else weight
-        self.look_up(np.arange(len(near)))
+        self.find_two_nearest(np.arange(len(near)))
         self.loss = self.measure()
 
-    def look_up(self, points: Ints) -> None:
-        """The two nearest medoids of some points, the lower place on ties."""
+    def find_two_nearest(self, points: Ints) -> None:
+        """Find the two nearest medoids of `points`; lower place on ties."""
         here = np.argsort(self.columns[:, points], axis=0, kind="stable")[:2]
         self.near[points], self.second[points] = here
         self.closest[points] = self.columns[here[0], points]
@@ -59,13 +59,13 @@ class Swaps:
 
     @quiet
     def measure(self) -> float:
-        """The loss; what removals cost is renewed."""
+        """Update the costs of removals; return the loss."""
         rise = self.weight * (self.next.astype(np.float64) - self.closest)
         self.removal[:] = np.bincount(self.near, weights=rise, minlength=len(self.removal))
         return _sum(self.weight * self.closest.astype(np.float64))
 
     def put(self, place: int, column: Floats) -> float:
-        """The candidate with this column in a place: the loss."""
+        """Put the candidate with this column in a place; return the loss."""
         self.columns[place] = column
         own, nearer = self.near == place, column < self.closest
         second = column < self.next
@@ -77,12 +77,12 @@ class Swaps:
         self.closest[taken] = column[taken]
         after = ~own & ~nearer & second
         self.next[after], self.second[after] = column[after], place
-        self.look_up(np.flatnonzero(lost))
+        self.find_two_nearest(np.flatnonzero(lost))
         return self.measure()
 
     @quiet
     def change(self, column: Floats) -> tuple[float, int]:
-        """What a candidate adds to the loss in the place of the best medoid, and which that is."""
+        """Change of the loss by the best swap of a candidate, and its place."""
         k = len(self.medoids)
         who = np.flatnonzero(column < self.next)
         d, first = column[who].astype(np.float64), self.closest[who].astype(np.float64)
@@ -109,7 +109,7 @@ def swap_scan(
     place: Ints,
     crew: Crew | None = None,
 ) -> None:
-    """What every candidate would change, and in whose place; infinity for those in place."""
+    """Change of the loss by the best swap of every candidate, and its place; inf for medoids."""
     for i, (row, id) in enumerate(_candidates(rows, ids)):
         change[i], place[i] = np.inf, 0
         if id not in swaps.medoids:
@@ -129,9 +129,9 @@ def swap_search(
     limit: int,
     crew: Crew | None = None,
 ) -> tuple[int, int, int]:
-    """Swap whenever the loss falls, until `limit` candidates in a row were of no use.
+    """Swap whenever the loss decreases; stop after `limit` consecutive candidates without one.
 
-    How many were tried, how many are idle now, and how many swaps were made.
+    Return the numbers of candidates tried, of idle ones now, and of swaps.
     """
     tried = made = 0
     for row, id in _candidates(rows, ids):
@@ -147,7 +147,7 @@ def swap_search(
 
 
 def swap_apply(swaps: Swaps, column: Floats, id: int, place: int) -> bool:
-    """Put one candidate in a place if the loss falls; whether it did."""
+    """Put one candidate in a place if this lowers the loss; return True if it does."""
     before = swaps.columns[place].copy()
     loss = swaps.put(place, column)
     if loss < swaps.loss:
@@ -165,7 +165,7 @@ def swap_gain(
     gain: Floats,
     crew: Crew | None = None,
 ) -> None:
-    """How much nearer points come to each candidate; without `closest`, how far they are."""
+    """Sum of decreases of `closest` by each candidate; without it, of dissimilarities."""
     for i, column in enumerate(table):
         value = column.astype(np.float64)
         if closest is not None:
@@ -177,7 +177,7 @@ def swap_gain(
 def pair_columns(
     panels: Array, centers: Floats, metric: str, out: Floats, crew: Crew | None = None
 ) -> None:
-    """Dissimilarities (k, n) of rows in panels (n / 64, d, 64) to centers (k, d)."""
+    """Set out (k, n) to the dissimilarities of rows in panels (n / 64, d, 64) to centers (k, d)."""
     n = out.shape[1]
     total = np.zeros((len(centers), len(panels) * PANEL_ROWS), out.dtype)
     for t in range(panels.shape[1]):
@@ -187,9 +187,9 @@ def pair_columns(
 
 
 @quiet
-def inspect(matrix: Floats, looks: Floats, crew: Crew | None = None) -> None:
-    """looks (5): lowest, highest, NaN or 0, largest on the diagonal, largest |a − aᵀ|."""
-    looks[0], looks[1] = np.fmin.reduce(matrix, axis=None), np.fmax.reduce(matrix, axis=None)
-    looks[2] = (matrix * 0).sum()
-    looks[3] = max(0.0, float(np.fmax.reduce(np.diagonal(matrix))))
-    looks[4] = max(0.0, float(np.fmax.reduce(np.abs(matrix - matrix.T), axis=None)))
+def summarise_matrix(matrix: Floats, summary: Floats, crew: Crew | None = None) -> None:
+    """Set summary (5): lowest, highest, NaN or 0, largest diagonal, largest |a − aᵀ|."""
+    summary[0], summary[1] = np.fmin.reduce(matrix, axis=None), np.fmax.reduce(matrix, axis=None)
+    summary[2] = (matrix * 0).sum()
+    summary[3] = max(0.0, float(np.fmax.reduce(np.diagonal(matrix))))
+    summary[4] = max(0.0, float(np.fmax.reduce(np.abs(matrix - matrix.T), axis=None)))

@@ -1,4 +1,4 @@
-"""The twins of the seeding kernels: greedy k-means++ by its plain formulas."""
+"""Greedy k-means++ in NumPy, by its formulas."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from partita._kernels.weighted_draws import LEAF_ROWS, draw_any, draw_rows
 
 
 def leaf_sums(values: Floats) -> Floats:
-    """Σ of every `LEAF` values, in eight fixed lanes and a fixed tree."""
+    """Sums of every `LEAF_ROWS` values, in eight lanes added in a fixed tree."""
     out = np.empty(-(-len(values) // LEAF_ROWS))
     for leaf in range(len(out)):
-        part = values[leaf * LEAF_ROWS : (leaf + 1) * LEAF_ROWS]
-        padded = np.zeros(-(-len(part) // 8) * 8)
-        padded[: len(part)] = part
+        leaf_values = values[leaf * LEAF_ROWS : (leaf + 1) * LEAF_ROWS]
+        padded = np.zeros(-(-len(leaf_values) // 8) * 8)
+        padded[: len(leaf_values)] = leaf_values
         lane = np.zeros(8)
         for eight in padded.reshape(-1, 8):
             lane += eight
@@ -29,7 +29,7 @@ def leaf_sums(values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Sketch:
-    """Rows in bytes, which spare the compiled kernels most distances; here nothing is spared."""
+    """Rows as bytes, by which the compiled kernels skip most distances; unused here."""
 
     data: Ints
     middle: Floats
@@ -37,12 +37,12 @@ class Sketch:
 
 
 def sketch_rows(rows: Floats, scale: float, sketch: Sketch) -> None:
-    """The sketch stays empty: every distance is computed."""
+    """Leave the sketch empty: every distance is computed."""
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def seed_distances(rows: Floats, scale: float, candidate: Floats) -> Floats:
-    """‖x − candidate‖² in X's dtype: features t, t + 16, … in lane t, then a tree of the lanes."""
+    """‖x − candidate‖² in X's dtype: features t, t + 16, … in lane t, lanes added in a tree."""
     y = rows * rows.dtype.type(scale)
     lanes = np.zeros((len(y), 16), dtype=y.dtype)
     for t in range(y.shape[1]):
@@ -65,23 +65,22 @@ def seed_gain(
     sketch: Sketch | None = None,
     weight: Floats | None = None,
 ) -> None:
-    """gain[leaf, c] = Σ over the leaf of w·max(0, closest − ‖x − candidate_c‖²), rows in order.
+    """Set gain[leaf, c] = Σ w·max(0, closest − ‖x − candidate_c‖²) over the leaf, rows in order.
 
-    Bit i of marks[leaf, c, word]: whether row i of those 64 would come nearer. `labels` and
-    `chosen` are for the compiled twin, which spares rows by the triangle inequality.
+    Bit i of marks[leaf, c, word]: row i of these 64 would come nearer. The compiled twin uses
+    `labels` and `chosen` to skip rows by the triangle inequality.
     """
     bit = np.uint64(1) << np.arange(64, dtype=np.uint64)
     for c, candidate in enumerate(candidates):
         distance = seed_distances(rows, scale, candidate)
-        nearer = distance < closest
         less = np.zeros(marks.shape[0] * LEAF_ROWS)
-        found = np.flatnonzero(nearer)
-        less[found] = closest[found].astype(np.float64) - distance[found].astype(np.float64)
+        hits = np.flatnonzero(distance < closest)
+        less[hits] = closest[hits].astype(np.float64) - distance[hits].astype(np.float64)
         if weight is not None:
-            less[found] *= weight[found]
+            less[hits] *= weight[hits]
         gain[:, c] = less.reshape(-1, LEAF_ROWS).cumsum(axis=1)[:, -1]
         padded = np.zeros(len(less), bool)
-        padded[found] = True
+        padded[hits] = True
         marks[:, c] = (padded.reshape(-1, LEAF_ROWS // 64, 64) * bit).sum(axis=2, dtype=np.uint64)
 
 
@@ -98,9 +97,9 @@ def seed_choose(
     sketch: Sketch | None = None,
     weight: Floats | None = None,
 ) -> None:
-    """Lower `closest` to candidate `which`; potential[leaf] = Σ over the leaf of w·closest.
+    """Lower `closest` to candidate `which`; set potential[leaf] = Σ w·closest over the leaf.
 
-    `labels` becomes `number` where it is lower.
+    `labels` becomes `number` where the distance is lower.
     """
     distance = seed_distances(rows, scale, candidates[which])
     labels[distance < closest] = number
@@ -122,7 +121,7 @@ def plusplus(
     sketch: Sketch | None = None,
     weight: Floats | None = None,
 ) -> None:
-    """Some rounds of greedy k-means++ at once; `chosen` (k,) says which rows."""
+    """Run several rounds of greedy k-means++; set `chosen` (k,) to the chosen rows."""
     leaves = len(potential)
     for j in range(*rounds):
         if j == 0:

@@ -1,4 +1,4 @@
-"""Mean distances to clusters as NumPy text."""
+"""Sums of distances to clusters, for the silhouette, in NumPy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from partita._kernels.twofold import quiet
 
 PANEL_ROWS = 64
 STRIP_LANES = 16  # of the sums over a strip
-_BLOCK = 1 << 20  # distances held at a time
+_BLOCK_DISTANCES = 1 << 20  # computed at a time
 
 
 @quiet
@@ -24,12 +24,12 @@ def _pairs(rows: Floats, points: Floats, metric: str) -> Floats:
 
 
 def _sums(rows: Floats, weight: Floats, points: Floats, metric: str) -> Floats:
-    """Σ w·distance of every point to some rows, in the order of the rows."""
+    """Σ w·distance of every point to the rows, in their order."""
     total = np.zeros(len(points))
-    step = max(1, _BLOCK // max(1, len(points)))
+    step = max(1, _BLOCK_DISTANCES // max(1, len(points)))
     for i in range(0, len(rows), step):
         terms = weight[i : i + step, None] * _pairs(rows[i : i + step], points, metric)
-        total = np.add.accumulate(np.vstack([total, terms]), axis=0)[-1]  # one after the other
+        total = np.add.accumulate(np.vstack([total, terms]), axis=0)[-1]  # one row after the other
     return total
 
 
@@ -45,24 +45,24 @@ def silhouette(
     outside: Floats,
     crew: Crew | None = None,
 ) -> None:
-    """Points in panels (n / 64, d, 64) against rows in the order of their clusters.
+    """Compare points in panels (n / 64, d, 64) with rows sorted by cluster.
 
-    `inside` is Σ w·distance to the own cluster, `outside` the mean distance to the nearest other.
+    `inside`: Σ w·distance to the own cluster; `outside`: mean distance to the nearest other.
     """
     points = np.ascontiguousarray(
         panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])[: len(own)]
     )
     inside[:], outside[:] = 0.0, np.inf
     for j in np.flatnonzero(mass > 0):
-        some = slice(start[j], start[j + 1])
-        total = _sums(rows[some], weight[some], points, metric)
+        cluster = slice(start[j], start[j + 1])
+        total = _sums(rows[cluster], weight[cluster], points, metric)
         mine = own == j
         inside[mine] = total[mine]
         np.minimum(outside, total / mass[j], out=outside, where=~mine)
 
 
 def _lanes(terms: Floats) -> Floats:
-    """Σ over the columns (m, 64): in 16 lanes, which are then added in halves."""
+    """Σ over the columns of (m, 64): in 16 lanes, added in halves."""
     total = np.add.accumulate(terms.reshape(len(terms), -1, STRIP_LANES), axis=1)[:, -1]
     while total.shape[1] > 1:
         half = total.shape[1] // 2
@@ -83,10 +83,10 @@ def silhouette_strips(
     outside: Floats,
     crew: Crew | None = None,
 ) -> int:
-    """The same for all rows, every pair once: a strip of up to 64 rows meets those after it.
+    """The same for all rows, every pair once: strips of up to 64 rows against the rows after them.
 
-    Up to `most` strips from row `begin` on; returns the row after the last. What the rows before
-    it have added to a row waits in `lower` until their cluster ends.
+    Compute up to `most` strips from row `begin` on; return the row after the last. `lower` holds
+    the sums of the current cluster for later rows until the cluster ends.
     """
     for _ in range(most):
         if begin == len(rows):
@@ -97,13 +97,13 @@ def silhouette_strips(
         strip = slice(begin, last)
         inside[strip] = _sums(rows[begin:end], weight[begin:end], rows[strip], metric)
         for j in range(own + 1, len(mass)):
-            some = slice(start[j], start[j + 1])
+            cluster = slice(start[j], start[j + 1])
             if mass[j] > 0:
-                mean = _sums(rows[some], weight[some], rows[strip], metric) / mass[j]
+                mean = _sums(rows[cluster], weight[cluster], rows[strip], metric) / mass[j]
                 np.minimum(outside[strip], mean, out=outside[strip])
         point = np.zeros((1, PANEL_ROWS))
         point[0, : last - begin] = weight[strip]
-        step = _BLOCK // PANEL_ROWS
+        step = _BLOCK_DISTANCES // PANEL_ROWS
         for i in range(last, len(rows), step):
             terms = np.zeros((len(rows[i : i + step]), PANEL_ROWS))
             terms[:, : last - begin] = _pairs(rows[i : i + step], rows[strip], metric)

@@ -1,4 +1,4 @@
-"""Twofold arithmetic: a double and the rounding it left behind."""
+"""Twofold (double-double) arithmetic: a double and its rounding error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from partita._common.array_types import Floats
 
 Twofold = tuple[Floats, Floats]
 
-# As in the compiled kernels, what is beyond the largest double is infinity, without a word.
+# Overflow gives infinity without a warning, as in the compiled kernels.
 quiet = np.errstate(over="ignore", invalid="ignore")
 
 

@@ -1,4 +1,4 @@
-"""Random rows for k-means++, in proportion to weight times squared distance."""
+"""Weighted random draws of rows, for k-means++."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.weighting import weighted
 
-LEAF_ROWS = 256  # rows whose potential is summed as one
+LEAF_ROWS = 256  # rows whose potential is summed together
 
 
 def index_in_cumsum(cumulated: Floats, place: Floats) -> Ints:
-    """Which step of a cumulated sum each place falls on; never a step of height zero."""
-    last = cumulated.searchsorted(cumulated[-1], side="left")  # the last step that is positive
+    """Indices of the steps of a cumulated sum that contain each place; never of height zero."""
+    last = cumulated.searchsorted(cumulated[-1], side="left")  # the last positive step
     return np.asarray(np.minimum(cumulated.searchsorted(place, side="right"), last))
 
 
 def draw_any(n: int, weight: Floats | None, uniform: Floats) -> Ints:
-    """Rows drawn in proportion to their weight."""
+    """Draw rows with probability proportional to their weight."""
     if weight is None:
         return (uniform * n).astype(np.intp)
     cumulated = weight.cumsum()
@@ -25,16 +25,16 @@ def draw_any(n: int, weight: Floats | None, uniform: Floats) -> Ints:
 
 
 def draw_rows(potential: Floats, closest: Floats, weight: Floats | None, uniform: Floats) -> Ints:
-    """Rows drawn in proportion to weight·closest: first the leaf, then the row in it."""
+    """Draw rows with probability proportional to weight·closest: first the leaf, then the row."""
     leaves = potential.cumsum()
-    if not leaves[-1] > 0:  # every row equals a chosen one
+    if not leaves[-1] > 0:  # every row equals a chosen row
         return draw_any(len(closest), weight, uniform)
     place = uniform * leaves[-1]
     out = np.empty(len(uniform), np.intp)
-    for i, at in enumerate(index_in_cumsum(leaves, place).tolist()):
-        rows = slice(LEAF_ROWS * at, LEAF_ROWS * (at + 1))
-        part = None if weight is None else weight[rows]
-        inside = weighted(closest[rows].astype(np.float64), part)
-        before = leaves[at - 1] if at else 0.0
-        out[i] = LEAF_ROWS * at + index_in_cumsum(inside.cumsum(), place[i] - before)
+    for i, leaf in enumerate(index_in_cumsum(leaves, place).tolist()):
+        rows = slice(LEAF_ROWS * leaf, LEAF_ROWS * (leaf + 1))
+        leaf_weight = None if weight is None else weight[rows]
+        inside = weighted(closest[rows].astype(np.float64), leaf_weight)
+        before = leaves[leaf - 1] if leaf else 0.0
+        out[i] = LEAF_ROWS * leaf + index_in_cumsum(inside.cumsum(), place[i] - before)
     return out

@@ -32,7 +32,7 @@ def nearest(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Array
         if not np.isfinite(X).all():
             with Workers(1) as workers:
                 check_finite(make_source(X, None, workers), X, names)
-        if kernels.exact_few(as_kernel_type(X), _doubles(centers), labels):
+        if kernels.assign_few(as_kernel_type(X), _doubles(centers), labels):
             return labels
     labels = np.full(X.shape[0], -1, np.int32)
     with Workers(check_threads(n_threads)) as workers:

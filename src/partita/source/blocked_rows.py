@@ -204,7 +204,7 @@ class BlockedRows(ABC):
         middle, near = middle.astype(self.kernel_dtype), near.astype(self.kernel_dtype)
 
         def run(rows: slice, block: Array, counts: _Counts, crew: Any) -> None:
-            kernels.tally(block, middle, near, counts.values, crew)
+            kernels.count_around(block, middle, near, counts.values, crew)
 
         def fresh() -> _Counts:
             return _Counts(np.zeros((3, self.d), np.int64))

@@ -19,7 +19,7 @@ FAR = 2.0**20  # times the typical deviation: the mean is no good origin
 TOO_FAR = 2.0**40  # no grid holds both the outlier and the digits of the others
 
 Sample = Callable[[int, Ints | slice], Floats]  # (at most how many rows, which features)
-Tally = Callable[[Floats, Floats], tuple[int, Ints]]  # n, and how features lie: see kernels.tally
+Tally = Callable[[Floats, Floats], tuple[int, Ints]]  # n, counts: see kernels.count_around
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class BoundsPath:
         motion = bounds.follow(centers, self.labels, crew)
         scanned, origin, target = np.ascontiguousarray(centers.values), centers.origin, None
         if prefix is not None:
-            target = kernels.Target(scanned, origin)
+            target = kernels.ExactCenters(scanned, origin)
             scanned = prefix.centers(centers)
             origin = np.zeros(scanned.shape[1])
         book = kernels.Codebook32(scanned, origin, groups.members, groups.sizes, crew=crew)
@@ -91,7 +91,7 @@ class BoundsPath:
         for rows, crew in stretches(source.workers, source.n, work):
             weights = {} if sums is None else source.weights.of_rows(rows)
             calls.append(
-                kernels.bounded(
+                kernels.assign_bounded(
                     book, target, all_rows[rows], self.labels[rows], bounds.upper[rows],
                     bounds.other[rows], bounds.lower[rows], motion, bounds.fresh, totals, **weights,
                     filter_rows=None if prefix is None else prefix.rows[rows], crew=crew,

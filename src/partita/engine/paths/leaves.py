@@ -33,7 +33,7 @@ class RowTree:
         self.origin = survey.grid.origin
         reach = np.maximum(survey.high - self.origin, self.origin - survey.low)
         self.scale = power_of_two(float(reach.max()), 60)
-        self.leaves: Any = kernels.plant(
+        self.leaves: Any = kernels.build_tree(
             source.kernel_rows, self.origin, self.scale, source.workers.crew
         )
         self.user: object = None
@@ -91,8 +91,8 @@ class LeavesPath:
     def _scan(self, centers: Centers, changed: Ints, sums: Moments | None) -> PrunedCounts:
         source, tree = self._source, self._tree
         about_tree = np.ascontiguousarray(centers.about(tree.origin))
-        book = kernels.TreeBook(about_tree, tree.scale, changed)
-        target = kernels.Target(np.ascontiguousarray(centers.values), centers.origin)
+        book = kernels.TreeCodebook(about_tree, tree.scale, changed)
+        target = kernels.ExactCenters(np.ascontiguousarray(centers.values), centers.origin)
         totals = None if sums is None else sums.sums
         weights = {} if sums is None else source.weights.of_rows(slice(None))
         calls: list[list[int]] = []

@@ -229,7 +229,7 @@ def _looks(values: Array, workers: Workers) -> list[float]:
         and values.flags.aligned
     ):
         looks = np.empty(5)
-        kernels.inspect(values, looks, workers.crew)
+        kernels.summarise_matrix(values, looks, workers.crew)
         return [float(value) for value in looks]
     found = [0.0] * 5
     for some in chunks(*values.shape):  # other dtypes, and views

@@ -25,9 +25,9 @@ void extent(const Rows<T>& rows, const double* weight, T* low, T* high, T* taint
 // Counts, for each feature, the values below `middle`, equal to it, and otherwise nearer to it than
 // `near`.
 template <class T>
-void tally(const Rows<T>& rows, const T* __restrict middle, const T* __restrict near,
-           std::uint32_t* __restrict below, std::uint32_t* __restrict at,
-           std::uint32_t* __restrict around) {
+void count_around(const Rows<T>& rows, const T* __restrict middle, const T* __restrict near,
+                  std::uint32_t* __restrict below, std::uint32_t* __restrict at,
+                  std::uint32_t* __restrict around) {
     for (std::size_t i = 0; i < rows.n; ++i) {
         const T* __restrict x = rows.data + i * rows.d;
         for (std::size_t t = 0; t < rows.d; ++t) {
