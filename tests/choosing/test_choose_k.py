@@ -233,7 +233,7 @@ def test_a_sweep_says_what_it_found():
         ({"X": blobs() * 1e-160}, "multiply X by one number"),
         ({"callback": 3}, "callback=3 was given; a callable is expected"),
         ({"sample_weight": np.ones(3)}, "sample_weight"),
-        ({"random_state": -1}, "random_state=-1"),
+        ({"random_state": -1}, "`random_state` must be .*got -1"),
     ],
 )
 def test_errors_say_what_was_given_and_what_is_expected(given, message):

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import InvalidParameterError
 
 from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
@@ -191,7 +190,7 @@ class RefitLadder(Ladder):
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
             try:
                 model.fit(self._X, sample_weight=self._weight)
-            except InvalidParameterError:
+            except (TypeError, ValueError):
                 if not self._warm or start is None:
                     raise
                 self._warm = False  # BisectingKMeans takes no centers
