@@ -1,4 +1,4 @@
-"""`show_versions`: what to paste into a bug report."""
+"""`show_versions`: text for a bug report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def versions() -> dict[str, str]:
-    """Names and versions of what a result may depend on."""
+    """Return the versions of all that a result may depend on."""
     import partita
     from partita._common.threads import default_threads
     from partita._kernels import VARIABLE, compiled, kernels

@@ -1,4 +1,4 @@
-"""What to do with a cluster that no point chose: relocate it, keep it, drop it, or fail."""
+"""Policies for clusters without points: relocate, keep, drop, or fail."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.text import listed
 from partita.centers import Centers
 
 
@@ -16,20 +17,20 @@ class EmptyClusterError(ValueError):
 
 
 class Assignment(Protocol):
-    """The state of a fit that a policy may look at and change."""
+    """The state of a fit that a policy may read and change."""
 
     @property
     def labels(self) -> Ints:
         """The label (n,) of every row."""
 
     def distances(self, centers: Centers) -> Floats:
-        """Squared distance (n,) of every row to its own center."""
+        """Return the squared distance (n,) of every row to its own center."""
 
     def rows(self, which: Ints) -> Floats:
-        """Some rows (m, d)."""
+        """Return some rows (m, d)."""
 
     def counted(self) -> Ints | None:
-        """1 for rows of positive weight, 0 for others; None if all count."""
+        """Return 1 for rows of positive weight, 0 for others; None if all are positive."""
 
     def move(self, rows: Ints, to: Ints) -> None:
         """Move rows to other clusters."""
@@ -39,18 +40,17 @@ class Assignment(Protocol):
 
 
 class EmptyPolicy(ABC):
-    """How to repair an assignment that leaves clusters empty."""
+    """A way to repair an assignment that leaves clusters empty."""
 
     @abstractmethod
     def repair(self, state: Assignment, centers: Centers, empty: Ints) -> Centers:
-        """Mend `state`; the centers that clusters without members keep are returned."""
+        """Repair `state`; return the centers that clusters without members keep."""
 
 
 class Keep(EmptyPolicy):
     """Leave the center where it is."""
 
     def repair(self, state: Assignment, centers: Centers, empty: Ints) -> Centers:
-        """Nothing changes."""
         return centers
 
 
@@ -58,7 +58,6 @@ class Drop(EmptyPolicy):
     """Go on with fewer clusters."""
 
     def repair(self, state: Assignment, centers: Centers, empty: Ints) -> Centers:
-        """The empty clusters disappear, the others close ranks."""
         state.drop(empty)
         return Centers(np.delete(centers.values, empty, axis=0), centers.origin)
 
@@ -67,23 +66,22 @@ class Fail(EmptyPolicy):
     """Raise an error."""
 
     def repair(self, state: Assignment, centers: Centers, empty: Ints) -> Centers:
-        """Never returns."""
-        listed = ", ".join(map(str, empty[:5])) + ", …" * (len(empty) > 5)
         raise EmptyClusterError(
-            f"{len(empty)} of {len(centers.values)} clusters became empty (cluster {listed}); "
-            "lower n_clusters, try other starting centers, or allow empty='relocate'"
+            f"{len(empty)} of {len(centers.values)} clusters became empty "
+            f"({listed(empty.tolist(), str)}). Lower n_clusters, try other starting centers, or "
+            "use empty='relocate'."
         )
 
 
 class Relocate(EmptyPolicy):
-    """Give each empty cluster the point that is farthest from its center, and its duplicates.
+    """Give each empty cluster the point farthest from its center, and its duplicates.
 
-    Ties go to the row that comes first in lexicographic order of its values, so the order of the
-    rows does not matter; duplicates move together, so repeats and weights mean the same.
+    Ties go to the row whose values come first in lexicographic order, so the order of the rows
+    does not matter; duplicates move together, so repeats and weights mean the same. A cluster for
+    which no point is left keeps its center.
     """
 
     def repair(self, state: Assignment, centers: Centers, empty: Ints) -> Centers:
-        """Points move; a cluster for which none is left keeps its center."""
         groups = _farthest(state, centers, len(empty))
         for cluster, rows in zip(empty, groups, strict=False):
             state.move(rows, np.full(len(rows), cluster, np.int32))
@@ -91,22 +89,22 @@ class Relocate(EmptyPolicy):
 
 
 def _farthest(state: Assignment, centers: Centers, wanted: int) -> list[Ints]:
-    """Groups of equal rows, farthest first, none of which is all that its cluster has."""
+    """Return groups of equal rows, farthest first; no group is a whole cluster."""
     distance = state.distances(centers)
     counted = state.counted()
     if counted is not None:
         distance = np.where(counted > 0, distance, 0.0)
-    held = np.bincount(state.labels, weights=counted, minlength=len(centers.values))
-    members = held.astype(np.float64)
-    n, look = len(distance), 4 * wanted + 16
+    count_of = np.bincount(state.labels, weights=counted, minlength=len(centers.values))
+    members = count_of.astype(np.float64)
+    n, count = len(distance), 4 * wanted + 16
     while True:
-        look = min(look, n)
-        bar = np.partition(distance, n - look)[n - look]
-        near_top = np.flatnonzero((distance >= bar) & (distance > 0))
-        groups = _choose(state, near_top, distance, members.copy(), wanted)
-        if len(groups) == wanted or look == n:
+        count = min(count, n)
+        threshold = np.partition(distance, n - count)[n - count]
+        farthest = np.flatnonzero((distance >= threshold) & (distance > 0))
+        groups = _choose(state, farthest, distance, members.copy(), wanted)
+        if len(groups) == wanted or count == n:
             return groups
-        look *= 4
+        count *= 4
 
 
 def _choose(
@@ -115,10 +113,10 @@ def _choose(
     values = state.rows(rows)
     order = np.lexsort((*values.T[::-1], -distance[rows]))
     rows, values = rows[order], values[order]
-    new = np.ones(len(rows), dtype=bool)
-    new[1:] = (values[1:] != values[:-1]).any(axis=1)
+    is_new = np.ones(len(rows), dtype=bool)
+    is_new[1:] = (values[1:] != values[:-1]).any(axis=1)
     groups: list[Ints] = []
-    for group in np.split(rows, np.flatnonzero(new)[1:]):
+    for group in np.split(rows, np.flatnonzero(is_new)[1:]):
         if len(groups) == wanted or len(group) == 0:
             break
         cluster = state.labels[group[0]]

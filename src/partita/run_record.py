@@ -1,4 +1,4 @@
-"""The result of a run: where its centers are, what they summarise, and why it stopped."""
+"""The result of a run: its centers, the statistics of its clusters, and why it stopped."""
 
 from __future__ import annotations
 
@@ -8,33 +8,34 @@ from typing import Protocol
 from partita._common.array_types import Floats
 from partita.centers import Centers
 from partita.stats import ClusterStats
+from partita.stop_reason import StopReason
 from partita.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How a run ended: where the centers are, what they summarise, and why it stopped."""
+    """The result of a run with centers."""
 
     centers: Centers
     stats: ClusterStats  # of the last assignment, means relative to centers.origin
     trace: Trace
-    stopped_by: str
+    stopped_by: StopReason
     exact_sums: bool = True  # False: weights too unequal for the grid, floats in row order
-    paths: tuple[str, ...] = ()  # which paths the assignments took, and why
-    start: Floats | None = None  # (k, d) where it began, in the data's coordinates
+    paths: tuple[str, ...] = ()  # the paths of the assignments, with reasons
+    start: Floats | None = None  # (k, d) initial centers, in the data's coordinates
 
 
 class RunRecord(Protocol):
-    """What is told of a run of any member of the family."""
+    """The part of a result that all estimators have."""
 
     @property
     def trace(self) -> Trace:
-        """Its iterations."""
+        """The iterations."""
 
     @property
-    def stopped_by(self) -> str:
-        """Why it stopped."""
+    def stopped_by(self) -> StopReason:
+        """The reason for which it stopped."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """How it was made."""
+        """The paths of the assignments, with reasons."""

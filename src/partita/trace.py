@@ -1,4 +1,4 @@
-"""What a run did: one `Progress` per iteration, and a `Trace` of them."""
+"""Records of a run: one `Progress` per iteration, and the `Trace` of all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, overload
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """How one assignment was made: by which path, and what share of all pairs it compared."""
+    """The path of one assignment, and the share of all pairs that it compared."""
 
     path: str
     compared: float
@@ -17,7 +17,7 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What one iteration did: assign every point, then move every center to its mean.
+    """The record of one iteration: assign every point, then move every center to its mean.
 
     Attributes
     ----------
@@ -37,10 +37,10 @@ class Progress:
     seconds : float
         Since the fit began, restarts before this one included.
     path : str
-        How the assignment was made: "plain" (every row met every center), "blocks", "hamerly",
+        The path of the assignment: "plain" (every row against every center), "blocks", "hamerly",
         "yinyang" or "prefix"; of medoids, the method.
     compared : float
-        Share of the n·k pairs of rows and centers that met.
+        Share of the n·k pairs of rows and centers that were compared.
     """
 
     iteration: int
@@ -83,12 +83,12 @@ class Trace(Sequence[Progress]):
         return f"Trace of {len(self)} iterations, cost {first.cost:.6g} to {last.cost_after:.6g}"
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Column by column: what any dataframe library makes a frame of."""
+        """Return the records by column, as dataframe libraries accept them."""
         rows = [asdict(record) for record in self.records]
         return {field.name: [row[field.name] for row in rows] for field in fields(Progress)}
 
     def to_frame(self, library: str | None = None) -> Any:
-        """A dataframe, by pandas, polars or pyarrow: the one named, or the first installed."""
+        """Return a dataframe of pandas, polars or pyarrow: `library`, or the first found."""
         from partita._common.optional_imports import dataframe
 
         return dataframe(self.to_dict(), library)

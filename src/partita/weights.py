@@ -9,20 +9,19 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 
-# Beyond this ratio a light row would fall below the grid that a heavy one sets.
-MOST_UNEQUAL = 2.0**30
-MOST_WHOLE = 2.0**36
+MAX_WEIGHT_RATIO = 2.0**30  # above it, light rows fall below the grid that heavy ones set
+MAX_WHOLE_TOTAL = 2.0**36  # units of weight that are counted as integers
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """None (every row counts once), whole multiples of a unit, or other values up to one unit.
+    """Weights of rows: all equal, integer multiples of a unit, or other values up to one unit.
 
-    Whole weights multiply integers and so equal repeated rows bit for bit. Weights so unequal that
-    no grid holds them all are `ordered`: their sums are floats added in the order of the rows.
+    Integer weights multiply integers and so equal repeated rows bit for bit. Weights so unequal
+    that no grid holds them all are `ordered`: their sums are floats, added in the order of rows.
     """
 
-    count: float  # the total weight in units, at least: what sums may reach
+    count: float  # an upper bound of the total weight in units
     unit: float = 1.0
     times: Ints | None = None  # (n,)
     values: Floats | None = None  # (n,), at most 1
@@ -30,39 +29,39 @@ class Weights:
 
     @classmethod
     def of(cls, weight: Array | None, n: int) -> Weights:
-        """Weights of n rows; `weight` is finite, not negative and not all zero."""
+        """Make the weights of n rows; `weight` is finite, not negative and not all zero."""
         if weight is None:
             return cls(count=n)
         w = np.asarray(weight, dtype=np.float64)
         positive = w[w > 0]
-        most = float(positive.max())
-        peak = 2.0 ** math.ceil(math.log2(most))
+        largest = float(positive.max())
+        peak = 2.0 ** math.ceil(math.log2(largest))
         share = _common_unit(positive / peak)
         count = math.fsum(positive / peak) / share
-        if count <= MOST_WHOLE:
+        if count <= MAX_WHOLE_TOTAL:
             unit = share * peak
             times = (w / unit).astype(np.int64)
             return cls(count, unit, None if (times == 1).all() else times)
         unit = peak
-        uneven = most > MOST_UNEQUAL * float(positive.min())
+        uneven = largest > MAX_WEIGHT_RATIO * float(positive.min())
         return cls(len(w), unit, values=w / unit, ordered=uneven)
 
-    def of_rows(self, rows: slice) -> dict[str, Array]:
-        """The keyword arguments that the kernels take for some of the rows."""
+    def kernel_arguments(self, rows: slice | Ints) -> dict[str, Array]:
+        """Return the weights of some rows as keyword arguments of the kernels."""
         if self.times is not None:
             return {"times": self.times[rows]}
         if self.values is not None:
             return {"weight": self.values[rows]}
         return {}
 
-    def part(self, rows: Ints) -> Weights:
-        """The weights of some rows, in the same units."""
+    def subset(self, rows: Ints) -> Weights:
+        """Return the weights of some rows, in the same units."""
         times = None if self.times is None else self.times[rows]
         values = None if self.values is None else self.values[rows]
         return replace(self, times=times, values=values)
 
     def as_floats(self, n: int) -> Floats:
-        """The plain weights (n,)."""
+        """Return the weights (n,) as the user gave them."""
         if self.times is not None:
             return np.asarray(self.times * self.unit)
         if self.values is not None:
@@ -70,13 +69,13 @@ class Weights:
         return np.full(n, self.unit)
 
     @property
-    def alike(self) -> bool:
-        """Whether every row counts the same."""
+    def all_equal(self) -> bool:
+        """True if every row has the same weight."""
         return self.times is None and self.values is None
 
 
 def _common_unit(positive: Floats) -> float:
-    """The largest power of two of which every weight is a whole multiple."""
+    """Return the largest power of two of which every weight is an integer multiple."""
     mantissa, exponent = np.frexp(positive)
     whole = (mantissa * 2.0**53).astype(np.int64)
     lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
@@ -84,10 +83,9 @@ def _common_unit(positive: Floats) -> float:
 
 
 def as_repeats(weight: Floats | None, n: int) -> Floats:
-    """Weights in rows: whole numbers as they are, others such that they add up to their number.
+    """Return weights as numbers of rows: integers as they are, others scaled to a mean of 1.
 
-    Only ratios of weights matter for a clustering, but how sure one can be of it depends on how
-    many rows there are.
+    A clustering depends on ratios of weights only; its confidence depends on the number of rows.
     """
     if weight is None:
         return np.ones(n)

@@ -167,7 +167,7 @@ def test_sums_have_the_bits_of_the_twin(core, dtype, kind, name):
     centers = start.astype(float) - grid.origin
     ours, twin = Moments.zero(len(start), grid), Moments.zero(len(start), grid)
     a, b = np.full(len(rows), -1, np.int32), np.full(len(rows), -1, np.int32)
-    keywords = weights.of_rows(slice(None))
+    keywords = weights.kernel_arguments(slice(None))
     book = book_for(core, dtype, centers, grid.origin)
     plain = reference.Codebook(centers, grid.origin)
     for _ in range(3):  # the second and third pass are corrections
@@ -208,7 +208,9 @@ def test_summaries_have_the_bits_of_the_twin(core, dtype, kind, name):
     centers = rows[:k].astype(np.float64) - grid.origin
     moments = Moments.zero(k, grid)
     nowhere = np.full(len(rows), -1, np.int32)
-    core.move_rows(sums_of(core, moments), rows, nowhere, labels, **weights.of_rows(slice(None)))
+    core.move_rows(
+        sums_of(core, moments), rows, nowhere, labels, **weights.kernel_arguments(slice(None))
+    )
     found = []
     for module in (core, reference):
         weight, sse, gap = np.empty((3, k))
@@ -249,7 +251,7 @@ def test_sparse_rows_give_what_the_twin_gives(core, dtype, weighted, k):
     centers = dense[rng.choice(300, k)].astype(float)
     ours, twin = Moments.zero(k, grid), Moments.zero(k, grid)
     a, b = np.full(300, -1, np.int32), np.full(300, -1, np.int32)
-    keywords = weights.of_rows(slice(None))
+    keywords = weights.kernel_arguments(slice(None))
     for _ in range(2):
         rows = csr_for(core, matrix)
         core.assign_sparse(sparse_book_for(core, dtype, centers), rows, a, sums_of(core, ours),

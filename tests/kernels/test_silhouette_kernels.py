@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita._kernels import reference
-from partita.source.dissimilarities import in_panels
+from partita.source.dissimilarities import pack_panels
 
 pytestmark = pytest.mark.compiled
 METRICS = ["sqeuclidean", "euclidean", "manhattan"]
@@ -34,7 +34,7 @@ def by_panels(module, problem, metric, crew):
     rows, weight, start, mass, own = problem
     inside, outside = np.empty((2, len(rows)))
     module.silhouette(
-        in_panels(rows), own, rows, weight, start, mass, metric, inside, outside, crew
+        pack_panels(rows), own, rows, weight, start, mass, metric, inside, outside, crew
     )
     return inside, outside
 

@@ -23,7 +23,7 @@ import partita
 from partita import silhouette_samples, silhouette_score
 from partita._kernels import compiled
 from partita.metrics.silhouette import sampled_silhouette, silhouettes_at
-from partita.source.dissimilarities import check_measured
+from partita.source.dissimilarities import check_dissimilarities
 
 
 @st.composite
@@ -256,7 +256,7 @@ def test_a_sample_is_a_whole_number(size):
 
 def test_what_rounding_made_negative_is_no_dissimilarity():
     found = np.array([[-1e-12, 1.0], [0.5, 0.0]])
-    check_measured(found)
+    check_dissimilarities(found)
     np.testing.assert_array_equal(found, [[0.0, 1.0], [0.5, 0.0]])
 
 

@@ -18,7 +18,7 @@ from partita.estimators.fitted_models import LabelledRows, goes_down_a_tree, unw
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.kernel.kernel_input import GIVEN
 from partita.estimators.medoids.estimator import KMedoids
-from partita.estimators.medoids.metric import FLAT, has_flat_cells
+from partita.estimators.medoids.metric import EUCLIDEAN_METRICS, has_flat_cells
 from partita.estimators.spherical import SphericalKMeans
 
 # What a look may need, and a kind of model may lack
@@ -29,7 +29,7 @@ CELLS = "cells"  # a row belongs to its nearest center
 MEANS = "means"  # centers are means
 REFIT = "refit"  # it can be fitted again
 
-_ADDING = (*FLAT, "manhattan", "cityblock", "l1", "minkowski", "chebyshev")
+_ADDING = (*EUCLIDEAN_METRICS, "manhattan", "cityblock", "l1", "minkowski", "chebyshev")
 _K_MEANS = ("KMeans", "MiniBatchKMeans", "BisectingKMeans")  # whoever wrote them
 AT_REST = 1e-3  # of J: what moving centers to the means may save at most, if that is what they are
 _SMOOTH = ("rbf", "laplacian", "linear", "polynomial", "poly", "sigmoid")

@@ -119,7 +119,7 @@ class LloydStep:
 
     def counted(self) -> Ints | None:
         """1 for rows of positive weight, 0 for others; None if all count."""
-        if self.source.weights.alike:
+        if self.source.weights.all_equal:
             return None
         return (self.source.weights.as_floats(self.source.n) > 0).astype(np.int64)
 

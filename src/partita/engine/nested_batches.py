@@ -78,7 +78,7 @@ class Order:
     def __init__(self, source: Source, rng: np.random.Generator) -> None:
         self._rng, self._some = rng, None
         self.n = source.n
-        if not source.weights.alike:
+        if not source.weights.all_equal:
             self._some = np.flatnonzero(source.weights.as_floats(source.n))
             self.n = len(self._some)
         self._drawn = rng.choice(self.n, size=min(self.n, FIRST), replace=False)
@@ -279,12 +279,14 @@ def reassigned(
 def _mass(source: Source) -> float:
     """The total weight of the rows."""
     weights = source.weights
-    return weights.unit * source.n if weights.alike else float(weights.as_floats(source.n).sum())
+    return (
+        weights.unit * source.n if weights.all_equal else float(weights.as_floats(source.n).sum())
+    )
 
 
 def costs(source: Source, centers: Centers) -> Floats:
     """What every row adds to J."""
     labels = np.full(source.n, -1, np.int32)
     source.assign(centers, labels, None)
-    weight = None if source.weights.alike else source.weights.as_floats(source.n)
+    weight = None if source.weights.all_equal else source.weights.as_floats(source.n)
     return weighted(source.own_distances(centers, labels), weight)

@@ -117,7 +117,7 @@ def label_and_summarise(centers: Floats, step: LloydStep) -> tuple[Ints, float, 
     step.assign(returned)
     stats, _ = step.stats_about(returned)
     cost = source.own_distances(returned, step.labels)
-    if not source.weights.alike:
+    if not source.weights.all_equal:
         cost = weighted(cost, source.weights.as_floats(source.n))
-    price = step.geometry.price * (source.weights.unit if source.weights.alike else 1.0)
+    price = step.geometry.price * (source.weights.unit if source.weights.all_equal else 1.0)
     return step.labels, exact_total(cost) * price, stats.moved(step.origin)

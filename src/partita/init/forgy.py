@@ -16,7 +16,7 @@ def forgy(source: Source, k: int, rng: np.random.Generator) -> Floats:
 
 def forgy_rows(weights: Weights, n: int, k: int, rng: np.random.Generator) -> Ints:
     """Which of n rows (k,); where fewer than k rows have weight, some are taken again."""
-    if weights.alike:
+    if weights.all_equal:
         return np.asarray(rng.choice(n, size=k, replace=False))
     weight = weights.as_floats(n)
     some = np.flatnonzero(weight)

@@ -31,7 +31,7 @@ def plusplus_rows(gram: Gram, k: int, rng: np.random.Generator, trials: int | No
     """
     trials = trials or 2 + int(math.log(k))
     uniform = rng.random(1 + (k - 1) * trials)
-    weight = None if gram.weights.alike else gram.weight
+    weight = None if gram.weights.all_equal else gram.weight
     closest = np.full(gram.n, np.inf)
     closest[gram.weight == 0] = 0.0
     potential = np.zeros(-(-gram.n // LEAF_ROWS))

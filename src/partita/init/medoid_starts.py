@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita.engine.medoids.swap import Problem
+from partita.engine.medoids.swap import MedoidProblem
 
 
-def random(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
+def random(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
     """Candidates at random, in proportion to their weight."""
     weight = problem.weight
     if weight is None or len(weight) != problem.table.candidates:
@@ -22,7 +22,7 @@ def random(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
     return rng.choice(len(weight), k, replace=False, p=weight / weight.sum())
 
 
-def build(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
+def build(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
     """PAM's BUILD: one after the other, the candidate that lowers the loss most.
 
     No randomness; the lower candidate on ties. It reads all dissimilarities k times.
@@ -36,7 +36,7 @@ def build(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
     return np.array(medoids)
 
 
-def lab(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
+def lab(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
     """LAB: BUILD on a fresh sample of 10 + √n points for every medoid. Points are candidates."""
     n = problem.table.candidates
     size = min(n, 10 + math.isqrt(n - 1) + 1)
@@ -45,7 +45,7 @@ def lab(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
     while len(medoids) < k:
         free = np.delete(np.arange(n), medoids)
         sample = rng.choice(free, min(size, len(free)), replace=False)
-        part = problem.among(sample)
+        part = problem.subset(sample)
         gain = part.all_gains(None if closest is None else closest[sample])
         chosen = int(sample[gain.argmin() if closest is None else gain.argmax()])
         if closest is None:
@@ -56,7 +56,7 @@ def lab(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
     return np.array(medoids)
 
 
-def plusplus(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
+def plusplus(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
     """In proportion to weight times dissimilarity to the nearest one that is chosen already."""
     weight = 1.0 if problem.weight is None else problem.weight
     medoids = random(problem, 1, rng).tolist()
@@ -71,12 +71,12 @@ def plusplus(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
     return np.array(medoids)
 
 
-def _choose(problem: Problem, medoids: list[int], closest: Floats, which: int) -> None:
+def _choose(problem: MedoidProblem, medoids: list[int], closest: Floats, which: int) -> None:
     medoids.append(which)
     np.minimum(closest, problem.table.columns(np.array([which]))[0], out=closest)
 
 
-MEDOID_STARTS: dict[str, Callable[[Problem, int, np.random.Generator], Ints]] = {
+MEDOID_STARTS: dict[str, Callable[[MedoidProblem, int, np.random.Generator], Ints]] = {
     "random": random,
     "lab": lab,
     "build": build,

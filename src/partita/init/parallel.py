@@ -28,7 +28,7 @@ def parallel(source: Source, k: int, rng: np.random.Generator) -> Floats:
     """
     if source.n <= FACTOR * k * ROUNDS:
         return plusplus(source, k, rng)[0]
-    weight = None if source.weights.alike else source.weights.as_floats(source.n)
+    weight = None if source.weights.all_equal else source.weights.as_floats(source.n)
     taken = _Taken(source)
     taken.add(draw_any(source.n, weight, rng.random(1)))
     for _ in range(ROUNDS):

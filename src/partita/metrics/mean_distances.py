@@ -16,7 +16,7 @@ from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.threads import Workers
 from partita._kernels import compiled, kernels
-from partita.source.dissimilarities import Table, in_panels
+from partita.source.dissimilarities import DissimilarityTable, pack_panels
 
 STRIP_ROWS = 64  # of one cluster, measured against all others at once
 MAX_PADDING = 1.6  # rows in strips over rows; beyond it strips are mostly empty
@@ -89,7 +89,7 @@ def of_vectors(
     step = strips_per_call * STRIP_ROWS
     for start in range(0, len(numbers), step):
         block, span = numbers[start : start + step], slice(start, start + step)
-        panels, label = in_panels(X[block]), partition.label[block]
+        panels, label = pack_panels(X[block]), partition.label[block]
         kernels.silhouette(panels, label, *clusters, inside[span], outside[span], workers.crew)
     return MeanDistances(inside, outside)
 
@@ -115,11 +115,11 @@ def _every_pair_once(
 
 
 def of_table(
-    table: Table, partition: Partition, step: int, points: Ints | None = None
+    table: DissimilarityTable, partition: Partition, step: int, points: Ints | None = None
 ) -> MeanDistances:
     """Measure by the columns of any table of dissimilarities, `step` at a time."""
     if points is not None:
-        table = table.take(np.arange(table.candidates), points)
+        table = table.restrict(np.arange(table.candidates), points)
     label = partition.label if points is None else partition.label[points]
     sums, inside, outside = np.zeros(table.n), np.zeros(table.n), np.full(table.n, np.inf)
     for j, ends, column, weight in _in_order(table, partition, step):
@@ -135,14 +135,14 @@ def of_table(
 
 
 def _in_order(
-    table: Table, partition: Partition, step: int
+    table: DissimilarityTable, partition: Partition, step: int
 ) -> Iterator[tuple[int, bool, Floats, float]]:
     """Columns by cluster: the label, whether its cluster ends, the column, and its weight."""
     label, weight = partition.label[partition.order], partition.weight[partition.order]
     ends = np.append(label[1:] != label[:-1], True)
     for i in range(0, len(label), step):
         span = slice(i, i + step)
-        rows, whole = partition.order[span], table.whole
+        rows, whole = partition.order[span], table.matrix
         columns = table.columns(rows) if whole is None else (whole[row] for row in rows)
         block = label[span].tolist(), ends[span].tolist(), columns, weight[span].tolist()
         for j, last, column, w in zip(*block, strict=True):

@@ -17,7 +17,7 @@ from partita.estimators import validation
 from partita.estimators.medoids.metric import Metric, check_matrix, check_metric
 from partita.geometry import directions
 from partita.metrics.mean_distances import MeanDistances, Partition, of_table, of_vectors
-from partita.source.dissimilarities import Table
+from partita.source.dissimilarities import DissimilarityTable
 
 MAX_VALUES_PER_THREAD = 1 << 21  # dissimilarities measured at once, if there is no kernel for them
 COLUMNS_PER_TASK = (64, 512)  # at least, at most
@@ -198,7 +198,7 @@ class PairwiseDistances:
         check_metric(metric, None)
         self._workers = workers
         self._vectors: Floats | None = None
-        self._table: Table | None = None
+        self._table: DissimilarityTable | None = None
         self._name = "euclidean"
         if isinstance(metric, str) and metric == "precomputed":
             self._table = check_matrix(X, workers)

@@ -18,7 +18,7 @@ from partita.estimators.kernel.estimator import KernelKMeans
 from partita.metrics.silhouette import silhouettes_at
 from partita.report.not_shown import NotHere
 from partita.report.report_input import Case
-from partita.source.dissimilarities import PLAIN
+from partita.source.dissimilarities import KERNEL_METRICS
 
 _WORK = 3e10  # products of differences that silhouettes may take: some seconds
 _ROOT = 16  # features that a distance costs beside its own
@@ -109,7 +109,7 @@ def _price(rows: Any, metric: Any) -> tuple[float, float]:
     if sp.issparse(rows):
         return _FOREIGN * (rows.nnz / max(1, rows.shape[0]) + _ROOT), 1.0
     own = rows.shape[1] + _ROOT
-    return (own, 0.5) if metric in PLAIN or metric == "cosine" else (_FOREIGN * own, 1.0)
+    return (own, 0.5) if metric in KERNEL_METRICS or metric == "cosine" else (_FOREIGN * own, 1.0)
 
 
 def _points(labels: Ints, sizes: Ints, most: float) -> Ints:

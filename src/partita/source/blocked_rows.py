@@ -136,7 +136,7 @@ class BlockedRows(ABC):
     def extent(self) -> tuple[Floats, Floats, Ints]:
         """Lowest and highest value (d,) over rows of weight; which columns are not finite."""
         if self._extent is None:
-            weight = None if self.weights.alike else self.weights.as_floats(self.n)
+            weight = None if self.weights.all_equal else self.weights.as_floats(self.n)
 
             def run(rows: slice, block: Array, seen: _Extent, crew: Any) -> None:
                 some = None if weight is None else weight[rows]
@@ -159,13 +159,13 @@ class BlockedRows(ABC):
 
     def survey_from_sample(self, rows: Ints) -> None:
         """Make a survey that takes the mean and the spread of some rows for those of all."""
-        sample = self.subset(rows, self.weights.part(rows))
+        sample = self.subset(rows, self.weights.subset(rows))
         assert isinstance(sample, BlockedRows)
         self._make_survey(sample._sum_up)
 
     def _make_survey(self, sum_up: Callable[[Moments], None]) -> None:
         low, high, _ = self.extent()
-        tally = self._tally if self.weights.alike else None
+        tally = self._tally if self.weights.all_equal else None
         self._survey = survey_dense(
             low, high, self.weights, sum_up, self.sample, self._columns, tally
         )
@@ -218,7 +218,12 @@ class BlockedRows(ABC):
 
         def run(rows: slice, block: Array, own: Moments, crew: Any) -> None:
             kernels.move_rows(
-                own.sums, block, nowhere[rows], first[rows], **self.weights.of_rows(rows), crew=crew
+                own.sums,
+                block,
+                nowhere[rows],
+                first[rows],
+                **self.weights.kernel_arguments(rows),
+                crew=crew,
             )
 
         self._reduce(4 * self.d, run, moments, lambda: zero_like(moments))
@@ -233,7 +238,7 @@ class BlockedRows(ABC):
 
         def run(rows: slice, block: Array, own: Moments | None, crew: Any) -> None:
             sums = None if own is None else own.sums
-            weights = {} if own is None else self.weights.of_rows(rows)
+            weights = {} if own is None else self.weights.kernel_arguments(rows)
             counts.append(
                 kernels.assign(
                     book, block, labels[rows], sums, **weights, crew=crew, kept=packed,
@@ -248,7 +253,9 @@ class BlockedRows(ABC):
         return sum(moved for moved, _ in counts)
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
-        weights = {key: values[rows] for key, values in self.weights.of_rows(slice(None)).items()}
+        weights = {
+            key: values[rows] for key, values in self.weights.kernel_arguments(slice(None)).items()
+        }
         block = as_kernel_type(self.read_rows(rows))
         kernels.move_rows(moments.sums, block, labels[rows], to, **weights)
         labels[rows] = to

@@ -20,7 +20,7 @@ from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita._kernels.medoid_swaps import PANEL_ROWS
 
-PLAIN = {  # measured by our own kernel
+KERNEL_METRICS = {  # measured by our own kernel
     "euclidean": "euclidean",
     "l2": "euclidean",
     "sqeuclidean": "sqeuclidean",
@@ -33,36 +33,36 @@ _ROOM = 2.0**32  # of so many doubles even the largest can be added, once divide
 _TASK = 16  # candidates that a thread asks a metric about at once: fixed, so that bits are
 
 
-class Table(ABC):
+class DissimilarityTable(ABC):
     """Dissimilarities between points and candidates."""
 
     n: int  # points
     candidates: int
     dtype: np.dtype[Any]
     unit: float = 1.0
-    whole: Floats | None = None  # all columns, where they are in memory
+    matrix: Floats | None = None  # all columns, where they are in memory
 
     @abstractmethod
     def columns(self, which: Ints) -> Floats:
         """How far all points are from some candidates: (len(which), n)."""
 
     @abstractmethod
-    def take(self, candidates: Ints, points: Ints) -> Table:
+    def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
         """The table of some candidates and some points."""
 
-    def among(self, rows: Ints) -> Table:
+    def subset(self, rows: Ints) -> DissimilarityTable:
         """The table of some rows, where points and candidates are the same."""
-        return self.take(rows, rows)
+        return self.restrict(rows, rows)
 
     def blocks(self, order: Ints, work: int = 1 << 28) -> Iterator[tuple[Floats, Ints, Ints]]:
         """Candidates in this order: a table, rows of it, and whose columns these rows are.
 
         Blocks are short enough that Ctrl-C is heard: at most `work` values each.
         """
-        if self.whole is not None:
+        if self.matrix is not None:
             step = max(64, work // self.n)
             for i in range(0, len(order), step):
-                yield self.whole, order[i : i + step], order[i : i + step]
+                yield self.matrix, order[i : i + step], order[i : i + step]
             return
         step = max(8, min(256, _BLOCK // (self.n * self.dtype.itemsize) // 8 * 8))
         for i in range(0, len(order), step):
@@ -70,7 +70,7 @@ class Table(ABC):
             yield self.columns(some), np.arange(len(some)), some
 
 
-class Matrix(Table):
+class DissimilarityMatrix(DissimilarityTable):
     """A matrix of dissimilarities. Any real dtype; columns are made of floats as they are read.
 
     Of some rows and columns of it only the numbers are kept: a copy may be too large.
@@ -94,7 +94,7 @@ class Matrix(Table):
             return
         ready = values.dtype == self.dtype and values.flags.c_contiguous and values.flags.aligned
         if ready and scale == 1.0:
-            self.whole = values
+            self.matrix = values
 
     def columns(self, which: Ints) -> Floats:
         """Rows of the matrix, which is symmetric."""
@@ -105,16 +105,16 @@ class Matrix(Table):
         block = np.ascontiguousarray(block, dtype=self.dtype)
         return block if self.scale == 1.0 else block * self.scale
 
-    def take(self, candidates: Ints, points: Ints) -> Table:
+    def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
         """The same matrix, fewer rows and columns."""
         if self._candidates is not None and self._points is not None:
             candidates, points = self._candidates[candidates], self._points[points]
-        part = Matrix(self.values, self.dtype, self.scale, candidates, points)
+        part = DissimilarityMatrix(self.values, self.dtype, self.scale, candidates, points)
         part.unit = self.unit
         return part
 
 
-class Condensed(Table):
+class CondensedMatrix(DissimilarityTable):
     """The upper triangle of a symmetric matrix, row by row, as SciPy's `pdist` gives it."""
 
     def __init__(
@@ -136,13 +136,13 @@ class Condensed(Table):
         block: Floats = np.where(own, 0, self.values[place]).astype(self.dtype)
         return block if self.scale == 1.0 else block * self.scale
 
-    def take(self, candidates: Ints, points: Ints) -> Table:
+    def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
         """The same triangle, fewer rows."""
         mine = self._candidates[candidates], self._points[points]
-        return Condensed(self.values, self.dtype, self.scale, self.size, *mine)
+        return CondensedMatrix(self.values, self.dtype, self.scale, self.size, *mine)
 
 
-class Vectors(Table):
+class VectorTable(DissimilarityTable):
     """Dense rows under a metric of our own kernel: plain differences, so nothing cancels.
 
     In float32 for rows of float32, else in float64.
@@ -155,7 +155,7 @@ class Vectors(Table):
         scale = square_scale(largest)
         rows = np.ascontiguousarray(rows, dtype=self.dtype)
         self._set(rows * scale if scale != 1.0 else rows, None, metric, workers)
-        self.unit = unit_of(metric, scale)
+        self.unit = unit_of_scaled(metric, scale)
 
     def _set(self, rows: Floats, points: Floats | None, metric: str, workers: Workers) -> None:
         self._rows, self._metric, self._workers = rows, metric, workers
@@ -166,27 +166,27 @@ class Vectors(Table):
     def columns(self, which: Ints) -> Floats:
         """Measured now."""
         if self._panels is None:
-            self._panels = in_panels(self._points)
+            self._panels = pack_panels(self._points)
         out = np.empty((len(which), self.n), self.dtype)
         centers = np.ascontiguousarray(self._rows[which])
         kernels.pair_columns(self._panels, centers, self._metric, out, self._workers.crew)
         return out
 
-    def take(self, candidates: Ints, points: Ints) -> Table:
+    def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
         """A copy of these rows."""
-        twin = Vectors.__new__(Vectors)
+        twin = VectorTable.__new__(VectorTable)
         twin.dtype, twin.unit = self.dtype, self.unit
         mine = self._rows[candidates], self._points[points]
         twin._set(*mine, self._metric, self._workers)
         return twin
 
 
-def unit_of(metric: str, scale: float) -> float:
+def unit_of_scaled(metric: str, scale: float) -> float:
     """What a dissimilarity of scaled vectors stands for."""
     return 1.0 / scale / scale if metric == "sqeuclidean" else 1.0 / scale
 
 
-def in_panels(rows: Floats) -> Array:
+def pack_panels(rows: Floats) -> Array:
     """Rows as the kernel takes them: (n / 64, d, 64)."""
     n, d = rows.shape
     panels = np.zeros((-(-n // PANEL_ROWS), d, PANEL_ROWS), rows.dtype)
@@ -200,7 +200,7 @@ def in_panels(rows: Floats) -> Array:
 Measure = Callable[[Any, Any], Floats]  # rows (a, d), rows (b, d) -> (a, b)
 
 
-class Measured(Table):
+class MetricTable(DissimilarityTable):
     """Rows of any kind under any metric, block by block; BLAS should run in one thread.
 
     `slow` is a metric for which each pair is worth to be measured once only: d(a, b) = d(b, a) to
@@ -244,17 +244,17 @@ class Measured(Table):
                     out[some][rows[some, None] == self._points] = 0.0
 
         self._workers.share(math.ceil(len(rows) / self.task), work)
-        check_measured(out)
+        check_dissimilarities(out)
         return out if self.unit == 1.0 else np.multiply(out, 1.0 / self.unit, out=out)
 
-    def take(self, candidates: Ints, points: Ints) -> Table:
+    def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
         """The same rows, fewer of them."""
         mine = self._candidates[candidates], self._points[points]
         how = self._measure, self.dtype, self._workers, self.slow
-        return Measured(self._rows, *how, *mine, self.task)
+        return MetricTable(self._rows, *how, *mine, self.task)
 
 
-def check_measured(values: Floats) -> None:
+def check_dissimilarities(values: Floats) -> None:
     """What a metric gave must be dissimilarities; what rounding made negative is zero."""
     lowest, highest = float(values.min(initial=0.0)), float(values.max(initial=0.0))
     if not (math.isfinite(lowest) and math.isfinite(highest)):
@@ -271,22 +271,22 @@ def check_measured(values: Floats) -> None:
         np.maximum(values, 0.0, out=values)
 
 
-def materialize(table: Table, memory: float) -> Table:
+def materialize(table: DissimilarityTable, memory: float) -> DissimilarityTable:
     """The table with all its columns in memory, if they fit there."""
     size = table.candidates * table.n * table.dtype.itemsize
-    if table.whole is not None or size > memory:
+    if table.matrix is not None or size > memory:
         return table
     out = np.empty((table.candidates, table.n), table.dtype)
     everyone = np.arange(table.n)
-    if isinstance(table, Measured) and table.slow and table.candidates == table.n:
+    if isinstance(table, MetricTable) and table.slow and table.candidates == table.n:
         for i in range(0, table.n, 4 * _TASK):  # each pair once
             some = everyone[i : i + 4 * _TASK]
-            part = table.take(some, everyone[i:]).columns(np.arange(len(some)))
+            part = table.restrict(some, everyone[i:]).columns(np.arange(len(some)))
             out[some, i:] = part
             out[i:, i : i + len(some)] = part.T
     else:
         for values, _, block in table.blocks(np.arange(table.candidates)):
             out[block[0] : block[-1] + 1] = values
-    held = Matrix(out)
+    held = DissimilarityMatrix(out)
     held.unit = table.unit
     return held

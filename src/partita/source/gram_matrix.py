@@ -1,7 +1,7 @@
-"""Where a Gram matrix lives: in memory, nowhere (its rows are made again), or sparse.
+"""Gram matrices: in memory, recomputed row by row, or sparse.
 
-Whoever uses one sees it centred: less `shift` of the row and of the column. Distances in feature
-space do not change by that, whatever the shift, and data far from the origin costs no digits.
+A Gram is centred: `shift` is subtracted from every row and column. No shift changes distances in
+feature space, and centring keeps digits for data far from the origin.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from partita._common.array_types import Array, Floats, Ints
+from partita._common.array_types import Floats, Ints
 from partita._common.power_of_two import power_of_two
 from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers
@@ -21,16 +21,16 @@ from partita.moments import bits_for
 from partita.source.kernel_function import KernelFunction, gram_rows
 from partita.weights import Weights
 
-SAMPLE = 64  # rows, of which one is near enough to the middle of all
-_CALL = 1 << (28 if compiled() else 22)  # values read in one call: some tenths of a second
-_STRETCH = 1 << 22  # values that meet a vector at once
-_BLOCK = 1 << 24  # values made at once where the matrix does not fit
+CENTRE_SAMPLE_ROWS = 64  # rows among which the new origin is chosen
+CALL_VALUES = 1 << (28 if compiled() else 22)  # read in one kernel call: some tenths of a second
+PRODUCT_VALUES = 1 << 22  # multiplied by a vector at once
+RECOMPUTED_VALUES = 1 << 24  # computed at once where the matrix does not fit in memory
 
 
 class Gram(ABC):
     """Inner products of n weighted rows in feature space."""
 
-    exact = True  # whether a row that is read again has the same bits
+    exact = True  # rows that are read again have the same bits
     path: str
 
     def __init__(self, n: int, weights: Weights, workers: Workers) -> None:
@@ -38,34 +38,34 @@ class Gram(ABC):
         self.weight = weights.as_floats(n)
         self.shift, self.level = np.zeros(n), 0.0
 
-    def centre(self, plain: Floats, span: tuple[float, float] | None) -> None:
-        """Set the shift and the grid. `span` is the lowest and highest value; None if definite.
+    def centre(self, diagonal: Floats, span: tuple[float, float] | None) -> None:
+        """Set the shift and the grid from K_ii; `span` is (min, max) of K, None if definite.
 
-        The new origin is a row amid the others, of which an outlier or two change nothing.
+        The new origin is the row of a sample with the least median distance to the others, which
+        a few outliers do not change.
         """
-        some = np.flatnonzero(self.weight)
-        some = some[evenly_spaced(len(some), SAMPLE)]
-        inner = self.raw(some).astype(np.float64)
-        among = inner[:, some]
-        apart = (plain[some] - among) - (among - plain[some, None])
-        middle = int(np.argmin(np.median(apart, axis=1)))
+        sample = np.flatnonzero(self.weight)
+        sample = sample[evenly_spaced(len(sample), CENTRE_SAMPLE_ROWS)]
+        inner = self.raw(sample).astype(np.float64)
+        own = inner[:, sample]
+        squares = (diagonal[sample] - own) - (own - diagonal[sample, None])
+        middle = int(np.argmin(np.median(squares, axis=1)))
         self.shift = inner[middle]
-        self.level = float(plain[some[middle]])
-        self._settle(plain, span)
+        self.level = float(diagonal[sample[middle]])
+        self._set_grid(diagonal, span)
 
-    def _settle(self, plain: Floats, span: tuple[float, float] | None) -> None:
-        self.diagonal = (plain - self.shift) - (self.shift - self.level)
-        self.noise = 8 * np.finfo(self.dtype).eps * np.abs(plain)  # what rounding may leave
-        if span is None:  # by Cauchy and Schwarz no value is larger than the largest diagonal one
+    def _set_grid(self, diagonal: Floats, span: tuple[float, float] | None) -> None:
+        self.diagonal = (diagonal - self.shift) - (self.shift - self.level)
+        self.noise = 8 * np.finfo(self.dtype).eps * np.abs(diagonal)  # bound of rounding errors
+        if span is None:  # Cauchy-Schwarz: no value exceeds the largest on the diagonal
             reach = 2 * float(np.abs(self.diagonal).max()) + float(self.noise.max())
         else:
             away = max(span[1] - self.level, self.level - span[0])
             reach = 2 * away + 2 * float(np.abs(self.shift - self.level).max())
         if reach > 0 and not 2.0**-900 < reach < 2.0**900:
             raise ValueError(
-                f"the inner products of the kernel reach {reach:.3g}, too "
-                f"{'large' if reach > 1 else 'small'} for their sums; divide the matrix, or scale "
-                "the data"
+                "The inner products of the kernel must be between 2^-900 and 2^900 at their "
+                f"largest, got {reach:.3g}. Multiply the matrix, or the data, by one number."
             )
         bits = bits_for(self.weights.count)
         self.scale = 2.0**bits * power_of_two(reach, 900)
@@ -73,36 +73,36 @@ class Gram(ABC):
 
     @property
     def dtype(self) -> Any:
-        """Of the inner products."""
+        """The dtype of the inner products."""
         return np.dtype(np.float64)
 
-    def _stretch(self, first: int, last: int) -> Floats:
-        """Rows that follow each other, as they are."""
+    def _raw_range(self, first: int, last: int) -> Floats:
+        """Consecutive rows, not centred."""
         return self.raw(np.arange(first, last))
 
-    def among(self, some: Ints) -> Floats:
-        """Inner products (m, m) of some rows with each other, centred."""
-        found = self._raw_among(some) - self.shift[some]
-        return np.asarray(found - (self.shift[some] - self.level)[:, None], dtype=np.float64)
+    def submatrix(self, rows: Ints) -> Floats:
+        """Return the inner products (m, m) of some rows with each other, centred."""
+        inner = self._raw_submatrix(rows) - self.shift[rows]
+        return np.asarray(inner - (self.shift[rows] - self.level)[:, None], dtype=np.float64)
 
     @abstractmethod
-    def _raw_among(self, some: Ints) -> Floats: ...
+    def _raw_submatrix(self, rows: Ints) -> Floats: ...
 
     @abstractmethod
     def raw(self, which: Ints) -> Floats:
-        """Some rows (m, n) as they are, not centred."""
+        """Return some rows (m, n), not centred."""
 
     def rows(self, which: Ints) -> Floats:
-        """Some rows (m, n), centred."""
-        found = self.raw(which) - self.shift
-        found -= (self.shift[which] - self.level)[:, None]
-        return np.asarray(found, dtype=np.float64)
+        """Return some rows (m, n), centred."""
+        inner = self.raw(which) - self.shift
+        inner -= (self.shift[which] - self.level)[:, None]
+        return np.asarray(inner, dtype=np.float64)
 
     def times(self, vector: Floats) -> Floats:
-        """The centred matrix times a vector (n,)."""
-        size = max(1, _STRETCH // self.n)
+        """Return the centred matrix times a vector (n,)."""
+        size = max(1, PRODUCT_VALUES // self.n)
         parts = [
-            self._stretch(i, min(self.n, i + size)).astype(np.float64, copy=False) @ vector
+            self._raw_range(i, min(self.n, i + size)).astype(np.float64, copy=False) @ vector
             for i in range(0, self.n, size)
         ]
         drift = float((self.shift - self.level) @ vector)
@@ -110,52 +110,50 @@ class Gram(ABC):
 
     @abstractmethod
     def points(self, which: Ints) -> Floats:
-        """What tells some rows apart: (m, …)."""
+        """Return coordinates (m, …) that differ for different rows."""
 
     def sums(self, k: int) -> Ints:
-        """Sums of no rows."""
+        """Return sums of no rows."""
         return np.zeros((k, 2, self.n), np.int64)
 
     def values(self, sums: Ints) -> Floats:
-        """Σ w·K (…, n) from sums (…, 2, n)."""
+        """Return Σ w·K (…, n) from sums (…, 2, n)."""
         both = sums[..., 0, :] + sums[..., 1, :] / self.limb
         return np.asarray(both * (self.weights.unit / self.scale))
 
     def own(self, sums: Ints, labels: Ints) -> Floats:
-        """Σ w·K (n,) over each row's own cluster."""
-        at = np.arange(self.n)
-        both = sums[labels, 0, at] + sums[labels, 1, at] / self.limb
+        """Return Σ w·K (n,) over each row's own cluster."""
+        column = np.arange(self.n)
+        both = sums[labels, 0, column] + sums[labels, 1, column] / self.limb
         return np.asarray(both * (self.weights.unit / self.scale))
 
     def move(self, which: Ints, before: Ints, after: Ints, sums: Ints) -> None:
-        """Move rows from clusters `before` (−1: from nowhere) to `after` in the sums."""
-        order = np.lexsort((which, before, after))  # those that make the same move side by side
+        """Move rows from clusters `before` (−1: none) to `after` in the sums."""
+        order = np.lexsort((which, before, after))  # equal moves side by side
         which, before, after = which[order].astype(np.int64), before[order], after[order]
         step = self._step()
         for i in range(0, len(which), step):
-            some = slice(i, i + step)
-            self._add(which[some], before[some], after[some], sums)
+            block = slice(i, i + step)
+            self._add(which[block], before[block], after[block], sums)
 
     def _step(self) -> int:
-        return max(1, _CALL // self.n)
+        return max(1, CALL_VALUES // self.n)
 
     def _add(self, which: Ints, before: Ints, after: Ints, sums: Ints) -> None:
-        rows, at = self._block(which)
+        rows, places = self._block(which)
         kernels.gram_move(
-            rows, at, before, after, self.shift[which] - self.level, self.shift, self.scale,
-            self.limb, sums, crew=self.workers.crew, **self._parts(which),
+            rows, places, before, after, self.shift[which] - self.level, self.shift, self.scale,
+            self.limb, sums, crew=self.workers.crew,
+            **self.weights.kernel_arguments(which),
         )  # fmt: skip
 
     def _block(self, which: Ints) -> tuple[Floats, Ints]:
-        """An array that holds some rows, and where."""
+        """Return an array that contains some rows, and their places in it."""
         return self.raw(which), np.arange(len(which))
-
-    def _parts(self, which: Ints) -> dict[str, Array]:
-        return {name: values[which] for name, values in self.weights.of_rows(slice(None)).items()}
 
 
 class DenseGram(Gram):
-    """The whole matrix in memory."""
+    """A matrix in memory."""
 
     path = "gram"
 
@@ -173,34 +171,31 @@ class DenseGram(Gram):
 
     @property
     def dtype(self) -> Any:
-        """Of the inner products."""
         return self.matrix.dtype
 
     def raw(self, which: Ints) -> Floats:
-        """Some rows (m, n) as they are."""
         return np.asarray(self.matrix[which])
 
-    def _raw_among(self, some: Ints) -> Floats:
-        return np.asarray(self.matrix[np.ix_(some, some)])
+    def _raw_submatrix(self, rows: Ints) -> Floats:
+        return np.asarray(self.matrix[np.ix_(rows, rows)])
 
     def points(self, which: Ints) -> Floats:
-        """The rows of the data, or of the matrix where there are none."""
         if self._points is None:
             return self.raw(which)
-        found = self._points[which]
-        return np.asarray(found.toarray() if sp.issparse(found) else found)
+        rows = self._points[which]
+        return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
 
-    def _stretch(self, first: int, last: int) -> Floats:
+    def _raw_range(self, first: int, last: int) -> Floats:
         return self.matrix[first:last]
 
     def _block(self, which: Ints) -> tuple[Floats, Ints]:
         return self.matrix, which
 
 
-class FleetingGram(Gram):
-    """Rows are computed whenever they are needed, and not kept."""
+class RecomputedGram(Gram):
+    """A matrix whose rows are computed whenever they are needed, and not kept."""
 
-    exact = False  # BLAS may round a row otherwise in other company
+    exact = False  # BLAS may round a row differently in another block
     path = "gram rows made again"
 
     def __init__(self, kernel: KernelFunction, X: Any, weights: Weights, workers: Workers) -> None:
@@ -210,23 +205,20 @@ class FleetingGram(Gram):
 
     @property
     def dtype(self) -> Any:
-        """Of the inner products."""
         return self.X.dtype
 
     def raw(self, which: Ints) -> Floats:
-        """Some rows (m, n) as they are."""
         return gram_rows(self.kernel, self.X[which], self.X, self.workers)
 
-    def _raw_among(self, some: Ints) -> Floats:
-        return self.kernel.between(self.X[some])
+    def _raw_submatrix(self, rows: Ints) -> Floats:
+        return self.kernel.between(self.X[rows])
 
     def points(self, which: Ints) -> Floats:
-        """The rows of the data."""
-        found = self.X[which]
-        return np.asarray(found.toarray() if sp.issparse(found) else found)
+        rows = self.X[which]
+        return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
 
     def _step(self) -> int:
-        return max(1, _BLOCK // self.n)
+        return max(1, RECOMPUTED_VALUES // self.n)
 
     def _span(self) -> tuple[float, float]:
         low, high, step = np.inf, -np.inf, self._step()
@@ -246,7 +238,7 @@ class SparseGram(Gram):
         self.matrix = matrix
         values = matrix.data if matrix.nnz else np.zeros(1)
         span = min(0.0, float(values.min())), max(0.0, float(values.max()))
-        self._settle(matrix.diagonal().astype(np.float64), span)
+        self._set_grid(matrix.diagonal().astype(np.float64), span)
         times = 1.0 if weights.values is None else np.repeat(weights.values, np.diff(matrix.indptr))
         term = matrix.data.astype(np.float64) * times * self.scale
         high = np.rint(term)
@@ -257,25 +249,22 @@ class SparseGram(Gram):
         ]
 
     def raw(self, which: Ints) -> Floats:
-        """Some rows (m, n) as they are."""
         return np.asarray(self.matrix[which].toarray(), dtype=np.float64)
 
-    def _raw_among(self, some: Ints) -> Floats:
-        return np.asarray(self.matrix[some][:, some].toarray(), dtype=np.float64)
+    def _raw_submatrix(self, rows: Ints) -> Floats:
+        return np.asarray(self.matrix[rows][:, rows].toarray(), dtype=np.float64)
 
     def times(self, vector: Floats) -> Floats:
-        """The matrix times a vector (n,)."""
         return np.asarray(self.matrix @ vector)
 
     def points(self, which: Ints) -> Floats:
-        """The rows of the matrix."""
         return self.raw(which)
 
     def _add(self, which: Ints, before: Ints, after: Ints, sums: Ints) -> None:
         times = self.weights.times
         count = np.ones(len(which), np.int64) if times is None else times[which]
-        at, gone, shape = np.arange(len(which)), before >= 0, (len(sums), len(which))
-        change = sp.csr_array((count, (after, at)), shape)
-        change -= sp.csr_array((count[gone], (before[gone], at[gone])), shape)
+        place, left, shape = np.arange(len(which)), before >= 0, (len(sums), len(which))
+        change = sp.csr_array((count, (after, place)), shape)
+        change -= sp.csr_array((count[left], (before[left], place[left])), shape)
         for limb, matrix in enumerate(self._limbs):
             sums[:, limb] += (change @ matrix[which]).toarray()

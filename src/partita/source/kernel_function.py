@@ -1,4 +1,4 @@
-"""A kernel: inner products of rows in a feature space that is never visited."""
+"""Kernels: inner products of rows in feature space."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers, one_blas_thread
 from partita.geometry import directions
 
-TILE = 1024  # rows and columns of a tile: fixed, so that its bits do not depend on threads
-_SHIFTABLE = ("linear", "rbf")  # moving the data changes no distance, and saves digits
-_DEFINITE = ("linear", "rbf", "laplacian", "cosine", "chi2")
-_UNIT = ("rbf", "laplacian")  # exp(0): every row has length 1
-_STRIP = 64  # columns that are transposed at once
-_ALONE = 64  # rows whose diagonal is read off a small square
+TILE_ROWS = 1024  # and columns; fixed, so that bits do not depend on the number of threads
+SHIFT_INVARIANT = ("linear", "rbf")  # moving the data changes no distance, and saves digits
+DEFINITE = ("linear", "rbf", "laplacian", "cosine", "chi2")
+UNIT_NORM = ("rbf", "laplacian")  # exp(0): every row has length 1
+STRIP_COLUMNS = 64  # transposed at once, so that writes stay in cache
+DIAGONAL_ROWS = 64  # rows of a block whose diagonal is read
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,46 +32,46 @@ class KernelFunction:
 
     @classmethod
     def about(cls, origin: Floats, metric: Any, params: dict[str, Any]) -> KernelFunction:
-        """The same kernel of rows less `origin`, if that changes no distance in feature space."""
-        return cls(metric, params, origin if metric in _SHIFTABLE else None)
+        """Make the kernel; rows are moved by `origin` if distances do not change by it."""
+        return cls(metric, params, origin if metric in SHIFT_INVARIANT else None)
 
     @property
     def definite(self) -> bool:
-        """Whether it is known to be positive semidefinite."""
+        """True if the kernel is known to be positive semidefinite."""
         if self.metric == "polynomial":
             degree, coef0 = self.params["degree"], self.params["coef0"]
             return float(degree).is_integer() and degree >= 1 and coef0 >= 0
-        return isinstance(self.metric, str) and self.metric in _DEFINITE
+        return isinstance(self.metric, str) and self.metric in DEFINITE
 
     def place(self, X: Any) -> Any:
-        """Rows as `between` takes them."""
+        """Return rows in the form that `between` takes."""
         if sp.issparse(X):
             if self.origin is None or not self.origin.any():
                 return X
-            X = X.toarray()  # the rows of the fit were dense, and moved
+            X = X.toarray()  # as the rows of the fit, which were moved
         if self.metric == "cosine":
             return directions(X)[0]
         return X if self.origin is None else (X - self.origin).astype(X.dtype, copy=False)
 
     def between(self, a: Any, b: Any = None) -> Floats:
-        """Inner products (len(a), len(b)), or of `a` with itself."""
+        """Return the inner products (len(a), len(b)); of `a` with itself if b is None."""
         from sklearn.metrics.pairwise import pairwise_kernels
 
         with np.errstate(over="ignore", invalid="ignore"):
-            found = pairwise_kernels(a, b, metric=self.metric, **self.params)
-        found = np.asarray(found.toarray() if sp.issparse(found) else found)
-        if not np.isfinite(found).all():
+            inner = pairwise_kernels(a, b, metric=self.metric, **self.params)
+        inner = np.asarray(inner.toarray() if sp.issparse(inner) else inner)
+        if not np.isfinite(inner).all():
             raise ValueError(
-                f"kernel={self.metric!r} gives values that are not finite on these rows; scale the "
-                "data, or choose other parameters of the kernel"
+                f"kernel={self.metric!r} gave NaN or infinity for some rows. Scale the data, or "
+                "use other parameters of the kernel."
             )
-        return found
+        return inner
 
     def diagonal(self, a: Any) -> Floats:
-        """Inner products (n,) of rows with themselves."""
-        if self.metric in _UNIT:
+        """Return the inner products (n,) of rows with themselves."""
+        if self.metric in UNIT_NORM:
             return np.ones(a.shape[0])
-        size = 1 if callable(self.metric) else _ALONE
+        size = 1 if callable(self.metric) else DIAGONAL_ROWS
         parts = [self.between(a[i : i + size]).diagonal() for i in range(0, a.shape[0], size)]
         return np.concatenate(parts).astype(np.float64)
 
@@ -79,21 +79,21 @@ class KernelFunction:
 def gram_matrix(
     kernel: KernelFunction, X: Any, workers: Workers
 ) -> tuple[Floats, tuple[float, float]]:
-    """The whole Gram matrix (n, n) in the dtype of X, exactly symmetric; its least and greatest."""
+    """Return the Gram matrix (n, n) in the dtype of X, exactly symmetric, and (min, max) of it."""
     n = X.shape[0]
     out = np.empty((n, n), X.dtype)
-    starts = range(0, n, TILE)
+    starts = range(0, n, TILE_ROWS)
     tiles = [(i, j) for i in starts for j in starts if i <= j]
     span = np.empty((len(tiles), 2))
 
     def fill(number: int) -> None:
         i, j = tiles[number]
-        rows, columns = slice(i, i + TILE), slice(j, j + TILE)
+        rows, columns = slice(i, i + TILE_ROWS), slice(j, j + TILE_ROWS)
         if i < j:
             tile = kernel.between(X[rows], X[columns])
-            for at in range(0, len(tile), _STRIP):  # narrow, so that what is written stays near
-                strip = tile[at : at + _STRIP]
-                out[columns, i + at : i + at + len(strip)] = strip.T
+            for first in range(0, len(tile), STRIP_COLUMNS):
+                strip = tile[first : first + STRIP_COLUMNS]
+                out[columns, i + first : i + first + len(strip)] = strip.T
         else:
             tile = kernel.between(X[rows])
             tile = np.triu(tile) + np.triu(tile, 1).T
@@ -105,20 +105,20 @@ def gram_matrix(
 
 
 def gram_rows(kernel: KernelFunction, a: Any, X: Any, workers: Workers) -> Floats:
-    """Inner products (len(a), n) of some rows with all, in the dtype of X."""
+    """Return the inner products (len(a), n) of some rows with all, in the dtype of X."""
     n = X.shape[0]
     out = np.empty((a.shape[0], n), X.dtype)
 
     def fill(number: int) -> None:
-        columns = slice(number * TILE, (number + 1) * TILE)
+        columns = slice(number * TILE_ROWS, (number + 1) * TILE_ROWS)
         out[:, columns] = kernel.between(a, X[columns])
 
-    share_tiles(workers, -(-n // TILE), fill)
+    share_tiles(workers, -(-n // TILE_ROWS), fill)
     return out
 
 
 def share_tiles(workers: Workers, count: int, fill: Callable[[int], None]) -> None:
-    """Call fill(number) for every tile, shared among threads that call BLAS alone."""
+    """Call fill(number) for every tile in several threads; BLAS runs in the calling thread."""
 
     def work(numbers: Iterator[int]) -> None:
         for number in numbers:
@@ -129,8 +129,8 @@ def share_tiles(workers: Workers, count: int, fill: Callable[[int], None]) -> No
 
 
 def is_symmetric(kernel: KernelFunction, X: Any) -> bool:
-    """Whether a callable gives k(a, b) = k(b, a) on a few rows."""
-    few = evenly_spaced(X.shape[0], 8)
-    once, again = kernel.between(X[few], X[few[::-1]]), kernel.between(X[few[::-1]], X[few])
-    gap = np.abs(once - again.T).max()
-    return bool(gap <= 1e-8 * np.abs(once).max())
+    """Return whether a callable gives k(a, b) = k(b, a) on a few rows."""
+    rows = X[evenly_spaced(X.shape[0], 8)]
+    forward, backward = kernel.between(rows, rows[::-1]), kernel.between(rows[::-1], rows)
+    gap = np.abs(forward - backward.T).max()
+    return bool(gap <= 1e-8 * np.abs(forward).max())

@@ -49,7 +49,7 @@ class DenseSeeding:
     def __init__(self, rows: SeedingRows, scale: float, k: int, trials: int) -> None:
         self._rows, self.scale, self.trials = rows, scale, trials
         n, dtype = rows.n, rows.kernel_dtype
-        self._weight = None if rows.weights.alike else rows.weights.as_floats(n)
+        self._weight = None if rows.weights.all_equal else rows.weights.as_floats(n)
         self.closest = np.full(n, np.inf, dtype)
         if self._weight is not None:
             self.closest[self._weight == 0] = 0.0  # nothing to gain there

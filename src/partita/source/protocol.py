@@ -93,4 +93,4 @@ class SeedingState(Protocol):
 
 def batch_of(source: Source, rows: Ints) -> Source:
     """Copy some rows to memory with their weights, on the grid of all rows."""
-    return source.subset(rows, source.weights.part(rows), source.survey())
+    return source.subset(rows, source.weights.subset(rows), source.survey())

@@ -101,7 +101,7 @@ class SparseSource:
 
     @property
     def _counted(self) -> Any:
-        if self.weights.alike:
+        if self.weights.all_equal:
             return self.rows
         return self.rows[self.weights.as_floats(self.n) > 0]
 
@@ -126,7 +126,7 @@ class SparseSource:
         nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
         kernels.move_sparse(
             moments.sums, self._block(slice(0, self.n)), nowhere, first,
-            **self.weights.of_rows(slice(0, self.n)),
+            **self.weights.kernel_arguments(slice(0, self.n)),
         )  # fmt: skip
 
     def assign(
@@ -147,7 +147,7 @@ class SparseSource:
 
         def run(rows: slice, own: Moments | None) -> None:
             sums = None if own is None else own.sums
-            weights = {} if own is None else self.weights.of_rows(rows)
+            weights = {} if own is None else self.weights.kernel_arguments(rows)
             counts.append(
                 kernels.assign_sparse(book, self._block(rows), labels[rows], sums, **weights)[0]
             )
@@ -164,7 +164,9 @@ class SparseSource:
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
         """Move a few rows to other clusters, in the labels and in the moments."""
-        weights = {key: part[rows] for key, part in self.weights.of_rows(slice(None)).items()}
+        weights = {
+            key: part[rows] for key, part in self.weights.kernel_arguments(slice(None)).items()
+        }
         some = self.rows[rows]
         make = kernels.Csr32 if self._single else kernels.Csr64
         start, column = some.indptr.astype(np.int64), some.indices.astype(np.int32)
@@ -206,7 +208,7 @@ class SparseSource:
 
     def seeding(self, k: int, trials: int) -> SparseSeeding:
         """The state of k-means++ before the first row is chosen."""
-        weight = None if self.weights.alike else self.weights.as_floats(self.n)
+        weight = None if self.weights.all_equal else self.weights.as_floats(self.n)
         return SparseSeeding(self.n, weight, self._distances)
 
     def _distances(self, candidates: Floats) -> Floats:

@@ -504,9 +504,9 @@ PATHS = [{}, {"approximation": "exact", "memory_limit": 0}, {"approximation": "n
 @pytest.mark.parametrize("path", PATHS, ids=str)
 def test_a_kernel_that_overflows(path):
     X = sample()[0] * 1e120
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(ValueError, match="gave NaN or infinity"):
         KernelKMeans(3, kernel="poly", gamma=1.0, **path).fit(X)
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(ValueError, match="gave NaN or infinity"):
         KernelKMeans(3, kernel="linear", **path).fit(X * 1e60)
 
 
@@ -716,9 +716,7 @@ def test_weights_whose_squares_are_no_numbers(weight):
 @pytest.mark.parametrize("power", [-280, 275])
 def test_matrices_beyond_the_grid(power):
     X = sample(20)[0]
-    with pytest.raises(
-        ValueError, match=r"inner products of the kernel reach .*, too (large|small)"
-    ):
+    with pytest.raises(ValueError, match=r"The inner products of the kernel must be between"):
         KernelKMeans(2, kernel="precomputed").fit(X @ X.T * 10.0**power)
 
 

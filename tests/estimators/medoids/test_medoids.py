@@ -170,7 +170,7 @@ def test_blocks_of_candidates_do_not_matter(problem, method, size):
             yield self.columns(some), np.arange(len(some)), some
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dissimilarities.Table, "blocks", blocks)
+        patch.setattr(dissimilarities.DissimilarityTable, "blocks", blocks)
         parts = fit(table, k, weight, **keywords)
     np.testing.assert_array_equal(parts.medoid_indices_, whole.medoid_indices_)
     assert [p.cost for p in parts.trace_] == [p.cost for p in whole.trace_]
@@ -185,7 +185,7 @@ def test_no_block_is_made_that_is_not_looked_at(monkeypatch):
             made.append(i)
             yield self.columns(order[i : i + 4]), np.arange(4), order[i : i + 4]
 
-    monkeypatch.setattr(dissimilarities.Table, "blocks", blocks)
+    monkeypatch.setattr(dissimilarities.DissimilarityTable, "blocks", blocks)
     for seed in range(20):
         made.clear()
         model = fit(table, 5, random_state=seed, init="random")
@@ -476,7 +476,7 @@ def test_pauses_within_an_iteration_change_nothing(method, max_iter, monkeypatch
     def run(patience):
         heard = []
         with monkeypatch.context() as patch:
-            patch.setattr(swap, "PATIENCE", patience)
+            patch.setattr(swap, "PAUSE_SECONDS", patience)
             model = KMedoids(
                 9, method=method, n_init=3, batch_size=280, random_state=0, memory_limit=0,
                 max_iter=max_iter, callback=lambda p: heard.append(replace(p, seconds=0.0)),
@@ -495,7 +495,7 @@ def test_pauses_within_an_iteration_change_nothing(method, max_iter, monkeypatch
 
 
 def test_a_long_iteration_can_be_stopped(monkeypatch):
-    monkeypatch.setattr(swap, "PATIENCE", 0.0)
+    monkeypatch.setattr(swap, "PAUSE_SECONDS", 0.0)
     keywords = {"random_state": 0, "memory_limit": 0, "n_init": 5}
     late = KMedoids(9, halt=Deadline(0), **keywords).fit(BLOBS)
     assert "budget" in late.stopped_by_

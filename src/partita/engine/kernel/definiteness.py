@@ -28,7 +28,7 @@ def sample_rows(gram: Gram) -> Ints:
 
 def _square(gram: Gram, some: Ints) -> Floats:
     """The doubly centred matrix of some rows."""
-    inner = gram.among(some)
+    inner = gram.submatrix(some)
     inner = inner - inner.mean(axis=0)
     return np.asarray(inner - inner.mean(axis=1, keepdims=True))
 

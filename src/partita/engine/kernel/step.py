@@ -118,7 +118,7 @@ class KernelStep:
 
     def counted(self) -> Ints | None:
         """1 for rows of positive weight, 0 for others; None if all count."""
-        return None if self.gram.weights.alike else (self.gram.weight > 0).astype(np.int64)
+        return None if self.gram.weights.all_equal else (self.gram.weight > 0).astype(np.int64)
 
     def move(self, rows: Ints, to: Ints) -> None:
         """Move rows to other clusters, in the labels and in the sums."""

@@ -6,11 +6,11 @@ import numpy as np
 
 from partita._common.array_types import Ints
 from partita._common.exact_sum import exact_total
-from partita.engine.medoids.swap import Problem
+from partita.engine.medoids.swap import MedoidProblem
 from partita.stop_reason import StopReason
 
 
-class Alternate:
+class AlternateSearch:
     """m_j = argmin over the members i of Σ w_l·d(l, i); the lower row on ties.
 
     A medoid is replaced only by a member with a lower sum, so the loss falls or all is as it was.
@@ -19,9 +19,9 @@ class Alternate:
 
     path = "alternate"
     converged = StopReason("no point changed its cluster", "same_partition")
-    amid = False
+    is_paused = False
 
-    def __init__(self, problem: Problem, medoids: Ints) -> None:
+    def __init__(self, problem: MedoidProblem, medoids: Ints) -> None:
         self._problem = problem
         self.medoids: Ints = np.array(medoids, dtype=np.int64)
         self.swaps_made = 0
@@ -41,7 +41,7 @@ class Alternate:
             if len(members) == 0:  # a duplicate of another medoid
                 continue
             read += len(members) ** 2
-            cluster = self._problem.among(members)
+            cluster = self._problem.subset(members)
             sums = cluster.all_gains()
             # as a column of its own: a medoid that went to its duplicate is no member
             own = cluster.gains(np.ascontiguousarray(self._columns[[place]][:, members]), None)

@@ -14,19 +14,19 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
 from partita._kernels import kernels
-from partita.source.dissimilarities import Table
+from partita.source.dissimilarities import DissimilarityTable
 from partita.stop_reason import StopReason
 
-PATIENCE = 1.0  # seconds that an iteration goes on for without a pause
+PAUSE_SECONDS = 1.0  # seconds that an iteration goes on for without a pause
 
 
-class Search(Protocol):
+class MedoidSearch(Protocol):
     """What the loop asks for: medoids that can be improved."""
 
     path: str
     converged: StopReason  # the reason when no improvement is left
     swaps_made: int
-    amid: bool  # an iteration that is not over yet: `improve` goes on with it
+    is_paused: bool  # an iteration that is not over yet: `improve` goes on with it
 
     @property
     def medoids(self) -> Ints:
@@ -44,10 +44,10 @@ class Search(Protocol):
         """One iteration; the share of all pairs of points and candidates that it read so far."""
 
 
-class Problem:
+class MedoidProblem:
     """Points with weights, and candidates: what is to be solved."""
 
-    def __init__(self, table: Table, weight: Floats | None, workers: Workers) -> None:
+    def __init__(self, table: DissimilarityTable, weight: Floats | None, workers: Workers) -> None:
         self.table, self.workers = table, workers
         self.weight, self._heaviest = weight, 1.0
         if weight is not None:  # powers of two: nothing is rounded
@@ -56,18 +56,18 @@ class Problem:
             if (weight == weight[0]).all():
                 self.weight, self._heaviest = None, float(weight[0])
 
-    def real(self, loss: float) -> float:
+    def in_user_units(self, loss: float) -> float:
         """A loss as the user knows it; nothing costs nothing, though a unit may be infinite."""
         return loss * self._heaviest * self.table.unit if loss else 0.0
 
-    def among(self, rows: Ints) -> Problem:
+    def subset(self, rows: Ints) -> MedoidProblem:
         """The problem of some rows, in the same units."""
-        return self.take(rows, rows)
+        return self.restrict(rows, rows)
 
-    def take(self, candidates: Ints, points: Ints) -> Problem:
+    def restrict(self, candidates: Ints, points: Ints) -> MedoidProblem:
         """The problem of some candidates and some points, in the same units."""
         part = copy.copy(self)
-        part.table = self.table.take(candidates, points)
+        part.table = self.table.restrict(candidates, points)
         part.weight = None if self.weight is None else self.weight[points]
         return part
 
@@ -86,10 +86,10 @@ class Problem:
         return gain
 
 
-class State:
+class NearestMedoids:
     """The two nearest of k >= 2 medoids of every point, as the kernels keep them."""
 
-    def __init__(self, problem: Problem, medoids: Ints) -> None:
+    def __init__(self, problem: MedoidProblem, medoids: Ints) -> None:
         table, k = problem.table, len(medoids)
         n, dtype = table.n, table.dtype
         self.medoids: Ints = np.array(medoids, dtype=np.int64)
@@ -115,15 +115,15 @@ class State:
         return float(self.swaps.loss)
 
 
-class Swapping(ABC):
+class SwapSearch(ABC):
     """A search that keeps the two nearest medoids of every point."""
 
     converged = StopReason("no swap of a medoid lowers the cost", "no_improvement")
-    amid = False
+    is_paused = False
 
-    def __init__(self, problem: Problem, medoids: Ints, order: Ints) -> None:
+    def __init__(self, problem: MedoidProblem, medoids: Ints, order: Ints) -> None:
         self._problem, self._order = problem, order
-        self.state = State(problem, medoids)
+        self.state = NearestMedoids(problem, medoids)
         self.swaps_made = 0
 
     @property
@@ -146,7 +146,7 @@ class Swapping(ABC):
         """One iteration; the share of all pairs of points and candidates that it read so far."""
 
 
-class Eager(Swapping):
+class FasterPam(SwapSearch):
     """FasterPAM: candidates are tried one after the other, and what lowers the loss is done.
 
     It ends when as many candidates as there are were of no use in a row: then no single swap
@@ -155,7 +155,7 @@ class Eager(Swapping):
 
     path = "fasterpam"
 
-    def __init__(self, problem: Problem, medoids: Ints, order: Ints) -> None:
+    def __init__(self, problem: MedoidProblem, medoids: Ints, order: Ints) -> None:
         super().__init__(problem, medoids, order)
         self._idle = 0  # candidates in a row that were of no use
         self._tried = 0  # in this iteration
@@ -167,9 +167,9 @@ class Eager(Swapping):
         An iteration may take long: about every second it pauses, so that it can be stopped.
         """
         limit, begin = len(self._order), time.perf_counter()
-        if not self.amid:
+        if not self.is_paused:
             self._tried, self._blocks = 0, self._problem.table.blocks(self._order)
-        self.amid = False
+        self.is_paused = False
         for values, rows, ids in self._blocks:
             count, self._idle, made = kernels.swap_search(
                 self.state.swaps, values, rows, ids, self._idle, limit, self._problem.workers.crew
@@ -177,13 +177,13 @@ class Eager(Swapping):
             self._tried, self.swaps_made = self._tried + count, self.swaps_made + made
             if self._idle >= limit:  # before the next block is made
                 break
-            if self._tried < limit and time.perf_counter() - begin >= PATIENCE:
-                self.amid = True
+            if self._tried < limit and time.perf_counter() - begin >= PAUSE_SECONDS:
+                self.is_paused = True
                 break
         return self._tried / limit
 
 
-class Steepest(Swapping):
+class Pam(SwapSearch):
     """PAM: of all swaps the one that lowers the loss most; the lower candidate on ties."""
 
     path = "pam"
@@ -204,14 +204,14 @@ class Steepest(Swapping):
         return 1.0
 
 
-class Single:
+class OneMedoid:
     """One medoid: the candidate with the least sum, found in one pass."""
 
     path = "one medoid"
     converged = StopReason("no other candidate has a lower sum", "no_improvement")
-    amid = False
+    is_paused = False
 
-    def __init__(self, problem: Problem, medoids: Ints) -> None:
+    def __init__(self, problem: MedoidProblem, medoids: Ints) -> None:
         self._problem = problem
         self.medoids: Ints = np.array(medoids, dtype=np.int64)
         self.labels: Ints = np.zeros(problem.table.n, np.int32)

@@ -89,7 +89,7 @@ class BoundsPath:
         calls: list[list[int]] = []
         work = max(MIN_WORK_PER_ROW, tile_work(len(scanned), scanned.shape[1]))
         for rows, crew in stretches(source.workers, source.n, work):
-            weights = {} if sums is None else source.weights.of_rows(rows)
+            weights = {} if sums is None else source.weights.kernel_arguments(rows)
             calls.append(
                 kernels.assign_bounded(
                     book, target, all_rows[rows], self.labels[rows], bounds.upper[rows],

@@ -94,7 +94,7 @@ class LeavesPath:
         book = kernels.TreeCodebook(about_tree, tree.scale, changed)
         target = kernels.ExactCenters(np.ascontiguousarray(centers.values), centers.origin)
         totals = None if sums is None else sums.sums
-        weights = {} if sums is None else source.weights.of_rows(slice(None))
+        weights = {} if sums is None else source.weights.kernel_arguments(slice(None))
         calls: list[list[int]] = []
         for nodes, crew in stretches(source.workers, tree.leaves.nodes, WORK_PER_NODE):
             calls.append(

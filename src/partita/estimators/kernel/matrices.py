@@ -14,7 +14,7 @@ from partita._common.threads import Workers
 from partita._common.warnings import IndefiniteKernelWarning, warn
 from partita.engine.kernel.definiteness import is_indefinite, needed_shift
 from partita.estimators.validation import nonfinite_kinds
-from partita.source.gram_matrix import DenseGram, FleetingGram, Gram, SparseGram
+from partita.source.gram_matrix import DenseGram, Gram, RecomputedGram, SparseGram
 from partita.source.kernel_function import KernelFunction, gram_matrix, is_symmetric
 from partita.weights import Weights
 
@@ -106,7 +106,7 @@ def computed_gram(
     if callable(kernel.metric) and not is_symmetric(kernel, X):
         raise must_be("kernel", "symmetric: k(a, b) = k(b, a)", kernel.metric)
     if n * n * X.dtype.itemsize > memory:
-        return FleetingGram(kernel, X, weights, workers)
+        return RecomputedGram(kernel, X, weights, workers)
     matrix, span = gram_matrix(kernel, X, workers)
     return DenseGram(matrix, X, None if kernel.definite else span, weights, workers)
 

@@ -16,18 +16,18 @@ from partita._common.weighting import weighted
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.medoids.metric import (
-    SPARSE,
+    SPARSE_METRICS,
     Metric,
-    as_numbers,
+    as_matrix,
     check_matrix,
     check_metric,
-    check_to_train,
-    chunks,
-    like,
+    check_new_dissimilarities,
+    match_sparsity,
+    row_chunks,
 )
 from partita.estimators.medoids.parameters import MedoidParameters
 from partita.halting import Halt
-from partita.source.dissimilarities import Table
+from partita.source.dissimilarities import DissimilarityTable
 from partita.trace import Callback
 
 # Some rows, how far they are from the medoids (m, k), and the unit that is given in.
@@ -195,7 +195,9 @@ class KMedoids(Clusterer):
         self._n_features_out = len(medoids)
         return self
 
-    def _read(self, X: Any, workers: Workers) -> tuple[Any, dict[str, Any], Table, Metric | None]:
+    def _read(
+        self, X: Any, workers: Workers
+    ) -> tuple[Any, dict[str, Any], DissimilarityTable, Metric | None]:
         """Rows or None, their features, their dissimilarities, and the metric or None."""
         check_metric(self.metric, self.metric_params)
         if self.metric == "precomputed":
@@ -218,13 +220,18 @@ class KMedoids(Clusterer):
         return rows
 
     def _parts(
-        self, rows: Any, table: Table, metric: Metric | None, medoids: Ints, workers: Workers
+        self,
+        rows: Any,
+        table: DissimilarityTable,
+        metric: Metric | None,
+        medoids: Ints,
+        workers: Workers,
     ) -> Parts:
         """How far every row of the fit is from the medoids, by chunks of rows."""
-        for some in chunks(table.n, len(medoids)):
+        for some in row_chunks(table.n, len(medoids)):
             if metric is None:
                 here = np.arange(some.start, some.stop)
-                far = table.take(here, medoids).columns(np.arange(len(here)))
+                far = table.restrict(here, medoids).columns(np.arange(len(here)))
                 yield some, far.astype(np.float64), table.unit
                 continue
             far, unit = metric.between(rows[some], rows[medoids], workers)
@@ -238,7 +245,7 @@ class KMedoids(Clusterer):
         """X as it was checked, and by chunks how far its rows are from the medoids."""
         check_is_fitted(self)
         if self._metric is None:
-            values = check_to_train(self, X)[:, self.medoid_indices_]
+            values = check_new_dissimilarities(self, X)[:, self.medoid_indices_]
             return values, iter([(slice(None), values.astype(np.float64), 1.0)])
         rows = self._checked(validation.check_new_rows(self, X), self._metric, self._names())
         return rows, self._measured(rows, self._metric)
@@ -248,8 +255,8 @@ class KMedoids(Clusterer):
             centers, width = self.cluster_centers_, self._n_features_out
             if sp.issparse(rows) and not sp.issparse(centers):  # rows are made dense
                 width = max(width, rows.shape[1])
-            for some in chunks(rows.shape[0], width):
-                yield some, *metric.between(like(rows[some], centers), centers, workers)
+            for some in row_chunks(rows.shape[0], width):
+                yield some, *metric.between(match_sparsity(rows[some], centers), centers, workers)
 
     def predict(self, X: Any) -> Array:
         """The nearest medoid of each row, 0…K−1, the lower one on ties.
@@ -267,7 +274,7 @@ class KMedoids(Clusterer):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the dissimilarity (n, k) of each row to every medoid."""
         self.fit(X, sample_weight=sample_weight)
-        values = as_numbers(X) if self._metric is None else None
+        values = as_matrix(X) if self._metric is None else None
         if values is None or values.ndim == 2:
             return self.transform(X)
         with Workers(1) as workers:  # a triangle, which speaks of the rows of the fit only
@@ -310,7 +317,7 @@ class KMedoids(Clusterer):
         tags = super().__sklearn_tags__()
         precomputed = isinstance(self.metric, str) and self.metric == "precomputed"
         tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
-        tags.input_tags.sparse = callable(self.metric) or self.metric in SPARSE
+        tags.input_tags.sparse = callable(self.metric) or self.metric in SPARSE_METRICS
         tags.input_tags.allow_nan = not callable(self.metric) and self.metric == "nan_euclidean"
         return tags
 

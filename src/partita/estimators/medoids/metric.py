@@ -21,24 +21,24 @@ from partita._kernels import kernels
 from partita.estimators import validation
 from partita.source.dataframes import from_frame, is_frame
 from partita.source.dissimilarities import (
-    PLAIN,
-    Condensed,
-    Matrix,
-    Measured,
-    Table,
-    Vectors,
-    check_measured,
-    in_panels,
-    unit_of,
+    KERNEL_METRICS,
+    CondensedMatrix,
+    DissimilarityMatrix,
+    DissimilarityTable,
+    MetricTable,
+    VectorTable,
+    check_dissimilarities,
+    pack_panels,
+    unit_of_scaled,
 )
 
-BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
+BOOLEAN_METRICS = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
 METRICS = tuple(sorted({
-    *distance_metrics(), *BOOLEAN, "braycurtis", "canberra", "chebyshev", "correlation", "hamming",
-    "mahalanobis", "minkowski", "seuclidean", "sqeuclidean", "precomputed",
+    *distance_metrics(), *BOOLEAN_METRICS, "braycurtis", "canberra", "chebyshev", "correlation",
+    "hamming", "mahalanobis", "minkowski", "seuclidean", "sqeuclidean", "precomputed",
 }))  # fmt: skip
-SPARSE = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan")
-FLAT = ("euclidean", "l2", "sqeuclidean")  # whose nearest centers are those of Euclid
+SPARSE_METRICS = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan")
+EUCLIDEAN_METRICS = ("euclidean", "l2", "sqeuclidean")  # whose nearest centers are those of Euclid
 _CHUNK = 1 << 21  # dissimilarities measured at once
 
 
@@ -69,7 +69,7 @@ def has_flat_cells(metric: Any, params: Any = None) -> bool:
     if isinstance(metric, str) and metric == "minkowski":
         given = dict(params or {})
         return bool(given.get("p", 2) == 2 and given.get("w") is None)
-    return isinstance(metric, str) and metric in FLAT
+    return isinstance(metric, str) and metric in EUCLIDEAN_METRICS
 
 
 class Metric:
@@ -78,10 +78,10 @@ class Metric:
     def __init__(self, metric: Any, params: Any, X: Any) -> None:
         self.metric = metric
         self.params: dict[str, Any] = dict(params or {})
-        if sp.issparse(X) and not callable(metric) and metric not in SPARSE:
+        if sp.issparse(X) and not callable(metric) and metric not in SPARSE_METRICS:
             raise ValueError(
                 f"metric={metric!r} needs dense rows, but X is sparse; give X.toarray(), or one of "
-                f"the metrics {', '.join(SPARSE)}"
+                f"the metrics {', '.join(SPARSE_METRICS)}"
             )
         # scikit-learn learns these from the rows it sees at once, and we show it few at a time
         if metric == "seuclidean" and "V" not in self.params:
@@ -92,7 +92,7 @@ class Metric:
     @property
     def plain(self) -> str | None:
         """The name by which our own kernel knows it."""
-        return None if callable(self.metric) or self.params else PLAIN.get(self.metric)
+        return None if callable(self.metric) or self.params else KERNEL_METRICS.get(self.metric)
 
     @property
     def allows_nan(self) -> bool:
@@ -105,7 +105,7 @@ class Metric:
         if sp.issparse(X) and X.nnz < 2**31:  # its sparse Manhattan metric knows no longer indices
             start, column = X.indptr.astype(np.int32), X.indices.astype(np.int32)
             return sp.csr_matrix((X.data, column, start), shape=X.shape)
-        return X != 0 if self.metric in BOOLEAN and not callable(self.metric) else X
+        return X != 0 if self.metric in BOOLEAN_METRICS and not callable(self.metric) else X
 
     def check(self, X: Any) -> None:
         """See that the parameters suit the metric, by some rows; ValueError if they do not."""
@@ -122,15 +122,15 @@ class Metric:
         found = pairwise_distances(rows, others, metric=self.metric, **self.params)
         return np.asarray(found, dtype=np.float64)
 
-    def table(self, X: Any, workers: Workers, task: int = 16) -> Table:
+    def table(self, X: Any, workers: Workers, task: int = 16) -> DissimilarityTable:
         """The dissimilarities of rows to each other; `task` of them are measured at once."""
         if self.plain and not sp.issparse(X):
-            return Vectors(X, self.plain, workers)
+            return VectorTable(X, self.plain, workers)
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         slow, rows = callable(self.metric), self._ready(X)
         if slow:
             self._check_symmetric(rows)
-        return Measured(rows, self.measure, dtype, workers, slow, task=task)
+        return MetricTable(rows, self.measure, dtype, workers, slow, task=task)
 
     def _check_symmetric(self, rows: Any) -> None:
         """A callable must give d(a, b) = d(b, a): seen on a few rows, up to rounding in float32."""
@@ -149,15 +149,15 @@ class Metric:
         if not self.plain or sp.issparse(X):
             with one_blas_thread():
                 found = self.measure(self._ready(X), self._ready(centers))
-            check_measured(found)
+            check_dissimilarities(found)
             return found, 1.0
         scale = square_scale(largest_magnitude(X, centers))
         out = np.empty((len(centers), len(X)))
         with np.errstate(over="ignore"):
-            panels = in_panels(X.astype(np.float64) * scale)
+            panels = pack_panels(X.astype(np.float64) * scale)
             middle = np.ascontiguousarray(centers, dtype=np.float64) * scale
         kernels.pair_columns(panels, middle, self.plain, out, workers.crew)
-        return out.T, unit_of(self.plain, scale)
+        return out.T, unit_of_scaled(self.plain, scale)
 
 
 def _inverse_covariance(X: Floats) -> Floats:
@@ -170,14 +170,14 @@ def _inverse_covariance(X: Floats) -> Floats:
         ) from error
 
 
-def like(rows: Any, centers: Any) -> Any:
+def match_sparsity(rows: Any, centers: Any) -> Any:
     """Rows in the form of the fit, dense or sparse: so a metric meets what it met there."""
     if sp.issparse(centers):
         return rows if sp.issparse(rows) else sp.csr_array(rows)
     return rows.toarray() if sp.issparse(rows) else rows
 
 
-def chunks(n: int, k: int) -> list[slice]:
+def row_chunks(n: int, k: int) -> list[slice]:
     """Rows that are measured at once."""
     step = max(1, _CHUNK // k)
     return [slice(i, min(n, i + step)) for i in range(0, n, step)]
@@ -186,9 +186,9 @@ def chunks(n: int, k: int) -> list[slice]:
 # --- matrices ---------------------------------------------------------------------------------
 
 
-def check_matrix(X: Any, workers: Workers) -> Table:
+def check_matrix(X: Any, workers: Workers) -> DissimilarityTable:
     """The table of a square matrix or of its condensed triangle, once nothing is wrong with it."""
-    values = as_numbers(X)
+    values = as_matrix(X)
     if values.ndim == 1:
         return _check_condensed(values)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
@@ -214,7 +214,7 @@ def check_matrix(X: Any, workers: Workers) -> Table:
             "dissimilar to itself, so it must be 0. A similarity s becomes a dissimilarity as "
             "max(s) - s, for example"
         )
-    return Matrix(values, _kernel_dtype(values, high), _scale(high, len(values)))
+    return DissimilarityMatrix(values, _kernel_dtype(values, high), _scale(high, len(values)))
 
 
 def _scale(high: float, n: int) -> float:
@@ -232,7 +232,7 @@ def _looks(values: Array, workers: Workers) -> list[float]:
         kernels.summarise_matrix(values, looks, workers.crew)
         return [float(value) for value in looks]
     found = [0.0] * 5
-    for some in chunks(*values.shape):  # other dtypes, and views
+    for some in row_chunks(*values.shape):  # other dtypes, and views
         part = np.ascontiguousarray(values[some], dtype=np.float64)
         across = np.ascontiguousarray(values[:, some].T, dtype=np.float64)
         with np.errstate(invalid="ignore"):
@@ -244,7 +244,7 @@ def _looks(values: Array, workers: Workers) -> list[float]:
     return found
 
 
-def _check_condensed(values: Array) -> Table:
+def _check_condensed(values: Array) -> DissimilarityTable:
     n = (1 + math.isqrt(1 + 8 * len(values))) // 2
     if n * (n - 1) // 2 != len(values) or n < 2:
         raise ValueError(
@@ -256,10 +256,10 @@ def _check_condensed(values: Array) -> Table:
         _check_values(values, low, high, float((values * 0.0).sum()))
     everyone, high = np.arange(n), float(values.max())
     dtype = _kernel_dtype(values, high)
-    return Condensed(values, dtype, _scale(high, n), n, everyone, everyone)
+    return CondensedMatrix(values, dtype, _scale(high, n), n, everyone, everyone)
 
 
-def as_numbers(X: Any) -> Array:
+def as_matrix(X: Any) -> Array:
     """Real numbers in any dtype, without a copy where there need not be one."""
     if sp.issparse(X):
         raise TypeError(
@@ -317,9 +317,9 @@ def _kernel_dtype(values: Array, high: float) -> Any:
     return np.float32 if high <= 2.0**24 else np.float64
 
 
-def check_to_train(model: Any, X: Any) -> Floats:
+def check_new_dissimilarities(model: Any, X: Any) -> Floats:
     """Dissimilarities (m, n) of new rows to the rows of the fit."""
-    values = as_numbers(X)
+    values = as_matrix(X)
     if values.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {values.ndim}D array instead. Reshape your data: with "

@@ -25,12 +25,12 @@ from partita._common.parameters import (
 )
 from partita._common.random_state import as_random_state, generator, spawn_generators
 from partita._common.threads import Workers, one_blas_thread
-from partita.engine.medoids.search import Plan, Run, Start, best_of, sweep
-from partita.engine.medoids.swap import Problem
+from partita.engine.medoids.search import MedoidOptions, MedoidRun, Start, best_medoids, sweep_k
+from partita.engine.medoids.swap import MedoidProblem
 from partita.estimators.lloyd_parameters import FitParameters
 from partita.halting import Halt, MaxIter
 from partita.init.medoid_starts import MEDOID_STARTS
-from partita.source.dissimilarities import Measured, Table, materialize
+from partita.source.dissimilarities import DissimilarityTable, MetricTable, materialize
 
 METHODS = ("fasterpam", "pam", "alternate", "clara", "onebatch")
 SAMPLING = ("clara", "onebatch")
@@ -87,7 +87,7 @@ class MedoidParameters(FitParameters):
         if isinstance(init, str):
             return MEDOID_STARTS[self._start_name]
 
-        def call(problem: Problem, k: int, rng: np.random.Generator) -> Ints:
+        def call(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
             rows = check_medoids(init(X, k, random_state=as_random_state(rng)), k, n)
             if not np.isin(rows, counted).all():
                 raise must_be("init", "rows of positive weight", Got("a row of weight zero"))
@@ -125,13 +125,13 @@ class MedoidParameters(FitParameters):
         return spawn_generators(generator(self.model.random_state), runs)
 
     def search(
-        self, X: Any, table: Table, weight: Floats | None, workers: Workers
-    ) -> tuple[Ints, Run, dict[int, float] | None]:
+        self, X: Any, table: DissimilarityTable, weight: Floats | None, workers: Workers
+    ) -> tuple[Ints, MedoidRun, dict[int, float] | None]:
         """Return the medoids, the best run, and the silhouettes by K if K is to be chosen.
 
         The run's medoids are positions among the counted rows; its start is in rows of X.
         """
-        plan = Plan(
+        plan = MedoidOptions(
             method=self.model.method,
             halt=self.halt,
             callbacks=self.callbacks,
@@ -144,17 +144,17 @@ class MedoidParameters(FitParameters):
         counted = counted_rows(weight, table.n, self.max_k, given)
         start = self._start(X, table.n, counted, given)
         generators = self._generators(given is not None)
-        with one_blas_thread() if isinstance(table, Measured) else nullcontext():
+        with one_blas_thread() if isinstance(table, MetricTable) else nullcontext():
             if weight is not None and len(counted) < table.n:
-                table, weight = table.among(counted), weight[counted]
+                table, weight = table.subset(counted), weight[counted]
             if self.model.method not in SAMPLING and self.max_k > 1:
                 table = materialize(table, plan.memory)
-            problem = Problem(table, weight, workers)
+            problem = MedoidProblem(table, weight, workers)
             scores: dict[int, float] | None = None
             if self.k_range is None:
-                run = best_of(problem, self.k, start, generators, plan)
+                run = best_medoids(problem, self.k, start, generators, plan)
             else:
-                run, scores = sweep(problem, self.k_range, start, generators, plan)
+                run, scores = sweep_k(problem, self.k_range, start, generators, plan)
         medoids = counted[run.medoids]
         if run.start is not None:
             run = replace(run, start=counted[run.start])
