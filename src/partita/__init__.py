@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from partita.estimators.kmeans import KMeans
     from partita.estimators.medoids.estimator import KMedoids
     from partita.estimators.minibatch import MiniBatchKMeans
+    from partita.estimators.registry import register
     from partita.estimators.spherical import SphericalKMeans
     from partita.factorization import Factorization, factorize
     from partita.merging.tree import MergeTree, merge_tree
@@ -65,6 +66,7 @@ _HOME = {
     "load": "partita.model_file",
     "merge_tree": "partita.merging.tree",
     "pca_plane": "partita.voronoi.principal_plane",
+    "register": "partita.estimators.registry",
     "sampled_silhouette": "partita.metrics.silhouette",
     "save": "partita.model_file",
     "show_versions": "partita._versions",
@@ -104,6 +106,7 @@ __all__ = [
     "merge_tree",
     "pca_plane",
     "plots",
+    "register",
     "report",
     "sampled_silhouette",
     "save",

@@ -18,12 +18,13 @@ from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.weighting import weighted
 from partita.estimators.fitted_models import (
     LabelledRows,
+    capabilities_of,
     check_fitted,
-    geometry_of,
     label_rows,
     unwrap_pipeline,
 )
 from partita.estimators.labelling import one_hot
+from partita.geometry import EUCLIDEAN
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -137,7 +138,8 @@ def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
     whole = float(replace(small, labels=np.minimum(rows.labels, 0), k=1).stats().sse[0])
     with np.errstate(over="ignore", under="ignore"):  # squares of very large numbers overflow
         residuals = residuals / unit / unit
-        cost = float(np.float64(geometry_of(model).price * left) / unit / unit)
+        price = (capabilities_of(model).geometry or EUCLIDEAN).price
+        cost = float(np.float64(price * left) / unit / unit)
     return Factorization(
         theta=theta,
         labels=rows.labels,

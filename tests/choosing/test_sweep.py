@@ -23,8 +23,8 @@ from partita import (
 )
 from partita._common.threads import Workers
 from partita.choosing.fit_measures import FitMeasures, first_of_each
-from partita.choosing.ladder import ENOUGH, CenterLadder, Ladder, Rung, climb_down
-from partita.choosing.sweep_problem import Means
+from partita.choosing.ladder import MIN_RELATIVE_DECREASE, Ladder, Rung, climb_down, ladder_of
+from partita.choosing.sweep_problem import SweepProblem
 from partita.geometry import EUCLIDEAN, SPHERICAL
 from partita.halting import MaxIter, RelDecrease
 from partita.merging.fusion import cheapest_pair
@@ -47,7 +47,7 @@ def test_fusing_on_the_same_step_equals_a_fit_from_the_fused_centers(estimator, 
     """Rows that keep their place in the sums end in the bits of a fit that adds them all anew."""
     rows = np.random.default_rng(1).normal(size=shape) + np.arange(shape[1])
     with Workers(2) as workers:
-        ladder = CenterLadder(estimator, rows, None, workers)
+        ladder = ladder_of(estimator, rows, None, workers)
         above = ladder.first(12)
         for k in (11, 10, 9):
             stats, before = above.model.stats_, above.model.cluster_centers_.copy()
@@ -56,7 +56,7 @@ def test_fusing_on_the_same_step_equals_a_fit_from_the_fused_centers(estimator, 
             before[i] = stats.mean[i] + share * (stats.mean[j] - stats.mean[i])
             start = np.delete(before, j, axis=0)
             above = ladder.fewer(above, k)
-            halt = RelDecrease(ENOUGH)
+            halt = RelDecrease(MIN_RELATIVE_DECREASE)
             fresh = type(estimator)(k, init=start, n_init=1, halt=halt).fit(rows)
             found = above.model
             assert found.cluster_centers_.tobytes() == fresh.cluster_centers_.tobytes()
@@ -104,7 +104,7 @@ def test_a_fit_that_costs_more_than_one_with_fewer_clusters_is_made_again():
 def test_more_clusters_begin_at_the_rows_that_are_farthest():
     rows = np.r_[np.zeros(20), 100.0, 60.0].reshape(-1, 1)
     with Workers(1) as workers:
-        ladder = CenterLadder(KMeans(random_state=0), rows, None, workers)
+        ladder = ladder_of(KMeans(random_state=0), rows, None, workers)
         assert ladder.more(ladder.first(1), 3).cost == 0.0
 
 
@@ -113,9 +113,9 @@ def test_clusters_without_rows_do_not_count():
     rows += np.random.default_rng(0).normal(size=rows.shape) * 0.01
     start = np.array([[50.0, 50.0], [0.0, 0.0], [5.0, 5.0], [9.0, 1.0]])
     with Workers(1) as workers:
-        ladder = CenterLadder(KMeans(4, empty="keep"), rows, None, workers)
-        rung = ladder._fit(4, start)
-        subject = Means(KMeans(), rows, None)
+        ladder = ladder_of(KMeans(4, empty="keep"), rows, None, workers)
+        rung = Rung(4, ladder.session.fit(4, start))
+        subject = SweepProblem(KMeans(), rows, None)
         found = FitMeasures(subject, 1, 1000, np.random.default_rng(0), workers).of(rung, QUICK)
     labels = np.repeat([1, 2, 3], 20)
     assert found["silhouette"].value == pytest.approx(metrics.silhouette_score(rows, labels))

@@ -203,7 +203,7 @@ def test_a_tree_of_halves_is_at_rest():
     found = diagnose(model, X)
     assert "not-converged" in found.looked
     assert "not-converged" not in found
-    assert dict(found.skipped)["near-faces"].startswith("rows are assigned down a tree")
+    assert dict(found.skipped)["near-faces"].startswith("it assigns rows down a tree")
     assert "not-converged" in dict(diagnose(model, X[:140]).skipped)  # other rows do not tell
 
 
@@ -211,7 +211,7 @@ def test_a_search_that_found_no_cluster():
     X = groups(40)
     with pytest.warns(ConvergenceWarning):
         model = AffinityPropagation(max_iter=2, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="nothing to look at"):
+    with pytest.raises(ValueError, match="at least one cluster, got none"):
         diagnose(model, X)
 
 
@@ -268,7 +268,7 @@ def test_matrices_in_place_of_rows():
         found = diagnose(model.fit(matrix), matrix)
         assert found.names == ()
         assert found.looked == ("not-converged", "empty-clusters")
-        assert "a matrix was given in place of rows" in str(found)
+        assert "it was fitted to a matrix" in str(found)
 
 
 def test_other_data_than_that_of_the_fit():
@@ -292,11 +292,16 @@ def test_tables_lend_their_names(library):
     ("model", "X", "weight", "words"),
     [
         (KMeans(2), [[1.0], [2.0]], None, "not fitted yet"),
-        (StandardScaler().fit([[1.0]]), [[1.0], [2.0]], None, "is expected"),
-        (SimpleNamespace(), [[1.0], [2.0]], None, "is expected"),
-        (SimpleNamespace(cluster_centers_=[[1.0, 2.0]]), [[1.0], [2.0]], None, "1 features"),
+        (StandardScaler().fit([[1.0]]), [[1.0], [2.0]], None, "must be a fitted model with"),
+        (SimpleNamespace(), [[1.0], [2.0]], None, "must be a fitted model with"),
+        (
+            SimpleNamespace(cluster_centers_=[[1.0, 2.0]]),
+            [[1.0], [2.0]],
+            None,
+            "must have 2 features, .* got 1",
+        ),
         (SimpleNamespace(labels_=[0, 1, 1]), [[1.0], [2.0]], None, "data that it was fitted to"),
-        (SimpleNamespace(labels_=[-1, -1]), [[1.0], [2.0]], None, "nothing to look at"),
+        (SimpleNamespace(labels_=[-1, -1]), [[1.0], [2.0]], None, "No row of X belongs"),
         (SimpleNamespace(cluster_centers_=[[1.0]]), [[np.nan], [2.0]], None, "NaN"),
         (SimpleNamespace(cluster_centers_=[[1.0]]), [[0.0], [2.0]], [1.0], "one per row"),
         (SimpleNamespace(cluster_centers_=[[1.0]]), np.empty((0, 1)), None, "0 sample"),

@@ -170,10 +170,10 @@ def test_margins_where_there_is_no_face():
 def test_models_without_flat_cells_say_so():
     X = np.random.default_rng(7).normal(size=(50, 2))
     for model, word in (
-        (KernelKMeans(2, random_state=0).fit(X), "no polytopes"),
-        (KMedoids(2, metric="manhattan").fit(X), "flat faces"),
-        (KMedoids(2, metric="minkowski", metric_params={"p": 3}).fit(X), "flat faces"),
-        (KMedoids(2, metric="precomputed").fit(np.abs(X[:, :1] - X[:, 0])), "flat faces"),
+        (KernelKMeans(2, random_state=0).fit(X), "its feature space"),
+        (KMedoids(2, metric="manhattan").fit(X), "metric='manhattan' is not Euclidean"),
+        (KMedoids(2, metric="minkowski", metric_params={"p": 3}).fit(X), "not Euclidean"),
+        (KMedoids(2, metric="precomputed").fit(np.abs(X[:, :1] - X[:, 0])), "fitted to a matrix"),
         (BisectingKMeans(2).fit(X), "down a tree"),
     ):
         with pytest.raises(ValueError, match=word):

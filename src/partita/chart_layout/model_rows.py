@@ -13,13 +13,14 @@ from partita._common.random_state import generator
 from partita._common.text import format_number
 from partita._common.threads import Workers
 from partita.estimators import validation
+from partita.estimators.capabilities import CELLS
 from partita.estimators.fitted_models import (
+    capabilities_of,
     check_fitted,
     count_clusters,
-    takes_a_matrix,
     without_feature_names,
 )
-from partita.estimators.spherical import SphericalKMeans
+from partita.geometry import SPHERICAL
 from partita.source.plain_rows import doubles
 from partita.voronoi.voronoi_cells import Cells, cells
 
@@ -56,10 +57,10 @@ def read(
 ) -> Rows:
     """Rows of X, at most so many if that is said, and the clusters that the model gives them."""
     check_fitted(model)
-    if takes_a_matrix(model):
+    if capabilities_of(model).takes_matrix:
         raise ValueError(
-            f"{type(model).__name__} was fitted to a matrix, whose rows are no points; this "
-            "picture needs rows of features"
+            f"This plot needs rows of features, but the {type(model).__name__} was fitted to a "
+            "matrix between rows."
         )
     rows = validation.check_new_rows(model, X)
     names = names_of(model, X, rows.shape[1], names)
@@ -105,16 +106,13 @@ def centers_of(model: Any) -> Floats | None:
 
 
 def cells_of(model: Any) -> Cells | None:
-    """The cells of the model, or None where their borders are not straight."""
-    try:
-        return cells(model)
-    except ValueError:
-        return None
+    """The cells of the model, or None if it has none."""
+    return cells(model) if capabilities_of(model).has(CELLS) else None
 
 
 def is_spherical(model: Any) -> bool:
-    """Whether centers are directions."""
-    return isinstance(model, SphericalKMeans)
+    """Return whether centers are directions."""
+    return capabilities_of(model).geometry is SPHERICAL
 
 
 def title_of(model: Any) -> str:

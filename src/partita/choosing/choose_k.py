@@ -15,14 +15,14 @@ from partita._common.parameters import check_integer
 from partita._common.random_state import generator
 from partita._common.threads import Workers
 from partita.choosing.criterion_kinds import CRITERION_KINDS
-from partita.choosing.ladder import CenterLadder, Ladder
+from partita.choosing.ladder import Ladder, SessionLadder, ladder_of
 from partita.choosing.sweep import Sweep, SweepFits
-from partita.choosing.sweep_problem import Directions, Means, SweepProblem, subject_of
+from partita.choosing.sweep_problem import SweepProblem
 from partita.choosing.sweep_run import SweepProgress, SweepRun
 from partita.estimators import validation
-from partita.estimators.center_clusterer import LloydClusterer
+from partita.estimators.capabilities import DISSIMILARITIES
+from partita.estimators.fitted_models import capabilities_of
 from partita.estimators.kmeans import KMeans
-from partita.estimators.spherical import SphericalKMeans
 from partita.weights import as_repeats
 
 MOST, FEWEST = 60, 10  # clusters to try up to, if it is not said, between these
@@ -112,22 +112,21 @@ def choose_k(
 
 
 def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Ladder, SweepProblem]:
-    """The ladder of fits, and what criteria ask about the rows."""
-    if isinstance(model, LloydClusterer):
-        opened = CenterLadder(model, X, sample_weight, workers)
-        rows, weight = opened.opened.rows, opened.opened.weight
-        kind = Directions if isinstance(model, SphericalKMeans) else Means
-        survey = opened.opened.source.survey()
+    """The ladder of fits, and the problem that criteria measure."""
+    if capabilities_of(model).open_session is not None:
+        ladder = ladder_of(model, X, sample_weight, workers)
+        assert isinstance(ladder, SessionLadder)
+        data = ladder.session.data
+        survey = data.source.survey()
         _check_range(survey.low, survey.high)
-        counted, unit = _in_rows(weight)
-        return opened, kind(model, rows, counted, unit=unit)
-    rows = X
-    if getattr(model, "metric", None) == "precomputed" and np.ndim(X) == 1:
-        rows = squareform(np.asarray(X, dtype=np.float64))
-    rows = validation.as_rows(rows, "choose_k")
+        weight, unit = _in_rows(data.weight)
+        return ladder, SweepProblem(model, data.rows, weight, unit=unit)
+    if capabilities_of(model).input == DISSIMILARITIES and np.ndim(X) == 1:
+        X = squareform(np.asarray(X, dtype=np.float64))
+    rows = validation.as_rows(X, "choose_k")
     weight = validation.check_weights(sample_weight, rows.shape[0])
-    ladder = subject_of(model, rows, weight).ladder(workers)
-    return ladder, subject_of(model, rows, *_in_rows(weight))
+    ladder = SweepProblem.of(model, rows, weight).ladder(workers)
+    return ladder, SweepProblem.of(model, rows, *_in_rows(weight))
 
 
 def _in_rows(weight: Floats | None) -> tuple[Floats | None, float]:

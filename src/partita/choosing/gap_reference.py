@@ -16,7 +16,7 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
 from partita.choosing.ladder import Rung, climb_down
-from partita.choosing.sweep_problem import Means, SweepProblem
+from partita.choosing.sweep_problem import SweepProblem
 from partita.choosing.uniform_data import reference_data
 from partita.metrics import criteria
 
@@ -91,7 +91,7 @@ def compare_with_uniform(
     ks = ks[ks <= min(problem.n, max(2, problem.n // MIN_ROWS_PER_CLUSTER))]
     if rows is None or len(ks) < 2:
         return None
-    reference = reference_data(rows, rotate=type(problem) is not Means)
+    reference = reference_data(rows, rotate=not problem.is_euclidean)
     data = sweep_curve(problem, ks, workers)
     callback()
     references = []

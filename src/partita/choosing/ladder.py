@@ -1,13 +1,12 @@
-"""A ladder of fits: one for every number of clusters, each from the one above it.
+"""A ladder of fits: one for every number of clusters, each started from the one above it.
 
-The largest number is fitted first. The two clusters that cost least to fuse become one, and the
-loop mends the rest. That ends lower than fits from random starts do, and takes a fraction of their
-time.
+The largest number is fitted first. Then the two clusters that are cheapest to merge become one, and
+the fit is repeated from there. This ends at a lower cost than fits from random starts, in a
+fraction of their time.
 """
 
 from __future__ import annotations
 
-import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -23,20 +22,15 @@ from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
 from partita._common.weighting import weighted
 from partita.centers import Centers
-from partita.engine.lloyd_step import LloydStep
-from partita.engine.paths.path import PathCache
-from partita.engine.restarts import best_fit, rerun_merged
-from partita.estimators.center_clusterer import FitInput, LloydClusterer
-from partita.estimators.kernel.estimator import KernelKMeans
-from partita.estimators.lloyd_parameters import LloydParameters
-from partita.estimators.medoids.estimator import KMedoids
+from partita.estimators.capabilities import Capabilities, set_known
+from partita.estimators.fitted_models import capabilities_of
+from partita.estimators.lloyd_session import LloydSession
 from partita.halting import RelDecrease
 from partita.merging.fusion import cheapest_pair
 from partita.merging.tree import MergeTree, merge_tree
-from partita.run_record import Fit
 from partita.source.plain_rows import doubles
 
-ENOUGH = 1e-3  # fits are compared, so they may stop when J falls by less than this share
+MIN_RELATIVE_DECREASE = 1e-3  # of J: fits that are only compared stop below it
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,201 +51,183 @@ class Ladder(ABC):
 
     @abstractmethod
     def first(self, k: int) -> Rung:
-        """A fit by the estimator's own starts and restarts."""
+        """Fit by the estimator's own starts and restarts."""
 
     @abstractmethod
     def fewer(self, rung: Rung, k: int) -> Rung:
-        """From a fit with more clusters: the cheapest give way, and the loop mends the rest."""
+        """Fit k clusters from a fit with more: the cheapest clusters are merged or dropped."""
 
     @abstractmethod
     def more(self, rung: Rung, k: int) -> Rung:
-        """From a fit with fewer clusters: rows far from their center begin new ones."""
+        """Fit k clusters from a fit with fewer: rows far from their center start new ones."""
+
+
+def ladder_of(estimator: Any, X: Any, weight: Any, workers: Workers) -> Ladder:
+    """The fastest ladder that the estimator offers."""
+    capabilities = capabilities_of(estimator)
+    if capabilities.open_session is None:
+        return RefitLadder(estimator, X, weight)
+    halt = RelDecrease(MIN_RELATIVE_DECREASE)
+    return SessionLadder(capabilities, capabilities.open_session(X, weight, workers, halt))
 
 
 def climb_down(
-    ladder: Ladder, ks: Iterable[int], most: int, hear: Callable[[Rung], object]
+    ladder: Ladder, ks: Iterable[int], most: int, callback: Callable[[Rung], object]
 ) -> None:
-    """A fit for every number of clusters, none of which costs more than one with fewer.
+    """Fit every number of clusters, so that no fit costs more than one with fewer clusters.
 
-    The first fit has an eighth more clusters than were asked for, though at most `most`: what is
-    merged ends lower. `hear` is told of every fit, and again of one that was improved.
+    The first fit has an eighth more clusters than the largest of `ks`, at most `most`: merged
+    clusters end at a lower cost. `callback` receives every fit, and again one that was improved.
     """
-    wanted = sorted(set(ks), reverse=True)
-    above = ladder.first(min(most, wanted[0] + max(2, wanted[0] // 8)))
+    descending = sorted(set(ks), reverse=True)
+    above = ladder.first(min(most, descending[0] + max(2, descending[0] // 8)))
     rungs: dict[int, Rung] = {}
-    for k in wanted:
+    for k in descending:
         above = rungs[k] = above if above.k == k else ladder.fewer(above, k)
-        hear(above)
+        callback(above)
     for low, high in pairwise(sorted(rungs)):
         if rungs[high].cost > rungs[low].cost:
             again = ladder.more(rungs[low], high)
             if again.cost < rungs[high].cost:
                 rungs[high] = again
-                hear(again)
+                callback(again)
 
 
-class CenterLadder(Ladder):
-    """Members that run Lloyd's loop: rows are read once, and what prunes is kept between fits.
+class SessionLadder(Ladder):
+    """Lloyd members: a session checks the rows once and keeps what prunes between fits."""
 
-    Its models have centers and summaries, but no labels: nobody asks for those of most fits.
-    """
-
-    def __init__(self, estimator: LloydClusterer, X: Any, weight: Any, workers: Workers) -> None:
-        self._estimator, self._path_cache = estimator, PathCache()
-        self._halt = RelDecrease(ENOUGH) if estimator.halt is None else estimator.halt
-        self._last: tuple[Rung, LloydStep] | None = None
-        self.opened: FitInput = estimator._open(X, weight, 1, workers)
+    def __init__(self, capabilities: Capabilities, session: LloydSession) -> None:
+        assert capabilities.geometry is not None
+        self._geometry, self.session = capabilities.geometry, session
 
     def first(self, k: int) -> Rung:
-        """A fit by the estimator's own starts and restarts."""
-        return self._fit(k)
+        return Rung(k, self.session.fit(k))
 
     def fewer(self, rung: Rung, k: int) -> Rung:
-        """The pairs that cost least are fused."""
-        stats, geometry = rung.model.stats_, self._estimator._geometry
-        centers = rung.model.cluster_centers_
-        if len(centers) <= k:  # some were empty, and dropped
+        stats, centers = rung.model.stats_, rung.model.cluster_centers_
+        if len(centers) <= k:  # empty clusters were dropped
             return self.more(rung, k)
-        if self._last is None or self._last[0] is not rung or len(centers) - k > 1:
-            return self._fit(k, MergeTree.of(stats, geometry, centers).centers_at(k))
-        i, j = cheapest_pair(stats, geometry)
+        if not self.session.is_last(rung.model) or len(centers) - k > 1:
+            tree = MergeTree.of(stats, self._geometry, centers)
+            return Rung(k, self.session.fit(k, tree.centers_at(k)))
+        i, j = cheapest_pair(stats, self._geometry)
         total = stats.weight[i] + stats.weight[j]
         share = stats.weight[j] / total if total > 0 else 0.0
         start = np.delete(centers, j, axis=0)
         start[i] = stats.mean[i] + share * (stats.mean[j] - stats.mean[i])
-        model = self._model(k)
-        options = model._lloyd_options(self.opened, LloydParameters(model), self._path_cache)
-        step = self._last[1]
-        return self._keep(model, rerun_merged(step, i, j, start, options), step)
+        return Rung(k, self.session.fit_merged(i, j, start))
 
     def more(self, rung: Rung, k: int) -> Rung:
-        """New centers at the rows that are farthest from theirs."""
-        source, centers = self.opened.source, rung.model.cluster_centers_
-        labels, plain = np.full(source.n, -1, np.int32), Centers(centers, np.zeros(source.d))
-        source.assign(plain, labels, None)
-        far = _farthest(source.own_distances(plain, labels), k - len(centers))
-        return self._fit(k, np.vstack([centers, source.take_rows(far)]))
-
-    def _fit(self, k: int, start: Floats | None = None) -> Rung:
-        model = self._model(k)
-        settings = LloydParameters(model)
-        options = model._lloyd_options(self.opened, settings, self._path_cache)
-        starts = model._starts(self.opened, settings, options) if start is None else [lambda: start]
-        return self._keep(model, *best_fit(self.opened.source, starts, options))
-
-    def _model(self, k: int) -> LloydClusterer:
-        model = copy.copy(self._estimator)  # scikit-learn's clone takes as long as an iteration
-        model.n_clusters, model.halt = k, self._halt
-        return model
-
-    def _keep(self, model: LloydClusterer, fit: Fit, step: LloydStep) -> Rung:
-        stats = fit.stats.moved(step.origin)
-        model._keep_features(self.opened.features)
-        model._keep_centers(fit.centers.plain, None, fit.trace[-1].cost_after, stats)
-        assert fit.start is not None
-        model.start_ = fit.start
-        rung = Rung(model.n_clusters, model)
-        self._last = rung, step
-        return rung
+        source, values = self.session.data.source, rung.model.cluster_centers_
+        labels, centers = np.full(source.n, -1, np.int32), Centers(values, np.zeros(source.d))
+        source.assign(centers, labels, None)
+        far = _farthest(source.own_distances(centers, labels), k - len(values))
+        return Rung(k, self.session.fit(k, np.vstack([values, source.take_rows(far)])))
 
 
 class RefitLadder(Ladder):
-    """Any other estimator whose start may be given: it is fitted anew, from the clusters above."""
+    """Any other estimator: fitted again, from the clusters of another fit if it accepts a start."""
 
     def __init__(self, estimator: Any, X: Any, weight: Any) -> None:
         self._estimator, self._X, self._weight = estimator, X, weight
-        self._warm = True  # whether the estimator takes a start
+        self._warm_start = capabilities_of(estimator).warm_start
 
     def first(self, k: int) -> Rung:
-        """A fit by the estimator's own starts and restarts."""
         return self._fit(k)
 
     def fewer(self, rung: Rung, k: int) -> Rung:
-        """The cheapest clusters give way."""
-        return self._fit(k, self._start_of_fewer(rung.model, k))
+        if self._warm_start is None:
+            return self._fit(k)
+        start = _STARTS_WITH_FEWER[self._warm_start]
+        return self._fit(k, start(rung.model, self._X, self._weight, k))
 
     def more(self, rung: Rung, k: int) -> Rung:
-        """Rows that are far from their center begin new ones."""
-        return self._fit(k, self._start_of_more(rung.model, k))
-
-    @abstractmethod
-    def _start_of_fewer(self, model: Any, k: int) -> Any:
-        """What `init` is given to go on with fewer clusters; None for the estimator's own."""
-
-    @abstractmethod
-    def _start_of_more(self, model: Any, k: int) -> Any:
-        """What `init` is given to go on with more clusters; None for the estimator's own."""
+        if self._warm_start is None:
+            return self._fit(k)
+        return self._fit(k, _STARTS_WITH_MORE[self._warm_start](rung.model, self._X, k))
 
     def _fit(self, k: int, start: Any = None) -> Rung:
         model = clone(self._estimator).set_params(n_clusters=k)
-        if start is not None and self._warm:
-            model.set_params(init=start, n_init=1)
+        if start is not None:
+            set_known(model, init=start, n_init=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
             try:
                 model.fit(self._X, sample_weight=self._weight)
             except (TypeError, ValueError):
-                if not self._warm or start is None:
+                if start is None:
                     raise
-                self._warm = False  # BisectingKMeans takes no centers
+                self._warm_start = None  # a foreign estimator that does not accept a start
                 return self._fit(k)
-        asked = self._estimator  # whose parameters the model has, but for the number of clusters
-        return Rung(k, model.set_params(init=asked.init, n_init=asked.n_init))
+        own = self._estimator.get_params(deep=False)
+        return Rung(k, set_known(model, init=own["init"], n_init=own.get("n_init")))
 
 
-class MeansLadder(RefitLadder):
-    """Estimators with `cluster_centers_` that take centers as a start: scikit-learn's, say."""
-
-    def _start_of_fewer(self, model: Any, k: int) -> Any:
-        tree = merge_tree(model, self._X, self._weight)
+def _fewer_centers(model: Any, X: Any, weight: Floats | None, k: int) -> Floats:
+    capabilities = capabilities_of(model)
+    if capabilities.merge_rule == "means":
+        tree = merge_tree(model, X, weight)
         return tree.centers_at(min(k, tree.n_clusters))
-
-    def _start_of_more(self, model: Any, k: int) -> Any:
-        far = _farthest(model.transform(self._X).min(axis=1), k - len(model.cluster_centers_))
-        return np.vstack([model.cluster_centers_, doubles(self._X[far])])
+    return np.asarray(model.cluster_centers_)[_most_missed(_costs(model, X), weight, k)]
 
 
-class MedoidLadder(RefitLadder):
-    """Medoids: the one that is missed least goes; or the row that is farthest becomes one."""
-
-    def _start_of_fewer(self, model: KMedoids, k: int) -> Any:
-        if model.method == "clara":  # its starts are within samples
-            return None
-        return model.medoid_indices_[_missed_most(model._costs(self._X)[1], self._weight, k)]
-
-    def _start_of_more(self, model: KMedoids, k: int) -> Any:
-        if model.method == "clara":
-            return None
-        far = _farthest(model._costs(self._X)[1].min(axis=1), k - len(model.medoid_indices_))
-        return np.concatenate([model.medoid_indices_, far])
+def _more_centers(model: Any, X: Any, k: int) -> Floats:
+    far = _farthest(model.transform(X).min(axis=1), k - len(model.cluster_centers_))
+    return np.vstack([model.cluster_centers_, doubles(X[far])])
 
 
-class KernelLadder(RefitLadder):
-    """Means without coordinates: rows of the cluster that is missed least go to others."""
-
-    def _start_of_fewer(self, model: KernelKMeans, k: int) -> Any:
-        cost = model._costs(self._X)[1]
-        kept = _missed_most(cost, self._weight, k)
-        return cost[:, kept].argmin(axis=1).astype(np.int32)
-
-    def _start_of_more(self, model: KernelKMeans, k: int) -> Any:
-        labels = model.labels_.copy()
-        own = model._costs(self._X)[1].min(axis=1)
-        held = int(labels.max()) + 1
-        labels[_farthest(own, k - held)] = np.arange(held, k)
-        return labels
+def _fewer_medoids(model: Any, X: Any, weight: Floats | None, k: int) -> Ints:
+    return np.asarray(model.medoid_indices_[_most_missed(_costs(model, X), weight, k)])
 
 
-def _farthest(away: Floats, count: int) -> Ints:
-    return np.sort(np.argpartition(-away, max(0, count - 1))[:count])
+def _more_medoids(model: Any, X: Any, k: int) -> Ints:
+    far = _farthest(_costs(model, X).min(axis=1), k - len(model.medoid_indices_))
+    return np.concatenate([model.medoid_indices_, far])
 
 
-def _missed_most(cost: Floats, weight: Floats | None, k: int) -> Ints:
-    """The k clusters that are left when the one that is missed least goes, again and again."""
+def _fewer_labels(model: Any, X: Any, weight: Floats | None, k: int) -> Ints:
+    cost = _costs(model, X)
+    kept = _most_missed(cost, weight, k)
+    return np.asarray(cost[:, kept].argmin(axis=1), dtype=np.int32)
+
+
+def _more_labels(model: Any, X: Any, k: int) -> Ints:
+    labels = np.array(model.labels_)
+    n_clusters = int(labels.max()) + 1
+    far = _farthest(_costs(model, X).min(axis=1), k - n_clusters)
+    labels[far] = np.arange(n_clusters, k)
+    return labels
+
+
+# What `init` is given, by `Capabilities.warm_start`
+_STARTS_WITH_FEWER: dict[str, Callable[..., Any]] = {
+    "centers": _fewer_centers,
+    "medoid_indices": _fewer_medoids,
+    "labels": _fewer_labels,
+}
+_STARTS_WITH_MORE: dict[str, Callable[..., Any]] = {
+    "centers": _more_centers,
+    "medoid_indices": _more_medoids,
+    "labels": _more_labels,
+}
+
+
+def _costs(model: Any, X: Any) -> Floats:
+    costs = capabilities_of(model).costs
+    assert costs is not None, f"{type(model).__name__} must declare `costs` for a warm start"
+    return costs(X)[1]
+
+
+def _farthest(distance: Floats, count: int) -> Ints:
+    return np.sort(np.argpartition(-distance, max(0, count - 1))[:count])
+
+
+def _most_missed(cost: Floats, weight: Floats | None, k: int) -> Ints:
+    """The k clusters that remain after removing, one by one, the one whose removal costs least."""
     kept = np.arange(cost.shape[1])
     while len(kept) > k:
-        here = cost[:, kept]
-        own, two = here.argmin(axis=1), np.partition(here, 1, axis=1)[:, :2]
-        missed = np.bincount(own, weighted(two[:, 1] - two[:, 0], weight), minlength=len(kept))
-        kept = np.delete(kept, int(missed.argmin()))
+        remaining = cost[:, kept]
+        nearest, two = remaining.argmin(axis=1), np.partition(remaining, 1, axis=1)[:, :2]
+        extra = weighted(two[:, 1] - two[:, 0], weight)
+        kept = np.delete(kept, int(np.bincount(nearest, extra, minlength=len(kept)).argmin()))
     return kept

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from partita._common.spaced_rows import evenly_spaced
 from partita.choosing.ladder import Rung
 from partita.choosing.sweep import SweepFits
-from partita.choosing.sweep_problem import Means, Medoids, SweepProblem
+from partita.choosing.sweep_problem import SweepProblem
 from partita.estimators.validation import feature_attributes
 from partita.source.dataframes import is_frame
 
@@ -20,7 +20,7 @@ VARIANCE_SAMPLE_ROWS = 1 << 14
 def remarks(problem: SweepProblem, fits: SweepFits, rung: Rung) -> list[str]:
     """Scale and outliers, the two most frequent causes of an unintended answer."""
     texts = []
-    if type(problem) in (Means, Medoids) and not sp.issparse(problem.X) and problem.X.shape[1] > 1:
+    if problem.adds_features and not sp.issparse(problem.X) and problem.X.shape[1] > 1:
         sample = problem.X[evenly_spaced(problem.n, VARIANCE_SAMPLE_ROWS)]
         variance = np.asarray(sample, dtype=np.float64).var(axis=0)
         largest = int(variance.argmax())

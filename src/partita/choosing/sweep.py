@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from partita._common.array_types import Floats
 from partita.choosing.criterion_kinds import CRITERION_KINDS
-from partita.estimators.center_clusterer import LloydClusterer
+from partita.estimators.fitted_models import capabilities_of
 from partita.estimators.validation import feature_attributes
 from partita.source.dataframes import is_frame
 
@@ -64,7 +64,7 @@ class SweepFits:
                 f"Use one of {', '.join(map(str, sorted(self.models)))}."
             )
         model = self.models[k]
-        if isinstance(model, LloydClusterer) and not hasattr(model, "trace_"):
+        if capabilities_of(model).open_session is not None and not hasattr(model, "trace_"):
             model = self.models[k] = self._completed(model)
         if is_frame(self.X) and not hasattr(model, "feature_names_in_"):
             # it was fitted to the rows alone

@@ -53,7 +53,10 @@ def _centers(fitted: Any) -> Any:
 
 def _has_directions(fitted: Any) -> bool:
     """Return whether centers are unit vectors, which have no units."""
-    return type(fitted).__name__ == "SphericalKMeans"
+    from partita.estimators.fitted_models import capabilities_of
+    from partita.geometry import SPHERICAL
+
+    return capabilities_of(fitted).geometry is SPHERICAL
 
 
 def _feature_names(fitted: Any) -> list[str]:

@@ -11,7 +11,7 @@ from partita.diagnosis.boundary_density import FACE_BIN, CenterPair
 from partita.diagnosis.check import Check
 from partita.diagnosis.finding import Finding, list_few, percent
 from partita.diagnosis.fit_context import FitContext
-from partita.diagnosis.model_facts import CELLS, ROWS, SPACE
+from partita.estimators.capabilities import CELLS, ROWS, SPACE
 
 NEAR_MARGIN = 0.25  # standard deviations from a face: a small change moves such rows over it
 NEAR_MIN_SHARE = 0.1  # of round groups three deviations apart, only a thirtieth is near a face

@@ -12,8 +12,8 @@ from partita.diagnosis.check import Check
 from partita.diagnosis.cluster_borders import is_touching
 from partita.diagnosis.finding import ONE_CLUSTER, CheckSkipped, Finding, list_few, percent
 from partita.diagnosis.fit_context import FitContext
-from partita.diagnosis.model_facts import CELLS, ROWS, SPACE
 from partita.diagnosis.row_sample import RowSample
+from partita.estimators.capabilities import CELLS, ROWS, SPACE
 
 OUTLIER_ROWS = (3, 20)  # a cluster of outliers holds at most so many rows, in small and large data
 OUTLIER_MAX_SHARE = 0.005  # of all rows, within these limits

@@ -11,8 +11,8 @@ from partita._common.threads import Workers
 from partita.diagnosis.check import Check
 from partita.diagnosis.finding import CheckSkipped, Finding, percent
 from partita.diagnosis.fit_context import FitContext
-from partita.diagnosis.model_facts import AT_REST, MEANS, ROWS
-from partita.estimators.center_clusterer import CenterClusterer
+from partita.diagnosis.model_facts import MAX_GAIN_OF_MEANS
+from partita.estimators.capabilities import MEANS, ROWS
 from partita.estimators.validation import make_source
 from partita.trace import Progress
 
@@ -38,7 +38,7 @@ def check_convergence(fit: FitContext) -> Finding | None:
             stop = f"It stopped because {getattr(model, 'stopped_by_', 'of its limit')}"
         still = f", while {plural(moved, 'row')} still changed cluster" if moved else ""
         reasons.append(stop + still)
-    if gain is not None and gain > AT_REST:
+    if gain is not None and gain > MAX_GAIN_OF_MEANS:
         reasons.append(f"Moving the centers to the means reduces J by {percent(gain)} at once")
     if not reasons:
         return None
@@ -56,7 +56,7 @@ def _moved_rows(trace: Sequence[Progress]) -> int:
     if not len(trace):
         return 0
     last = trace[-1]
-    if len(trace) == 1 and last.cost - last.cost_after <= AT_REST * last.cost:
+    if len(trace) == 1 and last.cost - last.cost_after <= MAX_GAIN_OF_MEANS * last.cost:
         return 0  # in the first iteration every row is new to its cluster
     return last.moved_points
 
@@ -90,7 +90,7 @@ def _gain_of_update(fit: FitContext) -> float | None:
 
 def check_exact_sums(fit: FitContext) -> Finding | None:
     """Report weights or values so unequal that sums were not exact."""
-    if not isinstance(fit.facts.model, CenterClusterer):
+    if not fit.facts.exact_sums:
         raise CheckSkipped(
             "only partita's KMeans, MiniBatchKMeans and SphericalKMeans have exact sums"
         )

@@ -7,7 +7,7 @@ import numpy as np
 from partita.diagnosis.check import Check
 from partita.diagnosis.finding import ONE_CLUSTER, CheckSkipped, Finding, percent
 from partita.diagnosis.fit_context import FitContext
-from partita.diagnosis.model_facts import ROWS
+from partita.estimators.capabilities import ROWS
 
 DUPLICATES_MIN_SHARE = 0.5  # of rows that are copies: what looks like many rows is few
 

@@ -8,7 +8,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita.diagnosis.check import Check
 from partita.diagnosis.finding import CheckSkipped, Finding, list_few, percent
 from partita.diagnosis.fit_context import FitContext
-from partita.diagnosis.model_facts import FEATURES, ROWS, SPACE
+from partita.estimators.capabilities import FEATURES, ROWS, SPACE
 
 DOMINANT_MIN_SHARE = 0.9  # of all squared deviations: the rest hardly moves a label
 DOMINANT_MAX_FEATURES = 0.1  # share of the features that may dominate together (or one feature)

@@ -13,8 +13,8 @@ from partita._common.array_types import Floats, Ints
 from partita.diagnosis.check import Check
 from partita.diagnosis.finding import CheckSkipped, Finding
 from partita.diagnosis.fit_context import FitContext
-from partita.diagnosis.model_facts import ROWS, SPACE
 from partita.diagnosis.row_sample import RowSample
+from partita.estimators.capabilities import ROWS, SPACE
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.kmeans import KMeans
 

@@ -12,8 +12,8 @@ from partita._common.errors import Setting
 from partita.diagnosis.check import Check
 from partita.diagnosis.finding import ONE_CLUSTER, CheckSkipped, Finding, percent
 from partita.diagnosis.fit_context import FitContext
-from partita.diagnosis.model_facts import MEANS, REFIT, ROWS
 from partita.diagnosis.row_sample import RowSample
+from partita.estimators.capabilities import MEANS, REFIT, ROWS, set_known
 from partita.estimators.kmeans import KMeans
 from partita.metrics.criteria import adjusted_rand
 
@@ -102,10 +102,15 @@ def _unfitted(model: Any, seed: int) -> Any:
     from sklearn.base import clone
 
     default = type(model)().get_params()
-    changed = {"random_state": seed, "verbose": 0, "callback": None, "n_init": default["n_init"]}
-    if not isinstance(model.init, str):
+    changed = {
+        "random_state": seed,
+        "verbose": 0,
+        "callback": None,
+        "n_init": default.get("n_init"),
+    }
+    if not isinstance(getattr(model, "init", ""), str):
         changed["init"] = default["init"]
-    return clone(model).set_params(**changed)
+    return set_known(clone(model), **changed)
 
 
 CHECKS = (

@@ -1,10 +1,11 @@
-"""What every member of the family has in common."""
+"""`Clusterer`: the base of all built-in members of the family."""
 
 from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
@@ -19,16 +20,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats
 from partita._common.warnings import warn
-from partita.estimators import labelling, validation
+from partita.estimators import labelling, saved_state, validation
+from partita.estimators.capabilities import Capabilities
+from partita.estimators.saved_state import FieldReader, SavedState
 from partita.run_record import RunRecord
 
 
 class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Fits, labels new rows, and says how far they are from every cluster."""
+    """An estimator that fits, labels new rows and measures their distances to all clusters."""
 
     n_threads: int | None
     labels_: Array
-    _n_features_out: int  # as many as there are clusters
+    _n_features_out: int  # the number of clusters
+    # Model files: attributes that are plain values (without `_`), and those `_own_state` stands for
+    _saved_attributes: ClassVar[tuple[str, ...]] = ()
+    _covered_attributes: ClassVar[frozenset[str]] = frozenset()
+    _needed_parameters: ClassVar[frozenset[str]] = frozenset()  # without which labels would differ
 
     @abstractmethod
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -36,22 +43,27 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     @abstractmethod
     def predict(self, X: Any) -> Array:
-        """The cluster of each row."""
+        """Return the cluster of each row."""
 
     @abstractmethod
     def transform(self, X: Any) -> Any:
-        """How far (n, k) each row is from every cluster."""
+        """Return the distance (n, k) of each row to every cluster."""
 
     @abstractmethod
     def _costs(self, X: Any) -> tuple[Array, Floats]:
-        """The cluster (n,) of each row, and what the objective would add (n, k) in every cluster.
-
-        Doubles, of which the cluster's own is the least of its row.
-        """
+        """Labels (n,), and the cost (n, k) of each row in every cluster; lowest at its label."""
 
     @abstractmethod
     def _temperature(self) -> float:
-        """The typical cost of a row of the fit: what makes memberships neither hard nor even."""
+        """Typical cost of a row of the fit: the scale on which memberships are soft."""
+
+    @abstractmethod
+    def __partita_capabilities__(self) -> Capabilities:
+        """Describe what this model offers; see `Capabilities`."""
+
+    @abstractmethod
+    def _restore_own(self, saved: FieldReader, d: int) -> int:
+        """Set the fitted attributes of this member from a file; return the number of clusters."""
 
     # --- the same for all -------------------------------------------------------------------------
 
@@ -60,22 +72,22 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         return self.fit(X, sample_weight=sample_weight).labels_
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and return how far each row is from every cluster."""
+        """Fit, and return the distance of each row to every cluster."""
         return self.fit(X, sample_weight=sample_weight).transform(X)
 
     def soft_membership(self, X: Any, temperature: Any = "auto") -> Floats:
-        """Memberships (n, k) in proportion to exp(−cost / temperature).
+        """Return memberships (n, k) proportional to exp(−cost / temperature).
 
-        Every row adds up to 1, and the largest of it is the cluster that `predict` gives. "auto" is
-        the typical cost of a row of the fit; near 0 memberships become hard, far above it even.
+        Each row adds up to 1, and its largest entry is at the label that `predict` returns. "auto"
+        is the typical cost of a row of the fit. Lower temperatures give harder memberships.
         """
         check_is_fitted(self)
-        heat = validation.check_temperature(temperature, self._temperature())
-        return labelling.soft(*self._costs(X), heat)
+        temperature = validation.check_temperature(temperature, self._temperature())
+        return labelling.soft(*self._costs(X), temperature)
 
     @property
     def membership_(self) -> Any:
-        """Z (n, k): the sparse 0/1 matrix with one 1 per row, at the row's cluster."""
+        """Sparse 0/1 matrix Z (n, k) with one 1 per row, at the row's cluster."""
         check_is_fitted(self)
         return labelling.one_hot(self.labels_, self._clusters)
 
@@ -84,24 +96,24 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         return self._n_features_out
 
     def _keep_features(self, features: dict[str, Any]) -> None:
-        self.__dict__.pop("saved_", None)  # what a file said of an earlier fit
+        self.__dict__.pop("saved_", None)  # of a file that held an earlier fit
         for name in validation.FEATURE_ATTRIBUTES:
             if name in features:
                 setattr(self, name, features[name])
             elif hasattr(self, name):
                 delattr(self, name)
 
-    def _keep_run(self, fit: RunRecord) -> None:
-        self.n_iter_ = len(fit.trace)
-        self.trace_ = fit.trace
-        self.stopped_by_ = fit.stopped_by
-        self.paths_ = fit.paths
+    def _keep_run(self, run: RunRecord) -> None:
+        self.n_iter_ = len(run.trace)
+        self.trace_ = run.trace
+        self.stopped_by_ = run.stopped_by
+        self.paths_ = run.paths
 
-    def _warn_of_few(self, weight: Array, of: int, k: int) -> None:
-        found = int(np.count_nonzero(weight))
-        if found < of:
+    def _warn_if_empty(self, weight: Array, n_centers: int, k: int) -> None:
+        occupied = int(np.count_nonzero(weight))
+        if occupied < n_centers:
             warn(
-                f"Number of distinct clusters ({found}) found smaller than n_clusters "
+                f"Number of distinct clusters ({occupied}) found smaller than n_clusters "
                 f"({k}). Possibly due to duplicate points in X.",
                 ConvergenceWarning,
             )
@@ -109,12 +121,36 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     def _names(self) -> Any:
         return getattr(self, "feature_names_in_", None)
 
+    # --- model files ------------------------------------------------------------------------------
+
+    def __partita_state__(self) -> SavedState:
+        state = saved_state.common_state(self, self._saved_attributes)
+        state.values.update(self._own_state())
+        covered = state.covered | self._covered_attributes
+        return replace(state, covered=covered, needed=self._needed_parameters)
+
+    def __partita_restore__(self, saved: FieldReader) -> None:
+        d = saved_state.restore_common(self, saved)
+        k = self._n_features_out = self._restore_own(saved, d)
+        if saved.has("labels"):
+            self.labels_ = saved.ints("labels", (None,), *self._label_range(k))
+
+    def _own_state(self) -> dict[str, Any]:
+        """Values of a file that are not plain attributes."""
+        return {}
+
+    def _label_range(self, k: int) -> tuple[int, int]:
+        """The lowest and the highest label that k clusters allow."""
+        return 0, k - 1
+
+    # --- scikit-learn -----------------------------------------------------------------------------
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; a model given as `init` lends its centers and is not descended into."""
+        """Return the parameters; those of a model given as `init` are not listed."""
         return dict(super().get_params(deep=False))
 
     def __sklearn_clone__(self) -> Self:
-        # scikit-learn's clone would unfit a model given as `init`, and so lose its centers
+        # scikit-learn's clone would unfit a model given as `init` and lose its centers
         params = {
             name: copy.deepcopy(value) if name == "init" else clone(value, safe=False)
             for name, value in self.get_params().items()

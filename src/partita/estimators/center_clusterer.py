@@ -1,10 +1,11 @@
-"""The members whose clusters have centers in the space of the data."""
+"""The members whose clusters have centers in the space of the rows."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,9 @@ from partita.engine.paths.path import PathCache
 from partita.engine.restarts import LabelledRun, LloydOptions, best_of
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
+from partita.estimators.capabilities import REPLAY, Capabilities, Replay
 from partita.estimators.lloyd_parameters import LloydParameters
+from partita.estimators.saved_state import FieldReader, restored_stats
 from partita.geometry import EUCLIDEAN, Geometry
 from partita.source.protocol import Source
 from partita.stats import ClusterStats
@@ -26,18 +29,18 @@ from partita.stats import ClusterStats
 
 @dataclass(frozen=True, slots=True)
 class FitInput:
-    """What a fit reads: the rows as the engine takes them, and the way back to those of X."""
+    """Checked data of a fit: the rows that the engine reads, and the way back to those of X."""
 
     source: Source
-    X: Any  # as it was checked
-    rows: Any  # those of the source: X, or what stands for it
+    X: Any  # checked
+    rows: Any  # of the source: X, or its rows at unit length
     weight: Floats | None  # of these rows
-    features: dict[str, Any]
-    spread: Callable[[Ints, int], Array]  # (labels of the source's rows, k) -> labels of X
+    features: dict[str, Any]  # the attributes `n_features_in_` and `feature_names_in_`
+    labels_of_X: Callable[[Ints, int], Array]  # (labels of the source's rows, k) -> labels of X
 
 
 class CenterClusterer(Clusterer):
-    """Runs the loop from several starts, and keeps the best."""
+    """Run the loop from several starts and keep the best result."""
 
     cluster_centers_: Floats
     inertia_: float
@@ -45,12 +48,29 @@ class CenterClusterer(Clusterer):
     start_: Floats
     random_state: Any
     _geometry: Geometry = EUCLIDEAN
+    _saved_attributes = ("cluster_centers", "start")
+
+    def __partita_capabilities__(self) -> Capabilities:
+        lacks = {REPLAY: "it keeps no start to repeat the run from"}
+        return Capabilities(
+            geometry=self._geometry, lacks=lacks, exact_sums=True, costs=self._costs
+        )
+
+    def _restore_own(self, saved: FieldReader, d: int) -> int:
+        centers = saved.floats("cluster_centers", (None, d))
+        if len(centers) == 0:
+            raise ValueError("cluster_centers is empty")
+        self.cluster_centers_ = centers
+        self.stats_ = restored_stats(saved, len(centers), d)
+        if saved.has("start"):
+            self.start_ = saved.floats("start", (None, d))
+        return len(centers)
 
     def _starts(
-        self, opened: FitInput, settings: LloydParameters, options: LloydOptions
+        self, data: FitInput, parameters: LloydParameters, options: LloydOptions
     ) -> list[Callable[[], Floats]]:
-        """Return a function for every run that makes the centers it begins with."""
-        starts, source = settings.starts(opened.X), opened.source
+        """One function per run that returns its starting centers."""
+        starts, source = parameters.starts(data.X), data.source
         _, spare = plan_and_spare(source, options.k, options.algorithm, options.memory)
         seeds = spawn_generators(generator(self.random_state), len(starts))
         return [
@@ -59,30 +79,30 @@ class CenterClusterer(Clusterer):
         ]
 
     def _lloyd_options(
-        self, opened: FitInput, settings: LloydParameters, path_cache: PathCache | None = None
+        self, data: FitInput, parameters: LloydParameters, path_cache: PathCache | None = None
     ) -> LloydOptions:
-        """How the loop is to run; `shared` is what runs on the same rows left for others."""
+        """Options of the loop; `path_cache` is that of earlier runs on the same rows."""
         path_cache = PathCache() if path_cache is None else path_cache
         if path_cache.memory is None:
-            path_cache.memory = settings.memory
+            path_cache.memory = parameters.memory
         return LloydOptions(
-            settings.k,
-            settings.halt(opened.source),
-            settings.empty,
-            settings.callbacks,
-            settings.on_run_end,
-            settings.algorithm,
+            parameters.k,
+            parameters.halt(data.source),
+            parameters.empty,
+            parameters.callbacks,
+            parameters.on_run_end,
+            parameters.algorithm,
             path_cache.memory,
             self._geometry,
             path_cache,
         )
 
-    def _keep(self, result: LabelledRun, opened: FitInput) -> Self:
-        self._keep_features(opened.features)
+    def _keep(self, result: LabelledRun, data: FitInput) -> Self:
+        self._keep_features(data.features)
         self._keep_run(result.fit)
         assert result.fit.start is not None
         self.start_ = result.fit.start
-        labels = opened.spread(result.labels, len(result.centers))
+        labels = data.labels_of_X(result.labels, len(result.centers))
         self._keep_centers(result.centers, labels, result.inertia, result.stats)
         return self
 
@@ -99,81 +119,87 @@ class CenterClusterer(Clusterer):
         self._n_features_out = len(centers)
 
     def inverse_transform(self, codes: Any) -> Floats:
-        """Rows ZΘ (n, d) from labels (n,), or from hard or soft memberships (n, k).
+        """Return rows ZΘ (n, d) for labels (n,), or for hard or soft memberships (n, k).
 
-        What a fit says of rows in their own space: `inverse_transform(predict(X))` puts each at its
-        center. (Distances, which `transform` gives, do not lead back.)
+        `inverse_transform(predict(X))` replaces each row by its center. (The distances that
+        `transform` returns cannot be inverted.)
         """
         check_is_fitted(self)
         centers = self.cluster_centers_
-        rest = self._clusters - len(centers)  # a cluster of rows of zeros
-        if rest:
-            centers = np.vstack([centers, np.zeros((rest, centers.shape[1]), centers.dtype)])
+        n_zero = self._clusters - len(centers)  # 1 if rows of zeros have a cluster of their own
+        if n_zero:
+            centers = np.vstack([centers, np.zeros((n_zero, centers.shape[1]), centers.dtype)])
         return np.asarray(labelling.decode(codes, centers))
 
     def match(self, other: Any) -> Self:
-        """Renumber the clusters in place so that they agree with those of an earlier model.
+        """Renumber the clusters in place to agree with those of an earlier model.
 
-        The centers are paired at the least total squared distance; clusters without a partner
-        come last. A point tied between two centers keeps its cluster, so it may differ from
-        `predict`, which gives ties to the lower new number.
+        Centers are paired at the lowest total squared distance; clusters without a partner come
+        last. A row that is tied between two centers keeps its cluster, so its label may differ from
+        `predict`, which resolves ties by the lower new number.
         """
         check_is_fitted(self)
         d = self.n_features_in_
         theirs = validation.as_centers(other, "other", "k", d)
         if theirs.shape[1] != d:
-            raise ValueError(
-                f"other has the shape {theirs.shape}; centers of shape (k, {d}) are expected"
-            )
+            raise ValueError(f"`other` must have centers of shape (k, {d}), got {theirs.shape}.")
         order = labelling.matching_order(self.cluster_centers_, theirs)
         self.cluster_centers_ = self.cluster_centers_[order]
         s = self.stats_
         self.stats_ = type(s)(s.weight[order], s.mean[order], s.sse[order])
-        if hasattr(self, "labels_"):  # a mini-batch may have none
-            number = np.empty_like(order)
-            number[order] = np.arange(len(order))
-            some = (self.labels_ >= 0) & (self.labels_ < len(order))  # all that have a center
-            self.labels_[some] = number[self.labels_[some]]
+        if hasattr(self, "labels_"):  # MiniBatchKMeans may have none
+            new_label = np.empty_like(order)
+            new_label[order] = np.arange(len(order))
+            centered = (self.labels_ >= 0) & (self.labels_ < len(order))
+            self.labels_[centered] = new_label[self.labels_[centered]]
         return self
 
 
 class LloydClusterer(CenterClusterer):
-    """Fits by Lloyd's iterations over all rows."""
+    """Fit by Lloyd's iterations over all rows."""
+
+    def __partita_capabilities__(self) -> Capabilities:
+        from partita.estimators.lloyd_session import LloydSession
+
+        offered = super().__partita_capabilities__()
+        if hasattr(self, "start_"):
+            offered = replace(offered, lacks={}, replay=Replay.from_centers(self))
+        return replace(offered, open_session=partial(LloydSession, self))
 
     @abstractmethod
-    def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
-        """Check X and its weights, which must be enough for k clusters."""
+    def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
+        """Check X and its weights; there must be at least k rows."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Compute the clustering of X, with one weight per row if given."""
         del y  # scikit-learn's pipelines pass it
-        settings = LloydParameters(self)
-        with Workers(settings.threads) as workers:
-            opened = self._open(X, sample_weight, settings.k, workers)
-            options = self._lloyd_options(opened, settings)
-            result = best_of(opened.source, self._starts(opened, settings, options), options)
-        self._warn_of_few(np.bincount(result.labels), len(result.centers), settings.k)
-        return self._keep(result, opened)
+        parameters = LloydParameters(self)
+        with Workers(parameters.threads) as workers:
+            data = self._fit_input(X, sample_weight, parameters.k, workers)
+            options = self._lloyd_options(data, parameters)
+            result = best_of(data.source, self._starts(data, parameters, options), options)
+        self._warn_if_empty(np.bincount(result.labels), len(result.centers), parameters.k)
+        return self._keep(result, data)
 
 
 class EuclideanClusterer(CenterClusterer):
-    """Labels rows by the squared distance to centers."""
+    """Label rows by the squared distance to centers."""
 
     def predict(self, X: Any) -> Array:
-        """The nearest center of each row, the lower index on ties."""
-        if "cluster_centers_" not in vars(self):  # quicker than scikit-learn's look at every tag
+        """Return the nearest center of each row, the lower index on ties."""
+        if "cluster_centers_" not in vars(self):  # faster than scikit-learn's check
             check_is_fitted(self)
         X = validation.check_new_rows(self, X)
         return labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
 
     def transform(self, X: Any) -> Any:
-        """The distance (n, k) of each row to every center, in the dtype of X."""
+        """Return the distance (n, k) of each row to every center, in the dtype of X."""
         check_is_fitted(self)
         X = validation.check_new_rows(self, X)
         return labelling.distances(X, self.cluster_centers_, self.n_threads, self._names())
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The opposite of the objective of X at the centers."""
+        """Return minus the objective of X at the centers."""
         check_is_fitted(self)
         X = validation.check_new_rows(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
@@ -187,5 +213,5 @@ class EuclideanClusterer(CenterClusterer):
         return labels, cost
 
     def _temperature(self) -> float:
-        # 2σ² of a mixture of round Gaussians, all alike, that has the spread of the fit
+        # 2σ² of a mixture of equal round Gaussians with the within-cluster variance of the fit
         return float(2 * self.inertia_ / (self.stats_.weight.sum() * self.n_features_in_))

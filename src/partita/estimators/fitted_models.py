@@ -1,4 +1,4 @@
-"""What a fitted model says about rows, whichever library the model comes from."""
+"""Fitted models of any library: their capabilities, their pipelines, their labels of rows."""
 
 from __future__ import annotations
 
@@ -14,50 +14,62 @@ from partita._common.threads import Workers
 from partita.centers import Centers
 from partita.engine.lloyd_step import LloydStep
 from partita.estimators import validation
-from partita.estimators.spherical import SphericalKMeans
-from partita.geometry import EUCLIDEAN, SPHERICAL, Geometry
+from partita.estimators.capabilities import (
+    CELLS,
+    DISSIMILARITIES,
+    INNER_PRODUCTS,
+    MATRIX_LACKS,
+    MEANS,
+    METRIC,
+    REFIT,
+    REPLAY,
+    ROWS,
+    Capabilities,
+    lacking,
+)
+from partita.geometry import SPHERICAL
 from partita.source.unit_rows import unit_rows
 from partita.stats import ClusterStats
 
-_MATRICES = ("precomputed", "normalized-cut")  # what X is instead of rows
-_ROWS = 1 << 14  # rows that are added to the sums at once
+# Classes of other libraries whose centers are means
+_K_MEANS_NAMES = ("KMeans", "MiniBatchKMeans", "BisectingKMeans")
+_BLOCK_ROWS = 1 << 14  # rows that are added to the sums at once
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledRows:
-    """Rows as the model compares them, their clusters, and what they count."""
+    """Rows as the model compares them, with labels and weights."""
 
     rows: Any  # (n, d), dense or CSR; at unit length for directions
-    labels: Array  # (n,); −1 for rows that belong nowhere
+    labels: Array  # (n,); −1 for rows without a cluster
     weight: Floats  # (n,); 0 for these
     k: int
 
     def stats(self) -> ClusterStats:
-        """The summaries of the clusters: of the rows of a fit its `stats_`, to the last bit."""
-        counted = self.weight[self.labels >= 0]
-        if not counted.any():
+        """Summarise the clusters; for the rows of a fit, these are the bits of its `stats_`."""
+        if not self.weight[self.labels >= 0].any():
             return ClusterStats.zero(self.k, self.rows.shape[1])
         weight = np.where(self.labels >= 0, self.weight, 0.0)
-        to = np.ascontiguousarray(np.maximum(self.labels, 0), dtype=np.int32)
+        label = np.ascontiguousarray(np.maximum(self.labels, 0), dtype=np.int32)
         with Workers(1) as workers:
             source = validation.make_source(self.rows, weight, workers)
             step = LloydStep(source, source.survey().grid, self.k)
-            for i in range(0, len(to), _ROWS):
-                some = np.arange(i, min(i + _ROWS, len(to)))
-                step.move(some, to[some])
+            for i in range(0, len(label), _BLOCK_ROWS):
+                block = np.arange(i, min(i + _BLOCK_ROWS, len(label)))
+                step.move(block, label[block])
             zero = Centers(np.zeros((self.k, self.rows.shape[1])), step.origin)
             return step.stats_about(zero)[0].moved(step.origin)
 
     def squares_to(self, centers: Floats) -> Floats:
-        """The squared distance (n,) of every row to its center; 0 for rows that belong nowhere."""
+        """Squared distances (n,) to the row's own center; 0 for rows without a cluster."""
         if self.rows.shape[0] == 0:
             return np.zeros(0)
-        plain = np.ascontiguousarray(centers, dtype=np.float64)
+        doubles = np.ascontiguousarray(centers, dtype=np.float64)
         label = np.ascontiguousarray(np.maximum(self.labels, 0), dtype=np.int32)
         with Workers(1) as workers:
             source = validation.make_source(self.rows, None, workers)
-            far = source.own_distances(Centers(plain, np.zeros(plain.shape[1])), label)
-        return np.where(self.labels >= 0, far, 0.0)
+            squares = source.own_distances(Centers(doubles, np.zeros(doubles.shape[1])), label)
+        return np.where(self.labels >= 0, squares, 0.0)
 
 
 def label_rows(model: Any, X: Any, sample_weight: Any = None) -> LabelledRows:
@@ -65,24 +77,24 @@ def label_rows(model: Any, X: Any, sample_weight: Any = None) -> LabelledRows:
     check_fitted(model)
     rows = validation.as_rows(X, type(model).__name__)
     if rows.dtype not in validation.FLOAT_DTYPES:
-        rows = rows.astype(np.float32)  # what is converted block by block elsewhere
-    given = validation.check_weights(sample_weight, rows.shape[0])
-    weight = np.ones(rows.shape[0]) if given is None else given
+        rows = rows.astype(np.float32)  # elsewhere these are converted block by block
+    checked = validation.check_weights(sample_weight, rows.shape[0])
+    weight = np.ones(rows.shape[0]) if checked is None else checked
     labels = np.asarray(model.predict(X))
     k = count_clusters(model)
-    if isinstance(model, SphericalKMeans):
-        with Workers(validation.check_threads(model.n_threads)) as workers:
+    if capabilities_of(model).geometry is SPHERICAL:
+        with Workers(validation.check_threads(getattr(model, "n_threads", None))) as workers:
             rows = unit_rows(rows, workers)[0]
-    nowhere = (labels < 0) | (labels >= k)
-    if nowhere.any():  # rows of zeros, which have no direction
-        labels, weight = np.where(nowhere, -1, labels), np.where(nowhere, 0.0, weight)
+    unlabelled = (labels < 0) | (labels >= k)
+    if unlabelled.any():  # for example rows of zeros, which have no direction
+        labels, weight = np.where(unlabelled, -1, labels), np.where(unlabelled, 0.0, weight)
     return LabelledRows(rows, labels, weight, k)
 
 
 def unwrap_pipeline(model: Any, X: Any = None) -> tuple[Any, Any, Any]:
-    """The clusterer of a pipeline, X as the steps before it hand it over, and names of features.
+    """Return the last step of a pipeline, X transformed by the others, and names of features.
 
-    A model that is no pipeline comes back as it is, with X; names are None where nobody knows them.
+    A model that is not a pipeline is returned as it is, with X. Names are None if not known.
     """
     names = None
     while hasattr(model, "steps") and hasattr(model, "named_steps"):
@@ -97,29 +109,24 @@ def unwrap_pipeline(model: Any, X: Any = None) -> tuple[Any, Any, Any]:
 def _names_after(step: Any, names: Any) -> Any:
     try:
         found = step.get_feature_names_out(names)
-    except Exception:  # whoever wrote the step: names are only for the reader
+    except Exception:  # of any library: names are only for display
         return None
-    plain = [f"x{t}" for t in range(len(found))]  # what scikit-learn calls features without names
-    return None if list(found) == plain else found
+    default = [f"x{t}" for t in range(len(found))]  # scikit-learn's names for unnamed features
+    return None if list(found) == default else found
 
 
 def check_fitted(model: Any) -> None:
-    """The model must be an estimator that clusters, and fitted."""
+    """Raise an error unless the model is a fitted clusterer."""
     if not hasattr(model, "predict") or isinstance(model, type):
         raise TypeError(
-            f"{model!r} was given; a fitted model with predict is expected, for example "
-            "KMeans(8).fit(X)"
+            f"`model` must be a fitted model with predict, got {model!r}. Give for example "
+            "KMeans(8).fit(X)."
         )
     check_is_fitted(model)
 
 
-def takes_a_matrix(model: Any) -> bool:
-    """Whether X is a matrix between rows, and not the rows."""
-    return getattr(model, "metric", getattr(model, "kernel", None)) in _MATRICES
-
-
 def without_feature_names(model: Any) -> Any:
-    """The model, or a twin that does not ask for names of columns: they were checked before."""
+    """Return the model, or a copy that does not check names of columns (for checked rows)."""
     if not hasattr(model, "feature_names_in_"):
         return model
     twin = copy.copy(model)
@@ -128,7 +135,7 @@ def without_feature_names(model: Any) -> Any:
 
 
 def count_clusters(model: Any) -> int:
-    """How many clusters the model has."""
+    """The number of clusters of a fitted model."""
     for name in ("cluster_centers_", "means_"):
         if getattr(model, name, None) is not None:
             return int(getattr(model, name).shape[0])
@@ -139,11 +146,48 @@ def count_clusters(model: Any) -> int:
     return int(np.max(model.labels_)) + 1
 
 
-def goes_down_a_tree(model: Any) -> bool:
-    """Whether rows are assigned by halving and halving again, not to the nearest center."""
-    return type(model).__name__ == "BisectingKMeans"
+# --- capabilities ---------------------------------------------------------------------------------
 
 
-def geometry_of(model: Any) -> Geometry:
-    """What a center is to this model."""
-    return SPHERICAL if isinstance(model, SphericalKMeans) else EUCLIDEAN
+def capabilities_of(model: Any) -> Capabilities:
+    """What a model offers: as its class declares it, or adapted from its attributes.
+
+    The capabilities of a pipeline are those of its last step. Foreign models may have a `metric`, a
+    `kernel`, `cluster_centers_`, `labels_`.
+
+    >>> from sklearn.cluster import BisectingKMeans
+    >>> capabilities_of(BisectingKMeans()).why_not("cells")
+    'it assigns rows down a tree, not to the nearest center'
+    """
+    model = unwrap_pipeline(model)[0]
+    if hasattr(model, "__partita_capabilities__"):
+        declared: Capabilities = model.__partita_capabilities__()
+        return declared
+    metric, kernel = getattr(model, "metric", "euclidean"), getattr(model, "kernel", None)
+    lacks = {REPLAY: "only members of partita keep the start of a run"}
+    if getattr(model, "metric_params", None):
+        metric, lacks[METRIC] = None, f"the metric has parameters, {model.metric_params!r}"
+    elif kernel is not None:
+        metric = None
+        lacks[METRIC] = "the clusters of a kernel lie in its feature space, not among the rows"
+    if getattr(model, "cluster_centers_", None) is None:
+        lacks |= lacking("it has labels but no centers", CELLS, MEANS, REFIT)
+    kind, name = _input_of(metric, kernel), type(model).__name__
+    if kind != ROWS:
+        lacks |= MATRIX_LACKS
+    bisecting = name == "BisectingKMeans"
+    if bisecting:
+        lacks[CELLS] = "it assigns rows down a tree, not to the nearest center"
+    return Capabilities(
+        input=kind,
+        lacks=lacks,
+        metric=metric,
+        warm_start=None if bisecting else "centers",
+        assumes_means=name not in _K_MEANS_NAMES,
+    )
+
+
+def _input_of(metric: Any, kernel: Any) -> str:
+    if isinstance(metric, str) and metric == "precomputed":
+        return DISSIMILARITIES
+    return INNER_PRODUCTS if isinstance(kernel, str) and kernel == "precomputed" else ROWS

@@ -14,8 +14,8 @@ from partita.trace import Callback
 class KMeans(LloydClusterer, EuclideanClusterer):
     """K-means clustering by Lloyd's algorithm.
 
-    Every parameter, method and attribute of `sklearn.cluster.KMeans` is here and means the same
-    (a seed does not reproduce scikit-learn's random choices). What is added is marked with a plus.
+    Every parameter, method and attribute of `sklearn.cluster.KMeans` is here with the same meaning
+    (a seed does not reproduce scikit-learn's random choices). Additions are marked with a plus.
 
     Parameters
     ----------
@@ -23,43 +23,43 @@ class KMeans(LloydClusterer, EuclideanClusterer):
         The number of clusters, and of centers.
     init : {"k-means++", "k-means||", "mini-batch", "random", "box", "random-partition"}, \
 callable, array or model, default="k-means++"
-        Where to start. "k-means++" is the greedy variant; + "k-means||" picks from many rows taken
-        in a few passes; + "mini-batch" goes on from where `MiniBatchKMeans` ends, which saves most
-        of the time where there are very many rows; "random" (also "forgy") takes rows of the data;
-        + "box" draws vectors in the bounding box; + "random-partition" averages a random partition;
-        an array holds the centers; a callable is called as init(X, n_clusters, random_state=…); + a
-        fitted model lends its `cluster_centers_`.
+        The starting centers. "k-means++" is the greedy variant; + "k-means||" selects from many
+        rows sampled in a few passes; + "mini-batch" starts from the result of `MiniBatchKMeans`,
+        which saves most of the time if there are very many rows; "random" (also "forgy") selects
+        rows of the data; + "box" draws vectors from the bounding box; + "random-partition" averages
+        a random partition; an array holds the centers; a callable is called as
+        init(X, n_clusters, random_state=…); + of a fitted model, its `cluster_centers_` are used.
     n_init : "auto" or int, default="auto"
-        How many starts, of which the best result is kept: 1 for "k-means++", "k-means||",
+        Number of starts, of which the best result is kept: 1 for "k-means++", "k-means||",
         "mini-batch" and given centers, 10 for the others.
     max_iter : int, default=300
-        The most iterations of a single run.
+        Maximum number of iterations of a single run.
     tol : float, default=1e-4
         Stop when the squared shift of the centers is at most `tol` times the mean variance of the
-        features (weighted, where there are weights).
+        features (weighted if there are weights).
     verbose : int, default=0
         Whether to print the progress.
     random_state : int, RandomState, Generator or None, default=None
         The source of randomness. The same int gives the same bits, for any number of threads.
     copy_x : bool, default=True
-        Accepted for compatibility: X is never changed.
+        Accepted for compatibility; X is never changed.
     algorithm : str, default="lloyd"
-        "lloyd", "elkan" and "auto" all mean Lloyd's algorithm by the fastest path to it. "plain",
-        "blocks", "hamerly", "yinyang" and "prefix" force a path, for tests and for the curious: the
-        result is the same to the last bit, the time is not.
+        "lloyd", "elkan" and "auto" all mean Lloyd's algorithm by the fastest path. "plain",
+        "blocks", "hamerly", "yinyang" and "prefix" force a path, for tests and experiments: the
+        result has the same bits, only the time differs.
     halt : Halt or None, default=None
-        + A criterion from `partita.halting` in place of `tol`, for example
-        `RelDecrease(1e-3) | Deadline(60)`; `max_iter` and "no label changed" always hold.
+        + A criterion from `partita.halting` that replaces `tol`, for example
+        `RelDecrease(1e-3) | Deadline(60)`; `max_iter` and "no label changed" always apply.
     callback : callable or None, default=None
         + Called with the `Progress` of every iteration; returning True stops the fit.
     empty : {"relocate", "keep", "drop", "fail"}, default="relocate"
-        + What to do with a cluster that no point chose: move it to the farthest point, leave its
-        center, go on without it, or raise an error.
+        + What to do with an empty cluster: move it to the farthest row, keep its center, continue
+        without it, or raise an error.
     n_threads : int or None, default=None
-        + How many threads; None means PARTITA_NUM_THREADS, OMP_NUM_THREADS, or all cores.
+        + Number of threads; None means PARTITA_NUM_THREADS, OMP_NUM_THREADS, or all cores.
     memory_limit : float or None, default=None
-        + How many bytes beyond the data a fit may take for bounds and copies; where they do not
-        fit, a leaner path is taken. None means a quarter of what is free.
+        + Bytes that a fit may use for bounds and copies, in addition to the data. If they do not
+        fit, a path that needs less is taken. None means a quarter of the free memory.
 
     Attributes
     ----------
@@ -72,21 +72,21 @@ callable, array or model, default="k-means++"
     n_iter_ : int
         Iterations of the best run.
     start_ : ndarray of shape (n_clusters, n_features)
-        + Where the best run began: `init=model.start_` runs it again, to the last bit.
+        + The centers that the best run started from: `init=model.start_` repeats it bit by bit.
     trace_ : Trace
-        + One record per iteration of the best run: cost, shift, moved points, seconds, and how the
-        assignment was made.
-    stopped_by_ : str
-        + Why the best run stopped, in a sentence.
+        + One record per iteration of the best run: cost, shift, moved points, seconds, and the
+        path of the assignment.
+    stopped_by_ : StopReason
+        + Why the best run stopped: a sentence (str) with a `kind`.
     paths_ : tuple of str
         + Which paths the best run took, and why.
     stats_ : ClusterStats
-        + Weight, mean and sse of each cluster of `labels_`. (A mean differs from its center by
-        the last move that was not made.)
+        + Weight, mean and sse of each cluster of `labels_`. (Means differ from the centers by
+        one further update.)
     membership_ : csr_array of shape (n_samples, n_clusters)
         + One 1 per row, at the row's cluster.
     n_features_in_, feature_names_in_
-        What `fit` saw.
+        Number and names of the features seen by `fit`.
 
     Examples
     --------
@@ -131,7 +131,7 @@ callable, array or model, default="k-means++"
         self.n_threads = n_threads
         self.memory_limit = memory_limit
 
-    def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
+    def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
         X, features = validation.check_fit_rows(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_row_count(X.shape[0], k)

@@ -22,61 +22,63 @@ from partita.engine.restarts import label_and_summarise
 from partita.estimators import validation
 from partita.estimators.center_clusterer import EuclideanClusterer
 from partita.estimators.lloyd_parameters import LloydParameters
+from partita.estimators.saved_state import FieldReader
 from partita.halting import Halt, Shift
 from partita.source.protocol import Source, batch_of
 from partita.stats import ClusterStats
 from partita.trace import Callback
 
-SEEN = 1 << 14  # rows whose mean and spread stand for those of all
+SURVEY_ROWS = 1 << 14  # rows sampled for the mean and spread of the data
 
 
 class MiniBatchKMeans(EuclideanClusterer):
-    """K-means for very many rows, or for rows that come one batch after the other.
+    """K-means for very many rows, or for rows that arrive in batches.
 
     Every parameter, method and attribute of `sklearn.cluster.MiniBatchKMeans` is here. `fit` works
-    by nested batches: rows join in random order, each counts once, and the batch doubles whenever
-    its centers have settled. So it is much nearer to what `KMeans` finds, and ends by itself.
+    by nested batches: rows join in random order, each counts once, and the batch doubles when an
+    update improves J by less than the sampling noise of the batch. The result is much closer to
+    that of `KMeans`, and the fit stops by itself.
 
     Parameters
     ----------
     n_clusters, init, verbose, random_state, halt, callback, empty, n_threads, memory_limit
         As in `KMeans`. The start is chosen on `init_size` rows.
     max_iter : int, default=100
-        The most passes over all rows, counted in rows that were looked at.
+        Maximum number of passes over all rows, counted in rows visited.
     batch_size : int, default=1024
-        Rows of the first batch (at least four for each cluster). It doubles when moving the centers
-        gains less than the chance of its rows is worth.
+        Rows of the first batch (at least four per cluster). It doubles when an update improves J by
+        less than the sampling noise of the batch.
     compute_labels : bool, default=True
-        Whether to label all rows in the end; `inertia_` is an estimate if not.
+        Whether to label all rows at the end; without labels, `inertia_` is an estimate.
     tol : float, default=0.0
-        Stop also when the squared shift of the centers is at most `tol` times the mean variance of
-        the features, once the batch grows no more; 0 means never.
+        Stop also when the batch no longer grows and the squared shift of the centers is at most
+        `tol` times the mean variance of the features; 0 means never.
     max_no_improvement : int or None, default=10
-        Stop when so many iterations in a row have not lowered the cost by a ten-thousandth. The
-        batch grows no more when the chance of its rows is worth a thousandth of the cost. None: it
-        grows until all rows have joined, and the fit ends when no point changes its cluster.
+        Stop after this many consecutive iterations that did not lower the cost by 1e-4 of itself.
+        The batch stops growing when its sampling noise is 1e-3 of the cost. None: it grows until
+        all rows have joined, and the fit stops when no label changes.
     init_size : int or None, default=None
-        Rows that the start is chosen from, and judged by: three batches, and three for each
-        cluster, if not given.
+        Rows from which starts are chosen and on which they are compared. None: three batches, and
+        at least three rows per cluster.
     n_init : "auto" or int, default="auto"
-        How many starts, of which the best after a few iterations on these rows goes on: 8, which
-        cost little there; 1 if centers are given.
+        Number of starts; the best after a few iterations on `init_size` rows is used. "auto": 8
+        (they are cheap), 1 if centers are given.
     reassignment_ratio : float, default=0.01
-        When rows join, clusters lighter than this share of the heaviest are moved to far rows among
-        them, if that lowers their cost. 0: never.
+        When rows join, clusters lighter than this share of the heaviest are moved to distant rows
+        among them if that lowers the cost. 0: never.
 
     Attributes
     ----------
     cluster_centers_, labels_, inertia_, stats_, n_features_in_, feature_names_in_
-        As in `KMeans`; after `partial_fit` labels and inertia are those of the last batch, `stats_`
-        sums up all rows so far (but for those that a cluster had before it was reassigned).
+        As in `KMeans`; after `partial_fit`, labels and inertia are those of the last batch, and
+        `stats_` summarises all rows so far (except those of a cluster before its reassignment).
     n_iter_ : int
-        Passes over all rows, counted in rows that were looked at, rounded up.
+        Passes over all rows, counted in rows visited, rounded up.
     n_steps_ : int
-        Iterations: passes over the batch.
+        Number of iterations (passes over the batch).
     trace_, stopped_by_, paths_
-        As in `KMeans`. The cost of an iteration is that of its batch, times all weight over the
-        weight of the batch: an estimate, which may rise when rows join.
+        As in `KMeans`. The cost of an iteration is that of its batch, scaled by the ratio of the
+        total weight to that of the batch: an estimate, which may rise when rows join.
 
     Examples
     --------
@@ -127,6 +129,18 @@ class MiniBatchKMeans(EuclideanClusterer):
         self.n_threads = n_threads
         self.memory_limit = memory_limit
 
+    _saved_attributes = ("cluster_centers", "n_steps")
+    _covered_attributes = frozenset({"_rng"})
+
+    def _own_state(self) -> dict[str, Any]:
+        return {"generator": self._rng}
+
+    def _restore_own(self, saved: FieldReader, d: int) -> int:
+        self.n_steps_ = saved.integer("n_steps", 0, 2**62)
+        given = saved.has("generator")
+        self._rng = saved.generator("generator") if given else generator(self.random_state)
+        return super()._restore_own(saved, d)
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
         """Compute the clustering of X, with one weight per row if given."""
         del y
@@ -140,7 +154,7 @@ class MiniBatchKMeans(EuclideanClusterer):
             source = validation.make_source(X, weight, workers)
             validation.check_finite(source, X, features.get("feature_names_in_"))
             order = Order(source, rng)
-            source.survey_from_sample(order.first(min(order.n, SEEN)))
+            source.survey_from_sample(order.first(min(order.n, SURVEY_ROWS)))
             start = settings.best_start(source, X, order, rng)
             run = Nested(source, order, settings.k, settings.batches, rng, settings.memory)
             small = settings.small_shift(source)
@@ -154,14 +168,14 @@ class MiniBatchKMeans(EuclideanClusterer):
                 labels, inertia, stats = label_and_summarise(centers, step)
             else:
                 inertia, stats = fit.trace[-1].cost_after, run.estimate(fit)
-        held = stats.weight if labels is None else np.bincount(labels)
-        self._warn_of_few(held, len(centers), settings.k)
+        weight_or_size = stats.weight if labels is None else np.bincount(labels)
+        self._warn_if_empty(weight_or_size, len(centers), settings.k)
         self._keep_features(features)
         self._keep_run(fit)
         self._keep_centers(centers, labels, inertia, stats)
         self.n_steps_ = len(fit.trace)
         self.n_iter_ = math.ceil(run.looked / order.n)
-        self._rng = rng  # for batches that may follow
+        self._rng = rng  # for later batches
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
@@ -170,11 +184,11 @@ class MiniBatchKMeans(EuclideanClusterer):
         return self.labels_ if self.compute_labels else self.predict(X)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
-        """Go on with a batch of rows: every center is the mean of all that ever came to it.
+        """Update the fit by a batch of rows: each center is the mean of all rows assigned to it.
 
-        The first batch must have a row for each cluster; the start is chosen on it. `halt`,
-        `callback` and `verbose` are for `fit`, and so are `trace_` and `stopped_by_`, which a batch
-        that follows removes.
+        The first batch must have at least n_clusters rows; the start is chosen from it. `halt`,
+        `callback` and `verbose` apply to `fit` only; `trace_` and `stopped_by_` of an earlier `fit`
+        are removed.
         """
         del y
         settings = BatchParameters(self)
@@ -196,8 +210,8 @@ class MiniBatchKMeans(EuclideanClusterer):
             else:
                 rng, dtype, seen = self._rng, self.cluster_centers_.dtype, self.stats_
                 # a cluster without weight has no mean, but it has a center
-                some = seen.weight[:, None] > 0
-                seen = replace(seen, mean=np.where(some, seen.mean, self.cluster_centers_))
+                has_mean = seen.weight[:, None] > 0
+                seen = replace(seen, mean=np.where(has_mean, seen.mean, self.cluster_centers_))
             stats = join(seen, source, self.reassignment_ratio, rng)
             centers = stats.mean.astype(dtype)
             step = LloydStep(source, source.survey().grid, len(centers))
@@ -207,14 +221,14 @@ class MiniBatchKMeans(EuclideanClusterer):
         self._keep_centers(centers, labels, inertia, stats)
         self.n_steps_ = getattr(self, "n_steps_", 0) + 1
         self._rng = rng
-        for name in ("trace_", "stopped_by_", "paths_", "n_iter_"):  # of a fit before
+        for name in ("trace_", "stopped_by_", "paths_", "n_iter_"):  # of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
         return self
 
 
 class BatchParameters(LloydParameters):
-    """The parameters of `MiniBatchKMeans`, checked, in the engine's terms."""
+    """Checked parameters of `MiniBatchKMeans`."""
 
     rules: ClassVar[Mapping[str, Rule]] = {
         **LloydParameters.rules,
@@ -227,34 +241,34 @@ class BatchParameters(LloydParameters):
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
-        self._first = int(model.batch_size)
-        self._size = 3 * max(self._first, self.k)
+        self._batch_size = int(model.batch_size)
+        self._init_size = 3 * max(self._batch_size, self.k)
         if model.init_size is not None:
-            self._size = int(model.init_size)
-            if self._size < self.k:
+            self._init_size = int(model.init_size)
+            if self._init_size < self.k:
                 warn(
-                    f"init_size={self._size} should be larger than n_clusters={self.k}. Setting it "
-                    f"to 3*n_clusters={3 * self.k}.",
+                    f"init_size={self._init_size} should be larger than n_clusters={self.k}. "
+                    f"Setting it to 3*n_clusters={3 * self.k}.",
                     RuntimeWarning,
                 )
-                self._size = 3 * self.k
+                self._init_size = 3 * self.k
 
     @property
     def batches(self) -> Batches:
-        """How the batch begins, and when enough is enough."""
+        """Sizes and limits of the batches."""
         model = self.model
         patience, ratio = model.max_no_improvement, float(model.reassignment_ratio)
-        return Batches(self._first, self.max_iter, patience, ratio)
+        return Batches(self._batch_size, self.max_iter, patience, ratio)
 
     def small_shift(self, source: Source) -> Halt | None:
-        """What `tol` asks for, unless the user has a criterion."""
+        """The criterion of `tol`, unless the user gave one."""
         if self.model.halt is not None or self.model.tol == 0:
             return None
         return Shift(math.sqrt(self.model.tol) * source.survey().spread)
 
     def best_start(self, source: Source, X: Any, order: Order, rng: np.random.Generator) -> Floats:
-        """The start that a few iterations on some rows say is the best; given centers as given."""
-        rows = order.first(min(order.n, self._size))
+        """Select the start with the lowest cost after a few iterations on some rows."""
+        rows = order.first(min(order.n, self._init_size))
         sample, starts = batch_of(source, rows), self.starts(X[rows])
         if len(starts) == 1:
             return starts[0](sample, rng, 0.0)

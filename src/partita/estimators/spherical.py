@@ -1,8 +1,8 @@
-"""`SphericalKMeans`: clusters of directions, by the cosine of angles."""
+"""`SphericalKMeans`: K-means of directions, by cosine distances."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,35 +13,37 @@ from partita._common.parameters import check, choice
 from partita._common.text import listed
 from partita._common.threads import Workers
 from partita.estimators import labelling, validation
+from partita.estimators.capabilities import FEATURES, MEANS, Capabilities
 from partita.estimators.center_clusterer import FitInput, LloydClusterer
+from partita.estimators.saved_state import FieldReader
 from partita.geometry import SPHERICAL
 from partita.halting import Halt
 from partita.source.unit_rows import row_lengths, unit_rows
 from partita.trace import Callback
 
 ZERO_ROWS = ("error", "drop", "separate")
-ROUGH = 1e-5  # how far from 1 the length of a row may be that is said to be normalized
+MAX_LENGTH_ERROR = 1e-5  # how far from 1 the length of a row may be if normalized=True
 
 
 class SphericalKMeans(LloydClusterer):
-    """K-means of directions: the objective is Σ w(1 − cos) of rows and their centers.
+    """K-means of directions: the objective is Σ w(1 − cos) over rows and their centers.
 
-    Rows are brought to unit length (X itself is not changed), and centers have unit length: the
-    direction of the sum of their rows. For unit rows 1 − cos = ½‖x − c‖², so every path of `KMeans`
-    serves here too.
+    Rows are scaled to unit length (X itself is not changed). A center has unit length: the
+    direction of the sum of its rows. For unit rows 1 − cos = ½‖x − c‖², so every path of `KMeans`
+    applies.
 
     Parameters
     ----------
     n_clusters, init, n_init, max_iter, tol, verbose, random_state, algorithm, halt, callback, \
 empty, n_threads, memory_limit
-        As in `KMeans`, for the rows at unit length. Starting centers are brought to unit length.
+        As in `KMeans`, for the rows at unit length. Starting centers are scaled to unit length.
     normalized : bool, default=False
-        Whether the rows have unit length already. That is checked, and spares a copy.
+        Whether the rows already have unit length. This is checked, and saves a copy.
     zero_rows : {"error", "drop", "separate"}, default="error"
-        What to do with rows of zeros, which have no direction: raise an error that names them,
-        leave them out (their label is −1, their memberships are all 0), or give them a cluster of
-        their own after the others (their label is n_clusters; it has no center, but a column in
-        memberships). The objective does not count them.
+        What to do with rows of zeros, which have no direction: raise an error that lists them,
+        drop them (label −1, memberships 0), or put them into a separate cluster after the others
+        (label n_clusters; it has no center, but a column in memberships). They do not count in
+        the objective.
 
     Attributes
     ----------
@@ -66,6 +68,29 @@ empty, n_threads, memory_limit
     """
 
     _geometry = SPHERICAL
+
+    def __partita_capabilities__(self) -> Capabilities:
+        offered = super().__partita_capabilities__()
+        directions = {
+            FEATURES: "only the direction of a row counts",
+            MEANS: "centers are directions, not means",
+        }
+        return replace(
+            offered,
+            lacks={**offered.lacks, **directions},
+            metric="cosine",
+            distance_name="1 − cos of the angle to the center",
+            squared=False,
+            place_rows=self._place_rows,
+        )
+
+    def _restore_own(self, saved: FieldReader, d: int) -> int:
+        if self.zero_rows not in ZERO_ROWS or type(self.normalized) is not bool:
+            raise ValueError(f"zero_rows={self.zero_rows!r}, normalized={self.normalized!r}")
+        return super()._restore_own(saved, d)
+
+    def _label_range(self, k: int) -> tuple[int, int]:
+        return {"drop": (-1, k - 1), "separate": (0, k)}.get(self.zero_rows, (0, k - 1))
 
     def __init__(
         self,
@@ -102,45 +127,45 @@ empty, n_threads, memory_limit
         self.n_threads = n_threads
         self.memory_limit = memory_limit
 
-    def _open(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
+    def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
         check("zero_rows", self.zero_rows, choice(*ZERO_ROWS))
         X, features = validation.check_fit_rows(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_row_count(X.shape[0], k)
-        found = self._directions(X, workers, features.get("feature_names_in_"))
-        weight = found.check(k, weight)
-        source = validation.make_source(found.rows, weight, workers)
+        unit = self._directions(X, workers, features.get("feature_names_in_"))
+        weight = unit.check(k, weight)
+        source = validation.make_source(unit.rows, weight, workers)
 
-        def spread(labels: Ints, k: int) -> Array:
-            return found.spread(labels, self._rest(k))
+        def labels_of_X(labels: Ints, k: int) -> Array:
+            return unit.labels_of_X(labels, self._zero_label(k))
 
-        return FitInput(source, X, found.rows, weight, features, spread)
+        return FitInput(source, X, unit.rows, weight, features, labels_of_X)
 
     def predict(self, X: Any) -> Array:
-        """The center at the smallest angle to each row; rows of zeros as in `fit`."""
+        """Return the center at the smallest angle to each row; rows of zeros as in `fit`."""
         check_is_fitted(self)
-        return self._nearest(self._again(X))
+        return self._nearest(self._new_rows(X))
 
     def transform(self, X: Any) -> Any:
-        """The cosine distance 1 − cos (n, k) of each row to every center; 1 for rows of zeros."""
+        """Return the cosine distance 1 − cos (n, k) to every center; 1 for rows of zeros."""
         check_is_fitted(self)
-        found = self._again(X)
-        single = found.rows.dtype != np.float64
-        return self._away(found).astype(np.float32 if single else np.float64)
+        unit = self._new_rows(X)
+        single = unit.rows.dtype != np.float64
+        return self._cosine_distances(unit).astype(np.float32 if single else np.float64)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The opposite of J_cos of X at the centers; rows of zeros do not count."""
+        """Return minus J_cos of X at the centers; rows of zeros do not count."""
         check_is_fitted(self)
-        found = self._again(X)
-        weight = validation.check_weights(sample_weight, found.n)
+        unit = self._new_rows(X)
+        weight = validation.check_weights(sample_weight, unit.n)
         if weight is not None:
-            weight = weight[found.some]
+            weight = weight[unit.index]
         centers = self.cluster_centers_
-        return -0.5 * labelling.inertia(found.rows, centers, weight, self.n_threads, self._names())
+        return -0.5 * labelling.inertia(unit.rows, centers, weight, self.n_threads, self._names())
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
-        found = self._again(X)
-        labels, cost = self._nearest(found), self._away(found)
+        unit = self._new_rows(X)
+        labels, cost = self._nearest(unit), self._cosine_distances(unit)
         if self.zero_rows == "separate":
             zero = labels == len(self.cluster_centers_)
             cost[zero] = np.inf
@@ -148,37 +173,40 @@ empty, n_threads, memory_limit
         return labels, cost
 
     def _temperature(self) -> float:
-        # as for K-means, of the half squares of chords, which have one direction less to go
-        free = max(1, self.n_features_in_ - 1)
-        return float(2 * self.inertia_ / (self.stats_.weight.sum() * free))
+        # as for K-means, for half squared chords on a sphere of d − 1 dimensions
+        dimension = max(1, self.n_features_in_ - 1)
+        return float(2 * self.inertia_ / (self.stats_.weight.sum() * dimension))
 
     @property
     def _clusters(self) -> int:
         return len(self.cluster_centers_) + (self.zero_rows == "separate")
 
-    def _nearest(self, found: Directions) -> Array:
+    def _nearest(self, unit: UnitRows) -> Array:
         centers = self.cluster_centers_
-        labels = labelling.nearest(found.rows, centers, self.n_threads, self._names())
-        return found.spread(labels, self._rest(len(centers)))
+        labels = labelling.nearest(unit.rows, centers, self.n_threads, self._names())
+        return unit.labels_of_X(labels, self._zero_label(len(centers)))
 
-    def _away(self, found: Directions) -> Floats:
-        """1 − cos (n, k) of every row and center."""
-        out = np.ones((found.n, len(self.cluster_centers_)))
-        away = labelling.squares(found.rows, self.cluster_centers_, self.n_threads, self._names())
-        out[found.some] = 0.5 * away
+    def _cosine_distances(self, unit: UnitRows) -> Floats:
+        out = np.ones((unit.n, len(self.cluster_centers_)))
+        squares = labelling.squares(unit.rows, self.cluster_centers_, self.n_threads, self._names())
+        out[unit.index] = 0.5 * squares
         return out
 
-    def _rest(self, k: int) -> int:
+    def _zero_label(self, k: int) -> int:
         """The label of rows of zeros."""
         return k if self.zero_rows == "separate" else -1
 
-    def _again(self, X: Any) -> Directions:
+    def _new_rows(self, X: Any) -> UnitRows:
         X = validation.check_new_rows(self, X)
         with Workers(validation.check_threads(self.n_threads)) as workers:
             return self._directions(X, workers, self._names())
 
-    def _directions(self, X: Any, workers: Workers, names: Any) -> Directions:
-        """The rows that have a direction, at unit length."""
+    def _place_rows(self, X: Any) -> tuple[Any, Ints]:
+        unit = self._new_rows(X)
+        return unit.rows, np.arange(unit.n)[unit.index]
+
+    def _directions(self, X: Any, workers: Workers, names: Any) -> UnitRows:
+        """Select the rows that are not zero, at unit length."""
         rows, length = (X, row_lengths(X, workers)) if self.normalized else unit_rows(X, workers)
         if not np.isfinite(length).all():
             validation.check_finite(validation.make_source(X, None, workers), X, names)
@@ -186,56 +214,55 @@ empty, n_threads, memory_limit
         if self.normalized:
             _check_unit(length, zero)
         if not zero.any():
-            return Directions(rows, X.shape[0], slice(None))
+            return UnitRows(rows, X.shape[0], slice(None))
         if self.zero_rows == "error":
-            rest = np.flatnonzero(zero)
+            which = np.flatnonzero(zero)
             raise ValueError(
-                f"X has {len(rest)} row{'s' * (len(rest) > 1)} of zeros, without direction: "
-                f"{listed(rest.tolist())}. Drop them, or let zero_rows='drop' "
-                "leave them out or zero_rows='separate' give them a cluster of their own"
+                f"X must not have rows of zeros, which have no direction, got {len(which)}: "
+                f"{listed(which.tolist())}. Drop them, or use zero_rows='drop' or "
+                "zero_rows='separate'."
             )
-        some = np.flatnonzero(~zero)
-        return Directions(rows[some], X.shape[0], some)
+        index = np.flatnonzero(~zero)
+        return UnitRows(rows[index], X.shape[0], index)
 
 
 @dataclass(frozen=True, slots=True)
-class Directions:
+class UnitRows:
     """The rows of X that are not zero, at unit length."""
 
     rows: Any
     n: int  # rows of X
-    some: Ints | slice  # which of them these are
+    index: Ints | slice  # of `rows` in X
 
     def check(self, k: int, weight: Floats | None) -> Floats | None:
-        """The weights of these rows, which must be enough for k clusters."""
+        """Return the weights of these rows; there must be at least k rows, one with weight."""
         if self.rows.shape[0] < k:
             raise ValueError(
-                f"{self.rows.shape[0]} of {self.n} rows of X are not zero, fewer than n_clusters="
-                f"{k}; lower n_clusters or give more rows"
+                f"`n_clusters` must be at most the number of rows that are not zero, got {k} with "
+                f"{self.rows.shape[0]} such rows of {self.n}. Lower n_clusters or give more rows."
             )
         if weight is None:
             return None
-        if not weight[self.some].any():
+        if not weight[self.index].any():
             raise ValueError(
-                "sample_weight is zero for every row of X that is not zero; at least one row with "
-                "a direction must count"
+                "`sample_weight` must be positive for at least one row of X that is not zero."
             )
-        return weight[self.some]
+        return weight[self.index]
 
-    def spread(self, labels: Array, rest: int) -> Array:
-        """Labels (n,) of all rows; `rest` for those that are zero."""
-        if isinstance(self.some, slice):
+    def labels_of_X(self, labels: Array, zero_label: int) -> Array:
+        """Labels (n,) of all rows of X."""
+        if isinstance(self.index, slice):
             return labels
-        out = np.full(self.n, rest, np.int32)
-        out[self.some] = labels
+        out = np.full(self.n, zero_label, np.int32)
+        out[self.index] = labels
         return out
 
 
 def _check_unit(length: Floats, zero: Array) -> None:
-    wrong = np.flatnonzero((np.abs(length - 1) > ROUGH) & ~zero)
+    wrong = np.flatnonzero((np.abs(length - 1) > MAX_LENGTH_ERROR) & ~zero)
     if wrong.size:
         raise ValueError(
-            f"normalized=True was given, but {len(wrong)} rows of X are not of unit length: row "
-            f"{wrong[0]} has the length {length[wrong[0]]:.6g}. Divide the rows by their lengths, "
-            "or leave that to normalized=False"
+            f"`normalized=True` needs rows of unit length, got {len(wrong)} others: row {wrong[0]} "
+            f"has length {length[wrong[0]]:.6g}. Divide the rows by their lengths, or use "
+            "normalized=False."
         )

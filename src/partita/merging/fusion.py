@@ -1,4 +1,4 @@
-"""Fusing clusters pair by pair, the cheapest first: which pairs, and at what price."""
+"""Agglomerative merging of clusters: the cheapest pair first, by one of three cost rules."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from partita._common.array_types import Array, Floats, Ints
 from partita.geometry import Geometry
 from partita.stats import ClusterStats
 
-_MOST = np.finfo(np.float64).max  # a price beyond all doubles; inf is for pairs that are no more
+_MAX_PRICE = np.finfo(np.float64).max  # of overflowing prices; inf marks slots that are gone
 
 
-class Fused(NamedTuple):
-    """The K − 1 steps from K clusters to one."""
+class MergeSequence(NamedTuple):
+    """The K − 1 merges from K clusters to one."""
 
-    pairs: Ints  # (K − 1, 2): what is fused; K + t is what step t made
+    pairs: Ints  # (K − 1, 2): the clusters merged; merge t makes cluster K + t
     prices: Floats  # (K − 1,)
 
 
-class Fusion(ABC):
-    """Clusters in slots 0…m−1 that can be fused, and what that costs."""
+class Merging(ABC):
+    """Clusters in slots 0…m−1, and the cost of merging them."""
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many slots there are."""
+        """The number of slots."""
 
     @abstractmethod
     def prices(self, i: int) -> Floats:
-        """What fusing slot i with every slot (m,) adds to the objective; its own does not count."""
+        """Increase of the objective (m,) if slot i is merged with each slot; entry i is ignored."""
 
     @abstractmethod
-    def fuse(self, i: int, j: int) -> None:
-        """Slot i takes what is in slot j, which is not looked at any more."""
+    def merge(self, i: int, j: int) -> None:
+        """Merge slot j into slot i; slot j is not used any more."""
 
     @abstractmethod
     def keep(self, slots: Ints) -> None:
-        """Forget all other slots; these move together."""
+        """Keep only these slots, renumbered in their order."""
 
 
-class MeansFusion(Fusion):
-    """Clusters that have means: what any objective of a `Geometry` needs."""
+class MeansMerging(Merging):
+    """Clusters with mean vectors, under the objective of a `Geometry`."""
 
     def __init__(self, stats: ClusterStats, geometry: Geometry) -> None:
         from scipy.spatial.distance import cdist
 
-        self._between = cdist  # plain differences: an offset costs no digits
+        self._between = cdist  # by differences: an offset costs no digits
         self._geometry = geometry
         self._weight, self._mean = stats.weight.astype(np.float64), stats.mean.astype(np.float64)
         size, place = geometry.sizes_and_positions(self._weight, self._mean)
@@ -57,12 +57,10 @@ class MeansFusion(Fusion):
         return len(self._weight)
 
     def prices(self, i: int) -> Floats:
-        """By the bipartition lemma, or its like on the sphere."""
         square = self._between(self._place[i : i + 1], self._place, "sqeuclidean")[0]
         return self._geometry.merge_increase(self._size[i], self._size, square)
 
-    def fuse(self, i: int, j: int) -> None:
-        """The weighted mean of both."""
+    def merge(self, i: int, j: int) -> None:
         weight, mean, one = self._weight, self._mean, slice(i, i + 1)
         both = weight[i] + weight[j]
         share = weight[j] / both if both > 0 else 0.0
@@ -73,13 +71,12 @@ class MeansFusion(Fusion):
         )
 
     def keep(self, slots: Ints) -> None:
-        """The same for fewer slots."""
         self._weight, self._mean = self._weight[slots], self._mean[slots]
         self._size, self._place = self._size[slots], self._place[slots]
 
 
-class DistanceFusion(Fusion):
-    """Clusters whose means have no coordinates, but squared distances (K, K) to each other."""
+class DistanceMerging(Merging):
+    """Clusters whose means have no coordinates, but squared distances (K, K) between them."""
 
     def __init__(self, weight: Floats, squares: Floats) -> None:
         self._weight, self._squares = weight.copy(), squares.copy()
@@ -88,129 +85,125 @@ class DistanceFusion(Fusion):
         return len(self._weight)
 
     def prices(self, i: int) -> Floats:
-        """w_i·w_j/(w_i + w_j)·‖mean_i − mean_j‖²."""
+        # w_i·w_j/(w_i + w_j)·‖mean_i − mean_j‖²
         both = self._weight[i] + self._weight
         share = np.divide(self._weight, both, out=np.zeros_like(both), where=both > 0)
         return np.asarray(self._weight[i] * share * self._squares[i])
 
-    def fuse(self, i: int, j: int) -> None:
-        """Where the weighted mean of both is, seen from every other mean (Stewart's theorem)."""
+    def merge(self, i: int, j: int) -> None:
+        # Stewart's theorem: squared distances of every mean to the weighted mean of both
         both = self._weight[i] + self._weight[j]
         share = self._weight[j] / both if both > 0 else 0.0
-        far = self._squares
-        to = (1 - share) * far[i] + share * far[j] - share * (1 - share) * far[i, j]
-        far[i] = far[:, i] = np.maximum(to, 0.0)
-        far[i, i] = 0.0
+        squares = self._squares
+        row = (1 - share) * squares[i] + share * squares[j] - share * (1 - share) * squares[i, j]
+        squares[i] = squares[:, i] = np.maximum(row, 0.0)
+        squares[i, i] = 0.0
         self._weight[i] = both
 
     def keep(self, slots: Ints) -> None:
-        """The same for fewer slots."""
         self._weight, self._squares = self._weight[slots], self._squares[np.ix_(slots, slots)]
 
 
-class MedoidFusion(Fusion):
-    """Clusters about medoids: a fused pair keeps the better of its two.
+class RepresentativeMerging(Merging):
+    """Clusters about medoids or other centers: a merged pair keeps the better of the two.
 
-    `far` (K, K) is what the rows of one cluster cost about the medoid of another.
+    `costs` (K, K): entry (i, j) is the cost of the rows of cluster i about representative j.
     """
 
-    def __init__(self, far: Floats) -> None:
-        self._far, self._medoid = far.copy(), np.arange(len(far))
+    def __init__(self, costs: Floats) -> None:
+        self._costs, self._own = costs.copy(), np.arange(len(costs))
 
     def __len__(self) -> int:
-        return len(self._far)
+        return len(self._costs)
 
     def prices(self, i: int) -> Floats:
-        """What both cost about the better medoid, less what they cost now."""
-        far, at = self._far, self._medoid
-        mine = far[i, at[i]] + far[:, at[i]]
-        theirs = far[i, at] + far[np.arange(len(at)), at]
-        now = far[i, at[i]] + far[np.arange(len(at)), at]
-        return np.asarray(np.minimum(mine, theirs) - now)
+        costs, own = self._costs, self._own
+        about_i = costs[i, own[i]] + costs[:, own[i]]
+        about_other = costs[i, own] + costs[np.arange(len(own)), own]
+        now = costs[i, own[i]] + costs[np.arange(len(own)), own]
+        return np.asarray(np.minimum(about_i, about_other) - now)
 
-    def fuse(self, i: int, j: int) -> None:
-        """Their costs add up, about any medoid."""
-        far, at = self._far, self._medoid
-        far[i] += far[j]
-        if far[i, at[j]] < far[i, at[i]]:
-            at[i] = at[j]
+    def merge(self, i: int, j: int) -> None:
+        costs, own = self._costs, self._own
+        costs[i] += costs[j]
+        if costs[i, own[j]] < costs[i, own[i]]:
+            own[i] = own[j]
 
     def keep(self, slots: Ints) -> None:
-        """Fewer slots, all medoids."""
-        self._far, self._medoid = self._far[slots], self._medoid[slots]
+        self._costs, self._own = self._costs[slots], self._own[slots]
 
 
 def cheapest_pair(stats: ClusterStats, geometry: Geometry) -> tuple[int, int]:
-    """The two clusters whose fusion costs least, the lower numbers on ties."""
+    """The two clusters that are cheapest to merge, the lower numbers on ties."""
     from scipy.spatial.distance import cdist
 
     size, place = geometry.sizes_and_positions(stats.weight, stats.mean)
     with np.errstate(over="ignore", invalid="ignore"):
         square = cdist(place, place, "sqeuclidean")
-        price = np.fmin(geometry.merge_increase(size[:, None], size[None], square), _MOST)
+        price = np.fmin(geometry.merge_increase(size[:, None], size[None], square), _MAX_PRICE)
     price[np.tri(len(price), dtype=bool)] = np.inf
     i, j = np.unravel_index(int(price.argmin()), price.shape)
     return int(i), int(j)
 
 
-def fuse_all(fusion: Fusion, empty: Array) -> Fused:
-    """Fuse the cheapest pair until one cluster is left; ties go to the lower numbers.
+def merge_all(merging: Merging, empty: Array) -> MergeSequence:
+    """Merge the cheapest pair until one cluster is left, the lower numbers on ties.
 
-    Clusters that are `empty` (K,) are no news to any other, so they go first. Every slot knows its
-    cheapest partner: a step looks again only at those that have lost theirs. K² numbers of memory,
-    and about K² time for each feature.
+    `empty` (K,) clusters cost nothing to merge, so they are merged first. Every slot keeps its
+    cheapest partner, and a merge updates only the slots that lost theirs: O(K²) memory, about
+    O(K²·d) time.
     """
-    k = len(fusion)
-    price = _all_prices(fusion, empty)
-    number, empty = np.arange(k), empty.copy()  # what is in a slot
+    k = len(merging)
+    price = _all_prices(merging, empty)
+    number, empty = np.arange(k), empty.copy()  # of the cluster in each slot
     pairs, prices = np.empty((max(k - 1, 0), 2), np.intp), np.empty(max(k - 1, 0))
     partner, best = price.argmin(axis=1), price.min(axis=1)
     for step in range(k - 1):
-        at = int(best.argmin())
-        i, j = sorted((at, int(partner[at])))
+        cheapest = int(best.argmin())
+        i, j = sorted((cheapest, int(partner[cheapest])))
         pairs[step] = sorted((number[i], number[j]))
-        prices[step] = 0.0 if best[at] == -_MOST else best[at]
-        fusion.fuse(i, j)
+        prices[step] = 0.0 if best[cheapest] == -_MAX_PRICE else best[cheapest]
+        merging.merge(i, j)
         number[i], empty[i] = k + step, empty[i] and empty[j]
         alive = np.isfinite(best)
         alive[j] = False
-        row = np.where(alive, _row(fusion, i, empty), np.inf)
+        row = np.where(alive, _row(merging, i, empty), np.inf)
         row[i] = np.inf
         price[i], price[:, i] = row, row
         price[j], price[:, j] = np.inf, np.inf
         _refresh(price, partner, best, i, j)
-        if 2 * (k - 1 - step) <= len(best) and len(best) > 32:  # half of the slots are vacant
+        if 2 * (k - 1 - step) <= len(best) and len(best) > 32:  # half of the slots are gone
             left = np.flatnonzero(np.isfinite(best))
-            fusion.keep(left)
+            merging.keep(left)
             price, number, empty = price[np.ix_(left, left)], number[left], empty[left]
             partner, best = price.argmin(axis=1), price.min(axis=1)
-    return Fused(pairs, prices)
+    return MergeSequence(pairs, prices)
 
 
-def _all_prices(fusion: Fusion, empty: Array) -> Floats:
-    price = np.empty((len(fusion), len(fusion)))
+def _all_prices(merging: Merging, empty: Array) -> Floats:
+    price = np.empty((len(merging), len(merging)))
     for i in range(len(price)):
-        price[i] = _row(fusion, i, empty)
-    price = np.minimum(price, price.T)  # the same but for rounding
+        price[i] = _row(merging, i, empty)
+    price = np.minimum(price, price.T)  # equal up to rounding
     np.fill_diagonal(price, np.inf)
     return price
 
 
-def _row(fusion: Fusion, i: int, empty: Array) -> Floats:
-    """The prices of slot i; below all others where one of the two is empty."""
+def _row(merging: Merging, i: int, empty: Array) -> Floats:
+    """The prices of slot i; below all others if one of the two is empty."""
     with np.errstate(over="ignore", invalid="ignore"):
-        row = np.fmin(fusion.prices(i), _MOST)
-    row[empty | empty[i]] = -_MOST
+        row = np.fmin(merging.prices(i), _MAX_PRICE)
+    row[empty | empty[i]] = -_MAX_PRICE
     return row
 
 
 def _refresh(price: Floats, partner: Ints, best: Floats, i: int, j: int) -> None:
-    """Bring the cheapest partners up to date after slot i took slot j."""
+    """Update the cheapest partners after slot j was merged into slot i."""
     lost = ((partner == i) | (partner == j)) & np.isfinite(best)  # i and j are each other's
     row = price[i]
     nearer = ~lost & ((row < best) | ((row == best) & (i < partner)))
     best[nearer], partner[nearer] = row[nearer], i
-    again = np.flatnonzero(lost)
-    some = price[again]
-    partner[again] = some.argmin(axis=1)
-    best[again] = some[np.arange(len(again)), partner[again]]
+    stale = np.flatnonzero(lost)
+    prices = price[stale]
+    partner[stale] = prices.argmin(axis=1)
+    best[stale] = prices[np.arange(len(stale)), partner[stale]]

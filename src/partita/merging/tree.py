@@ -1,8 +1,8 @@
-"""The merge tree below a fit: fuse the two clusters that cost least, again and again.
+"""The merge tree of a fit: merge the cheapest pair of clusters until one is left.
 
-K clusters become K − 1, K − 2, … 1 without another look at the data: summaries merge exactly, and
-what a merge adds to the objective is the cross term of the bipartition lemma. When every point is
-its own cluster this is Ward's method.
+K clusters become K − 1, K − 2, … 1 without reading the data again: summaries merge exactly, and a
+merge adds the cross term of the bipartition lemma to the objective. If every row is its own
+cluster, this is Ward's method.
 """
 
 from __future__ import annotations
@@ -15,30 +15,40 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.weighting import weighted
-from partita.estimators.fitted_models import check_fitted, geometry_of, label_rows, unwrap_pipeline
-from partita.estimators.kernel.estimator import KernelKMeans
-from partita.estimators.medoids.estimator import KMedoids
+from partita.estimators.capabilities import MERGES
+from partita.estimators.fitted_models import (
+    capabilities_of,
+    check_fitted,
+    label_rows,
+    unwrap_pipeline,
+)
 from partita.estimators.validation import check_weights
 from partita.geometry import EUCLIDEAN, Geometry, directions
-from partita.merging.fusion import DistanceFusion, Fused, MeansFusion, MedoidFusion, fuse_all
+from partita.merging.fusion import (
+    DistanceMerging,
+    MeansMerging,
+    MergeSequence,
+    RepresentativeMerging,
+    merge_all,
+)
 from partita.stats import ClusterStats
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MergeTree:
-    """From K clusters to one, the cheapest merge first; of equal ones that of the lower numbers.
+    """From K clusters to one, the cheapest merge first, the lower numbers on ties.
 
-    Clusters without weight cost nothing and go first.
+    Empty clusters cost nothing to merge, so they are merged first.
 
     Attributes
     ----------
     linkage : ndarray of shape (K − 1, 4)
-        As SciPy's `dendrogram` and `fcluster` take it: two clusters, what their merge adds to the
-        objective, and how many of the K are in the new one, which has the number K + step. SciPy
-        wants heights that never fall; on the sphere, and of medoids, a later merge may be cheaper.
-        Where one is, the height before stands here, and `prices` has the truth.
+        The format of SciPy's `dendrogram` and `fcluster`: two clusters, the cost of their merge,
+        and how many of the K clusters the new one contains; it has the number K + step. SciPy
+        requires heights that never decrease. On the sphere and for medoids, a later merge may be
+        cheaper; then the previous height is repeated here, and `prices` has the exact cost.
     prices : ndarray of shape (K − 1,)
-        What each merge adds to the objective.
+        The cost of each merge: its increase of the objective.
     cost : float
         The objective of the K clusters, each about its best center.
 
@@ -56,22 +66,22 @@ class MergeTree:
     linkage: Floats
     prices: Floats
     cost: float
-    _stats: ClusterStats | None = None  # None: means that have no coordinates
+    _stats: ClusterStats | None = None  # None: means have no coordinates
     _geometry: Geometry = EUCLIDEAN
-    _centers: Floats | None = None  # in the place of a mean that a cluster does not have
+    _centers: Floats | None = None  # for clusters without a mean
 
     @classmethod
     def of(
         cls, stats: ClusterStats, geometry: Geometry = EUCLIDEAN, centers: Floats | None = None
     ) -> MergeTree:
-        """The tree above clusters with these summaries."""
-        fused = fuse_all(MeansFusion(stats, geometry), stats.weight == 0)
+        """Return the tree of clusters with these summaries."""
+        merges = merge_all(MeansMerging(stats, geometry), stats.weight == 0)
         cost = exact_total(geometry.cost_of(stats))
-        return cls(_linkage(fused), fused.prices, cost, stats, geometry, centers)
+        return cls(_linkage(merges), merges.prices, cost, stats, geometry, centers)
 
     @property
     def n_clusters(self) -> int:
-        """K: how many clusters there are before the first merge."""
+        """K, the number of clusters before the first merge."""
         return len(self.prices) + 1
 
     @property
@@ -84,10 +94,10 @@ class MergeTree:
         return self.cost + exact_total(self.prices[: self._steps(k)])
 
     def labels_at(self, k: int) -> Ints:
-        """Which of k clusters each of the K (K,) becomes part of.
+        """Return, for each of the K clusters (K,), its label among the k merged ones.
 
-        Numbered in the order of their first members: `tree.labels_at(k)[model.labels_]` are the
-        labels of the rows.
+        Labels follow the order of first members; `tree.labels_at(k)[model.labels_]` are the labels
+        of the rows.
         """
         first = np.arange(2 * self.n_clusters - 1)  # the lowest member of every node
         root = np.arange(self.n_clusters)
@@ -109,36 +119,33 @@ class MergeTree:
         return ClusterStats(means.weight, means.mean, means.sse + inside)
 
     def centers_at(self, k: int) -> Floats:
-        """The best centers (k, d) of the k clusters: a warm start that costs at most `cost_at(k)`.
+        """Return the best centers (k, d) of the k clusters, of unit length on the sphere.
 
-        On the sphere they have unit length.
+        As a warm start, they cost at most `cost_at(k)`.
         """
         self._means("centers_at")
         stats = self.stats_at(k)
-        centers, some = stats.mean, stats.weight > 0
+        centers, has_center = stats.mean, stats.weight > 0
         if self._geometry is not EUCLIDEAN:
             centers, length = directions(stats.mean)
-            some = some & (length > 0)
-        if not some.all() and self._centers is not None:
+            has_center = has_center & (length > 0)
+        if not has_center.all() and self._centers is not None:
             lowest = np.unique(self.labels_at(k), return_index=True)[1]
-            centers = np.where(some[:, None], centers, self._centers[lowest])
+            centers = np.where(has_center[:, None], centers, self._centers[lowest])
         return np.asarray(centers, dtype=np.float64)
 
     def _steps(self, k: int) -> int:
         if not isinstance(k, (int, np.integer)) or isinstance(k, bool):
-            raise TypeError(f"k={k!r} was given; a whole number is expected")
+            raise TypeError(f"`k` must be an integer, got {k!r}.")
         if not 1 <= k <= self.n_clusters:
-            raise ValueError(
-                f"k={k} was given, but the tree goes from {self.n_clusters} clusters to 1; a "
-                "number between these is expected"
-            )
+            raise ValueError(f"`k` must be between 1 and {self.n_clusters}, got {k}.")
         return self.n_clusters - int(k)
 
     def _means(self, name: str) -> ClusterStats:
         if self._stats is None:
             raise ValueError(
-                f"{name} needs means that have coordinates, which clusters of kernels and of "
-                "medoids have not; labels_at(k) and cost_at(k) are there for all"
+                f"{name}() is not available for this model (its clusters have no mean vectors). "
+                "Use labels_at(k) or cost_at(k)."
             )
         return self._stats
 
@@ -152,12 +159,12 @@ class MergeTree:
 
 
 def merge_tree(model: Any, X: Any = None, sample_weight: Any = None) -> MergeTree:
-    """The merge tree below a fitted model.
+    """Return the merge tree of a fitted model.
 
     `KMeans`, `MiniBatchKMeans` and `SphericalKMeans` keep the summaries that it needs. Any other
     model needs rows: those of the fit, or others, which are labelled by `predict`. `KernelKMeans`
-    merges means in feature space. Of two clusters of `KMedoids` the better medoid stays. A pipeline
-    brings X into the space of its last step, whose clusters these are.
+    merges means in feature space. Of two merged clusters of `KMedoids`, the better medoid remains.
+    A pipeline transforms X into the space of its last step.
 
     >>> from partita import KMeans, merge_tree
     >>> model = KMeans(3, random_state=0).fit([[0.0], [1.0], [5.0], [6.0], [20.0]])
@@ -166,76 +173,84 @@ def merge_tree(model: Any, X: Any = None, sample_weight: Any = None) -> MergeTre
     """
     model, X, _ = unwrap_pipeline(model, X)
     check_fitted(model)
-    if isinstance(model, (KernelKMeans, KMedoids)):
+    name, capabilities = type(model).__name__, capabilities_of(model)
+    if not capabilities.has(MERGES):
+        raise ValueError(
+            f"merge_tree() is not available for {name}: {capabilities.why_not(MERGES)}."
+        )
+    if X is None and sample_weight is not None:
+        raise ValueError("`sample_weight` needs X. Give both, or neither.")
+    if capabilities.merge_rule != "means":
         if X is None:
             raise ValueError(
-                f"{type(model).__name__} keeps no means with coordinates; give the X it was "
-                "fitted to: merge_tree(model, X)"
+                f"merge_tree() needs the X that the {name} was fitted to, because its clusters "
+                "have no mean vectors: merge_tree(model, X)."
             )
-        make = _of_kernel if isinstance(model, KernelKMeans) else _of_medoids
-        return make(model, X, sample_weight)
-    centers = _dense_centers(model)
+        build = _by_distances if capabilities.merge_rule == "distances" else _by_representatives
+        return build(model, X, sample_weight)
+    geometry = capabilities.geometry or EUCLIDEAN
+    centers = getattr(model, "cluster_centers_", None)
+    centers = None if centers is None else np.asarray(centers, dtype=np.float64)
     if X is not None:
-        return MergeTree.of(
-            label_rows(model, X, sample_weight).stats(), geometry_of(model), centers
-        )
-    if sample_weight is not None:
-        raise ValueError("sample_weight was given without X; give both, or neither")
+        return MergeTree.of(label_rows(model, X, sample_weight).stats(), geometry, centers)
     stats = getattr(model, "stats_", None)
     if stats is None:
         raise ValueError(
-            f"{type(model).__name__} keeps no summaries of its clusters; give the rows as well: "
-            "merge_tree(model, X)"
+            f"merge_tree() needs rows, because {name} keeps no summaries of its clusters: "
+            "merge_tree(model, X)."
         )
-    return MergeTree.of(stats, geometry_of(model), centers)
+    return MergeTree.of(stats, geometry, centers)
 
 
-def _of_kernel(model: KernelKMeans, X: Any, sample_weight: Any) -> MergeTree:
-    """‖μ_i − μ_j‖² is what the rows of i are farther from μ_j than from μ_i, on average."""
-    labels, scores = model._costs(X)
+def _by_distances(model: Any, X: Any, sample_weight: Any) -> MergeTree:
+    """Merge means without coordinates.
+
+    ‖μ_i − μ_j‖² is the mean over the rows of i of ‖x − μ_j‖² − ‖x − μ_i‖².
+    """
+    labels, costs = _costs(model, X)
     weight = check_weights(sample_weight, len(labels))
-    farther = np.where(
-        np.isfinite(scores), scores - scores[np.arange(len(labels)), labels, None], 0.0
-    )
-    mass, sums = _by_cluster(labels, farther, weight)
+    own = costs[np.arange(len(labels)), labels, None]
+    extra = np.where(np.isfinite(costs), costs - own, 0.0)
+    mass, sums = _sums_by_cluster(labels, extra, weight)
     if not np.allclose(mass, model.stats_.weight):
         raise ValueError(
-            "the clusters of X do not weigh what those of the fit do; give the X and the "
-            "sample_weight that the model was fitted to (a normalised cut, whose weights are "
-            "degrees, has no merge tree here)"
+            "X and `sample_weight` must be those of the fit; the weights of the clusters differ."
         )
     empty = mass == 0
     squares = sums / np.where(empty, 1.0, mass)[:, None]
     squares[empty] = squares[:, empty] = 0.0
     squares = np.maximum((squares + squares.T) / 2, 0.0)
-    fused = fuse_all(DistanceFusion(mass, squares), empty)
-    return MergeTree(_linkage(fused), fused.prices, model.inertia_)
+    merges = merge_all(DistanceMerging(mass, squares), empty)
+    return MergeTree(_linkage(merges), merges.prices, model.inertia_)
 
 
-def _of_medoids(model: KMedoids, X: Any, sample_weight: Any) -> MergeTree:
-    labels, far = model._costs(X)
-    mass, cost = _by_cluster(labels, far, check_weights(sample_weight, len(labels)))
-    fused = fuse_all(MedoidFusion(cost), mass == 0)
-    return MergeTree(_linkage(fused), fused.prices, exact_total(np.diagonal(cost)))
+def _by_representatives(model: Any, X: Any, sample_weight: Any) -> MergeTree:
+    """Merge clusters about medoids or other centers: the better of two remains."""
+    labels, costs = _costs(model, X)
+    weight = check_weights(sample_weight, len(labels))
+    mass, sums = _sums_by_cluster(labels, costs, weight)
+    merges = merge_all(RepresentativeMerging(sums), mass == 0)
+    return MergeTree(_linkage(merges), merges.prices, exact_total(np.diagonal(sums)))
 
 
-def _by_cluster(labels: Ints, values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+def _costs(model: Any, X: Any) -> tuple[Ints, Floats]:
+    costs = capabilities_of(model).costs
+    assert costs is not None, f"{type(model).__name__} must declare `costs` for its merge rule"
+    return costs(X)
+
+
+def _sums_by_cluster(labels: Ints, values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
     """The weights (k,) of the clusters, and the sums (k, k) of their rows' values (n, k)."""
     k = values.shape[1]
-    sums = [np.bincount(labels, weighted(part, weight), minlength=k) for part in values.T]
+    sums = [np.bincount(labels, weighted(column, weight), minlength=k) for column in values.T]
     mass = np.bincount(labels, weight, minlength=k).astype(np.float64)
     return mass, np.array(sums, dtype=np.float64).T.copy()
 
 
-def _dense_centers(model: Any) -> Floats | None:
-    centers = getattr(model, "cluster_centers_", None)
-    return None if centers is None else np.asarray(centers, dtype=np.float64)
-
-
-def _linkage(fused: Fused) -> Floats:
-    k = len(fused.prices) + 1
+def _linkage(merges: MergeSequence) -> Floats:
+    k = len(merges.prices) + 1
     size = np.ones(2 * k - 1)
-    for step, (i, j) in enumerate(fused.pairs):
+    for step, (i, j) in enumerate(merges.pairs):
         size[k + step] = size[i] + size[j]
-    height = np.maximum.accumulate(np.maximum(fused.prices, 0.0))
-    return np.column_stack([fused.pairs, height, size[k:]]).astype(np.float64)
+    height = np.maximum.accumulate(np.maximum(merges.prices, 0.0))
+    return np.column_stack([merges.pairs, height, size[k:]]).astype(np.float64)

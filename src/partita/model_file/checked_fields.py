@@ -135,6 +135,10 @@ class CheckedFields:
             raise FieldError(f"{self._full(name)} has values outside {least} to {most}")
         return array
 
+    def everything(self) -> dict[str, Any]:
+        """All fields by name, unchecked."""
+        return dict(self._values)
+
     def _shaped(self, name: str, shape: Shape) -> Any:
         array = self._get(name)
         if not isinstance(array, np.ndarray) and not sp.issparse(array):

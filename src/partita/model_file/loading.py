@@ -9,11 +9,12 @@ from typing import Any
 
 import partita
 from partita._common.array_types import Array, Floats
+from partita.estimators.registry import member_class, registered_names
 from partita.model_file.checked_fields import CheckedFields, FieldError
 from partita.model_file.container import Container, ModelFileError
 from partita.model_file.packed_values import unpack
 from partita.model_file.preparation import with_preparation
-from partita.model_file.restoring import FITTED, HOMES, class_of, restored
+from partita.model_file.restoring import LazyValues, restored
 
 FORMAT = "partita model"
 VERSION = 1
@@ -129,9 +130,11 @@ def _check_format(header: Mapping[str, Any]) -> None:
             f"was written by {_short(header.get('partita'))}): pip install --upgrade partita"
         )
     kind = header.get("class")
-    if not isinstance(kind, str) or kind not in HOMES:
+    if not isinstance(kind, str) or kind not in registered_names():
         raise ModelFileError(
-            f"holds a model of the class {_short(kind)}; one of {', '.join(HOMES)} is expected"
+            f"holds a model of the class {_short(kind)}, which is not registered; known are "
+            f"{', '.join(registered_names())}. If the class is yours, import it and call "
+            "partita.register on it first"
         )
 
 
@@ -144,16 +147,13 @@ def assemble(header: Mapping[str, Any], array: Callable[[str], Array]) -> Any:
     """The model of a header whose format is known; a ValueError says what is wrong with it."""
     top = CheckedFields(header)
     name = header["class"]
-    known = class_of(name)().get_params()
+    known = member_class(name)().get_params()
     parameters = {
         key: unpack(value, array)
         for key, value in top.mapping("parameters").items()
         if key in known
     }
-    values = {
-        key: unpack(value, array) for key, value in top.mapping("fitted").items() if key in FITTED
-    }
-    model = restored(name, parameters, values)
+    model = restored(name, parameters, LazyValues(top.mapping("fitted"), array))
     model.saved_ = _saved(top, header, parameters, array, model.n_features_in_)
     return model
 

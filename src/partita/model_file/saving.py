@@ -11,16 +11,14 @@ import numpy as np
 
 import partita
 from partita._versions import versions
+from partita.estimators.registry import is_registered, registered_names
+from partita.estimators.saved_state import SavedState, state_of
 from partita.model_file.container import ModelFileError, write_container
 from partita.model_file.loading import FORMAT, READABLE_BY, VERSION, assemble
 from partita.model_file.packed_values import Packer, UnsupportedValueError, describe
 from partita.model_file.preparation import without_preparation
-from partita.model_file.restoring import HOMES, class_of
-from partita.model_file.taking import taken
 
 _VERSIONS_SAVED = ("python", "numpy", "scipy", "scikit-learn", "machine", "kernel")
-# parameters without which new rows would be labelled in another way
-_NEEDED = ("metric", "metric_params", "kernel", "kernel_params")
 
 
 def save(
@@ -79,16 +77,10 @@ def save(
     _check_class(model)
     check_is_fitted(model)
     packer = Packer()
-    parameters, dropped = _parameters(model, packer)
-    values, unknown = taken(model, labels)
-    fitted = {}
-    for name, value in values.items():
-        try:
-            fitted[name] = packer.pack(value, name)
-        except UnsupportedValueError as error:
-            if name != "generator":  # batches that follow may draw other numbers
-                raise _refusal(str(error)) from error
-            dropped[name] = describe(value)
+    state = state_of(model)
+    parameters, dropped = _parameters(model, state, packer)
+    fitted = _fitted(state, labels, packer, dropped)
+    unknown = _unsaved_attributes(model, state)
     dropped.update(dict.fromkeys(unknown, "an attribute that is not part of the format"))
     told_of = {"names": names, "scaling": scaling, "fill": fill}
     told_of |= {"fingerprint": fingerprint, "note": note}
@@ -138,15 +130,41 @@ def _packed_all(given: dict[str, Any], packer: Packer) -> dict[str, Any]:
 
 
 def _check_class(model: Any) -> None:
-    name = type(model).__name__
-    if name not in HOMES or type(model) is not class_of(name):
+    kind = type(model)
+    if not is_registered(kind):
         raise TypeError(
-            f"{describe(model)[:200]} of the class {type(model).__module__}.{name} was given; a "
-            f"fitted {', '.join(HOMES)} is expected (of a pipeline, save its last step)"
+            f"`model` must be a fitted {', '.join(registered_names())}, got "
+            f"{describe(model)[:200]} of the class {kind.__module__}.{kind.__name__}. Of a "
+            "pipeline, save the last step; a class of your own needs partita.register."
         )
 
 
-def _parameters(model: Any, packer: Packer) -> tuple[dict[str, Any], dict[str, str]]:
+def _fitted(
+    state: SavedState, labels: bool, packer: Packer, dropped: dict[str, str]
+) -> dict[str, Any]:
+    """The packed state; optional values that no file can hold go to `dropped`."""
+    fitted = {}
+    for name, value in state.values.items():
+        if name == "labels" and not labels:
+            continue
+        try:
+            fitted[name] = packer.pack(value, name)
+        except UnsupportedValueError as error:
+            if name not in state.optional:
+                raise _refusal(str(error)) from error
+            dropped[name] = describe(value)
+    return fitted
+
+
+def _unsaved_attributes(model: Any, state: SavedState) -> list[str]:
+    """Attributes that neither the state nor the parameters cover."""
+    covered = {f"{name}_" for name in state.values} | state.covered | {"saved_"}
+    return sorted(set(vars(model)) - covered - set(model.get_params()))
+
+
+def _parameters(
+    model: Any, state: SavedState, packer: Packer
+) -> tuple[dict[str, Any], dict[str, str]]:
     """The parameters that have a place in a file, and what the others were."""
     kept: dict[str, Any] = {}
     dropped: dict[str, str] = {}
@@ -159,7 +177,7 @@ def _parameters(model: Any, packer: Packer) -> tuple[dict[str, Any], dict[str, s
         try:
             kept[name] = packer.pack(value, f"parameters.{name}")
         except UnsupportedValueError as error:
-            if name in _NEEDED:
+            if name in state.needed:
                 raise _refusal(f"{name}={describe(value)[:200]}, which is code") from error
             dropped[name] = describe(value)
     return kept, dropped

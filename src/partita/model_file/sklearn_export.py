@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-EXPORTED = ("KMeans", "MiniBatchKMeans")
-
 
 def to_sklearn(model: Any) -> Any:
     """Return a `sklearn.cluster.KMeans` that labels, transforms and scores as the model does.
@@ -29,16 +27,20 @@ def to_sklearn(model: Any) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.utils.validation import check_is_fitted
 
+    from partita.estimators.capabilities import CELLS, MEANS
+    from partita.estimators.fitted_models import capabilities_of
+    from partita.geometry import EUCLIDEAN
     from partita.model_file.preparation import without_preparation
-    from partita.model_file.restoring import class_of
 
     model, first = without_preparation(model)
     if first is not None:
         return make_pipeline(*_steps(first), to_sklearn(model))
-    if not any(isinstance(model, class_of(name)) for name in EXPORTED):
+    capabilities = capabilities_of(model)
+    exact = capabilities.exact_sums and capabilities.has(MEANS, CELLS)
+    if not exact or capabilities.geometry is not EUCLIDEAN:
         raise TypeError(
-            f"a {type(model).__name__} was given; only {' and '.join(EXPORTED)} have centers that "
-            "scikit-learn's KMeans can stand for: squared Euclidean distances to means"
+            f"`model` must be a KMeans or MiniBatchKMeans of partita, got a {type(model).__name__}."
+            " scikit-learn's KMeans can represent only squared Euclidean distances to means."
         )
     check_is_fitted(model)
     centers = np.ascontiguousarray(model.cluster_centers_)

@@ -14,7 +14,13 @@ from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.palette import cluster_color
 from partita.chart_layout.silhouette_bands import silhouette_bands
 from partita.estimators import validation
-from partita.estimators.fitted_models import check_fitted, count_clusters, unwrap_pipeline
+from partita.estimators.capabilities import METRIC
+from partita.estimators.fitted_models import (
+    capabilities_of,
+    check_fitted,
+    count_clusters,
+    unwrap_pipeline,
+)
 from partita.metrics.silhouette import silhouette_samples
 from partita.plots import style
 from partita.plots.display import Display, FigureAxes
@@ -143,13 +149,11 @@ def _name_bands(target: FigureAxes, middles: list[float], names: list[str]) -> N
 
 
 def _metric_of(model: Any) -> Any:
-    instead = "Use SilhouetteDisplay.from_labels(distances, model.labels_, metric='precomputed')."
-    if hasattr(model, "kernel"):
+    capabilities = capabilities_of(model)
+    if capabilities.metric is None:
         raise ValueError(
-            "The clusters of a kernel lie in its feature space, not among the rows. " + instead
+            f"Silhouettes need a metric between rows, which {type(model).__name__} does not have: "
+            f"{capabilities.why_not(METRIC)}. Give distances instead: "
+            "SilhouetteDisplay.from_labels(distances, model.labels_, metric='precomputed')"
         )
-    if getattr(model, "metric_params", None):
-        raise ValueError(
-            f"`metric_params` must be None for silhouettes, got {model.metric_params!r}. {instead}"
-        )
-    return "cosine" if model_rows.is_spherical(model) else getattr(model, "metric", "euclidean")
+    return capabilities.metric

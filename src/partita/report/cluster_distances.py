@@ -11,10 +11,8 @@ from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.weighting import weighted
-from partita.chart_layout.model_rows import centers_of, is_spherical
-from partita.estimators.fitted_models import label_rows
-from partita.estimators.kernel.estimator import KernelKMeans
-from partita.estimators.medoids.estimator import KMedoids
+from partita.chart_layout.model_rows import centers_of
+from partita.estimators.fitted_models import capabilities_of, label_rows
 from partita.report.report_input import Case
 
 _VALUES = 1 << 22  # distances that are held at once
@@ -53,21 +51,18 @@ class Distances:
 
 def distances_of(case: Case) -> Distances:
     """Measure every row of a case."""
-    if isinstance(case.model, KMedoids):
-        return Distances(_by_blocks(case), "dissimilarity to the medoid", False)
-    if isinstance(case.model, KernelKMeans):
-        return Distances(_by_blocks(case), "distance to the center in feature space", True)
-    centers = centers_of(case.model)
+    capabilities, centers = capabilities_of(case.model), centers_of(case.model)
+    name, squared = capabilities.distance_name, capabilities.squared
+    geometry = capabilities.geometry
+    if geometry is None:
+        return Distances(_by_blocks(case), name, squared)
     if centers is None:
         return Distances(np.full(case.n, np.nan), "distance", True)
-    found = label_rows(case.model, case.rows)
-    unit = square_scale(
-        largest_magnitude(found.rows, centers)
-    )  # so that squares are neither 0 nor infinite
-    squares = replace(found, rows=scaled(found.rows, unit)).squares_to(scaled(centers, unit))
-    if is_spherical(case.model):
-        return Distances(squares / 2, "1 − cos of the angle to the center", False)
-    return Distances(np.sqrt(squares) / unit, "distance to the center", True)
+    rows = label_rows(case.model, case.rows)
+    unit = square_scale(largest_magnitude(rows.rows, centers))
+    squares = replace(rows, rows=scaled(rows.rows, unit)).squares_to(scaled(centers, unit))
+    values = np.sqrt(squares) / unit if squared else geometry.price * squares
+    return Distances(values, name, squared)
 
 
 def _by_blocks(case: Case) -> Floats:

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from partita._common.array_types import Floats
-from partita.estimators.kernel.estimator import KernelKMeans
-from partita.estimators.medoids.estimator import KMedoids
+from partita.estimators.capabilities import MEANS
+from partita.estimators.fitted_models import capabilities_of
 from partita.factorization import factorize
 from partita.merging.tree import MergeTree, merge_tree
 from partita.report.cluster_distances import Distances
@@ -86,10 +86,9 @@ def _attempt(find: Callable[[], Found]) -> tuple[Found | None, str]:
 
 
 def _has_means(case: Case) -> bool:
-    """Whether the centers are such that J is a sum of squares to them."""
-    if isinstance(case.model, (KernelKMeans, KMedoids)):
-        return False
-    return getattr(case.model, "cluster_centers_", None) is not None
+    """Return whether the centers are such that J is a sum of squares to them."""
+    has_centers = getattr(case.model, "cluster_centers_", None) is not None
+    return has_centers and capabilities_of(case.model).geometry is not None
 
 
 def _cost(case: Case, here: float) -> Cost:
@@ -107,13 +106,14 @@ def _cost(case: Case, here: float) -> Cost:
 
 
 def _merges(case: Case, cost: Cost) -> Merges:
-    needs_rows = isinstance(case.model, (KernelKMeans, KMedoids))
+    rule = capabilities_of(case.model).merge_rule
+    needs_rows = rule != "means"
     if needs_rows and case.n * case.k > _SCORES:
         raise NotHere("There are too many rows to price the merges of this kind of cluster.")
     stats: Any = getattr(case.model, "stats_", None)
     if not needs_rows and stats is None:
         raise NotHere("The model keeps no summaries of its clusters.")
-    if isinstance(case.model, KernelKMeans) and not cost.is_of_fit:
+    if rule == "distances" and not cost.is_of_fit:
         raise NotHere("Merges of these clusters are priced by the rows of the fit; these differ.")
     try:
         if needs_rows:
@@ -125,9 +125,11 @@ def _merges(case: Case, cost: Cost) -> Merges:
 
 
 def _explained(case: Case, cost: Cost, merges: Merges | None, found: Any) -> float:
-    if isinstance(case.model, KMedoids):
-        raise NotHere("Medoids do not explain variance: they are rows, not means.")
-    if isinstance(case.model, KernelKMeans):
+    capabilities = capabilities_of(case.model)
+    if capabilities.merge_rule == "representatives":
+        why = capabilities.why_not(MEANS)
+        raise NotHere(f"Explained variance needs centers that are means; {why}.")
+    if capabilities.merge_rule == "distances":
         whole = math.nan if merges is None else merges.tree.cost_at(1)
         if cost.here is None or not whole > 0:
             raise NotHere("The variance in the feature space of the kernel was not measured.")

@@ -15,9 +15,9 @@ from partita.chart_layout.model_rows import names_of
 from partita.diagnosis import Finding
 from partita.estimators import validation
 from partita.estimators.fitted_models import (
+    capabilities_of,
     check_fitted,
     count_clusters,
-    takes_a_matrix,
     unwrap_pipeline,
     without_feature_names,
 )
@@ -157,7 +157,7 @@ def receive(fitted: Fitted) -> Case:
     fitted = _unwrapped(fitted)
     model = fitted.model
     check_fitted(model)
-    is_matrix = takes_a_matrix(model)
+    is_matrix = capabilities_of(model).takes_matrix
     rows = validation.as_rows(fitted.X, "a report")
     original = rows if fitted.original is None else _check_original(fitted.original, rows.shape)
     names = names_of(model, fitted.X, original.shape[1], fitted.names)

@@ -13,8 +13,8 @@ from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.random_state import generator
-from partita.chart_layout.model_rows import is_spherical
-from partita.estimators.kernel.estimator import KernelKMeans
+from partita.estimators.capabilities import METRIC
+from partita.estimators.fitted_models import capabilities_of
 from partita.metrics.silhouette import silhouettes_at
 from partita.report.not_shown import NotHere
 from partita.report.report_input import Case
@@ -44,7 +44,7 @@ class Silhouettes:
 
     @property
     def is_sampled(self) -> bool:
-        """Whether these are not all rows."""
+        """Return whether these are not all rows."""
         return len(self.values) < self.of
 
     @property
@@ -86,12 +86,10 @@ def silhouettes_of(case: Case) -> Silhouettes:
 
 
 def _metric(case: Case) -> Any:
-    model = case.model
-    if isinstance(model, KernelKMeans):
-        raise NotHere("The clusters of a kernel lie in its feature space, not among the rows.")
-    if getattr(model, "metric_params", None):
-        raise NotHere("The metric has parameters that silhouettes are not measured with.")
-    return "cosine" if is_spherical(model) else getattr(model, "metric", "euclidean")
+    capabilities = capabilities_of(case.model)
+    if capabilities.metric is None:
+        raise NotHere(f"There are no silhouettes: {capabilities.why_not(METRIC)}.")
+    return capabilities.metric
 
 
 def _affordable(rows: Any, n: int, metric: Any) -> float:

@@ -15,11 +15,9 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers, one_blas_thread
 from partita.estimators import labelling, validation
-from partita.estimators.fitted_models import check_fitted, goes_down_a_tree, unwrap_pipeline
-from partita.estimators.medoids.estimator import KMedoids
-from partita.estimators.medoids.metric import has_flat_cells
-from partita.estimators.spherical import SphericalKMeans
-from partita.geometry import directions
+from partita.estimators.capabilities import CELLS
+from partita.estimators.fitted_models import capabilities_of, check_fitted, unwrap_pipeline
+from partita.geometry import SPHERICAL, directions
 from partita.source.plain_rows import doubles, spans
 from partita.source.unit_rows import unit_rows
 from partita.voronoi.neighbours import shared_facets
@@ -199,11 +197,10 @@ class PlaneCells:
 
 
 def cells(model: Any) -> Cells:
-    """The cells of a fitted model, in which its `predict` looks up rows.
+    """Return the cells of a fitted model that assigns rows to the nearest center.
 
-    For models that assign rows to the nearest of their centers, scikit-learn's too. Those of
-    `SphericalKMeans` are cones. Those of a pipeline lie in the space of its last step: give rows as
-    `model[:-1].transform(X)` makes them.
+    Models of scikit-learn are accepted. The cells of `SphericalKMeans` are cones. Those of a
+    pipeline lie in the space of its last step: give rows as `model[:-1].transform(X)`.
 
     >>> from partita import KMeans, cells
     >>> cells(KMeans(2, random_state=0).fit([[1.0], [2.0], [9.0]])).margins([[5.0]]).tolist()
@@ -211,23 +208,13 @@ def cells(model: Any) -> Cells:
     """
     model, _, _ = unwrap_pipeline(model)
     check_fitted(model)
-    name, centers = type(model).__name__, getattr(model, "cluster_centers_", None)
-    if isinstance(model, KMedoids) and not has_flat_cells(model.metric, model.metric_params):
+    capabilities = capabilities_of(model)
+    if not capabilities.has(CELLS):
         raise ValueError(
-            f"metric={model.metric!r} has no cells with flat faces; those of metric='euclidean' "
-            "and 'sqeuclidean' have. predict says where a row belongs"
+            f"`cells` is not available for {type(model).__name__}: {capabilities.why_not(CELLS)}. "
+            "Use model.predict(X) to locate rows."
         )
-    if centers is None:
-        raise ValueError(
-            f"{name} has no centers in the space of its rows, so its cells are no polytopes; "
-            "predict says where a row belongs"
-        )
-    if goes_down_a_tree(model):
-        raise ValueError(
-            f"{name} assigns rows down a tree, not to the nearest center; predict says "
-            "where a row belongs, and Cells(model.cluster_centers_) are the cells of its centers"
-        )
-    return Cells(centers, cones=isinstance(model, SphericalKMeans))
+    return Cells(model.cluster_centers_, cones=capabilities.geometry is SPHERICAL)
 
 
 def _unit(centers: Floats) -> Floats:

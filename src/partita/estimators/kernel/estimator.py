@@ -14,9 +14,11 @@ from partita._common.threads import Workers, one_blas_thread
 from partita._common.weighting import weighted
 from partita.estimators import validation
 from partita.estimators.base import Clusterer
-from partita.estimators.kernel import kernel_input, matrices
+from partita.estimators.capabilities import Capabilities
+from partita.estimators.kernel import kernel_capabilities, kernel_input, matrices
 from partita.estimators.kernel.fitting import KernelFit, fit_matrix, fit_rows
 from partita.estimators.kernel.parameters import KernelParameters
+from partita.estimators.saved_state import FieldReader
 from partita.halting import Halt
 from partita.trace import Callback
 
@@ -161,6 +163,19 @@ default="auto"
         self.n_threads = n_threads
         self.memory_limit = memory_limit
 
+    _saved_attributes = ("objective_interval", "diagonal_shift")
+    _covered_attributes = frozenset({"kernel_", "_space", "_dimension", "_degree"})
+    _needed_parameters = frozenset({"kernel", "kernel_params"})
+
+    def __partita_capabilities__(self) -> Capabilities:
+        return kernel_capabilities.declare(self)
+
+    def _own_state(self) -> dict[str, Any]:
+        return kernel_capabilities.own_state(self)
+
+    def _restore_own(self, saved: FieldReader, d: int) -> int:
+        return kernel_capabilities.restore(self, saved, d)
+
     # --- fitting ----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -183,7 +198,7 @@ default="auto"
     def _keep(
         self, found: KernelFit, parameters: KernelParameters, features: dict[str, Any]
     ) -> Self:
-        self._warn_of_few(np.bincount(found.labels), len(found.stats.weight), parameters.k)
+        self._warn_if_empty(np.bincount(found.labels), len(found.stats.weight), parameters.k)
         self._keep_features(features)
         self._keep_run(found.run)
         self.labels_ = found.labels

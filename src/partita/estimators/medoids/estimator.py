@@ -15,6 +15,8 @@ from partita._common.threads import Workers
 from partita._common.weighting import weighted
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
+from partita.estimators.capabilities import Capabilities
+from partita.estimators.medoids import medoid_capabilities
 from partita.estimators.medoids.metric import (
     SPARSE_METRICS,
     Metric,
@@ -26,6 +28,7 @@ from partita.estimators.medoids.metric import (
     row_chunks,
 )
 from partita.estimators.medoids.parameters import MedoidParameters
+from partita.estimators.saved_state import FieldReader
 from partita.halting import Halt
 from partita.source.dissimilarities import DissimilarityTable
 from partita.trace import Callback
@@ -165,6 +168,19 @@ class KMedoids(Clusterer):
         self.n_threads = n_threads
         self.memory_limit = memory_limit
 
+    _saved_attributes = ("cluster_centers", "medoid_indices", "n_swaps", "start", "silhouettes")
+    _covered_attributes = frozenset({"_metric", "_weight", "n_clusters_"})
+    _needed_parameters = frozenset({"metric", "metric_params"})
+
+    def __partita_capabilities__(self) -> Capabilities:
+        return medoid_capabilities.declare(self)
+
+    def _own_state(self) -> dict[str, Any]:
+        return medoid_capabilities.own_state(self)
+
+    def _restore_own(self, saved: FieldReader, d: int) -> int:
+        return medoid_capabilities.restore(self, saved, d)
+
     # --- fitting ----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMedoids:
@@ -179,7 +195,7 @@ class KMedoids(Clusterer):
             medoids, run, scores = settings.search(seen, table, weight, workers)
             parts = self._parts(rows, table, metric, medoids, workers)
             labels, cost = _nearest(parts, table.n)
-        self._warn_of_few(np.bincount(labels), len(medoids), len(medoids))
+        self._warn_if_empty(np.bincount(labels), len(medoids), len(medoids))
         self._keep_features(features)
         self._keep_run(run)
         self.medoid_indices_ = medoids

@@ -1,0 +1,147 @@
+"""`Capabilities`: what a fitted model offers, declared by its class and asked by everyone else.
+
+A member of the family has a method `__partita_capabilities__(self) -> Capabilities`. It need not
+inherit from anything here. Models without that method get a record in `fitted_models`.
+No code outside this package asks for the class of a model.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from partita._common.array_types import Array, Floats
+from partita.geometry import EUCLIDEAN, Geometry
+
+# Needs: what a consumer may require. `Capabilities.lacks` maps the missing ones to the reason.
+ROWS = "rows"  # X is a table with one row per sample
+FEATURES = "features"  # the features add up in the distance, each on its own scale
+SPACE = "space"  # clusters lie in the space of the rows, and distances are Euclidean
+CELLS = "cells"  # a row belongs to its nearest center, by Euclidean distances or by angles
+MEANS = "means"  # centers are means
+REFIT = "refit"  # the model can be fitted again, with other weights
+METRIC = "metric"  # silhouettes can compare rows by `metric`
+MERGES = "merges"  # merging two clusters has a cost
+REPLAY = "replay"  # the fit can be repeated iteration by iteration
+
+# Kinds of input
+DISSIMILARITIES = "dissimilarities"
+INNER_PRODUCTS = "inner products"
+AFFINITIES = "affinities"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How to repeat a fit. Its first t iterations are the repeated fit with max_iter=t."""
+
+    rerun: Callable[[], Any]  # an unfitted model that makes the same run
+    at_start: Callable[[Any], Any]  # X -> the fitted model with the centers it started from
+
+    @classmethod
+    def from_centers(cls, model: Any) -> Replay:
+        """For a fitted member that has centers `start_` and accepts centers as `init`."""
+
+        def at_start(X: Any) -> Any:
+            first = copy.copy(model)
+            geometry = model.__partita_capabilities__().geometry
+            start = model.start_ if geometry is None else geometry.start(model.start_)
+            first.cluster_centers_ = start.astype(model.cluster_centers_.dtype)
+            first._n_features_out = len(start)
+            return first
+
+        return cls(lambda: unfitted(model, init=model.start_), at_start)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a model offers; the defaults describe K-means.
+
+    The callables take X as `predict` does and need a fitted model; None if there is no answer.
+
+    Attributes
+    ----------
+    input : {"rows", "dissimilarities", "inner products", "affinities"}
+        What X is.
+    geometry : Geometry or None
+        Where J is a sum over rows and centers of one space: `EUCLIDEAN` or `SPHERICAL`. None: J is
+        something else, and `costs` and `distances` describe it.
+    lacks : mapping of str to str
+        The needs (constants of this module) that the model does not meet, with the reason.
+    metric : str, callable or None
+        How silhouettes compare rows; "precomputed" if X holds dissimilarities. None: see `lacks`.
+    distance_name : str
+        What `transform` measures, in words.
+    squared : bool
+        Whether J adds up squares of these distances.
+    merge_rule : {"means", "distances", "representatives"}
+        The cost of a merge: by summaries of the clusters; by distances between means that have no
+        coordinates; or by keeping the better of two representatives.
+    warm_start : {"centers", "medoid_indices", "labels"} or None
+        What `init` accepts to start from an earlier fit with more or fewer clusters.
+    exact_sums : bool
+        Whether the sums of a fit are exact, so that the order of rows does not matter.
+    assumes_means : bool
+        The class is not known to put centers at means; data must show it.
+    costs : X -> labels (n,) and what each cluster would add to J (n, k), lowest at the label
+    distances : X -> distances (n, k); of inner products (X, diagonal) -> distances
+    pairs : X -> (rows or dissimilarities, metric) for silhouettes, where `metric` is not enough
+    place_rows : X -> (rows as the model compares them, their index in X)
+    open_session : (X, weight, workers, halt) -> `LloydSession`, for many fits to the same rows
+    replay : Replay or None
+    """
+
+    input: str = ROWS
+    geometry: Geometry | None = EUCLIDEAN
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    metric: Any = "euclidean"
+    distance_name: str = "distance to the center"
+    squared: bool = True
+    merge_rule: str = "means"
+    warm_start: str | None = "centers"
+    exact_sums: bool = False
+    assumes_means: bool = False
+    costs: Callable[[Any], tuple[Array, Floats]] | None = None
+    distances: Callable[..., Floats] | None = None
+    pairs: Callable[[Any], tuple[Any, Any]] | None = None
+    place_rows: Callable[[Any], tuple[Any, Any]] | None = None
+    open_session: Callable[..., Any] | None = None
+    replay: Replay | None = None
+
+    @property
+    def takes_matrix(self) -> bool:
+        """Return whether X is a matrix between rows."""
+        return self.input != ROWS
+
+    def has(self, *needs: str) -> bool:
+        """Return whether the model meets all of these needs."""
+        return not any(need in self.lacks for need in needs)
+
+    def why_not(self, need: str) -> str:
+        """The reason why a need is not met."""
+        return self.lacks.get(need, f"it does not support {need}")
+
+
+def lacking(why: str, *needs: str) -> dict[str, str]:
+    """The same reason for several needs."""
+    return dict.fromkeys(needs, why)
+
+
+# What no model can offer that was fitted to a matrix
+MATRIX_LACKS = lacking(
+    "it was fitted to a matrix, not to rows", ROWS, FEATURES, SPACE, CELLS, MEANS, REFIT, REPLAY
+)
+
+
+def unfitted(model: Any, **params: Any) -> Any:
+    """Return an unfitted copy that prints nothing and makes one run, with other parameters."""
+    from sklearn.base import clone
+
+    return set_known(clone(model), callback=None, verbose=0, n_init=1, **params)
+
+
+def set_known(model: Any, **params: Any) -> Any:
+    """Set those parameters that the model has."""
+    known = model.get_params(deep=False)
+    return model.set_params(**{name: value for name, value in params.items() if name in known})

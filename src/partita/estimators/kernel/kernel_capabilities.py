@@ -1,0 +1,148 @@
+"""What `KernelKMeans` offers, and its state in model files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from partita._common.array_types import Floats
+from partita.engine.kernel.nystrom import NystromMap
+from partita.estimators.capabilities import (
+    AFFINITIES,
+    CELLS,
+    FEATURES,
+    INNER_PRODUCTS,
+    MATRIX_LACKS,
+    MEANS,
+    MERGES,
+    METRIC,
+    REPLAY,
+    ROWS,
+    SPACE,
+    Capabilities,
+    lacking,
+)
+from partita.estimators.kernel import kernel_input
+from partita.estimators.kernel.feature_space import MeansSpace, PivotSpace
+from partita.estimators.saved_state import FieldReader, restored_stats
+from partita.source.kernel_function import KernelFunction
+
+# Kernels to which every feature contributes on its own scale
+_ADDITIVE_KERNELS = ("rbf", "laplacian", "linear", "polynomial", "poly", "sigmoid")
+_MAX_COLUMNS = 2**31 - 1
+_FEATURE_SPACE = "the clusters of a kernel lie in its feature space, not among the rows"
+
+
+def declare(model: Any) -> Capabilities:
+    """The capabilities of a `KernelKMeans`."""
+    name = model.kernel if isinstance(model.kernel, str) else ""
+    kind = {"precomputed": INNER_PRODUCTS, kernel_input.CUT: AFFINITIES}.get(name, ROWS)
+    lacks = lacking(_FEATURE_SPACE, SPACE, CELLS, MEANS, METRIC, REPLAY)
+    if kind != ROWS:
+        lacks |= MATRIX_LACKS
+    elif name not in _ADDITIVE_KERNELS:
+        lacks[FEATURES] = "the kernel decides what a feature counts"
+    if kind == AFFINITIES:
+        lacks[MERGES] = "the weights of a normalised cut are degrees of nodes"
+    return Capabilities(
+        input=kind,
+        geometry=None,
+        lacks=lacks,
+        metric=None,
+        distance_name="distance to the center in feature space",
+        merge_rule="distances",
+        warm_start="labels",
+        costs=model._costs,
+        distances=None if kind == AFFINITIES else model.distances,
+        pairs=None if kind == AFFINITIES else lambda X: (_pairwise(model, X), "precomputed"),
+    )
+
+
+def _pairwise(model: Any, X: Any) -> Floats:
+    """Distances (n, n) in feature space between rows, or of a matrix of inner products."""
+    if model.kernel_ is not None:
+        gram = model.kernel_.between(model.kernel_.place(X))
+    else:
+        gram = X.toarray() if sp.issparse(X) else X
+    diagonal = gram.diagonal().astype(np.float64)
+    distances = np.sqrt(np.maximum(diagonal[:, None] + diagonal[None] - 2.0 * gram, 0.0))
+    distances = np.maximum(distances, distances.T)
+    np.fill_diagonal(distances, 0.0)
+    return np.asarray(distances)
+
+
+# --- model files ----------------------------------------------------------------------------------
+
+
+def own_state(model: Any) -> dict[str, Any]:
+    """The kernel, and what feature space keeps of the fit."""
+    kernel, space = model.kernel_, model._space
+    if isinstance(space, PivotSpace):
+        kept = {"pivots": space.map.pivots, "factor": space.map.factor, "centers": space.centers}
+    else:
+        kept = {
+            "rows": space.rows,
+            "columns": space.columns,
+            "off": space.off,
+            "level": space.level,
+            "square": space.square,
+            "mean": space.mean,
+        }
+    known = None
+    if kernel is not None:
+        known = {"name": kernel.metric, "params": kernel.params, "origin": kernel.origin}
+    return {"kernel": known, "space": kept, "dimension": model._dimension, "degree": model._degree}
+
+
+def restore(model: Any, saved: FieldReader, d: int) -> int:
+    """Set the attributes of a fit from a file; return the number of clusters."""
+    kernel_input.check_kernel(model)
+    kernel = None
+    if saved.has("kernel"):
+        known = saved.nested("kernel")
+        name, params = known.text("name"), known.mapping("params")
+        kernel_input.check_kernel_params(name, params)
+        origin = known.floats("origin", (d,)) if known.has("origin") else None
+        kernel = KernelFunction(name, params, origin)
+    k = len(saved.nested("stats").floats("weight", (None,)))
+    if k == 0:
+        raise ValueError("stats is empty")
+    model.objective_interval_ = saved.pair("objective_interval")
+    model.stats_ = restored_stats(saved, k, None, -np.inf)
+    model.diagonal_shift_ = saved.number("diagonal_shift", finite=True)
+    model.kernel_ = kernel
+    model._space = _restore_space(saved.nested("space"), kernel, k, d)
+    model._dimension = saved.number("dimension", finite=True)
+    model._degree = saved.floats("degree", (d,)) if saved.has("degree") else None
+    if model._degree is not None and (kernel is not None or (model._degree <= 0).any()):
+        raise ValueError("degree must be positive, and only a graph has one")
+    return k
+
+
+def _restore_space(saved: FieldReader, kernel: Any, k: int, d: int) -> Any:
+    if saved.has("pivots"):
+        if kernel is None:
+            raise ValueError("space has pivots, but no kernel")
+        pivots = saved.rows("pivots", (None, d))
+        r = pivots.shape[0]
+        factor = saved.floats("factor", (r, r))
+        if r == 0 or (np.diagonal(factor) == 0).any():
+            raise ValueError("space.factor has no inverse")
+        return PivotSpace(NystromMap(kernel, pivots, factor), saved.floats("centers", (k, r)))
+    m = len(saved.ints("columns", (None,), 0, _MAX_COLUMNS if kernel else d - 1))
+    if m == 0:
+        raise ValueError("space.columns is empty")
+    mean = saved.rows("mean", (k, m))
+    if not hasattr(mean, "indptr"):
+        raise ValueError("space.mean is not sparse")
+    return MeansSpace.of_parts(
+        kernel=kernel,
+        rows=saved.rows("rows", (m, d)) if kernel else None,
+        columns=saved.ints("columns", (m,), 0, _MAX_COLUMNS),
+        off=saved.floats("off", (m,)),
+        level=saved.number("level", finite=True),
+        square=saved.floats("square", (k,), finite=False),
+        mean=mean,
+    )

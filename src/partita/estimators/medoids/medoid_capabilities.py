@@ -1,0 +1,147 @@
+"""What `KMedoids` offers, and its state in model files."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from partita._common.array_types import Floats
+from partita.estimators import validation
+from partita.estimators.capabilities import (
+    CELLS,
+    DISSIMILARITIES,
+    FEATURES,
+    MATRIX_LACKS,
+    MEANS,
+    METRIC,
+    REPLAY,
+    ROWS,
+    SPACE,
+    Capabilities,
+    Replay,
+    lacking,
+    unfitted,
+)
+from partita.estimators.medoids.metric import (
+    EUCLIDEAN_METRICS,
+    Metric,
+    check_metric,
+    has_flat_cells,
+)
+from partita.estimators.saved_state import FieldReader
+
+# Metrics to which every feature contributes on its own scale
+_ADDITIVE_METRICS = (*EUCLIDEAN_METRICS, "manhattan", "cityblock", "l1", "minkowski", "chebyshev")
+_LEARNED_PARAMETERS = {"seuclidean": "V", "mahalanobis": "VI"}
+
+
+def declare(model: Any) -> Capabilities:
+    """The capabilities of a `KMedoids`."""
+    given = isinstance(model.metric, str) and model.metric == "precomputed"
+    lacks = {**MATRIX_LACKS} if given else _lacks(model)
+    if model.metric_params:
+        lacks[METRIC] = f"the metric has parameters, {model.metric_params!r}"
+    return Capabilities(
+        input=DISSIMILARITIES if given else ROWS,
+        geometry=None,
+        lacks=lacks,
+        metric=None if model.metric_params else model.metric,
+        distance_name="dissimilarity to the medoid",
+        squared=False,
+        merge_rule="representatives",
+        # the runs of "clara" start within samples
+        warm_start=None if model.method == "clara" else "medoid_indices",
+        costs=model._costs,
+        distances=lambda X: model._costs(X)[1],
+        pairs=(lambda X: (_pairwise(model, X), "precomputed")) if model.metric_params else None,
+        replay=None
+        if REPLAY in lacks
+        else Replay(lambda: _rerun(model), lambda X: _at_start(model, X)),
+    )
+
+
+def _lacks(model: Any) -> dict[str, str]:
+    lacks = {MEANS: "medoids are rows, not means"}
+    if not has_flat_cells(model.metric, model.metric_params):
+        lacks |= lacking(f"metric={model.metric!r} is not Euclidean", SPACE, CELLS)
+    if model.metric not in _ADDITIVE_METRICS:
+        lacks[FEATURES] = f"metric={model.metric!r} decides what a feature counts"
+    if model.k_range is not None or getattr(model, "start_", None) is None:
+        lacks[REPLAY] = (
+            "only fits by the methods fasterpam, pam and alternate with a given n_clusters can be "
+            "repeated"
+        )
+    return lacks
+
+
+def _pairwise(model: Any, X: Any) -> Floats:
+    from sklearn.metrics import pairwise_distances
+
+    distances = pairwise_distances(X, metric=model.metric, **model.metric_params)
+    np.fill_diagonal(distances, 0.0)
+    return np.asarray(distances)
+
+
+def _rerun(model: Any) -> Any:
+    if model.method == "fasterpam" and model.n_init in (1, "auto"):
+        return unfitted(model)  # the seed gives the start and then the order of the candidates
+    return unfitted(model, init=model.start_)
+
+
+def _at_start(model: Any, X: Any) -> Any:
+    first = copy.copy(model)
+    first.medoid_indices_ = model.start_
+    first.cluster_centers_ = validation.as_rows(X)[model.start_]
+    first._n_features_out = len(model.start_)
+    return first
+
+
+# --- model files ----------------------------------------------------------------------------------
+
+
+def own_state(model: Any) -> dict[str, Any]:
+    """The metric with its learned parameters, and the weight of all rows."""
+    metric = model._metric
+    known = None if metric is None else {"name": metric.metric, "params": metric.params}
+    return {"metric": known, "weight": model._weight}
+
+
+def restore(model: Any, saved: FieldReader, d: int) -> int:
+    """Set the attributes of a fit from a file; return the number of clusters."""
+    check_metric(model.metric, model.metric_params)
+    last_row = d - 1 if not saved.has("metric") else 2**62
+    medoids = saved.ints("medoid_indices", (None,), 0, last_row)
+    k = len(medoids)
+    if k == 0:
+        raise ValueError("medoid_indices is empty")
+    model._metric = model.cluster_centers_ = None
+    if saved.has("metric"):
+        model._metric, model.cluster_centers_ = _restore_metric(saved, k, d)
+    model.medoid_indices_, model.n_clusters_ = medoids, k
+    model.n_swaps_ = saved.integer("n_swaps", 0, 2**62)
+    model.start_ = saved.ints("start", (None,), 0, 2**62) if saved.has("start") else None
+    model.silhouettes_ = saved.mapping("silhouettes") if saved.has("silhouettes") else None
+    for n, score in (model.silhouettes_ or {}).items():
+        if type(n) is not int or type(score) is not float:
+            raise ValueError("silhouettes must map numbers of clusters to numbers")
+    model._weight = saved.number("weight", finite=True)
+    return k
+
+
+def _restore_metric(saved: FieldReader, k: int, d: int) -> tuple[Metric, Any]:
+    known = saved.nested("metric")
+    name, params = known.text("name"), known.mapping("params")
+    check_metric(name, params)
+    learned = _LEARNED_PARAMETERS.get(name)
+    if name == "precomputed" or (learned is not None and learned not in params):
+        raise ValueError(f"metric {name} lacks its parameters")
+    for parameter, shape in (("V", (d,)), ("VI", (d, d))):
+        value = np.asarray(params.get(parameter, np.zeros(shape)), dtype=np.float64)
+        if value.shape != shape or not np.isfinite(value).all():
+            raise ValueError(f"metric {name} must have a finite {parameter} of shape {shape}")
+    centers = saved.rows("cluster_centers", (k, d), gaps=name == "nan_euclidean")
+    metric = Metric(name, params, centers)
+    metric.check(centers[:2])
+    return metric, centers
