@@ -23,7 +23,10 @@ from partita._common.threads import Workers
 from partita._kernels import reference
 from partita.estimators.validation import make_source
 
-pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Number of distinct clusters"),
+    pytest.mark.sanitize,
+]
 FLOATS = [np.float32, np.float64]
 NAMES = list(adversaries(np.float64))
 

@@ -19,6 +19,8 @@ from partita import KMeans
 from partita._common.threads import Workers, _cores, default_threads
 from partita._kernels import compiled
 
+pytestmark = pytest.mark.sanitize
+
 
 def some_rows(n=20_000):
     return np.random.default_rng(0).normal(size=(n, 8)).astype(np.float32)

@@ -21,7 +21,10 @@ from partita.estimators.validation import make_source
 
 PRUNED = [path for path in PATHS if path != "plain"]
 FLOATS = [np.float32, np.float64]
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.sanitize,
+]
 
 
 def blobs(n=3000, d=6, groups=40, dtype=np.float64, seed=0):

@@ -34,6 +34,8 @@ from partita.halting import Deadline, MaxIter, Target
 from partita.source.protocol import batch_of
 from partita.stats import ClusterStats
 
+pytestmark = pytest.mark.sanitize
+
 
 def blobs(seed, n, d, k, spread=0.6):
     rng = np.random.default_rng(seed)

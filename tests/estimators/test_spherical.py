@@ -13,6 +13,8 @@ from partita import KMeans, SphericalKMeans
 from partita._common.threads import Workers
 from partita.source.unit_rows import row_lengths, unit_rows
 
+pytestmark = pytest.mark.sanitize
+
 
 def reference(rows, centers, weight, rounds):
     """The textbook loop: largest cosine, then the direction of the weighted sum."""

@@ -17,6 +17,8 @@ from partita.init.parallel import parallel
 from partita.init.plusplus import plusplus, round_by_round
 from partita.source import plusplus_rounds
 
+pytestmark = pytest.mark.sanitize
+
 FLOATS = [np.float32, np.float64]
 NAMES = list(adversaries(np.float64))
 

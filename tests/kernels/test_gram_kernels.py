@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from partita._kernels import reference
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.sanitize]
 
 
 @st.composite

@@ -15,7 +15,7 @@ from partita._kernels import kernels, reference
 from partita.moments import Grid, Moments
 from partita.weights import Weights
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.sanitize]
 FLOATS = [np.float32, np.float64]
 
 

@@ -16,7 +16,7 @@ from partita.engine.paths.center_groups import CenterGroups
 from partita.engine.paths.prefix_filter import main_axes, shorten
 from partita.engine.paths.row_bounds import RowBounds
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.sanitize]
 FLOATS = [np.float32, np.float64]
 
 

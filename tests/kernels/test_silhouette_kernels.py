@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from partita._kernels import reference
 from partita.source.dissimilarities import pack_panels
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.sanitize]
 METRICS = ["sqeuclidean", "euclidean", "manhattan"]
 
 

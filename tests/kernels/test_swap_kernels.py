@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from partita._kernels import kernels, reference
 from partita._kernels.medoid_swaps import PANEL_ROWS
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.sanitize]
 FLOATS = [np.float32, np.float64]
 METRICS = ["sqeuclidean", "euclidean", "manhattan"]
 

@@ -27,6 +27,8 @@ from partita.metrics.criteria import (
     simplified_silhouette,
 )
 
+pytestmark = pytest.mark.sanitize
+
 
 def spread_of(rows, labels, stats, weight=None):
     away = np.linalg.norm(rows - stats.mean[labels], axis=1)

@@ -25,6 +25,8 @@ from partita._kernels import compiled
 from partita.metrics.silhouette import sampled_silhouette, silhouettes_at
 from partita.source.dissimilarities import check_dissimilarities
 
+pytestmark = pytest.mark.sanitize
+
 
 @st.composite
 def labelled(draw, dtype=None):

@@ -9,6 +9,8 @@ import pytest
 
 from partita import KMeans
 
+pytestmark = pytest.mark.sanitize
+
 
 @pytest.mark.compiled
 def test_fifty_thousand_clusters_need_no_array_of_their_pairs():

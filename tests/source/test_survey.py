@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partita._common.threads import Workers
 from partita.estimators.validation import make_source
 from partita.source.survey import survey_dense
+
+pytestmark = pytest.mark.sanitize
 
 
 @given(seed=st.integers(0, 10_000), kind=st.integers(0, 4), rare=st.integers(1, 400))

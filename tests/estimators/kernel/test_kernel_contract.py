@@ -7,6 +7,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from partita import KernelKMeans
 
+pytestmark = pytest.mark.sanitize
+
 # As for KMeans: with other rows, k-means++ makes other random choices. From the same start they
 # agree (test_kernel_kmeans.py).
 RANDOM_START = "k-means++ draws other rows when rows are repeated or removed"

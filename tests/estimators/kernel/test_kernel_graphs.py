@@ -20,6 +20,8 @@ from partita.engine.kernel.definiteness import is_indefinite, leading, needed_sh
 from partita.source.gram_matrix import DenseGram, SparseGram
 from partita.weights import Weights
 
+pytestmark = pytest.mark.sanitize
+
 
 def planted(sizes=(70, 70, 70), inside=0.3, across=0.03, seed=0):
     rng = np.random.default_rng(seed)

@@ -29,6 +29,8 @@ from partita.source.gram_matrix import DenseGram
 from partita.source.kernel_function import KernelFunction
 from partita.weights import Weights
 
+pytestmark = pytest.mark.sanitize
+
 
 def reference(K, start, k, weight=None, steps=1):
     """Kernel K-means straight from the formula: labels and costs after so many updates.

@@ -21,6 +21,8 @@ from partita._common.threads import Workers
 from partita.engine.kernel.nystrom import Nystrom
 from partita.source.kernel_function import KernelFunction
 
+pytestmark = pytest.mark.sanitize
+
 
 def grown(kernel, X, weight, rank, seed=0):
     function = KernelFunction(kernel, KERNELS[kernel])

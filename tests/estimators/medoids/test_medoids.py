@@ -24,7 +24,10 @@ from partita.halting import Deadline, Decrease, SamePartition, Target, When
 from partita.source import dissimilarities
 
 METHODS = ["fasterpam", "pam", "alternate", "clara", "onebatch"]
-pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Number of distinct clusters"),
+    pytest.mark.sanitize,
+]
 
 
 @st.composite
