@@ -71,7 +71,7 @@ def test_directions_are_factored_at_unit_length(make):
 
 
 @pytest.mark.parametrize("zero_rows", ["drop", "separate"])
-def test_rows_without_direction_belong_nowhere(zero_rows):
+def test_rows_without_direction_have_no_center(zero_rows):
     X, w = rows(2)
     X[5] = 0.0
     model = SphericalKMeans(3, random_state=0, zero_rows=zero_rows).fit(X, sample_weight=w)
@@ -132,7 +132,7 @@ def test_a_cluster_without_rows_has_no_mean_and_no_mass():
     np.testing.assert_allclose(found.Y.toarray().sum(axis=0), np.where(empty, 0.0, 1.0))
 
 
-def test_nothing_to_explain_is_not_a_number():
+def test_the_explained_variance_of_equal_rows_is_nan():
     X = np.ones((5, 2))
     assert np.isnan(factorize(KMeans(1).fit(X), X).explained_variance)
     assert "5 rows of 2 features by 1 centers" in repr(factorize(KMeans(1).fit(X), X))
@@ -154,7 +154,7 @@ def test_size_does_not_change_what_is_explained(make, power):
     assert tiny.residuals.max() > 0.1  # rows at 0, but centers where they were
 
 
-def test_what_has_no_centers_says_what_to_use():
+def test_models_without_centers_are_rejected_with_an_alternative():
     X, _ = rows(7)
     with pytest.raises(ValueError, match="membership_"):
         factorize(KernelKMeans(2, random_state=0).fit(X), X)
@@ -224,7 +224,7 @@ def test_the_cluster_of_zeros_leads_back_to_zeros():
     np.testing.assert_array_equal(model.inverse_transform(model.membership_)[3], 0.0)
 
 
-def test_given_dissimilarities_lead_nowhere():
+def test_precomputed_dissimilarities_have_no_centers():
     X = rows(11)[0]
     model = KMedoids(2, metric="precomputed").fit(np.abs(X[:, :1] - X[:, 0]))
     with pytest.raises(ValueError, match="medoid_indices_"):

@@ -64,7 +64,7 @@ def test_huygens(problem, seed):
 
 
 @given(weighted())
-def test_the_mean_square_is_the_variance_and_pairs_say_the_same(problem):
+def test_the_mse_is_the_variance_and_pairs_give_the_same_sse(problem):
     X, w = problem
     centred = X - X[0]
     mean = np.average(centred, axis=0, weights=w)
@@ -84,7 +84,7 @@ def test_a_partition_costs_what_its_blocks_cost(problem, k, seed):
 
 
 @given(weighted(least=2), st.integers(2, 6), st.integers(0, 2**32 - 1))
-def test_fusing_never_lowers_the_sse_and_adds_the_price(problem, k, seed):
+def test_merging_never_reduces_the_sse_and_adds_the_price(problem, k, seed):
     X, w = problem
     labels = np.random.default_rng(seed).integers(0, k, len(X))
     fused = np.where(labels == k - 1, 0, labels)
@@ -179,7 +179,7 @@ def test_the_next_number_follows_from_two_before(n, k):
 
 
 @pytest.mark.parametrize(("n", "k"), list(itertools.product(range(8), range(9))))
-def test_the_enumeration_meets_every_partition_once(n, k):
+def test_the_enumeration_yields_every_partition_once(n, k):
     found = [tuple(labels.tolist()) for labels in partitions(n, k)]
     assert len(found) == len(set(found)) == stirling(n, k)
     assert found == sorted(found)
@@ -234,6 +234,6 @@ def test_lists_frames_and_sparse_rows_are_rows_too():
         (lambda: partition_count(True), "got True"),
     ],
 )
-def test_what_does_not_fit_is_said(call, message):
+def test_invalid_parameters_of_theory(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -82,7 +82,7 @@ def test_every_member_of_the_family(estimator, rows, count):
         assert (np.diff(cost) <= 1e-9 * cost[0]).all()
 
 
-def test_kernels_see_rings():
+def test_kernels_separate_rings():
     rows, _ = make_circles(200, factor=0.2, noise=0.03, random_state=0)
     estimator = KernelKMeans(random_state=0, kernel="rbf", gamma=5.0)
     sweep = choose_k(rows, range(2, 6), random_state=0, estimator=estimator, n_references=3)
@@ -91,7 +91,7 @@ def test_kernels_see_rings():
     assert adjusted_rand(sweep.model(2).labels_, inner) == 1.0
 
 
-def test_a_graph_to_be_cut_has_its_objective_and_its_stability():
+def test_a_graph_has_an_objective_and_stability_only():
     rows = blobs(n=120)
     graph = np.exp(-squareform(pdist(rows, "sqeuclidean")))
     estimator = KernelKMeans(random_state=0, kernel="normalized-cut")
@@ -129,7 +129,7 @@ def test_directions_are_measured_by_one_minus_cosine():
 
 
 @pytest.mark.parametrize("how", ["callback", "ctrl-c"])
-def test_an_interruption_leaves_what_is_known(how):
+def test_an_interruption_keeps_the_fits_so_far(how):
     heard = []
 
     def stop(progress):
@@ -165,7 +165,7 @@ def test_an_interruption_after_the_fits_keeps_the_criteria_of_the_fits():
     assert "whether there is structure at all was not tested" in sweep.reasons
 
 
-def test_an_interruption_before_anything_is_known_goes_through():
+def test_an_interruption_before_the_first_fit_is_raised():
     def at_once(progress):
         raise KeyboardInterrupt
 
@@ -198,7 +198,7 @@ def test_progress_counts_every_stage(capsys):
     assert "fits: 1 of 3, K = 3" in capsys.readouterr().out
 
 
-def test_a_sweep_says_what_it_found():
+def test_the_text_of_a_sweep_has_verdict_reasons_and_table():
     sweep = choose_k(load_iris().data, range(2, 6), random_state=0)
     text = str(sweep)
     assert text.startswith(sweep.verdict)
@@ -236,7 +236,7 @@ def test_a_sweep_says_what_it_found():
         ({"random_state": -1}, "`random_state` must be .*got -1"),
     ],
 )
-def test_errors_say_what_was_given_and_what_is_expected(given, message):
+def test_invalid_parameters_of_choose_k(given, message):
     with pytest.raises(ValueError, match=message):
         choose_k(**{"X": blobs(), **given})
 

@@ -22,7 +22,7 @@ from partita.metrics.criteria import adjusted_rand
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 8])
-def test_clusters_that_are_there_are_found(count):
+def test_separated_clusters_are_found(count):
     rng = np.random.default_rng(count)
     angle = 2 * np.pi * np.arange(count) / count
     middle = 4 * count * np.column_stack([np.cos(angle), np.sin(angle)])
@@ -40,7 +40,7 @@ def cloud(seed, kind, n, d):
 
 @pytest.mark.parametrize("kind", ["uniform", "normal"])
 @pytest.mark.parametrize("d", [2, 10, 50])
-def test_rows_without_structure_get_that_verdict(kind, d):
+def test_data_without_structure_is_recognised(kind, d):
     for seed in range(3):
         rows = cloud(seed, kind, 150, d)
         sweep = choose_k(rows, random_state=seed, criteria=["silhouette", "gap"])
@@ -74,19 +74,19 @@ def test_at_most_one_in_twenty_false_alarms(kind, d, n):
     ],
     ids=["heavy tails", "long", "flat", "all the same"],
 )
-def test_other_clouds_are_no_structure_either(rows):
+def test_heavy_tails_and_long_boxes_are_not_structure(rows):
     assert choose_k(rows, range(2, 12), random_state=0).structure is False
 
 
 @pytest.mark.parametrize("metric", ["hamming", "jaccard", "euclidean"])
-def test_classes_that_know_nothing_of_each_other_are_no_structure(metric):
+def test_independent_categories_are_not_structure(metric):
     rows = (np.random.default_rng(0).random((200, 10)) < 0.5).astype(float)
     estimator = KMedoids(metric=metric, random_state=0)
     assert choose_k(rows, 6, estimator=estimator, random_state=0).structure is False
     assert choose_k(rows, 6, random_state=0).structure is False
 
 
-def test_classes_that_go_together_are_structure():
+def test_correlated_categories_are_structure():
     rng = np.random.default_rng(0)
     profiles = rng.integers(0, 2, (3, 20))
     rows = np.where(rng.random((150, 20)) < 0.1, 1, 0) ^ np.repeat(profiles, 50, axis=0)
@@ -95,7 +95,7 @@ def test_classes_that_go_together_are_structure():
     assert sweep.best_k == 3
 
 
-def test_rows_without_structure_are_of_the_kind_of_the_data():
+def test_references_are_categorical_if_the_data_is():
     rng = np.random.default_rng(0)
     measured, classes = rng.normal(size=(200, 3)), rng.integers(0, 5, (200, 3)).astype(float)
     assert isinstance(reference_data(measured, True), UniformBox)
@@ -106,14 +106,14 @@ def test_rows_without_structure_are_of_the_kind_of_the_data():
     assert abs(np.corrcoef(mixed.T)[0, 1]) < 0.3
 
 
-def test_structure_does_not_depend_on_the_numbers_that_were_asked_for():
+def test_structure_does_not_depend_on_ks():
     sweep = choose_k(blobs(), [2, 3], random_state=0)
     assert sweep.structure is True
     assert sweep.best_k == 3
     assert "the largest number tried" in sweep.verdict
 
 
-def test_without_the_gap_structure_is_not_known():
+def test_structure_is_unknown_without_the_gap_statistic():
     sweep = choose_k(blobs(), range(2, 6), random_state=0, criteria=["silhouette"])
     assert sweep.structure is None
     assert sweep.best_k == 4
@@ -124,7 +124,7 @@ def column(name, values, better="high", pick=None):
     return Criterion(name, np.array(values, dtype=float), None, pick, better, "")
 
 
-def test_a_k_that_all_put_second_beats_one_that_a_single_criterion_puts_first():
+def test_a_k_ranked_second_by_all_beats_one_ranked_first_by_a_single_criterion():
     ks = np.array([2, 3, 4])
     table = {
         "inertia": column("inertia", [9, 5, 4], "elbow", 3),
@@ -142,7 +142,7 @@ def test_a_k_that_all_put_second_beats_one_that_a_single_criterion_puts_first():
 
 
 @pytest.mark.parametrize("name", ["gap", "inertia", "prediction_strength", "stability"])
-def test_one_criterion_alone_is_followed(name):
+def test_a_single_criterion_decides(name):
     sweep = choose_k(blobs(), range(2, 8), criteria=name, random_state=0)
     assert sweep.best_k == sweep.criteria[name].pick == 4
 
@@ -156,7 +156,7 @@ def test_among_equally_stable_numbers_the_largest_is_taken():
     assert recommend(ks, table, None).best == 4
 
 
-def test_who_says_nothing_has_no_vote():
+def test_a_criterion_without_finite_values_has_no_vote():
     ks = np.array([2, 3, 4])
     table = {
         "inertia": column("inertia", [9, 5, 0], "elbow", 3),
@@ -180,7 +180,7 @@ def test_scale_and_outliers_are_remarked():
     assert not any("outliers" in reason or "variance" in reason for reason in clean.reasons)
 
 
-def test_halves_that_agree_on_nothing_are_said():
+def test_irreproducible_halves_are_a_reason_for_caution():
     table = {
         "inertia": column("inertia", [9, 5, 4], "elbow", 3),
         "silhouette": column("silhouette", [0.9, 0.8, 0.1], pick=2),
@@ -202,7 +202,7 @@ def test_the_gap_rule_takes_the_first_k_that_the_next_does_not_beat_by_its_error
     assert found.pick(np.array([3, 4])) == 3
 
 
-def test_structure_needs_silhouettes_and_a_falling_objective():
+def test_structure_needs_silhouettes_and_a_decreasing_objective():
     ks, flat = np.arange(1, 4), np.log([9.0, 6, 5])
     theirs = tuple(
         SweepCurve(flat + np.array([0, s, s]), np.array([0, 0.4 + s, 0.3]))

@@ -33,7 +33,7 @@ from partita.stats import ClusterStats
 
 @given(seed=st.integers(0, 10_000), n=st.integers(6, 60), d=st.integers(1, 4), whole=st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_the_objective_never_rises_with_k(seed, n, d, whole):
+def test_the_objective_never_increases_with_k(seed, n, d, whole):
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, 4, (n, d)).astype(float) if whole else rng.normal(size=(n, d))
     sweep = choose_k(rows, range(1, n), random_state=seed, criteria=["inertia"])
@@ -43,7 +43,7 @@ def test_the_objective_never_rises_with_k(seed, n, d, whole):
 
 @pytest.mark.parametrize("estimator", [KMeans(random_state=0), SphericalKMeans(random_state=0)])
 @pytest.mark.parametrize("shape", [(400, 2), (60_000, 2), (30_000, 12)])
-def test_fusing_on_the_same_step_equals_a_fit_from_the_fused_centers(estimator, shape):
+def test_merging_on_the_same_step_equals_a_fit_from_the_merged_centers(estimator, shape):
     """Rows that keep their place in the sums end in the bits of a fit that adds them all anew."""
     rows = np.random.default_rng(1).normal(size=shape) + np.arange(shape[1])
     with Workers(2) as workers:
@@ -93,7 +93,7 @@ class Costs(Ladder):
         return Rung(k, SimpleNamespace(inertia_=self._more[k]))
 
 
-def test_a_fit_that_costs_more_than_one_with_fewer_clusters_is_made_again():
+def test_a_fit_that_costs_more_than_one_with_fewer_clusters_is_repeated():
     ladder = Costs(fewer={5: 10.0, 4: 11.0, 3: 7.0, 2: 9.0}, more={4: 6.0, 5: 5.0})
     heard = []
     climb_down(ladder, [2, 3, 4, 5], 99, lambda rung: heard.append((rung.k, rung.cost)))
@@ -101,14 +101,14 @@ def test_a_fit_that_costs_more_than_one_with_fewer_clusters_is_made_again():
     assert ladder.began == 7
 
 
-def test_more_clusters_begin_at_the_rows_that_are_farthest():
+def test_more_clusters_start_at_the_farthest_rows():
     rows = np.r_[np.zeros(20), 100.0, 60.0].reshape(-1, 1)
     with Workers(1) as workers:
         ladder = ladder_of(KMeans(random_state=0), rows, None, workers)
         assert ladder.more(ladder.first(1), 3).cost == 0.0
 
 
-def test_clusters_without_rows_do_not_count():
+def test_criteria_ignore_clusters_without_rows():
     rows = np.repeat([[0.0, 0.0], [5.0, 5.0], [9.0, 1.0]], 20, axis=0)
     rows += np.random.default_rng(0).normal(size=rows.shape) * 0.01
     start = np.array([[50.0, 50.0], [0.0, 0.0], [5.0, 5.0], [9.0, 1.0]])
@@ -123,7 +123,7 @@ def test_clusters_without_rows_do_not_count():
     assert found["davies_bouldin"].value == pytest.approx(expected)
 
 
-def test_medoids_of_more_rows_than_a_sample_holds():
+def test_medoids_of_more_rows_than_the_sample_size():
     rows = blobs(n=400)
     how = {"estimator": KMedoids(), "n_references": 3, "n_splits": 1, "sample_size": 150}
     sweep = choose_k(rows, range(2, 7), random_state=0, **how)
@@ -155,14 +155,14 @@ def test_models_of_the_sweep_are_fitted_models():
         sweep.model(99)
 
 
-def test_the_recommended_model_ends_as_the_estimator_says():
+def test_the_recommended_model_stops_by_the_criterion_of_the_estimator():
     rows = np.random.default_rng(0).normal(size=(3000, 5))
     sweep = choose_k(rows, [7], random_state=0, criteria=QUICK, estimator=KMeans(tol=0))
     assert sweep.model().stopped_by_ == "no point changed its cluster"
 
 
 @pytest.mark.parametrize("estimator", [KMeans(), SphericalKMeans(), MiniBatchKMeans()])
-def test_a_model_of_the_sweep_tells_its_whole_way_and_costs_no_more(estimator):
+def test_a_model_of_the_sweep_has_its_whole_trace_and_costs_no_more(estimator):
     rows = np.random.default_rng(0).normal(size=(2000, 4)) + 3
     sweep = choose_k(rows, range(2, 7), random_state=0, criteria=QUICK, estimator=estimator)
     longest = 0
@@ -209,7 +209,7 @@ def test_samples_of_silhouettes_agree_with_all_pairs(monkeypatch):
     assert (column.spread < 0.02).all()
 
 
-def test_small_clusters_have_a_say_in_samples():
+def test_small_clusters_are_represented_in_samples():
     rng = np.random.default_rng(0)
     rows = np.vstack([rng.normal(size=(40_000, 10)), rng.normal(size=(8, 10)) + 600])
     sweep = choose_k(rows, [2, 3], random_state=0, criteria="silhouette")
@@ -236,7 +236,7 @@ def test_weights_count_in_samples(monkeypatch):
     assert np.isfinite(some.criteria["silhouette"].values).all()
 
 
-def test_rows_without_weight_make_no_sample_of_the_others(monkeypatch):
+def test_rows_without_weight_do_not_count_towards_the_sample_size(monkeypatch):
     from partita.choosing import fit_measures
 
     monkeypatch.setattr(fit_measures, "SAMPLE_ROWS", 50)  # rows of a sample, which this is not
@@ -266,7 +266,7 @@ def test_the_unit_of_weights_does_not_matter(unit):
         assert other.criteria[name].values == pytest.approx(one.criteria[name].values, rel=1e-9)
 
 
-def test_a_seed_makes_it_reproducible_whatever_the_estimator():
+def test_a_seed_makes_every_estimator_reproducible():
     rows = np.random.default_rng(0).normal(size=(300, 4))
     for estimator in (KMeans(), KMedoids(), None):
         first, second = (
@@ -291,7 +291,7 @@ def test_threads_change_nothing(threads):
         assert column.values.tobytes() == other.criteria[name].values.tobytes(), name
 
 
-def test_weights_of_one_and_rows_of_no_weight_change_nothing_that_matters():
+def test_unit_weights_and_rows_without_weight_do_not_change_the_recommendation():
     rows = blobs()
     plain = choose_k(rows, range(2, 7), random_state=0, criteria=QUICK)
     ones = choose_k(rows, range(2, 7), random_state=0, criteria=QUICK, sample_weight=np.ones(300))

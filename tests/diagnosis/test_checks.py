@@ -38,7 +38,7 @@ def test_nothing_is_found_in_clean_groups_of_any_dimension(d):
     assert diagnose(fit(X, 3), X).names == ()
 
 
-def test_scaled_data_is_no_matter_of_scale():
+def test_scaled_data_has_no_finding_about_scale():
     for load in (load_iris, load_wine):
         X = StandardScaler().fit_transform(load().data)
         assert diagnose(fit(X, 3), X).names == ()
@@ -64,14 +64,14 @@ def test_scale_needs_an_order_of_magnitude(factor):
     assert ("scale" in diagnose(fit(X), X)) == (factor > 10)
 
 
-def test_outliers_that_own_a_cluster_are_listed():
+def test_outliers_in_a_cluster_of_their_own_are_listed():
     X = np.concatenate([groups(), [[90.0, 90.0], [91.0, 90.0]]])
     found = diagnose(fit(X, 5), X)["outliers"]
     assert "(400, 401)" in found.evidence
     assert len(found.clusters) == 1
 
 
-def test_a_small_group_in_small_data_is_no_outlier():
+def test_a_small_group_in_small_data_is_not_an_outlier():
     X = np.concatenate([CORNERS, CORNERS + 0.5, CORNERS - 0.5])
     assert "outliers" not in diagnose(fit(X), X)
     three = [[90.0, 90.0], [91.0, 90.0], [90.0, 91.0]]
@@ -138,7 +138,7 @@ def test_too_few_distinct_rows():
     assert "few-distinct-rows" not in diagnose(fit(X, 3), X)
 
 
-def test_a_fit_that_did_not_come_to_rest():
+def test_a_fit_that_did_not_converge():
     X = np.random.default_rng(0).uniform(size=(2000, 2))
     early = KMeans(20, init="random", n_init=1, max_iter=1, random_state=0).fit(X)
     assert "limit of 1 iteration" in diagnose(early, X)["not-converged"].evidence
@@ -172,7 +172,7 @@ def test_sums_that_are_not_exact():
     assert "inexact-sums" in found
 
 
-def test_a_fit_that_began_where_it_ends_has_converged():
+def test_a_fit_that_starts_at_its_end_has_converged():
     rows = load_iris().data
     first = KMeans(3, random_state=0).fit(rows)
     again = KMeans(3, init=first, n_init=1).fit(rows)
@@ -182,7 +182,7 @@ def test_a_fit_that_began_where_it_ends_has_converged():
     assert "not-converged" in diagnose(short, rows)
 
 
-def test_forgotten_weights_are_not_taken_for_a_fit_that_moves():
+def test_missing_weights_are_not_mistaken_for_a_fit_that_did_not_converge():
     rows = load_iris().data
     weight = np.r_[np.full(50, 100.0), np.ones(100)]
     model = KMeans(3, random_state=0).fit(rows, sample_weight=weight)
@@ -209,7 +209,7 @@ ROUND = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_groups_that_are_check_convexity(shape):
+def test_groups_that_are_not_convex(shape):
     for seed in range(3):
         X = SHAPES[shape](seed)
         assert "not-convex" in diagnose(fit(X, 2), X, random_state=seed), seed
@@ -236,7 +236,7 @@ def test_the_advice_on_shape_works():
     assert adjusted_rand_score(ring, model.labels_) == 1.0
 
 
-def test_pieces_of_a_cluster_that_go_on_elsewhere():
+def test_pieces_of_a_cluster_that_continue_in_others():
     X = spirals()
     near, arm = _mutual_links(X), np.repeat([0, 1], 300)
     assert _count_broken(near, (X[:, 0] > 0) * 1, 2) == 2
@@ -257,7 +257,7 @@ def slabs(**weights):
     return CenterPair(0, 1, found)
 
 
-def test_what_slabs_say_of_a_face():
+def test_slabs_reveal_touching_groups_and_gaps():
     assert is_touching(slabs(face=100, centers=300, rest=50))
     assert not is_touching(slabs(face=50, centers=300, rest=50))  # two groups
     assert not is_touching(slabs(face=10, centers=30, rest=1))  # too few rows to tell

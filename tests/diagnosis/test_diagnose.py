@@ -126,7 +126,7 @@ def test_no_table_is_an_error(X, k):
     first=npst.arrays(np.int64, 30, elements=st.integers(0, 3)),
     second=npst.arrays(np.int64, 30, elements=st.integers(0, 3)),
 )
-def test_agreement_is_symmetric_at_most_one_and_blind_to_numbering(first, second):
+def test_adjusted_rand_is_symmetric_at_most_one_and_ignores_numbering(first, second):
     weight = np.ones(30)
     value = adjusted_rand(first, second, weight)
     assert value <= 1 + 1e-12
@@ -173,7 +173,7 @@ def test_labels_alone_leave_no_cluster_empty():
 @pytest.mark.parametrize(
     "model", [AffinityPropagation(preference=-500, random_state=0), MeanShift(bandwidth=5.0)]
 )
-def test_exemplars_and_modes_are_no_means_that_wait_to_be_moved(model):
+def test_exemplars_and_modes_are_not_reported_as_unconverged_means(model):
     rng = np.random.default_rng(0)
     X = groups() + rng.exponential(2, (400, 2))  # whose modes are not their means
     model.fit(X)
@@ -185,7 +185,7 @@ def test_exemplars_and_modes_are_no_means_that_wait_to_be_moved(model):
     assert {("unstable", why), ("local-minimum", why)} <= set(found.skipped)
 
 
-def test_centers_that_are_means_are_treated_so():
+def test_centers_that_are_means_are_recognised():
     X, weight = groups(), np.random.default_rng(0).integers(1, 9, 400)
     fitted = KMeans(4, n_init=5, random_state=0).fit(X, sample_weight=weight)
     other = SimpleNamespace(cluster_centers_=fitted.cluster_centers_, labels_=fitted.labels_)
@@ -196,7 +196,7 @@ def test_centers_that_are_means_are_treated_so():
         assert "local-minimum" in diagnose(model.fit(X), X).looked
 
 
-def test_a_tree_of_halves_is_at_rest():
+def test_a_bisecting_tree_has_converged():
     X = load_iris().data
     model = BisectingKMeans(3, random_state=0).fit(X)
     assert (model.labels_ != Peer(3, init=model.cluster_centers_, max_iter=1).fit(X).labels_).any()
@@ -215,7 +215,7 @@ def test_a_search_that_found_no_cluster():
         diagnose(model, X)
 
 
-def test_what_was_not_looked_for_is_not_claimed(monkeypatch):
+def test_skipped_checks_have_a_reason(monkeypatch):
     X = groups()
     one = diagnose(fit(X, 1), X)
     why = "there is one cluster only"
@@ -237,7 +237,7 @@ def test_what_was_not_looked_for_is_not_claimed(monkeypatch):
     assert "exact sums" in labels["inexact-sums"]
 
 
-def test_minkowski_with_two_is_euclid():
+def test_minkowski_of_order_two_is_euclidean():
     X = groups()
     for params, flat in ((None, True), ({"p": 2}, True), ({"p": 3}, False)):
         model = KMedoids(4, metric="minkowski", metric_params=params, random_state=0).fit(X)
@@ -271,7 +271,7 @@ def test_matrices_in_place_of_rows():
         assert "it was fitted to a matrix" in str(found)
 
 
-def test_other_data_than_that_of_the_fit():
+def test_data_other_than_that_of_the_fit():
     model = fit(groups())
     assert diagnose(model, groups(300, seed=5)).names == ()
     kernel = KernelKMeans(4, random_state=0).fit(groups())
@@ -279,7 +279,7 @@ def test_other_data_than_that_of_the_fit():
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_tables_lend_their_names(library):
+def test_features_have_the_names_of_columns(library):
     module = pytest.importorskip(library)
     columns = {"length": groups()[:, 0] * 1000, "b": groups()[:, 1]}
     table = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
@@ -312,7 +312,7 @@ def test_errors_say_what_to_do(model, X, weight, words):
         diagnose(model, X, weight)
 
 
-def test_what_is_not_fitted_is_said_as_elsewhere():
+def test_an_unfitted_model_raises_not_fitted_error():
     with pytest.raises(NotFittedError):
         diagnose(KMeans(3), [[1.0], [2.0]])
 
@@ -353,6 +353,6 @@ def test_warnings_come_first():
     assert set(kinds) == {"warning", "note"}
 
 
-def test_it_is_reached_from_the_package():
+def test_diagnose_is_exported():
     assert partita.diagnose is diagnose
     assert "diagnose" in dir(partita)

@@ -20,7 +20,7 @@ def load(folder, name):
 
 
 @pytest.mark.parametrize(("name", "k"), [("s1", 15), ("a1", 20), ("r15", 15), ("unbalance", 8)])
-def test_groups_that_k_means_finds_are_left_in_peace(data_folder, name, k):
+def test_nothing_is_found_in_groups_that_k_means_separates(data_folder, name, k):
     assert found(load(data_folder, f"gagolews_sipu/{name}"), k).names == ()
 
 
@@ -47,12 +47,12 @@ def test_scale_before_and_after_scaling(data_folder, name, feature):
     assert "scale" not in found(StandardScaler().fit_transform(X), 3)
 
 
-def test_the_eruptions_of_the_faithful_geyser_count_for_nothing(data_folder):
+def test_the_eruptions_of_the_faithful_geyser_are_outweighed(data_folder):
     assert found(load(data_folder, "r_datasets/faithful"), 2)["scale"].features == (1,)
 
 
 @pytest.mark.parametrize("name", ["gagolews_fcps/hepta", "gagolews_fcps/tetra"])
-def test_no_alarm_about_shape_where_groups_are_round(data_folder, name):
+def test_no_false_alarm_about_shape_in_round_groups(data_folder, name):
     k = len(np.unique(np.load(data_folder / f"{name}.npz")["labels"]))
     assert "not-convex" not in found(load(data_folder, name), k)
 

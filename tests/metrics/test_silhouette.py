@@ -181,7 +181,7 @@ def test_dissimilarities_may_be_given():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_sample_has_no_bias_and_knows_its_error(weighted):
+def test_a_sample_is_unbiased_and_its_error_is_right(weighted):
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1, 2], [300, 90, 10])
     rows = rng.normal(size=(400, 2)) + 3 * labels[:, None]
@@ -244,7 +244,7 @@ ROWS = [[0.0], [1.0], [5.0]]
         (ROWS, [0, 0, 1], {"metric": "precomputed"}, "square matrix"),
     ],
 )
-def test_what_is_wrong_is_said(rows, labels, keywords, message):
+def test_invalid_parameters_of_silhouettes(rows, labels, keywords, message):
     for ask in (silhouette_samples, silhouette_score):
         with pytest.raises(ValueError, match=message):
             ask(rows, labels, **keywords)
@@ -291,7 +291,7 @@ def test_no_matrix_of_distances_is_made():
 @pytest.mark.skipif(not hasattr(os, "kill"), reason="signals are sent by os.kill")
 @pytest.mark.parametrize("k", [5, 20_000])
 @pytest.mark.parametrize("metric", ["euclidean", "canberra"])
-def test_ctrl_c_is_heard(k, metric):
+def test_ctrl_c_interrupts(k, metric):
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(50_000, 64)), rng.integers(0, k, 50_000)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))

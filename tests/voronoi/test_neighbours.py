@@ -42,7 +42,7 @@ def test_neighbours_in_the_plane_share_an_edge(seed, k):
             assert found[i, j] == found[j, i] == (length > 0)
 
 
-def test_cells_that_touch_in_a_vertex_are_no_neighbours():
+def test_cells_that_touch_in_a_vertex_are_not_neighbours():
     expected = ~np.eye(4, dtype=bool)
     expected[0, 3] = expected[3, 0] = expected[1, 2] = expected[2, 1] = False
     np.testing.assert_array_equal(Cells(SQUARE).neighbours(), expected)

@@ -67,7 +67,7 @@ def test_cells_outside_the_box_and_behind_others_are_empty():
 
 
 @given(clouds(offsets=(0.0,)), st.integers(0, 2**32 - 1))
-def test_a_slice_is_an_honest_cut(problem, seed):
+def test_a_slice_is_a_true_section(problem, seed):
     _, centers = problem
     rng = np.random.default_rng(seed)
     origin, axes = rng.normal(size=centers.shape[1]), rng.normal(size=(2, centers.shape[1]))
@@ -88,7 +88,7 @@ def test_a_slice_is_an_honest_cut(problem, seed):
 
 
 @pytest.mark.parametrize("power", [-1020, -900, -700, -500, 0, 500, 900])
-def test_slices_know_no_unit(power):
+def test_slices_do_not_depend_on_the_unit(power):
     centers = np.random.default_rng(3).uniform(-1, 1, (5, 3))
     unit = 2.0**power
     plain = Cells(centers).slice(np.zeros(3), np.eye(3)[:2]).polygons((-2, -2, 2, 2))

@@ -44,7 +44,7 @@ def test_the_factors_give_the_objective_to_the_last_bit(fitted):
     np.testing.assert_allclose(found.theta, found.means, rtol=1e-9, atol=1e-9 * size)
 
 
-def test_cells_hold_the_rows_that_predict_puts_there(fitted):
+def test_cells_contain_the_rows_that_predict_assigns_to_them(fitted):
     X, model = fitted
     found = cells(model)
     np.testing.assert_array_equal(found.contains(X), model.labels_)

@@ -70,7 +70,7 @@ def test_every_member_with_centers_has_cells(make):
         np.testing.assert_allclose(found.margins(X, model.predict(X)), margins, atol=1e-12)
 
 
-def test_cones_do_not_care_for_length():
+def test_cones_ignore_the_length_of_rows():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 3))
     model = SphericalKMeans(6, random_state=0).fit(X)
@@ -125,7 +125,7 @@ def margins_by_the_book(X, centers, labels):
 
 
 @given(clouds(offsets=(0.0,)), st.integers(0, 2**32 - 1))
-def test_margins_are_the_least_over_all_faces(problem, seed):
+def test_margins_are_the_minimum_over_all_faces(problem, seed):
     X, centers = problem
     found = Cells(centers)
     labels = found.contains(X)
@@ -167,7 +167,7 @@ def test_margins_where_there_is_no_face():
     assert shared.margins(sp.csr_array([[1.0], [4.0]])).tolist() == [1.0, 2.0]
 
 
-def test_models_without_flat_cells_say_so():
+def test_models_without_flat_cells_are_rejected():
     X = np.random.default_rng(7).normal(size=(50, 2))
     for model, word in (
         (KernelKMeans(2, random_state=0).fit(X), "its feature space"),
@@ -182,7 +182,7 @@ def test_models_without_flat_cells_say_so():
         cells(X)
 
 
-def test_what_errors_name_is_exported():
+def test_names_in_errors_are_exported():
     assert (partita.Cells, partita.pca_plane) == (Cells, pca_plane)
     with pytest.raises(ValueError, match=r"slice\(\*partita.pca_plane\(X\)\)"):
         Cells([[1.0, 2.0, 3.0]]).polygons((0, 0, 1, 1))
@@ -216,6 +216,6 @@ def test_what_errors_name_is_exported():
         (lambda c: pca_plane([[1.0, np.nan]]), "NaN"),
     ],
 )
-def test_what_does_not_fit_is_said(call, message):
+def test_invalid_parameters_of_cells(call, message):
     with pytest.raises(ValueError, match=message):
         call(Cells(SQUARE))
