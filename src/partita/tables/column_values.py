@@ -41,21 +41,26 @@ def read_column(table: Table, name: str) -> ColumnValues:
         row = first_inexact(column)
         if row is not None:
             return ColumnValues(None, _inexact_reason(table, row))
-    if types.is_boolean(column_type):
-        column = pc.cast(column, pa.int8())
-    if types.is_integer(column.type) or types.is_floating(column_type):
-        small = types.is_float32(column_type) or types.is_float16(column_type)
-        target = pa.float32() if small else pa.float64()
+    if is_numeric_type(column_type):
+        if types.is_boolean(column_type):
+            column = pc.cast(column, pa.int8())
+        single = types.is_float32(column_type) or types.is_float16(column_type)
+        target = pa.float32() if single else pa.float64()
         values = np.asarray(pc.cast(column, target, safe=False).to_numpy())
         return _EMPTY if np.isnan(values).all() else ColumnValues(values)
-    if types.is_decimal(column_type):
-        return ColumnValues(np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy()))
     if types.is_string(column_type) or types.is_large_string(column_type):
         return _read_text(table, column)
     if types.is_temporal(column_type):
         is_date = types.is_date(column_type) or types.is_timestamp(column_type)
         return ColumnValues(None, "dates" if is_date else "times")
     return ColumnValues(None, f"its type is {column_type}")
+
+
+def is_numeric_type(column_type: Any) -> bool:
+    """Return whether a type holds numbers or booleans."""
+    types = arrow().types
+    tests = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
+    return any(test(column_type) for test in tests)
 
 
 def is_integer_type(column_type: Any) -> bool:

@@ -8,29 +8,16 @@ from partita.tables.compression import without_compression_suffix
 from partita.tables.table import TableError
 
 FORMAT_OF_SUFFIX = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".dat": "csv",
-    ".data": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-    ".npy": "npy",
-    ".npz": "npz",
-}
+    ".csv": "csv", ".txt": "csv", ".dat": "csv", ".data": "csv", ".tsv": "tsv", ".tab": "tsv",
+    ".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".arrow": "feather",
+    ".npy": "npy", ".npz": "npz",
+}  # fmt: skip
 GENERIC_TEXT_SUFFIXES = (".txt", ".dat", ".data")  # not only of tables
 EXCEL_ERROR = "is an Excel workbook. Save the sheet as CSV."
 _FORMAT_OF_MAGIC = {
-    b"PAR1": "parquet",
-    b"ARROW1": "feather",
-    b"FEA1": "feather",
-    b"\x93NUMPY": "npy",
-    b"PK\x03\x04": "npz",
-    b"PK\x05\x06": "npz",
-}
+    b"PAR1": "parquet", b"ARROW1": "feather", b"FEA1": "feather", b"\x93NUMPY": "npy",
+    b"PK\x03\x04": "npz", b"PK\x05\x06": "npz",
+}  # fmt: skip
 _OLD_EXCEL_MAGIC = b"\xd0\xcf\x11\xe0"
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson", ".geojson")
 

@@ -11,8 +11,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import IO, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,19 +25,9 @@ MAX_HEADER_BYTES = 1 << 16
 NUMERIC_KINDS = "fiub"  # of dtypes
 _T = TypeVar("_T")
 _READ_ERRORS = (
-    ValueError,
-    OSError,
-    EOFError,
-    KeyError,
-    MemoryError,
-    OverflowError,
-    NotImplementedError,
-    RuntimeError,
-    SyntaxError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+    ValueError, OSError, EOFError, LookupError, ArithmeticError, MemoryError, RuntimeError,
+    SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 _SUFFIX = ".npy"
 # members that identify other kinds of zip files
 _OTHER_ZIP_ERRORS = {
@@ -49,14 +38,9 @@ _OTHER_ZIP_ERRORS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _ArrayHeader:
+class _ArrayHeader(NamedTuple):
     shape: tuple[int, ...]
     dtype: np.dtype[np.generic]
-
-    @property
-    def nbytes(self) -> int:
-        return math.prod(self.shape) * self.dtype.itemsize  # Python integers do not overflow
 
 
 def read_npy(raw: bytes, name: str) -> Table:
@@ -138,8 +122,9 @@ def _read_array(file: IO[bytes], size: int) -> Array:
     header = _read_header(file)
     if header.dtype.hasobject:
         raise ValueError("it holds Python objects, which are not loaded")
-    if header.nbytes > size:
-        raise ValueError(f"its header claims {header.nbytes} bytes of values, but it has {size}")
+    claimed = math.prod(header.shape) * header.dtype.itemsize  # Python integers do not overflow
+    if claimed > size:
+        raise ValueError(f"its header claims {claimed} bytes of values, but it has {size}")
     file.seek(0)
     return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 

@@ -13,8 +13,8 @@ from partita.tables import arrow_files, cell_types, numpy_files
 from partita.tables.compression import decompress
 from partita.tables.file_formats import detect_format
 from partita.tables.file_patterns import expand_path, read_bytes
-from partita.tables.table import Table, TableError, TableFile, arrow
-from partita.tables.text_files import TextOptions, read_cells
+from partita.tables.table import Table, TableError, arrow
+from partita.tables.text_files import TextOptions, read_text
 
 STDIN = "-"
 _READERS: dict[str, Callable[[bytes, str], Table]] = {
@@ -97,32 +97,15 @@ def _read_file(raw: bytes, name: str, file: Path | None, options: TextOptions) -
     if format in _READERS:
         table = _READERS[format](raw, name)
     else:
-        table = _read_text(raw, name, format, options)
+        if options.delimiter is None and format == "tsv":
+            options = replace(options, delimiter="\t")
+        table = read_text(raw, name, options)
         table = replace(table, named_as=None if file is None else format)
     if table.data.num_columns == 0:
         raise TableError(f"{name} has no columns.")
     if table.data.num_rows == 0:
         raise TableError(f"{name} has columns, but no rows.")
     return table
-
-
-def _read_text(raw: bytes, name: str, format: str, options: TextOptions) -> Table:
-    if options.delimiter is None and format == "tsv":
-        options = replace(options, delimiter="\t")
-    cells = read_cells(raw, name, options)
-    layout = cells.layout
-    return Table(
-        data=cells.columns,
-        name=name,
-        format="tsv" if layout.delimiter == "\t" else "csv",
-        delimiter=layout.delimiter,
-        encoding=layout.encoding,
-        newline=layout.newline,
-        notes=cells.notes,
-        parts=(TableFile(name, cells.columns.num_rows, cells.line_of_row),),
-        text=cells.columns,
-        named=layout.header,
-    )
 
 
 # --- several files --------------------------------------------------------------------------------

@@ -14,13 +14,13 @@ import numpy as np
 from partita._common.array_types import Array
 from partita._common.atomic_write import write_atomically
 from partita.tables.arrow_files import plain_values
-from partita.tables.column_values import first_inexact, is_integer_type
+from partita.tables.column_values import first_inexact, is_integer_type, is_numeric_type
 from partita.tables.compression import compressing_writer
 from partita.tables.encodings import codec_name
-from partita.tables.file_formats import format_from_name
+from partita.tables.file_formats import FORMAT_OF_SUFFIX, format_from_name
 from partita.tables.table import TableError, arrow
 
-FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz")
+FORMATS = tuple(dict.fromkeys(FORMAT_OF_SUFFIX.values()))
 ROWS_PER_CHUNK = 1 << 16  # of text, encoded and written at once
 
 
@@ -138,20 +138,13 @@ def _quote(column: Any, delimiter: str) -> Any:
     return pc.if_else(needs_quotes, pc.binary_join_element_wise('"', escaped, '"', ""), text)
 
 
-def _is_numeric(column_type: Any) -> bool:
-    types = arrow().types
-    return bool(
-        types.is_integer(column_type)
-        or types.is_floating(column_type)
-        or types.is_boolean(column_type)
-        or types.is_decimal(column_type)
-        or types.is_null(column_type)
-    )
+def _is_numeric(column: Any) -> bool:
+    return is_numeric_type(column.type) or bool(arrow().types.is_null(column.type))
 
 
 def _as_matrix(data: Any, path: str | Path) -> Array:
     """Return all columns as one array; a single column as a vector."""
-    others = [name for name in data.column_names if not _is_numeric(data[name].type)]
+    others = [name for name in data.column_names if not _is_numeric(data[name])]
     if others:
         raise TableError(
             f"{path}: a .npy file holds only numbers, but {others[0]!r} has others. Choose .npz, "
@@ -186,14 +179,14 @@ def _values(column: Any) -> Array:
 
 
 def _write_npz(data: Any, file: BinaryIO, path: str | Path) -> None:
-    numeric = [name for name in data.column_names if _is_numeric(data[name].type)]
+    numeric = [name for name in data.column_names if _is_numeric(data[name])]
     arrays = {}
     if numeric:
         arrays["X"] = _stack(data.select(numeric), path)
         arrays["names"] = np.array(numeric)
     taken = {"X", "names", *data.column_names}
     for name in data.column_names:
-        if _is_numeric(data[name].type):
+        if _is_numeric(data[name]):
             continue
         key = name
         if name in ("X", "names"):

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from partita._common.text import listed, plural
 from partita.tables.cell_types import is_missing
 from partita.tables.encodings import to_utf8
-from partita.tables.table import TableError, arrow
+from partita.tables.table import Table, TableError, TableFile, arrow
 from partita.tables.text_layout import TextLayout, detect_delimiter, is_header
 from partita.tables.text_records import (
     LineNumbers,
@@ -35,18 +34,8 @@ class TextOptions:
     header: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TextCells:
-    """The cells of a text file, as written."""
-
-    columns: Any  # pyarrow.Table of strings
-    layout: TextLayout
-    notes: tuple[str, ...]
-    line_of_row: Callable[[int], int]  # row from 0 -> line from 1
-
-
-def read_cells(raw: bytes, name: str, options: TextOptions) -> TextCells:
-    """Read the cells of a text file."""
+def read_text(raw: bytes, name: str, options: TextOptions) -> Table:
+    """Read a text file; all its cells are text, in `data` and in `text`."""
     body, encoding = to_utf8(raw, options.encoding, name)
     if not body.strip():
         raise TableError(f"{name} is empty. A table needs at least one row.")
@@ -66,11 +55,19 @@ def read_cells(raw: bytes, name: str, options: TextOptions) -> TextCells:
     layout = TextLayout(encoding, delimiter, header, record.end.decode() or "\n")
     names, notes = _column_names(first_line, header, detected=options.header is None)
     lines = LineNumbers(body, delimiter)
-    return TextCells(
-        columns=_parse(body, names, layout, name),
-        layout=layout,
-        notes=(layout_note(layout.encoding, layout.delimiter_name), *notes),
-        line_of_row=lambda row: lines.of(row + layout.header),
+    cells = _parse(body, names, layout, name)
+    file = TableFile(name, cells.num_rows, lambda row: lines.of(row + layout.header))
+    return Table(
+        data=cells,
+        name=name,
+        format="tsv" if delimiter == "\t" else "csv",
+        delimiter=delimiter,
+        encoding=encoding,
+        newline=layout.newline,
+        notes=(layout_note(encoding, layout.delimiter_name), *notes),
+        parts=(file,),
+        text=cells,
+        named=header,
     )
 
 
