@@ -23,7 +23,6 @@ from partita.engine.paths.path import (
     PathStart,
     with_more_rows,
 )
-from partita.engine.paths.plain import why_plain
 from partita.engine.paths.prefix_filter import PrefixFilter
 from partita.engine.paths.price import PrunedCounts, bookkeeping_cost, bounded_cost
 from partita.engine.paths.row_bounds import RowBounds
@@ -194,7 +193,7 @@ def grouped_bytes(k: int) -> int:
 
 def _suits(path: str, source: PrunableRows, k: int) -> str | None:
     plan = bounds_plan(k, f"{source.d} features")
-    if plan.path != path or why_plain(source, k) or (path == "hamerly" and source.copy_bytes):
+    if plan.path != path or (path == "hamerly" and source.copy_bytes):
         return None
     return plan.why
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from partita.engine.paths.bounds import HAMERLY, YINYANG
 from partita.engine.paths.leaves import BLOCKS
 from partita.engine.paths.path import PathPlan
-from partita.engine.paths.plain import PLAIN
+from partita.engine.paths.plain import PLAIN, why_plain
 from partita.engine.paths.prefix import PREFIX
 from partita.source.protocol import Source
 
@@ -25,6 +25,8 @@ def plan_for(source: Source, k: int, algorithm: str, memory: float) -> PathPlan:
     if algorithm != "auto":
         path = "yinyang" if algorithm == "elkan" else algorithm
         plan = PathPlan(path, f"requested by algorithm={algorithm!r}", forced=True)
+    elif reason := why_plain(rows, k):
+        return PathPlan("plain", reason)
     else:
         plan = next(
             PathPlan(kind.name, why) for kind in PATH_KINDS.values() if (why := kind.suits(rows, k))

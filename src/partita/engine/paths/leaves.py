@@ -12,7 +12,7 @@ from partita._kernels import kernels
 from partita.centers import Centers
 from partita.engine.paths.bounds import bounds_plan
 from partita.engine.paths.path import Path, PathKind, PathPass, PathPlan, PathStart
-from partita.engine.paths.plain import MAX_TREE_FEATURES, why_plain
+from partita.engine.paths.plain import MAX_TREE_FEATURES
 from partita.engine.paths.price import PrunedCounts, plain_cost
 from partita.moments import Moments
 from partita.source.blocks import stretches
@@ -107,7 +107,7 @@ class LeavesPath:
 
 
 def _suits(source: PrunableRows, k: int) -> str | None:
-    if source.d > MAX_TREE_FEATURES or why_plain(source, k):
+    if source.d > MAX_TREE_FEATURES:
         return None
     return f"{source.d} features: boxes of rows are small"
 

@@ -110,7 +110,7 @@ class PathKind:
     """
 
     name: str
-    suits: Callable[[PrunableRows, int], str | None]  # why "auto" takes it for k centers, if so
+    suits: Callable[[PrunableRows, int], str | None]  # why "auto" takes it, where pruning pays
     memory: Callable[[PrunableRows, int], float]  # bytes beyond the data, for k centers
     start: Callable[[PathStart], Path | PathPlan]
     needs_labels: bool = True  # of a plain pass before

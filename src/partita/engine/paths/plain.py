@@ -52,7 +52,7 @@ def _start(start: PathStart) -> Path | PathPlan:
 
 PLAIN = PathKind(
     "plain",
-    suits=lambda source, k: why_plain(source, k) or "few centers, and the rows would be copied",
+    suits=lambda source, k: "few centers, and the rows would have to be copied",
     memory=lambda source, k: 0.0,
     start=_start,
     needs_labels=False,

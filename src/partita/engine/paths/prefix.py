@@ -11,7 +11,6 @@ from partita.engine.paths.bounds import (
     start_bounds,
 )
 from partita.engine.paths.path import Path, PathKind, PathPlan, PathStart
-from partita.engine.paths.plain import why_plain
 from partita.engine.paths.prefix_filter import MAX_LENGTH, fit_prefix
 from partita.source.protocol import PrunableRows
 
@@ -31,7 +30,7 @@ def _start(start: PathStart) -> Path | PathPlan:
 
 
 def _suits(source: PrunableRows, k: int) -> str | None:
-    if source.d < MIN_FEATURES or k < MIN_CENTERS or why_plain(source, k):
+    if source.d < MIN_FEATURES or k < MIN_CENTERS:
         return None
     return f"{source.d} features, {k} centers: a prefix may tell most of them apart"
 
