@@ -19,13 +19,13 @@ from partita.centers import Centers
 from partita.empty_clusters import Relocate
 from partita.engine.lloyd_step import LloydStep
 from partita.engine.nested_batches import (
-    Batches,
-    Nested,
-    Order,
-    costs,
-    join,
+    BatchOptions,
+    NestedBatchRun,
+    RandomOrder,
     light_clusters,
-    reassigned,
+    merge_batch,
+    reassign_light_clusters,
+    row_costs,
 )
 from partita.engine.paths.path import PathCache, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
@@ -90,15 +90,19 @@ def test_all_rows_of_weight_come_once():
     weight = np.ones(1000)
     weight[::3] = 0
     with Workers(1) as workers:
-        order = Order(make_source(np.ones((1000, 1)), weight, workers), np.random.default_rng(0))
+        order = RandomOrder(
+            make_source(np.ones((1000, 1)), weight, workers), np.random.default_rng(0)
+        )
         np.testing.assert_array_equal(np.sort(order.first(order.n)), np.flatnonzero(weight))
         assert order.n == 666
 
 
 def test_an_order_that_is_drawn_in_two_parts(monkeypatch):
-    monkeypatch.setattr("partita.engine.nested_batches.FIRST", 100)
+    monkeypatch.setattr("partita.engine.nested_batches.ROWS_DRAWN_FIRST", 100)
     with Workers(1) as workers:
-        order = Order(make_source(np.ones((1000, 1)), None, workers), np.random.default_rng(0))
+        order = RandomOrder(
+            make_source(np.ones((1000, 1)), None, workers), np.random.default_rng(0)
+        )
         few = order.first(64).copy()
         np.testing.assert_array_equal(np.sort(order.first(1000)), np.arange(1000))
         np.testing.assert_array_equal(order.first(64), few)
@@ -109,8 +113,8 @@ def test_the_batch_grows_until_its_chance_is_worth_little():
     model = MiniBatchKMeans(10, random_state=0, batch_size=200).fit(rows)
     with Workers(1) as workers:
         source, rng = make_source(rows, None, workers), np.random.default_rng(0)
-        order = Order(source, rng)
-        run = Nested(source, order, 10, Batches(first=200), rng)
+        order = RandomOrder(source, rng)
+        run = NestedBatchRun(source, order, 10, BatchOptions(first=200), rng)
         run.run(model.cluster_centers_, Relocate())
         assert 10 / 1e-3 / 2 < run._size <= 4 * 10 / 1e-3
         assert run.noise() < 1e-3 * model.inertia_
@@ -124,9 +128,11 @@ def test_a_batch_knows_what_all_rows_will_cost():
         with Workers(1) as workers:
             source = make_source(rows, None, workers)
             memory = 600 * 6 * 8  # bytes: the batch cannot grow
-            run = Nested(source, Order(source, rng), 20, Batches(first=400), rng, memory)
+            run = NestedBatchRun(
+                source, RandomOrder(source, rng), 20, BatchOptions(first=400), rng, memory
+            )
             fit = run.run(rows[:20], Relocate(), MaxIter(4))
-            true = costs(source, fit.centers).sum()
+            true = row_costs(source, fit.centers).sum()
             off.append((fit.trace[-1].cost_after / true, run._cost_of_all(fit.trace[-1]) / true))
     plain, honest = np.mean(off, axis=0)
     assert plain < 0.93
@@ -277,10 +283,10 @@ def test_a_light_cluster_moves_only_where_it_helps():
     with Workers(1) as workers:
         source = make_source(rows, None, workers)
         lone = Centers(np.array([[0.0, 0.0], [0.1, 0.0]]), np.zeros(2))
-        moved = reassigned(lone, np.array([1]), source, rng)
+        moved = reassign_light_clusters(lone, np.array([1]), source, rng)
         assert (moved.values[1] > 90).all()
         both = Centers(np.array([[0.0, 0.0], [100.0, 100.0]]), np.zeros(2))
-        assert reassigned(both, np.array([1]), source, rng) is both
+        assert reassign_light_clusters(both, np.array([1]), source, rng) is both
 
 
 def test_a_cluster_that_moved_begins_anew():
@@ -289,7 +295,7 @@ def test_a_cluster_that_moved_begins_anew():
     seen = ClusterStats(np.array([400.0, 1.0]), np.array([[0.0, 0.0], [0.1, 0.0]]), np.ones(2))
     with Workers(1) as workers:
         source = make_source(np.concatenate([near, near[:50] + 100]), None, workers)
-        both = join(seen, source, 0.9, rng)
+        both = merge_batch(seen, source, 0.9, rng)
     assert both.weight[1] == 0
     assert (both.mean[1] > 90).all()
 
@@ -438,9 +444,9 @@ def test_one_iteration_is_counted():
 def test_a_warm_start_stays_within_the_memory_it_may_take(monkeypatch):
     rows, _ = blobs(18, 20_000, 8, 5)
     sizes = []
-    plain = Nested._grow
+    plain = NestedBatchRun._grow
     monkeypatch.setattr(
-        Nested, "_grow", lambda self, at: (plain(self, at), sizes.append(self._size))[0]
+        NestedBatchRun, "_grow", lambda self, at: (plain(self, at), sizes.append(self._size))[0]
     )
     KMeans(5, init="mini-batch", random_state=0, memory_limit=0).fit(rows)
     assert sizes == []

@@ -14,7 +14,7 @@ from partita._common.threads import Workers
 from partita._kernels import reference
 from partita.estimators.validation import make_source
 from partita.init.parallel import parallel
-from partita.init.plusplus import plusplus, round_by_round
+from partita.init.plusplus import plusplus, run_rounds
 from partita.source import plusplus_rounds
 
 pytestmark = pytest.mark.sanitize
@@ -99,7 +99,7 @@ def chosen_by(rows, weight, k, trials, threads, monkeypatch=None, **limits):
     with Workers(threads) as workers:
         source = make_source(rows, weight, workers)
         state = source.seeding(k, trials)
-        round_by_round(source, state, uniform, which)
+        run_rounds(source, state, uniform, which)
     return which.tolist()
 
 

@@ -14,7 +14,7 @@ from partita.halting import MaxIter, SamePartition
 from partita.init import STARTS
 from partita.source.blocked_rows import BlockedRows
 from partita.source.blocks import ALIGN, as_kernel_type
-from partita.source.dense import MemorySource
+from partita.source.dense import DenseSource
 from partita.source.protocol import Source
 from partita.weights import Weights
 
@@ -22,7 +22,7 @@ from partita.weights import Weights
 class BlockList(BlockedRows):
     """Rows in a list of blocks, which are read in an odd order by all threads."""
 
-    prunable = None
+    prunable_rows = None
 
     def __init__(self, blocks, weights, workers):
         self._blocks = blocks
@@ -48,7 +48,7 @@ class BlockList(BlockedRows):
         return None  # they do not fit in memory
 
     def subset(self, rows, weights, survey=None):
-        return MemorySource(self.read_rows(rows), weights, self.workers, survey)
+        return DenseSource(self.read_rows(rows), weights, self.workers, survey)
 
 
 def data(dtype, n=5000, d=6):

@@ -11,7 +11,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita.chart_layout import model_rows
 from partita.chart_layout.projection import Box, PlaneView, ProjectionPlane
 from partita.estimators.fitted_models import count_clusters, without_feature_names
-from partita.source.plain_rows import doubles
+from partita.source.raw_rows import as_doubles
 from partita.voronoi.voronoi_cells import Cells
 
 _GRID_SHAPE = (130, 180)  # rows and columns of predictions, if borders are not straight
@@ -72,7 +72,7 @@ def marked_centers(model: Any, rows: model_rows.Rows) -> tuple[Floats, str]:
 
 def _rows_nearest_to_means(rows: model_rows.Rows, k: int) -> Floats:
     """Rows (k, d): the mean itself may lie in another cluster."""
-    values = doubles(rows.values)
+    values = as_doubles(rows.values)
     means = np.column_stack([_means_by_cluster(column, rows.labels, k) for column in values.T])
     for j in range(k):
         members = values[rows.labels == j]

@@ -21,7 +21,7 @@ from partita.estimators.fitted_models import (
     without_feature_names,
 )
 from partita.geometry import SPHERICAL
-from partita.source.plain_rows import doubles
+from partita.source.raw_rows import as_doubles
 from partita.voronoi.voronoi_cells import Cells, cells
 
 MOST = 20_000  # rows that are drawn; more are sampled
@@ -102,7 +102,7 @@ def centers_of(model: Any) -> Floats | None:
     centers = getattr(model, "cluster_centers_", None)
     if centers is None:
         return None
-    return doubles(centers)
+    return as_doubles(centers)
 
 
 def cells_of(model: Any) -> Cells | None:

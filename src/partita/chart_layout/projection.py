@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from partita._common.array_types import Floats
 from partita._common.text import listed
 from partita.chart_layout.model_rows import Rows
-from partita.source.plain_rows import doubles
+from partita.source.raw_rows import as_doubles
 from partita.voronoi.principal_plane import pca_plane
 
 Box = tuple[float, float, float, float]  # xmin, ymin, xmax, ymax
@@ -83,7 +83,7 @@ def _feature_plane(rows: Rows, i: int, j: int) -> ProjectionPlane:
     d = rows.values.shape[1]
     axes = np.zeros((2, d))
     axes[0, i] = axes[1, j] = 1.0
-    origin = np.average(doubles(rows.values), axis=0, weights=_positive(rows.weight))
+    origin = np.average(as_doubles(rows.values), axis=0, weights=_positive(rows.weight))
     origin[[i, j]] = 0.0
     note = "cut by the plane of these two features, through the mean of the others"
     return ProjectionPlane(origin, axes, (rows.names[i], rows.names[j]), note if d > 2 else "")

@@ -28,7 +28,7 @@ from partita.estimators.lloyd_session import LloydSession
 from partita.halting import RelDecrease
 from partita.merging.fusion import cheapest_pair
 from partita.merging.tree import MergeTree, merge_tree
-from partita.source.plain_rows import doubles
+from partita.source.raw_rows import as_doubles
 
 MIN_RELATIVE_DECREASE = 1e-3  # of J: fits that are only compared stop below it
 
@@ -173,7 +173,7 @@ def _fewer_centers(model: Any, X: Any, weight: Floats | None, k: int) -> Floats:
 
 def _more_centers(model: Any, X: Any, k: int) -> Floats:
     far = _farthest(model.transform(X).min(axis=1), k - len(model.cluster_centers_))
-    return np.vstack([model.cluster_centers_, doubles(X[far])])
+    return np.vstack([model.cluster_centers_, as_doubles(X[far])])
 
 
 def _fewer_medoids(model: Any, X: Any, weight: Floats | None, k: int) -> Ints:

@@ -16,7 +16,7 @@ from partita.estimators.capabilities import FEATURES, INNER_PRODUCTS
 from partita.estimators.fitted_models import capabilities_of, label_rows
 from partita.estimators.labelling import two_nearest
 from partita.geometry import EUCLIDEAN, SPHERICAL
-from partita.source.plain_rows import doubles
+from partita.source.raw_rows import as_doubles
 from partita.source.unit_rows import unit_rows
 from partita.stats import ClusterStats
 
@@ -160,7 +160,7 @@ class SweepProblem:
         """The rows, dense, if they are vectors."""
         if self.pairwise or (sp.issparse(self.X) and np.prod(self.X.shape) > _MAX_DENSE_VALUES):
             return None
-        return doubles(self.X)
+        return as_doubles(self.X)
 
     def like(self, X: Floats) -> Self:
         """The same problem for other rows, with the same weights."""

@@ -16,7 +16,7 @@ from partita.diagnosis.finding import ONE_CLUSTER, CheckSkipped
 from partita.diagnosis.model_facts import ModelFacts
 from partita.diagnosis.row_sample import RowSample
 from partita.estimators.fitted_models import LabelledRows
-from partita.source.plain_rows import doubles, spans
+from partita.source.raw_rows import as_doubles, row_slices
 from partita.stats import ClusterStats
 
 BOUNDARY_SAMPLE_ROWS = 20_000  # enough for shares to one percent
@@ -93,12 +93,12 @@ class FitContext:
     def variance(self) -> Floats:
         """The variance (d,) of every feature."""
         sums, mean = np.zeros(self.d), self.mean
-        for span in spans(self.n, self.d):
+        for span in row_slices(self.n, self.d):
             block, weight = self.rows[span], self.weight[span]
             if sp.issparse(block):
                 sums += block.multiply(block).T @ weight
             else:
-                gap = doubles(block) - mean
+                gap = as_doubles(block) - mean
                 sums += weight @ (gap * gap)
         if sp.issparse(self.rows):
             offset = self.total * mean * mean
@@ -123,7 +123,7 @@ class FitContext:
         Their order depends on their values alone: a weight of 2 and a repeated row are the same.
         """
         _, first, group = np.unique(self._hashes(), return_index=True, return_inverse=True)
-        return first, doubles(np.bincount(group.ravel(), weights=self.weight))
+        return first, as_doubles(np.bincount(group.ravel(), weights=self.weight))
 
     def sample(self, max_rows: int, name: str) -> RowSample:
         """Return up to `max_rows` of the distinct rows, drawn by the generator of that name."""
@@ -137,7 +137,7 @@ class FitContext:
     def _hashes(self) -> Array:
         odd = np.random.default_rng(1).integers(0, 2**63, self.d, dtype=np.uint64) * 2 + 1
         out = np.empty(self.n, np.uint64)
-        for span in spans(self.n, self.d):
+        for span in row_slices(self.n, self.d):
             block = self.rows[span]
             if sp.issparse(block):
                 stored = _mixed(block.data) * odd[block.indices] * (block.data != 0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita._common.array_types import Floats, Ints
-from partita.source.plain_rows import doubles
+from partita.source.raw_rows import as_doubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class RowSample:
 
     def dense(self, origin: Floats) -> Floats:
         """Return the rows as doubles relative to an origin, so that an offset costs no digits."""
-        return doubles(self.rows) - origin
+        return as_doubles(self.rows) - origin
 
     @property
     def note(self) -> str:

@@ -16,7 +16,7 @@ from partita._common.weighting import weighted
 from partita._kernels import kernels
 from partita.centers import Centers
 from partita.estimators.validation import check_finite, check_threads, make_source
-from partita.source.blocks import as_kernel_type, stretches, walk
+from partita.source.blocks import as_kernel_type, crew_slices, walk_blocks
 from partita.source.sparse import SparseSource
 
 ROUGH = 1e-4  # how far from 1 memberships may add up, rounded to float32 as they may be
@@ -86,7 +86,7 @@ def _measure(
 
             return run
 
-        walk(workers, X.shape[0], 4 * plain.size, begin)
+        walk_blocks(workers, X.shape[0], 4 * plain.size, begin)
 
 
 class Nearest(NamedTuple):
@@ -117,7 +117,7 @@ def two_nearest(workers: Workers, X: Any, centers: Floats) -> Nearest:
             np.minimum(first, found, out=first)
         return Nearest(labels, first, second)
     scale = square_scale(largest_magnitude(X, plain))
-    for rows, crew in stretches(workers, n, 4 * plain.size):
+    for rows, crew in crew_slices(workers, n, 4 * plain.size):
         part = as_kernel_type(X[rows] if scale == 1.0 else X[rows] * np.float64(scale))
         out = labels[rows], first[rows], second[rows]
         kernels.two_nearest(part, plain * scale, *out, crew)

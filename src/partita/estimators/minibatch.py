@@ -17,7 +17,14 @@ from partita._common.random_state import generator, spawn_generators
 from partita._common.threads import Workers
 from partita._common.warnings import warn
 from partita.engine.lloyd_step import LloydStep
-from partita.engine.nested_batches import STARTS, Batches, Nested, Order, best_start, join
+from partita.engine.nested_batches import (
+    N_STARTS,
+    BatchOptions,
+    NestedBatchRun,
+    RandomOrder,
+    best_start,
+    merge_batch,
+)
 from partita.engine.restarts import label_and_summarise
 from partita.estimators import validation
 from partita.estimators.center_clusterer import EuclideanClusterer
@@ -35,7 +42,7 @@ class MiniBatchKMeans(EuclideanClusterer):
     """K-means for very many rows, or for rows that arrive in batches.
 
     Every parameter, method and attribute of `sklearn.cluster.MiniBatchKMeans` is here. `fit` works
-    by nested batches: rows join in random order, each counts once, and the batch doubles when an
+    by nested batches: rows join in random order, each counts once, and the batch as_doubles when an
     update improves J by less than the sampling noise of the batch. The result is much closer to
     that of `KMeans`, and the fit stops by itself.
 
@@ -153,10 +160,10 @@ class MiniBatchKMeans(EuclideanClusterer):
         with Workers(settings.threads) as workers:
             source = validation.make_source(X, weight, workers)
             validation.check_finite(source, X, features.get("feature_names_in_"))
-            order = Order(source, rng)
+            order = RandomOrder(source, rng)
             source.survey_from_sample(order.first(min(order.n, SURVEY_ROWS)))
             start = settings.best_start(source, X, order, rng)
-            run = Nested(source, order, settings.k, settings.batches, rng, settings.memory)
+            run = NestedBatchRun(source, order, settings.k, settings.batches, rng, settings.memory)
             small = settings.small_shift(source)
             fit = run.run(start, settings.empty, self.halt, small, settings.callbacks, begin)
             if settings.on_run_end is not None:
@@ -174,7 +181,7 @@ class MiniBatchKMeans(EuclideanClusterer):
         self._keep_run(fit)
         self._keep_centers(centers, labels, inertia, stats)
         self.n_steps_ = len(fit.trace)
-        self.n_iter_ = math.ceil(run.looked / order.n)
+        self.n_iter_ = math.ceil(run.rows_read / order.n)
         self._rng = rng  # for later batches
         return self
 
@@ -205,14 +212,14 @@ class MiniBatchKMeans(EuclideanClusterer):
             validation.check_finite(source, X, features.get("feature_names_in_", self._names()))
             if first:
                 rng, dtype = generator(self.random_state), source.dtype
-                start = settings.best_start(source, X, Order(source, rng), rng)
+                start = settings.best_start(source, X, RandomOrder(source, rng), rng)
                 seen = ClusterStats(np.zeros(len(start)), start, np.zeros(len(start)))
             else:
                 rng, dtype, seen = self._rng, self.cluster_centers_.dtype, self.stats_
                 # a cluster without weight has no mean, but it has a center
                 has_mean = seen.weight[:, None] > 0
                 seen = replace(seen, mean=np.where(has_mean, seen.mean, self.cluster_centers_))
-            stats = join(seen, source, self.reassignment_ratio, rng)
+            stats = merge_batch(seen, source, self.reassignment_ratio, rng)
             centers = stats.mean.astype(dtype)
             step = LloydStep(source, source.survey().grid, len(centers))
             labels, inertia, _ = label_and_summarise(centers, step)
@@ -237,7 +244,7 @@ class BatchParameters(LloydParameters):
         "max_no_improvement": optional(integer(0)),
         "reassignment_ratio": number(0),
     }
-    spread_runs = random_runs = STARTS
+    spread_runs = random_runs = N_STARTS
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
@@ -254,11 +261,11 @@ class BatchParameters(LloydParameters):
                 self._init_size = 3 * self.k
 
     @property
-    def batches(self) -> Batches:
+    def batches(self) -> BatchOptions:
         """Sizes and limits of the batches."""
         model = self.model
         patience, ratio = model.max_no_improvement, float(model.reassignment_ratio)
-        return Batches(self._batch_size, self.max_iter, patience, ratio)
+        return BatchOptions(self._batch_size, self.max_iter, patience, ratio)
 
     def small_shift(self, source: Source) -> Halt | None:
         """The criterion of `tol`, unless the user gave one."""
@@ -266,7 +273,9 @@ class BatchParameters(LloydParameters):
             return None
         return Shift(math.sqrt(self.model.tol) * source.survey().spread)
 
-    def best_start(self, source: Source, X: Any, order: Order, rng: np.random.Generator) -> Floats:
+    def best_start(
+        self, source: Source, X: Any, order: RandomOrder, rng: np.random.Generator
+    ) -> Floats:
         """Select the start with the lowest cost after a few iterations on some rows."""
         rows = order.first(min(order.n, self._init_size))
         sample, starts = batch_of(source, rows), self.starts(X[rows])

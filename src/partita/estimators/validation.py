@@ -26,7 +26,7 @@ from partita._common.parameters import (
 from partita._common.text import listed
 from partita._common.threads import Workers, default_threads
 from partita.source.dataframes import from_frame, is_frame
-from partita.source.dense import MemorySource
+from partita.source.dense import DenseSource
 from partita.source.protocol import Source
 from partita.source.sparse import SparseSource
 from partita.weights import Weights
@@ -161,7 +161,7 @@ def check_finite(source: Source, X: Any, names: Any = None) -> None:
         columns, rows = np.unique(bad.indices), int((np.diff(bad.indptr) > 0).sum())
         values = X.data
     else:
-        assert isinstance(source, MemorySource)
+        assert isinstance(source, DenseSource)
         columns = source.extent()[2]
         if columns.size == 0:
             return
@@ -229,10 +229,10 @@ def check_threads(n_threads: int | None) -> int:
     return default_threads() if n_threads is None else int(n_threads)
 
 
-def make_source(X: Any, weight: Floats | None, workers: Workers) -> MemorySource | SparseSource:
+def make_source(X: Any, weight: Floats | None, workers: Workers) -> DenseSource | SparseSource:
     """Return the source of checked rows."""
     weights = Weights.of(weight, X.shape[0])
-    return (SparseSource if sp.issparse(X) else MemorySource)(X, weights, workers)
+    return (SparseSource if sp.issparse(X) else DenseSource)(X, weights, workers)
 
 
 def as_centers(given: Any, name: str, k: int | str, d: int | str) -> Floats:

@@ -15,7 +15,7 @@ from partita.init.forgy import forgy
 from partita.init.parallel import parallel
 from partita.init.plusplus import plusplus
 from partita.init.random_partition import random_partition
-from partita.init.warm_start import minibatch
+from partita.init.warm_start import minibatch_start
 from partita.source.protocol import Source
 
 Start = Callable[[Source, int, np.random.Generator, float], Floats]
@@ -23,7 +23,7 @@ Start = Callable[[Source, int, np.random.Generator, float], Floats]
 STARTS: dict[str, Start] = {
     "k-means++": lambda source, k, rng, memory: plusplus(source, k, rng)[0],
     "k-means||": lambda source, k, rng, memory: parallel(source, k, rng),
-    "mini-batch": minibatch,
+    "mini-batch": minibatch_start,
     "random": lambda source, k, rng, memory: forgy(source, k, rng),  # scikit-learn's name
     "forgy": lambda source, k, rng, memory: forgy(source, k, rng),
     "box": lambda source, k, rng, memory: box(source, k, rng),

@@ -17,7 +17,7 @@ from partita.engine.restarts import LloydOptions, best_of
 from partita.halting import MaxIter, SamePartition
 from partita.init.forgy import forgy_rows
 from partita.init.plusplus import plusplus
-from partita.source.dense import MemorySource
+from partita.source.dense import DenseSource
 from partita.source.gram_matrix import Gram
 
 _RUNS = 10  # of K-means on the relaxed solution
@@ -70,7 +70,7 @@ def spectral_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
     if k == 1:
         return np.zeros(gram.n, np.int32)
     rows = np.ascontiguousarray(leading(gram, k - 1))
-    source = MemorySource(rows, gram.weights, gram.workers)
+    source = DenseSource(rows, gram.weights, gram.workers)
     seeds = spawn_generators(rng, _RUNS)
     options = LloydOptions(k, SamePartition() | MaxIter(300), POLICIES["relocate"])
     starts = [lambda seed=seed: plusplus(source, k, seed)[0] for seed in seeds]

@@ -15,8 +15,8 @@ from partita.init.plusplus import plusplus
 from partita.source.protocol import Source
 from partita.weights import Weights
 
-ROUNDS = 5
-FACTOR = 2  # rows expected in a round, times k
+N_ROUNDS = 5
+OVERSAMPLING = 2  # rows expected in a round, times k
 
 
 def parallel(source: Source, k: int, rng: np.random.Generator) -> Floats:
@@ -26,17 +26,17 @@ def parallel(source: Source, k: int, rng: np.random.Generator) -> Floats:
     then picks k of the rows taken, each with the weight of the rows it is the nearest to. Where the
     rounds would take most rows, or took too few different ones, it is k-means++ on all rows.
     """
-    if source.n <= FACTOR * k * ROUNDS:
+    if source.n <= OVERSAMPLING * k * N_ROUNDS:
         return plusplus(source, k, rng)[0]
     weight = None if source.weights.all_equal else source.weights.as_floats(source.n)
     taken = _Taken(source)
     taken.add(draw_any(source.n, weight, rng.random(1)))
-    for _ in range(ROUNDS):
+    for _ in range(N_ROUNDS):
         terms = weighted(taken.closest, weight)
         potential = exact_total(terms)
         if not 0 < potential < math.inf:
             break
-        taken.add(np.flatnonzero(rng.random(source.n) < terms * (FACTOR * k / potential)))
+        taken.add(np.flatnonzero(rng.random(source.n) < terms * (OVERSAMPLING * k / potential)))
     mass = np.bincount(taken.labels, weight, minlength=len(taken.rows)).astype(np.float64)
     if np.count_nonzero(mass) < k:
         return plusplus(source, k, rng)[0]

@@ -23,11 +23,11 @@ def plusplus(
     uniform = rng.random(1 + (k - 1) * trials)
     which = np.empty(k, np.int64)
     seeding = source.seeding(k, trials)
-    round_by_round(source, seeding, uniform, which)
+    run_rounds(source, seeding, uniform, which)
     return source.take_rows(which), which
 
 
-def round_by_round(source: Source, seeding: SeedingState, uniform: Floats, which: Ints) -> None:
+def run_rounds(source: Source, seeding: SeedingState, uniform: Floats, which: Ints) -> None:
     """Fill `which`: one draw first, then as many for each further row as `uniform` has left."""
     trials = (len(uniform) - 1) // max(1, len(which) - 1)
     for j in range(len(which)):

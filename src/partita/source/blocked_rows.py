@@ -20,11 +20,11 @@ from partita.source.blocks import (
     RunBlock,
     Summable,
     as_kernel_type,
+    crew_slices,
     is_small,
     ordered_stats,
     reduce_blocks,
-    stretches,
-    tile_work,
+    work_in_tiles,
     zero_like,
 )
 from partita.source.plusplus_rounds import DenseSeeding
@@ -121,7 +121,7 @@ class BlockedRows(ABC):
     ) -> None:
         """Call run(rows, block, sums, crew) on all blocks; the sums end up in `total`."""
         if self.in_place is not None:
-            for rows, crew in stretches(self.workers, self.n, work_per_row):
+            for rows, crew in crew_slices(self.workers, self.n, work_per_row):
                 run(rows, self.in_place[rows], total, crew)
             return
         reduce_blocks(
@@ -248,7 +248,7 @@ class BlockedRows(ABC):
 
         k = len(centers.values)
         fresh = None if moments is None else lambda: zero_like(moments)
-        self._reduce(tile_work(k, self.d), run, moments, fresh)
+        self._reduce(work_in_tiles(k, self.d), run, moments, fresh)
         self._scoring.review(sum(rechecked for _, rechecked in counts), k)
         return sum(moved for moved, _ in counts)
 

@@ -35,12 +35,12 @@ def is_small(n: int, work_per_row: int) -> bool:
     return n * work_per_row < MIN_THREADED_WORK
 
 
-def tile_work(k: int, d: int) -> int:
+def work_in_tiles(k: int, d: int) -> int:
     """Work of a row compared with k centers in the tiles, where a multiply-add is cheap."""
     return max(d, k * d // 4)
 
 
-def walk(
+def walk_blocks(
     workers: Workers,
     n: int,
     work_per_row: int,
@@ -103,7 +103,7 @@ def zero_like(moments: Moments) -> Moments:
     return Moments.zero(len(moments.hi), moments.grid)
 
 
-def stretches(workers: Workers, n: int, work_per_row: int) -> Iterator[tuple[slice, Any]]:
+def crew_slices(workers: Workers, n: int, work_per_row: int) -> Iterator[tuple[slice, Any]]:
     """Yield the rows of one call after the other, and the crew to share them (None: too few)."""
     if n * work_per_row < MIN_CREW_WORK:
         yield slice(0, n), None

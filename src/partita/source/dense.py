@@ -10,12 +10,12 @@ import numpy as np
 from partita._common.array_types import Array, Ints
 from partita._common.threads import Workers
 from partita.source.blocked_rows import BlockedRows
-from partita.source.blocks import RunBlock, as_kernel_type, is_small, walk
+from partita.source.blocks import RunBlock, as_kernel_type, is_small, walk_blocks
 from partita.source.survey import Survey
 from partita.weights import Weights
 
 
-class MemorySource(BlockedRows):
+class DenseSource(BlockedRows):
     """An array (n, d): float32 and float64 are read in place, other types block by block."""
 
     def __init__(
@@ -29,7 +29,7 @@ class MemorySource(BlockedRows):
         self.copy_bytes = 0 if self.in_place is not None else rows.size * self.dtype.itemsize
 
     @property
-    def prunable(self) -> MemorySource:
+    def prunable_rows(self) -> DenseSource:
         return self
 
     @cached_property
@@ -42,7 +42,7 @@ class MemorySource(BlockedRows):
             run = begin()
             return lambda rows: run(rows, as_kernel_type(self.rows[rows]))
 
-        walk(self.workers, self.n, work_per_row, begin_slices)
+        walk_blocks(self.workers, self.n, work_per_row, begin_slices)
 
     def read_rows(self, rows: Ints) -> Array:
         return self.rows[rows]
@@ -52,5 +52,5 @@ class MemorySource(BlockedRows):
             return as_kernel_type(self.rows)
         return None
 
-    def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> MemorySource:
-        return MemorySource(self.rows[rows], weights, self.workers, survey)
+    def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> DenseSource:
+        return DenseSource(self.rows[rows], weights, self.workers, survey)

@@ -29,7 +29,7 @@ class Source(Protocol):
     workers: Workers
 
     @property
-    def prunable(self) -> PrunableRows | None:
+    def prunable_rows(self) -> PrunableRows | None:
         """The rows for paths that need all of them in memory, dense; None if they are not."""
 
     def survey(self) -> Survey:

@@ -20,10 +20,10 @@ from partita.source.blocks import (
     is_small,
     ordered_stats,
     reduce_blocks,
-    walk,
+    walk_blocks,
     zero_like,
 )
-from partita.source.survey import TOO_FAR, Survey, survey_plain
+from partita.source.survey import MAX_GRID_RATIO, Survey, survey_at_zero
 from partita.stats import ClusterStats
 from partita.weights import Weights
 
@@ -68,7 +68,7 @@ class SparseSeeding:
 class SparseSource:
     """A SciPy CSR matrix (n, d) in canonical form, float32 or float64."""
 
-    prunable = None  # no bounds are kept for sparse rows
+    prunable_rows = None  # no bounds are kept for sparse rows
 
     def __init__(
         self, rows: Any, weights: Weights, workers: Workers, survey: Survey | None = None
@@ -110,7 +110,7 @@ class SparseSource:
         if self._survey is None:
             low, high = self._box()
             ordered = self.weights.ordered or self._has_far_values()
-            self._survey = survey_plain(low, high, self.weights, self._sum_up, ordered)
+            self._survey = survey_at_zero(low, high, self.weights, self._sum_up, ordered)
         return self._survey
 
     def survey_from_sample(self, rows: Ints) -> None:
@@ -120,7 +120,7 @@ class SparseSource:
     def _has_far_values(self) -> bool:
         size = np.abs(self._counted.data)
         size = size[size > 0]
-        return size.size > 0 and bool(size.max() / TOO_FAR > np.median(size))
+        return size.size > 0 and bool(size.max() / MAX_GRID_RATIO > np.median(size))
 
     def _sum_up(self, moments: Moments) -> None:
         nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
@@ -155,7 +155,7 @@ class SparseSource:
         work = len(centers.values) * self._stored
         threaded = self.workers.n > 1 and not is_small(self.n, work)
         reduce_blocks(
-            lambda begin: walk(self.workers, self.n, work, begin),
+            lambda begin: walk_blocks(self.workers, self.n, work, begin),
             run,
             moments,
             (lambda: zero_like(moments)) if threaded and moments is not None else None,
@@ -185,7 +185,7 @@ class SparseSource:
                 self._block(rows), values, squares, labels[rows], out[rows]
             )
 
-        walk(self.workers, self.n, 8 * self._stored, begin)
+        walk_blocks(self.workers, self.n, 8 * self._stored, begin)
         return out
 
     def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:

@@ -1,4 +1,4 @@
-"""The first look at the data: where its origin is, and the grid that its sums are rounded to."""
+"""The survey: the origin of the data, and the grid that its sums are rounded to."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from partita._common.array_types import Array, Floats, Ints
 from partita.moments import Grid, Moments
 from partita.weights import Weights
 
-SAMPLE, MORE = 64, 2048  # rows that are looked at for outliers, first and where in doubt
-VALUES = 1 << 20  # and about how many values then
-SUSPECT = 2.0**10  # times the spread of the sample: look closer
-FAR = 2.0**20  # times the typical deviation: the mean is no good origin
-TOO_FAR = 2.0**40  # no grid holds both the outlier and the digits of the others
+FIRST_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 64, 2048  # searched for outliers, first and where in doubt
+MAX_SAMPLE_VALUES = 1 << 20  # of the larger sample, about
+SUSPECT_RATIO = 2.0**10  # extent over spread of the sample: examine the feature
+MAX_MEAN_ORIGIN_RATIO = 2.0**20  # extent over typical deviation, up to which the mean is the origin
+MAX_GRID_RATIO = 2.0**40  # above, no grid holds both the outlier and the digits of the others
 
 Sample = Callable[[int, Ints | slice], Floats]  # (at most how many rows, which features)
-Tally = Callable[[Floats, Floats], tuple[int, Ints]]  # n, counts: see kernels.count_around
+Tally = Callable[[Floats, Floats], tuple[int, Ints]]  # n, and counts: see kernels.count_around
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a fit needs to know before it begins."""
+    """What a fit needs before it begins."""
 
     grid: Grid
     spread: float  # √ of the mean variance of the features
@@ -49,7 +49,7 @@ def survey_dense(
     nowhere near the others gets the median instead.
     """
     if float(low.min()) < -1e307 or float(high.max()) > 1e307:  # differences would overflow
-        return survey_plain(low, high, weights, sum_up, ordered=weights.ordered)
+        return survey_at_zero(low, high, weights, sum_up, ordered=weights.ordered)
     first = Grid.of_extent(low, high, low, weights)
     mean, spread = _total(first, sum_up)
     step = np.ldexp(1.0, np.maximum(np.frexp(high - low)[1] - 6, -1060))
@@ -57,44 +57,45 @@ def survey_dense(
     suspects = _suspects(high - low, sample, tally)
     for t, values in zip(suspects, columns(suspects), strict=True):
         median, deviation = _middle(values, weights)
-        if high[t] - low[t] > FAR * deviation > 0:
+        if high[t] - low[t] > MAX_MEAN_ORIGIN_RATIO * deviation > 0:
             origin[t] = median
-            ordered = ordered or bool(high[t] - low[t] > TOO_FAR * deviation)
+            ordered = ordered or bool(high[t] - low[t] > MAX_GRID_RATIO * deviation)
     return Survey(Grid.of_extent(low, high, origin, weights), spread, ordered, low, high)
 
 
 def _suspects(extent: Floats, sample: Sample, tally: Tally | None) -> Ints:
-    """Features whose extent may be too far beyond what deviates from the median."""
-    few = np.sort(sample(SAMPLE, slice(None)).T, axis=1)
-    quarter = few.shape[1] // 4
-    wide = extent > SUSPECT * (few[:, 3 * quarter] - few[:, quarter])
+    """Features whose extent may be far beyond their typical deviation from the median."""
+    ranked = np.sort(sample(FIRST_SAMPLE_ROWS, slice(None)).T, axis=1)
+    n = ranked.shape[1]
+    wide = extent > SUSPECT_RATIO * (ranked[:, 3 * (n // 4)] - ranked[:, n // 4])
     if tally is not None and wide.any():
-        wide &= ~_cleared(few[:, (few.shape[1] - 1) // 2].copy(), extent / FAR, tally)
-    found = np.flatnonzero(wide)
-    if found.size == 0:
-        return found
-    # Many features are one value most of the time: what do they do otherwise?
-    rows = max(4 * SAMPLE, min(MORE, VALUES // found.size))
-    ranked = np.sort(sample(rows, found).T, axis=1)
+        median = ranked[:, (n - 1) // 2].copy()
+        wide &= ~_cleared(median, extent / MAX_MEAN_ORIGIN_RATIO, tally)
+    suspects = np.flatnonzero(wide)
+    if suspects.size == 0:
+        return suspects
+    # Many features have one value in most rows: compare with the deviation of the others.
+    rows = max(4 * FIRST_SAMPLE_ROWS, min(MAX_SAMPLE_ROWS, MAX_SAMPLE_VALUES // suspects.size))
+    ranked = np.sort(sample(rows, suspects).T, axis=1)
     n = ranked.shape[1]
     away = np.abs(ranked - ranked[:, (n - 1) // 2, None])
     away.sort(axis=1)
     middle = np.minimum((n + np.count_nonzero(away == 0, axis=1)) // 2, n - 1)
     typical = np.take_along_axis(away, middle[:, None], axis=1)[:, 0]
-    return np.asarray(found[extent[found] > SUSPECT * typical])
+    return np.asarray(suspects[extent[suspects] > SUSPECT_RATIO * typical])
 
 
 def _cleared(middle: Floats, near: Floats, tally: Tally) -> Array:
-    """Features of which counting alone says: the median is known, and most others are not near."""
-    n, (below, at, around) = tally(middle, near * (1 + 2.0**-20))  # what float32 may round
+    """Features cleared by counting: the median is known, and most other values are not near it."""
+    n, (below, at, around) = tally(middle, near * (1 + 2.0**-20))  # as float32 rounds
     known = (below <= (n - 1) // 2) & ((n - 1) // 2 < below + at)
     return np.asarray(known & (around <= (n - at - 1) // 2))
 
 
-def survey_plain(
+def survey_at_zero(
     low: Floats, high: Floats, weights: Weights, sum_up: Callable[[Moments], None], ordered: bool
 ) -> Survey:
-    """The same with the origin 0: for sparse data, whose zeros must stay zeros."""
+    """Survey with the origin 0: for sparse data, whose zeros must stay zeros."""
     origin = np.zeros_like(low)
     grid = Grid.of_extent(np.minimum(origin, low), np.maximum(origin, high), origin, weights)
     return Survey(grid, _total(grid, sum_up)[1], ordered, low, high)
@@ -113,7 +114,7 @@ def _total(grid: Grid, sum_up: Callable[[Moments], None]) -> tuple[Floats, float
 
 
 def _middle(values: Floats, weights: Weights) -> tuple[float, float]:
-    """The lower median of a feature, and the median of what deviates from it at all."""
+    """The lower median of a feature, and the median of the deviations that are not 0."""
     weight = weights.as_floats(len(values))
     median = _median(values, weight)
     away = np.abs(values - median)
@@ -124,7 +125,7 @@ def _middle(values: Floats, weights: Weights) -> tuple[float, float]:
 def _median(values: Floats, weight: Floats) -> float:
     if weight.min() == weight.max():
         middle = (len(values) - 1) // 2
-        common = values[middle]  # most features that come here are one value most of the time
+        common = values[middle]  # most features that come here have one value in most rows
         below, up_to = np.count_nonzero(values < common), np.count_nonzero(values <= common)
         if below <= middle < up_to:
             return float(common)

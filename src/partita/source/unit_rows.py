@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita.centers import Centers
-from partita.source.blocks import as_kernel_type, walk
-from partita.source.dense import MemorySource
+from partita.source.blocks import as_kernel_type, walk_blocks
+from partita.source.dense import DenseSource
 from partita.source.sparse import SparseSource
 from partita.weights import Weights
 
@@ -44,7 +44,7 @@ def unit_rows(X: Any, workers: Workers) -> tuple[Any, Floats]:
 
         return some
 
-    walk(workers, X.shape[0], 16 * X.shape[1], begin)
+    walk_blocks(workers, X.shape[0], 16 * X.shape[1], begin)
     return out, _whole(length, power)
 
 
@@ -68,7 +68,7 @@ def _lengths(X: Any, workers: Workers) -> tuple[Floats, Ints]:
 
 def _squares(X: Any, workers: Workers) -> Floats:
     """The squared distance of every row to 0."""
-    source = (SparseSource if sp.issparse(X) else MemorySource)(
+    source = (SparseSource if sp.issparse(X) else DenseSource)(
         X, Weights.of(None, X.shape[0]), workers
     )
     origin = np.zeros(X.shape[1])

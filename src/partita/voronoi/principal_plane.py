@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from partita._common.array_types import Floats
 from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita.estimators import validation
-from partita.source.plain_rows import doubles, spans
+from partita.source.raw_rows import as_doubles, row_slices
 from partita.stats import ClusterStats
 
 COVARIANCE_MAX_FEATURES = 1024  # beyond that no covariance matrix is made
@@ -42,7 +42,7 @@ def pca_plane(X: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
     w = w / w.sum()
     first = rows[:1].toarray()[0] if sp.issparse(rows) else rows[0]
     anchor = np.zeros(d) if sp.issparse(rows) else np.asarray(first, dtype=np.float64)
-    mean = anchor + sum(w[span] @ (doubles(rows[span]) - anchor) for span in spans(n, d))
+    mean = anchor + sum(w[span] @ (as_doubles(rows[span]) - anchor) for span in row_slices(n, d))
     axes = (
         _by_covariance(rows, w, mean)
         if d <= COVARIANCE_MAX_FEATURES
@@ -54,8 +54,8 @@ def pca_plane(X: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
 
 def _by_covariance(rows: Any, w: Floats, mean: Floats) -> Floats:
     covariance = np.zeros((len(mean), len(mean)))
-    for span in spans(*rows.shape):
-        gap = doubles(rows[span]) - mean
+    for span in row_slices(*rows.shape):
+        gap = as_doubles(rows[span]) - mean
         covariance += (gap.T * w[span]) @ gap
     return np.asarray(np.linalg.eigh(covariance)[1][:, :-3:-1].T)
 

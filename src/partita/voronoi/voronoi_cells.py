@@ -18,7 +18,7 @@ from partita.estimators import labelling, validation
 from partita.estimators.capabilities import CELLS
 from partita.estimators.fitted_models import capabilities_of, check_fitted, unwrap_pipeline
 from partita.geometry import SPHERICAL, directions
-from partita.source.plain_rows import doubles, spans
+from partita.source.raw_rows import as_doubles, row_slices
 from partita.source.unit_rows import unit_rows
 from partita.voronoi.neighbours import shared_facets
 from partita.voronoi.polygons import lowest_regions
@@ -96,8 +96,8 @@ class Cells:
                 unit = normal[faces]
                 about, half = (0.0, 0.0) if self.cones else (own, length[faces] / 2)
                 own_rows = np.flatnonzero(label == j)
-                for block in (own_rows[span] for span in spans(len(own_rows), width)):
-                    gap = doubles(rows[block]) - about
+                for block in (own_rows[span] for span in row_slices(len(own_rows), width)):
+                    gap = as_doubles(rows[block]) - about
                     margin[block] = (gap @ unit.T + half).min(axis=1, initial=np.inf)
         return np.maximum(margin, 0.0) if labels is None else margin  # rounding may leave −1e-17
 

@@ -24,7 +24,7 @@ from partita.engine.kernel.step import KernelStep
 from partita.halting import MaxIter
 from partita.init.kernel_starts import at_rows, plusplus_rows
 from partita.init.plusplus import plusplus
-from partita.source.dense import MemorySource
+from partita.source.dense import DenseSource
 from partita.source.gram_matrix import DenseGram
 from partita.source.kernel_function import KernelFunction
 from partita.weights import Weights
@@ -691,7 +691,7 @@ def test_plusplus_of_a_linear_kernel_takes_the_rows_of_k_means(weighted):
     weights = Weights.of(weight if weighted else None, 600)
     with Workers(1) as workers:
         gram = DenseGram(linear_kernel(X), X, None, weights, workers)
-        source = MemorySource(X, weights, workers)
+        source = DenseSource(X, weights, workers)
         for seed in range(10):
             ours = plusplus_rows(gram, 7, np.random.default_rng(seed))
             theirs = plusplus(source, 7, np.random.default_rng(seed))[1]

@@ -27,7 +27,7 @@ from partita.engine.paths.prefix_filter import PrefixFilter
 from partita.engine.paths.price import PrunedCounts, bookkeeping_cost, bounded_cost
 from partita.engine.paths.row_bounds import RowBounds
 from partita.moments import Moments
-from partita.source.blocks import stretches, tile_work
+from partita.source.blocks import crew_slices, work_in_tiles
 from partita.source.protocol import PrunableRows, Source, batch_of
 from partita.weights import Weights
 
@@ -86,8 +86,8 @@ class BoundsPath:
         book = kernels.Codebook32(scanned, origin, groups.members, groups.sizes, crew=crew)
         all_rows, totals = source.kernel_rows, None if sums is None else sums.sums
         calls: list[list[int]] = []
-        work = max(MIN_WORK_PER_ROW, tile_work(len(scanned), scanned.shape[1]))
-        for rows, crew in stretches(source.workers, source.n, work):
+        work = max(MIN_WORK_PER_ROW, work_in_tiles(len(scanned), scanned.shape[1]))
+        for rows, crew in crew_slices(source.workers, source.n, work):
             weights = {} if sums is None else source.weights.kernel_arguments(rows)
             calls.append(
                 kernels.assign_bounded(

@@ -17,7 +17,7 @@ LEAN_PATHS = ("hamerly", "plain")  # in place of one that needs too much memory
 
 def plan_for(source: Source, k: int, algorithm: str, memory: float) -> PathPlan:
     """Choose the path for k centers within `memory` bytes beyond the data."""
-    rows = source.prunable
+    rows = source.prunable_rows
     if rows is None:
         return PathPlan("plain", "no bounds are kept for these rows (sparse, or not in memory)")
     if k == 1:
@@ -47,5 +47,5 @@ def plan_and_spare(source: Source, k: int, algorithm: str, memory: float) -> tup
 
 def memory_of(path: str, source: Source, k: int) -> float:
     """Bytes beyond the data that a path needs for its rows."""
-    rows = source.prunable
+    rows = source.prunable_rows
     return 0.0 if rows is None else PATH_KINDS[path].memory(rows, k)

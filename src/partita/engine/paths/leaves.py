@@ -15,7 +15,7 @@ from partita.engine.paths.path import Path, PathKind, PathPass, PathPlan, PathSt
 from partita.engine.paths.plain import MAX_TREE_FEATURES
 from partita.engine.paths.price import PrunedCounts, plain_cost
 from partita.moments import Moments
-from partita.source.blocks import stretches
+from partita.source.blocks import crew_slices
 from partita.source.protocol import PrunableRows
 
 WORK_PER_NODE = 1 << 19  # multiply-adds, about
@@ -96,7 +96,7 @@ class LeavesPath:
         totals = None if sums is None else sums.sums
         weights = {} if sums is None else source.weights.kernel_arguments(slice(None))
         calls: list[list[int]] = []
-        for nodes, crew in stretches(source.workers, tree.leaves.nodes, WORK_PER_NODE):
+        for nodes, crew in crew_slices(source.workers, tree.leaves.nodes, WORK_PER_NODE):
             calls.append(
                 kernels.assign_leaves(
                     tree.leaves, nodes.start, nodes.stop, book, target, source.kernel_rows,

@@ -97,7 +97,7 @@ class PassScheduler:
             self._turn_to(made)
 
     def _start(self, centers: Centers, rows: Ints | None = None) -> PathStart:
-        source = self._source.prunable
+        source = self._source.prunable_rows
         assert source is not None
         return PathStart(
             source, self._plan, self._cache, centers, self.labels, self._before, rows, self._trial
@@ -172,7 +172,7 @@ class PassScheduler:
         """Go on with more rows, the present ones first, by a plan for them."""
         self._source, self._memory = source, memory
         self._cache, self._trial = PathCache(), None
-        rows = source.prunable
+        rows = source.prunable_rows
         if rows is not None and self._path.grow(rows):
             return
         self._path = PlainPath(source, with_more_rows(self.labels, source.n), memory)

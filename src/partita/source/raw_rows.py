@@ -12,7 +12,7 @@ from partita._common.array_types import Floats
 _VALUES = 1 << 20  # that are held at once
 
 
-def spans(n: int, width: int) -> list[slice]:
+def row_slices(n: int, width: int) -> list[slice]:
     """n rows in parts, each of about a million values if a row makes `width` of them.
 
     >>> spans(5, 1 << 19)
@@ -22,6 +22,6 @@ def spans(n: int, width: int) -> list[slice]:
     return [slice(i, min(n, i + step)) for i in range(0, n, step)]
 
 
-def doubles(rows: Any) -> Floats:
+def as_doubles(rows: Any) -> Floats:
     """Rows as a dense array of doubles."""
     return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
