@@ -150,7 +150,7 @@ def test_few_of_many_pairs_need_a_linear_program(monkeypatch):
     assert len(solved) < (4950 - count) + 300  # all that are none, and few others
 
 
-@pytest.mark.parametrize("far", [1e8, 1e16, 1e30, 1e200])
+@pytest.mark.parametrize("far", [1e8, 1e16, 1e30, 1e200, -1.7e308])
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
 def test_a_center_far_away_hides_no_neighbours(d, far):
     near = np.random.default_rng(0).normal(size=(12, d))

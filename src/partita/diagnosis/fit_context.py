@@ -38,17 +38,14 @@ class FitContext:
 
     @property
     def k(self) -> int:
-        """The number of clusters."""
         return self.facts.k
 
     @property
     def n(self) -> int:
-        """The number of rows."""
         return int(self.rows.shape[0])
 
     @property
     def d(self) -> int:
-        """The number of features."""
         return int(self.rows.shape[1])
 
     def rng(self, name: str) -> np.random.Generator:

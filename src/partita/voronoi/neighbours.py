@@ -36,7 +36,7 @@ def shared_facets(centers: Floats) -> Array:
     shared = np.zeros((len(centers), len(centers)), dtype=bool)
     distinct = _scaled(centers[first])
     pairs = _candidate_pairs(distinct)
-    with one_blas_thread(), np.errstate(all="ignore"):  # what leaves the doubles stays open
+    with one_blas_thread(), np.errstate(all="ignore"):  # pairs that overflow stay open
         is_facet = _relax(distinct, pairs)
         is_facet[~is_facet] = facet_depths(distinct, pairs[~is_facet]) > MIN_FACET_DEPTH
     i, j = first[pairs[is_facet]].T
@@ -45,31 +45,31 @@ def shared_facets(centers: Floats) -> Array:
 
 
 def _scaled(centers: Floats) -> Floats:
-    """The centers about their median, which a far center does not move, by a power of two."""
+    """The centers about their median, scaled by a power of two; a far center moves no median."""
+    centers = np.ldexp(centers, -1 - np.frexp(np.abs(centers).max())[1])  # no difference overflows
     about = centers - np.median(centers, axis=0)
-    exponent = np.frexp(np.abs(about).max(initial=0.0))[1]
-    return np.asarray(np.ldexp(about, -exponent))
+    return np.asarray(np.ldexp(about, -np.frexp(np.abs(about).max())[1]))
 
 
 def _candidate_pairs(centers: Floats) -> Ints:
     """Pairs (m, 2) that include all neighbours: edges of the triangulation, or all pairs."""
-    k = len(centers)
-    flat = _coordinates_in_span(centers)
+    k, coordinates = len(centers), _coordinates_in_span(centers)
     every = np.column_stack(np.triu_indices(k, 1))
-    if flat is None or flat.shape[1] > TRIANGULATION_MAX_DIMENSIONS or k <= flat.shape[1] + 2:
+    d = centers.shape[1] if coordinates is None else coordinates.shape[1]
+    if coordinates is None or d > TRIANGULATION_MAX_DIMENSIONS or k <= d + 2:
         return every
-    if flat.shape[1] == 1:
-        order = np.argsort(flat[:, 0])
+    if d == 1:
+        order = np.argsort(coordinates[:, 0])
         return np.column_stack([order[:-1], order[1:]])
     from scipy.spatial import Delaunay, QhullError
 
     try:
-        triangulation = Delaunay(flat)
+        triangulation = Delaunay(coordinates)
     except QhullError:
         return every
     if len(triangulation.coplanar):  # centers too close to others to be vertices
         return every
-    i, j = np.triu_indices(flat.shape[1] + 1, 1)
+    i, j = np.triu_indices(d + 1, 1)
     ends = triangulation.simplices[:, i].ravel(), triangulation.simplices[:, j].ravel()
     code = np.unique(np.minimum(*ends).astype(np.int64) * k + np.maximum(*ends))
     return np.column_stack([code // k, code % k])
@@ -100,24 +100,24 @@ def _relax(centers: Floats, pairs: Ints) -> Array:
 
 
 def _relax_chunk(centers: Floats, pairs: Ints) -> Array:
-    found, still = np.zeros(len(pairs), dtype=bool), np.arange(len(pairs))
+    has_facet, open_ = np.zeros(len(pairs), dtype=bool), np.arange(len(pairs))
     axis, apart = directions(centers[pairs[:, 1]] - centers[pairs[:, 0]])
     point = centers[pairs].mean(axis=1)
     for _ in range(RELAXATION_ROUNDS):
-        depth, error = _depths(centers, pairs[still], point)
-        inside = (depth - error).min(axis=1) > MIN_FACET_DEPTH * apart[still]
-        found[still[inside]] = True
-        still, point, depth = still[~inside], point[~inside], depth[~inside]
-        if not len(still):
+        depth, error = _depths(centers, pairs[open_], point)
+        inside = (depth - error).min(axis=1) > MIN_FACET_DEPTH * apart[open_]
+        has_facet[open_[inside]] = True
+        open_, point, depth = open_[~inside], point[~inside], depth[~inside]
+        if not len(open_):
             break
         worst = depth.argmin(axis=1)
-        violation = MIN_FACET_DEPTH * apart[still] - depth[np.arange(len(still)), worst]
-        normal, _ = directions(centers[pairs[still, 0]] - centers[worst])
-        along = np.einsum("pd,pd->p", normal, axis[still])[:, None]
-        normal -= along * axis[still]  # within the bisector
+        violation = MIN_FACET_DEPTH * apart[open_] - depth[np.arange(len(open_)), worst]
+        normal, _ = directions(centers[pairs[open_, 0]] - centers[worst])
+        along = np.einsum("pd,pd->p", normal, axis[open_])[:, None]
+        normal -= along * axis[open_]  # within the bisector
         length = np.einsum("pd,pd->p", normal, normal)
         point = point + (OVERSHOOT * violation / length)[:, None] * normal
-    return found
+    return has_facet
 
 
 def _depths(centers: Floats, pairs: Ints, point: Floats) -> tuple[Floats, Floats]:
@@ -142,9 +142,9 @@ def facet_depths(centers: Floats, pairs: Ints) -> Floats:
     """Greatest depth (p,) inside all other faces of a point on the bisector of a pair, at most 1.
 
     In units of the distance of the two centers, about the point midway: the largest t <= 1 such
-    that normal·y >= offset + t for all faces and axis·y = 0. Solved is the dual, which has a row
-    per feature and not per face: min t₀ − offset·z such that Σ z·normal + s·axis = 0,
-    t₀ + Σ z = 1, z >= 0. Programs are handed to HiGHS several at a time, as one that falls apart.
+    that normal·y >= offset + t for all faces and axis·y = 0. The dual has a row per feature
+    instead of one per face: min t₀ − offset·z such that Σ z·normal + s·axis = 0,
+    t₀ + Σ z = 1, z >= 0. HiGHS solves several programs in one call, as independent blocks.
     """
     depth = np.zeros(len(pairs))
     for at in range(0, len(pairs), PROGRAMS_PER_CALL):
@@ -178,7 +178,7 @@ def _solve(programs: list[tuple[Floats, Floats]]) -> Floats | None:
     lower[:, -1] = -np.inf
     right = np.zeros((len(programs), len(programs[0][1])))
     right[:, -1] = 1.0
-    found = linprog(
+    solution = linprog(
         cost.ravel(),
         A_eq=sp.block_diag([program[1] for program in programs], format="csc"),
         b_eq=right.ravel(),
@@ -186,4 +186,4 @@ def _solve(programs: list[tuple[Floats, Floats]]) -> Floats | None:
         method="highs-ds",
         options={"presolve": False},  # takes longer than the programs do
     )
-    return (found.x.reshape(cost.shape) * cost).sum(axis=1) if found.status == 0 else None
+    return (solution.x.reshape(cost.shape) * cost).sum(axis=1) if solution.status == 0 else None
