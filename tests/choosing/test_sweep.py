@@ -27,7 +27,7 @@ from partita.choosing.ladder import MIN_RELATIVE_DECREASE, Ladder, Rung, climb_d
 from partita.choosing.sweep_problem import SweepProblem
 from partita.geometry import EUCLIDEAN, SPHERICAL
 from partita.halting import MaxIter, RelDecrease
-from partita.merging.fusion import cheapest_pair
+from partita.merging.agglomeration import cheapest_pair
 from partita.stats import ClusterStats
 
 

@@ -455,7 +455,7 @@ def test_starting_centers_that_do_not_fit_are_refused_with_their_shape(init, sai
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (START[:, :2], r"shape \(3, 2\); centers of shape \(k, 3\) are expected"),
+        (START[:, :2], r"centers of shape \(k, 3\), got \(3, 2\)"),
         (START[0], r"`other` must be centers of shape \(k, 3\), got an array of shape \(3,\)"),
         (None, r"`other` must be centers of shape \(k, 3\), got an array of shape \(\)"),
         (np.full((3, 3), np.nan), "NaN|finite"),

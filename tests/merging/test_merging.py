@@ -23,7 +23,7 @@ from partita import (
     merge_tree,
 )
 from partita.geometry import EUCLIDEAN, SPHERICAL, Spherical
-from partita.merging.fusion import RepresentativeMerging, merge_all
+from partita.merging.agglomeration import RepresentativeMerging, merge_all
 from partita.merging.tree import MergeTree
 
 

@@ -56,7 +56,7 @@ def slice_cells(cells: Cells, plane: ProjectionPlane, box: Box) -> tuple[Floats,
     return tuple(part + middle for part in cut.polygons(np.array(box) - np.tile(middle, 2)))
 
 
-def marked_centers(model: Any, rows: model_rows.Rows) -> tuple[Floats, str]:
+def marked_centers(model: Any, rows: model_rows.DrawnRows) -> tuple[Floats, str]:
     """Return the points (k, d) at which clusters are numbered, and a note for the caption."""
     centers = model_rows.centers_of(model)
     if centers is None:
@@ -64,20 +64,20 @@ def marked_centers(model: Any, rows: model_rows.Rows) -> tuple[Floats, str]:
         return nearest, "each number is at the row nearest to the mean of its cluster"
     if not model_rows.is_spherical(model):
         return centers, ""
-    length = np.sqrt(np.asarray(model_rows.squares(rows.values)))
+    length = np.sqrt(np.asarray(model_rows.squared_lengths(rows.values)))
     mean = _means_by_cluster(length, rows.labels, len(centers))
     note = "centers are directions, drawn as long as their rows are on average"
     return centers * mean[:, None], note
 
 
-def _rows_nearest_to_means(rows: model_rows.Rows, k: int) -> Floats:
+def _rows_nearest_to_means(rows: model_rows.DrawnRows, k: int) -> Floats:
     """Rows (k, d): the mean itself may lie in another cluster."""
     values = as_doubles(rows.values)
     means = np.column_stack([_means_by_cluster(column, rows.labels, k) for column in values.T])
     for j in range(k):
         members = values[rows.labels == j]
         if len(members):
-            means[j] = members[model_rows.squares(members - means[j]).argmin()]
+            means[j] = members[model_rows.squared_lengths(members - means[j]).argmin()]
     return means
 
 

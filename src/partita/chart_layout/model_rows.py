@@ -1,4 +1,4 @@
-"""What a picture needs of a fitted model and of rows."""
+"""The rows, names, centers and cells that a picture of a fitted model needs."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ from partita.geometry import SPHERICAL
 from partita.source.raw_rows import as_doubles
 from partita.voronoi.voronoi_cells import Cells, cells
 
-MOST = 20_000  # rows that are drawn; more are sampled
+MAX_DRAWN_ROWS = 20_000  # more are sampled
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class DrawnRows:
     """The rows to draw: all of them, or a sample."""
 
     values: Any  # (m, d) doubles, or CSR
     labels: Ints  # (m,)
     weight: Floats  # (m,)
     names: list[str]  # of the features
-    of: int  # how many rows there are
+    of: int  # rows of X
 
     @property
     def note(self) -> str:
-        """What to say of a sample."""
+        """A note about the sample; empty if all rows are drawn."""
         m = self.values.shape[0]
         return (
             f"{format_number(m)} of {format_number(self.of)} rows, sampled" if m < self.of else ""
         )
 
 
-def read(
+def select_rows(
     model: Any,
     X: Any,
     sample_weight: Any = None,
     *,
     names: Any = None,
-    most: int | None = MOST,
+    most: int | None = MAX_DRAWN_ROWS,
     random_state: Any = 0,
-) -> Rows:
-    """Rows of X, at most so many if that is said, and the clusters that the model gives them."""
+) -> DrawnRows:
+    """Select rows of X, at most `most`, and label them by the model."""
     check_fitted(model)
     if capabilities_of(model).takes_matrix:
         raise ValueError(
@@ -63,32 +63,33 @@ def read(
             "matrix between rows."
         )
     rows = validation.check_new_rows(model, X)
-    names = names_of(model, X, rows.shape[1], names)
+    names = feature_names(model, X, rows.shape[1], names)
     weight = validation.check_weights(sample_weight, rows.shape[0])
     with Workers(1) as workers:
         validation.check_finite(validation.make_source(rows, None, workers), rows, names)
-    some = sample(rows.shape[0], most, random_state)
-    of = rows.shape[0]
-    rows = rows[some]
+    n = rows.shape[0]
+    index = sample_index(n, most, random_state)
+    rows = rows[index]
     labels = np.asarray(without_feature_names(model).predict(rows))
     values = rows.astype(np.float64) if sp.issparse(rows) else np.asarray(rows, np.float64)
-    return Rows(values, labels, np.ones(len(labels)) if weight is None else weight[some], names, of)
+    weight = np.ones(len(labels)) if weight is None else weight[index]
+    return DrawnRows(values, labels, weight, names, n)
 
 
-def sample(n: int, most: int | None, random_state: Any) -> Ints | slice:
-    """Which rows to draw: all, or `most` of them in their order."""
+def sample_index(n: int, most: int | None, random_state: Any) -> Ints | slice:
+    """Select all rows, or `most` of them in their order."""
     if most is None or n <= most:
         return slice(None)
     return np.sort(generator(random_state).choice(n, most, replace=False))
 
 
-def names_of(model: Any, X: Any, d: int, given: Any = None) -> list[str]:
+def feature_names(model: Any, X: Any, d: int, given: Any = None) -> list[str]:
     """Names of the features: given, of the model, of the table, or numbers."""
     if given is not None:
         names = list(given)
         if len(names) != d:
             raise ValueError(
-                f"feature_names has {len(names)} names; {d} are expected, one for each feature"
+                f"`feature_names` must have {d} names, one for each feature, got {len(names)}."
             )
         return [str(name) for name in names]
     known = getattr(model, "feature_names_in_", None)
@@ -115,16 +116,16 @@ def is_spherical(model: Any) -> bool:
     return capabilities_of(model).geometry is SPHERICAL
 
 
-def title_of(model: Any) -> str:
-    """Which model, how many clusters, and the objective where there is one."""
+def title_text(model: Any) -> str:
+    """The class of the model, its number of clusters, and J if it has one."""
     k = count_clusters(model)
-    parts = f"{type(model).__name__}: {k} cluster{'s' * (k != 1)}"
+    title = f"{type(model).__name__}: {k} cluster{'s' * (k != 1)}"
     cost = getattr(model, "inertia_", None)
-    return parts if cost is None else f"{parts}, J = {format_number(float(cost))}"
+    return title if cost is None else f"{title}, J = {format_number(float(cost))}"
 
 
-def squares(values: Any) -> Floats:
-    """The squared length (n,) of every row."""
+def squared_lengths(values: Any) -> Floats:
+    """Squared lengths (n,) of the rows."""
     if sp.issparse(values):
         return np.asarray(values.multiply(values).sum(axis=1)).ravel()
     return np.asarray(np.square(values).sum(axis=1))

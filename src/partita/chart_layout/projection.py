@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Floats
 from partita._common.text import listed
-from partita.chart_layout.model_rows import Rows
+from partita.chart_layout.model_rows import DrawnRows
 from partita.source.raw_rows import as_doubles
 from partita.voronoi.principal_plane import pca_plane
 
@@ -53,7 +53,7 @@ class PlaneView:
     equal_scale: bool  # whether a unit has the same length along both axes
 
 
-def view_rows(rows: Rows, centers: Sequence[Floats], features: Any = None) -> PlaneView:
+def view_rows(rows: DrawnRows, centers: Sequence[Floats], features: Any = None) -> PlaneView:
     """Project rows and sets of centers on the plane of two features, or on the widest one.
 
     Rows of one feature get random heights, so that they can be told apart.
@@ -67,7 +67,7 @@ def view_rows(rows: Rows, centers: Sequence[Floats], features: Any = None) -> Pl
     return PlaneView(plane, points, projected, box, equal_scale)
 
 
-def choose_plane(rows: Rows, features: Any = None) -> ProjectionPlane:
+def choose_plane(rows: DrawnRows, features: Any = None) -> ProjectionPlane:
     """Return the plane of the features given; else of the only two, or of the widest directions."""
     d = rows.values.shape[1]
     if features is not None:
@@ -79,7 +79,7 @@ def choose_plane(rows: Rows, features: Any = None) -> ProjectionPlane:
     return _principal_plane(rows)
 
 
-def _feature_plane(rows: Rows, i: int, j: int) -> ProjectionPlane:
+def _feature_plane(rows: DrawnRows, i: int, j: int) -> ProjectionPlane:
     d = rows.values.shape[1]
     axes = np.zeros((2, d))
     axes[0, i] = axes[1, j] = 1.0
@@ -89,7 +89,7 @@ def _feature_plane(rows: Rows, i: int, j: int) -> ProjectionPlane:
     return ProjectionPlane(origin, axes, (rows.names[i], rows.names[j]), note if d > 2 else "")
 
 
-def _principal_plane(rows: Rows) -> ProjectionPlane:
+def _principal_plane(rows: DrawnRows) -> ProjectionPlane:
     """The plane of the first two principal axes (PCA), through the mean."""
     weight = _positive(rows.weight)
     mean, axes = pca_plane(rows.values, weight)

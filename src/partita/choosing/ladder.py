@@ -26,7 +26,7 @@ from partita.estimators.capabilities import Capabilities, set_known
 from partita.estimators.fitted_models import capabilities_of
 from partita.estimators.lloyd_session import LloydSession
 from partita.halting import RelDecrease
-from partita.merging.fusion import cheapest_pair
+from partita.merging.agglomeration import cheapest_pair
 from partita.merging.tree import MergeTree, merge_tree
 from partita.source.raw_rows import as_doubles
 

@@ -1,4 +1,4 @@
-"""`k_means` and `kmeans_plusplus`: the functions that scikit-learn has beside the estimator."""
+"""`k_means` and `kmeans_plusplus`: functions of scikit-learn, next to the estimator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def k_means(
     algorithm: str = "lloyd",
     return_n_iter: bool = False,
 ) -> tuple[Any, ...]:
-    """Cluster X and return (centers, labels, inertia), and the number of iterations if asked for.
+    """Cluster X; return (centers, labels, inertia), and n_iter with `return_n_iter=True`.
 
     >>> from partita import k_means
     >>> centers, labels, inertia = k_means([[1.0], [2.0], [9.0]], 2, random_state=0)
@@ -61,7 +61,7 @@ def kmeans_plusplus(
     n_local_trials: int | None = None,
     n_threads: int | None = None,
 ) -> tuple[Floats, Array]:
-    """Choose starting centers by greedy k-means++: (centers, indices of the rows they are).
+    """Choose starting centers by greedy k-means++; return (centers, indices of rows).
 
     `x_squared_norms` is accepted for compatibility and not needed.
 

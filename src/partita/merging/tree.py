@@ -24,7 +24,7 @@ from partita.estimators.fitted_models import (
 )
 from partita.estimators.validation import check_weights
 from partita.geometry import EUCLIDEAN, Geometry, directions
-from partita.merging.fusion import (
+from partita.merging.agglomeration import (
     DistanceMerging,
     MeansMerging,
     MergeSequence,

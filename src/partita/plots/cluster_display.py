@@ -52,12 +52,14 @@ class ClusterDisplay(Display):
     ) -> ClusterDisplay:
         """Project at most 20 000 rows of X and the clusters of a fitted model."""
         model, X, names = unwrap_pipeline(model, X)
-        rows = model_rows.read(model, X, sample_weight, names=names, random_state=random_state)
+        rows = model_rows.select_rows(
+            model, X, sample_weight, names=names, random_state=random_state
+        )
         centers, center_note = marked_centers(model, rows)
         view = view_rows(rows, [centers], features)
         scene, cell_note = build_scene(model, view, rows.labels, view.box)
         return cls(
-            title=model_rows.title_of(model),
+            title=model_rows.title_text(model),
             caption=join_sentences([cell_note, center_note, rows.note]),
             scene=scene,
             box=view.box,

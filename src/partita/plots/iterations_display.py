@@ -78,7 +78,7 @@ class IterationsDisplay(Display):
         most = check_integer("most", most, 2)
         model, X, names = unwrap_pipeline(model, X)
         run = replay(model, X, sample_weight, most)
-        rows = model_rows.read(
+        rows = model_rows.select_rows(
             model, X, sample_weight, names=names, most=_MAX_POINTS, random_state=random_state
         )
         view = view_rows(rows, [_drawn(step.centers, rows, model) for step in run.steps], features)
@@ -90,7 +90,7 @@ class IterationsDisplay(Display):
         other = "another run from the same start: the fit cannot be repeated"
         paths = "lines: the paths of the centers through the frames shown"
         return cls(
-            title=f"{model_rows.title_of(model)}, step by step",
+            title=f"{model_rows.title_text(model)}, step by step",
             caption=join_sentences([paths, not run.same and other, cell_note, rows.note]),
             frames=tuple(frames),
             box=view.box,
@@ -153,8 +153,8 @@ class IterationsDisplay(Display):
         return Path(path)
 
 
-def _drawn(centers: Floats, rows: model_rows.Rows, model: Any) -> Floats:
+def _drawn(centers: Floats, rows: model_rows.DrawnRows, model: Any) -> Floats:
     """Centers as they are drawn: directions get the mean length of the rows."""
     if not model_rows.is_spherical(model):
         return centers
-    return centers * float(np.sqrt(model_rows.squares(rows.values)).mean())
+    return centers * float(np.sqrt(model_rows.squared_lengths(rows.values)).mean())

@@ -64,7 +64,7 @@ class MergeTreeDisplay(Display):
         if cuts is None:
             cuts = _steepest_cut(tree.linkage[:, 2])
         return cls(
-            title=f"{model_rows.title_of(model)}: what merging them would add to J",
+            title=f"{model_rows.title_text(model)}: what merging them would add to J",
             caption=join_sentences(["at the leaves: the cluster, and its weight in brackets"]),
             linkage=np.asarray(tree.linkage, dtype=np.float64),
             weight=_cluster_weights(model, X, sample_weight, k),

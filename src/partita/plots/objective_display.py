@@ -61,7 +61,7 @@ class ObjectiveDisplay(Display):
         final = getattr(model, "inertia_", cost[-1][1])
         iterations = f"{len(trace)} iteration{'s' * (len(trace) > 1)}"
         return cls(
-            title=f"{model_rows.title_of(model)} after {iterations}",
+            title=f"{model_rows.title_text(model)} after {iterations}",
             caption=join_sentences([f"stopped because {_inside_sentence(model.stopped_by_)}"]),
             name=f"{type(model).__name__}, K = {count_clusters(model)}" if name is None else name,
             steps=np.array([*np.ravel(steps), len(trace) + 1], dtype=np.float64),

@@ -59,8 +59,8 @@ class ProfileDisplay(Display):
         """Compare the centers of a fitted model with X (all rows of it)."""
         most = check_integer("most", most)
         model, X, names = unwrap_pipeline(model, X)
-        rows = model_rows.read(model, X, sample_weight, names=names, most=None)
-        names = model_rows.names_of(
+        rows = model_rows.select_rows(model, X, sample_weight, names=names, most=None)
+        names = model_rows.feature_names(
             model, X, rows.values.shape[1], names if feature_names is None else feature_names
         )
         centers = None if model_rows.is_spherical(model) else model_rows.centers_of(model)
@@ -76,7 +76,7 @@ class ProfileDisplay(Display):
         ]
         order = order if sort else np.sort(order)
         return cls(
-            title=f"{model_rows.title_of(model)}: how they differ",
+            title=f"{model_rows.title_text(model)}: how they differ",
             caption=join_sentences(notes),
             scores=profile.scores.T[order],
             names=[names[t] for t in order],

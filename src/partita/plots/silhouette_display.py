@@ -85,7 +85,7 @@ class SilhouetteDisplay(Display):
                 f"`labels` must have shape ({n},), one label for each row, got {labels.shape}."
             )
         weight = validation.check_weights(sample_weight, n)
-        drawn = model_rows.sample(n, _MAX_ROWS, random_state)
+        drawn = model_rows.sample_index(n, _MAX_ROWS, random_state)
         rows = rows[drawn][:, drawn] if metric == "precomputed" else rows[drawn]
         labels, weight = labels[drawn], np.ones(n)[drawn] if weight is None else weight[drawn]
         values = silhouette_samples(rows, labels, metric=metric, sample_weight=weight)

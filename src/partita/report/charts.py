@@ -15,7 +15,7 @@ from partita.plots.criteria_display import CriteriaDisplay, CriterionPanel
 from partita.plots.objective_display import ObjectiveDisplay
 from partita.report import svg
 from partita.report.number_text import number_text, percent_text, score_text
-from partita.report.silhouette_sample import Silhouettes
+from partita.report.silhouette_sample import SilhouetteSample
 from partita.report.svg import AxisScale, element, line, path, text
 
 MAX_TREE_LEAVES = 60  # clusters of a merge tree that can still be read
@@ -122,7 +122,7 @@ def _k_ticks(ks: Sequence[int]) -> list[float]:
     return [float(k) for k in range(min(ks), max(ks) + 1, step)]
 
 
-def silhouette_chart(sample: Silhouettes, clusters: Sequence[int]) -> str:
+def silhouette_chart(sample: SilhouetteSample, clusters: Sequence[int]) -> str:
     """Draw the sorted silhouettes of these clusters, in drawings no higher than a page."""
     wanted = set(clusters)
     bands = [b for b in silhouette_bands(sample.values, sample.labels) if b.label in wanted]
@@ -132,7 +132,7 @@ def silhouette_chart(sample: Silhouettes, clusters: Sequence[int]) -> str:
     )
 
 
-def _silhouette_drawing(sample: Silhouettes, bands: list[SilhouetteBand], n_bands: int) -> str:
+def _silhouette_drawing(sample: SilhouetteSample, bands: list[SilhouetteBand], n_bands: int) -> str:
     height = float(np.clip(300 - 6 * n_bands, 60, 300))  # of all rows together
     low = min(0.0, float(sample.values.min()))
     x = AxisScale.spanning(math.floor(low * 10) / 10, 1.0, 70, 450)

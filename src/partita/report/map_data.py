@@ -14,7 +14,7 @@ from partita._common.random_state import generator
 from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.chart_layout.cluster_scene import ClusterScene, build_scene, marked_centers
-from partita.chart_layout.model_rows import Rows
+from partita.chart_layout.model_rows import DrawnRows
 from partita.chart_layout.projection import Box, PlaneView, view_rows
 from partita.report.number_text import number_text
 from partita.report.report_input import Case
@@ -33,7 +33,7 @@ _UNDEFINED_SHARE = re.compile(r" \(nan%[^)]*\)$")  # of a variance that overflow
 def map_of(case: Case, profile: ClusterProfile) -> tuple[dict[str, Any], str]:
     """Return the map as JSON values, and the note below it."""
     drawn = _sample(case)
-    rows = Rows(
+    rows = DrawnRows(
         case.rows[drawn].astype(np.float64),
         case.labels[drawn],
         case.weight[drawn],

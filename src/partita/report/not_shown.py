@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-class NotHere(Exception):
+class NotApplicable(Exception):
     """It does not apply to this kind of model, or to these rows; the message says why."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.report.number_text import count_text, number_text
-from partita.report.quality import Cost
+from partita.report.quality import ObjectiveValues
 from partita.report.report_input import Case
 from partita.report.safe_text import safe_line
 from partita.report.summary import Summary
@@ -34,7 +34,7 @@ class Provenance:
     left_out_more: int  # columns that are not listed
 
 
-def provenance_of(case: Case, summary: Summary, cost: Cost) -> Provenance:
+def provenance_of(case: Case, summary: Summary, cost: ObjectiveValues) -> Provenance:
     """Collect what is known about the making of a fit."""
     fitted = case.fitted
     seconds = "" if fitted.seconds is None else f"{fitted.seconds:.3g} seconds"
@@ -92,7 +92,7 @@ def _start(case: Case) -> str:
     return f"started from clusters of the sweep over numbers of clusters; {again}"
 
 
-def _objective(cost: Cost) -> str:
+def _objective(cost: ObjectiveValues) -> str:
     if cost.is_of_fit or cost.fit is None:
         return ""
     here, fit = number_text(cost.here), number_text(cost.fit)

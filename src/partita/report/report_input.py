@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
-from partita.chart_layout.model_rows import names_of
+from partita.chart_layout.model_rows import feature_names
 from partita.diagnosis import Finding
 from partita.estimators import validation
 from partita.estimators.fitted_models import (
@@ -160,7 +160,7 @@ def receive(fitted: Fitted) -> Case:
     is_matrix = capabilities_of(model).takes_matrix
     rows = validation.as_rows(fitted.X, "a report")
     original = rows if fitted.original is None else _check_original(fitted.original, rows.shape)
-    names = names_of(model, fitted.X, original.shape[1], fitted.names)
+    names = feature_names(model, fitted.X, original.shape[1], fitted.names)
     n = len(model.labels_) if is_matrix else rows.shape[0]
     model = without_feature_names(model)
     labels = model.predict(rows) if fitted.labels is None else np.asarray(fitted.labels)

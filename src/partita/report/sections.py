@@ -15,7 +15,7 @@ from partita.report.map_data import map_of
 from partita.report.number_text import count_text, number_text, percent_text, score_text
 from partita.report.provenance import provenance_of
 from partita.report.safe_text import safe_line
-from partita.report.silhouette_sample import Silhouettes
+from partita.report.silhouette_sample import SilhouetteSample
 from partita.report.summary import ReportAnalysis, Summary
 
 _SCALINGS = {
@@ -180,7 +180,7 @@ def _silhouette(analysis: ReportAnalysis) -> ReportChart:
     return ReportChart(drawing, join_sentences(remarks))
 
 
-def _error(sample: Silhouettes) -> str:
+def _error(sample: SilhouetteSample) -> str:
     return number_text(float(f"{sample.error:.2g}"))
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from partita._common.json_values import to_json_values
 from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.diagnosis import Diagnosis, diagnose
-from partita.report.cluster_distances import Distances, distances_of
+from partita.report.cluster_distances import ClusterDistances, measure_distances
 from partita.report.cluster_traits import Trait, cluster_traits, profile_of
-from partita.report.quality import Quality, quality_of
+from partita.report.quality import Quality, measure_quality
 from partita.report.report_input import Case, Fitted, receive
 
 _TYPICAL_ROWS = 3  # of a cluster
@@ -116,8 +116,8 @@ def analyse(fitted: Fitted) -> ReportAnalysis:
     """Compute everything that a report shows."""
     case = receive(fitted)
     with np.errstate(all="ignore"):  # overflow is shown as such
-        distances, profile = distances_of(case), profile_of(case)
-        quality = quality_of(case, distances)
+        distances, profile = measure_distances(case), profile_of(case)
+        quality = measure_quality(case, distances)
         diagnosis = _diagnose(case) if fitted.diagnosis is None else fitted.diagnosis
         if fitted.advice is not None:
             diagnosis = diagnosis.with_options(fitted.advice)
@@ -176,7 +176,11 @@ def _summary(
 
 
 def _cluster(
-    case: Case, j: int, distances: Distances, quality: Quality, profile: ClusterProfile | None
+    case: Case,
+    j: int,
+    distances: ClusterDistances,
+    quality: Quality,
+    profile: ClusterProfile | None,
 ) -> ClusterSummary:
     members = case.members(j)
     members = members[case.weight[members] > 0]
@@ -197,7 +201,7 @@ def _cluster(
     )
 
 
-def _named_row(case: Case, i: int, distances: Distances) -> NamedRow:
+def _named_row(case: Case, i: int, distances: ClusterDistances) -> NamedRow:
     return NamedRow(case.row_name(i), case.row_number(i), float(distances.values[i]), int(i))
 
 
