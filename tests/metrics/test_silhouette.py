@@ -237,7 +237,7 @@ ROWS = [[0.0], [1.0], [5.0]]
         ([[0.0], [np.nan], [1.0]], [0, 0, 1], {}, "contains NaN"),
         ([[0.0], [np.inf], [1.0]], [0, 0, 1], {}, "contains infinity"),
         (np.empty((0, 2)), [], {}, "0 sample"),
-        (ROWS, [0, 0, 1], {"metric": "near"}, "metric='near' was given"),
+        (ROWS, [0, 0, 1], {"metric": "near"}, "`metric` must be .*got 'near'"),
         (ROWS, [0, 0, 1], {"sample_weight": [1, 1, 0]}, "Number of labels is 1"),
         (ROWS, [0, 0, 1], {"sample_weight": [1, -1, 1]}, "Negative"),
         (ROWS, [0, 0, 1], {"n_threads": 0}, "`n_threads` must be an integer >= 1 or None, got 0"),

@@ -1,26 +1,39 @@
-"""How much memory is free."""
+"""Free memory."""
 
 from __future__ import annotations
 
 import os
 
+# where neither /proc nor sysconf exists (Windows): enough for every small fit
+DEFAULT_FREE_BYTES = 2.0**31
+
 
 def free_memory() -> float:
-    """Bytes that can be had without swapping: of the machine, or of the container if that is less.
+    """Return the bytes available without swapping: of the machine, or of its container if less.
 
-    Half of the machine's memory where the system does not say.
+    Half of the physical memory where the system does not report what is free.
     """
-    free = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2)
+    return min(_free_on_machine(), _free_in_container())
+
+
+def _free_on_machine() -> float:
     try:
         with open("/proc/meminfo") as file:
             lines = dict(line.split(":", 1) for line in file)
-        free = float(lines["MemAvailable"].split()[0]) * 1024
-        with open("/sys/fs/cgroup/memory.max") as file:
-            limit = file.read().strip()
-        with open("/sys/fs/cgroup/memory.current") as file:
-            used = float(file.read())
-        if limit != "max":
-            free = min(free, max(0.0, float(limit) - used))
+        return float(lines["MemAvailable"].split()[0]) * 1024
     except (OSError, ValueError, KeyError):
         pass
-    return free
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2)
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf
+        return DEFAULT_FREE_BYTES
+
+
+def _free_in_container() -> float:
+    try:
+        with open("/sys/fs/cgroup/memory.max") as file:
+            limit = float(file.read())  # "max" is no number
+        with open("/sys/fs/cgroup/memory.current") as file:
+            return max(0.0, limit - float(file.read()))
+    except (OSError, ValueError):
+        return float("inf")

@@ -1,4 +1,4 @@
-"""Starting points of k-medoids: which candidates to begin with."""
+"""Starts of k-medoids: the initial candidates."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from partita.engine.medoids.swap import MedoidProblem
 
 
 def random(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
-    """Candidates at random, in proportion to their weight."""
+    """Draw candidates in proportion to their weight."""
     weight = problem.weight
     if weight is None or len(weight) != problem.table.candidates:
         return rng.choice(problem.table.candidates, k, replace=False)
-    few = np.flatnonzero(weight > 0)
-    if len(few) < k:  # rows of weight zero stand in where there are not enough others
-        return np.concatenate([few, np.flatnonzero(weight == 0)[: k - len(few)]])
+    positive = np.flatnonzero(weight > 0)
+    if len(positive) < k:  # rows of weight zero make up the number
+        return np.concatenate([positive, np.flatnonzero(weight == 0)[: k - len(positive)]])
     return rng.choice(len(weight), k, replace=False, p=weight / weight.sum())
 
 
 def build(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
-    """PAM's BUILD: one after the other, the candidate that lowers the loss most.
+    """PAM's BUILD: add the candidate that lowers the loss most, k times.
 
-    No randomness; the lower candidate on ties. It reads all dissimilarities k times.
+    No randomness; the lower candidate on ties. Reads all dissimilarities k times.
     """
     medoids = [int(problem.all_gains().argmin())]
     closest = problem.table.columns(np.array(medoids))[0].copy()
@@ -57,14 +57,14 @@ def lab(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
 
 
 def plusplus(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
-    """In proportion to weight times dissimilarity to the nearest one that is chosen already."""
+    """Draw in proportion to weight times dissimilarity to the nearest chosen candidate."""
     weight = 1.0 if problem.weight is None else problem.weight
     medoids = random(problem, 1, rng).tolist()
     closest = problem.table.columns(np.array(medoids))[0].copy()
     while len(medoids) < k:
         chance = weight * closest.astype(np.float64)
         chance[medoids] = 0.0
-        if not chance.sum() > 0:  # all others are duplicates of chosen ones
+        if not chance.sum() > 0:  # the others are duplicates of chosen candidates
             chance = np.ones(len(closest))
             chance[medoids] = 0.0
         _choose(problem, medoids, closest, int(rng.choice(len(chance), p=chance / chance.sum())))

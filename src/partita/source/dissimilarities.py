@@ -1,8 +1,8 @@
-"""Where dissimilarities come from: a matrix, or vectors that are compared when asked.
+"""Tables of dissimilarities: a matrix, or vectors that are compared on demand.
 
-A table has candidates (rows that may be medoids) and points (rows that are to be near one): as a
-rule the same rows. `columns` says how far all points are from some candidates. Values times `unit`
-are dissimilarities: what is too large or too small to be squared or added is scaled before.
+A table has candidates (rows that may be medoids) and points (rows to be near one), usually the
+same rows. `columns` are the dissimilarities of all points to some candidates. Values times `unit`
+are dissimilarities: values too large or too small to be squared or added are scaled.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita._kernels.medoid_swaps import PANEL_ROWS
 
-KERNEL_METRICS = {  # measured by our own kernel
+KERNEL_METRICS = {  # names of the compiled kernel by the names of users
     "euclidean": "euclidean",
     "l2": "euclidean",
     "sqeuclidean": "sqeuclidean",
@@ -28,9 +28,10 @@ KERNEL_METRICS = {  # measured by our own kernel
     "cityblock": "manhattan",
     "l1": "manhattan",
 }
-_BLOCK = 1 << 23  # bytes of columns made at once: they are read while they are in the cache
-_ROOM = 2.0**32  # of so many doubles even the largest can be added, once divided by it
-_TASK = 16  # candidates that a thread asks a metric about at once: fixed, so that bits are
+BLOCK_BYTES = 1 << 23  # of columns computed at once: they are read while they are in the cache
+SUM_ROOM = 2.0**32  # divided by it, so many doubles of any size can be added
+TASK_CANDIDATES = 16  # measured by a thread at once; fixed, so that bits do not change
+SIMILARITY_ADVICE = "A similarity s becomes a dissimilarity as max(s) - s, for example."
 
 
 class DissimilarityTable(ABC):
@@ -40,40 +41,40 @@ class DissimilarityTable(ABC):
     candidates: int
     dtype: np.dtype[Any]
     unit: float = 1.0
-    matrix: Floats | None = None  # all columns, where they are in memory
+    matrix: Floats | None = None  # all columns, if they are in memory
 
     @abstractmethod
     def columns(self, which: Ints) -> Floats:
-        """How far all points are from some candidates: (len(which), n)."""
+        """Return the dissimilarities (len(which), n) of all points to some candidates."""
 
     @abstractmethod
     def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
-        """The table of some candidates and some points."""
+        """Return the table of some candidates and some points."""
 
     def subset(self, rows: Ints) -> DissimilarityTable:
-        """The table of some rows, where points and candidates are the same."""
+        """Return the table of some rows, if points and candidates are the same."""
         return self.restrict(rows, rows)
 
     def blocks(self, order: Ints, work: int = 1 << 28) -> Iterator[tuple[Floats, Ints, Ints]]:
-        """Candidates in this order: a table, rows of it, and whose columns these rows are.
+        """Yield candidates in this order: an array, rows of it, and the candidates of these rows.
 
-        Blocks are short enough that Ctrl-C is heard: at most `work` values each.
+        A block has at most `work` values, so that Ctrl-C works between blocks.
         """
         if self.matrix is not None:
             step = max(64, work // self.n)
             for i in range(0, len(order), step):
                 yield self.matrix, order[i : i + step], order[i : i + step]
             return
-        step = max(8, min(256, _BLOCK // (self.n * self.dtype.itemsize) // 8 * 8))
+        step = max(8, min(256, BLOCK_BYTES // (self.n * self.dtype.itemsize) // 8 * 8))
         for i in range(0, len(order), step):
-            some = order[i : i + step]
-            yield self.columns(some), np.arange(len(some)), some
+            ids = order[i : i + step]
+            yield self.columns(ids), np.arange(len(ids)), ids
 
 
 class DissimilarityMatrix(DissimilarityTable):
-    """A matrix of dissimilarities. Any real dtype; columns are made of floats as they are read.
+    """A symmetric matrix of any real dtype; columns become floats when they are read.
 
-    Of some rows and columns of it only the numbers are kept: a copy may be too large.
+    A restricted table keeps row numbers only: a copy may be too large.
     """
 
     def __init__(
@@ -97,7 +98,6 @@ class DissimilarityMatrix(DissimilarityTable):
             self.matrix = values
 
     def columns(self, which: Ints) -> Floats:
-        """Rows of the matrix, which is symmetric."""
         if self._candidates is None or self._points is None:
             block = self.values[which]
         else:
@@ -106,12 +106,11 @@ class DissimilarityMatrix(DissimilarityTable):
         return block if self.scale == 1.0 else block * self.scale
 
     def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
-        """The same matrix, fewer rows and columns."""
         if self._candidates is not None and self._points is not None:
             candidates, points = self._candidates[candidates], self._points[points]
-        part = DissimilarityMatrix(self.values, self.dtype, self.scale, candidates, points)
-        part.unit = self.unit
-        return part
+        table = DissimilarityMatrix(self.values, self.dtype, self.scale, candidates, points)
+        table.unit = self.unit
+        return table
 
 
 class CondensedMatrix(DissimilarityTable):
@@ -127,7 +126,6 @@ class CondensedMatrix(DissimilarityTable):
         self.candidates, self.n = len(candidates), len(points)
 
     def columns(self, which: Ints) -> Floats:
-        """Gathered from the triangle."""
         a, b = self._candidates[which][:, None], self._points[None]
         low, high = np.minimum(a, b), np.maximum(a, b)
         place = low * (2 * self.size - low - 1) // 2 + high - low - 1
@@ -137,13 +135,12 @@ class CondensedMatrix(DissimilarityTable):
         return block if self.scale == 1.0 else block * self.scale
 
     def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
-        """The same triangle, fewer rows."""
-        mine = self._candidates[candidates], self._points[points]
-        return CondensedMatrix(self.values, self.dtype, self.scale, self.size, *mine)
+        rows = self._candidates[candidates], self._points[points]
+        return CondensedMatrix(self.values, self.dtype, self.scale, self.size, *rows)
 
 
 class VectorTable(DissimilarityTable):
-    """Dense rows under a metric of our own kernel: plain differences, so nothing cancels.
+    """Dense rows under a metric of the compiled kernel, by differences, so that nothing cancels.
 
     In float32 for rows of float32, else in float64.
     """
@@ -164,7 +161,6 @@ class VectorTable(DissimilarityTable):
         self.candidates, self.n = len(rows), len(self._points)
 
     def columns(self, which: Ints) -> Floats:
-        """Measured now."""
         if self._panels is None:
             self._panels = pack_panels(self._points)
         out = np.empty((len(which), self.n), self.dtype)
@@ -173,21 +169,20 @@ class VectorTable(DissimilarityTable):
         return out
 
     def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
-        """A copy of these rows."""
-        twin = VectorTable.__new__(VectorTable)
-        twin.dtype, twin.unit = self.dtype, self.unit
-        mine = self._rows[candidates], self._points[points]
-        twin._set(*mine, self._metric, self._workers)
-        return twin
+        table = VectorTable.__new__(VectorTable)
+        table.dtype, table.unit = self.dtype, self.unit
+        rows = self._rows[candidates], self._points[points]
+        table._set(*rows, self._metric, self._workers)
+        return table
 
 
 def unit_of_scaled(metric: str, scale: float) -> float:
-    """What a dissimilarity of scaled vectors stands for."""
+    """Return the unit of dissimilarities between vectors that were scaled."""
     return 1.0 / scale / scale if metric == "sqeuclidean" else 1.0 / scale
 
 
 def pack_panels(rows: Floats) -> Array:
-    """Rows as the kernel takes them: (n / 64, d, 64)."""
+    """Return rows in the layout of the kernel: (n / 64, d, 64)."""
     n, d = rows.shape
     panels = np.zeros((-(-n // PANEL_ROWS), d, PANEL_ROWS), rows.dtype)
     full = n // PANEL_ROWS * PANEL_ROWS
@@ -203,9 +198,9 @@ Measure = Callable[[Any, Any], Floats]  # rows (a, d), rows (b, d) -> (a, b)
 class MetricTable(DissimilarityTable):
     """Rows of any kind under any metric, block by block; BLAS should run in one thread.
 
-    `slow` is a metric for which each pair is worth to be measured once only: d(a, b) = d(b, a) to
-    the last bit is not to be expected of all. How large values will be is not known, so doubles are
-    always made small enough to be added. `task` is how many candidates a thread asks about at once.
+    With a `slow` metric each pair is measured once only. (Not every metric gives d(a, b) = d(b, a)
+    to the last bit.) The size of values is not known before, so doubles are always divided by
+    SUM_ROOM. `task` is how many candidates a thread measures at once.
     """
 
     def __init__(
@@ -217,76 +212,73 @@ class MetricTable(DissimilarityTable):
         slow: bool = False,
         candidates: Ints | None = None,
         points: Ints | None = None,
-        task: int = _TASK,
+        task: int = TASK_CANDIDATES,
     ) -> None:
         self._rows, self._measure, self._workers = rows, measure, workers
         self.dtype, self.slow, self.task = np.dtype(dtype), slow, task
-        self.unit = 1.0 if self.dtype == np.float32 else _ROOM
-        everyone = np.arange(rows.shape[0])
-        self._candidates = everyone if candidates is None else candidates
-        self._points = everyone if points is None else points
+        self.unit = 1.0 if self.dtype == np.float32 else SUM_ROOM
+        all_rows = np.arange(rows.shape[0])
+        self._candidates = all_rows if candidates is None else candidates
+        self._points = all_rows if points is None else points
         self.candidates, self.n = len(self._candidates), len(self._points)
-        self._everyone = points is None
+        self._has_all_points = points is None
         self._others = rows if points is None else rows[points]
 
     def columns(self, which: Ints) -> Floats:
-        """Measured now; a row is not dissimilar to itself."""
         rows = self._candidates[which]
         out = np.empty((len(rows), self.n), self.dtype)
 
         def work(numbers: Iterator[int]) -> None:
             for number in numbers:
-                some = slice(number * self.task, (number + 1) * self.task)
-                out[some] = self._measure(self._rows[rows[some]], self._others)
-                if self._everyone:
-                    out[some][np.arange(len(rows[some])), rows[some]] = 0.0
+                block = slice(number * self.task, (number + 1) * self.task)
+                out[block] = self._measure(self._rows[rows[block]], self._others)
+                if self._has_all_points:  # the dissimilarity of a row to itself is 0
+                    out[block][np.arange(len(rows[block])), rows[block]] = 0.0
                 else:
-                    out[some][rows[some, None] == self._points] = 0.0
+                    out[block][rows[block, None] == self._points] = 0.0
 
         self._workers.share(math.ceil(len(rows) / self.task), work)
         check_dissimilarities(out)
         return out if self.unit == 1.0 else np.multiply(out, 1.0 / self.unit, out=out)
 
     def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
-        """The same rows, fewer of them."""
-        mine = self._candidates[candidates], self._points[points]
+        places = self._candidates[candidates], self._points[points]
         how = self._measure, self.dtype, self._workers, self.slow
-        return MetricTable(self._rows, *how, *mine, self.task)
+        return MetricTable(self._rows, *how, *places, self.task)
 
 
 def check_dissimilarities(values: Floats) -> None:
-    """What a metric gave must be dissimilarities; what rounding made negative is zero."""
+    """Check that a metric returned dissimilarities; set what rounding made negative to zero."""
     lowest, highest = float(values.min(initial=0.0)), float(values.max(initial=0.0))
     if not (math.isfinite(lowest) and math.isfinite(highest)):
         raise ValueError(
-            "the metric gave NaN or infinity for some rows; every dissimilarity must be finite: "
-            "look at X for values the metric is not made for, or use another metric"
+            "The metric must be finite for all pairs of rows, got NaN or infinity. Check X for "
+            "values that the metric does not support, or use another metric."
         )
     if lowest < -1e-6 * highest:
         raise ValueError(
-            f"the metric gave a negative dissimilarity ({lowest:.3g}); 0 must be the least. A "
-            "similarity s becomes a dissimilarity as max(s) - s, for example"
+            f"The metric must be >= 0 for all pairs of rows, got {lowest:.3g}. {SIMILARITY_ADVICE}"
         )
     if lowest < 0:
         np.maximum(values, 0.0, out=values)
 
 
 def materialize(table: DissimilarityTable, memory: float) -> DissimilarityTable:
-    """The table with all its columns in memory, if they fit there."""
+    """Return the table with all its columns in memory, if they fit in `memory` bytes."""
     size = table.candidates * table.n * table.dtype.itemsize
     if table.matrix is not None or size > memory:
         return table
     out = np.empty((table.candidates, table.n), table.dtype)
-    everyone = np.arange(table.n)
+    all_points = np.arange(table.n)
     if isinstance(table, MetricTable) and table.slow and table.candidates == table.n:
-        for i in range(0, table.n, 4 * _TASK):  # each pair once
-            some = everyone[i : i + 4 * _TASK]
-            part = table.restrict(some, everyone[i:]).columns(np.arange(len(some)))
-            out[some, i:] = part
-            out[i:, i : i + len(some)] = part.T
+        for i in range(0, table.n, 4 * TASK_CANDIDATES):  # each pair once
+            ids = all_points[i : i + 4 * TASK_CANDIDATES]
+            block = table.restrict(ids, all_points[i:]).columns(np.arange(len(ids)))
+            out[ids, i:] = block
+            out[i:, i : i + len(ids)] = block.T
     else:
-        for values, _, block in table.blocks(np.arange(table.candidates)):
-            out[block[0] : block[-1] + 1] = values
-    held = DissimilarityMatrix(out)
-    held.unit = table.unit
-    return held
+        for values, _, block_ids in table.blocks(np.arange(table.candidates)):
+            out[block_ids[0] : block_ids[-1] + 1] = values
+    matrix = DissimilarityMatrix(out)
+    matrix.unit = table.unit
+    return matrix

@@ -1,4 +1,4 @@
-"""The textbook procedure of k-medoids: assign every point, choose each cluster's medoid anew."""
+"""Alternating k-medoids: assign every point, then choose the medoid of each cluster."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from partita.stop_reason import StopReason
 class AlternateSearch:
     """m_j = argmin over the members i of Σ w_l·d(l, i); the lower row on ties.
 
-    A medoid is replaced only by a member with a lower sum, so the loss falls or all is as it was.
-    It ends sooner than a swap search, and higher. Points and candidates are the same rows.
+    A medoid is replaced only by a member with a lower sum, so the loss falls or nothing changes.
+    Faster than a swap search, with a higher loss. Points and candidates are the same rows.
     """
 
     path = "alternate"
@@ -34,7 +34,6 @@ class AlternateSearch:
         return labels, exact_total(closest if weight is None else weight * closest)
 
     def improve(self) -> float:
-        """Choose the medoids anew, then assign."""
         read = 0
         for place in range(len(self.medoids)):
             members = np.flatnonzero(self.labels == place)
@@ -43,7 +42,7 @@ class AlternateSearch:
             read += len(members) ** 2
             cluster = self._problem.subset(members)
             sums = cluster.all_gains()
-            # as a column of its own: a medoid that went to its duplicate is no member
+            # measured separately: a medoid assigned to its duplicate is not a member
             own = cluster.gains(np.ascontiguousarray(self._columns[[place]][:, members]), None)
             if sums.min() < own[0]:
                 self.medoids[place] = members[sums.argmin()]

@@ -32,31 +32,31 @@ _NEVER = When(lambda trace: None)
 
 @dataclass(frozen=True, slots=True)
 class MedoidRun:
-    """How a run ended: the medoids, what they cost, and why it stopped."""
+    """The result of a run: the medoids, their loss, and why it stopped."""
 
-    medoids: Ints  # (k,) candidates
+    medoids: Ints  # (k,) candidate numbers
     loss: float  # of all points, in the problem's units
     swaps: int
     trace: Trace
     stopped_by: StopReason
     paths: tuple[str, ...] = ()
-    start: Ints | None = None  # (k,) candidates it began with; None on a sample
+    start: Ints | None = None  # (k,) initial candidates; None if it ran on a sample
 
 
 @dataclass(frozen=True, slots=True)
 class MedoidOptions:
-    """How to search, and who is to hear of it."""
+    """Options of a search."""
 
     method: str
     halt: Halt
     callbacks: Sequence[Callback] = ()
     on_run_end: Callable[[RunRecord], None] | None = None
     batch: int | None = None  # rows of a sample
-    memory: float = math.inf  # bytes it may take
+    memory: float = math.inf  # bytes for a table of dissimilarities
     begin: float = 0.0
 
 
-def descend(search: MedoidSearch, problem: MedoidProblem, plan: MedoidOptions) -> MedoidRun:
+def descend(search: MedoidSearch, problem: MedoidProblem, options: MedoidOptions) -> MedoidRun:
     """Improve the medoids until they cannot be improved, or `halt` gives a reason to stop."""
     trace: list[Progress] = []
     loss, before, labels = search.loss, search.medoids.copy(), search.labels.copy()
@@ -69,14 +69,14 @@ def descend(search: MedoidSearch, problem: MedoidProblem, plan: MedoidOptions) -
             shift=float((search.medoids != before).sum()),
             moved_points=int((search.labels != labels).sum()),
             empty=len(before) - len(np.unique(search.labels)),
-            seconds=time.perf_counter() - plan.begin,
+            seconds=time.perf_counter() - options.begin,
             path=search.path,
             compared=compared,
         )
         so_far = [*trace, progress]
-        # half an iteration says nothing about convergence, but time may be over
-        asked = not search.is_paused or plan.halt.is_over(so_far)
-        reason = stop_reason_after(so_far, plan.halt if asked else _NEVER, plan.callbacks)
+        # a paused iteration does not show convergence, but the time may be up
+        ask_halt = not search.is_paused or options.halt.is_over(so_far)
+        reason = stop_reason_after(so_far, options.halt if ask_halt else _NEVER, options.callbacks)
         if (
             not search.is_paused
             and not search.loss < loss
@@ -92,18 +92,18 @@ def descend(search: MedoidSearch, problem: MedoidProblem, plan: MedoidOptions) -
 
 
 def run_from(
-    problem: MedoidProblem, k: int, start: Start, rng: np.random.Generator, plan: MedoidOptions
+    problem: MedoidProblem, k: int, start: Start, rng: np.random.Generator, options: MedoidOptions
 ) -> MedoidRun:
-    """One run from one start. A method that samples costs its medoids on all points."""
-    if plan.method == "clara":
-        return _on_a_sample(problem, k, start, rng, plan)
-    if plan.method == "onebatch":
-        return _on_a_batch(problem, k, start, rng, plan)
+    """Run once from one start; the medoids of a sample are costed on all points."""
+    if options.method == "clara":
+        return _run_clara(problem, k, start, rng, options)
+    if options.method == "onebatch":
+        return _run_onebatch(problem, k, start, rng, options)
     first = start(problem, k, rng)
-    found = descend(_search(problem, first.copy(), rng, plan.method), problem, plan)
-    how = "made as they are needed" if problem.table.matrix is None else "in memory"
-    paths = (f"{found.trace[-1].path}: columns {how}",)
-    return replace(found, paths=paths, start=first)
+    result = descend(_search(problem, first.copy(), rng, options.method), problem, options)
+    how = "computed as needed" if problem.table.matrix is None else "in memory"
+    paths = (f"{result.trace[-1].path}: columns {how}",)
+    return replace(result, paths=paths, start=first)
 
 
 def _search(
@@ -113,66 +113,66 @@ def _search(
         return OneMedoid(problem, medoids)
     if method == "alternate":
         return AlternateSearch(problem, medoids)
-    everyone = np.arange(problem.table.candidates)
+    candidates = np.arange(problem.table.candidates)
     if method == "pam":
-        return Pam(problem, medoids, everyone)
-    return FasterPam(problem, medoids, rng.permutation(everyone))
+        return Pam(problem, medoids, candidates)
+    return FasterPam(problem, medoids, rng.permutation(candidates))
 
 
-def _on_a_sample(
-    problem: MedoidProblem, k: int, start: Start, rng: np.random.Generator, plan: MedoidOptions
+def _run_clara(
+    problem: MedoidProblem, k: int, start: Start, rng: np.random.Generator, options: MedoidOptions
 ) -> MedoidRun:
-    """CLARA: the swap search on a sample, its medoids judged by all points."""
+    """CLARA: a swap search on a sample."""
     n = problem.table.n
-    size = min(n, max(k, plan.batch or 80 + 4 * k))
+    size = min(n, max(k, options.batch or 80 + 4 * k))
     sample = np.sort(rng.choice(n, size, replace=False))
     part = problem.subset(sample)
-    part.table = materialize(part.table, plan.memory)  # it is read many times
-    found = descend(_search(part, start(part, k, rng), rng, "fasterpam"), part, plan)
-    return _judged(problem, replace(found, medoids=sample[found.medoids]), f"clara: {size} rows")
+    part.table = materialize(part.table, options.memory)  # it is read many times
+    result = descend(_search(part, start(part, k, rng), rng, "fasterpam"), part, options)
+    return _costed(problem, replace(result, medoids=sample[result.medoids]), f"clara: {size} rows")
 
 
-def _on_a_batch(
-    problem: MedoidProblem, k: int, start: Start, rng: np.random.Generator, plan: MedoidOptions
+def _run_onebatch(
+    problem: MedoidProblem, k: int, start: Start, rng: np.random.Generator, options: MedoidOptions
 ) -> MedoidRun:
-    """OneBatchPAM: every row is a candidate, a batch of rows says what swaps are worth."""
+    """OneBatchPAM: every row is a candidate; a batch of rows estimates the value of swaps."""
     n = problem.table.n
-    size = min(n, max(k, plan.batch or math.ceil(100 * math.log(n * k + 1))))
+    size = min(n, max(k, options.batch or math.ceil(100 * math.log(n * k + 1))))
     batch = np.sort(rng.choice(n, size, replace=False))
     medoids = start(problem, k, rng)
     part = problem.restrict(np.arange(n), batch)
-    part.table = materialize(part.table, plan.memory)
-    found = descend(_search(part, medoids, rng, "fasterpam"), part, plan)
-    return _judged(problem, found, f"onebatch: {size} rows")
+    part.table = materialize(part.table, options.memory)
+    result = descend(_search(part, medoids, rng, "fasterpam"), part, options)
+    return _costed(problem, result, f"onebatch: {size} rows")
 
 
-def _judged(problem: MedoidProblem, found: MedoidRun, path: str) -> MedoidRun:
-    closest = problem.table.columns(found.medoids).min(axis=0)
+def _costed(problem: MedoidProblem, result: MedoidRun, path: str) -> MedoidRun:
+    closest = problem.table.columns(result.medoids).min(axis=0)
     loss = float(problem.gains(closest[None], None)[0])
-    return replace(found, loss=loss, paths=(path,))
+    return replace(result, loss=loss, paths=(path,))
 
 
 def best_medoids(
     problem: MedoidProblem,
     k: int,
     start: Start,
-    seeds: Sequence[np.random.Generator],
-    plan: MedoidOptions,
+    generators: Sequence[np.random.Generator],
+    options: MedoidOptions,
 ) -> MedoidRun:
-    """A run for every seed; the lowest loss wins, the earlier run on ties."""
+    """Run once for every generator; the lowest loss wins, the earlier run on ties."""
 
-    def one(seed: np.random.Generator) -> tuple[float, MedoidRun, None]:
-        found = run_from(problem, k, start, seed, plan)
-        return found.loss, found, None
+    def one(rng: np.random.Generator) -> tuple[float, MedoidRun, None]:
+        result = run_from(problem, k, start, rng, options)
+        return result.loss, result, None
 
-    return best_run(seeds, one, plan.halt, plan.on_run_end)[0]
+    return best_run(generators, one, options.halt, options.on_run_end)[0]
 
 
 # --- the number of clusters -------------------------------------------------------------------
 
 
 def silhouette(problem: MedoidProblem, state: NearestMedoids) -> float:
-    """The mean of 1 − closest / next: how much nearer points are to their own medoid."""
+    """Return the medoid silhouette: the mean of 1 − closest / next."""
     near, far = state.closest.astype(np.float64), state.next.astype(np.float64)
     share: Floats = 1.0 - np.divide(near, far, out=np.ones_like(near), where=far > 0)
     return float(np.average(share, weights=problem.weight))
@@ -182,23 +182,24 @@ def sweep_k(
     problem: MedoidProblem,
     ks: tuple[int, int],
     start: Start,
-    seeds: Sequence[np.random.Generator],
-    plan: MedoidOptions,
+    generators: Sequence[np.random.Generator],
+    options: MedoidOptions,
 ) -> tuple[MedoidRun, dict[int, float]]:
-    """Choose K by the medoid silhouette: from the largest K down, without starting anew.
+    """Choose K by the medoid silhouette, from the largest K down with warm starts.
 
-    After each run the medoid that is missed least goes, and the swap search mends the rest. The
-    run with the largest silhouette, the smaller K on ties, and the silhouette by K.
+    After each run, the medoid whose removal costs least is removed, and the swap search continues
+    from the others. Returns the run with the largest silhouette (the smaller K on ties), and the
+    silhouette by K.
     """
-    least, most = ks
-    best = found = best_medoids(problem, most, start, seeds, plan)
+    min_k, max_k = ks
+    best = result = best_medoids(problem, max_k, start, generators, options)
     scores: dict[int, float] = {}
     while True:
-        k, state = len(found.medoids), NearestMedoids(problem, found.medoids)
+        k, state = len(result.medoids), NearestMedoids(problem, result.medoids)
         scores[k] = silhouette(problem, state)
         if scores[k] >= max(scores.values()):
-            best = found
-        if k == least or is_callback_stop(found.stopped_by) or plan.halt.is_over(found.trace):
+            best = result
+        if k == min_k or is_callback_stop(result.stopped_by) or options.halt.is_over(result.trace):
             return best, scores
         fewer = np.delete(state.medoids, int(state.removal.argmin()))
-        found = run_from(problem, k - 1, lambda *_, m=fewer: m, seeds[0], plan)
+        result = run_from(problem, k - 1, lambda *_, m=fewer: m, generators[0], options)

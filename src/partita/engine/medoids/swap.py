@@ -1,4 +1,4 @@
-"""The swap search of k-medoids: a candidate takes the place of a medoid if the loss falls."""
+"""Swap searches of k-medoids: a candidate replaces a medoid if the loss falls."""
 
 from __future__ import annotations
 
@@ -17,77 +17,77 @@ from partita._kernels import kernels
 from partita.source.dissimilarities import DissimilarityTable
 from partita.stop_reason import StopReason
 
-PAUSE_SECONDS = 1.0  # seconds that an iteration goes on for without a pause
+PAUSE_SECONDS = 1.0  # between two pauses of a long iteration, in which it can be stopped
 
 
 class MedoidSearch(Protocol):
-    """What the loop asks for: medoids that can be improved."""
+    """Medoids that can be improved iteration by iteration."""
 
     path: str
     converged: StopReason  # the reason when no improvement is left
     swaps_made: int
-    is_paused: bool  # an iteration that is not over yet: `improve` goes on with it
+    is_paused: bool  # the iteration is not over; `improve` continues it
 
     @property
     def medoids(self) -> Ints:
-        """Candidates (k,)."""
+        """The medoids (k,), as candidate numbers."""
 
     @property
     def labels(self) -> Ints:
-        """The place (n,) of the nearest medoid."""
+        """The position (n,) of the nearest medoid of every point."""
 
     @property
     def loss(self) -> float:
-        """The weighted sum of dissimilarities to it."""
+        """The weighted sum of dissimilarities to the nearest medoid."""
 
     def improve(self) -> float:
-        """One iteration; the share of all pairs of points and candidates that it read so far."""
+        """Do one iteration, or part of it; return the share of all pairs that it has read."""
 
 
 class MedoidProblem:
-    """Points with weights, and candidates: what is to be solved."""
+    """A k-medoids problem: points with weights, candidates, and their dissimilarities."""
 
     def __init__(self, table: DissimilarityTable, weight: Floats | None, workers: Workers) -> None:
         self.table, self.workers = table, workers
         self.weight, self._heaviest = weight, 1.0
-        if weight is not None:  # powers of two: nothing is rounded
+        if weight is not None:  # divided by a power of two, which rounds nothing
             self._heaviest = 2.0 ** math.frexp(float(weight.max()))[1]
             self.weight = weight / self._heaviest
             if (weight == weight[0]).all():
                 self.weight, self._heaviest = None, float(weight[0])
 
     def in_user_units(self, loss: float) -> float:
-        """A loss as the user knows it; nothing costs nothing, though a unit may be infinite."""
+        """Return a loss in the units of the data; 0 is 0, even if the unit is infinite."""
         return loss * self._heaviest * self.table.unit if loss else 0.0
 
     def subset(self, rows: Ints) -> MedoidProblem:
-        """The problem of some rows, in the same units."""
+        """Return the problem of some rows, in the same units."""
         return self.restrict(rows, rows)
 
     def restrict(self, candidates: Ints, points: Ints) -> MedoidProblem:
-        """The problem of some candidates and some points, in the same units."""
+        """Return the problem of some candidates and some points, in the same units."""
         part = copy.copy(self)
         part.table = self.table.restrict(candidates, points)
         part.weight = None if self.weight is None else self.weight[points]
         return part
 
     def gains(self, table: Floats, closest: Floats | None) -> Floats:
-        """How much nearer points come to each column; without `closest`, how far they are."""
+        """Return Σ w·max(0, closest − column) of each column; without `closest`, Σ w·column."""
         gain = np.empty(len(table))
         kernels.swap_gain(table, closest, self.weight, gain, self.workers.crew)
         return gain
 
     def all_gains(self, closest: Floats | None = None) -> Floats:
-        """The same for every candidate."""
+        """Return the gains of every candidate."""
         gain = np.empty(self.table.candidates)
-        for values, rows, some in self.table.blocks(np.arange(self.table.candidates)):
-            block = values[rows[0] : rows[-1] + 1]  # rows follow each other
-            gain[some[0] : some[-1] + 1] = self.gains(block, closest)
+        for values, rows, ids in self.table.blocks(np.arange(self.table.candidates)):
+            block = values[rows[0] : rows[-1] + 1]  # consecutive rows
+            gain[ids[0] : ids[-1] + 1] = self.gains(block, closest)
         return gain
 
 
 class NearestMedoids:
-    """The two nearest of k >= 2 medoids of every point, as the kernels keep them."""
+    """The two nearest of k >= 2 medoids of every point, in the form that the kernels update."""
 
     def __init__(self, problem: MedoidProblem, medoids: Ints) -> None:
         table, k = problem.table, len(medoids)
@@ -111,7 +111,7 @@ class NearestMedoids:
 
     @property
     def loss(self) -> float:
-        """Of the medoids as they are."""
+        """The loss of the current medoids."""
         return float(self.swaps.loss)
 
 
@@ -128,43 +128,40 @@ class SwapSearch(ABC):
 
     @property
     def medoids(self) -> Ints:
-        """As they are now."""
         return self.state.medoids
 
     @property
     def labels(self) -> Ints:
-        """The place of the nearest medoid."""
         return self.state.near
 
     @property
     def loss(self) -> float:
-        """In the problem's units."""
         return self.state.loss
 
     @abstractmethod
     def improve(self) -> float:
-        """One iteration; the share of all pairs of points and candidates that it read so far."""
+        """Do one iteration, or part of it; return the share of all pairs that it has read."""
 
 
 class FasterPam(SwapSearch):
-    """FasterPAM: candidates are tried one after the other, and what lowers the loss is done.
+    """FasterPAM: every candidate is tried in turn, and a swap is made if it lowers the loss.
 
-    It ends when as many candidates as there are were of no use in a row: then no single swap
-    lowers the loss (Schubert and Rousseeuw, 2021).
+    Stops after n consecutive candidates without an improvement: then no single swap lowers the
+    loss (Schubert and Rousseeuw, 2021).
     """
 
     path = "fasterpam"
 
     def __init__(self, problem: MedoidProblem, medoids: Ints, order: Ints) -> None:
         super().__init__(problem, medoids, order)
-        self._idle = 0  # candidates in a row that were of no use
+        self._idle = 0  # consecutive candidates without an improvement
         self._tried = 0  # in this iteration
         self._blocks: Iterator[tuple[Floats, Ints, Ints]] = iter(())
 
     def improve(self) -> float:
-        """Try every candidate once, or until nothing can be gained any more.
+        """Try every candidate once, or until no swap lowers the loss.
 
-        An iteration may take long: about every second it pauses, so that it can be stopped.
+        A long iteration pauses about every second, so that it can be stopped.
         """
         limit, begin = len(self._order), time.perf_counter()
         if not self.is_paused:
@@ -175,7 +172,7 @@ class FasterPam(SwapSearch):
                 self.state.swaps, values, rows, ids, self._idle, limit, self._problem.workers.crew
             )
             self._tried, self.swaps_made = self._tried + count, self.swaps_made + made
-            if self._idle >= limit:  # before the next block is made
+            if self._idle >= limit:  # before the next block is computed
                 break
             if self._tried < limit and time.perf_counter() - begin >= PAUSE_SECONDS:
                 self.is_paused = True
@@ -184,12 +181,11 @@ class FasterPam(SwapSearch):
 
 
 class Pam(SwapSearch):
-    """PAM: of all swaps the one that lowers the loss most; the lower candidate on ties."""
+    """PAM: the swap that lowers the loss most, of all; the lower candidate on ties."""
 
     path = "pam"
 
     def improve(self) -> float:
-        """Look at all candidates, and make one swap."""
         best: tuple[float, int, int, Floats] | None = None
         for values, rows, ids in self._problem.table.blocks(self._order):
             change, place = np.empty(len(ids)), np.empty(len(ids), np.int32)
@@ -205,7 +201,7 @@ class Pam(SwapSearch):
 
 
 class OneMedoid:
-    """One medoid: the candidate with the least sum, found in one pass."""
+    """The search for one medoid: the candidate with the least sum, in one pass."""
 
     path = "one medoid"
     converged = StopReason("no other candidate has a lower sum", "no_improvement")
@@ -219,7 +215,6 @@ class OneMedoid:
         self.swaps_made, self._done = 0, False
 
     def improve(self) -> float:
-        """All sums, once."""
         if self._done:
             return 0.0
         self._done = True

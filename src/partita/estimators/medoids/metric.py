@@ -1,4 +1,4 @@
-"""What a user means by a dissimilarity: a matrix that is checked, or a metric for rows."""
+"""The dissimilarity of a user: a metric for rows, or a matrix, checked."""
 
 from __future__ import annotations
 
@@ -14,6 +14,17 @@ from sklearn.metrics.pairwise import distance_metrics
 from sklearn.utils.validation import validate_data
 
 from partita._common.array_types import Array, Floats
+from partita._common.errors import ParameterError
+from partita._common.parameters import (
+    CALLABLE,
+    Got,
+    check,
+    choice,
+    either,
+    instance,
+    must_be,
+    optional,
+)
 from partita._common.power_of_two import largest_magnitude, square_scale
 from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers, one_blas_thread
@@ -22,6 +33,7 @@ from partita.estimators import validation
 from partita.source.dataframes import from_frame, is_frame
 from partita.source.dissimilarities import (
     KERNEL_METRICS,
+    SIMILARITY_ADVICE,
     CondensedMatrix,
     DissimilarityMatrix,
     DissimilarityTable,
@@ -38,52 +50,47 @@ METRICS = tuple(sorted({
     "hamming", "mahalanobis", "minkowski", "seuclidean", "sqeuclidean", "precomputed",
 }))  # fmt: skip
 SPARSE_METRICS = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan")
-EUCLIDEAN_METRICS = ("euclidean", "l2", "sqeuclidean")  # whose nearest centers are those of Euclid
-_CHUNK = 1 << 21  # dissimilarities measured at once
+EUCLIDEAN_METRICS = (
+    "euclidean",
+    "l2",
+    "sqeuclidean",
+)  # with the same nearest centers
+CHUNK_VALUES = 1 << 21  # dissimilarities measured at once
 
 
 # --- metrics ----------------------------------------------------------------------------------
 
 
 def check_metric(metric: Any, params: Any) -> None:
-    """A name that is known, or a callable; parameters by name."""
-    if not callable(metric) and metric not in METRICS:
-        raise ValueError(
-            f"metric={metric!r} was given; a callable is expected, or one of {', '.join(METRICS)}"
-        )
-    if params is not None and not isinstance(params, Mapping):
-        raise ValueError(f"metric_params={params!r} was given; a dict of keywords is expected")
+    """Check the metric and its parameters as far as they do not depend on the data."""
+    check("metric", metric, either(choice(*METRICS), CALLABLE))
+    check("metric_params", params, optional(instance(Mapping, "a dictionary")))
     if params and metric == "precomputed":
-        raise ValueError(
-            f"metric_params={params!r} was given with metric='precomputed'; a matrix that is "
-            "given has no parameters"
-        )
+        raise must_be("metric_params", "None with metric='precomputed'", params)
 
 
 def has_flat_cells(metric: Any, params: Any = None) -> bool:
-    """Whether what is nearest by this metric is nearest by Euclid's, so that cells are polytopes.
+    """Return whether the nearest center is the Euclidean one, so that cells are polytopes.
 
     >>> has_flat_cells("l2"), has_flat_cells("minkowski"), has_flat_cells("minkowski", {"p": 3})
     (True, True, False)
     """
     if isinstance(metric, str) and metric == "minkowski":
-        given = dict(params or {})
-        return bool(given.get("p", 2) == 2 and given.get("w") is None)
+        keywords = dict(params or {})
+        return bool(keywords.get("p", 2) == 2 and keywords.get("w") is None)
     return isinstance(metric, str) and metric in EUCLIDEAN_METRICS
 
 
 class Metric:
-    """A metric for rows, with all its parameters: those of the fit also serve new rows."""
+    """A metric for rows, with its parameters; those learned in a fit are used for new rows."""
 
     def __init__(self, metric: Any, params: Any, X: Any) -> None:
         self.metric = metric
         self.params: dict[str, Any] = dict(params or {})
         if sp.issparse(X) and not callable(metric) and metric not in SPARSE_METRICS:
-            raise ValueError(
-                f"metric={metric!r} needs dense rows, but X is sparse; give X.toarray(), or one of "
-                f"the metrics {', '.join(SPARSE_METRICS)}"
-            )
-        # scikit-learn learns these from the rows it sees at once, and we show it few at a time
+            wanted = f"{choice(*SPARSE_METRICS).text} for sparse X"
+            raise must_be("metric", wanted, metric, "Or pass X.toarray().")
+        # scikit-learn computes these from the rows of one call, which are only some of X
         if metric == "seuclidean" and "V" not in self.params:
             self.params["V"] = np.var(np.asarray(X, np.float64), axis=0, ddof=1)
         if metric == "mahalanobis" and "VI" not in self.params:
@@ -91,39 +98,42 @@ class Metric:
 
     @property
     def plain(self) -> str | None:
-        """The name by which our own kernel knows it."""
+        """The name of the metric in the compiled kernel, or None."""
         return None if callable(self.metric) or self.params else KERNEL_METRICS.get(self.metric)
 
     @property
     def allows_nan(self) -> bool:
-        """Whether rows may have gaps."""
+        """True if rows may contain NaN."""
         return bool(self.metric == "nan_euclidean")
 
     def _ready(self, X: Any) -> Any:
-        """Rows as scikit-learn takes them: doubles, which it would not make of float32."""
+        """Return rows in the form that scikit-learn takes, as doubles."""
         X = X.astype(np.float64, copy=False)
-        if sp.issparse(X) and X.nnz < 2**31:  # its sparse Manhattan metric knows no longer indices
+        if sp.issparse(X) and X.nnz < 2**31:  # its Manhattan metric needs short indices
             start, column = X.indptr.astype(np.int32), X.indices.astype(np.int32)
             return sp.csr_matrix((X.data, column, start), shape=X.shape)
         return X != 0 if self.metric in BOOLEAN_METRICS and not callable(self.metric) else X
 
     def check(self, X: Any) -> None:
-        """See that the parameters suit the metric, by some rows; ValueError if they do not."""
+        """Raise ValueError if the parameters do not suit the metric, by trying some rows."""
         rows = self._ready(X)
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 self.measure(rows, rows)
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            raise ValueError(f"the parameters of metric={self.metric!r}: {error}") from error
+            raise ParameterError(
+                f"`metric_params` must suit metric={self.metric!r}, got an error: {error}",
+                parameter="metric_params",
+            ) from error
 
     def measure(self, rows: Any, others: Any) -> Floats:
-        """Dissimilarities (a, b) by scikit-learn."""
-        found = pairwise_distances(rows, others, metric=self.metric, **self.params)
-        return np.asarray(found, dtype=np.float64)
+        """Return the dissimilarities (a, b) of rows, by scikit-learn."""
+        values = pairwise_distances(rows, others, metric=self.metric, **self.params)
+        return np.asarray(values, dtype=np.float64)
 
     def table(self, X: Any, workers: Workers, task: int = 16) -> DissimilarityTable:
-        """The dissimilarities of rows to each other; `task` of them are measured at once."""
+        """Return the table of rows; a thread measures `task` of them at once."""
         if self.plain and not sp.issparse(X):
             return VectorTable(X, self.plain, workers)
         dtype = np.float32 if X.dtype == np.float32 else np.float64
@@ -133,24 +143,21 @@ class Metric:
         return MetricTable(rows, self.measure, dtype, workers, slow, task=task)
 
     def _check_symmetric(self, rows: Any) -> None:
-        """A callable must give d(a, b) = d(b, a): seen on a few rows, up to rounding in float32."""
-        few = evenly_spaced(rows.shape[0], 8)
-        found = self.measure(rows[few], rows[few[::-1]])[:, ::-1]
-        gap = np.abs(found - found.T).max()
-        if gap > 1e-5 * np.abs(found).max():  # NaN is another error
-            raise ValueError(
-                f"metric={self.metric!r} is not symmetric: d(a, b) and d(b, a) differ by up to "
-                f"{gap:.3g} on a few rows of X; give a metric that is, for example "
-                "(d(a, b) + d(b, a)) / 2"
-            )
+        """Check d(a, b) = d(b, a) of a callable on a few rows, up to rounding in float32."""
+        sample = evenly_spaced(rows.shape[0], 8)
+        values = self.measure(rows[sample], rows[sample[::-1]])[:, ::-1]
+        gap = np.abs(values - values.T).max()
+        if gap > 1e-5 * np.abs(values).max():  # NaN is another error
+            got = f"{self.metric!r}, whose d(a, b) and d(b, a) differ by up to {gap:.3g}"
+            raise must_be("metric", "symmetric", Got(got), "(d(a, b) + d(b, a)) / 2 is.")
 
     def between(self, X: Any, centers: Any, workers: Workers) -> tuple[Floats, float]:
-        """Doubles (n, k), and the unit they are given in. X is dense or sparse as the centers."""
+        """Return doubles (n, k) and their unit; X is dense or sparse as the centers are."""
         if not self.plain or sp.issparse(X):
             with one_blas_thread():
-                found = self.measure(self._ready(X), self._ready(centers))
-            check_dissimilarities(found)
-            return found, 1.0
+                values = self.measure(self._ready(X), self._ready(centers))
+            check_dissimilarities(values)
+            return values, 1.0
         scale = square_scale(largest_magnitude(X, centers))
         out = np.empty((len(centers), len(X)))
         with np.errstate(over="ignore"):
@@ -165,21 +172,21 @@ def _inverse_covariance(X: Floats) -> Floats:
         return np.linalg.inv(np.atleast_2d(np.cov(X.T))).T
     except np.linalg.LinAlgError as error:
         raise ValueError(
-            "metric='mahalanobis' needs the inverse of the covariance of X, which has none; give "
-            "one as metric_params={'VI': ...}, or remove features that others determine"
+            "metric='mahalanobis' needs the inverse of the covariance of X, which is singular. "
+            "Pass metric_params={'VI': ...}, or remove features that others determine."
         ) from error
 
 
 def match_sparsity(rows: Any, centers: Any) -> Any:
-    """Rows in the form of the fit, dense or sparse: so a metric meets what it met there."""
+    """Return rows dense or sparse as the centers are."""
     if sp.issparse(centers):
         return rows if sp.issparse(rows) else sp.csr_array(rows)
     return rows.toarray() if sp.issparse(rows) else rows
 
 
 def row_chunks(n: int, k: int) -> list[slice]:
-    """Rows that are measured at once."""
-    step = max(1, _CHUNK // k)
+    """Return n rows in chunks that are measured at once against k medoids."""
+    step = max(1, CHUNK_VALUES // k)
     return [slice(i, min(n, i + step)) for i in range(0, n, step)]
 
 
@@ -187,95 +194,86 @@ def row_chunks(n: int, k: int) -> list[slice]:
 
 
 def check_matrix(X: Any, workers: Workers) -> DissimilarityTable:
-    """The table of a square matrix or of its condensed triangle, once nothing is wrong with it."""
+    """Return the table of a square matrix or its condensed triangle, checked."""
     values = as_matrix(X)
     if values.ndim == 1:
         return _check_condensed(values)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         _check_finite(values)
-        raise ValueError(
-            f"X has the shape {values.shape}; with metric='precomputed' a square matrix of "
-            "dissimilarities between all rows is expected, or its upper triangle as "
-            "scipy.spatial.distance.pdist gives it"
-        )
+        wanted = "a square matrix, or its upper triangle as pdist returns it,"
+        got = Got(f"the shape {values.shape}")
+        raise must_be("X", f"{wanted} with metric='precomputed'", got)
     if values.flags.f_contiguous and not values.flags.c_contiguous:
         values = values.T  # it is symmetric
-    low, high, taint, diagonal, uneven = _looks(values, workers)
+    low, high, taint, diagonal, asymmetry = _summary(values, workers)
     _check_values(values, low, high, taint)
-    slack = _slack(values, high)
-    if uneven > slack:
-        raise ValueError(
-            f"the matrix of dissimilarities is not symmetric: d(i, j) and d(j, i) differ by up to "
-            f"{uneven:.3g}; symmetrise it, for example (X + X.T) / 2"
-        )
-    if diagonal > slack:
-        raise ValueError(
-            f"the diagonal of the matrix of dissimilarities reaches {diagonal:.3g}; a row is not "
-            "dissimilar to itself, so it must be 0. A similarity s becomes a dissimilarity as "
-            "max(s) - s, for example"
-        )
+    tolerance = _tolerance(values, high)
+    if asymmetry > tolerance:
+        got = Got(f"d(i, j) and d(j, i) that differ by up to {asymmetry:.3g}")
+        raise must_be("X", "a symmetric matrix", got, "(X + X.T) / 2 is symmetric.")
+    if diagonal > tolerance:
+        got = Got(f"{diagonal:.3g}")
+        raise must_be("X", "a matrix with a diagonal of 0", got, SIMILARITY_ADVICE)
     return DissimilarityMatrix(values, _kernel_dtype(values, high), _scale(high, len(values)))
 
 
 def _scale(high: float, n: int) -> float:
-    """What makes n values up to this one small enough to be added."""
+    """Return a power of two that makes n values up to `high` small enough to be added."""
     return 1.0 if high * n < 1e300 else 2.0**-100
 
 
-def _looks(values: Array, workers: Workers) -> list[float]:
+def _summary(values: Array, workers: Workers) -> list[float]:
     if (
         values.dtype in validation.FLOAT_DTYPES
         and values.flags.c_contiguous
         and values.flags.aligned
     ):
-        looks = np.empty(5)
-        kernels.summarise_matrix(values, looks, workers.crew)
-        return [float(value) for value in looks]
-    found = [0.0] * 5
-    for some in row_chunks(*values.shape):  # other dtypes, and views
-        part = np.ascontiguousarray(values[some], dtype=np.float64)
-        across = np.ascontiguousarray(values[:, some].T, dtype=np.float64)
+        out = np.empty(5)
+        kernels.summarise_matrix(values, out, workers.crew)
+        return [float(value) for value in out]
+    low, high, taint, asymmetry = 0.0, 0.0, 0.0, 0.0
+    for span in row_chunks(*values.shape):  # other dtypes, and views
+        block = np.ascontiguousarray(values[span], dtype=np.float64)
+        across = np.ascontiguousarray(values[:, span].T, dtype=np.float64)
         with np.errstate(invalid="ignore"):
-            found[0] = min(found[0], float(part.min()))
-            found[1] = max(found[1], float(part.max()))
-            found[2] += float((part * 0).sum())
-            found[4] = max(found[4], float(np.abs(part - across).max()))
-    found[3] = float(np.diagonal(values).max())
-    return found
+            low, high = min(low, float(block.min())), max(high, float(block.max()))
+            taint += float((block * 0).sum())
+            asymmetry = max(asymmetry, float(np.abs(block - across).max()))
+    return [low, high, taint, float(np.diagonal(values).max()), asymmetry]
 
 
 def _check_condensed(values: Array) -> DissimilarityTable:
     n = (1 + math.isqrt(1 + 8 * len(values))) // 2
     if n * (n - 1) // 2 != len(values) or n < 2:
-        raise ValueError(
-            f"X has the length {len(values)}; the condensed dissimilarities of n rows are "
-            f"n·(n - 1)/2 numbers: {n * (n - 1) // 2} for {n} rows, {n * (n + 1) // 2} for {n + 1}"
-        )
+        lengths = f"{n * (n - 1) // 2} for {n} rows, {n * (n + 1) // 2} for {n + 1}"
+        got = Got(f"the length {len(values)}")
+        raise must_be("X", f"of the length n·(n - 1)/2 ({lengths})", got)
     with np.errstate(invalid="ignore"):
         low, high = float(values.min()), float(values.max())
         _check_values(values, low, high, float((values * 0.0).sum()))
-    everyone, high = np.arange(n), float(values.max())
-    dtype = _kernel_dtype(values, high)
-    return CondensedMatrix(values, dtype, _scale(high, n), n, everyone, everyone)
+    rows = np.arange(n)
+    return CondensedMatrix(values, _kernel_dtype(values, high), _scale(high, n), n, rows, rows)
 
 
 def as_matrix(X: Any) -> Array:
-    """Real numbers in any dtype, without a copy where there need not be one."""
+    """Return real numbers in any dtype, without a copy where possible."""
     if sp.issparse(X):
         raise TypeError(
-            "Sparse data was passed, but dissimilarities that are not stored would be zero; a "
-            "dense matrix is expected: use '.toarray()' to convert it"
+            "Sparse data was passed, but dissimilarities that are not stored would be zero. `X` "
+            "must be a dense matrix: use '.toarray()' to convert it."
         )
     if is_frame(X):
         X = from_frame(X) if type(X).__module__.partition(".")[0] != "pandas" else X.to_numpy()
     values = np.asarray(X)
     if values.dtype.kind == "c":
-        raise ValueError("Complex data not supported: X holds complex dissimilarities")
+        raise ValueError(
+            "Complex data not supported: `X` must be real, got complex dissimilarities."
+        )
     if values.dtype.kind not in "fiub":
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"X holds what is not a number: {error}") from error
+            raise type(error)(f"`X` must be numeric: {error}") from error
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
         values = values.astype(np.float64)
     if values.size == 0:
@@ -290,41 +288,41 @@ def _check_finite(values: Array) -> None:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError(
             f"Input X contains {'NaN' if np.isnan(values).any() else 'infinity'}: every "
-            "dissimilarity must be a finite number; impute what is missing, or give what is "
-            "unreachable a large number"
+            "dissimilarity must be finite. Impute missing values, and use a large number for "
+            "unreachable rows."
         )
 
 
-def _slack(values: Array, high: float) -> float:
-    """What rounding may leave where there should be nothing."""
+def _tolerance(values: Array, high: float) -> float:
+    """Return the largest value that rounding may leave in place of 0."""
     return (1e-5 if values.dtype in (np.float32, np.float16) else 1e-8) * high
 
 
 def _check_values(values: Array, low: float, high: float, taint: float) -> None:
     if taint != taint:
         _check_finite(values)
-    if low < -_slack(values, high):
+    if low < -_tolerance(values, high):
         raise ValueError(
-            f"Negative values in data passed to X: dissimilarities reach {low:.3g}, but 0 must be "
-            "the least. A similarity s becomes a dissimilarity as max(s) - s, for example"
+            f"Negative values in data passed to X: dissimilarities must be >= 0, got {low:.3g}. "
+            f"{SIMILARITY_ADVICE}"
         )
 
 
 def _kernel_dtype(values: Array, high: float) -> Any:
-    """Floats that hold these numbers: whole numbers up to 2^24 exactly in float32."""
+    """Return a float dtype for these numbers; float32 holds integers up to 2^24 exactly."""
     if values.dtype.kind == "f":
         return np.float64 if values.dtype.itemsize == 8 else np.float32
     return np.float32 if high <= 2.0**24 else np.float64
 
 
 def check_new_dissimilarities(model: Any, X: Any) -> Floats:
-    """Dissimilarities (m, n) of new rows to the rows of the fit."""
+    """Return the dissimilarities (m, n) of new rows to the rows of the fit, checked."""
     values = as_matrix(X)
     if values.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {values.ndim}D array instead. Reshape your data: with "
-            f"metric='precomputed' the dissimilarities (m, {model.n_features_in_}) of new rows to "
-            "those of the fit are expected"
+            f"metric='precomputed', X must be the dissimilarities (m, {model.n_features_in_}) of "
+            "new rows to those of the fit."
         )
     _check_finite(values)
     validate_data(model, X, reset=False, skip_check_array=True)
