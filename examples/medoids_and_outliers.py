@@ -1,4 +1,4 @@
-"""Outliers carry means away, and leave medoids where they are."""
+"""Outliers pull means away from the groups, but not medoids."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ def main() -> None:
     rng = np.random.default_rng(0)
     rows = np.concatenate([center + rng.normal(size=(190, 2)) for center in CENTERS])
     outliers = rng.uniform(300, 500, (30, 2))  # 5 % of all rows
-    everything = np.concatenate([rows, outliers])
+    X = np.concatenate([rows, outliers])
 
-    # one cluster more than there are groups: room for the outliers
+    # one more cluster than groups, for the outliers
     models = {
         "means": KMeans(4, n_init=5, random_state=0),
         "medoids": KMedoids(4, n_init=5, random_state=0),
         "medoids, squared": KMedoids(4, metric="sqeuclidean", n_init=5, random_state=0),
     }
-    print("how far the nearest center is from each of the three groups:")
+    print("distance from each of the three groups to the nearest center:")
     for name, model in models.items():
-        centers = model.fit(everything).cluster_centers_
-        gaps = np.linalg.norm(CENTERS[:, None] - centers, axis=2).min(axis=1)
-        print(f"{name:>17}:", ", ".join(f"{gap:.2f}" for gap in gaps))
+        centers = model.fit(X).cluster_centers_
+        distances = np.linalg.norm(CENTERS[:, None] - centers, axis=2).min(axis=1)
+        print(f"{name:>17}:", ", ".join(f"{distance:.2f}" for distance in distances))
 
-    chosen = KMedoids(k_range=(2, 8), random_state=0).fit(rows)
-    print("groups without outliers, by the medoid silhouette:", len(chosen.medoid_indices_))
-    for k, value in sorted(chosen.silhouettes_.items()):
+    model = KMedoids(k_range=(2, 8), random_state=0).fit(rows)
+    print(
+        "number of groups without outliers, by the medoid silhouette:", len(model.medoid_indices_)
+    )
+    for k, value in sorted(model.silhouettes_.items()):
         print(f"  K = {k}: {value:.3f}")
 
 

@@ -1,6 +1,6 @@
-"""The main job on a real data set: group 178 Italian wines by their chemistry, and look at them.
+"""Cluster 178 Italian wines by their chemistry: choose K, fit, describe and diagnose.
 
-The wines come from three growers, which the clustering is not told.
+The wines come from three growers; the clustering does not use that.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def main() -> None:
     model = KMeans(n_clusters=sweep.best_k, n_init=10, random_state=0).fit(rows)
 
     n, d = rows.shape
-    whole = float(((rows - rows.mean(axis=0)) ** 2).sum())
+    total = float(((rows - rows.mean(axis=0)) ** 2).sum())
     print(f"\n{n} wines, {d} measurements, {sweep.best_k} clusters")
-    print(f"J = {model.inertia_:.6f}, {1 - model.inertia_ / whole:.1%} of the variance explained")
+    print(f"J = {model.inertia_:.6f}, {1 - model.inertia_ / total:.1%} of the variance explained")
     print(f"stopped after {model.n_iter_} iterations: {model.stopped_by_}\n")
 
     print("iteration      cost     shift   moved")
@@ -33,8 +33,8 @@ def main() -> None:
     for j, center in enumerate(model.cluster_centers_):
         members = model.labels_ == j
         growers = "/".join(str(count) for count in np.bincount(wine.target[members], minlength=3))
-        most = np.argsort(-np.abs(center))[:3]
-        traits = ", ".join(f"{wine.feature_names[t]} {center[t]:+.1f}" for t in most)
+        top = np.argsort(-np.abs(center))[:3]
+        traits = ", ".join(f"{wine.feature_names[t]} {center[t]:+.1f}" for t in top)
         print(f"{j:7} {members.sum():6}  {growers:10}   {traits}")
     print(f"\n{diagnose(model, rows)}\n")
     show_versions()

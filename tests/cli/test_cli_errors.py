@@ -35,10 +35,10 @@ from partita.cli import app
 )
 def test_wrong_data_give_3_and_name_the_file_and_the_place(tmp_path, fails, text, options, words):
     path = write_csv(tmp_path / "data.csv", text)
-    code, said = fails("fit", path, *options)
+    code, output = fails("fit", path, *options)
     assert code == 3
-    assert words in said
-    assert str(path) in said
+    assert words in output
+    assert str(path) in output
 
 
 @pytest.mark.parametrize(
@@ -70,22 +70,23 @@ def test_wrong_data_give_3_and_name_the_file_and_the_place(tmp_path, fails, text
     ],
 )
 def test_a_wrong_command_gives_2(tmp_path, fails, options, words):
-    code, said = fails("fit", write_csv(tmp_path / "data.csv", "a,b\n1,2\n3,4\n"), *options)
+    code, output = fails("fit", write_csv(tmp_path / "data.csv", "a,b\n1,2\n3,4\n"), *options)
     assert code == 2
-    assert words in said
+    assert words in output
 
 
 def test_files_that_cannot_be_read(tmp_path, fails):
-    code, said = fails("fit", tmp_path / "no.csv")
-    assert (code, "There is no file" in said, str(tmp_path / "no.csv") in said) == (3, True, True)
+    code, output = fails("fit", tmp_path / "no.csv")
+    assert code == 3
+    assert f"There is no file {tmp_path / 'no.csv'}" in output
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and then nothing")
-    code, said = fails("fit", tmp_path / "a.parquet")
-    assert (code, "a.parquet is not a parquet file" in said) == (3, True)
+    code, output = fails("fit", tmp_path / "a.parquet")
+    assert (code, "a.parquet is not a parquet file" in output) == (3, True)
     np.save(tmp_path / "a.npy", np.zeros((100, 3)))
     whole = (tmp_path / "a.npy").read_bytes()
     (tmp_path / "a.npy").write_bytes(whole[: len(whole) // 2])
-    code, said = fails("fit", tmp_path / "a.npy")
-    assert (code, "a.npy" in said, "not a .npy file" in said) == (3, True, True)
+    code, output = fails("fit", tmp_path / "a.npy")
+    assert (code, "a.npy" in output, "not a .npy file" in output) == (3, True, True)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a model", b"PK\x03\x04"])
@@ -97,29 +98,29 @@ def test_models_that_cannot_be_read(tmp_path, fails, content):
         ("predict", data, "--model", model),
         ("report", data, "--model", model, "--out", tmp_path / "r.html"),
     ):
-        code, said = fails(*words)
+        code, output = fails(*words)
         assert code == 3
-        assert str(model) in said
-    code, said = fails("inspect", tmp_path / "none.partita")
+        assert str(model) in output
+    code, output = fails("inspect", tmp_path / "none.partita")
     assert code == 3
-    assert "none.partita" in said
+    assert "none.partita" in output
 
 
 def test_outputs_that_cannot_be_written_are_said_before_the_work(tmp_path, fails):
     data = write_csv(tmp_path / "data.csv", "a,b\n1,2\n3,4\n")
-    code, said = fails("fit", data, "-k", "1", "--labels", tmp_path / "no" / "out.csv")
-    assert (code, "there is no folder" in said) == (3, True)
-    code, said = fails("fit", data, "-k", "1", "--model", tmp_path)
-    assert (code, "is a folder" in said) == (3, True)
-    code, said = fails("fit", data, "-k", "1", "--labels", data / "out.csv")
+    code, output = fails("fit", data, "-k", "1", "--labels", tmp_path / "no" / "out.csv")
+    assert (code, "there is no folder" in output) == (3, True)
+    code, output = fails("fit", data, "-k", "1", "--model", tmp_path)
+    assert (code, "is a folder" in output) == (3, True)
+    code, output = fails("fit", data, "-k", "1", "--labels", data / "out.csv")
     assert code == 3
 
 
 def test_a_missing_package_is_named(tmp_path, fails, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     data = write_csv(tmp_path / "data.csv", "a,b\n1,2\n3,4\n")
-    code, said = fails("fit", data, "-k", "1", "--report", tmp_path / "a.html")
-    assert (code, "pip install 'partita[report]'" in said) == (2, True)
+    code, output = fails("fit", data, "-k", "1", "--report", tmp_path / "a.html")
+    assert (code, "pip install 'partita[report]'" in output) == (2, True)
 
 
 def test_a_bug_is_called_one_and_debug_shows_it(tmp_path, fails, monkeypatch):
@@ -128,8 +129,8 @@ def test_a_bug_is_called_one_and_debug_shows_it(tmp_path, fails, monkeypatch):
 
     monkeypatch.setattr("partita.cli.workflow.read", broken)
     data = write_csv(tmp_path / "data.csv", "a\n1\n")
-    code, said = fails("fit", data)
-    assert (code, "RuntimeError: oh" in said, "--debug" in said) == (1, True, True)
+    code, output = fails("fit", data)
+    assert (code, "RuntimeError: oh" in output, "--debug" in output) == (1, True, True)
     with pytest.raises(RuntimeError):
         app(["fit", str(data), "--debug"])
 
@@ -137,15 +138,15 @@ def test_a_bug_is_called_one_and_debug_shows_it(tmp_path, fails, monkeypatch):
 def test_no_permission_gives_3_before_the_work(tmp_path, fails, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, *_, **__: str(path) != str(tmp_path))
     data = write_csv(tmp_path / "a.csv", "x\n1\n2\n")
-    code, said = fails("fit", data, "-k", 2, "--labels", tmp_path / "out.csv")
+    code, output = fails("fit", data, "-k", 2, "--labels", tmp_path / "out.csv")
     assert code == 3
-    assert f"{tmp_path / 'out.csv'} cannot be written: no permission" in said
+    assert f"{tmp_path / 'out.csv'} cannot be written: no permission" in output
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write to any folder")
 def test_a_folder_without_permission_gives_3(tmp_path, fails):
     data, locked = write_csv(tmp_path / "a.csv", "x\n1\n2\n"), tmp_path / "locked"
     locked.mkdir(mode=0o555)
-    code, said = fails("fit", data, "-k", 2, "--labels", locked / "out.csv")
+    code, output = fails("fit", data, "-k", 2, "--labels", locked / "out.csv")
     assert code == 3
-    assert f"{locked / 'out.csv'} cannot be written: no permission" in said
+    assert f"{locked / 'out.csv'} cannot be written: no permission" in output

@@ -27,8 +27,8 @@ def test_standard_input_folders_and_patterns(partita, tmp_path, file, blobs):
     (tmp_path / "parts" / "1.csv").write_text("".join(lines[:50]))
     (tmp_path / "parts" / "2.csv").write_text(lines[0] + "".join(lines[50:]))
     for data in (tmp_path / "parts", tmp_path / "parts" / "*.csv"):
-        found = partita("fit", data, "-k", 3, "--labels", "-", "--only-labels", "--quiet")
-        np.testing.assert_array_equal(found.split()[1:], expected.astype(str))
+        result = partita("fit", data, "-k", 3, "--labels", "-", "--only-labels", "--quiet")
+        np.testing.assert_array_equal(result.split()[1:], expected.astype(str))
 
 
 def test_several_files_are_one_table(partita, tmp_path, file):
@@ -37,10 +37,10 @@ def test_several_files_are_one_table(partita, tmp_path, file):
     for i, part in enumerate(parts):
         part.write_text("".join([header, *lines[40 * i : 40 * (i + 1)]]))
     whole = json.loads(partita("fit", file, "-k", 3, "--json"))["summary"]
-    found = json.loads(partita("fit", *parts, "-k", 3, "--json", "--labels", tmp_path / "out.csv"))
-    assert found["summary"]["objective"] == whole["objective"]
-    assert found["data"]["rows"] == 120
-    assert found["data"]["name"] == f"{parts[0]} and 2 more"
+    result = json.loads(partita("fit", *parts, "-k", 3, "--json", "--labels", tmp_path / "out.csv"))
+    assert result["summary"]["objective"] == whole["objective"]
+    assert result["data"]["rows"] == 120
+    assert result["data"]["name"] == f"{parts[0]} and 2 more"
     assert read_table(tmp_path / "out.csv").data.num_rows == 120
 
 
@@ -49,8 +49,8 @@ def test_names_with_commas_are_found_in_a_list(partita, tmp_path):
         '"Weight, kg",height,"a,b,c",x\n' + "1,2,3,4\n5,6,7,9\n8,9,1,3\n"
     )
     for given in ("Weight, kg,height,a,b,c", "height, a,b,c ,Weight, kg"):
-        found = json.loads(partita("fit", tmp_path / "a.csv", "-k", 2, "-c", given, "--json"))
-        assert found["data"]["features"] == ["Weight, kg", "height", "a,b,c"]
+        result = json.loads(partita("fit", tmp_path / "a.csv", "-k", 2, "-c", given, "--json"))
+        assert result["data"]["features"] == ["Weight, kg", "height", "a,b,c"]
     assert "no column 'kg'" in partita("fit", tmp_path / "a.csv", "-k", 2, "-c", "kg,x", code=3)
 
 
@@ -74,8 +74,8 @@ def test_lines_end_in_a_copy_as_they_did(partita, tmp_path):
     data.write_bytes(b"who;x\r\na;1,5\r\nb;2,5\r\nc;9\r\n")
     partita("fit", data, "-k", 2, "--labels", out)
     assert re.fullmatch(rb"who;x;cluster\r\n(\w;[\d,]+;[01]\r\n){3}", out.read_bytes())
-    said = partita("fit", data, "-k", 2, "-q", "--labels", "-")
-    assert said.startswith("who;x;cluster")
+    output = partita("fit", data, "-k", 2, "-q", "--labels", "-")
+    assert output.startswith("who;x;cluster")
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather"])
@@ -110,9 +110,9 @@ def test_rows_without_a_value_are_dropped_or_filled(partita, tmp_path):
     assert lines[2] == ",2,"
     assert lines[1].rpartition(",")[2] in "01"
     partita("fit", data, "-k", 2, "--missing", "mean", "--model", model)
-    found = json.loads(partita("predict", data, "--model", model, "--json"))
-    assert found["data"]["filled"] == 1
-    assert len(found["labels"]) == 5
+    result = json.loads(partita("predict", data, "--model", model, "--json"))
+    assert result["data"]["filled"] == 1
+    assert len(result["labels"]) == 5
     dropped = json.loads(partita("predict", data, "--model", model, "--missing", "drop", "--json"))
     assert dropped["rows"] == [1, 3, 4, 5]
 
@@ -124,12 +124,12 @@ def test_means_are_filled_in_only_if_the_model_has_them(partita, tmp_path, file)
     partita("fit", file, "-k", 3, "--model", model)
     for command in ("predict", "report"):
         more = ("--out", tmp_path / "r.html") if command == "report" else ()
-        said = partita(command, gaps, "--model", model, *more, code=3)
-        assert "--missing drop" in said
-        assert "--missing mean" not in said  # the model has no means
-        assert "missing=" not in said
-        said = partita(command, gaps, "--model", model, "--missing", "mean", *more, code=3)
-        assert "has no means to fill in" in said
+        output = partita(command, gaps, "--model", model, *more, code=3)
+        assert "--missing drop" in output
+        assert "--missing mean" not in output  # the model has no means
+        assert "missing=" not in output
+        output = partita(command, gaps, "--model", model, "--missing", "mean", *more, code=3)
+        assert "has no means to fill in" in output
         partita(command, gaps, "--model", model, "--missing", "drop", *more)
 
 
@@ -143,23 +143,23 @@ def test_nothing_is_overwritten_without_force(partita, tmp_path, file):
     out = tmp_path / "out.csv"
     for option, name in (("--labels", out), ("--model", out), ("--report", tmp_path / "out.html")):
         name.write_text("mine")
-        said = partita("fit", file, "-k", 2, option, name, code=2)
-        assert f"{name.name} already exists" in said
-        assert "--force" in said
+        output = partita("fit", file, "-k", 2, option, name, code=2)
+        assert f"{name.name} already exists" in output
+        assert "--force" in output
         assert name.read_text() == "mine"
     partita("fit", file, "-k", 2, "--labels", out, "--force")
     assert out.read_text().startswith("who,x")
-    said = partita(
+    output = partita(
         "fit", file, "-k", 2, "--labels", tmp_path / "q", "--model", f"{tmp_path}/./q", code=2
     )
-    assert "the name of two outputs" in " ".join(said.replace("│", " ").split())
+    assert "the name of two outputs" in " ".join(output.replace("│", " ").split())
     partita("fit", file, "-k", 2, "--labels", "/dev/null", "--model", "/dev/null")
 
 
 def test_no_output_replaces_what_is_read(partita, tmp_path, file):
     before, model = file.read_bytes(), tmp_path / "m.partita"
-    said = partita("fit", file, "-k", 2, "--model", f"{tmp_path}/./{file.name}", "-f", code=2)
-    assert "is an input of this command" in " ".join(said.replace("│", " ").split())
+    output = partita("fit", file, "-k", 2, "--model", f"{tmp_path}/./{file.name}", "-f", code=2)
+    assert "is an input of this command" in " ".join(output.replace("│", " ").split())
     partita("fit", file, "-k", 2, "--model", model)
     partita("predict", file, "--model", model, "--labels", model, "-f", code=2)
     partita("fit", file, "-k", 2, "--labels", "", code=2)
@@ -171,10 +171,10 @@ def test_no_output_replaces_what_is_read(partita, tmp_path, file):
 
 def test_a_file_that_cannot_be_written_keeps_no_other_from_it(partita, tmp_path, file):
     labels, model, page = tmp_path / "l.npy", tmp_path / "m.partita", tmp_path / "r.html"
-    said = partita(
+    output = partita(
         "fit", file, "-k", 3, "--labels", labels, "--model", model, "--report", page, code=3
     )
-    assert "only numbers, but 'who'" in said
+    assert "only numbers, but 'who'" in output
     assert not labels.exists()
     assert read_model(model).n_clusters == 3
     assert "3 clusters" in page.read_text()
@@ -183,8 +183,8 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_it(partita, tmp_path,
 def test_reports_are_written(partita, tmp_path, file):
     pytest.importorskip("jinja2", reason="jinja2 is not installed: no report")
     model, page = tmp_path / "m.partita", tmp_path / "a.html"
-    said = partita("fit", file, "-k", 3, "--id", "who", "--model", model, "--report", page)
-    assert str(page) in said
+    output = partita("fit", file, "-k", 3, "--id", "who", "--model", model, "--report", page)
+    assert str(page) in output
     assert "<html" in page.read_text()
     partita("report", file, "--model", model, "--out", tmp_path / "b.html", "--id", "who")
     assert "<html" in (tmp_path / "b.html").read_text()
@@ -194,8 +194,8 @@ def test_reports_are_written(partita, tmp_path, file):
 
 def test_the_demo_ends_with_a_report(partita, tmp_path, clusters_in):
     pytest.importorskip("jinja2", reason="jinja2 is not installed: no report")
-    said = partita("demo", tmp_path / "demo")
-    assert str(tmp_path / "demo" / "wine.html") in said.splitlines()[-1]
+    output = partita("demo", tmp_path / "demo")
+    assert str(tmp_path / "demo" / "wine.html") in output.splitlines()[-1]
     names = {path.name for path in (tmp_path / "demo").iterdir()}
     assert names == {"wine.csv", "wine-clusters.csv", "wine.partita", "wine.html"}
     assert len(set(clusters_in(tmp_path / "demo" / "wine-clusters.csv"))) == 3

@@ -22,8 +22,8 @@ from partita.cli.halt_option import CRITERIA, HaltError, parse_halt
     ],
 )
 def test_what_is_parsed_says_the_same_again(text):
-    found = parse_halt(text)
-    assert repr(parse_halt(repr(found))) == repr(found)
+    result = parse_halt(text)
+    assert repr(parse_halt(repr(result))) == repr(result)
 
 
 def test_and_binds_closer_than_or():
@@ -47,15 +47,15 @@ def test_anything_else_is_refused_with_the_names_that_are_known(text):
 def test_halting_and_strict(partita, tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "a.npy", rng.normal(size=(3000, 2)))
-    said = partita("fit", tmp_path / "a.npy", "-k", 20, "--max-iter", 2, "--strict", code=4)
-    assert "limit of 2 iterations" in said
+    output = partita("fit", tmp_path / "a.npy", "-k", 20, "--max-iter", 2, "--strict", code=4)
+    assert "limit of 2 iterations" in output
     partita("fit", tmp_path / "a.npy", "-k", 20, "--max-iter", 2)
     partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", "RelDecrease(0.1)")
     limits = "MaxIter(1) | Deadline(60)"
     assert partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", limits, code=4)
     assert partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", "Deadline(0)", code=4)
-    said = partita("fit", tmp_path / "a.npy", "-k", 20, "--halt", "Never(1)", code=2)
-    assert "--halt" in said
+    output = partita("fit", tmp_path / "a.npy", "-k", 20, "--halt", "Never(1)", code=2)
+    assert "--halt" in output
 
 
 def test_a_limit_of_passes_is_no_convergence(partita, tmp_path):

@@ -45,9 +45,9 @@ def test_a_full_disk_gives_3_and_leaves_no_half_file(tmp_path):
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # noqa: E731
     run = spawn("fit", tmp_path / "a.csv", "-k", 2, "--labels", tmp_path / "out.csv", "--force",
                 preexec_fn=limit)  # fmt: skip
-    _, said = run.communicate()
-    assert run.returncode == 3, said
-    assert "out.csv could not be written" in said
+    _, output = run.communicate()
+    assert run.returncode == 3, output
+    assert "out.csv could not be written" in output
     assert (tmp_path / "out.csv").read_text() == "old"
     assert {path.name for path in tmp_path.iterdir()} == {"a.csv", "out.csv"}
 
@@ -61,20 +61,20 @@ def test_ctrl_c_ends_a_fit_with_130_and_what_it_had_found(tmp_path, noise):
         stdout=subprocess.DEVNULL, stderr=slave, env=environment(TERM="xterm"),
     )  # fmt: skip
     os.close(slave)
-    said = b""
-    while b"iteration" not in said:  # the bar: the fit has begun
-        said += os.read(master, 4096)
+    output = b""
+    while b"iteration" not in output:  # the bar: the fit has begun
+        output += os.read(master, 4096)
     run.send_signal(signal.SIGINT)
     while part := read_terminal(master):
-        said += part
+        output += part
     os.close(master)
-    assert run.wait(timeout=60) == 130, said
-    said = " ".join(said.decode().split())
-    assert "Traceback" not in said
-    assert "Stopping after this iteration" in said
-    assert "Interrupted: the fit was stopped early, with J = " in said
-    assert "saved: model in" in said
-    assert "labels in" in said
+    assert run.wait(timeout=60) == 130, output
+    output = " ".join(output.decode().split())
+    assert "Traceback" not in output
+    assert "Stopping after this iteration" in output
+    assert "Interrupted: the fit was stopped early, with J = " in output
+    assert "saved: model in" in output
+    assert "labels in" in output
     assert set(read_table(out).data.column(10).to_pylist()) <= set(range(50))
     assert loads(model, 10)
 
@@ -100,8 +100,8 @@ def test_ctrl_c_before_the_fit_saves_nothing(tmp_path):
         assert run.wait(timeout=60) == 130
     finally:
         run.kill()
-        _, said = run.communicate()
-    assert "nothing was saved" in said
+        _, output = run.communicate()
+    assert "nothing was saved" in output
     assert list(tmp_path.iterdir()) == []
 
 

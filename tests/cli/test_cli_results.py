@@ -25,12 +25,12 @@ def test_labels_and_objective_are_those_of_the_api_on_every_format(
     X = blobs.astype(dtype)
     data, out, model = tmp_path / f"a.{kind}", tmp_path / f"b.{kind}", tmp_path / "m.partita"
     write_table(pa.table([X[:, t].copy() for t in range(3)], names=["x", "y", "z"]), data)
-    found = json.loads(
+    result = json.loads(
         partita("fit", data, "-k", 4, "--seed", 3, "--labels", out, "--model", model, "--json")
     )
     rows = select(read_table(data)).X
     expected = KMeans(4, random_state=3).fit(rows)
-    assert found["summary"]["objective"] == expected.inertia_
+    assert result["summary"]["objective"] == expected.inertia_
     column = -1 if kind == "npy" else "cluster"
     written = read_table(out).data.column(column if kind != "npy" else 3).to_pylist()
     np.testing.assert_array_equal(written, expected.labels_)
@@ -53,11 +53,11 @@ def test_labels_and_objective_are_those_of_the_api_on_every_format(
 )  # fmt: skip
 def test_every_member_of_the_family(partita, tmp_path, file, blobs, words, estimator, clusters_in):
     out, model = tmp_path / "out.csv", tmp_path / "m.partita"
-    found = json.loads(
+    result = json.loads(
         partita("fit", file, "-k", 3, *words, "--labels", out, "--model", model, "--json")
     )
     estimator.fit(blobs)
-    assert found["summary"]["objective"] == estimator.inertia_
+    assert result["summary"]["objective"] == estimator.inertia_
     np.testing.assert_array_equal(clusters_in(out), estimator.labels_)
     again = partita("predict", file, "--model", model, "--only-labels")
     np.testing.assert_array_equal(again.split()[1:], estimator.predict(blobs).astype(str))
@@ -68,14 +68,14 @@ def test_weights_and_scales_are_those_of_the_api(partita, tmp_path, blobs, scale
     w = np.arange(len(blobs)) % 4
     data, out, model = tmp_path / "a.parquet", tmp_path / "b.parquet", tmp_path / "m.partita"
     write_table(pa.table({"x": blobs[:, 0], "y": blobs[:, 1] * 1e3, "w": w}), data)
-    found = json.loads(
+    result = json.loads(
         partita("fit", data, "-k", 3, "--weight", "w", "--scale", scale, "--labels", out,
                 "--model", model, "--json")
     )  # fmt: skip
     rows = np.column_stack([blobs[:, 0], blobs[:, 1] * 1e3])
     scaling = Scaling.fit(rows, scale, w)
     expected = KMeans(3, random_state=0).fit(scaling.apply(rows), sample_weight=w)
-    assert found["summary"]["objective"] == expected.inertia_
+    assert result["summary"]["objective"] == expected.inertia_
     np.testing.assert_array_equal(clusters_in(out), expected.labels_)
     again = json.loads(partita("predict", data, "--model", model, "--json"))
     np.testing.assert_array_equal(again["labels"], expected.labels_)
@@ -83,12 +83,12 @@ def test_weights_and_scales_are_those_of_the_api(partita, tmp_path, blobs, scale
 
 def test_a_choice_of_k_is_that_of_the_api(partita, tmp_path, file, blobs, clusters_in):
     out = tmp_path / "out.csv"
-    found = json.loads(partita("fit", file, "--k", "2:6", "--labels", out, "--json"))
+    result = json.loads(partita("fit", file, "--k", "2:6", "--labels", out, "--json"))
     sweep = choose_k(blobs, range(2, 7), estimator=KMeans(random_state=0), random_state=0)
-    assert found["sweep"]["best_k"] == sweep.best_k == found["summary"]["n_clusters"]
+    assert result["sweep"]["best_k"] == sweep.best_k == result["summary"]["n_clusters"]
     np.testing.assert_array_equal(clusters_in(out), sweep.model().labels_)
     alone = json.loads(partita("choose-k", file, "-k", "2:6", "--json"))
-    assert alone["sweep"] == found["sweep"]
+    assert alone["sweep"] == result["sweep"]
     assert alone["sweep"]["table"]["k"] == [2, 3, 4, 5, 6]
     text = partita("choose-k", file, "-k", "2:6")
     assert sweep.verdict in text
@@ -108,9 +108,9 @@ def test_predict_finds_columns_by_name_in_any_order(partita, tmp_path, file):
     bare = json.loads(partita("predict", tmp_path / "bare.npy", "--model", model, "--json"))
     assert bare["labels"] == expected
     write_table(data.select(["who", "x"]), tmp_path / "less.csv")
-    said = partita("predict", tmp_path / "less.csv", "--model", model, code=3)
-    assert "lacks 'y', 'z'" in said
-    assert "less.csv" in said
+    output = partita("predict", tmp_path / "less.csv", "--model", model, code=3)
+    assert "lacks 'y', 'z'" in output
+    assert "less.csv" in output
 
 
 def test_rows_without_names_are_taken_in_the_order_of_the_file(partita, tmp_path, blobs):
@@ -122,10 +122,10 @@ def test_rows_without_names_are_taken_in_the_order_of_the_file(partita, tmp_path
         model = tmp_path / f"{first.stem}.partita"
         partita("fit", first, "-k", 3, "-c", columns, "--model", model)
         fitted = json.loads(partita("predict", first, "--model", model, "--json"))
-        found = json.loads(partita("predict", plain, "--model", model, "--json"))
-        assert found["labels"] == fitted["labels"]
-        assert len(set(found["labels"])) == 3
-    assert "taken to be 'x', 'y', 'z'" in " ".join(found["data"]["notes"])
+        result = json.loads(partita("predict", plain, "--model", model, "--json"))
+        assert result["labels"] == fitted["labels"]
+        assert len(set(result["labels"])) == 3
+    assert "taken to be 'x', 'y', 'z'" in " ".join(result["data"]["notes"])
 
 
 def test_models_of_python_label_files(partita, tmp_path, file, blobs):
@@ -134,25 +134,25 @@ def test_models_of_python_label_files(partita, tmp_path, file, blobs):
         model = KMeans(3, random_state=0).fit(rows)
         save(model, tmp_path / "m.partita", force=True)
         frame.to_csv(tmp_path / "a.csv", index=False)
-        found = json.loads(
+        result = json.loads(
             partita("predict", tmp_path / "a.csv", "--model", tmp_path / "m.partita", "--json")
         )
-        assert found["labels"] == model.labels_.tolist()
-        assert found["warnings"] == []
+        assert result["labels"] == model.labels_.tolist()
+        assert result["warnings"] == []
 
 
 def test_inspect_says_what_fit_made(partita, tmp_path, file, blobs):
     model = tmp_path / "m.partita"
     partita("fit", file, "-k", 3, "--scale", "standard", "--model", model, "--quiet")
-    found = json.loads(partita("inspect", model, "--json"))
+    result = json.loads(partita("inspect", model, "--json"))
     scaling = Scaling.fit(blobs, "standard")
     expected = KMeans(3, random_state=0).fit(scaling.apply(blobs))
-    assert found["objective"] == expected.inertia_
-    assert found["features"] == ["x", "y", "z"]
-    assert found["weights"] == expected.stats_.weight.tolist()
-    np.testing.assert_allclose(found["centers"], scaling.undo(expected.cluster_centers_))
-    assert found["scaling"]["kind"] == "standard"
-    assert found["made_by"].startswith("partita fit ")
+    assert result["objective"] == expected.inertia_
+    assert result["features"] == ["x", "y", "z"]
+    assert result["weights"] == expected.stats_.weight.tolist()
+    np.testing.assert_allclose(result["centers"], scaling.undo(expected.cluster_centers_))
+    assert result["scaling"]["kind"] == "standard"
+    assert result["made_by"].startswith("partita fit ")
     text = partita("inspect", model)
     assert "KMeans, 3 clusters" in text
     assert "standard" in text
@@ -188,6 +188,6 @@ def test_sparse_medoids_are_inspected(partita, tmp_path):
     rows = sp.random(60, 8, 0.3, format="csr", random_state=0)
     model = KMedoids(3, random_state=0).fit(rows)
     save(model, tmp_path / "m.partita")
-    found = json.loads(partita("inspect", tmp_path / "m.partita", "--json"))
-    assert np.allclose(found["centers"], model.cluster_centers_.toarray())
+    result = json.loads(partita("inspect", tmp_path / "m.partita", "--json"))
+    assert np.allclose(result["centers"], model.cluster_centers_.toarray())
     assert "center" in partita("inspect", tmp_path / "m.partita")

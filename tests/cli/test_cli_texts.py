@@ -68,15 +68,15 @@ def test_the_object_of_json_is_the_documented_one(partita, tmp_path, file, comma
         "choose-k": ("choose-k", file, "-k", "2:4"),
         "inspect": ("inspect", model),
     }[command]
-    found = json.loads(partita(*words, "--json"))
+    result = json.loads(partita(*words, "--json"))
     section = re.search(rf"### `{command}`\n(.*?)(?=\n#|\Z)", DOCS.read_text(), re.S)[1]
     first = re.findall(r"^\|([^|]*)\|", section, re.M)
     documented = {key for cell in first for key in re.findall(r"`([\w.]+)`", cell)}
     spelled = DOCUMENTED_IN_FULL if command == "fit" else ("scaling",)  # elsewhere: "as in fit"
-    told = {key for key in keys(found) if "." not in key or key.split(".")[0] in spelled}
-    assert {key for key in keys(found) if key in documented} == documented
-    assert told - documented == set()
-    assert found["command"] == command
+    shown = {key for key in keys(result) if "." not in key or key.split(".")[0] in spelled}
+    assert {key for key in keys(result) if key in documented} == documented
+    assert shown - documented == set()
+    assert result["command"] == command
 
 
 def test_json_holds_no_nan(partita, tmp_path, capsys):
@@ -121,26 +121,26 @@ def test_completion_is_there():
 def test_predict_says_how_many_rows_each_cluster_has(partita, tmp_path, file):
     model = tmp_path / "m.partita"
     partita("fit", file, "-k", 3, "--model", model)
-    said = partita("predict", file, "--model", model, "--labels", tmp_path / "out.csv")
+    output = partita("predict", file, "--model", model, "--labels", tmp_path / "out.csv")
     sizes = np.bincount(read_model(model).labels_)
-    assert ", ".join(f"cluster {j}: {n}" for j, n in enumerate(sizes)) in said
+    assert ", ".join(f"cluster {j}: {n}" for j, n in enumerate(sizes)) in output
 
 
 def test_many_clusters_do_not_fill_the_screen(partita, tmp_path):
     rows = np.random.default_rng(0).random((300, 2))
     write_table(pa.table({"a": rows[:, 0], "b": rows[:, 1]}), tmp_path / "a.csv")
-    said = partita("fit", tmp_path / "a.csv", "-k", 60)
-    assert "and 40 smaller ones" in said
-    assert len(said.splitlines()) < 80
+    output = partita("fit", tmp_path / "a.csv", "-k", 60)
+    assert "and 40 smaller ones" in output
+    assert len(output.splitlines()) < 80
     assert "(nothing was saved; --labels, --model and --report write files)" in " ".join(
-        said.split()
+        output.split()
     )
 
 
 def test_messages_cannot_speak_to_a_terminal(partita, tmp_path):
-    said = partita("fit", tmp_path / "no\x1b]0;pwned\x07.csv", "-k", 3, code=3)
-    assert "\x1b" not in said
-    assert "pwned" in said
+    output = partita("fit", tmp_path / "no\x1b]0;pwned\x07.csv", "-k", 3, code=3)
+    assert "\x1b" not in output
+    assert "pwned" in output
 
 
 def test_a_column_that_is_nearly_numbers_is_said_apart(tmp_path, capsys):
@@ -178,8 +178,8 @@ def test_advice_names_options_that_exist(partita, blobs, monkeypatch):
     """Every finding whose advice is Python has advice in options, for all of its settings."""
     monkeypatch.setenv("COLUMNS", "200")
     options = set(re.findall(r"--[a-z-]+", partita("fit", "--help")))
-    found = diagnosis.diagnose(KMeans(2, random_state=0).fit(blobs), blobs)
-    names = {*found.looked, *(name for name, _ in found.skipped)}
+    result = diagnosis.diagnose(KMeans(2, random_state=0).fit(blobs), blobs)
+    names = {*result.looked, *(name for name, _ in result.skipped)}
     assert set(ADVICE) <= names
     assert names - set(ADVICE) <= {"inexact-sums"}  # its own advice names no parameter
     for advice in ADVICE.values():

@@ -54,7 +54,7 @@ class Browser:
     def _new_page(self, has_touch: bool) -> None:
         if self._page is not None:
             self._page.context.close()
-        self._has_touch = has_touch
+        self._has_touch, self._emulated = has_touch, None
         self._page = self._chromium.new_page(has_touch=has_touch)
         self._page.set_default_timeout(TIMEOUT)
         self._page.on("console", self._on_console)
@@ -86,18 +86,25 @@ class Browser:
             self._init_script = before
             if before:
                 self._page.add_init_script(before)
-        self._page.set_viewport_size({"width": width, "height": height})
-        self._page.emulate_media(media=None, color_scheme="dark" if dark else "light")
+        window = {"width": width, "height": height}
+        if self._page.viewport_size != window:
+            self._page.set_viewport_size(window)
+        self._emulate(dark=dark)
         self.dialogs.clear()
         self.complaints.clear()
         self._requested.clear()
         self._page.goto(path.resolve().as_uri())
         self.settle()
 
+    def _emulate(self, *, dark: bool = False, media: str = "null") -> None:
+        if (dark, media) != self._emulated:
+            self._emulated = (dark, media)
+            self._page.emulate_media(media=media, color_scheme="dark" if dark else "light")
+
     def open_as_print(self, path: Path, width: int) -> None:
         """Open a file as it is laid out on paper of this width in pixels."""
         self.open(path, width, 1000)
-        self._page.emulate_media(media="print")
+        self._emulate(media="print")
         self.run("dispatchEvent(new Event('beforeprint'))")
         self.settle()
 
@@ -115,10 +122,10 @@ class Browser:
 
     def click(self, selector: str) -> None:
         """Scroll to an element and click its middle."""
-        self._page.click(selector)
+        self._page.click(selector, force=True)  # without waiting until it has stopped moving
         self.settle()
 
-    def drag(self, x: float, y: float, dx: float, dy: float, steps: int = 8) -> None:
+    def drag(self, x: float, y: float, dx: float, dy: float, steps: int = 4) -> None:
         """Press the mouse at a place in the window, and release it at another."""
         mouse = self._page.mouse
         mouse.move(x, y)

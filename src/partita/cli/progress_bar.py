@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_STAGES = {"references": "without structure"}  # of a sweep, where the text is not the stage's name
+_STAGES = {"references": "uniform data"}  # of a sweep, where the text is not the stage's name
 
 
 class ProgressReporter:
@@ -99,7 +99,7 @@ class ProgressReporter:
         """Show the progress of `choose_k`."""
         detail = f"K = {progress.k}" if progress.k is not None else ""
         name = _STAGES.get(progress.stage, progress.stage)
-        self._update(f"{name:17}", progress.done / progress.total, detail)
+        self._update(f"{name:12}", progress.done / progress.total, detail)
 
     @contextmanager
     def catch_interrupt(self) -> Iterator[None]:

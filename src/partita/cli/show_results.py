@@ -113,7 +113,7 @@ def print_summary(summary: Any) -> None:
     out = console()
     scaled = "" if summary.scale == "none" else f", scaled ({summary.scale})"
     size = f"{plural(summary.rows, 'row')}, {plural(summary.features, 'feature')}"
-    out.print(f"{one_line(summary.source, 60)}: {size}{scaled}")
+    print_item(out, f"{one_line(summary.source, 60)}: {size}{scaled}", 0)
     numbers = [f"J = {summary.objective:.6g}"] if summary.objective is not None else []
     if summary.explained_variance is not None:
         numbers.append(f"{100 * summary.explained_variance:.1f} % of the variance explained")
@@ -124,9 +124,9 @@ def print_summary(summary: Any) -> None:
     if summary.verdict:
         print_item(out, summary.verdict, 0, hang=0)
     if summary.iterations is not None:
-        start = "" if summary.verdict is None else " from clusters of the sweep"
-        iterations = plural(summary.iterations, "iteration")
-        print_item(out, f"Stopped after {iterations}{start}: {summary.stopped_by}.", 0, hang=0)
+        start = "" if summary.verdict is None else ", starting from clusters of the sweep"
+        iterations = plural(summary.iterations, "iteration") + start
+        print_item(out, f"Stopped after {iterations}: {summary.stopped_by}.", 0, hang=0)
     out.print()
     out.print(_cluster_table(summary.clusters, out.width))
     rest = len(summary.clusters) - MAX_CLUSTERS
