@@ -197,7 +197,7 @@ def test_a_newer_format_says_what_is_needed(files, tmp_path):
 
     said = refused(tmp_path, changed(files["kmeans frame"][1], change), "format version 2")
     assert "needs partita 1.5 or newer" in said
-    with pytest.raises(ModelFileError, match=r"hostile\.partita is of format version 2"):
+    with pytest.raises(ModelFileError, match=r"hostile\.partita has format version 2"):
         read_header(tmp_path / "hostile.partita")
 
 

@@ -87,12 +87,11 @@ def load(path: str | Path) -> Any:
 def read_model(path: str | Path) -> Any:
     """Return the model without its preparation: it takes rows as it was fitted to them."""
     with Container(path) as file:
-        header = file.header()
+        header = _checked_header(file)
         try:
-            _check_format(header)
             return assemble(header, file.array)
-        except ModelFileError as error:
-            raise error if str(path) in str(error) else file.error(f"{error}") from error
+        except ModelFileError:
+            raise
         except (ValueError, TypeError, OverflowError) as error:
             raise file.error(f"does not hold a valid model: {error}") from error
 
@@ -108,52 +107,50 @@ def read_header(path: str | Path) -> dict[str, Any]:
     0.5
     """
     with Container(path) as file:
-        header = file.header()
-        try:
-            _check_format(header)
-        except ValueError as error:
-            raise file.error(str(error)) from error
-        return header
+        return _checked_header(file)
 
 
-def _check_format(header: Mapping[str, Any]) -> None:
-    """Refuse a file that is not a model, or that this version of partita does not know."""
+def _checked_header(file: Container) -> dict[str, Any]:
+    """Refuse a file that is not a model, or that this version of partita cannot read."""
+    header = file.header()
     if header.get("format") != FORMAT:
-        raise ModelFileError(f"is not a model file: its format is {header.get('format')!r}"[:200])
+        raise file.error(f"is not a model file: its format is {header.get('format')!r}"[:200])
     version = header.get("format_version")
     if type(version) is not int or version < 1:
-        raise ModelFileError(f"has a format version that is not an integer: {version!r}"[:200])
+        raise file.error(f"has a format version that is not an integer >= 1: {version!r}"[:200])
     if version > VERSION:
-        raise ModelFileError(
-            f"is of format version {version}; this is partita {partita.__version__}, which reads "
-            f"up to {VERSION}. It needs partita {_short(header.get('readable_by'))} or newer (it "
-            f"was written by {_short(header.get('partita'))}): pip install --upgrade partita"
+        raise file.error(
+            f"has format version {version}, but this is partita {partita.__version__}, which reads "
+            f"versions up to {VERSION}. It needs partita {_printable(header.get('readable_by'))} "
+            f"or newer (it was written by {_printable(header.get('partita'))}): pip install "
+            "--upgrade partita"
         )
-    kind = header.get("class")
-    if not isinstance(kind, str) or kind not in registered_names():
-        raise ModelFileError(
-            f"holds a model of the class {_short(kind)}, which is not registered; known are "
-            f"{', '.join(registered_names())}. If the class is yours, import it and call "
-            "partita.register on it first"
+    class_name = header.get("class")
+    if not isinstance(class_name, str) or class_name not in registered_names():
+        raise file.error(
+            f"holds a model of the class {_printable(class_name)}, which is not registered. Known "
+            f"classes: {', '.join(registered_names())}. If the class is yours, import it and call "
+            "partita.register on it first."
         )
+    return header
 
 
-def _short(value: Any) -> str:
+def _printable(value: Any) -> str:
     """Return text from a file for a message, without control characters."""
     return ascii(value[:80])[1:-1] if isinstance(value, str) else "unknown"
 
 
 def assemble(header: Mapping[str, Any], array: Callable[[str], Array]) -> Any:
-    """The model of a header whose format is known; a ValueError says what is wrong with it."""
+    """Return the model of a checked header; a ValueError, TypeError or OverflowError if invalid."""
     top = CheckedFields(header)
-    name = header["class"]
-    known = member_class(name)().get_params()
+    class_name = header["class"]
+    known = member_class(class_name)().get_params()
     parameters = {
-        key: unpack(value, array)
-        for key, value in top.mapping("parameters").items()
-        if key in known
+        name: unpack(value, array)
+        for name, value in top.mapping("parameters").items()
+        if name in known
     }
-    model = restored(name, parameters, LazyValues(top.mapping("fitted"), array))
+    model = restored(class_name, parameters, LazyValues(top.mapping("fitted"), array))
     model.saved_ = _saved(top, header, parameters, array, model.n_features_in_)
     return model
 
@@ -193,5 +190,5 @@ def _saved(
 
 
 def _texts(top: CheckedFields, name: str) -> dict[str, str]:
-    inner = top.nested(name)
-    return {key: inner.text(key) for key in top.mapping(name)}
+    fields = top.nested(name)
+    return {key: fields.text(key) for key in top.mapping(name)}

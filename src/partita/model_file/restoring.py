@@ -1,4 +1,4 @@
-"""A fitted model from the values of a file. The class of the model checks its own state."""
+"""Restore a fitted model from the values of a file; its class checks its own state."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ class LazyValues(Mapping[str, Any]):
 def restored(name: str, parameters: dict[str, Any], values: Mapping[str, Any]) -> Any:
     """Return the fitted model; a FieldError or another ValueError if something is wrong."""
     cls = member_class(name)
-    accepted = cls().get_params()
-    model = cls(**{key: value for key, value in parameters.items() if key in accepted})
+    model = cls(**parameters)
     threads = getattr(model, "n_threads", None)
     if threads is not None and not (type(threads) is int and 1 <= threads <= _MAX_THREADS):
         raise FieldError(f"`n_threads` must be None or 1 to {_MAX_THREADS}, got {threads!r}.")

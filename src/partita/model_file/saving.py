@@ -78,13 +78,13 @@ def save(
     check_is_fitted(model)
     packer = Packer()
     state = state_of(model)
-    parameters, dropped = _parameters(model, state, packer)
-    fitted = _fitted(state, labels, packer, dropped)
+    parameters, dropped = _pack_parameters(model, state, packer)
+    fitted = _pack_state(state, labels, packer, dropped)
     unknown = _unsaved_attributes(model, state)
     dropped.update(dict.fromkeys(unknown, "an attribute that is not part of the format"))
-    told_of = {"names": names, "scaling": scaling, "fill": fill}
-    told_of |= {"fingerprint": fingerprint, "note": note}
-    given = _packed_all(_known(told_of, model, first), packer)
+    besides = {"names": names, "scaling": scaling, "fill": fill}
+    besides |= {"fingerprint": fingerprint, "note": note}
+    besides = _pack_besides(_with_defaults(besides, model, first), packer)
     header: dict[str, Any] = {
         "format": FORMAT,
         "format_version": VERSION,
@@ -93,7 +93,7 @@ def save(
         "partita": partita.__version__,
         "versions": {name: versions()[name] for name in _VERSIONS_SAVED},
         "created": _now(),
-        **given,
+        **besides,
         "parameters": parameters,
         "dropped": dropped,
         "fitted": fitted,
@@ -106,27 +106,32 @@ def save(
     write_container(path, header, packer.arrays, force)
 
 
-def _known(given: dict[str, Any], model: Any, first: Any) -> dict[str, Any]:
-    """Replace values that are None by those of the pipeline, or of the file of the model."""
+def _with_defaults(besides: dict[str, Any], model: Any, first: Any) -> dict[str, Any]:
+    """Replace None by the value of the pipeline's first step, or of the file of the model."""
     saved = getattr(model, "saved_", None)
-    for name in [name for name, value in given.items() if value is None]:
+    for name in [name for name, value in besides.items() if value is None]:
         source = first if first is not None and hasattr(first, name) else saved
-        given[name] = getattr(source, name, None)
-    return given
+        besides[name] = getattr(source, name, None)
+    return besides
 
 
-def _packed_all(given: dict[str, Any], packer: Packer) -> dict[str, Any]:
-    names = given["names"]
+def _pack_besides(besides: dict[str, Any], packer: Packer) -> dict[str, Any]:
+    """Convert what the header holds besides the model to JSON."""
+    names, scaling = besides["names"], besides["scaling"]
     if names is not None:
         names = [str(name) for name in names]
         if len(set(names)) < len(names):
             raise ModelFileError("`names` must be distinct, got a name twice.")
-    return {
-        **given,
-        "names": names,
-        "scaling": _packed_scaling(given["scaling"], packer),
-        "fill": _packed(given["fill"], "fill", packer),
-    }
+    if scaling is not None:
+        center = _pack_floats(scaling.center, "scaling.center", packer)
+        scale = _pack_floats(scaling.scale, "scaling.scale", packer)
+        scaling = {"kind": str(scaling.kind), "center": center, "scale": scale}
+    fill = _pack_floats(besides["fill"], "fill", packer)
+    return {**besides, "names": names, "scaling": scaling, "fill": fill}
+
+
+def _pack_floats(values: Any, name: str, packer: Packer) -> Any:
+    return None if values is None else packer.pack(np.asarray(values, dtype=np.float64), name)
 
 
 def _check_class(model: Any) -> None:
@@ -139,10 +144,10 @@ def _check_class(model: Any) -> None:
         )
 
 
-def _fitted(
+def _pack_state(
     state: SavedState, labels: bool, packer: Packer, dropped: dict[str, str]
 ) -> dict[str, Any]:
-    """The packed state; optional values that no file can hold go to `dropped`."""
+    """Pack the state; optional values that no file can hold go to `dropped`."""
     fitted = {}
     for name, value in state.values.items():
         if name == "labels" and not labels:
@@ -157,16 +162,16 @@ def _fitted(
 
 
 def _unsaved_attributes(model: Any, state: SavedState) -> list[str]:
-    """Attributes that neither the state nor the parameters cover."""
+    """Return the attributes that neither the state nor the parameters cover."""
     covered = {f"{name}_" for name in state.values} | state.covered | {"saved_"}
     return sorted(set(vars(model)) - covered - set(model.get_params()))
 
 
-def _parameters(
+def _pack_parameters(
     model: Any, state: SavedState, packer: Packer
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The parameters that have a place in a file, and what the others were."""
-    kept: dict[str, Any] = {}
+    """Pack the parameters; return them, and the repr of those that no file can hold."""
+    packed: dict[str, Any] = {}
     dropped: dict[str, str] = {}
     for name, value in model.get_params().items():
         if name == "init" and hasattr(value, "get_params"):  # a model that lends its centers
@@ -175,32 +180,20 @@ def _parameters(
         elif name == "init" and not isinstance(value, str) and not callable(value):
             value = np.asarray(value)
         try:
-            kept[name] = packer.pack(value, f"parameters.{name}")
+            packed[name] = packer.pack(value, f"parameters.{name}")
         except UnsupportedValueError as error:
             if name in state.needed:
                 raise _refusal(f"{name}={describe(value)[:200]}, which is code") from error
             dropped[name] = describe(value)
-    return kept, dropped
+    return packed, dropped
 
 
-def _refusal(what: str) -> ModelFileError:
+def _refusal(requirement: str) -> ModelFileError:
     return ModelFileError(
-        f"this model cannot be saved, because it needs {what}. Use a named metric or kernel, or "
-        "'precomputed' with a matrix; or pickle the model, if everyone who reads it trusts you."
+        f"this model cannot be saved, because it needs {requirement}. Use a named metric or "
+        "kernel, or 'precomputed' with a matrix; or pickle the model, if everyone who reads it "
+        "trusts you."
     )
-
-
-def _packed_scaling(scaling: Any, packer: Packer) -> dict[str, Any] | None:
-    if scaling is None:
-        return None
-    center, scale = (
-        _packed(getattr(scaling, n), f"scaling.{n}", packer) for n in ("center", "scale")
-    )
-    return {"kind": str(scaling.kind), "center": center, "scale": scale}
-
-
-def _packed(values: Any, name: str, packer: Packer) -> Any:
-    return None if values is None else packer.pack(np.asarray(values, dtype=np.float64), name)
 
 
 def _now() -> str:
