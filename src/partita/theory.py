@@ -35,6 +35,7 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
+from partita._common.parameters import Got, check_integer, must_be
 from partita.stats import ClusterStats
 
 
@@ -47,9 +48,7 @@ def inertia(X: Any, z: Any, sample_weight: Any = None) -> float:
     rows, w = _rows(X, sample_weight)
     point = np.asarray(z, dtype=np.float64)
     if point.shape != rows.shape[1:] or not np.isfinite(point).all():
-        raise ValueError(
-            f"`z` must be {rows.shape[1]} finite numbers, one per feature of X, got {z!r}."
-        )
+        raise must_be("z", f"{rows.shape[1]} finite numbers, one per feature of X", z)
     gap = rows - point
     return exact_total(w * np.einsum("nd,nd->n", gap, gap))
 
@@ -124,10 +123,8 @@ def gradient(X: Any, labels: Any, centers: Any, sample_weight: Any = None) -> Fl
     rows, w = _rows(X, sample_weight)
     theta = np.asarray(centers, dtype=np.float64)
     if theta.ndim != 2 or theta.shape[1] != rows.shape[1]:
-        raise ValueError(
-            f"`centers` must have shape (k, {rows.shape[1]}), one column per feature of X, got "
-            f"{theta.shape}."
-        )
+        wanted = f"an array of shape (k, {rows.shape[1]}), one column per feature of X"
+        raise must_be("centers", wanted, Got(f"shape {theta.shape}"))
     label = _labels(labels, len(rows), len(theta))
     slope = np.zeros_like(theta)
     np.add.at(slope, label, 2.0 * w[:, None] * (theta[label] - rows))  # an offset costs no digits
@@ -140,7 +137,7 @@ def stirling(n: int, k: int) -> int:
     >>> stirling(4, 2), stirling(10, 3), stirling(25, 4)
     (7, 9330, 46771289738810)
     """
-    n, k = _whole("n", n), _whole("k", k)
+    n, k = check_integer("n", n, 0), check_integer("k", k, 0)
     if k == 0 or k > n:
         return int(n == k)
     terms = [(1 if (k - j) % 2 == 0 else -1) * math.comb(k, j) * j**n for j in range(k + 1)]
@@ -153,8 +150,8 @@ def partition_count(n: int, most: int | None = None) -> int:
     >>> partition_count(4), partition_count(4, 2)
     (15, 8)
     """
-    n = _whole("n", n)
-    limit = n if most is None else min(n, _whole("most", most))
+    n = check_integer("n", n, 0)
+    limit = n if most is None else min(n, check_integer("most", most, 0))
     return sum(stirling(n, k) for k in range(limit + 1))
 
 
@@ -166,7 +163,7 @@ def partitions(n: int, k: int) -> Iterator[Ints]:
     >>> [labels.tolist() for labels in partitions(3, 2)]
     [[0, 0, 1], [0, 1, 0], [0, 1, 1]]
     """
-    n, k = _whole("n", n), _whole("k", k)
+    n, k = check_integer("n", n, 0), check_integer("k", k, 0)
     if n == k == 0:
         return iter([np.zeros(0, np.int32)])
     return _in_order(n, k) if 1 <= k <= n else iter(())
@@ -199,28 +196,18 @@ def _rows(X: Any, sample_weight: Any) -> tuple[Floats, Floats]:
     if sample_weight is not None:
         w = np.asarray(sample_weight, dtype=np.float64)
     if w.shape != (len(rows),) or not (np.isfinite(w) & (w >= 0)).all() or not w.any():
-        raise ValueError(
-            f"`sample_weight` must be {len(rows)} finite numbers >= 0, not all zero, one per row, "
-            f"got shape {w.shape}."
-        )
+        wanted = f"{len(rows)} finite numbers >= 0, not all zero, one per row"
+        raise must_be("sample_weight", wanted, Got(f"an array of shape {w.shape}"))
     return rows, w
 
 
 def _labels(labels: Any, n: int, k: int | None = None) -> Array:
     given = np.asarray(labels)
     if given.shape != (n,) or given.dtype.kind not in "iu":
-        raise ValueError(
-            f"`labels` must be {n} integers, one per row, got shape {given.shape} and dtype "
-            f"{given.dtype}."
-        )
+        got = Got(f"shape {given.shape} and dtype {given.dtype}")
+        raise must_be("labels", f"{n} integers, one per row", got)
     low, high = int(given.min()), int(given.max())
     last = high if k is None else k - 1
     if low < 0 or high > last:
         raise ValueError(f"`labels` must be from 0 to {last}, got {low} to {high}.")
     return np.unique(given, return_inverse=True)[1].reshape(-1) if k is None else given
-
-
-def _whole(name: str, value: Any) -> int:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"`{name}` must be an integer >= 0, got {value!r}.")
-    return int(value)

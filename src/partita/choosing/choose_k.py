@@ -1,4 +1,4 @@
-"""`choose_k`: how many clusters, by one sweep over all numbers and several criteria."""
+"""`choose_k`: the number of clusters, by one sweep over all numbers and several criteria."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 from sklearn.base import clone
 
 from partita._common.array_types import Floats, Ints
-from partita._common.parameters import check_integer
+from partita._common.parameters import Got, check_integer, must_be
 from partita._common.random_state import generator
 from partita._common.threads import Workers
 from partita.choosing.criterion_kinds import CRITERION_KINDS
@@ -25,7 +25,8 @@ from partita.estimators.fitted_models import capabilities_of
 from partita.estimators.kmeans import KMeans
 from partita.weights import as_repeats
 
-MOST, FEWEST = 60, 10  # clusters to try up to, if it is not said, between these
+DEFAULT_MAX_K = (10, 60)  # the largest number tried by default is √n within these limits
+MAX_MAGNITUDE = 1e140  # of X: squares and their sums must stay within the doubles
 
 
 def choose_k(
@@ -43,33 +44,32 @@ def choose_k(
     verbose: int = 0,
     callback: Callable[[SweepProgress], object] | None = None,
 ) -> Sweep:
-    """Recommend a number of clusters, and say why.
+    """Recommend a number of clusters, with reasons.
 
-    The largest number is fitted first. Then the two clusters that cost least to fuse become one,
-    the fit goes on from there, and so on down: all fits together cost about as much as four.
-    Several criteria vote. Data that do not beat uniform rows in the box of the data have no cluster
-    structure, and get the answer 1.
+    The largest number is fitted first. Then the two clusters that are cheapest to merge become one,
+    the fit continues from there, and so on down: all fits together cost about as much as four.
+    Several criteria vote. If the data has no more structure than uniform noise, `best_k` is 1 and
+    `reasons` shows the comparison.
 
     Parameters
     ----------
-    X : rows, or what else the estimator is fitted to.
+    X : rows, or any other input of the estimator.
     ks : iterable of int, int or None, default=None
-        The numbers to try; an int means 2 to that. None: 2 to √n, at least 10 and at most 60.
+        The numbers to try; an int n means 2 to n. None: 2 to √n, at least 10 and at most 60.
     estimator : a clusterer or None, default=None
-        Which member of the family, with its parameters: `KMeans`, `SphericalKMeans`,
-        `MiniBatchKMeans`, `KernelKMeans`, `KMedoids`, or one of scikit-learn that has `init` and
-        `cluster_centers_`. None: `KMeans`.
+        `KMeans`, `SphericalKMeans`, `MiniBatchKMeans`, `KernelKMeans`, `KMedoids`, or one of
+        scikit-learn with `init` and `cluster_centers_`; its parameters are kept. None: `KMeans`.
     sample_weight : one for each row, or None.
     criteria : iterable of str or None, default=None
-        Names of columns; None: all that the member has. "gap" tests whether there is structure;
-        without it that is not known. "prediction_strength" and "stability" need several sweeps.
+        Names of columns; None: all that apply to the estimator. "gap" also tests whether there is
+        structure. "prediction_strength" and "stability" need several sweeps.
     n_references, n_splits : int, default=10 and 5
-        How many tables of uniform rows "gap" takes, and how often data are cut into halves.
+        Number of uniform tables for "gap", and of random splits of the data into halves.
     sample_size : int, default=1000
-        Rows of a sample, where all of them would take long: for the gap statistic, for halves of
+        Rows of a sample, if all of them would take too long: for the gap statistic, for halves of
         the data (twice as many), and for silhouettes.
     feature_names : sequence of str or None, default=None
-        What the reasons call the features; None: the columns of a table, else their numbers.
+        Names of the features in the reasons; None: the columns of a table, else numbers.
     random_state : int, RandomState, Generator or None, default=None
         The source of randomness.
     verbose : int, default=0
@@ -80,9 +80,9 @@ def choose_k(
     Returns
     -------
     Sweep
-        The table (`print` it), `best_k`, `verdict`, `reasons`, and `model(k)`, the fits. It keeps a
-        reference to X for these. After Ctrl-C, or if `callback` asked to stop, what there is by
-        then, with `complete` False.
+        The table (`print` it), `best_k`, `verdict`, `reasons`, and the fits, `model(k)`, for which
+        it keeps a reference to X. After Ctrl-C, or a stop by `callback`, it has what is known by
+        then, and `complete` is False.
 
     Examples
     --------
@@ -96,19 +96,19 @@ def choose_k(
     model = _estimator(estimator, rng)
     names = _checked_names(criteria)
     sizes = [
-        check_integer(name, value, least)
-        for name, value, least in (
+        check_integer(name, value, minimum)
+        for name, value, minimum in (
             ("n_references", n_references, 2),
             ("n_splits", n_splits, 1),
             ("sample_size", sample_size, 2),
         )
     ]
     with Workers(validation.check_threads(getattr(model, "n_threads", None))) as workers:
-        ladder, subject = _open(model, X, sample_weight, workers)
-        numbers = _checked_ks(ks, subject.n)
+        ladder, problem = _open(model, X, sample_weight, workers)
+        numbers = _checked_ks(ks, problem.n)
         fits = SweepFits(model, X, sample_weight, feature_names=feature_names)
-        tellers = _tellers(verbose, callback)
-        return SweepRun(subject, numbers, names, fits, rng, workers, tellers).run(ladder, *sizes)
+        callbacks = _callbacks(verbose, callback)
+        return SweepRun(problem, numbers, names, fits, rng, workers, callbacks).run(ladder, *sizes)
 
 
 def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Ladder, SweepProblem]:
@@ -130,7 +130,7 @@ def _open(model: Any, X: Any, sample_weight: Any, workers: Workers) -> tuple[Lad
 
 
 def _in_rows(weight: Floats | None) -> tuple[Floats | None, float]:
-    """Weights as criteria count them, and what one of the user's is worth in that."""
+    """Weights as criteria count them, in rows, and the value of one unit of the user's weights."""
     if weight is None:
         return None, 1.0
     counted = as_repeats(weight, len(weight))
@@ -139,17 +139,19 @@ def _in_rows(weight: Floats | None) -> tuple[Floats | None, float]:
 
 
 def _check_range(low: Floats, high: Floats) -> None:
-    reach = max(float(np.abs(low).max()), float(np.abs(high).max()))
-    if reach > 1e140 or 0 < reach < 1e-140:
-        raise ValueError(
-            f"X reaches {reach:.3g}, whose square no number holds; only ratios of distances matter "
-            "for the clustering, so multiply X by one number"
+    largest = max(float(np.abs(low).max()), float(np.abs(high).max()))
+    if largest > MAX_MAGNITUDE or 0 < largest < 1 / MAX_MAGNITUDE:
+        raise must_be(
+            "X",
+            "of a magnitude whose square a double can hold",
+            Got(f"values up to {largest:.3g}"),
+            "Multiply X by one number: only ratios of distances matter for the clustering.",
         )
 
 
-def _estimator(given: Any, rng: np.random.Generator) -> Any:
-    """A copy of the estimator, seeded if it is not, without a choice of K of its own."""
-    model = KMeans() if given is None else clone(_checked(given))
+def _estimator(estimator: Any, rng: np.random.Generator) -> Any:
+    """A copy of the estimator with a seed, and without `k_range`."""
+    model = KMeans() if estimator is None else clone(_checked(estimator))
     parameters = model.get_params()
     if parameters.get("random_state", 0) is None:
         model.set_params(random_state=int(rng.integers(2**31)))
@@ -161,60 +163,51 @@ def _estimator(given: Any, rng: np.random.Generator) -> Any:
 def _checked(estimator: Any) -> Any:
     ready = hasattr(estimator, "get_params") and not isinstance(estimator, type)
     if not ready or not {"n_clusters", "init"} <= set(estimator.get_params()):
-        raise ValueError(
-            f"estimator={estimator!r} was given; a clusterer with the parameters n_clusters and "
-            "init is expected, for example partita.KMeans(n_init=3)"
-        )
+        wanted = "a clusterer with the parameters n_clusters and init"
+        raise must_be("estimator", wanted, estimator, "Use for example partita.KMeans(n_init=3).")
     if not (isinstance(estimator.init, str) or callable(estimator.init)):
-        raise ValueError(
-            "estimator has an init that is good for one number of clusters only; give the name of "
-            "a start, or a callable"
-        )
+        wanted = "the name of a start or a callable, for any number of clusters"
+        raise must_be("init", wanted, Got(f"{type(estimator.init).__name__} of centers"))
     return estimator
 
 
 def _checked_names(criteria: Iterable[str] | None) -> tuple[str, ...]:
     if criteria is None:
         return tuple(CRITERION_KINDS)
-    given = (criteria,) if isinstance(criteria, str) else tuple(criteria)
-    unknown = [name for name in given if name not in CRITERION_KINDS]
-    if unknown or not given:
-        raise ValueError(
-            f"criteria={criteria!r} was given; some of {', '.join(CRITERION_KINDS)} are expected"
-        )
-    return tuple(name for name in CRITERION_KINDS if name in given or name == "inertia")
+    chosen = (criteria,) if isinstance(criteria, str) else tuple(criteria)
+    if not chosen or not set(chosen) <= set(CRITERION_KINDS):
+        raise must_be("criteria", f"some of {', '.join(CRITERION_KINDS)}", criteria)
+    return tuple(name for name in CRITERION_KINDS if name in chosen or name == "inertia")
 
 
 def _checked_ks(ks: Iterable[int] | int | None, n: int) -> Ints:
     if n < 2:
-        raise ValueError("X has one row; at least two are needed for a choice of clusters")
+        raise must_be("X", "a table of at least two rows", Got("one row"))
     if ks is None:
-        most = min(MOST, max(FEWEST, math.ceil(math.sqrt(n))), n - 1)
-        ks = range(2, max(2, most) + 1)
+        low, high = DEFAULT_MAX_K
+        largest = min(high, max(low, math.ceil(math.sqrt(n))), n - 1)
+        ks = range(2, max(2, largest) + 1)
     elif isinstance(ks, (int, np.integer)) and not isinstance(ks, bool):
         ks = range(2, int(ks) + 1) if ks > 1 else [ks]
-    given = list(ks) if isinstance(ks, Iterable) else [ks]
-    numbers = np.unique([check_integer("ks", k) for k in given])
+    listed = list(ks) if isinstance(ks, Iterable) else [ks]
+    numbers = np.unique([check_integer("ks", k) for k in listed])
     if not len(numbers) or numbers[-1] < 2:
-        raise ValueError(
-            f"ks={ks!r} was given; at least one number of clusters above 1 is expected"
-        )
+        raise must_be("ks", "numbers of clusters, at least one of them above 1", ks)
     if numbers[-1] > n:
-        raise ValueError(
-            f"ks reaches {numbers[-1]}, but there are {n} rows; try up to {max(2, n - 1)} clusters"
-        )
+        wanted, advice = f"at most {n}, the number of rows", f"Try up to {max(2, n - 1)} clusters."
+        raise must_be("ks", wanted, int(numbers[-1]), advice)
     return numbers
 
 
-def _tellers(
+def _callbacks(
     verbose: int, callback: Callable[[SweepProgress], object] | None
 ) -> list[Callable[[SweepProgress], object]]:
     if callback is not None and not callable(callback):
-        raise ValueError(f"callback={callback!r} was given; a callable is expected")
-    heard = [] if callback is None else [callback]
-    return [*heard, _print_progress] if verbose else heard
+        raise must_be("callback", "a callable or None", callback)
+    callbacks = [] if callback is None else [callback]
+    return [*callbacks, _print_progress] if verbose else callbacks
 
 
 def _print_progress(progress: SweepProgress) -> None:
-    which = "" if progress.k is None else f", K = {progress.k}"
-    print(f"{progress.stage}: {progress.done} of {progress.total}{which}, {progress.seconds:.1f} s")
+    k = "" if progress.k is None else f", K = {progress.k}"
+    print(f"{progress.stage}: {progress.done} of {progress.total}{k}, {progress.seconds:.1f} s")

@@ -11,6 +11,7 @@ from typing import Any
 from sklearn.base import clone
 
 from partita._common.array_types import Floats
+from partita._common.parameters import must_be
 from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.estimators.fitted_models import capabilities_of
 from partita.estimators.validation import feature_attributes
@@ -59,10 +60,8 @@ class SweepFits:
     def model(self, k: int) -> Any:
         """Return the fitted estimator with k clusters."""
         if k not in self.models:
-            raise ValueError(
-                f"`k` must be a number of clusters of this sweep, got {k!r}. "
-                f"Use one of {', '.join(map(str, sorted(self.models)))}."
-            )
+            advice = f"Use one of {', '.join(map(str, sorted(self.models)))}."
+            raise must_be("k", "a number of clusters of this sweep", k, advice)
         model = self.models[k]
         if capabilities_of(model).open_session is not None and not hasattr(model, "trace_"):
             model = self.models[k] = self._completed(model)

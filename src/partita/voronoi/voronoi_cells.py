@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.parameters import Got, is_integer, must_be
 from partita._common.threads import Workers, one_blas_thread
 from partita.estimators import labelling, validation
 from partita.estimators.capabilities import CELLS
@@ -47,9 +48,7 @@ class Cells:
     def __post_init__(self) -> None:
         centers = validation.as_centers(self.centers, "centers", "k", "d")
         if 0 in centers.shape:
-            raise ValueError(
-                f"`centers` must have shape (k, d) with k, d >= 1, got {centers.shape}."
-            )
+            raise must_be("centers", "of shape (k, d) with k, d >= 1", Got(centers.shape))
         if self.cones:
             centers = _unit(centers)
         object.__setattr__(self, "centers", centers)
@@ -150,20 +149,17 @@ class Cells:
         return [polygon + middle for polygon in plane.polygons(edges - np.tile(middle, 2))]
 
     def _number(self, j: int) -> int:
-        is_integer = isinstance(j, (int, np.integer)) and not isinstance(j, bool)
-        if not is_integer or not 0 <= j < len(self.centers):
-            last = len(self.centers) - 1
-            raise ValueError(f"`j` must be an integer from 0 to {last}, got {j!r}.")
+        if not is_integer(j) or not 0 <= j < len(self.centers):
+            raise must_be("j", f"an integer from 0 to {len(self.centers) - 1}", j)
         return int(j)
 
     def _labels(self, labels: Any, n: int) -> Ints:
         given, k = np.asarray(labels), len(self.centers)
         fits = given.shape == (n,) and given.dtype.kind in "iu"
         if not fits or (n and not (given.min() >= -1 and given.max() < k)):
-            raise ValueError(
-                f"`labels` must be integers from -1 to {k - 1}, one for each of {n} rows, got "
-                f"shape {given.shape} and dtype {given.dtype}."
-            )
+            got = Got(f"shape {given.shape} and dtype {given.dtype}")
+            wanted = f"integers from -1 to {k - 1}, one for each of {n} rows"
+            raise must_be("labels", wanted, got)
         return given
 
     def _rows(self, X: Any) -> Any:
@@ -232,7 +228,5 @@ def _box(box: Any) -> Floats:
     edges = np.asarray(box, dtype=np.float64)
     fits = edges.shape == (4,) and bool(np.isfinite(edges).all())
     if not fits or not (edges[:2] < edges[2:]).all():
-        raise ValueError(
-            f"`box` must be (xmin, ymin, xmax, ymax) with min < max, all finite, got {box!r}."
-        )
+        raise must_be("box", "(xmin, ymin, xmax, ymax) with min < max, all finite", box)
     return edges
