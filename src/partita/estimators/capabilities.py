@@ -34,7 +34,7 @@ AFFINITIES = "affinities"
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """How to repeat a fit. Its first t iterations are the repeated fit with max_iter=t."""
+    """Repetition of a fit: its first t iterations are the repeated fit with max_iter=t."""
 
     rerun: Callable[[], Any]  # an unfitted model that makes the same run
     at_start: Callable[[Any], Any]  # X -> the fitted model with the centers it started from
@@ -56,7 +56,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a model offers; the defaults describe K-means.
+    """A frozen record of what a model offers; the defaults describe K-means.
 
     The callables take X as `predict` does and need a fitted model; None if there is no answer.
 

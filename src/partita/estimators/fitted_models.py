@@ -150,7 +150,7 @@ def count_clusters(model: Any) -> int:
 
 
 def capabilities_of(model: Any) -> Capabilities:
-    """What a model offers: as its class declares it, or adapted from its attributes.
+    """Return the capabilities of a model, declared by its class or adapted from its attributes.
 
     The capabilities of a pipeline are those of its last step. Foreign models may have a `metric`, a
     `kernel`, `cluster_centers_`, `labels_`.

@@ -27,7 +27,7 @@ _OUTPUT_CONTAINERS = ("default", "pandas", "polars")
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """What a model file keeps of a fit."""
+    """The part of a fit that a model file keeps."""
 
     values: dict[str, Any]
     covered: frozenset[str] = frozenset()  # attributes that the values stand for

@@ -1,4 +1,4 @@
-"""What `KernelKMeans` offers, and its state in model files."""
+"""The capabilities of `KernelKMeans`, and its state in model files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `KMedoids` offers, and its state in model files."""
+"""The capabilities of `KMedoids`, and its state in model files."""
 
 from __future__ import annotations
 
