@@ -114,7 +114,7 @@ def wine_report():
 
 def budget(rows, n, d):
     """Products of differences that so many of n rows take."""
-    return rows * n * (d + silhouette_sample._ROOT)
+    return rows * n * (d + silhouette_sample.DISTANCE_PRODUCTS)
 
 
 def unpacked(text, kind):

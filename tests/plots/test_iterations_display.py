@@ -17,7 +17,7 @@ from partita import (
 from partita.plots import (
     IterationsDisplay,
 )
-from partita.plots.replay import shown
+from partita.plots.replay import select_iterations
 
 
 @pytest.mark.parametrize("model", [
@@ -69,7 +69,7 @@ def test_clusters_keep_their_color_from_step_to_step():
 @pytest.mark.parametrize("last", [1, 2, 5, 6, 17, 300])
 @pytest.mark.parametrize("most", [2, 3, 6, 12])
 def test_the_steps_shown_begin_at_the_start_and_end_at_the_end(last, most):
-    turns = shown(last, most)
+    turns = select_iterations(last, most)
     assert turns[0] == 0
     assert turns[-1] == last
     assert len(turns) == len(set(turns)) == min(most, last + 1)

@@ -35,7 +35,7 @@ from partita.tables import Scaling
     [
         ({"labels": [0, 1]}, "`labels` must have 60 entries, one for each row, got 2"),
         ({"ids": ["a"]}, "`ids` must have 60 entries, one for each row, got 1"),
-        ({"names": ["a"]}, "feature_names has 1 names; 4 are expected"),
+        ({"names": ["a"]}, "`feature_names` must have 4 names"),
         (
             {"original": np.ones((60, 3))},
             r"`original` must have the shape of X, \(60, 4\), got \(60, 3\)",

@@ -69,7 +69,7 @@ def test_points_and_cells_of_two_features_agree_with_predict():
 
 def test_small_clusters_are_in_every_sample(monkeypatch):
     monkeypatch.setattr(map_data, "MAX_ROWS", 200)
-    monkeypatch.setattr(silhouette_sample, "_WORK", budget(100, 5010, 2))
+    monkeypatch.setattr(silhouette_sample, "MAX_PRODUCTS", budget(100, 5010, 2))
     X = np.vstack([np.random.default_rng(0).normal(size=(5000, 2)), np.full((10, 2), 50.0)])
     X[-10:] += np.arange(20).reshape(10, 2) / 100
     made = Fitted(KMeans(2, init=[[0, 0], [50, 50]]).fit(X), X, diagnosis=NONE)

@@ -114,4 +114,4 @@ def test_a_report_on_other_rows_says_which_numbers_are_of_the_fit():
         assert text.count("All this refers to the rows of the fit") == 2  # merges and iterations
         assert "on the rows of the fit" in text
         fused = analyse(made).quality.merges
-        np.testing.assert_array_equal(fused.mass, model.stats_.weight)
+        np.testing.assert_array_equal(fused.weight, model.stats_.weight)

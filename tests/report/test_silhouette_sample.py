@@ -31,7 +31,7 @@ def test_sampled_silhouettes_are_near_the_exact_ones_and_say_so(monkeypatch, wei
     exact = summarise(made)
     assert exact.silhouette_error == 0
     assert exact.silhouette == silhouette_score(X, model.labels_, sample_weight=weight)
-    monkeypatch.setattr(silhouette_sample, "_WORK", budget(300, 3000, 4))
+    monkeypatch.setattr(silhouette_sample, "MAX_PRODUCTS", budget(300, 3000, 4))
     found = summarise(made)
     assert 250 <= found.silhouette_rows <= 350
     assert 0 < found.silhouette_error < 0.05
@@ -48,7 +48,7 @@ def strata(rng, weight, labels, values, sizes, mass):
         for j, size in enumerate(sizes)
     ]
     some = np.concatenate(drawn)
-    return silhouette_sample._of_strata(values[some], labels[some], weight[some], mass, sizes)
+    return silhouette_sample._stratified(values[some], labels[some], weight[some], mass, sizes)
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.7, 1.0])
@@ -71,7 +71,7 @@ def test_the_share_below_zero_is_of_all_rows_however_they_were_sampled(monkeypat
     true = (silhouette_samples(X, model.labels_) < 0).mean()
     made = Fitted(model, X, diagnosis=NONE)
     assert f"{percent_text(true)} of the rows lie left of 0" in Page(render(made)).text
-    monkeypatch.setattr(silhouette_sample, "_WORK", budget(1000, len(X), 2))
+    monkeypatch.setattr(silhouette_sample, "MAX_PRODUCTS", budget(1000, len(X), 2))
     found = analyse(made).quality.silhouettes
     assert (found.values < 0).mean() > 2 * true  # small clusters are measured more closely
     assert found.negative == pytest.approx(true, rel=0.25)
@@ -82,16 +82,16 @@ def test_a_sample_of_silhouettes_keeps_to_its_budget(k):
     labels = np.random.default_rng(0).integers(0, k, 20_000)
     sizes = np.bincount(labels, minlength=k)
     for most in (100, 1000, 5000):
-        found = silhouette_sample._points(labels, sizes, most)
+        found = silhouette_sample._sample(labels, sizes, most)
         assert len(found) <= max(1.5 * most + k / 2, 2 * k)
         assert np.bincount(labels[found], minlength=k).min() >= 2
-    assert len(silhouette_sample._points(labels, sizes, len(labels))) == len(labels)
+    assert len(silhouette_sample._sample(labels, sizes, len(labels))) == len(labels)
 
 
 def test_the_budget_of_silhouettes_counts_what_is_done(monkeypatch):
     rows, n = np.ones((1000, 4)), 1000
-    monkeypatch.setattr(silhouette_sample, "_WORK", budget(n, n, 4) / 2)
-    afford = silhouette_sample._affordable
+    monkeypatch.setattr(silhouette_sample, "MAX_PRODUCTS", budget(n, n, 4) / 2)
+    afford = silhouette_sample._affordable_rows
     assert afford(rows, n, "euclidean") == afford(rows, n, "cosine") == n  # each pair once
     assert afford(rows, n, "chebyshev") < n / 10  # not by our own kernel
     assert afford(rows, n, lambda a, b: 0.0) < 1

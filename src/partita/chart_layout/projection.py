@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Floats
 from partita._common.text import listed
-from partita.chart_layout.model_rows import DrawnRows
+from partita.chart_layout.model_rows import DrawnRows, squared_lengths
 from partita.source.raw_rows import as_doubles
 from partita.voronoi.principal_plane import pca_plane
 
@@ -106,9 +106,8 @@ def _principal_plane(rows: DrawnRows) -> ProjectionPlane:
 def _squared_distances(values: Any, mean: Floats) -> Floats:
     """‖x − mean‖² (n,)."""
     if not sp.issparse(values):
-        return np.asarray(np.square(values - mean).sum(axis=1))
-    length = np.asarray(values.multiply(values).sum(axis=1)).ravel()
-    return np.asarray(length - 2 * (values @ mean) + mean @ mean).clip(0)
+        return squared_lengths(values - mean)
+    return np.asarray(squared_lengths(values) - 2 * (values @ mean) + mean @ mean).clip(0)
 
 
 def _two_features(features: Any, names: list[str]) -> tuple[int, int]:

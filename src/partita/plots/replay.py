@@ -47,7 +47,7 @@ def replay(model: Any, X: Any, sample_weight: Any, most: int) -> ReplayedRun:
         warnings.simplefilter("ignore", ConvergenceWarning)  # the fit has warned
         again = repeat.rerun()
         last = clone(again).fit(X, sample_weight=sample_weight)
-        iterations = shown(last.n_iter_, most)
+        iterations = select_iterations(last.n_iter_, most)
         fits = [_start(last, X, sample_weight)]
         for t in iterations[1:-1]:
             partial_run = set_known(clone(again), max_iter=t, halt=None)
@@ -55,7 +55,7 @@ def replay(model: Any, X: Any, sample_weight: Any, most: int) -> ReplayedRun:
         fits.append(last)
     steps: list[ReplayStep] = []
     for t, fit in zip(reversed(iterations), reversed(fits), strict=True):
-        later = model if not steps else steps[0].model
+        later = steps[0].model if steps else model
         fit = _renumbered(fit, model_rows.centers_of(later))
         centers = model_rows.centers_of(fit)
         assert centers is not None
@@ -64,7 +64,7 @@ def replay(model: Any, X: Any, sample_weight: Any, most: int) -> ReplayedRun:
     return ReplayedRun(tuple(steps), bool(same))
 
 
-def shown(last: int, most: int) -> list[int]:
+def select_iterations(last: int, most: int) -> list[int]:
     """Select iterations to show: 0, the last, and others at increasing intervals."""
     if last < most:
         return list(range(last + 1))
@@ -92,12 +92,12 @@ def _start(last: Any, X: Any, sample_weight: Any) -> Any:
     return first
 
 
-def _renumbered(fit: Any, after: Floats | None) -> Any:
+def _renumbered(fit: Any, later: Floats | None) -> Any:
     """The fit with its clusters numbered as the nearest ones of a later step."""
     centers = model_rows.centers_of(fit)
     assert centers is not None
-    assert after is not None
-    order = matching_order(centers, after)
+    assert later is not None
+    order = matching_order(centers, later)
     again = copy.copy(fit)
     again.cluster_centers_ = fit.cluster_centers_[order]
     return again

@@ -154,6 +154,6 @@ def _metric_of(model: Any) -> Any:
         raise ValueError(
             f"Silhouettes need a metric between rows, which {type(model).__name__} does not have: "
             f"{capabilities.why_not(METRIC)}. Give distances instead: "
-            "SilhouetteDisplay.from_labels(distances, model.labels_, metric='precomputed')"
+            "SilhouetteDisplay.from_labels(distances, model.labels_, metric='precomputed')."
         )
     return capabilities.metric

@@ -154,7 +154,7 @@ def _silhouette_drawing(sample: SilhouetteSample, bands: list[SilhouetteBand], n
     return svg.drawing(
         _WIDTH,
         top + 24,
-        f"Silhouettes {which}; the mean of all is {sample.mean:.3f}",
+        f"SilhouetteSample {which}; the mean of all is {sample.mean:.3f}",
         svg.x_grid(x, ticks, 4, top),
         line(x(0.0), 4, x(0.0), top, "zero"),
         *shapes,

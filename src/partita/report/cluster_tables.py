@@ -12,7 +12,7 @@ from partita.chart_layout.captions import format_deviations, join_sentences
 from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.report import charts
 from partita.report.number_text import count_text, mean_text, number_text, value_text
-from partita.report.report_input import Case
+from partita.report.report_input import ReportInput
 from partita.report.summary import ClusterSummary, NamedRow, Summary
 
 MAX_LISTED = 200  # clusters in the table, the legend and the silhouettes
@@ -61,19 +61,19 @@ class HeatMap:
 
 
 def cluster_rows(
-    case: Case, summary: Summary, profile: ClusterProfile | None
+    data: ReportInput, summary: Summary, profile: ClusterProfile | None
 ) -> tuple[ClusterRow, ...]:
     """Return the largest clusters; the largest of these with the values of typical rows."""
-    detailed = set() if profile is None else set(case.largest(_MAX_DETAILED))
+    detailed = set() if profile is None else set(data.largest_clusters(_MAX_DETAILED))
     largest = max((cluster.share for cluster in summary.clusters), default=0.0)
     return tuple(
-        _cluster_row(case, summary.clusters[j], largest, profile if j in detailed else None)
-        for j in case.largest(MAX_LISTED)
+        _cluster_row(data, summary.clusters[j], largest, profile if j in detailed else None)
+        for j in data.largest_clusters(MAX_LISTED)
     )
 
 
 def _cluster_row(
-    case: Case, cluster: ClusterSummary, largest: float, profile: ClusterProfile | None
+    data: ReportInput, cluster: ClusterSummary, largest: float, profile: ClusterProfile | None
 ) -> ClusterRow:
     members = [(row, "typical") for row in cluster.typical]
     members += [(cluster.atypical, "most atypical")] if cluster.atypical else []
@@ -82,19 +82,19 @@ def _cluster_row(
         cluster=cluster,
         bar=charts.share_bar(cluster.share, largest, cluster.number),
         members=tuple((row.name, role) for row, role in members),
-        values=() if profile is None else _feature_values(case, cluster.number, rows, profile),
+        values=() if profile is None else _feature_values(data, cluster.number, rows, profile),
     )
 
 
 def _feature_values(
-    case: Case, j: int, rows: list[NamedRow], profile: ClusterProfile
+    data: ReportInput, j: int, rows: list[NamedRow], profile: ClusterProfile
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The features that set a cluster apart: its mean, the overall mean, and some of its rows."""
     features = np.argsort(-np.abs(profile.scores[j]), kind="stable")[:_DETAIL_FEATURES]
-    values = [case.values(row.index) for row in rows]
+    values = [data.row_values(row.index) for row in rows]
     return tuple(
         (
-            case.names[t],
+            data.names[t],
             (
                 mean_text(profile.centers[j, t]),
                 mean_text(profile.mean[t]),
@@ -105,30 +105,30 @@ def _feature_values(
     )
 
 
-def heat_map(case: Case, profile: ClusterProfile) -> HeatMap:
+def heat_map(data: ReportInput, profile: ClusterProfile) -> HeatMap:
     """Return the scores of the features that separate the clusters best."""
     features = profile.order[:_HEAT_MAP_FEATURES]
-    clusters = case.largest(_HEAT_MAP_CLUSTERS)
+    clusters = data.largest_clusters(_HEAT_MAP_CLUSTERS)
     d = len(profile.order)
     left_out = d - len(features)
     remarks = [
         "cluster mean minus overall mean, in standard deviations of all rows",
         "the features that separate the clusters best come first",
         left_out > 0 and f"{number_text(left_out)} of {number_text(d)} features are left out",
-        len(clusters) < case.k and f"only the {len(clusters)} largest clusters are shown",
+        len(clusters) < data.k and f"only the {len(clusters)} largest clusters are shown",
     ]
     step = _CLUSTERS_PER_SHEET
     parts = [clusters[i : i + step] for i in range(0, len(clusters), step)]
-    sheets = [_heat_table(case, profile, features, part) for part in parts if len(parts) > 1]
-    whole = _heat_table(case, profile, features, clusters)
+    sheets = [_heat_table(data, profile, features, part) for part in parts if len(parts) > 1]
+    whole = _heat_table(data, profile, features, clusters)
     return HeatMap(whole, tuple(sheets), join_sentences(remarks))
 
 
 def _heat_table(
-    case: Case, profile: ClusterProfile, features: Ints, clusters: list[int]
+    data: ReportInput, profile: ClusterProfile, features: Ints, clusters: list[int]
 ) -> HeatMapTable:
     rows = tuple(
-        (case.names[t], tuple(_cell(profile.scores[j, t], profile.centers[j, t]) for j in clusters))
+        (data.names[t], tuple(_cell(profile.scores[j, t], profile.centers[j, t]) for j in clusters))
         for t in features
     )
     return HeatMapTable(clusters, rows)
@@ -154,19 +154,19 @@ def table_remarks(summary: Summary) -> str:
     return join_sentences(remarks)
 
 
-def table_legend(case: Case, summary: Summary) -> str:
+def table_legend(data: ReportInput, summary: Summary) -> str:
     """Return the legend below the table."""
-    weightless = int((case.weight == 0).sum())
+    weightless = int((data.weight == 0).sum())
     count = "counts" if weightless == 1 else "count"
     remarks = [
         f"spread: {summary.spread_is}",
-        case.fitted.weight is not None and "share: of the weight",
+        data.fitted.weight is not None and "share: of the weight",
         weightless > 0
         and f"{count_text(weightless, 'row')} of weight 0 {count} only in the number of rows",
-        not case.is_matrix
+        not data.is_matrix
         and "in brackets: the mean of the cluster, and its distance from the overall mean in "
         "standard deviations (sd)",
-        case.ids is None and "rows are counted from 1",
+        data.ids is None and "rows are counted from 1",
     ]
     return join_sentences(remarks)
 

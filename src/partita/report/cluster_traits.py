@@ -12,7 +12,7 @@ from partita._common.array_types import Floats
 from partita.chart_layout.captions import format_deviations
 from partita.chart_layout.cluster_profile import ClusterProfile, cluster_profile
 from partita.report.number_text import mean_text
-from partita.report.report_input import Case
+from partita.report.report_input import ReportInput
 
 _MIN_DEVIATIONS = 0.5  # of a trait
 _VERY_DEVIATIONS = 2.0  # from which it is "very" high or low
@@ -47,13 +47,13 @@ def _trait(name: str, score: float, mean: float) -> Trait:
     return Trait(name, score, mean, words)
 
 
-def profile_of(case: Case) -> ClusterProfile | None:
+def profile_of(data: ReportInput) -> ClusterProfile | None:
     """Compare clusters with all rows in the user's units; None if the rows have no features."""
-    if case.is_matrix or case.n == 0:
+    if data.is_matrix or data.n == 0:
         return None
-    weight = case.weight if case.weight.any() else np.ones(case.n)
-    values = fill_missing(case.original, weight)
-    return cluster_profile(values, case.labels, case.weight, case.k)
+    weight = data.weight if data.weight.any() else np.ones(data.n)
+    values = fill_missing(data.original, weight)
+    return cluster_profile(values, data.labels, data.weight, data.k)
 
 
 def fill_missing(values: Any, weight: Floats) -> Any:

@@ -17,7 +17,7 @@ from partita.chart_layout.cluster_scene import ClusterScene, build_scene, marked
 from partita.chart_layout.model_rows import DrawnRows
 from partita.chart_layout.projection import Box, PlaneView, view_rows
 from partita.report.number_text import number_text
-from partita.report.report_input import Case
+from partita.report.report_input import ReportInput
 from partita.report.safe_text import safe_line
 from partita.report.svg import MARKER_OUTLINES
 
@@ -30,27 +30,27 @@ _CELL_REACH = 4.0  # how far beyond the box cells are drawn, in boxes
 _UNDEFINED_SHARE = re.compile(r" \(nan%[^)]*\)$")  # of a variance that overflows
 
 
-def map_of(case: Case, profile: ClusterProfile) -> tuple[dict[str, Any], str]:
+def map_of(data: ReportInput, profile: ClusterProfile) -> tuple[dict[str, Any], str]:
     """Return the map as JSON values, and the note below it."""
-    drawn = _sample(case)
+    drawn = _sample(data)
     rows = DrawnRows(
-        case.rows[drawn].astype(np.float64),
-        case.labels[drawn],
-        case.weight[drawn],
-        list(case.names),
-        case.n,
+        data.rows[drawn].astype(np.float64),
+        data.labels[drawn],
+        data.weight[drawn],
+        list(data.names),
+        data.n,
     )
-    centers, center_note = marked_centers(case.model, rows)
+    centers, center_note = marked_centers(data.model, rows)
     view = view_rows(rows, [centers])
-    scene, cell_note = _scene(case.model, view, rows.labels)
+    scene, cell_note = _scene(data.model, view, rows.labels)
     one_feature = view.plane.n_features == 1
-    data = {
+    contents = {
         "labels": _packed(np.where(rows.labels < 0, _GRID_STEPS, rows.labels), "<u2"),
         "xy": _packed(
             np.clip(np.rint(_in_box(view.points, view.box) * _GRID_STEPS), 0, _GRID_STEPS), "<u2"
         ),
-        "rows": _packed(np.array([case.row_number(i) for i in drawn]), "<u4"),
-        "ids": None if case.ids is None else [case.row_name(i) for i in drawn],
+        "rows": _packed(np.array([data.row_number(i) for i in drawn]), "<u4"),
+        "ids": None if data.ids is None else [data.row_name(i) for i in drawn],
         "centers": _rounded(scene.centers, view.box),
         "cells": [_rounded(corners, view.box) for corners in scene.polygons],
         "grid": _grid(scene.regions),
@@ -58,20 +58,20 @@ def map_of(case: Case, profile: ClusterProfile) -> tuple[dict[str, Any], str]:
         "ticks": view.plane.n_features <= 2 and bool(np.isfinite(view.box).all()),
         "flat": one_feature,
         "equal": view.equal_scale,
-        "axes": _axis_names(case, view),
-        "k": case.k,
-        "total": case.n,
+        "axes": _axis_names(data, view),
+        "k": data.k,
+        "total": data.n,
         "outlines": MARKER_OUTLINES,
-        **_values(case, profile, drawn),
+        **_values(data, profile, drawn),
     }
     remarks = [
-        _sample_note(case, drawn),
+        _sample_note(data, drawn),
         not (view.equal_scale or one_feature) and "the axes have different scales",
         one_feature and "heights are random, so that rows can be told apart",
         cell_note,
         center_note,
     ]
-    return data, join_sentences(remarks)
+    return contents, join_sentences(remarks)
 
 
 def _scene(model: Any, view: PlaneView, labels: Ints) -> tuple[ClusterScene, str]:
@@ -84,48 +84,48 @@ def _scene(model: Any, view: PlaneView, labels: Ints) -> tuple[ClusterScene, str
     return scene, note
 
 
-def _sample(case: Case) -> Ints:
+def _sample(data: ReportInput) -> Ints:
     """The rows to draw, in random order, so that no cluster covers the others."""
     rng = generator(0)
-    if case.n <= MAX_ROWS:
-        return rng.permutation(case.n)
-    drawn = rng.choice(case.n, MAX_ROWS, replace=False)
-    count = np.bincount(case.labels[drawn] + 1, minlength=case.k + 1)[1:]
+    if data.n <= MAX_ROWS:
+        return rng.permutation(data.n)
+    drawn = rng.choice(data.n, MAX_ROWS, replace=False)
+    count = np.bincount(data.labels[drawn] + 1, minlength=data.k + 1)[1:]
     more = []
-    free = np.ones(case.n, dtype=bool)
+    free = np.ones(data.n, dtype=bool)
     free[drawn] = False
-    for j in np.flatnonzero(count < np.minimum(_MIN_CLUSTER_ROWS, case.sizes)).tolist():
-        others = case.members(j)
+    for j in np.flatnonzero(count < np.minimum(_MIN_CLUSTER_ROWS, data.cluster_sizes)).tolist():
+        others = data.cluster_rows(j)
         others = others[free[others]]
         missing = min(len(others), _MIN_CLUSTER_ROWS - int(count[j]))
         more.append(rng.choice(others, missing, replace=False))
     return rng.permutation(np.concatenate([drawn, *more]))
 
 
-def _sample_note(case: Case, drawn: Ints) -> str:
-    if len(drawn) == case.n:
+def _sample_note(data: ReportInput, drawn: Ints) -> str:
+    if len(drawn) == data.n:
         return ""
     return (
-        f"{number_text(len(drawn))} of {number_text(case.n)} rows are drawn: a random sample with "
+        f"{number_text(len(drawn))} of {number_text(data.n)} rows are drawn: a random sample with "
         f"at least {_MIN_CLUSTER_ROWS} rows of every cluster that has so many"
     )
 
 
-def _values(case: Case, profile: ClusterProfile, drawn: Ints) -> dict[str, Any]:
+def _values(data: ReportInput, profile: ClusterProfile, drawn: Ints) -> dict[str, Any]:
     """The values shown on pointing at a row: of the features that separate clusters best."""
-    d = len(case.names)
+    d = len(data.names)
     count = int(np.clip(_MAX_VALUES // max(1, len(drawn)), 1, min(_MAX_FEATURES, d)))
     features = np.sort(profile.order[:count])
-    values = case.original[drawn][:, features]
+    values = data.original[drawn][:, features]
     return {
-        "names": [case.names[t] for t in features],
+        "names": [data.names[t] for t in features],
         "values": _packed(values.toarray() if sp.issparse(values) else values, "<f8"),
         "more": d - count,
     }
 
 
-def _axis_names(case: Case, view: PlaneView) -> list[str]:
-    kind = str(getattr(case.fitted.scaling, "kind", "none"))
+def _axis_names(data: ReportInput, view: PlaneView) -> list[str]:
+    kind = str(getattr(data.fitted.scaling, "kind", "none"))
     principal = view.plane.n_features > 2
     unit = " (scaled)" if kind != "none" and not principal else ""
     names = [_UNDEFINED_SHARE.sub("", name) if principal else name for name in view.plane.names]

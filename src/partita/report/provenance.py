@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.report.number_text import count_text, number_text
-from partita.report.quality import ObjectiveValues
-from partita.report.report_input import Case
+from partita.report.quality import ReportedObjective
+from partita.report.report_input import ReportInput
 from partita.report.safe_text import safe_line
 from partita.report.summary import Summary
 
@@ -34,9 +34,9 @@ class Provenance:
     left_out_more: int  # columns that are not listed
 
 
-def provenance_of(case: Case, summary: Summary, cost: ObjectiveValues) -> Provenance:
+def provenance_of(data: ReportInput, summary: Summary, cost: ReportedObjective) -> Provenance:
     """Collect what is known about the making of a fit."""
-    fitted = case.fitted
+    fitted = data.fitted
     seconds = "" if fitted.seconds is None else f"{fitted.seconds:.3g} seconds"
     seed = "" if fitted.seed is None else safe_line(fitted.seed)
     facts = [
@@ -44,11 +44,11 @@ def provenance_of(case: Case, summary: Summary, cost: ObjectiveValues) -> Proven
         ProvenanceFact("Source", _line(fitted.source, 300)),
         ProvenanceFact("Data fingerprint", _line(fitted.fingerprint, 120), code=True),
         ProvenanceFact("Rows", _rows(summary)),
-        ProvenanceFact("Features", _features(case)),
+        ProvenanceFact("Features", _features(data)),
         ProvenanceFact("Missing values", _filled(summary.filled)),
         ProvenanceFact("Scaling", summary.scale),
-        ProvenanceFact("Weights", _weights(case)),
-        ProvenanceFact("Model", safe_line(_model(case.model), 600), code=True, remark=_start(case)),
+        ProvenanceFact("Weights", _weights(data)),
+        ProvenanceFact("Model", safe_line(_model(data.model), 600), code=True, remark=_start(data)),
         ProvenanceFact("Objective", _objective(cost)),
         ProvenanceFact("Seed", seed),
         ProvenanceFact("Time", seconds),
@@ -76,34 +76,34 @@ def _filled(count: int) -> str:
     return f"{number_text(count)}, filled in with the means of their features" if count else ""
 
 
-def _weights(case: Case) -> str:
-    if case.fitted.weight is None:
+def _weights(data: ReportInput) -> str:
+    if data.fitted.weight is None:
         return "none"
-    weightless = int((case.weight == 0).sum())
+    weightless = int((data.weight == 0).sum())
     rest = f"; {count_text(weightless, 'row')} of weight 0" if weightless else ""
-    return f"{number_text(float(case.weight.sum()))} in total{rest}"
+    return f"{number_text(float(data.weight.sum()))} in total{rest}"
 
 
-def _start(case: Case) -> str:
+def _start(data: ReportInput) -> str:
     """The part of the recipe that the parameters of the model do not contain."""
-    if not case.began_in_sweep:
+    if not data.started_in_sweep:
         return ""
-    again = "the command does both" if case.fitted.command else "Sweep.model repeats this fit"
+    again = "the command does both" if data.fitted.command else "Sweep.model repeats this fit"
     return f"started from clusters of the sweep over numbers of clusters; {again}"
 
 
-def _objective(cost: ObjectiveValues) -> str:
+def _objective(cost: ReportedObjective) -> str:
     if cost.is_of_fit or cost.fit is None:
         return ""
     here, fit = number_text(cost.here), number_text(cost.fit)
     return f"J = {here} of these rows; J = {fit} of the rows of the fit"
 
 
-def _features(case: Case) -> str:
-    if case.is_matrix:
+def _features(data: ReportInput) -> str:
+    if data.is_matrix:
         return "none: the model was fitted to a matrix"
-    more = len(case.names) - _MAX_NAMES
-    text = ", ".join(case.names[:_MAX_NAMES])
+    more = len(data.names) - _MAX_NAMES
+    text = ", ".join(data.names[:_MAX_NAMES])
     return text + (f" and {number_text(more)} more" if more > 0 else "")
 
 

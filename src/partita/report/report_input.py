@@ -92,8 +92,12 @@ class Fitted:
     advice: Callable[[Finding], str] | None = None
 
 
+class NotApplicable(Exception):
+    """A figure does not apply to this kind of model or to these rows; the message says why."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class ReportInput:
     """A `Fitted` that was checked, with the facts that all parts of a report use."""
 
     fitted: Fitted
@@ -107,10 +111,10 @@ class Case:
     ids: Any  # (n,) or None
     kept: Ints | None  # (n,) numbers of the rows in the source, from 0
     is_matrix: bool
-    sizes: Ints  # (k,) rows of each cluster
-    mass: Floats  # (k,) weight of each cluster
-    order: Ints  # (n,) rows sorted by cluster; those without one first
-    start: Ints  # (k + 1,) where each cluster starts in `order`
+    cluster_sizes: Ints  # (k,) rows of each cluster
+    cluster_weight: Floats  # (k,) weight of each cluster
+    rows_by_cluster: Ints  # (n,) rows sorted by cluster; those without one first
+    cluster_starts: Ints  # (k + 1,) where each cluster starts in `rows_by_cluster`
 
     @property
     def n(self) -> int:
@@ -118,19 +122,19 @@ class Case:
         return len(self.labels)
 
     @property
-    def given_weight(self) -> Floats | None:
+    def optional_weight(self) -> Floats | None:
         """The weights; None if none were given."""
         return None if self.fitted.weight is None else self.weight
 
     @property
-    def began_in_sweep(self) -> bool:
+    def started_in_sweep(self) -> bool:
         """True if the fit is the sweep's own, which starts from clusters of a larger K."""
         sweep = self.fitted.sweep
         return sweep is not None and sweep.is_own(self.fitted.model)
 
-    def members(self, j: int) -> Ints:
+    def cluster_rows(self, j: int) -> Ints:
         """Return the rows of a cluster."""
-        return self.order[self.start[j] : self.start[j + 1]]
+        return self.rows_by_cluster[self.cluster_starts[j] : self.cluster_starts[j + 1]]
 
     def row_name(self, i: int) -> str:
         """Return the id of a row, or "row 17"."""
@@ -142,17 +146,17 @@ class Case:
         """Return the number of a row in the source, from 1."""
         return 1 + int(i if self.kept is None else self.kept[i])
 
-    def largest(self, count: int) -> list[int]:
+    def largest_clusters(self, count: int) -> list[int]:
         """Return the numbers of the largest clusters, ascending."""
-        return sorted(np.argsort(-self.mass, kind="stable")[:count].tolist())
+        return sorted(np.argsort(-self.cluster_weight, kind="stable")[:count].tolist())
 
-    def values(self, i: int) -> Floats:
+    def row_values(self, i: int) -> Floats:
         """Return the values (d,) of a row in the user's units."""
         row = self.original[[i]].toarray()[0] if sp.issparse(self.original) else self.original[i]
         return np.asarray(row, dtype=np.float64)
 
 
-def receive(fitted: Fitted) -> Case:
+def check_input(fitted: Fitted) -> ReportInput:
     """Check the input of a report, and add what was left out."""
     fitted = _unwrapped(fitted)
     model = fitted.model
@@ -174,7 +178,7 @@ def receive(fitted: Fitted) -> Case:
     k = count_clusters(model)
     labels = np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp)
     inside, order = labels >= 0, np.argsort(labels, kind="stable")
-    return Case(
+    return ReportInput(
         fitted=fitted,
         model=model,
         k=k,
@@ -186,10 +190,10 @@ def receive(fitted: Fitted) -> Case:
         ids=_as_sequence(fitted.ids),
         kept=None if fitted.kept is None else np.asarray(fitted.kept),
         is_matrix=is_matrix,
-        sizes=np.bincount(labels[inside], minlength=k),
-        mass=np.bincount(labels[inside], weight[inside], k).astype(np.float64),
-        order=order,
-        start=np.searchsorted(labels[order], np.arange(k + 1)),
+        cluster_sizes=np.bincount(labels[inside], minlength=k),
+        cluster_weight=np.bincount(labels[inside], weight[inside], k).astype(np.float64),
+        rows_by_cluster=order,
+        cluster_starts=np.searchsorted(labels[order], np.arange(k + 1)),
     )
 
 

@@ -49,36 +49,36 @@ class ReportChart:
 
 def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
     """Return the contents of the page, under the names that the template uses."""
-    case, summary, profile = analysis.case, analysis.summary, analysis.profile
+    data, summary, profile = analysis.data, analysis.summary, analysis.profile
     map_data, map_note = None, "The model was fitted to a matrix, which has no points to draw."
     if profile is not None:
         with np.errstate(all="ignore"):
-            map_data, map_note = map_of(case, profile)
-    sweep = case.fitted.sweep
-    clusters = cluster_tables.cluster_rows(case, summary, profile)
+            map_data, map_note = map_of(data, profile)
+    sweep = data.fitted.sweep
+    clusters = cluster_tables.cluster_rows(data, summary, profile)
     return {
         "title": _title(summary),
         "lead": _lead(summary),
-        "remarks": _sentences(case.fitted.remarks[:_MAX_REMARKS], 400),
+        "remarks": _sentences(data.fitted.remarks[:_MAX_REMARKS], 400),
         "tiles": _tiles(analysis),
         "findings": list(analysis.diagnosis),
         "coverage": _coverage(analysis),
         "clusters": clusters,
         "clusters_note": cluster_tables.table_remarks(summary),  # above the table
-        "clusters_legend": cluster_tables.table_legend(case, summary),  # below it
+        "clusters_legend": cluster_tables.table_legend(data, summary),  # below it
         "values_note": cluster_tables.values_remark(clusters),
-        "many": case.k > _MAX_TALL_ROWS,  # whether each cluster should take one line
+        "many": data.k > _MAX_TALL_ROWS,  # whether each cluster should take one line
         "map": map_data,
         "map_note": map_note,
-        "heat_map": None if profile is None else cluster_tables.heat_map(case, profile),
-        "side_by_side": profile is not None and case.k <= _MAX_SIDE_BY_SIDE,  # with silhouettes
+        "heat_map": None if profile is None else cluster_tables.heat_map(data, profile),
+        "side_by_side": profile is not None and data.k <= _MAX_SIDE_BY_SIDE,  # with silhouettes
         "silhouette": _silhouette(analysis),
         "verdict": "" if sweep is None else safe_line(sweep.verdict, 400),
         "reasons": () if sweep is None else _sentences(sweep.reasons, 600),
         "criteria": () if sweep is None else _criteria(sweep),
         "merge_tree": _merge_tree(analysis),
         "objective": _objective(analysis),
-        "provenance": provenance_of(case, summary, analysis.quality.cost),
+        "provenance": provenance_of(data, summary, analysis.quality.objective),
     }
 
 
@@ -92,16 +92,16 @@ def _title(summary: Summary) -> str:
 
 
 def _lead(summary: Summary) -> str:
-    data = count_text(summary.rows, "row")
+    rows = count_text(summary.rows, "row")
     if summary.rows_total > summary.rows:
-        data = f"{number_text(summary.rows)} of {count_text(summary.rows_total, 'row')}"
+        rows = f"{number_text(summary.rows)} of {count_text(summary.rows_total, 'row')}"
     if summary.features:
-        data += f", {count_text(summary.features, 'feature')}"
+        rows += f", {count_text(summary.features, 'feature')}"
     filled = ""
     if summary.filled:
         were = "was" if summary.filled == 1 else "were"
         filled = f"; {count_text(summary.filled, 'missing value')} {were} filled in with means"
-    return f"{summary.method} on {data}{_SCALINGS.get(summary.scale, '')}{filled}"
+    return f"{summary.method} on {rows}{_SCALINGS.get(summary.scale, '')}{filled}"
 
 
 def _tiles(analysis: ReportAnalysis) -> tuple[SummaryTile, ...]:
@@ -136,13 +136,13 @@ def _silhouette_tile(analysis: ReportAnalysis) -> SummaryTile:
     if sample is None:
         return SummaryTile("–", "mean silhouette", analysis.quality.silhouettes_note)
     error = f", ± {_error(sample)}" if sample.is_sampled else ""
-    return SummaryTile(score_text(sample.mean), f"mean silhouette{error}", sample.words)
+    return SummaryTile(score_text(sample.mean), f"mean silhouette{error}", sample.description)
 
 
 def _iterations_tile(analysis: ReportAnalysis) -> SummaryTile:
     summary = analysis.summary
     count = summary.iterations or 0
-    start = " from clusters of the sweep" if analysis.case.began_in_sweep else ""
+    start = " from clusters of the sweep" if analysis.data.started_in_sweep else ""
     where = "" if summary.of_fit else ", on the rows of the fit"
     reason = safe_line(summary.stopped_by, 200)
     why = f"stopped because {reason}" if summary.stopped_by else "the reason to stop is not known"
@@ -161,22 +161,22 @@ def _coverage(analysis: ReportAnalysis) -> str:
 
 
 def _silhouette(analysis: ReportAnalysis) -> ReportChart:
-    sample, case = analysis.quality.silhouettes, analysis.case
+    sample, data = analysis.quality.silhouettes, analysis.data
     if sample is None:
         return ReportChart("", analysis.quality.silhouettes_note)
     error = f" ± {_error(sample)}" if sample.is_sampled else ""
-    rows_lie = "rows lie" if case.fitted.weight is None else "weight lies"
+    rows_lie = "rows lie" if data.fitted.weight is None else "weight lies"
     measured, most = number_text(len(sample.values)), cluster_tables.MAX_LISTED
     remarks = [
         f"the mean is {sample.mean:.3f}{error} (the dashed line)",
         f"{percent_text(sample.negative)} of the {rows_lie} left of 0: rows closer to another "
         "cluster than to their own",
         sample.is_sampled
-        and f"{measured} of {count_text(sample.of, 'row')} were measured, a sample of every "
+        and f"{measured} of {count_text(sample.n_rows, 'row')} were measured, a sample of every "
         "cluster, each against all rows",
-        case.k > most and f"only the {most} largest clusters are drawn",
+        data.k > most and f"only the {most} largest clusters are drawn",
     ]
-    drawing = charts.silhouette_chart(sample, case.largest(most))
+    drawing = charts.silhouette_chart(sample, data.largest_clusters(most))
     return ReportChart(drawing, join_sentences(remarks))
 
 
@@ -197,7 +197,7 @@ def _criteria(sweep: Any) -> tuple[ReportChart, ...]:
 
 
 def _merge_tree(analysis: ReportAnalysis) -> ReportChart:
-    merges, k = analysis.quality.merges, analysis.case.k
+    merges, k = analysis.quality.merges, analysis.data.k
     if k < 3:  # there is nothing to choose
         return ReportChart("")
     if merges is None:
@@ -207,14 +207,14 @@ def _merge_tree(analysis: ReportAnalysis) -> ReportChart:
     remarks = [
         "which clusters would merge first, and what each merge would add to J",
         "at the left: the cluster and its weight",
-        merges.of_others and _OTHER_ROWS,
+        merges.of_other_rows and _OTHER_ROWS,
     ]
-    drawing = charts.merge_tree_chart(merges.tree.linkage, merges.mass)
+    drawing = charts.merge_tree_chart(merges.tree.linkage, merges.weight)
     return ReportChart(drawing, join_sentences(remarks))
 
 
 def _objective(analysis: ReportAnalysis) -> ReportChart:
-    model = analysis.case.model
+    model = analysis.data.model
     if not getattr(model, "trace_", None):
         return ReportChart("", "The model keeps no trace of its iterations.")
     display = ObjectiveDisplay.from_estimator(model)
@@ -222,7 +222,7 @@ def _objective(analysis: ReportAnalysis) -> ReportChart:
         "J after every assignment (dots) and after every update of the centers (rings)",
         f"the last dot, at {number_text(display.steps[-1])}, is one more assignment, to the "
         "centers that the fit returned",
-        analysis.case.began_in_sweep and "the fit started from clusters of the sweep",
+        analysis.data.started_in_sweep and "the fit started from clusters of the sweep",
         not analysis.summary.of_fit and _OTHER_ROWS,
         display.caption,
     ]

@@ -13,10 +13,10 @@ import numpy as np
 from partita._common.json_values import to_json_values
 from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.diagnosis import Diagnosis, diagnose
-from partita.report.cluster_distances import ClusterDistances, measure_distances
+from partita.report.cluster_distances import RowDistances, measure_distances
 from partita.report.cluster_traits import Trait, cluster_traits, profile_of
-from partita.report.quality import Quality, measure_quality
-from partita.report.report_input import Case, Fitted, receive
+from partita.report.quality import FitQuality, measure_quality
+from partita.report.report_input import Fitted, ReportInput, check_input
 
 _TYPICAL_ROWS = 3  # of a cluster
 
@@ -91,9 +91,9 @@ class Summary:
 class ReportAnalysis:
     """Everything that is computed for a report."""
 
-    case: Case
+    data: ReportInput
     summary: Summary
-    quality: Quality
+    quality: FitQuality
     profile: ClusterProfile | None
     diagnosis: Diagnosis
 
@@ -114,50 +114,50 @@ def summarise(fitted: Fitted) -> Summary:
 
 def analyse(fitted: Fitted) -> ReportAnalysis:
     """Compute everything that a report shows."""
-    case = receive(fitted)
+    data = check_input(fitted)
     with np.errstate(all="ignore"):  # overflow is shown as such
-        distances, profile = measure_distances(case), profile_of(case)
-        quality = measure_quality(case, distances)
-        diagnosis = _diagnose(case) if fitted.diagnosis is None else fitted.diagnosis
+        distances, profile = measure_distances(data), profile_of(data)
+        quality = measure_quality(data, distances)
+        diagnosis = _diagnose(data) if fitted.diagnosis is None else fitted.diagnosis
         if fitted.advice is not None:
             diagnosis = diagnosis.with_options(fitted.advice)
-        clusters = tuple(_cluster(case, j, distances, quality, profile) for j in range(case.k))
-        summary = _summary(case, quality, diagnosis, clusters, distances.spread_is)
-    return ReportAnalysis(case, summary, quality, profile, diagnosis)
+        clusters = tuple(_cluster(data, j, distances, quality, profile) for j in range(data.k))
+        summary = _summary(data, quality, diagnosis, clusters, distances.spread_name)
+    return ReportAnalysis(data, summary, quality, profile, diagnosis)
 
 
-def _diagnose(case: Case) -> Diagnosis:
+def _diagnose(data: ReportInput) -> Diagnosis:
     """Diagnose a copy of the model that has the names of the features."""
-    model = copy.copy(case.model)
-    if not case.is_matrix:
-        model.feature_names_in_ = np.array(case.names, dtype=object)
+    model = copy.copy(data.model)
+    if not data.is_matrix:
+        model.feature_names_in_ = np.array(data.names, dtype=object)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that X has no names
-        return diagnose(model, case.rows, case.given_weight)
+        return diagnose(model, data.rows, data.optional_weight)
 
 
 def _summary(
-    case: Case,
-    quality: Quality,
+    data: ReportInput,
+    quality: FitQuality,
     diagnosis: Diagnosis,
     clusters: tuple[ClusterSummary, ...],
     spread_is: str,
 ) -> Summary:
-    fitted, model, sweep = case.fitted, case.model, case.fitted.sweep
+    fitted, model, sweep = data.fitted, data.model, data.fitted.sweep
     silhouettes = quality.silhouettes
     severities = [finding.severity for finding in diagnosis]
     return Summary(
         source=str(fitted.source),
         method=type(model).__name__,
-        rows=case.n,
-        rows_total=case.n if fitted.rows_total is None else int(fitted.rows_total),
-        nowhere=int((case.labels < 0).sum()),
-        features=0 if case.is_matrix else case.original.shape[1],
+        rows=data.n,
+        rows_total=data.n if fitted.rows_total is None else int(fitted.rows_total),
+        nowhere=int((data.labels < 0).sum()),
+        features=0 if data.is_matrix else data.original.shape[1],
         scale=str(getattr(fitted.scaling, "kind", "none")),
-        n_clusters=case.k,
+        n_clusters=data.k,
         filled=int(fitted.filled),
-        objective=quality.cost.here,
-        of_fit=quality.cost.is_of_fit,
+        objective=quality.objective.here,
+        of_fit=quality.objective.is_of_fit,
         explained_variance=quality.explained,
         silhouette=None if silhouettes is None else silhouettes.mean,
         silhouette_error=None if silhouettes is None else silhouettes.error,
@@ -176,33 +176,33 @@ def _summary(
 
 
 def _cluster(
-    case: Case,
+    data: ReportInput,
     j: int,
-    distances: ClusterDistances,
-    quality: Quality,
+    distances: RowDistances,
+    quality: FitQuality,
     profile: ClusterProfile | None,
 ) -> ClusterSummary:
-    members = case.members(j)
-    members = members[case.weight[members] > 0]
-    weight, total = case.weight[members], float(case.mass.sum())
+    members = data.cluster_rows(j)
+    members = members[data.weight[members] > 0]
+    weight, total = data.weight[members], float(data.cluster_weight.sum())
     known = members[np.isfinite(distances.values[members])]
     order = known[np.argsort(distances.values[known], kind="stable")]
     means = None if quality.silhouettes is None else quality.silhouettes.means
     return ClusterSummary(
         number=j,
-        size=int(case.sizes[j]),
+        size=int(data.cluster_sizes[j]),
         weight=float(weight.sum()),
         share=float(weight.sum()) / total if total > 0 else 0.0,
         spread=_finite(distances.spread(members, weight)),
         silhouette=None if means is None else _finite(float(means[j])),
-        traits=() if profile is None else cluster_traits(profile, j, case.names),
-        typical=tuple(_named_row(case, i, distances) for i in order[:_TYPICAL_ROWS]),
-        atypical=_named_row(case, order[-1], distances) if len(order) > _TYPICAL_ROWS else None,
+        traits=() if profile is None else cluster_traits(profile, j, data.names),
+        typical=tuple(_named_row(data, i, distances) for i in order[:_TYPICAL_ROWS]),
+        atypical=_named_row(data, order[-1], distances) if len(order) > _TYPICAL_ROWS else None,
     )
 
 
-def _named_row(case: Case, i: int, distances: ClusterDistances) -> NamedRow:
-    return NamedRow(case.row_name(i), case.row_number(i), float(distances.values[i]), int(i))
+def _named_row(data: ReportInput, i: int, distances: RowDistances) -> NamedRow:
+    return NamedRow(data.row_name(i), data.row_number(i), float(distances.values[i]), int(i))
 
 
 def _finite(value: float) -> float | None:
