@@ -1,4 +1,4 @@
-"""A file is there whole or not at all, and nothing that existed is lost."""
+"""A file is complete or absent, and nothing that existed is lost."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from partita._common.errors import Setting
 from partita.tables import write_atomically
 
 
@@ -27,8 +28,9 @@ def test_what_is_written_is_what_is_read_and_nothing_else_is_left(tmp_path):
 def test_a_file_that_exists_is_kept_without_force(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"old")
-    with pytest.raises(FileExistsError, match=r"already exists"):
+    with pytest.raises(FileExistsError, match=r"already exists.*force=True") as caught:
         write_atomically(path, fill(b"new"))
+    assert caught.value.settings == (Setting("force", True),)
     assert path.read_bytes() == b"old"
     write_atomically(path, fill(b"new"), force=True)
     assert path.read_bytes() == b"new"
@@ -119,9 +121,9 @@ SLOWLY = """
 import sys, time
 from partita.tables import write_atomically
 def slowly(file):
-    for _ in range(200):
+    print("ready", flush=True)
+    while True:
         file.write(b"new" * 1000); file.flush(); time.sleep(0.005)
-print("ready", flush=True)
 write_atomically(sys.argv[1], slowly, force=True)
 """
 
