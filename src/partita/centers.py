@@ -15,7 +15,7 @@ class Centers:
     origin: Floats
 
     def about(self, origin: Floats) -> Floats:
-        """The same centers relative to another origin."""
+        """The values relative to another origin."""
         if origin is self.origin:
             return self.values
         return self.values + (self.origin - origin)

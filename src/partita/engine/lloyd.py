@@ -1,4 +1,4 @@
-"""The loop: assign every point, move every center to its cluster, until there is reason to stop."""
+"""The loop: assign every point, update every center, until there is a reason to stop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 F = TypeVar("F", bound=RunRecord)
 
 
-@np.errstate(over="ignore")  # a cost beyond the largest double is infinite, without a word
+@np.errstate(over="ignore")  # a cost beyond the largest double is infinite
 def lloyd(
     step: Step,
     centers: Centers,
@@ -36,8 +36,8 @@ def lloyd(
 ) -> Fit:
     """Alternate assignment and update from `centers` until `halt` gives a reason to stop.
 
-    `begin` is when the clock of the trace was started (`time.perf_counter`); now, if not given.
-    `before` is the trace of what this run goes on with.
+    `begin` is the time (`time.perf_counter`) from which the trace counts; default: now. `before` is
+    the trace of the run that this one continues.
     """
     trace = list(before)
     begin = time.perf_counter() if begin is None else begin
@@ -45,8 +45,8 @@ def lloyd(
         moved_points = step.assign(centers)
         stats, gap = step.stats_about(centers)
         cost = step.cost(stats, gap)
-        without = len(stats.weight) - int(np.count_nonzero(stats.weight))
-        if without:
+        n_empty = len(stats.weight) - int(np.count_nonzero(stats.weight))
+        if n_empty:
             labels = step.labels.copy()
             centers = empty.repair(step, centers, np.flatnonzero(stats.weight == 0))
             stats, gap = step.stats_about(centers)
@@ -58,7 +58,7 @@ def lloyd(
             cost_after=cost_after,
             shift=shift,
             moved_points=moved_points,
-            empty=without,
+            empty=n_empty,
             seconds=time.perf_counter() - begin,
             path=step.last.path,
             compared=step.last.compared,
@@ -76,16 +76,16 @@ def best_run(
     halt: Halt,
     on_run_end: Callable[[F], None] | None,
 ) -> tuple[F, T]:
-    """run(start) -> (cost, fit, its maker) for every start; the lowest cost wins, then the first.
+    """Call run(start) -> (cost, fit, step) for every start; return the first of lowest cost.
 
-    `ended` hears of every fit. An observer that asks to stop, or time that is up, ends the restarts
-    too.
+    `on_run_end` is called with every fit. A callback that stops a run, or a deadline, ends the
+    restarts too.
     """
     best: tuple[float, F, T] | None = None
     for start in starts:
-        cost, fit, maker = run(start)
+        cost, fit, step = run(start)
         if best is None or cost < best[0]:
-            best = cost, fit, maker
+            best = cost, fit, step
         if on_run_end is not None:
             on_run_end(fit)
         if is_callback_stop(fit.stopped_by) or halt.is_over(fit.trace):
@@ -103,8 +103,8 @@ def stop_reason_after(
     trace: Sequence[Progress], halt: Halt, callbacks: Sequence[Callback]
 ) -> StopReason | None:
     """Call the callbacks on the last iteration of `trace`; return why to stop there, if at all."""
-    answer_of_halt = halt.reason(trace)
-    reason = StopReason.of(answer_of_halt, "when") if answer_of_halt else None
+    text = halt.reason(trace)
+    reason = StopReason.of(text, "when") if text else None
     for callback in callbacks:
         answer = callback(trace[-1])
         if isinstance(answer, (int, np.bool_)) and answer:

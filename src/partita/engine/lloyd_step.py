@@ -1,4 +1,4 @@
-"""A step: what the loop asks for. It owns the labels and the sums; the source owns the rows."""
+"""A step of the loop: it owns the labels and the sums; the source owns the rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from partita.trace import Pass
 
 
 class Step(Assignment, Protocol):
-    """What the loop asks for, beside what a policy for empty clusters does."""
+    """What the loop needs, besides what a policy for empty clusters needs."""
 
     exact: bool  # whether sums are exact
     last: Pass  # how the last assignment was made
@@ -30,10 +30,10 @@ class Step(Assignment, Protocol):
         """Which paths were taken, and why."""
 
     def assign(self, centers: Centers) -> int:
-        """Label every row by `centers`; how many rows changed their label."""
+        """Label every row by `centers`; return how many labels changed."""
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
-        """The summaries as they are now, and ‖mean − center‖ (k,)."""
+        """Summaries of the present labels, and ‖mean − center‖ (k,)."""
 
     def cost(self, stats: ClusterStats, gap: Floats) -> float:
         """J at centers that are `gap` away from the means."""
@@ -73,7 +73,7 @@ class LloydStep:
 
     @property
     def origin(self) -> Floats:
-        """What the means of the summaries are relative to."""
+        """Origin of the means of the summaries."""
         return self._moments.grid.origin
 
     def grow(self, source: Source, plan: PathPlan, memory: float = 0.0) -> None:
@@ -87,44 +87,35 @@ class LloydStep:
         return done.moved
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
-        """The summaries as they are now, means relative to `origin`, and ‖mean − center‖ (k,)."""
-        self.stats, gap = self._summarise(centers)
-        return self.stats, gap
-
-    def _summarise(self, centers: Centers) -> tuple[ClusterStats, Floats]:
-        here = np.ascontiguousarray(centers.about(self.origin))
+        """Summaries of the present labels, means relative to `origin`, and ‖mean − center‖ (k,)."""
+        values = np.ascontiguousarray(centers.about(self.origin))
         if self.exact:
-            return self._moments.stats_about(here, self.source.workers.crew)
-        stats = self.source.ordered_stats(self.labels, len(here), self.origin)
-        gap = np.where(stats.weight[:, None] > 0, stats.mean - here, 0.0)
-        return stats, np.array([math.hypot(*row) for row in gap])
+            self.stats, gap = self._moments.stats_about(values, self.source.workers.crew)
+            return self.stats, gap
+        self.stats = stats = self.source.ordered_stats(self.labels, len(values), self.origin)
+        apart = np.where(stats.weight[:, None] > 0, stats.mean - values, 0.0)
+        return stats, np.array([math.hypot(*row) for row in apart])
 
     def cost(self, stats: ClusterStats, gap: Floats) -> float:
-        """J at centers that are `gap` away from the means."""
         return self.geometry.cost(stats, gap)
 
     def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
-        """The best center of every cluster; one without weight keeps its center `before`."""
         return self.geometry.update(stats, self.origin, gap, before)
 
     # what a policy for empty clusters needs
 
     def distances(self, centers: Centers) -> Floats:
-        """Squared distance (n,) of every row to its own center."""
         return self.source.own_distances(centers, self.labels)
 
     def rows(self, which: Ints) -> Floats:
-        """Some rows (m, d)."""
         return self.source.take_rows(which)
 
     def counted(self) -> Ints | None:
-        """1 for rows of positive weight, 0 for others; None if all count."""
         if self.source.weights.all_equal:
             return None
         return (self.source.weights.as_floats(self.source.n) > 0).astype(np.int64)
 
     def move(self, rows: Ints, to: Ints) -> None:
-        """Move rows to other clusters, in the labels and in the sums."""
         if self.exact:
             self.source.move(rows, to, self.labels, self._moments)
         else:
@@ -132,7 +123,7 @@ class LloydStep:
         self._passes.forget(rows)
 
     def drop(self, clusters: Ints) -> None:
-        """Remove clusters; rows (of weight zero) that were theirs wait for the next pass."""
+        """Remove clusters; their rows (of weight zero) get a label in the next pass."""
         number = np.full(len(self._moments.hi) + 1, -1, np.int32)
         kept = np.delete(np.arange(len(self._moments.hi)), clusters)
         number[kept] = np.arange(len(kept), dtype=np.int32)

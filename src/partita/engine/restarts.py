@@ -1,4 +1,4 @@
-"""Several runs from different starts, of which the best is kept."""
+"""Several runs from different starts; the best is kept."""
 
 from __future__ import annotations
 

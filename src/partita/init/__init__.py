@@ -1,4 +1,4 @@
-"""Starting points: functions (source, k, rng, memory) -> centers (k, d), as the data is given.
+"""Starting points: functions (source, k, rng, memory) -> centers (k, d) in the data's coordinates.
 
 `memory` is the number of bytes that a start may take beyond the data.
 """
@@ -29,14 +29,3 @@ STARTS: dict[str, Start] = {
     "box": lambda source, k, rng, memory: box(source, k, rng),
     "random-partition": lambda source, k, rng, memory: random_partition(source, k, rng),
 }
-
-__all__ = [
-    "STARTS",
-    "Start",
-    "box",
-    "forgy",
-    "minibatch",
-    "parallel",
-    "plusplus",
-    "random_partition",
-]

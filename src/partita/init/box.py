@@ -9,6 +9,6 @@ from partita.source.protocol import Source
 
 
 def box(source: Source, k: int, rng: np.random.Generator) -> Floats:
-    """Uniform in the smallest box, sides along the axes, that holds every row of weight."""
+    """Draw k vectors uniformly in the smallest box that holds every row of weight."""
     survey = source.survey()
     return np.asarray(survey.low + rng.random((k, source.d)) * (survey.high - survey.low))

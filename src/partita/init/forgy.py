@@ -10,15 +10,15 @@ from partita.weights import Weights
 
 
 def forgy(source: Source, k: int, rng: np.random.Generator) -> Floats:
-    """Rows of the data as centers."""
+    """Draw k rows as centers."""
     return source.take_rows(forgy_rows(source.weights, source.n, k, rng))
 
 
 def forgy_rows(weights: Weights, n: int, k: int, rng: np.random.Generator) -> Ints:
-    """Which of n rows (k,); where fewer than k rows have weight, some are taken again."""
+    """Draw row numbers (k,); where fewer than k rows have weight, some are repeated."""
     if weights.all_equal:
         return np.asarray(rng.choice(n, size=k, replace=False))
     weight = weights.as_floats(n)
-    some = np.flatnonzero(weight)
-    share = weight[some] / weight[some].sum()
-    return np.resize(rng.choice(some, size=min(k, len(some)), replace=False, p=share), k)
+    rows = np.flatnonzero(weight)
+    share = weight[rows] / weight[rows].sum()
+    return np.resize(rng.choice(rows, size=min(k, len(rows)), replace=False, p=share), k)

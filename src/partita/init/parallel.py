@@ -1,4 +1,4 @@
-"""k-means|| (Bahmani et al. 2012): many rows at once in a few rounds, then the best of them."""
+"""k-means|| (Bahmani et al. 2012): sample many rows in a few rounds, then choose k of them."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ OVERSAMPLING = 2  # rows expected in a round, times k
 
 
 def parallel(source: Source, k: int, rng: np.random.Generator) -> Floats:
-    """k rows as centers, by a few passes over the data instead of k.
+    """Choose k rows as centers, by a few passes over the data instead of k.
 
-    Each round takes every row on its own with probability FACTOR·k·w·D²/Σ w·D²; greedy k-means++
-    then picks k of the rows taken, each with the weight of the rows it is the nearest to. Where the
-    rounds would take most rows, or took too few different ones, it is k-means++ on all rows.
+    Each round samples every row independently with probability OVERSAMPLING·k·w·D²/Σ w·D². Greedy
+    k-means++ then chooses k of the sampled rows, each with the weight of the rows nearest to it. If
+    the rounds would sample most rows, or found too few different ones, all rows are used instead.
     """
     if source.n <= OVERSAMPLING * k * N_ROUNDS:
         return plusplus(source, k, rng)[0]
     weight = None if source.weights.all_equal else source.weights.as_floats(source.n)
-    taken = _Taken(source)
-    taken.add(draw_any(source.n, weight, rng.random(1)))
+    sampled = _SampledRows(source)
+    sampled.add(draw_any(source.n, weight, rng.random(1)))
     for _ in range(N_ROUNDS):
-        terms = weighted(taken.closest, weight)
+        terms = weighted(sampled.closest, weight)
         potential = exact_total(terms)
         if not 0 < potential < math.inf:
             break
-        taken.add(np.flatnonzero(rng.random(source.n) < terms * (OVERSAMPLING * k / potential)))
-    mass = np.bincount(taken.labels, weight, minlength=len(taken.rows)).astype(np.float64)
+        sampled.add(np.flatnonzero(rng.random(source.n) < terms * (OVERSAMPLING * k / potential)))
+    mass = np.bincount(sampled.labels, weight, minlength=len(sampled.rows)).astype(np.float64)
     if np.count_nonzero(mass) < k:
         return plusplus(source, k, rng)[0]
-    return plusplus(source.subset(taken.rows, Weights.of(mass, len(mass))), k, rng)[0]
+    return plusplus(source.subset(sampled.rows, Weights.of(mass, len(mass))), k, rng)[0]
 
 
-class _Taken:
-    """The rows taken so far, and for every row the nearest of them and D64 to it."""
+class _SampledRows:
+    """The rows sampled so far; for every row, the nearest of them and D64 to it."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

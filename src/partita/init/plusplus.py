@@ -1,4 +1,4 @@
-"""Greedy k-means++ (Arthur and Vassilvitskii 2007): rows far from the chosen ones are likelier."""
+"""Greedy k-means++ (Arthur and Vassilvitskii 2007): far rows are more likely to be chosen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from partita.source.protocol import SeedingState, Source
 def plusplus(
     source: Source, k: int, rng: np.random.Generator, trials: int | None = None
 ) -> tuple[Floats, Ints]:
-    """k rows as centers, and which rows they are.
+    """Choose k rows as centers; return them and their row numbers.
 
     Each round draws `trials` rows with probability proportional to weight times squared distance to
     the nearest chosen row, and keeps the one that lowers the sum of these most. The default,
@@ -22,19 +22,17 @@ def plusplus(
     trials = trials or 2 + int(math.log(k))
     uniform = rng.random(1 + (k - 1) * trials)
     which = np.empty(k, np.int64)
-    seeding = source.seeding(k, trials)
-    run_rounds(source, seeding, uniform, which)
+    run_rounds(source, source.seeding(k, trials), uniform, which)
     return source.take_rows(which), which
 
 
 def run_rounds(source: Source, seeding: SeedingState, uniform: Floats, which: Ints) -> None:
-    """Fill `which`: one draw first, then as many for each further row as `uniform` has left."""
+    """Fill `which`: one draw for the first row, then equally many of `uniform` for each other."""
     trials = (len(uniform) - 1) // max(1, len(which) - 1)
     for j in range(len(which)):
         if seeding.at_once(j, uniform, which):
             return
-        now = uniform[1 + (j - 1) * trials : 1 + j * trials] if j else uniform[:1]
-        drawn = seeding.draw(now)
+        drawn = seeding.draw(uniform[1 + (j - 1) * trials : 1 + j * trials] if j else uniform[:1])
         best = int(seeding.gains(source.take_rows(drawn)).argmax())
         which[j] = drawn[best]
         seeding.choose(best)

@@ -9,18 +9,20 @@ from partita.init.forgy import forgy
 from partita.moments import Moments
 from partita.source.protocol import Source
 
+ROWS_PER_CALL = 1 << 14
+
 
 def random_partition(source: Source, k: int, rng: np.random.Generator) -> Floats:
-    """Give every row a random label and average; a label nobody drew becomes a random row."""
+    """Average the rows by random labels; a label without weight becomes a random row."""
     grid = source.survey().grid
     labels, drawn = np.full(source.n, -1, np.int32), rng.integers(k, size=source.n, dtype=np.int32)
     moments = Moments.zero(k, grid)
-    for i in range(0, source.n, 1 << 14):
-        rows = np.arange(i, min(source.n, i + (1 << 14)))
+    for i in range(0, source.n, ROWS_PER_CALL):
+        rows = np.arange(i, min(source.n, i + ROWS_PER_CALL))
         source.move(rows, drawn[rows], labels, moments)
     stats = moments.stats()
-    nobody = stats.weight == 0
+    is_empty = stats.weight == 0
     centers = stats.mean + grid.origin
-    if nobody.any():
-        centers[nobody] = forgy(source, k, rng)[nobody]
+    if is_empty.any():
+        centers[is_empty] = forgy(source, k, rng)[is_empty]
     return np.asarray(centers)

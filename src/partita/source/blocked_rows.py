@@ -21,14 +21,13 @@ from partita.source.blocks import (
     Summable,
     as_kernel_type,
     crew_slices,
-    is_small,
     ordered_stats,
     reduce_blocks,
     work_in_tiles,
     zero_like,
 )
 from partita.source.plusplus_rounds import DenseSeeding
-from partita.source.protocol import Source
+from partita.source.protocol import PrunableRows, Source
 from partita.source.scoring import Scoring
 from partita.source.survey import Survey, survey_dense
 from partita.stats import ClusterStats
@@ -92,11 +91,16 @@ class BlockedRows(ABC):
         if survey is not None:
             self._extent = survey.low, survey.high, np.empty(0, np.intp)
 
+    @property
+    @abstractmethod
+    def prunable_rows(self) -> PrunableRows | None:
+        """The source itself if all rows are in memory, else None."""
+
     @abstractmethod
     def each_block(self, work_per_row: int, begin: Callable[[], RunBlock]) -> None:
-        """Call begin() once in each thread, and the function it returns on (rows, block) of blocks.
+        """Call begin() once in each thread, then the returned function on (rows, block) of blocks.
 
-        `rows` is a slice that starts at a multiple of blocks.ALIGN, and `block` holds these rows in
+        `rows` is a slice that starts at a multiple of blocks.ALIGN; `block` holds these rows in
         `kernel_dtype`, one after the other. All blocks together hold every row once.
         """
 
@@ -128,7 +132,7 @@ class BlockedRows(ABC):
             lambda begin: self.each_block(work_per_row, begin),
             lambda rows, block, sums: run(rows, block, sums, None),
             total,
-            None if self.workers.n == 1 or is_small(self.n, work_per_row) else fresh,
+            None if self.workers.n == 1 else fresh,
         )
 
     # --- the survey ---

@@ -3,69 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
-from partita.source.blocks import RunBlock
-from partita.weights import Weights
+
+if TYPE_CHECKING:
+    from partita.source.blocked_rows import BlockedRows
 
 SKETCH_RANGE_SHARE = 0.98  # of the rows lie within the range of a sketch
+MIN_SKETCH_CANDIDATES = 64  # in all rounds
 MAX_SKETCH_FEATURES = 1 << 15  # so that sums of products of bytes fit 32 bits
 MAX_CALL_WORK = 1 << 29  # multiply-adds: some tenths of a second, so that Ctrl-C is handled
 MAX_ONE_THREAD_NANOSECONDS = 8e5  # a shorter round is not worth a second thread
 
 
-class SeedingRows(Protocol):
-    """What seeding needs of dense rows (see blocked_rows.py)."""
-
-    n: int
-    d: int
-    weights: Weights
-    workers: Workers
-    kernel_dtype: np.dtype[Any]
-
-    def each_block(self, work_per_row: int, begin: Callable[[], RunBlock]) -> None:
-        """Run a function on all blocks."""
-
-    def whole_rows(self, work_per_row: int) -> Array | None:
-        """All rows as one block, if that needs no large copy."""
-
-    def sample(self, most: int, features: Ints | slice) -> Floats:
-        """About `most` rows, spread evenly."""
-
-
 class DenseSeeding:
     """The state of k-means++: the squared distance of every row to the nearest chosen one.
 
-    Where there will be many rounds it also has a sketch: every value in one byte. For most rows the
-    sketch proves that a candidate cannot be nearer. It changes no result.
+    For many rounds over rows in memory it also has a sketch: every value in one byte. For most rows
+    the sketch proves that a candidate cannot be nearer. It changes no result.
     """
 
-    def __init__(self, rows: SeedingRows, scale: float, k: int, trials: int) -> None:
+    def __init__(self, rows: BlockedRows, scale: float, k: int, trials: int) -> None:
         self._rows, self.scale, self.trials = rows, scale, trials
         n, dtype = rows.n, rows.kernel_dtype
         self._weight = None if rows.weights.all_equal else rows.weights.as_floats(n)
         self.closest = np.full(n, np.inf, dtype)
         if self._weight is not None:
             self.closest[self._weight == 0] = 0.0  # nothing to gain there
-        leaves = -(-n // LEAF_ROWS)
-        self.potential = np.zeros(leaves)
+        self.potential = np.zeros(-(-n // LEAF_ROWS))
         self._marks = np.zeros((0, 0, 4), np.uint64)
         self._candidates = np.zeros((0, rows.d), dtype)
         self._labels = np.zeros(n, np.int32)  # which of the chosen rows is the closest
         self._centers = np.empty((k, rows.d), dtype)
         self._chosen = 0
         self._sketch: tuple[Ints, Floats, float] | None = None
-        if k * trials >= 64 and n >= 4 * LEAF_ROWS and rows.d <= MAX_SKETCH_FEATURES:
+        pays = k * trials >= MIN_SKETCH_CANDIDATES and n >= 4 * LEAF_ROWS
+        if pays and rows.d <= MAX_SKETCH_FEATURES and rows.prunable_rows is not None:
             self._make_sketch()
 
     def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
-        """Run all rounds from the j-th in this thread, once they are too short to be shared."""
         rows, k = self._rows, len(which)
         if rows.workers.n > 1 and self._nanoseconds(j) > MAX_ONE_THREAD_NANOSECONDS:
             return False
@@ -87,17 +68,13 @@ class DenseSeeding:
         return self._rows.n * (2 + self.trials * (d / 64 + left * (2 + d / 8)))
 
     def draw(self, uniform: Floats) -> Ints:
-        """Rows in proportion to weight·closest; at first to weight."""
         return draw_rows(self.potential, self.closest, self._weight, uniform)
 
     def gains(self, rows: Floats) -> Floats:
-        """Σ w·max(0, closest − distance) for each of the candidates (count, d)."""
+        # Σ w·max(0, closest − distance)
         self._candidates = (rows * self.scale).astype(self.closest.dtype)
         shape = len(self.potential), len(rows)
-        gain, self._marks = (
-            np.empty(shape),
-            np.empty((*shape, LEAF_ROWS // 64), np.uint64),
-        )
+        gain, self._marks = np.empty(shape), np.empty((*shape, LEAF_ROWS // 64), np.uint64)
 
         def run(rows: slice, block: Array, leaves: slice, extra: dict[str, Any]) -> None:
             kernels.seed_gain(
@@ -107,12 +84,10 @@ class DenseSeeding:
             )  # fmt: skip
 
         self._walk(4 * self._rows.d * len(rows), run)
-        # a running sum: the same bits whatever the number of leaves is aligned to
+        # a running sum: the same bits for any alignment of the leaves
         return np.asarray(gain.cumsum(axis=0)[-1])
 
     def choose(self, which: int) -> None:
-        """Make one of the candidates a chosen row."""
-
         def run(rows: slice, block: Array, leaves: slice, extra: dict[str, Any]) -> None:
             kernels.seed_choose(
                 block, self.scale, self._candidates, which, self.closest[rows],

@@ -1,4 +1,4 @@
-"""Rows as they were given, dense or CSR, where no kernel is needed to read them."""
+"""Access to rows as the user gave them, dense or CSR, without a source."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Floats
 
-_VALUES = 1 << 20  # that are held at once
+VALUES_PER_SLICE = 1 << 20
 
 
 def row_slices(n: int, width: int) -> list[slice]:
-    """n rows in parts, each of about a million values if a row makes `width` of them.
+    """Cut n rows into slices of about a million values, where a row makes `width` values.
 
-    >>> spans(5, 1 << 19)
+    >>> row_slices(5, 1 << 19)
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    step = max(1, _VALUES // width)
+    step = max(1, VALUES_PER_SLICE // width)
     return [slice(i, min(n, i + step)) for i in range(0, n, step)]
 
 
 def as_doubles(rows: Any) -> Floats:
-    """Rows as a dense array of doubles."""
+    """Convert rows to a dense array of doubles."""
     return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)

@@ -27,6 +27,9 @@ from partita.source.survey import MAX_GRID_RATIO, Survey, survey_at_zero
 from partita.stats import ClusterStats
 from partita.weights import Weights
 
+DENSE_VALUES = 1 << 22  # of rows that are made dense at a time
+MIN_DISTANCE_SHARE = 1e-6  # of the squared norms: below, the expanded form has few digits
+
 
 class SparseSeeding:
     """The rounds of k-means++ for sparse rows."""
@@ -39,28 +42,26 @@ class SparseSeeding:
         if weight is not None:
             self.closest[weight == 0] = 0.0  # nothing to gain there
         self.potential = np.zeros(-(-n // LEAF_ROWS))
-        self._low = np.empty((n, 0))
+        self._closer = np.empty((n, 0))
 
     def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
-        """Sparse data goes round by round."""
         return False
 
     def draw(self, uniform: Floats) -> Ints:
-        """Rows in proportion to weight·closest; at first to weight."""
         return draw_rows(self.potential, self.closest, self._weight, uniform)
 
     def gains(self, rows: Floats) -> Floats:
-        """Σ w·max(0, closest − distance) for each of some candidates (count, d)."""
+        # Σ w·max(0, closest − distance)
         with np.errstate(over="ignore", invalid="ignore"):  # rows of weight zero may be anywhere
-            self._low = np.minimum(self._distances(rows), self.closest[:, None])
-            less = np.where(self._low < self.closest[:, None], self.closest[:, None] - self._low, 0)
+            self._closer = np.minimum(self._distances(rows), self.closest[:, None])
+            is_closer = self._closer < self.closest[:, None]
+            gain = np.where(is_closer, self.closest[:, None] - self._closer, 0)
         if self._weight is not None:
-            less *= self._weight[:, None]
-        return np.asarray(less.sum(axis=0))
+            gain *= self._weight[:, None]
+        return np.asarray(gain.sum(axis=0))
 
     def choose(self, which: int) -> None:
-        """Make one of the candidates a chosen row."""
-        self.closest = self._low[:, which].copy()
+        self.closest = self._closer[:, which].copy()
         term = weighted(self.closest, self._weight)
         self.potential = np.add.reduceat(term, np.arange(0, len(term), LEAF_ROWS))
 
@@ -79,6 +80,7 @@ class SparseSource:
         self.n, self.d = rows.shape
         self.dtype = np.dtype(rows.dtype)
         self._single = rows.dtype == np.float32
+        self._csr = kernels.Csr32 if self._single else kernels.Csr64
         self._start = rows.indptr.astype(np.int64)
         self._column = rows.indices.astype(np.int32, copy=False)
         self._longest = int(np.diff(self._start).max(initial=0))
@@ -88,25 +90,21 @@ class SparseSource:
     def _block(self, rows: slice) -> Any:
         start = self._start[rows.start : rows.stop + 1]
         used = slice(start[0], start[-1])
-        make = kernels.Csr32 if self._single else kernels.Csr64
-        return make(start - start[0], self._column[used], self.rows.data[used], self.d)
+        return self._csr(start - start[0], self._column[used], self.rows.data[used], self.d)
 
     def _box(self) -> tuple[Floats, Floats]:
         """Lowest and highest value of each feature, over rows of weight."""
-        low, high = self._counted.min(axis=0), self._counted.max(axis=0)
-        return (
-            low.toarray().ravel().astype(np.float64),
-            high.toarray().ravel().astype(np.float64),
-        )
+        ends = self._weighted_rows.min(axis=0), self._weighted_rows.max(axis=0)
+        low, high = (end.toarray().ravel().astype(np.float64) for end in ends)
+        return low, high
 
     @property
-    def _counted(self) -> Any:
+    def _weighted_rows(self) -> Any:
         if self.weights.all_equal:
             return self.rows
         return self.rows[self.weights.as_floats(self.n) > 0]
 
     def survey(self) -> Survey:
-        """Extent and total of the data; the origin is 0."""
         if self._survey is None:
             low, high = self._box()
             ordered = self.weights.ordered or self._has_far_values()
@@ -118,7 +116,7 @@ class SparseSource:
         self.survey()
 
     def _has_far_values(self) -> bool:
-        size = np.abs(self._counted.data)
+        size = np.abs(self._weighted_rows.data)
         size = size[size > 0]
         return size.size > 0 and bool(size.max() / MAX_GRID_RATIO > np.median(size))
 
@@ -163,19 +161,15 @@ class SparseSource:
         return sum(counts)
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
-        """Move a few rows to other clusters, in the labels and in the moments."""
-        weights = {
-            key: part[rows] for key, part in self.weights.kernel_arguments(slice(None)).items()
-        }
-        some = self.rows[rows]
-        make = kernels.Csr32 if self._single else kernels.Csr64
-        start, column = some.indptr.astype(np.int64), some.indices.astype(np.int32)
-        block = make(start, column, some.data, self.d)
+        arguments = self.weights.kernel_arguments(slice(None))
+        weights = {key: values[rows] for key, values in arguments.items()}
+        moved = self.rows[rows]
+        start, column = moved.indptr.astype(np.int64), moved.indices.astype(np.int32)
+        block = self._csr(start, column, moved.data, self.d)
         kernels.move_sparse(moments.sums, block, labels[rows], to, **weights)
         labels[rows] = to
 
     def own_distances(self, centers: Centers, labels: Ints) -> Floats:
-        """D64 (n,) of every row to the center of its label."""
         values, out = np.ascontiguousarray(centers.plain), np.empty(self.n)
         squares = np.empty((len(values), 2))
         kernels.square_norms(values, squares)
@@ -189,10 +183,8 @@ class SparseSource:
         return out
 
     def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:
-        """Summaries by float sums in the order of the rows (weights too unequal for a grid)."""
-
         def blocks() -> Iterator[tuple[slice, Floats]]:
-            step = max(1, (1 << 22) // self.d)
+            step = max(1, DENSE_VALUES // self.d)
             for i in range(0, self.n, step):
                 rows = slice(i, min(self.n, i + step))
                 yield rows, self.rows[rows].toarray().astype(np.float64) - origin
@@ -200,14 +192,12 @@ class SparseSource:
         return ordered_stats(blocks, self.weights.as_floats(self.n), labels, k, self.d)
 
     def take_rows(self, rows: Ints) -> Floats:
-        """Some rows, dense, as doubles."""
         return np.asarray(self.rows[rows].toarray(), dtype=np.float64)
 
     def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> SparseSource:
         return SparseSource(self.rows[rows], weights, self.workers, survey)
 
     def seeding(self, k: int, trials: int) -> SparseSeeding:
-        """The state of k-means++ before the first row is chosen."""
         weight = None if self.weights.all_equal else self.weights.as_floats(self.n)
         return SparseSeeding(self.n, weight, self._distances)
 
@@ -217,13 +207,13 @@ class SparseSource:
         length = np.einsum("cd,cd->c", scaled, scaled)
         both = squares[:, None] + length
         distance = both - 2.0 * (rows @ scaled.T)
-        # Near zero the expanded form has no digits left, and a duplicate must be at exactly zero.
-        close = np.flatnonzero((distance <= 1e-6 * both).any(axis=1))
-        step = max(1, (1 << 22) // scaled.size)
+        # a duplicate must be at exactly zero
+        close = np.flatnonzero((distance <= MIN_DISTANCE_SHARE * both).any(axis=1))
+        step = max(1, DENSE_VALUES // scaled.size)
         for i in range(0, len(close), step):
-            part = close[i : i + step]
-            gap = rows[part].toarray()[:, None] - scaled
-            distance[part] = np.einsum("ncd,ncd->nc", gap, gap)
+            some = close[i : i + step]
+            gap = rows[some].toarray()[:, None] - scaled
+            distance[some] = np.einsum("ncd,ncd->nc", gap, gap)
         return np.asarray(distance)
 
     @cached_property
@@ -232,6 +222,6 @@ class SparseSource:
 
     @cached_property
     def _scaled(self) -> tuple[Any, Floats]:
-        """The rows as doubles brought near 1 by a power of two, and their squared norms."""
+        """The rows as doubles, scaled near 1 by a power of two, and their squared norms."""
         rows = self.rows.astype(np.float64) * self._seed_scale
         return rows, np.asarray(rows.multiply(rows).sum(axis=1)).ravel()

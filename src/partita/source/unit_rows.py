@@ -1,8 +1,7 @@
-"""Rows at unit length: what is left of them is their direction."""
+"""Rows scaled to unit length."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,48 +15,43 @@ from partita.source.dense import DenseSource
 from partita.source.sparse import SparseSource
 from partita.weights import Weights
 
-_SMALL, _LARGE = 1e-280, 1e280  # squares between these have lost nothing to the range of doubles
-_BLOCK = 1 << 18  # values that stay in cache
+MIN_EXACT_SQUARE, MAX_EXACT_SQUARE = 1e-280, 1e280  # no square in between under- or overflowed
+CACHED_VALUES = 1 << 18  # that stay in cache
 
 
 def unit_rows(X: Any, workers: Workers) -> tuple[Any, Floats]:
-    """A copy of the rows at unit length, and their lengths (n,) before; zero rows stay zero.
+    """Return a copy of the rows at unit length, and their lengths (n,); zero rows stay zero.
 
-    Rows with NaN or infinity come out with a length that is not finite.
+    The length of a row with NaN or infinity is not finite.
     """
     length, power = _lengths(X, workers)
     if sp.issparse(X):
-        each = np.diff(X.indptr)
-        data = np.empty_like(X.data)
-        _divide(X.data, np.repeat(length, each), np.repeat(power, each), data)
+        stored, data = np.diff(X.indptr), np.empty_like(X.data)
+        _divide(X.data, np.repeat(length, stored), np.repeat(power, stored), data)
         rows = type(X)((data, X.indices, X.indptr), shape=X.shape)
         return rows, _whole(length, power)
     out = np.empty(X.shape, np.float64 if X.dtype == np.float64 else np.float32)
 
-    def begin() -> Callable[[slice], None]:
-        def some(rows: slice) -> None:
-            step = max(1, _BLOCK // X.shape[1])
-            for i in range(rows.start, rows.stop, step):
-                part = slice(i, min(i + step, rows.stop))
-                block = as_kernel_type(X[part])
-                _divide(block, length[part, None], power[part, None], out[part])
+    def divide_rows(rows: slice) -> None:
+        step = max(1, CACHED_VALUES // X.shape[1])
+        for i in range(rows.start, rows.stop, step):
+            few = slice(i, min(i + step, rows.stop))
+            _divide(as_kernel_type(X[few]), length[few, None], power[few, None], out[few])
 
-        return some
-
-    walk_blocks(workers, X.shape[0], 16 * X.shape[1], begin)
+    walk_blocks(workers, X.shape[0], 16 * X.shape[1], lambda: divide_rows)
     return out, _whole(length, power)
 
 
 def row_lengths(X: Any, workers: Workers) -> Floats:
-    """The lengths (n,) of the rows alone."""
+    """Lengths (n,) of the rows."""
     return _whole(*_lengths(X, workers))
 
 
 def _lengths(X: Any, workers: Workers) -> tuple[Floats, Ints]:
-    """Lengths (n,) as length·2^power: no square leaves the range of doubles."""
+    """Lengths (n,) as length·2^power, so that no square leaves the range of doubles."""
     square, power = _squares(X, workers), np.zeros(X.shape[0], np.int64)
-    odd = np.flatnonzero(~((square > _SMALL) & (square < _LARGE)))
-    for i in odd:
+    inexact = np.flatnonzero(~((square > MIN_EXACT_SQUARE) & (square < MAX_EXACT_SQUARE)))
+    for i in inexact:
         row = X.data[X.indptr[i] : X.indptr[i + 1]] if sp.issparse(X) else X[i]
         row = row.astype(np.float64)
         peak = float(np.abs(row).max(initial=0.0))
@@ -67,11 +61,9 @@ def _lengths(X: Any, workers: Workers) -> tuple[Floats, Ints]:
 
 
 def _squares(X: Any, workers: Workers) -> Floats:
-    """The squared distance of every row to 0."""
-    source = (SparseSource if sp.issparse(X) else DenseSource)(
-        X, Weights.of(None, X.shape[0]), workers
-    )
-    origin = np.zeros(X.shape[1])
+    """Squared distance (n,) of every row to 0."""
+    make = SparseSource if sp.issparse(X) else DenseSource
+    source, origin = make(X, Weights.of(None, X.shape[0]), workers), np.zeros(X.shape[1])
     labels = np.zeros(X.shape[0], np.int32)
     with np.errstate(over="ignore", invalid="ignore"):
         return source.own_distances(Centers(origin[None], origin), labels)
