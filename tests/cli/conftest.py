@@ -15,6 +15,8 @@ def partita(capsys, monkeypatch):
     """Run a command in this process; return stdout, or stderr if an error is expected."""
     from partita.cli import app
 
+    monkeypatch.setenv("COLUMNS", "80")
+
     def run(*words, stdin=b"", code=0):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         with pytest.raises(SystemExit) as ended:

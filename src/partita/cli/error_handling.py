@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 import typer
 
-from partita._common.errors import WordedError
-from partita.cli.option_text import option_text
+from partita._common.errors import Setting, WordedError
 
 EXIT_BUG, EXIT_USAGE, EXIT_DATA, EXIT_NOT_CONVERGED, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
 EXIT_STDOUT_CLOSED = 141  # 128 + SIGPIPE, as a shell reports it
+OPTION_NAMES = {"n_clusters": "k", "random_state": "seed"}  # where they differ from the parameter
 ARGUMENTS_KEY = "partita.arguments"  # of the context's meta: the arguments as typed
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -48,6 +48,12 @@ def handle_errors(command: Command) -> Command:
             raise typer.Exit(code) from None
 
     return run  # type: ignore[return-value]
+
+
+def option_text(setting: Setting) -> str:
+    """Word a setting as it is typed here: `--k 3` for n_clusters=3."""
+    name = OPTION_NAMES.get(setting.parameter, setting.parameter)
+    return Setting(name, setting.value).as_option()
 
 
 def _printable(text: str) -> str:

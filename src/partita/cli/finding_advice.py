@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from partita.cli.option_text import option_text
+from partita.cli.error_handling import option_text
 from partita.diagnosis import Finding
 
 # by the name of the finding; a {} for each of its settings

@@ -9,20 +9,12 @@ from typing import Annotated
 
 import typer
 
-from partita.cli.requests import (
-    check_halt,
-    check_k,
-    check_kernel,
-    check_metric,
-    parse_delimiter,
-)
+from partita.cli.requests import check_halt, check_k, check_kernel, check_metric, parse_delimiter
 
-INPUT, METHOD, OUTPUT = "Input", "Clustering", "Output"  # panels of --help
-
-input_option = partial(typer.Option, rich_help_panel=INPUT)
-method_option = partial(typer.Option, rich_help_panel=METHOD)
-output_option = partial(typer.Option, rich_help_panel=OUTPUT)
-flag = partial(output_option, metavar="")  # takes no value
+reading = partial(typer.Option, rich_help_panel="Input")
+clustering = partial(typer.Option, rich_help_panel="Clustering")
+writing = partial(typer.Option, rich_help_panel="Output")
+flag = partial(writing, metavar="")  # takes no value
 
 
 class MethodName(StrEnum):
@@ -65,7 +57,6 @@ Data = Annotated[
         metavar="DATA",
         help="A file (CSV, TSV, Parquet, Feather, .npy, .npz; may be compressed, like .csv.gz), "
         "several files that form one table, a folder, or - for standard input.",
-        show_default=False,
     ),
 ]
 
@@ -73,34 +64,18 @@ Data = Annotated[
 
 Columns = Annotated[
     list[str] | None,
-    input_option(
-        "--columns",
-        "-c",
-        metavar="A,B",
-        help="Features, separated by commas. Default: all numeric columns.",
-        show_default=False,
-    ),
+    reading("--columns", "-c", metavar="A,B", help="Features. Default: all numeric columns."),
 ]
 Exclude = Annotated[
-    list[str] | None,
-    input_option(
-        "--exclude",
-        "-x",
-        metavar="A,B",
-        help="Columns to leave out, separated by commas.",
-        show_default=False,
-    ),
+    list[str] | None, reading("--exclude", "-x", metavar="A,B", help="Columns to leave out.")
 ]
-Id = Annotated[
-    str | None, input_option("--id", metavar="NAME", help="Column with the names of the rows.")
-]
+Id = Annotated[str | None, reading("--id", metavar="NAME", help="Column with names of the rows.")]
 Weight = Annotated[
-    str | None,
-    input_option("--weight", "-w", metavar="NAME", help="Column with the weights of the rows."),
+    str | None, reading("--weight", "-w", metavar="NAME", help="Column with weights of the rows.")
 ]
 Scale = Annotated[
     ScaleName,
-    input_option(
+    reading(
         "--scale",
         "-s",
         metavar="HOW",
@@ -110,7 +85,7 @@ Scale = Annotated[
 ]
 Missing = Annotated[
     MissingPolicy,
-    input_option(
+    reading(
         "--missing",
         metavar="HOW",
         help="Missing values: stop (error), leave the row out (drop), or use the column mean "
@@ -119,7 +94,7 @@ Missing = Annotated[
 ]
 MissingAsFitted = Annotated[
     MissingPolicy | None,
-    input_option(
+    reading(
         "--missing",
         metavar="HOW",
         help="Missing values: error, drop or mean (that of the fit). Default: mean if the model "
@@ -128,7 +103,7 @@ MissingAsFitted = Annotated[
 ]
 Delimiter = Annotated[
     str | None,
-    input_option(
+    reading(
         "--delimiter",
         callback=parse_delimiter,
         metavar="CHAR",
@@ -137,32 +112,28 @@ Delimiter = Annotated[
 ]
 Encoding = Annotated[
     str | None,
-    input_option("--encoding", metavar="NAME", help="Encoding of text files. Default: detected."),
+    reading("--encoding", metavar="NAME", help="Encoding of text files. Default: detected."),
 ]
 Header = Annotated[
     bool | None,
-    input_option(
+    reading(
         "--header/--no-header",
         metavar="",
         help="Whether the first line has column names. Default: yes, unless it has only numbers "
         "and empty cells.",
-        show_default=False,
     ),
 ]
 SourceColumn = Annotated[
     str | None,
-    input_option(
-        "--source-column",
-        metavar="NAME",
-        help="Add a column of this name with the file of each row.",
-    ),
+    reading("--source-column", metavar="NAME", help="Add a column with the file of each row."),
 ]
 
 # --- clustering -----------------------------------------------------------------------------------
 
+count = partial(clustering, min=1, metavar="N")
 K = Annotated[
     str,
-    method_option(
+    clustering(
         "--k",
         "-k",
         callback=check_k,
@@ -172,7 +143,7 @@ K = Annotated[
 ]
 KRange = Annotated[
     str,
-    method_option(
+    clustering(
         "--k",
         "-k",
         callback=check_k,
@@ -181,48 +152,29 @@ KRange = Annotated[
     ),
 ]
 Method = Annotated[
-    MethodName,
-    method_option(
-        "--method", "-m", metavar="NAME", help="kmeans, mini-batch, spherical, kernel or medoids."
-    ),
+    MethodName, clustering("--method", "-m", metavar="NAME", help=f"{', '.join(MethodName)}.")
 ]
 Seed = Annotated[
-    int,
-    method_option(
-        "--seed", min=0, metavar="N", help="The same seed gives bit-for-bit the same result."
-    ),
+    int, count("--seed", min=0, help="The same seed gives bit-for-bit the same result.")
 ]
 Threads = Annotated[
     int | None,
-    method_option(
-        "--threads",
-        "-t",
-        min=1,
-        max=4096,
-        metavar="N",
-        help="Default: all cores. The result does not depend on it.",
-    ),
+    count("--threads", "-t", max=4096, help="Default: all cores. No effect on the result."),
 ]
 Halt = Annotated[
     str | None,
-    method_option(
+    clustering(
         "--halt",
         callback=check_halt,
         metavar="RULE",
         help="When to stop, like 'RelDecrease(1e-4) | Deadline(60)'.",
     ),
 ]
-NInit = Annotated[
-    int | None,
-    method_option("--n-init", min=1, metavar="N", help="Number of starts; the best fit is kept."),
-]
-MaxIter = Annotated[
-    int | None,
-    method_option("--max-iter", min=1, metavar="N", help="Maximum number of iterations per start."),
-]
+NInit = Annotated[int | None, count("--n-init", help="Number of starts; the best fit is kept.")]
+MaxIter = Annotated[int | None, count("--max-iter", help="Maximum number of iterations per start.")]
 Kernel = Annotated[
     str | None,
-    method_option(
+    clustering(
         "--kernel",
         callback=check_kernel,
         metavar="NAME",
@@ -231,16 +183,11 @@ Kernel = Annotated[
 ]
 Gamma = Annotated[
     float | None,
-    method_option(
-        "--gamma",
-        min=0.0,
-        metavar="X",
-        help="Kernel coefficient. Default: from the variance of the data.",
-    ),
+    clustering("--gamma", min=0.0, metavar="X", help="Of the kernel. Default: from the variance."),
 ]
 Metric = Annotated[
     str | None,
-    method_option(
+    clustering(
         "--metric",
         callback=check_metric,
         metavar="NAME",
@@ -249,7 +196,7 @@ Metric = Annotated[
 ]
 ZeroRows = Annotated[
     ZeroRowsPolicy | None,
-    method_option(
+    clustering(
         "--zero-rows",
         metavar="HOW",
         help="For --method spherical: rows of zeros are an error (default), get the label -1 "
@@ -261,7 +208,7 @@ ZeroRows = Annotated[
 
 LabelsOut = Annotated[
     str | None,
-    output_option(
+    writing(
         "--labels",
         "-o",
         metavar="OUT",
@@ -271,20 +218,12 @@ LabelsOut = Annotated[
 OnlyLabels = Annotated[bool, flag("--only-labels", help="Write only ids and clusters, no copy.")]
 ModelOut = Annotated[
     Path | None,
-    output_option(
-        "--model", metavar="OUT", help="Write the model, for predict, inspect and report."
-    ),
+    writing("--model", metavar="OUT", help="Write the model, for predict, inspect and report."),
 ]
 ReportOut = Annotated[
-    Path | None,
-    output_option("--report", metavar="OUT.html", help="Write a report as one HTML file."),
+    Path | None, writing("--report", metavar="OUT.html", help="Write a report as one HTML file.")
 ]
-ModelIn = Annotated[
-    Path,
-    typer.Option(
-        "--model", metavar="MODEL", help="A model file written by fit.", show_default=False
-    ),
-]
+ModelIn = Annotated[Path, typer.Option("--model", metavar="MODEL", help="Model written by fit.")]
 Json = Annotated[bool, flag("--json", help="Print one JSON object instead of text.")]
 Strict = Annotated[bool, flag("--strict", help="Exit with code 4 if a limit ended the fit.")]
 Force = Annotated[bool, flag("--force", "-f", help="Overwrite existing files.")]
