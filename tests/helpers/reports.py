@@ -1,4 +1,4 @@
-"""What the tests of reports share: fits, a page that is taken apart, hostile text."""
+"""Fits to report on, a parser of pages, and hostile text."""
 
 from __future__ import annotations
 

@@ -173,3 +173,16 @@ def test_rows_that_cost_nothing_are_of_the_fit_only_if_they_are_as_many():
     for rows, same in (([[0.0], [1.0]], True), ([[0.0], [1.0], [1.0]], False)):
         found = summarise(Fitted(model, rows, diagnosis=NONE))
         assert (found.objective, found.of_fit) == (0.0, same)
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct")
+def test_only_clusters_with_rows_and_features_are_close_to_a_mean():
+    words = "close to the mean in every feature"
+    matrix = pairwise_distances(ROWS)
+    medoids = KMedoids(3, metric="precomputed", random_state=0).fit(matrix)
+    assert words not in Page(render(Fitted(medoids, matrix, diagnosis=NONE))).text
+    X = [[0.0], [0.0], [1.0], [1.0]]
+    empty = KMeans(3, init=[[0], [1], [9]], empty="keep").fit(X)
+    assert words not in Page(render(Fitted(empty, X, diagnosis=NONE))).text
+    one = KMeans(1).fit(X)
+    assert words in Page(render(Fitted(one, X, diagnosis=NONE))).text

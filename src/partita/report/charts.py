@@ -33,28 +33,14 @@ def share_strip(shares: Sequence[float]) -> str:
     for j, share in enumerate(shares):
         width = 300 * share
         gap = 1.0 if width > 3 else 0.0
-        parts.append(
-            element(
-                "rect",
-                element("title", f"cluster {j}: {percent_text(share)}"),
-                x=left,
-                y=0,
-                width=max(0.0, width - gap),
-                height=10,
-                class_=f"c{j % svg.N_COLORS}",
-                fill="currentColor",
-            )
-        )
+        box = {"x": left, "y": 0, "width": max(0.0, width - gap), "height": 10}
+        title = element("title", f"cluster {j}: {percent_text(share)}")
+        class_ = f"c{j % svg.N_COLORS}"
+        parts.append(element("rect", title, **box, class_=class_, fill="currentColor"))
         left += width
-    return element(
-        "svg",
-        "".join(parts),
-        viewBox="0 0 300 10",
-        class_="shares",
-        role="img",
-        preserveAspectRatio="none",
-        aria_label="shares of the clusters",
-    )
+    frame = {"viewBox": "0 0 300 10", "preserveAspectRatio": "none"}
+    label = "shares of the clusters"
+    return element("svg", "".join(parts), **frame, class_="shares", role="img", aria_label=label)
 
 
 def share_bar(share: float, largest: float, j: int) -> str:

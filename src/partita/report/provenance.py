@@ -1,4 +1,4 @@
-"""How a fit was made: what is needed to make it again."""
+"""Provenance of a fit: everything needed to repeat it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _SCALINGS = {
     "robust": ", each scaled by its median and quartiles",
 }
 _OTHER_ROWS = "all this refers to the rows of the fit, not to these rows"
-_MAX_SIDE_BY_SIDE = 6  # clusters; beyond it, silhouettes do not fit beside the heat map
+_MAX_SIDE_BY_SIDE = 6  # clusters; beyond it, silhouettes do not fit next to the heat map
 _MAX_REMARKS = 12
 _MAX_TALL_ROWS = 12  # clusters; beyond it, each takes one line of the table
 

@@ -50,7 +50,7 @@ class SilhouetteSample:
 
     @property
     def description(self) -> str:
-        """How far apart the clusters are, in words."""
+        """The separation of the clusters, in words."""
         for lowest, words in _SEPARATION:
             if self.mean >= lowest:
                 return f"the clusters are {words}"

@@ -58,16 +58,9 @@ def path(
 
 def drawing(width: float, height: float, label: str, *parts: str) -> str:
     """Return a whole picture; screen readers read the label."""
-    return element(
-        "svg",
-        "".join(parts),
-        viewBox=f"0 0 {_attribute_text(width)} {_attribute_text(height)}",
-        width=width,
-        height=height,
-        role="img",
-        aria_label=label,
-        class_="chart",
-    )
+    view = f"0 0 {_attribute_text(width)} {_attribute_text(height)}"
+    box = {"viewBox": view, "width": width, "height": height}
+    return element("svg", "".join(parts), **box, role="img", aria_label=label, class_="chart")
 
 
 def chip(j: int) -> str:
