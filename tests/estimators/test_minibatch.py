@@ -1,4 +1,4 @@
-"""`MiniBatchKMeans`: nested batches, streams, and the warm start they give."""
+"""`MiniBatchKMeans`: fits and streams of batches."""
 
 from __future__ import annotations
 
@@ -14,25 +14,10 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from partita import KMeans, MiniBatchKMeans
-from partita._common.threads import Workers
-from partita.centers import Centers
-from partita.empty_clusters import Relocate
-from partita.engine.lloyd_step import LloydStep
 from partita.engine.nested_batches import (
-    BatchOptions,
     NestedBatchRun,
-    RandomOrder,
-    light_clusters,
-    merge_batch,
-    reassign_light_clusters,
-    row_costs,
 )
-from partita.engine.paths.path import PathCache, PathPlan
-from partita.engine.paths.scheduler import PassScheduler
-from partita.estimators.validation import make_source
 from partita.halting import Deadline, MaxIter, Target
-from partita.source.protocol import batch_of
-from partita.stats import ClusterStats
 
 pytestmark = pytest.mark.sanitize
 
@@ -41,102 +26,6 @@ def blobs(seed, n, d, k, spread=0.6):
     rng = np.random.default_rng(seed)
     middle = rng.normal(size=(k, d))
     return middle[rng.integers(k, size=n)] + rng.normal(scale=spread, size=(n, d)), rng
-
-
-# --- the step that grows ---
-
-
-@pytest.mark.parametrize(
-    ("path", "d", "dtype"),
-    [("plain", 6, np.float64), ("blocks", 2, np.float64), ("yinyang", 12, np.float32),
-     ("hamerly", 12, np.float64), ("prefix", 80, np.float32)],
-)  # fmt: skip
-@pytest.mark.parametrize("weighted", [False, True])
-def test_a_step_that_grew_knows_what_a_new_one_would(path, d, dtype, weighted):
-    """Labels and sums of rows that joined later are those of a step that has had them all along."""
-    rows, rng = blobs(0, 6000, d, 40)
-    weight = rng.integers(0, 4, 6000) / 4 if weighted else None
-    start, sizes = rows[:40].astype(dtype), (1500, 3000, 6000)
-    with Workers(2) as workers:
-        source = make_source(rows.astype(dtype), weight, workers)
-        grid, plan = source.survey().grid, PathPlan(path, "a test", forced=True)
-        batch = batch_of(source, np.arange(sizes[0]))
-        step = LloydStep(batch, grid, 40, passes=PassScheduler(batch, plan, PathCache()))
-        centers = Centers(start.astype(np.float64), np.zeros(d))
-        for size in sizes:
-            if size > sizes[0]:
-                step.grow(batch_of(source, np.arange(size)), plan)
-            for _ in range(4):
-                step.assign(centers)
-                fresh = LloydStep(batch_of(source, np.arange(size)), grid, 40)
-                fresh.assign(centers)
-                np.testing.assert_array_equal(step.labels, fresh.labels)
-                stats, gap = step.stats_about(centers)
-                other, gap_too = fresh.stats_about(centers)
-                for one, two in zip(
-                    (*_arrays(stats), gap), (*_arrays(other), gap_too), strict=True
-                ):
-                    np.testing.assert_array_equal(one, two)
-                centers = step.update(stats, gap, centers).centers
-        if path not in ("plain", "prefix"):
-            assert step.last.path == path
-
-
-def _arrays(stats):
-    return stats.weight, stats.mean, stats.sse
-
-
-def test_all_rows_of_weight_come_once():
-    weight = np.ones(1000)
-    weight[::3] = 0
-    with Workers(1) as workers:
-        order = RandomOrder(
-            make_source(np.ones((1000, 1)), weight, workers), np.random.default_rng(0)
-        )
-        np.testing.assert_array_equal(np.sort(order.first(order.n)), np.flatnonzero(weight))
-        assert order.n == 666
-
-
-def test_an_order_that_is_drawn_in_two_parts(monkeypatch):
-    monkeypatch.setattr("partita.engine.nested_batches.ROWS_DRAWN_FIRST", 100)
-    with Workers(1) as workers:
-        order = RandomOrder(
-            make_source(np.ones((1000, 1)), None, workers), np.random.default_rng(0)
-        )
-        few = order.first(64).copy()
-        np.testing.assert_array_equal(np.sort(order.first(1000)), np.arange(1000))
-        np.testing.assert_array_equal(order.first(64), few)
-
-
-def test_the_batch_grows_until_its_chance_is_worth_little():
-    rows, _ = blobs(1, 60_000, 8, 10)
-    model = MiniBatchKMeans(10, random_state=0, batch_size=200).fit(rows)
-    with Workers(1) as workers:
-        source, rng = make_source(rows, None, workers), np.random.default_rng(0)
-        order = RandomOrder(source, rng)
-        run = NestedBatchRun(source, order, 10, BatchOptions(first=200), rng)
-        run.run(model.cluster_centers_, Relocate())
-        assert 10 / 1e-3 / 2 < run._size <= 4 * 10 / 1e-3
-        assert run.noise() < 1e-3 * model.inertia_
-
-
-def test_a_batch_knows_what_all_rows_will_cost():
-    """400 rows and 20 clusters: the batch itself looks a tenth too cheap."""
-    off = []
-    for seed in range(8):
-        rows, rng = blobs(seed, 40_000, 6, 20, spread=0.2)
-        with Workers(1) as workers:
-            source = make_source(rows, None, workers)
-            memory = 600 * 6 * 8  # bytes: the batch cannot grow
-            run = NestedBatchRun(
-                source, RandomOrder(source, rng), 20, BatchOptions(first=400), rng, memory
-            )
-            fit = run.run(rows[:20], Relocate(), MaxIter(4))
-            true = row_costs(source, fit.centers).sum()
-            off.append((fit.trace[-1].cost_after / true, run._cost_of_all(fit.trace[-1]) / true))
-    plain, honest = np.mean(off, axis=0)
-    assert plain < 0.93
-    assert 0.97 < honest < 1.03
 
 
 # --- fits ---
@@ -267,37 +156,6 @@ def test_a_warm_start_for_all_rows():
     assert warm.n_iter_ <= cold.n_iter_
     assert warm.inertia_ < 1.05 * cold.inertia_
     assert warm.inertia_ <= warm.trace_[0].cost
-
-
-# --- light clusters ---
-
-
-def test_light_clusters():
-    np.testing.assert_array_equal(light_clusters(np.array([10.0, 0, 0.05, 100]), 0.01), [1, 2])
-    assert len(light_clusters(np.array([10.0, 0]), 0)) == 0
-
-
-def test_a_light_cluster_moves_only_where_it_helps():
-    rng = np.random.default_rng(0)
-    rows = np.concatenate([rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 100])
-    with Workers(1) as workers:
-        source = make_source(rows, None, workers)
-        lone = Centers(np.array([[0.0, 0.0], [0.1, 0.0]]), np.zeros(2))
-        moved = reassign_light_clusters(lone, np.array([1]), source, rng)
-        assert (moved.values[1] > 90).all()
-        both = Centers(np.array([[0.0, 0.0], [100.0, 100.0]]), np.zeros(2))
-        assert reassign_light_clusters(both, np.array([1]), source, rng) is both
-
-
-def test_a_cluster_that_moved_begins_anew():
-    rng = np.random.default_rng(0)
-    near = rng.normal(size=(400, 2))
-    seen = ClusterStats(np.array([400.0, 1.0]), np.array([[0.0, 0.0], [0.1, 0.0]]), np.ones(2))
-    with Workers(1) as workers:
-        source = make_source(np.concatenate([near, near[:50] + 100]), None, workers)
-        both = merge_batch(seen, source, 0.9, rng)
-    assert both.weight[1] == 0
-    assert (both.mean[1] > 90).all()
 
 
 # --- streams ---
