@@ -55,18 +55,18 @@ std::pair<std::int64_t, std::int64_t> assign(const Packed<Codebook<T>>& packed, 
     const PassCounts outcome = parallel_reduce<PassCounts>(
         executor, n, rows_per_part(executor, n), sums ? &view : nullptr, scratch,
         [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
-            SumView mine{};
-            if (into) mine = from_row(*into, first);
+            SumView part_sums{};
+            if (into) part_sums = from_row(*into, first);
             const Rows<R> part{rows.data() + first * d, last - first, d};
-            const SumView* with = into ? &mine : nullptr;
+            const SumView* sums_or_null = into ? &part_sums : nullptr;
             std::int32_t* label = labels.data() + first;
             PanelView<T> here{};
             if constexpr (std::is_same_v<T, float>)
                 if (ready) here = kept->panels.view(at + first);
             if constexpr (alike)
-                return use.assign(book, part, here, with, label, memory);
+                return use.assign(book, part, here, sums_or_null, label, memory);
             else
-                return use.assign_single(book, part, here, with, label, memory);
+                return use.assign_single(book, part, here, sums_or_null, label, memory);
         });
     return {outcome.moved, outcome.rechecked};
 }

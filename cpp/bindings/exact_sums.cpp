@@ -1,4 +1,4 @@
-// Bindings of the exact sums and of the survey of the data.
+// Bindings of the exact sums.
 
 #include "common.hpp"
 
@@ -21,9 +21,9 @@ void move_rows(const Sums& sums, Matrix<T> rows, Vector<std::int32_t> from, Vect
     parallel_reduce<PassCounts>(
         executor, n, rows_per_part(executor, n), &view, scratch,
         [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
-            const SumView mine = from_row(*into, first);
-            use.move_rows(mine, {rows.data() + first * d, last - first, d}, from.data() + first,
-                          to.data() + first, memory);
+            const SumView part_sums = from_row(*into, first);
+            use.move_rows(part_sums, {rows.data() + first * d, last - first, d},
+                          from.data() + first, to.data() + first, memory);
             return PassCounts{};
         });
 }
@@ -59,61 +59,6 @@ void summarise(const Sums& sums, double unit, Matrix<double> centers, OutVector<
     });
 }
 
-// Lowers `low`, raises `high`, taints `taint`: first for each part, then together.
-template <class T>
-void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> taint,
-            std::optional<Vector<double>> weight, Crew* crew) {
-    const auto& use = kernels_of<T>(&table());
-    const std::size_t n = rows.shape(0), d = rows.shape(1);
-    expect(low.shape(0) == d && high.shape(0) == d && taint.shape(0) == d &&
-               (!weight || weight->shape(0) == n),
-           "extent: shapes do not fit");
-    nb::gil_scoped_release release;
-    const Executor executor(crew);
-    const std::size_t step = rows_per_part(executor, n);
-    std::vector<T> found((n + step - 1) / step * 3 * d);
-    parallel_for(executor, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
-        T* mine = found.data() + first / step * 3 * d;
-        std::copy_n(low.data(), d, mine);
-        std::copy_n(high.data(), d, mine + d);
-        use.extent({rows.data() + first * d, last - first, d},
-                   weight ? weight->data() + first : nullptr, mine, mine + d, mine + 2 * d);
-    });
-    for (std::size_t at = 0; at < found.size(); at += 3 * d)
-        for (std::size_t t = 0; t < d; ++t) {
-            low.data()[t] = std::min(low.data()[t], found[at + t]);
-            high.data()[t] = std::max(high.data()[t], found[at + d + t]);
-            taint.data()[t] += found[at + 2 * d + t];
-        }
-}
-
-// counts (3, d): values below `middle`, equal to it, and otherwise nearer to it than `near`.
-template <class T>
-void count_around(Matrix<T> rows, Vector<T> middle, Vector<T> near, Array<std::int64_t, 2> counts,
-                  Crew* crew) {
-    const auto& use = kernels_of<T>(&table());
-    const std::size_t n = rows.shape(0), d = rows.shape(1);
-    expect(
-        middle.shape(0) == d && near.shape(0) == d && counts.shape(0) == 3 && counts.shape(1) == d,
-        "count_around: shapes do not fit");
-    nb::gil_scoped_release release;
-    const Executor executor(crew);
-    const std::size_t step = rows_per_part(executor, n);
-    std::vector<std::uint32_t> found((n + step - 1) / step * 3 * d);
-    parallel_for(executor, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
-        std::uint32_t* mine = found.data() + first / step * 3 * d;
-        use.count_around({rows.data() + first * d, last - first, d}, middle.data(), near.data(),
-                         mine, mine + d, mine + 2 * d);
-    });
-    for (std::size_t e = 0; e < found.size(); ++e) counts.data()[e % (3 * d)] += found[e];
-}
-
-void exact_sum(Vector<double> values, OutVector<std::int64_t> digits) {
-    expect(digits.shape(0) == 68, "exact_sum: 68 digits expected");
-    nb::gil_scoped_release release;
-    table().exact_sum(values.data(), values.shape(0), digits.data());
-}
-
 template <class T>
 void bind_typed(nb::module_& m) {
     const auto none = nb::none();
@@ -121,10 +66,6 @@ void bind_typed(nb::module_& m) {
           "after"_a.noconvert(), "times"_a = none, "weight"_a = none, "crew"_a = none);
     m.def("move_sparse", &move_sparse<T>, "sums"_a, "rows"_a, "before"_a.noconvert(),
           "after"_a.noconvert(), "times"_a = none, "weight"_a = none);
-    m.def("extent", &extent<T>, "rows"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
-          "taint"_a.noconvert(), "weight"_a = none, "crew"_a = none);
-    m.def("count_around", &count_around<T>, "rows"_a.noconvert(), "middle"_a.noconvert(),
-          "near"_a.noconvert(), "counts"_a.noconvert(), "crew"_a = none);
 }
 
 }  // namespace
@@ -140,7 +81,6 @@ void bind_exact_sums(nb::module_& m) {
     m.def("summarise", &summarise, "sums"_a, "unit"_a, "centers"_a.noconvert(),
           "weight"_a.noconvert(), "mean"_a.noconvert(), "sse"_a.noconvert(), "gap"_a.noconvert(),
           "crew"_a = none);
-    m.def("exact_sum", &exact_sum, "values"_a.noconvert(), "digits"_a.noconvert());
 }
 
 }  // namespace partita::binding

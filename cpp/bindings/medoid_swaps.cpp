@@ -84,28 +84,28 @@ void swap_scan(const Swaps<T>& swaps, Matrix<T> table, Vector<std::int64_t> rows
         executor, count, items_per_part(count, kPartsPerThread * executor.threads()),
         8 * kFewLanes * view.k, [&](std::size_t first, std::size_t last, unsigned char* memory) {
             for (std::size_t i = first; i < last; ++i) {
-                BestSwap found{std::numeric_limits<double>::infinity(), 0};
+                BestSwap best{std::numeric_limits<double>::infinity(), 0};
                 if (!swaps.has(ids.data()[i]))
-                    found = use.swap_change(
+                    best = use.swap_change(
                         view, table.data() + static_cast<std::size_t>(rows.data()[i]) * view.n,
                         reinterpret_cast<double*>(memory));
-                change.data()[i] = found.change;
-                place.data()[i] = found.place;
+                change.data()[i] = best.change;
+                place.data()[i] = best.place;
             }
         });
 }
 
 // The first of `count` candidates that lowers the loss, or `count`. Candidates are independent, so
 // threads evaluate several; those after one that gains are skipped.
-template <class Look>
-std::size_t first_that_gains(Crew& crew, std::size_t count, std::size_t scratch, BestSwap* found,
-                             Look look) {
+template <class Evaluate>
+std::size_t first_that_gains(Crew& crew, std::size_t count, std::size_t scratch, BestSwap* best,
+                             Evaluate evaluate) {
     std::atomic<std::size_t> first{count};
     parallel_for(crew, count, items_per_part(count, 2 * crew.threads()), scratch,
                  [&](std::size_t begin, std::size_t end, unsigned char* memory) {
                      for (std::size_t i = begin; i < end && i < first.load(); ++i) {
-                         found[i] = look(i, reinterpret_cast<double*>(memory));
-                         if (!(found[i].change < 0)) continue;
+                         best[i] = evaluate(i, reinterpret_cast<double*>(memory));
+                         if (!(best[i].change < 0)) continue;
                          std::size_t known = first.load();
                          while (i < known && !first.compare_exchange_weak(known, i)) {
                          }
@@ -130,44 +130,43 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> swap_search(Swaps<T>& swaps
     const SwapView<T> view = swaps.view();
     nb::gil_scoped_release release;
     const Executor executor(crew);
-    const std::size_t few = executor.threads() == 1 ? 64 : 2 * executor.threads(),
-                      most = 64 * executor.threads();
+    const std::size_t min_batch = executor.threads() == 1 ? 64 : 2 * executor.threads();
+    const std::size_t max_batch = 64 * executor.threads();
     const auto row = [&](std::size_t i) {
         return table.data() + static_cast<std::size_t>(rows.data()[i]) * view.n;
     };
-    std::vector<BestSwap> found(most);
+    std::vector<BestSwap> best(max_batch);
     std::vector<T> before(view.n);
-    std::size_t at = 0, batch = few;
+    std::size_t tried = 0, batch = min_batch;
     std::int64_t made = 0;
-    while (at < rows.shape(0) && idle < limit) {
+    while (tried < rows.shape(0) && idle < limit) {
         const std::size_t count =
-            std::min({batch, rows.shape(0) - at, static_cast<std::size_t>(limit - idle)});
-        const std::size_t first =
-            first_that_gains(executor, count, 8 * kFewLanes * view.k, found.data(),
-                             [&](std::size_t i, double* sums) {
-                                 if (swaps.has(ids.data()[at + i])) return BestSwap{0, 0};
-                                 return use.swap_change(view, row(at + i), sums);
-                             });
+            std::min({batch, rows.shape(0) - tried, static_cast<std::size_t>(limit - idle)});
+        const std::size_t first = first_that_gains(
+            executor, count, 8 * kFewLanes * view.k, best.data(), [&](std::size_t i, double* sums) {
+                if (swaps.has(ids.data()[tried + i])) return BestSwap{0, 0};
+                return use.swap_change(view, row(tried + i), sums);
+            });
         if (first == count) {
-            at += count, idle += static_cast<std::int64_t>(count);
-            batch = std::min(most, 2 * batch);
+            tried += count, idle += static_cast<std::int64_t>(count);
+            batch = std::min(max_batch, 2 * batch);
             continue;
         }
-        const auto place = static_cast<std::size_t>(found[first].place);
+        const auto place = static_cast<std::size_t>(best[first].place);
         std::copy_n(view.columns + place * view.n, view.n, before.data());
-        const double loss = use.swap_apply(view, place, row(at + first));
+        const double loss = use.swap_apply(view, place, row(tried + first));
         if (loss < swaps.loss) {
             swaps.loss = loss;
-            swaps.medoids.data()[place] = ids.data()[at + first];
+            swaps.medoids.data()[place] = ids.data()[tried + first];
             idle = 0, ++made;
-            batch = few;
+            batch = min_batch;
         } else {  // the gain was a rounding error
             use.swap_apply(view, place, before.data());
             idle += static_cast<std::int64_t>(first) + 1;
         }
-        at += first + 1;
+        tried += first + 1;
     }
-    return {static_cast<std::int64_t>(at), idle, made};
+    return {static_cast<std::int64_t>(tried), idle, made};
 }
 
 // Puts one candidate in a place if this lowers the loss; returns whether it did.
@@ -223,8 +222,8 @@ void pair_columns(Array<const T, 3> panels, Matrix<T> centers, const std::string
     const Metric kind = metric_named(metric);
     nb::gil_scoped_release release;
     const Executor executor(crew);
-    const std::size_t few = items_per_part(panels.shape(0), kPartsPerThread * executor.threads());
-    parallel_for(executor, panels.shape(0), few, 0,
+    const std::size_t step = items_per_part(panels.shape(0), kPartsPerThread * executor.threads());
+    parallel_for(executor, panels.shape(0), step, 0,
                  [&](std::size_t first, std::size_t last, unsigned char*) {
                      use.pair_columns(panels.data() + first * d * kPanelRows, d,
                                       std::min(n, last * kPanelRows) - first * kPanelRows,
@@ -251,9 +250,8 @@ void summarise_matrix(Matrix<T> matrix, OutVector<double> summary, Crew* crew) {
         whole = {std::min(whole.low, part.low), std::max(whole.high, part.high),
                  whole.taint + part.taint, std::max(whole.diagonal, part.diagonal),
                  std::max(whole.asymmetry, part.asymmetry)};
-    const double all_of_it[] = {whole.low, whole.high, whole.taint, whole.diagonal,
-                                whole.asymmetry};
-    std::copy_n(all_of_it, 5, summary.data());
+    const double values[] = {whole.low, whole.high, whole.taint, whole.diagonal, whole.asymmetry};
+    std::copy_n(values, 5, summary.data());
 }
 
 template <class T>

@@ -31,10 +31,12 @@ void use_instruction_set(const std::string& name) {
 
 NB_MODULE(core, m) {
     using namespace partita::binding;
-    m.doc() = "The compiled kernels of partita; `partita._kernels.reference` is their NumPy text.";
+    m.doc() =
+        "The compiled kernels of partita; their NumPy twins are in `partita._kernels.reference`.";
     nb::class_<partita::Crew>(m, "Crew")
         .def(nb::init<std::size_t>(), "threads"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("dismiss", &partita::Crew::dismiss, nb::call_guard<nb::gil_scoped_release>());
+    bind_data_survey(m);
     bind_exact_sums(m);
     bind_assignment(m);
     bind_pruned_passes(m);

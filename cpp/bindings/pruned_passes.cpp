@@ -79,18 +79,18 @@ std::vector<std::int64_t> assign_bounded(
         executor, n, step, sums ? &view : nullptr,
         use.assign_bounded_scratch(most, book.k, d, book.d),
         [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
-            SumView mine{};
-            if (into) mine = from_row(*into, first);
+            SumView part_sums{};
+            if (into) part_sums = from_row(*into, first);
             const Rows<R> part{rows.data() + first * d, last - first, d};
-            const SumView* with = into ? &mine : nullptr;
+            const SumView* sums_or_null = into ? &part_sums : nullptr;
             const BoundView bounds{upper.data() + first, other.data() + first,
                                    lower.data() + first * stride, stride};
             std::int32_t* label = labels.data() + first;
             return filter_rows ? use.assign_bounded_by(book, exact, part,
                                                        filter_rows->data() + first * book.d, moved,
-                                                       bounds, label, whole, with, memory)
+                                                       bounds, label, whole, sums_or_null, memory)
                                : use.assign_bounded(book, exact, part, part.data, moved, bounds,
-                                                    label, whole, with, memory);
+                                                    label, whole, sums_or_null, memory);
         });
     return {done.moved, done.measured, done.scanned_rows, done.scanned_pairs, done.candidates};
 }

@@ -44,7 +44,7 @@ struct BoundScratch {
     OpenRows open_rows;
     CandidatePairs* pairs;
     float *padded, *panel;
-    F* few;
+    F* gathered;
     unsigned char* sum_scratch;
     std::size_t used;
 
@@ -60,7 +60,7 @@ struct BoundScratch {
         pairs = arena.take<CandidatePairs>(1);
         padded = arena.take<float>(W * depth);
         panel = arena.take<float>(W * (depth + 1));
-        few = arena.take<F>(W * depth);
+        gathered = arena.take<F>(W * depth);
         sum_scratch = arena.take<unsigned char>(fold_bytes);
         used = arena.used();
     }
@@ -128,10 +128,10 @@ private:
     PARTITA_INLINE static BoundTest test_groups(const BoundView& bounds, const MotionView& motion,
                                                 std::size_t groups, std::size_t i,
                                                 std::int32_t upper) {
-        BoundTest found =
+        BoundTest test =
             test_bounds(bounds.lower + i * bounds.stride, motion.group_up, groups, to16(upper + 1));
-        found.open_groups &= first_bits(groups);
-        return found;
+        test.open_groups &= first_bits(groups);
+        return test;
     }
 
     // Groups with a center at most twice as far from center a as the row is, plus one step for
@@ -191,17 +191,17 @@ private:
         for (std::size_t e = 0; e < listed; ++e) {
             const std::int32_t i = list.row[e];
             const std::int32_t upper = bounds.upper[i] + travel[label[i]];
-            BoundTest found =
+            BoundTest test =
                 test_groups(bounds, motion, groups, static_cast<std::size_t>(i), upper);
-            found.open_groups &= groups_within_reach(motion, bounds.stride, groups,
-                                                     static_cast<std::size_t>(label[i]), upper);
+            test.open_groups &= groups_within_reach(motion, bounds.stride, groups,
+                                                    static_cast<std::size_t>(label[i]), upper);
             const std::uint16_t other =
-                to16(static_cast<std::int32_t>(found.least) + motion.all_down);
-            bounds.other[i] = found.open_groups ? bounds.other[i] : other;
+                to16(static_cast<std::int32_t>(test.least) + motion.all_down);
+            bounds.other[i] = test.open_groups ? bounds.other[i] : other;
             list.row[kept] = i;
             list.own[kept] = list.own[e];
-            list.groups[kept] = found.open_groups;
-            kept += found.open_groups != 0;
+            list.groups[kept] = test.open_groups;
+            kept += test.open_groups != 0;
         }
         return kept;
     }
@@ -271,9 +271,9 @@ private:
         const std::size_t d = filter_.d;
         for (std::size_t r = 0; r < W; ++r) {
             const F* x = filter_rows_ + static_cast<std::size_t>(at[r < count ? r : 0]) * d;
-            for (std::size_t t = 0; t < d; ++t) s_.few[r * d + t] = x[t];
+            for (std::size_t t = 0; t < d; ++t) s_.gathered[r * d + t] = x[t];
         }
-        pack_panel(filter_, s_.few, s_.padded, s_.panel, square, norm);
+        pack_panel(filter_, s_.gathered, s_.padded, s_.panel, square, norm);
     }
 
     void scan_group(std::size_t g, std::size_t count, const float* threshold, float* low,
@@ -290,10 +290,10 @@ private:
                                              filter_.start + first, filter_.depth, threshold, low,
                                              hits))
                 continue;
-            std::uint32_t some = 0;
-            for (int r = 0; r < rows; ++r) some |= hits[r];
-            for (some &= used; some; some &= some - 1)
-                fetch(static_cast<std::size_t>(at[__builtin_ctz(some)]));
+            std::uint32_t hit_lanes = 0;
+            for (int r = 0; r < rows; ++r) hit_lanes |= hits[r];
+            for (hit_lanes &= used; hit_lanes; hit_lanes &= hit_lanes - 1)
+                fetch(static_cast<std::size_t>(at[__builtin_ctz(hit_lanes)]));
             for (int r = 0; r < rows; ++r)
                 for (std::uint32_t lanes = hits[r] & used; lanes; lanes &= lanes - 1) {
                     const std::int32_t lane = __builtin_ctz(lanes);

@@ -24,7 +24,7 @@ template <class T, class R>
 struct Scratch {
     using Int = typename Simd<T>::Int;
     T *panels, *panel, *padded, *best, *second, *norm, *square;
-    R* few;
+    R* gathered;
     Int* nearest;
     double* exact;
     unsigned char* sum_scratch;
@@ -38,7 +38,7 @@ struct Scratch {
         panels = arena.take<T>(b * (d + 1));
         panel = arena.take<T>(panel_size);
         padded = arena.take<T>(panel_size);
-        few = arena.take<R>(panel_size);
+        gathered = arena.take<R>(panel_size);
         best = arena.take<T>(b);
         second = arena.take<T>(b);
         norm = arena.take<T>(b);
@@ -77,8 +77,9 @@ void pack_rows(const BookView<T>& book, const R* rows, std::size_t m, const Scra
     for (std::size_t r = 0; r < m; r += W) {
         const R* from = rows + r * d;
         if (m - r < W) {
-            for (std::size_t i = 0; i < W * d; ++i) s.few[i] = i < (m - r) * d ? from[i] : R(0);
-            from = s.few;
+            for (std::size_t i = 0; i < W * d; ++i)
+                s.gathered[i] = i < (m - r) * d ? from[i] : R(0);
+            from = s.gathered;
         }
         pack_panel(book, from, s.padded, panels + r / W * stride, square + r, norm + r);
     }
@@ -150,7 +151,7 @@ PassCounts assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<
     };
     RecheckPanel<T> open;
     auto recheck = [&] {
-        decide_by_d64(book, rows.data, open, s.few, s.padded, s.panel, s.exact);
+        decide_by_d64(book, rows.data, open, s.gathered, s.padded, s.panel, s.exact);
         for (std::size_t r = 0; r < open.count; ++r) set_label(open.row[r], open.label[r]);
         outcome.rechecked += static_cast<std::int64_t>(open.count);
         open.count = 0;

@@ -77,9 +77,9 @@ void gram_move(const GramMoves<T>& moves, std::size_t first, std::size_t last) {
             count += run.times[count] != 0 && run.scale[count] != 0;
         }
         if (before == after) continue;
-        const auto add = [&](auto some, std::int64_t* from) {
-            some(count, run, moves.column_shift + first, moves.limb, last - first, sum(after), from,
-                 moves.n);
+        const auto add = [&](auto add_rows, std::int64_t* from) {
+            add_rows(count, run, moves.column_shift + first, moves.limb, last - first, sum(after),
+                     from, moves.n);
         };
         if (before < 0)
             moves.times ? add(add_run_of<T, false, true>, nullptr)
@@ -94,12 +94,12 @@ void gram_move(const GramMoves<T>& moves, std::size_t first, std::size_t last) {
 // as its inner products with all rows, followed by its squared norm.
 inline PassCounts gram_assign(const double* centers, std::size_t k, std::size_t n,
                               std::size_t first, std::size_t last, std::int32_t* label) {
-    constexpr std::size_t some = 512;
-    alignas(64) double lowest[some];
-    alignas(64) std::int64_t best[some];
+    constexpr std::size_t kBlockColumns = 512;
+    alignas(64) double lowest[kBlockColumns];
+    alignas(64) std::int64_t best[kBlockColumns];
     PassCounts done{};
-    for (std::size_t i = first; i < last; i += some) {
-        const std::size_t count = last - i < some ? last - i : some;
+    for (std::size_t i = first; i < last; i += kBlockColumns) {
+        const std::size_t count = last - i < kBlockColumns ? last - i : kBlockColumns;
         for (std::size_t j = 0; j < k; ++j) {
             const double* __restrict row = centers + j * (n + 1) + i;
             const double square = centers[j * (n + 1) + n];

@@ -120,9 +120,9 @@ public:
             for (std::size_t e = 0; e < kNodeLeaves; e += kBoxFan) {
                 const std::size_t leaf = node * kNodeLeaves + e;
                 if (leaf >= tree_.leaves) break;
-                const CandidateSet some = filter(near, 1, leaf / kBoxFan, s_.near[1]);
+                const CandidateSet group = filter(near, 1, leaf / kBoxFan, s_.near[1]);
                 for (std::size_t i = leaf; i < leaf + kBoxFan && i < tree_.leaves; ++i)
-                    visit_leaf(i, some);
+                    visit_leaf(i, group);
             }
         }
         if (sums_) accumulator_.flush();
@@ -171,27 +171,28 @@ private:
 
     void visit_leaf(std::size_t leaf, const CandidateSet& near) {
         const std::size_t d = tree_.d;
-        const CandidateSet few = filter(near, 0, leaf, s_.near[0]);
-        if (unchanged(remembered_.leaves[leaf], few)) return;
+        const CandidateSet candidates = filter(near, 0, leaf, s_.near[0]);
+        if (unchanged(remembered_.leaves[leaf], candidates)) return;
         const std::size_t first = static_cast<std::size_t>(tree_.begin[leaf]);
         const std::size_t last = static_cast<std::size_t>(tree_.begin[leaf + 1]);
         counts_.measured += static_cast<std::int64_t>(last - first);
-        if (few.count == 1) {
-            for (std::size_t i = first; i < last; ++i) set_label(i, few.which[0]);
+        if (candidates.count == 1) {
+            for (std::size_t i = first; i < last; ++i) set_label(i, candidates.which[0]);
             return;
         }
         counts_.scanned_rows += static_cast<std::int64_t>(last - first);
-        counts_.scanned_pairs += static_cast<std::int64_t>((last - first) * few.count);
+        counts_.scanned_pairs += static_cast<std::int64_t>((last - first) * candidates.count);
         const BoxView& box = tree_.boxes[0];
-        score_leaf(first, last, few,
-                   make_local_centers(few, box.middle + leaf * d, box.half + leaf * d));
+        score_leaf(first, last, candidates,
+                   make_local_centers(candidates, box.middle + leaf * d, box.half + leaf * d));
     }
 
     // Candidate centers relative to the middle of the box, so that float32 needs only the digits of
     // the box's width. Returns the margin: below it, the lower of two scores is not known.
     //     y, c: rounded to float32    h, C: lengths of the box and of the centers from its middle
     //     score: γ(hC + C²)    rounding of y: 2⁻²³‖y‖·C    D64: η(‖y‖ + C)²
-    float make_local_centers(const CandidateSet& few, const double* middle, const double* half) {
+    float make_local_centers(const CandidateSet& candidates, const double* middle,
+                             const double* half) {
         const std::size_t d = tree_.d;
         double reach = 0, width = 0, longest = 0;
         for (std::size_t t = 0; t < d; ++t) {
@@ -200,11 +201,12 @@ private:
             width += half[t] * half[t];
             s_.middle[t] = static_cast<float>(middle[t]);
         }
-        for (std::size_t e = 0; e < few.count; ++e) {
+        for (std::size_t e = 0; e < candidates.count; ++e) {
             float* local = s_.local + e * (d + 1);
             double square = 0;
             for (std::size_t t = 0; t < d; ++t) {
-                const std::size_t at = t * centers_.padded + static_cast<std::size_t>(few.which[e]);
+                const std::size_t at =
+                    t * centers_.padded + static_cast<std::size_t>(candidates.which[e]);
                 const double v = centers_.values[at] - static_cast<double>(s_.middle[t]);
                 square += v * v;
                 local[t + 1] = static_cast<float>(v);
@@ -240,19 +242,20 @@ private:
         return same;
     }
 
-    void score_leaf(std::size_t first, std::size_t last, const CandidateSet& few, float margin) {
+    void score_leaf(std::size_t first, std::size_t last, const CandidateSet& candidates,
+                    float margin) {
         switch (tree_.d) {
-            case 1: return score<1>(first, last, few, margin);
-            case 2: return score<2>(first, last, few, margin);
-            case 3: return score<3>(first, last, few, margin);
-            case 4: return score<4>(first, last, few, margin);
-            default: return score<0>(first, last, few, margin);
+            case 1: return score<1>(first, last, candidates, margin);
+            case 2: return score<2>(first, last, candidates, margin);
+            case 3: return score<3>(first, last, candidates, margin);
+            case 4: return score<4>(first, last, candidates, margin);
+            default: return score<0>(first, last, candidates, margin);
         }
     }
 
     // Two vectors of rows against the candidates. D: number of features, 0: any.
     template <std::size_t D>
-    void score(std::size_t first, std::size_t last, const CandidateSet& few, float margin) {
+    void score(std::size_t first, std::size_t last, const CandidateSet& candidates, float margin) {
         using S = Simd<float>;
         constexpr std::size_t W = 2 * S::width;
         const std::size_t d = D ? D : tree_.d;
@@ -274,7 +277,7 @@ private:
                 low[v] = low2[v] = S::set1(static_cast<float>(__builtin_inf()));
                 arg[v] = S::set1_int(0);
             }
-            for (std::size_t e = 0; e < few.count; ++e) {
+            for (std::size_t e = 0; e < candidates.count; ++e) {
                 const float* c = s_.local + e * (d + 1);
                 S::Reg acc[2] = {S::set1(c[0]), S::set1(c[0])};
                 for (std::size_t t = 0; t < d; ++t) {
@@ -282,7 +285,7 @@ private:
                     acc[0] = S::fnmadd(b, S::load(s_.y + t * W), acc[0]);
                     acc[1] = S::fnmadd(b, S::load(s_.y + t * W + S::width), acc[1]);
                 }
-                const S::IntReg id = S::set1_int(few.which[e]);
+                const S::IntReg id = S::set1_int(candidates.which[e]);
                 for (int v = 0; v < 2; ++v) {
                     const S::Mask closer = S::less(acc[v], low[v]);
                     low2[v] = S::min(low2[v], S::max(low[v], acc[v]));
@@ -300,19 +303,20 @@ private:
                 changed |= (nearest[r] ^ label_[i + r]) | (second[r] - best[r] > margin ? 0 : 1);
             if (!changed) continue;
             for (std::size_t r = 0; r < m; ++r)
-                set_label(i + r,
-                          second[r] - best[r] > margin ? nearest[r] : decide_by_d64(i + r, few));
+                set_label(i + r, second[r] - best[r] > margin ? nearest[r]
+                                                              : decide_by_d64(i + r, candidates));
         }
     }
 
-    std::int32_t decide_by_d64(std::size_t i, const CandidateSet& few) {
+    std::int32_t decide_by_d64(std::size_t i, const CandidateSet& candidates) {
         ++counts_.candidates;
         const R* x = rows_.data + static_cast<std::size_t>(tree_.order[i]) * rows_.d;
         double low = __builtin_inf();
-        std::int32_t label = few.which[0];
-        for (std::size_t e = 0; e < few.count; ++e) {  // ascending: lower index on ties
-            const double square = exact_distance(exact_, x, static_cast<std::size_t>(few.which[e]));
-            if (square < low) low = square, label = few.which[e];
+        std::int32_t label = candidates.which[0];
+        for (std::size_t e = 0; e < candidates.count; ++e) {  // ascending: lower index on ties
+            const double square =
+                exact_distance(exact_, x, static_cast<std::size_t>(candidates.which[e]));
+            if (square < low) low = square, label = candidates.which[e];
         }
         return label;
     }

@@ -45,18 +45,18 @@ void find_candidates(const BookView<T>& book, const T* panel, RecheckPanel<T>& o
     }
 }
 
-// Sets open.label. Scratch: `few` (kPanelWidth, d) rows, `padded` the same in T,
+// Sets open.label. Scratch: `gathered` (kPanelWidth, d) rows, `padded` the same in T,
 // `panel` (depth, kPanelWidth), `exact` (d, kExactWidth).
 template <class T, class R>
-void decide_by_d64(const BookView<T>& book, const R* rows, RecheckPanel<T>& open, R* few, T* padded,
-                   T* panel, double* exact) {
+void decide_by_d64(const BookView<T>& book, const R* rows, RecheckPanel<T>& open, R* gathered,
+                   T* padded, T* panel, double* exact) {
     constexpr std::size_t W = kPanelWidth<T>;
     alignas(64) T square[W], norm[W];
     for (std::size_t i = 0; i < W; ++i) {
         const R* x = rows + open.row[i < open.count ? i : 0] * book.d;
-        for (std::size_t t = 0; t < book.d; ++t) few[i * book.d + t] = x[t];
+        for (std::size_t t = 0; t < book.d; ++t) gathered[i * book.d + t] = x[t];
     }
-    pack_panel(book, few, padded, panel, square, norm);
+    pack_panel(book, gathered, padded, panel, square, norm);
     find_candidates(book, panel, open);
     std::int32_t all[W];
     std::size_t undecided = 0;
@@ -69,7 +69,7 @@ void decide_by_d64(const BookView<T>& book, const R* rows, RecheckPanel<T>& open
         for (int c = 0; c < open.candidates[i]; ++c) {
             const std::int32_t j = open.candidate[i][c];
             const double distance =
-                exact_distance(book.exact, few + i * book.d, static_cast<std::size_t>(j));
+                exact_distance(book.exact, gathered + i * book.d, static_cast<std::size_t>(j));
             if (distance < low) low = distance, open.label[i] = j;  // candidates ascend
         }
         if (!(low < __builtin_inf())) all[undecided++] = static_cast<std::int32_t>(i);
@@ -77,7 +77,7 @@ void decide_by_d64(const BookView<T>& book, const R* rows, RecheckPanel<T>& open
     for (std::size_t i = 0; i < undecided; i += kExactWidth) {
         const std::size_t m = undecided - i < kExactWidth ? undecided - i : kExactWidth;
         std::int32_t label[kExactWidth];
-        exact_nearest(book.exact, few, all + i, m, exact, label);
+        exact_nearest(book.exact, gathered, all + i, m, exact, label);
         for (std::size_t r = 0; r < m; ++r) open.label[all[i + r]] = label[r];
     }
 }

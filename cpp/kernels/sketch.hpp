@@ -260,9 +260,9 @@ void sketch_masks(const SketchView& sketch, std::size_t begin, std::size_t panel
 #pragma GCC unroll 8
         for (std::size_t r = 0; r < R; ++r) {
             std::uint64_t& word = mask[(first + r) * stride + p / 4];
-            const std::uint64_t found =
+            const std::uint64_t hits =
                 within_reach(panel, c.constant[first + r], c.error[first + r], dots[r]);
-            word = p % 4 ? word | found << (p % 4 * kSketchRows) : found;
+            word = p % 4 ? word | hits << (p % 4 * kSketchRows) : hits;
         }
     }
 }
@@ -272,11 +272,11 @@ using SketchMasks = void (*)(const SketchView&, std::size_t, std::size_t, const 
 
 template <class Dots>
 SketchMasks sketch_masks_of(std::size_t count) {
-    static constexpr SketchMasks found[] = {&sketch_masks<Dots, 1>, &sketch_masks<Dots, 2>,
-                                            &sketch_masks<Dots, 3>, &sketch_masks<Dots, 4>,
-                                            &sketch_masks<Dots, 5>, &sketch_masks<Dots, 6>,
-                                            &sketch_masks<Dots, 7>, &sketch_masks<Dots, 8>};
-    return found[count - 1];
+    static constexpr SketchMasks functions[] = {&sketch_masks<Dots, 1>, &sketch_masks<Dots, 2>,
+                                                &sketch_masks<Dots, 3>, &sketch_masks<Dots, 4>,
+                                                &sketch_masks<Dots, 5>, &sketch_masks<Dots, 6>,
+                                                &sketch_masks<Dots, 7>, &sketch_masks<Dots, 8>};
+    return functions[count - 1];
 }
 
 // The function for `count` candidates, 1 … kSketchBatch.

@@ -1,0 +1,81 @@
+// Bindings of the statistics of the data before a fit, and of the exact sum of doubles.
+
+#include "common.hpp"
+
+namespace partita::binding {
+
+namespace {
+
+// Lowers `low`, raises `high`, taints `taint`: first for each part, then together.
+template <class T>
+void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> taint,
+            std::optional<Vector<double>> weight, Crew* crew) {
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect(low.shape(0) == d && high.shape(0) == d && taint.shape(0) == d &&
+               (!weight || weight->shape(0) == n),
+           "extent: shapes do not fit");
+    nb::gil_scoped_release release;
+    const Executor executor(crew);
+    const std::size_t step = rows_per_part(executor, n);
+    std::vector<T> partial((n + step - 1) / step * 3 * d);
+    parallel_for(executor, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
+        T* part = partial.data() + first / step * 3 * d;
+        std::copy_n(low.data(), d, part);
+        std::copy_n(high.data(), d, part + d);
+        use.extent({rows.data() + first * d, last - first, d},
+                   weight ? weight->data() + first : nullptr, part, part + d, part + 2 * d);
+    });
+    for (std::size_t offset = 0; offset < partial.size(); offset += 3 * d)
+        for (std::size_t t = 0; t < d; ++t) {
+            low.data()[t] = std::min(low.data()[t], partial[offset + t]);
+            high.data()[t] = std::max(high.data()[t], partial[offset + d + t]);
+            taint.data()[t] += partial[offset + 2 * d + t];
+        }
+}
+
+// counts (3, d): values below `middle`, equal to it, and otherwise nearer to it than `near`.
+template <class T>
+void count_around(Matrix<T> rows, Vector<T> middle, Vector<T> near, Array<std::int64_t, 2> counts,
+                  Crew* crew) {
+    const auto& use = kernels_of<T>(&table());
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    expect(
+        middle.shape(0) == d && near.shape(0) == d && counts.shape(0) == 3 && counts.shape(1) == d,
+        "count_around: shapes do not fit");
+    nb::gil_scoped_release release;
+    const Executor executor(crew);
+    const std::size_t step = rows_per_part(executor, n);
+    std::vector<std::uint32_t> partial((n + step - 1) / step * 3 * d);
+    parallel_for(executor, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
+        std::uint32_t* part = partial.data() + first / step * 3 * d;
+        use.count_around({rows.data() + first * d, last - first, d}, middle.data(), near.data(),
+                         part, part + d, part + 2 * d);
+    });
+    for (std::size_t e = 0; e < partial.size(); ++e) counts.data()[e % (3 * d)] += partial[e];
+}
+
+void exact_sum(Vector<double> values, OutVector<std::int64_t> digits) {
+    expect(digits.shape(0) == 68, "exact_sum: 68 digits expected");
+    nb::gil_scoped_release release;
+    table().exact_sum(values.data(), values.shape(0), digits.data());
+}
+
+template <class T>
+void bind_typed(nb::module_& m) {
+    const auto none = nb::none();
+    m.def("extent", &extent<T>, "rows"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
+          "taint"_a.noconvert(), "weight"_a = none, "crew"_a = none);
+    m.def("count_around", &count_around<T>, "rows"_a.noconvert(), "middle"_a.noconvert(),
+          "near"_a.noconvert(), "counts"_a.noconvert(), "crew"_a = none);
+}
+
+}  // namespace
+
+void bind_data_survey(nb::module_& m) {
+    bind_typed<float>(m);
+    bind_typed<double>(m);
+    m.def("exact_sum", &exact_sum, "values"_a.noconvert(), "digits"_a.noconvert());
+}
+
+}  // namespace partita::binding
