@@ -61,7 +61,7 @@ class SparseCodebook:
     """Centers (k, d) for sparse rows of at most `longest` stored values; without an origin."""
 
     centers: Floats
-    longest: int = 0
+    longest: int
 
 
 SparseCodebook32 = SparseCodebook64 = SparseCodebook
