@@ -1,4 +1,4 @@
-"""Where kernel K-means starts: rows, a partition, or points that are given."""
+"""Starts of kernel K-means: rows, a partition, or given points."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from partita.init.plusplus import plusplus
 from partita.source.dense import DenseSource
 from partita.source.gram_matrix import Gram
 
-_RUNS = 10  # of K-means on the relaxed solution
+SPECTRAL_RUNS = 10  # of K-means on the relaxed solution
 
 
 def plusplus_rows(gram: Gram, k: int, rng: np.random.Generator, trials: int | None = None) -> Ints:
-    """Rows (k,) by greedy k-means++ in feature space: as `init.plusplus`, from rows of the Gram.
+    """Choose rows (k,) by greedy k-means++ in feature space, as `init.plusplus` does for rows.
 
     Each round draws `trials` rows in proportion to weight times squared distance to the nearest
     chosen one, and keeps the one that lowers the sum of these most.
@@ -39,10 +39,10 @@ def plusplus_rows(gram: Gram, k: int, rng: np.random.Generator, trials: int | No
     for j in range(k):
         now = uniform[1 + (j - 1) * trials : 1 + j * trials] if j else uniform[:1]
         drawn = draw_rows(potential, closest, weight, now)
-        apart = np.minimum(_squares(gram, drawn), closest)
-        left = [float(weighted(row, weight).cumsum()[-1]) for row in apart]
+        squares = np.minimum(_squares(gram, drawn), closest)
+        left = [float(weighted(row, weight).cumsum()[-1]) for row in squares]
         best = int(np.argmin(left))
-        which[j], closest = drawn[best], apart[best]
+        which[j], closest = drawn[best], squares[best]
         lost = weighted(closest, weight)
         potential = np.add.reduceat(lost, np.arange(0, gram.n, LEAF_ROWS))
     return which
@@ -50,35 +50,35 @@ def plusplus_rows(gram: Gram, k: int, rng: np.random.Generator, trials: int | No
 
 def _squares(gram: Gram, which: Ints) -> Floats:
     """Squared distances (m, n) of rows to all."""
-    found = gram.diagonal - 2 * gram.rows(which) + gram.diagonal[which, None]
-    found[np.arange(len(which)), which] = 0.0
-    return np.maximum(found, 0.0)  # what rounding leaves of duplicates
+    squares = gram.diagonal - 2 * gram.rows(which) + gram.diagonal[which, None]
+    squares[np.arange(len(which)), which] = 0.0
+    return np.maximum(squares, 0.0)  # rounding may make those of duplicates negative
 
 
 def random_rows(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
-    """Rows (k,) in proportion to their weight."""
+    """Draw rows (k,) in proportion to their weight."""
     return forgy_rows(gram.weights, gram.n, k, rng)
 
 
 def random_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
-    """A random partition (n,)."""
+    """Draw a random partition (n,)."""
     return rng.integers(k, size=gram.n, dtype=np.int32)
 
 
 def spectral_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
-    """A partition (n,) of the relaxed solution by K-means."""
+    """Return a partition (n,) of the relaxed solution by K-means."""
     if k == 1:
         return np.zeros(gram.n, np.int32)
     rows = np.ascontiguousarray(leading(gram, k - 1))
     source = DenseSource(rows, gram.weights, gram.workers)
-    seeds = spawn_generators(rng, _RUNS)
+    seeds = spawn_generators(rng, SPECTRAL_RUNS)
     options = LloydOptions(k, SamePartition() | MaxIter(300), POLICIES["relocate"])
     starts = [lambda seed=seed: plusplus(source, k, seed)[0] for seed in seeds]
     return best_of(source, starts, options).labels
 
 
 def at_rows(gram: Gram, which: Ints, sigma: float = 0.0) -> Centers:
-    """Centers at rows of the data."""
+    """Return centers at rows of the data."""
     values = np.empty((len(which), gram.n + 1))
     values[:, :-1] = gram.rows(which)
     values[:, -1] = gram.diagonal[which]
@@ -90,9 +90,9 @@ def at_rows(gram: Gram, which: Ints, sigma: float = 0.0) -> Centers:
 
 
 def at_inner(gram: Gram, inner: Floats, square: Floats) -> Centers:
-    """Centers whose inner products (k, n) with the rows, and squares (k,), are not centred yet."""
+    """Return centers from inner products (k, n) with the rows and squares (k,), not centred."""
     values = np.empty((len(inner), gram.n + 1))
-    middle = inner.mean(axis=1, dtype=np.float64)  # any number serves: it cancels
+    middle = inner.mean(axis=1, dtype=np.float64)  # any number would do: it cancels
     values[:, :-1] = (inner - gram.shift) - (middle - gram.level)[:, None]
     values[:, -1] = (square - middle) - (middle - gram.level)
     return Centers(values, np.zeros(0))
@@ -101,7 +101,7 @@ def at_inner(gram: Gram, inner: Floats, square: Floats) -> Centers:
 def at_means(
     gram: Gram, labels: Ints, k: int, rng: np.random.Generator, sigma: float = 0.0
 ) -> Centers:
-    """Centers at the means of a partition; a random row where a cluster has no weight."""
+    """Return centers at the means of a partition; a random row for a cluster without weight."""
     sums, mass = gram.sums(k), np.bincount(labels, weights=gram.weight, minlength=k)
     gram.move(np.arange(gram.n), np.full(gram.n, -1, np.int32), labels, sums)
     whole = np.where(mass > 0, mass, 1.0)
@@ -110,8 +110,8 @@ def at_means(
     own = values[labels, np.arange(gram.n)]
     values[:, -1] = np.bincount(labels, weights=gram.weight * own, minlength=k) / whole
     if sigma:
-        some = np.flatnonzero(gram.weight)
-        values[labels[some], some] += sigma / whole[labels[some]]
+        rows = np.flatnonzero(gram.weight)
+        values[labels[rows], rows] += sigma / whole[labels[rows]]
         values[:, -1] += sigma / whole
     if (mass == 0).any():
         values[mass == 0] = at_rows(gram, random_rows(gram, k, rng), sigma).values[mass == 0]

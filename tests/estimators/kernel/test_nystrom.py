@@ -47,7 +47,7 @@ def test_what_is_missing_is_positive_semidefinite(seed, n, rank, kernel):
     left = K - nystrom.features @ nystrom.features.T
     size = np.abs(K).max()
     assert np.linalg.eigvalsh(left).min() > -1e-10 * size * n
-    np.testing.assert_allclose(np.diag(left), nystrom.missing, atol=1e-10 * size)
+    np.testing.assert_allclose(np.diag(left), nystrom.residual, atol=1e-10 * size)
     assert nystrom.features.shape[1] == len(nystrom.pivots) <= min(rank, n)
     assert len(set(nystrom.pivots.tolist())) == len(nystrom.pivots)
     np.testing.assert_allclose(left[nystrom.pivots], 0, atol=1e-8 * size)

@@ -1,7 +1,7 @@
-"""Whether a kernel is positive semidefinite where it counts, and what would make it so.
+"""Definiteness of a kernel on vectors whose entries add up to zero, and the shift that ensures it.
 
-Means, and so distances between them, only ever meet vectors whose entries add up to zero: on these
-a kernel must not be negative, or a step may raise the objective.
+Differences of means are such vectors. If the kernel is negative for one of them, a step may raise
+the objective.
 """
 
 from __future__ import annotations
@@ -15,134 +15,137 @@ from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import one_blas_thread
 from partita.source.gram_matrix import Gram
 
-_FEW = 400  # rows of which all eigenvalues are found at once
-_SLACK = 1e-10  # of the largest: what rounding leaves of an eigenvalue zero
-_STEPS = 200  # of Lanczos' method
+DENSE_ROWS = 400  # up to which all eigenvalues are computed
+EIGENVALUE_TOLERANCE = 1e-10  # relative to the largest: rounding of a zero eigenvalue
+LANCZOS_STEPS = 200
 
 
 def sample_rows(gram: Gram) -> Ints:
-    """Up to `_FEW` rows of weight, evenly spread."""
-    some = np.flatnonzero(gram.weight)
-    return np.asarray(some[evenly_spaced(len(some), _FEW)])
+    """Return up to `DENSE_ROWS` rows of positive weight, evenly spaced."""
+    rows = np.flatnonzero(gram.weight)
+    return np.asarray(rows[evenly_spaced(len(rows), DENSE_ROWS)])
 
 
-def _square(gram: Gram, some: Ints) -> Floats:
-    """The doubly centred matrix of some rows."""
-    inner = gram.submatrix(some)
+def _doubly_centred(gram: Gram, rows: Ints) -> Floats:
+    inner = gram.submatrix(rows)
     inner = inner - inner.mean(axis=0)
     return np.asarray(inner - inner.mean(axis=1, keepdims=True))
 
 
 def is_indefinite(gram: Gram) -> bool:
-    """Whether a sample proves that the kernel is not positive semidefinite; all, if they are few.
+    """Return whether a sample of rows proves that the kernel is not positive semidefinite.
 
-    The eigenvalues of a part lie within those of the whole.
+    The eigenvalues of a submatrix lie within those of the matrix.
     """
     with one_blas_thread():
-        found = np.linalg.eigvalsh(_square(gram, sample_rows(gram)))
-    noise = float(gram.noise.max()) * len(found)
-    return bool(found[0] < -max(1e-9 * np.abs(found).max(), noise))
+        values = np.linalg.eigvalsh(_doubly_centred(gram, sample_rows(gram)))
+    noise = float(gram.noise.max()) * len(values)
+    return bool(values[0] < -max(1e-9 * np.abs(values).max(), noise))
 
 
 def dimension(gram: Gram) -> float:
-    """How many directions the data fills in feature space: (Σλ)² / Σλ² of a sample."""
-    inner = _square(gram, sample_rows(gram))
-    most = float(np.abs(inner).max())
-    if not most > 0:
+    """Return the effective dimension of the data in feature space: (Σλ)² / Σλ² of a sample."""
+    inner = _doubly_centred(gram, sample_rows(gram))
+    largest = float(np.abs(inner).max())
+    if not largest > 0:
         return 1.0
-    inner /= most  # so that no square overflows
+    inner /= largest  # so that no square overflows
     return max(1.0, float(np.trace(inner)) ** 2 / float((inner * inner).sum()))
 
 
 def needed_shift(gram: Gram) -> float:
-    """The least sigma such that K + diag(sigma / weight) is definite where it counts."""
+    """Return the least sigma such that K + diag(sigma / weight) is definite on such vectors."""
     with one_blas_thread():
-        if gram.n <= _FEW:
-            found = np.linalg.eigvalsh(_whole(gram))
-            lowest, largest = float(found[0]), float(np.abs(found).max())
+        if gram.n <= DENSE_ROWS:
+            values = np.linalg.eigvalsh(_dense(gram))
+            lowest, largest = float(values[0]), float(np.abs(values).max())
         else:
             lowest, largest = _lowest(gram)
-    return _SLACK * largest - lowest if lowest < -_SLACK * largest else 0.0
+    return (
+        EIGENVALUE_TOLERANCE * largest - lowest if lowest < -EIGENVALUE_TOLERANCE * largest else 0.0
+    )
 
 
 def leading(gram: Gram, count: int) -> Floats:
-    """The relaxed solution (n, count): coordinates along the widest directions in feature space.
+    """Return the relaxed solution (n, count): coordinates along the leading directions.
 
-    The best partition into count + 1 clusters, if memberships might be any numbers.
+    It is the best partition into count + 1 clusters if memberships may be any numbers.
     """
     count = max(1, min(count, gram.n - 1))
     with one_blas_thread():
-        if not (_across(gram) @ _begin(gram.n)).any():
-            vectors = _begin(gram.n)[:, None]  # all rows are one: there are no directions
-        elif gram.n <= max(_FEW, 4 * count):
-            vectors = np.linalg.eigh(_whole(gram))[1][:, -count:]
+        if not (_operator(gram) @ _start_vector(gram.n)).any():
+            vectors = _start_vector(gram.n)[:, None]  # all rows are equal: there are no directions
+        elif gram.n <= max(DENSE_ROWS, 4 * count):
+            vectors = np.linalg.eigh(_dense(gram))[1][:, -count:]
         else:
             from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
             try:
-                vectors = eigsh(_across(gram), count, which="LA", v0=_begin(gram.n), tol=1e-6)[1]
+                vectors = eigsh(
+                    _operator(gram), count, which="LA", v0=_start_vector(gram.n), tol=1e-6
+                )[1]
             except ArpackNoConvergence as error:
-                vectors = error.eigenvectors  # those that were found
+                vectors = error.eigenvectors  # those that converged
                 if vectors.shape[1] == 0:
-                    vectors = _begin(gram.n)[:, None]
+                    vectors = _start_vector(gram.n)[:, None]
     root = np.sqrt(gram.weight)
     rows = np.divide(vectors, root[:, None], out=np.zeros_like(vectors), where=root[:, None] > 0)
     return np.asarray(rows)
 
 
-def _across(gram: Gram) -> Any:
-    """diag(s)·K·diag(s) across s, with s = √weight: its eigenvalues are those that count."""
+def _operator(gram: Gram) -> Any:
+    """diag(s)·K·diag(s), projected to the complement of s = √weight."""
     from scipy.sparse.linalg import LinearOperator
 
     root = np.sqrt(gram.weight)
     along = root / np.linalg.norm(root)
 
-    def across(vector: Floats) -> Floats:
+    def project(vector: Floats) -> Floats:
         return np.asarray(vector - along * (along @ vector))
 
-    def times(vector: Array) -> Floats:
-        return across(root * gram.times(root * across(np.ravel(vector))))
+    def multiply(vector: Array) -> Floats:
+        return project(root * gram.times(root * project(np.ravel(vector))))
 
-    return LinearOperator((gram.n, gram.n), matvec=times, dtype=np.float64)
-
-
-def _whole(gram: Gram) -> Floats:
-    matrix = _across(gram)
-    whole = np.stack([matrix @ column for column in np.eye(gram.n)])
-    return np.asarray((whole + whole.T) / 2)
+    return LinearOperator((gram.n, gram.n), matvec=multiply, dtype=np.float64)
 
 
-def _begin(n: int) -> Floats:
+def _dense(gram: Gram) -> Floats:
+    matrix = _operator(gram)
+    dense = np.stack([matrix @ column for column in np.eye(gram.n)])
+    return np.asarray((dense + dense.T) / 2)
+
+
+def _start_vector(n: int) -> Floats:
     return np.random.default_rng(0).normal(size=n)
 
 
 def _lowest(gram: Gram) -> tuple[float, float]:
-    """A lower bound of the lowest eigenvalue, but for chance, and the largest in size.
+    """Return a (probabilistic) lower bound of the lowest eigenvalue, and the largest |eigenvalue|.
 
-    By Lanczos' method, every vector made orthogonal to all before: the lowest value that it finds,
-    less its residual. 0 for one that is not below zero by a millionth of the largest.
+    Lanczos' method with full orthogonalization: its lowest Ritz value less the residual; 0 if it
+    is not below zero by a millionth of the largest.
     """
-    matrix, n = _across(gram), gram.n
-    steps = min(_STEPS, n)
-    basis, along, beside = np.zeros((steps, n)), np.zeros(steps), np.zeros(steps)
-    vector = matrix @ _begin(n)  # what it maps to zero is of no interest
+    matrix, n = _operator(gram), gram.n
+    steps = min(LANCZOS_STEPS, n)
+    basis, diagonal, off_diagonal = np.zeros((steps, n)), np.zeros(steps), np.zeros(steps)
+    vector = matrix @ _start_vector(n)  # without the null space
     for i in range(steps):
         length = float(np.linalg.norm(vector))
-        if i and length <= _SLACK * float(np.abs(along[:i]).max()):
+        if i and length <= EIGENVALUE_TOLERANCE * float(np.abs(diagonal[:i]).max()):
             steps = i
             break
         if length == 0:
             return 0.0, 0.0
-        beside[i] = length
+        off_diagonal[i] = length
         basis[i] = vector / length
         vector = matrix @ basis[i]
-        along[i] = float(basis[i] @ vector)
-        for _ in range(2):  # once more: the first time leaves roundings
+        diagonal[i] = float(basis[i] @ vector)
+        for _ in range(2):  # twice: the first pass leaves rounding errors
             vector -= (basis[: i + 1] @ vector) @ basis[: i + 1]
-    tridiagonal = np.diag(along[:steps])
-    tridiagonal += np.diag(beside[1:steps], 1) + np.diag(beside[1:steps], -1)
+    tridiagonal = np.diag(diagonal[:steps])
+    tridiagonal += np.diag(off_diagonal[1:steps], 1) + np.diag(off_diagonal[1:steps], -1)
     values, vectors = np.linalg.eigh(tridiagonal)
     largest = float(np.abs(values).max())
-    rest = float(np.linalg.norm(vector)) * abs(float(vectors[-1, 0]))
-    found = float(values[0])
-    return (found - rest if found < -1e-6 * largest else 0.0), largest
+    residual = float(np.linalg.norm(vector)) * abs(float(vectors[-1, 0]))
+    lowest = float(values[0])
+    return (lowest - residual if lowest < -1e-6 * largest else 0.0), largest

@@ -1,7 +1,7 @@
-"""Kernel K-means under the shared loop: means in feature space, known by their inner products.
+"""Kernel K-means under the shared loop: means in feature space, given by their inner products.
 
 A center is a row of n + 1 numbers: its inner product with every row of the data, and its squared
-norm. ‖φ_i − c‖² = K_ii − 2⟨φ_i, c⟩ + ‖c‖², and Huygens holds as anywhere: the loop needs no more.
+norm. The loop needs ‖φ_i − c‖² = K_ii − 2⟨φ_i, c⟩ + ‖c‖² and Huygens' theorem, no more.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from partita.source.gram_matrix import Gram
 from partita.stats import ClusterStats
 from partita.trace import Callback, Pass
 
-NOWHERE = np.zeros(0)  # the origin of centers in feature space: there is no vector to name
+NO_ORIGIN = np.zeros(0)  # centers in feature space have no coordinates
 
 
 class KernelStep:
-    """One pass: labels by the centers, then the sums follow the rows that changed.
+    """One pass: assign labels by the centers, then update the sums by the rows that moved.
 
-    `sigma` is added to the diagonal as sigma / weight, which adds the same to the objective of
-    every partition: sigma·(n − k) for n rows of weight.
+    `sigma` is added to the diagonal as sigma / weight, which adds the same number to the objective
+    of every partition: sigma·(n − k) for n rows of positive weight.
     """
 
     def __init__(self, gram: Gram, k: int, sigma: float = 0.0, definite: bool = True) -> None:
         self.gram, self.sigma = gram, sigma
-        self._least = 0.0 if definite else -math.inf  # a square may be; what is below is rounding
+        self._min_square = 0.0 if definite else -math.inf  # below it is rounding
         self.labels: Ints = np.full(gram.n, -1, np.int32)
         self.exact = True
         self.last = Pass(gram.path, 1.0)
@@ -48,8 +48,8 @@ class KernelStep:
         if sigma:
             self.diagonal = gram.diagonal + weighted(np.full(gram.n, sigma), self._inverse())
         self._sums = gram.sums(k)
-        self._square = np.zeros(k)  # ‖mean‖² as of the last look
-        self._touched = np.ones(k, bool)  # clusters that changed since the centers were made
+        self._square = np.zeros(k)  # ‖mean‖² at the last `stats_about`
+        self._touched = np.ones(k, bool)  # clusters that changed since the last `update`
 
     def _inverse(self) -> Floats:
         weight = self.gram.weight
@@ -60,39 +60,39 @@ class KernelStep:
         before = self.labels.copy()
         moved = kernels.gram_assign(centers.values, self.labels, self.gram.workers.crew)
         changed = np.flatnonzero(before != self.labels)
-        self._follow(changed, before[changed])
+        self._update_sums(changed, before[changed])
         return int(moved)
 
-    def _follow(self, rows: Ints, before: Ints) -> None:
+    def _update_sums(self, rows: Ints, before: Ints) -> None:
         after = self.labels[rows]
         self.gram.move(rows, before, after, self._sums)
         self._touched[after] = True
         self._touched[before[before >= 0]] = True
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
-        """Weight and sse of every cluster (no means: k vectors of no length), and its gap."""
+        """Return weight and sse of every cluster (means of length 0), and its gap to the center."""
         k, weight = len(self._sums), self.gram.weight
-        mine = np.maximum(self.labels, 0)  # rows that wait for the next pass have no weight
+        labels = np.maximum(self.labels, 0)  # rows without a label have no weight
 
         def add(values: Floats) -> Floats:
-            return np.asarray(np.bincount(mine, weights=weight * values, minlength=k))
+            return np.asarray(np.bincount(labels, weights=weight * values, minlength=k))
 
         mass = add(np.ones(self.gram.n))
         whole = np.where(mass > 0, mass, 1.0)
-        square = add(self.gram.own(self._sums, mine)) / whole**2
+        square = add(self.gram.own(self._sums, labels)) / whole**2
         self._square = square = np.where(mass > 0, square + self.sigma / whole, 0.0)
-        sse = np.maximum(add(self.diagonal) - mass * square, self._least)
-        at = centers.values[mine, np.arange(self.gram.n)]
-        apart = square - 2 * add(at) / whole + centers.values[:, -1]
+        sse = np.maximum(add(self.diagonal) - mass * square, self._min_square)
+        inner = centers.values[labels, np.arange(self.gram.n)]
+        apart = square - 2 * add(inner) / whole + centers.values[:, -1]
         gap = np.sqrt(np.where((mass > 0) & self._touched, np.maximum(apart, 0.0), 0.0))
         return ClusterStats(mass, np.zeros((k, 0)), sse), gap
 
     def cost(self, stats: ClusterStats, gap: Floats) -> float:
-        """J at centers that are `gap` away from the means."""
+        """Return J at centers that are `gap` away from the means."""
         return exact_total(stats.sse + stats.weight * (gap * gap))
 
     def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
-        """The mean of every cluster; one without weight keeps its center `before`."""
+        """Return the mean of every cluster; one without weight keeps its center `before`."""
         values = before.values.copy()
         new = (stats.weight > 0) & self._touched
         for j in np.flatnonzero(new):
@@ -102,32 +102,28 @@ class KernelStep:
             own = np.flatnonzero(new[self.labels] & (self.gram.weight > 0))
             values[self.labels[own], own] += self.sigma / stats.weight[self.labels[own]]
         self._touched[:] = False
-        return Update(Centers(values, NOWHERE), exact_total(stats.sse), math.hypot(*gap.tolist()))
+        return Update(Centers(values, NO_ORIGIN), exact_total(stats.sse), math.hypot(*gap.tolist()))
 
-    # what a policy for empty clusters needs
+    # --- the `Assignment` of a policy for empty clusters
 
     def distances(self, centers: Centers) -> Floats:
-        """Squared distance (n,) of every row to its own center."""
         own = centers.values[self.labels, np.arange(self.gram.n)]
-        found = self.diagonal - 2 * own + centers.values[self.labels, -1]
-        return np.asarray(np.maximum(found, self._least))
+        squares = self.diagonal - 2 * own + centers.values[self.labels, -1]
+        return np.asarray(np.maximum(squares, self._min_square))
 
     def rows(self, which: Ints) -> Floats:
-        """What tells some rows apart."""
         return self.gram.points(which)
 
     def counted(self) -> Ints | None:
-        """1 for rows of positive weight, 0 for others; None if all count."""
         return None if self.gram.weights.all_equal else (self.gram.weight > 0).astype(np.int64)
 
     def move(self, rows: Ints, to: Ints) -> None:
-        """Move rows to other clusters, in the labels and in the sums."""
         before = self.labels[rows].copy()
         self.labels[rows] = to
-        self._follow(rows, before)
+        self._update_sums(rows, before)
 
     def drop(self, clusters: Ints) -> None:
-        """Remove clusters; rows (of weight zero) that were theirs wait for the next pass."""
+        """Remove clusters; their rows (of weight zero) have no label until the next pass."""
         number = np.full(len(self._sums) + 1, -1, np.int32)
         kept = np.delete(np.arange(len(self._sums)), clusters)
         number[kept] = np.arange(len(kept), dtype=np.int32)
@@ -135,8 +131,8 @@ class KernelStep:
         self._sums = np.ascontiguousarray(self._sums[kept])
         self._touched = np.ones(len(kept), bool)
 
-    def fresh(self) -> None:
-        """Add up the sums once more, where rows that were read again may have had other bits."""
+    def recompute_sums(self) -> None:
+        """Recompute the sums: rows that were computed twice may have had other bits."""
         self._sums[:] = 0
         rows = np.flatnonzero(self.labels >= 0)
         self.gram.move(rows, np.full(len(rows), -1, np.int32), self.labels[rows], self._sums)
@@ -145,13 +141,13 @@ class KernelStep:
 
 @dataclass(frozen=True, slots=True)
 class KernelResult:
-    """The best run, after one assignment to the means it ended with."""
+    """The best run, after one more assignment to its final means."""
 
     labels: Ints  # (n,)
     inertia: float
     stats: ClusterStats  # of these labels
-    members: Ints  # (n,) the partition whose means the centers are
-    mass: Floats  # (k,) weight of these members; 0: a cluster that attracts nothing
+    members: Ints  # (n,) the partition of which the centers are the means
+    mass: Floats  # (k,) weight of these members; 0 for a cluster without rows
     square: Floats  # (k,) ‖mean‖², centred
     fit: Fit
 
@@ -172,8 +168,8 @@ def best_means(
 ) -> KernelResult:
     """Run the loop from every start, and keep the best (see `best_run`).
 
-    `definite`: no square in feature space is negative, other than by rounding. `begin` is when the
-    clock was started (`time.perf_counter`): the Gram matrix takes its time too.
+    `definite`: no square in feature space is negative, except by rounding. `begin` is the start of
+    the clock (`time.perf_counter`), which includes the computation of the Gram matrix.
     """
     begin = time.perf_counter() if begin is None else begin
 
@@ -191,11 +187,11 @@ def finish(fit: Fit, step: KernelStep) -> KernelResult:
     gram, members = step.gram, step.labels.copy()
     centers = fit.centers
     if not gram.exact:
-        step.fresh()
+        step.recompute_sums()
         stats, gap = step.stats_about(centers)
         centers = step.update(stats, gap, centers).centers
     mass, square = fit.stats.weight, centers.values[:, -1].copy()
-    centers.values[mass == 0, -1] = np.inf  # a cluster without members attracts nothing
+    centers.values[mass == 0, -1] = np.inf  # no row joins a cluster without members
     step.assign(centers)
     cost = weighted(step.distances(centers), gram.weight)
     stats, _ = step.stats_about(centers)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats
 from partita._common.exact_sum import exact_total
+from partita._common.parameters import Got, must_be
 from partita._common.threads import Workers, one_blas_thread
 from partita._common.weighting import weighted
 from partita.estimators import validation
@@ -32,60 +33,60 @@ class KernelKMeans(Clusterer):
         The number of clusters.
     kernel : str or callable, default="rbf"
         "rbf", "laplacian", "polynomial" (also "poly"), "sigmoid", "linear", "cosine" or another
-        name that `sklearn.metrics.pairwise.pairwise_kernels` knows; a callable of two rows that
+        name of `sklearn.metrics.pairwise.pairwise_kernels`; a callable of two rows that
         returns a number; "precomputed": X is the Gram matrix, dense or sparse; "normalized-cut":
-        X is the affinity matrix of a graph, dense or sparse, and the objective its normalised cut
-        (up to a constant).
+        X is the affinity matrix of a graph, dense or sparse, and the objective is its normalized
+        cut (up to a constant).
     gamma : float, "scale" or "auto", default="scale"
         Of rbf, laplacian, polynomial and sigmoid. "scale" is 1 / (n_features · variance), so the
         unit of the data does not matter (by the deviation for laplacian). "auto" is
-        1 / n_features, scikit-learn's default, to which rows of unscaled data are all equally
-        far. Clusters that wind around each other need more: try 10 times "scale", and
+        1 / n_features, scikit-learn's default, with which all rows of unscaled data may be
+        equally far apart. For clusters that wind around each other, try 10 times "scale" and
         init="spectral".
     degree, coef0 : float, default=3, 1
         Of polynomial, and coef0 of sigmoid.
     kernel_params : dict or None, default=None
         Further parameters of the kernel, or those of a callable.
     approximation : {"auto", "exact", "nystrom"}, default="auto"
-        "exact" holds the n × n Gram matrix if `memory_limit` allows, else computes rows of it
-        again whenever they are needed. "nystrom" approximates it by few of its columns, chosen by
+        "exact" keeps the n × n Gram matrix if `memory_limit` allows, else recomputes its rows
+        whenever they are needed. "nystrom" approximates it by few of its columns, chosen by
         randomly pivoted Cholesky. "auto" is exact where the matrix fits, else "nystrom", with a
-        warning. `paths_` says what was done.
+        warning. `paths_` shows the choice.
     n_components : int or "auto", default="auto"
-        How many columns for "nystrom". "auto" adds columns until the objective can be off by at
-        most a twentieth, 1024 at most.
+        The number of columns for "nystrom". "auto" adds columns until the error of the objective
+        is at most 5 %, up to 1024.
     diagonal_shift : float, "auto" or None, default=None
-        What to add to the diagonal of the Gram matrix, divided by the weight of the row: the same
-        for the objective of every partition. "auto" is the least that makes an indefinite kernel
-        positive semidefinite, so that no iteration raises the objective. None adds nothing, and
-        warns where a kernel turns out to be indefinite; the normalised cut takes it as "auto". The
-        shift draws a row of the fit to its own cluster, and `predict`, which takes every row for a
-        new one, may find it nearer to another.
+        A number that is added to the diagonal of the Gram matrix, divided by the weight of the
+        row; it adds the same to the objective of every partition. "auto" is the least shift that
+        makes an indefinite kernel positive semidefinite, so that no iteration raises the
+        objective. None adds nothing, and warns if a kernel is indefinite; the normalized cut
+        treats it as "auto". The shift brings a row of the fit nearer to its own cluster; `predict`
+        treats every row as new, and may find it nearer to another.
     init : {"auto", "k-means++", "random", "random-partition", "spectral"}, array or callable, \
 default="auto"
-        Where to start. "k-means++": rows far apart in feature space; "random": random rows;
-        "random-partition"; "spectral": K-means of the widest directions in feature space, the
-        relaxed solution; "auto" is "spectral" for the normalised cut, where few nodes are near a
-        single one, else "k-means++". An array of points (n_clusters, n_features); whole numbers:
+        The start. "k-means++": rows far apart in feature space; "random": random rows;
+        "random-partition"; "spectral": K-means of the leading directions in feature space, the
+        relaxed solution; "auto" is "spectral" for the normalized cut, where few nodes are near a
+        single one, else "k-means++". An array of points (n_clusters, n_features); or integers:
         one label for every row, or the numbers of n_clusters rows. A callable is called as
         init(X, n_clusters, random_state=…) and returns such an array.
     n_init : "auto" or int, default="auto"
-        How many starts, of which the best result is kept: 10 (beside the Gram matrix they cost
-        little), 1 for "spectral" and given starts.
+        The number of starts, of which the best result is kept. "auto" is 10 (they cost little
+        compared with the Gram matrix), and 1 for "spectral" and given starts.
     max_iter : int, default=300
-        The most iterations of a single run.
+        The maximum number of iterations of a run.
     tol : float, default=0
         Stop when the squared shift of the centers is at most `tol` times the variance in feature
-        space. At 0 a run goes on until no label changes: late iterations cost little, since only
-        rows that changed are read.
+        space. At 0 a run continues until no label changes: late iterations are cheap, since
+        only rows that moved are read.
     verbose, random_state, halt, callback, empty, n_threads
         As in `KMeans`.
     memory_limit : float or None, default=None
-        How many bytes the Gram matrix, or its approximation, may take. None means half of what is
-        free.
+        The maximum number of bytes of the Gram matrix, or its approximation. None means half of
+        the free memory.
 
-    Where a matrix is given, a new row comes without its inner product with itself, so there is no
-    `transform` and no `score`: `predict`, `soft_membership` and `distances(K, diagonal)` serve.
+    After a fit to a matrix, `transform` and `score` are not available, because K(new, training)
+    does not contain k(x, x); use `predict`, `soft_membership` or `distances(K, diagonal)`.
 
     Attributes
     ----------
@@ -96,17 +97,17 @@ default="auto"
         "nystrom" that of the approximation, with a shift that of the shifted kernel.
     objective_interval_ : tuple of float
         Lower and upper bound of the sum of squares of the partition `labels_` about its own means,
-        by the true kernel: equal, unless "nystrom" was used.
+        by the true kernel: equal unless "nystrom" was used.
     n_iter_, trace_, stopped_by_, paths_
         As in `KMeans`.
     stats_ : ClusterStats
         Weight and sse of each cluster of `labels_`; means have no coordinates.
     diagonal_shift_ : float
-        What was added to the diagonal, before it was divided by weights.
+        The shift of the diagonal, before its division by weights.
     kernel_ : KernelFunction or None
         The kernel with the parameters that were used; None if the matrix was given.
     n_features_in_, feature_names_in_
-        What `fit` saw.
+        The features of `fit`.
 
     Examples
     --------
@@ -192,59 +193,56 @@ default="auto"
                 return self._keep(fit_matrix(parameters, X, weight, workers), parameters, features)
             source = validation.make_source(X, weight, workers)
             validation.check_finite(source, X, features.get("feature_names_in_"))
-            found = fit_rows(parameters, X, weight, source, workers)
-            return self._keep(found, parameters, features)
+            fit = fit_rows(parameters, X, weight, source, workers)
+            return self._keep(fit, parameters, features)
 
-    def _keep(
-        self, found: KernelFit, parameters: KernelParameters, features: dict[str, Any]
-    ) -> Self:
-        self._warn_if_empty(np.bincount(found.labels), len(found.stats.weight), parameters.k)
+    def _keep(self, fit: KernelFit, parameters: KernelParameters, features: dict[str, Any]) -> Self:
+        self._warn_if_empty(np.bincount(fit.labels), len(fit.stats.weight), parameters.k)
         self._keep_features(features)
-        self._keep_run(found.run)
-        self.labels_ = found.labels
-        self.inertia_ = found.inertia
-        self.objective_interval_ = found.interval
-        self.stats_ = found.stats
-        self.diagonal_shift_ = found.sigma
-        self.kernel_ = found.kernel
-        self._space = found.space
-        self._dimension = found.dimension
-        self._degree = found.degree
-        self._n_features_out = len(found.stats.weight)
+        self._keep_run(fit.run)
+        self.labels_ = fit.labels
+        self.inertia_ = fit.inertia
+        self.objective_interval_ = fit.interval
+        self.stats_ = fit.stats
+        self.diagonal_shift_ = fit.sigma
+        self.kernel_ = fit.kernel
+        self._space = fit.space
+        self._dimension = fit.dimension
+        self._degree = fit.degree
+        self._n_features_out = len(fit.stats.weight)
         return self
 
     # --- using a fit ------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Array:
-        """The nearest mean of each row, the lower index on ties.
+        """Return the nearest mean of each row, the lower index on ties.
 
-        If a matrix was given: X is K(new, training), or the affinities of new nodes.
+        After a fit to a matrix, X is K(new, training), or the affinities of new nodes.
         """
         check_is_fitted(self)
         with Workers(validation.check_threads(self.n_threads)) as workers:
             return self._space.labels(self._new(X, workers)[0], workers)
 
     def distances(self, X: Any, diagonal: Any = None) -> Floats:
-        """The distance (n, k) of each row to every mean in feature space, doubles.
+        """Return the distance (n, k) of each row to every mean in feature space, as doubles.
 
-        If a matrix was given: X is K(new, training), and `diagonal` the inner product k(x, x) of
-        every new row with itself, which that does not hold. With "nystrom" it is the distance in
-        the space of the pivots.
+        After a fit to a matrix, X is K(new, training), and `diagonal` is k(x, x) of every new row.
+        With "nystrom" it is the distance in the space of the pivots.
         """
         return np.asarray(np.sqrt(self._squares(X, diagonal)[0]))
 
     def transform(self, X: Any) -> Any:
-        """The distance (n, k) of each row to every mean in feature space, in the dtype of X."""
+        """Return the distance (n, k) of each row to every mean, in the dtype of X."""
         check_is_fitted(self)
-        found, kind = self._squares(X, None)
-        return np.sqrt(found).astype(np.float32 if kind == np.float32 else np.float64, copy=False)
+        squares, kind = self._squares(X, None)
+        return np.sqrt(squares).astype(np.float32 if kind == np.float32 else np.float64, copy=False)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the distance of each row to every mean in feature space."""
         return self.fit(X, sample_weight=sample_weight).transform(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The opposite of the objective of X at the means."""
+        """Return minus the objective of X at the means."""
         check_is_fitted(self)
         nearest = self._squares(X, None)[0].min(axis=1)
         return -exact_total(
@@ -252,7 +250,7 @@ default="auto"
         )
 
     def _squares(self, X: Any, diagonal: Any) -> tuple[Floats, Any]:
-        """Squared distances (n, k), and the dtype of X."""
+        """Return squared distances (n, k), and the dtype of X."""
         check_is_fitted(self)
         with Workers(validation.check_threads(self.n_threads)) as workers:
             X, kind = self._new(X, workers)
@@ -261,7 +259,7 @@ default="auto"
             return np.maximum(self._space.squares(X, diagonal, workers), 0.0), kind
 
     def _new(self, X: Any, workers: Workers) -> tuple[Any, Any]:
-        """New rows as the space takes them, and the dtype they had."""
+        """Return new rows in the form of the space, and their dtype."""
         X = validation.check_new_rows(self, X)
         kind, X = X.dtype, _as_floats(X)
         validation.check_finite(validation.make_source(X, None, workers), X, self._names())
@@ -289,12 +287,11 @@ default="auto"
 
 
 def _check_range(weight: Floats | None) -> None:
-    """Weights enter twice, so their squares must be numbers too."""
+    """Check that squares of weights are within the range of doubles."""
     if weight is not None and not 1e-100 < weight.max() < 1e100:
-        raise ValueError(
-            f"sample_weight reaches {weight.max():.3g}, whose square is beyond all numbers; only "
-            "ratios of weights matter for the clustering, so divide all of them by one number"
-        )
+        advice = "Only ratios of weights matter: divide all of them by one number."
+        wanted = "between 1e-100 and 1e100 at its largest"
+        raise must_be("sample_weight", wanted, Got(f"{weight.max():.3g}"), advice)
 
 
 def _as_floats(X: Any) -> Any:
@@ -302,30 +299,26 @@ def _as_floats(X: Any) -> Any:
 
 
 def _check_diagonal(diagonal: Any, n: int, kernel: str) -> Floats:
-    """k(x, x) of every new row."""
+    """Return k(x, x) of every new row as doubles (n,)."""
     if diagonal is None:
-        raise ValueError(
-            f"kernel={kernel!r}: the distance of a new row needs its inner product with itself, "
-            "which K(new, training) does not hold; give diagonal=, one number per row"
-        )
-    found = np.asarray(diagonal, dtype=np.float64)
-    if found.shape != (n,) or not np.isfinite(found).all():
-        raise ValueError(
-            f"diagonal has the shape {found.shape}; one finite number for each of {n} rows is "
-            "expected"
-        )
-    return found
+        wanted = f"k(x, x) of every new row with kernel={kernel!r}"
+        raise must_be("diagonal", wanted, None, "K(new, training) does not contain it.")
+    values = np.asarray(diagonal, dtype=np.float64)
+    if values.shape != (n,) or not np.isfinite(values).all():
+        got = Got(f"an array of shape {values.shape} with values up to {values.max(initial=0):g}")
+        raise must_be("diagonal", f"one finite number for each of {n} rows", got)
+    return values
 
 
 def _knows_distances(model: KernelKMeans) -> bool:
     if model._given():
         raise AttributeError(
-            f"kernel={model.kernel!r} has no transform or score: K(new, training) does not hold "
-            "k(x, x); use distances(K, diagonal)"
+            f"transform and score are not available with kernel={model.kernel!r}: K(new, training) "
+            "does not contain k(x, x). Use distances(K, diagonal)."
         )
     return True
 
 
-# Not as decorators: scikit-learn wraps `transform` when the class is made, and would hide them.
+# Not as decorators: scikit-learn wraps `transform` when the class is created, and hides them.
 for _name in ("transform", "fit_transform", "score"):
     setattr(KernelKMeans, _name, available_if(_knows_distances)(getattr(KernelKMeans, _name)))

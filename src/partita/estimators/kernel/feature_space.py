@@ -1,4 +1,4 @@
-"""What a fit of kernel K-means keeps for new rows: means in feature space, whole or by pivots."""
+"""Means in feature space, for the prediction of new rows: exact, or by Nyström pivots."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from partita.estimators import labelling
 from partita.source.gram_matrix import Gram
 from partita.source.kernel_function import KernelFunction, share_tiles
 
-_VALUES = 1 << 22  # inner products made at once; the same for any number of threads
+BLOCK_VALUES = 1 << 22  # inner products at once; fixed, so that bits do not depend on threads
 
 
 class Space(ABC):
-    """Where new rows meet the clusters."""
+    """The clusters of a fit in feature space."""
 
     @abstractmethod
     def scores(self, X: Any, workers: Workers) -> Floats:
-        """Squared distances (n, k), but for a number that is the same in all of a row."""
+        """Return squared distances (n, k), up to one constant per row."""
 
     @abstractmethod
     def squares(self, X: Any, diagonal: Floats | None, workers: Workers) -> Floats:
-        """Squared distances (n, k); `diagonal` is k(x, x), where the kernel is not known."""
+        """Return squared distances (n, k); `diagonal` is k(x, x) if the kernel is not known."""
 
     def labels(self, X: Any, workers: Workers) -> Ints:
-        """The nearest cluster of each row, the lower index on ties."""
+        """Return the nearest cluster of each row, the lower index on ties."""
         return np.asarray(self.scores(X, workers).argmin(axis=1), dtype=np.int32)
 
 
 class MeansSpace(Space):
-    """Means of training rows: all of them, or their columns in a matrix that is given."""
+    """Means of training rows, which are kept; or of columns of a given matrix."""
 
     def __init__(
         self, gram: Gram, result: KernelResult, kernel: KernelFunction | None, X: Any
@@ -55,32 +55,30 @@ class MeansSpace(Space):
 
     @classmethod
     def of_parts(cls, **parts: Any) -> Self:
-        """The space of a fit that was saved, from its attributes."""
+        """Restore the space of a saved fit from its attributes."""
         space = cls.__new__(cls)
         vars(space).update(parts)
         return space
 
     def scores(self, X: Any, workers: Workers) -> Floats:
-        """‖mean‖² − 2⟨x, mean⟩ (n, k), with x about a middle of its own."""
-        return self._meet(X, workers)[0]
+        return self._centred_scores(X, workers)[0]
 
     def squares(self, X: Any, diagonal: Floats | None, workers: Workers) -> Floats:
-        """Squared distances (n, k)."""
-        found, middle = self._meet(X, workers)
+        squares, middle = self._centred_scores(X, workers)
         if diagonal is None:
             assert self.kernel is not None
             diagonal = self.kernel.diagonal(X)
-        found += ((diagonal - middle) - (middle - self.level))[:, None]
-        return found
+        squares += ((diagonal - middle) - (middle - self.level))[:, None]
+        return squares
 
-    def _meet(self, X: Any, workers: Workers) -> tuple[Floats, Floats]:
+    def _centred_scores(self, X: Any, workers: Workers) -> tuple[Floats, Floats]:
         out, middle = np.empty((X.shape[0], len(self.square))), np.empty(X.shape[0])
-        step = max(1, _VALUES // len(self.columns))
+        step = max(1, BLOCK_VALUES // len(self.columns))
 
         def fill(number: int) -> None:
             rows = slice(number * step, (number + 1) * step)
             inner = self._inner(X[rows])
-            middle[rows] = inner.mean(axis=0)  # any number serves: it cancels
+            middle[rows] = inner.mean(axis=0)  # any number would do: it cancels
             inner -= middle[rows]
             inner -= self.off[:, None]
             out[rows] = (self.square[:, None] - 2 * (self.mean @ inner)).T
@@ -91,27 +89,24 @@ class MeansSpace(Space):
     def _inner(self, X: Any) -> Floats:
         if self.kernel is not None:
             return self.kernel.between(self.rows, X).astype(np.float64)
-        some = X[:, self.columns]
-        dense: Array = some.toarray() if sp.issparse(some) else some
+        inner = X[:, self.columns]
+        dense: Array = inner.toarray() if sp.issparse(inner) else inner
         return np.array(dense.T, dtype=np.float64, order="C")
 
 
 class PivotSpace(Space):
-    """Centers among the features of Nyström's map: only the pivots are kept."""
+    """Centers among Nyström features; only the pivots are kept."""
 
     def __init__(self, features: NystromMap, centers: Floats) -> None:
         self.map, self.centers = features, centers
 
     def scores(self, X: Any, workers: Workers) -> Floats:
-        """Squared distances (n, k) in the space of the pivots."""
         return self.squares(X, None, workers)
 
     def squares(self, X: Any, diagonal: Floats | None, workers: Workers) -> Floats:
-        """Squared distances (n, k) in the space of the pivots."""
         features = self.map.features(X, workers)
         return labelling.squares(features, self.centers, workers.n, None)
 
     def labels(self, X: Any, workers: Workers) -> Ints:
-        """The nearest center of each row, as the fit measures it."""
         features = self.map.features(X, workers)
         return labelling.nearest(features, self.centers, workers.n, None)

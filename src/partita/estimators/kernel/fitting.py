@@ -1,4 +1,4 @@
-"""Fits of kernel K-means: by a Gram matrix, or by Nyström's features and the Euclidean engine."""
+"""Fits of kernel K-means: by a Gram matrix, or by Nyström features and the Euclidean engine."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ from partita.source.kernel_function import KernelFunction
 from partita.source.protocol import Source
 from partita.stats import ClusterStats
 
-_RANK = 64  # to begin with, where the rank of an approximation is to be found
-_MOST = 1024  # and at most
-_GOOD = 0.05  # of the objective: what an approximation may miss
-_LOOK = 20  # iterations that show about what the objective will be
+INITIAL_RANK, MAX_RANK = 64, 1024  # of an approximation with n_components="auto"
+MAX_RELATIVE_ERROR = 0.05  # of the objective by an approximation
+ESTIMATE_ITERATIONS = 20  # of a run that estimates the objective
 
 
 @dataclass(frozen=True, slots=True)
 class KernelFit:
-    """What a fit found, and what new rows need."""
+    """The result of a fit, and the space for new rows."""
 
     labels: Ints
     inertia: float
@@ -46,7 +45,7 @@ class KernelFit:
     stats: ClusterStats
     run: Fit
     space: Space
-    dimension: float  # how many directions the data fills in feature space
+    dimension: float  # effective, of the data in feature space
     kernel: KernelFunction | None
     sigma: float = 0.0
     degree: Floats | None = None  # of the nodes, if X was a graph
@@ -55,7 +54,7 @@ class KernelFit:
 def fit_matrix(
     parameters: KernelParameters, X: Any, weight: Floats | None, workers: Workers
 ) -> KernelFit:
-    """A fit to a Gram matrix, or to the affinities of a graph."""
+    """Fit a Gram matrix, or the affinities of a graph."""
     model, asked = parameters.model, parameters.model.diagonal_shift
     if model.approximation == "nystrom":
         advice = "A given matrix needs no approximation."
@@ -81,7 +80,7 @@ def fit_matrix(
 def fit_rows(
     parameters: KernelParameters, X: Any, weight: Floats | None, source: Source, workers: Workers
 ) -> KernelFit:
-    """A fit to rows of features; `source` has surveyed them."""
+    """Fit rows of features; `source` has surveyed them."""
     survey = source.survey()
     kernel = kernel_input.kernel_of(
         parameters.model, kernel_input.median_row(X, weight), survey.spread
@@ -156,7 +155,7 @@ def _fit_gram(
 
 
 def _rises(fit: Fit) -> bool:
-    """Whether an iteration raised the objective, other than by mending an empty cluster."""
+    """Return whether an iteration raised the objective, except by repairing an empty cluster."""
     pairs = zip(fit.trace[:-1], fit.trace[1:], strict=True)
     return any(b.cost > a.cost_after * (1 + 1e-9) and not a.empty for a, b in pairs)
 
@@ -184,7 +183,7 @@ def _fit_features(
         return in_features(start(seed), source, of_points, parameters.k, seed)
 
     variance = source.survey().spread ** 2 * features.shape[1]
-    ways = LloydOptions(
+    options = LloydOptions(
         parameters.k,
         parameters.halt_at(variance),
         parameters.empty,
@@ -192,7 +191,7 @@ def _fit_features(
         parameters.on_run_end,
         memory=max(0.0, parameters.memory - features.nbytes),
     )
-    result = best_of(source, parameters.seeded(every, run), ways)
+    result = best_of(source, parameters.seeded(every, run), options)
     low = exact_total(result.stats.sse)
     missing = nystrom.trace
     note = f"nystrom: {features.shape[1]} of {n} columns, {note}"
@@ -211,30 +210,32 @@ def _fit_features(
 def _find_rank(
     parameters: KernelParameters, nystrom: Nystrom, weight: Floats | None, rng: np.random.Generator
 ) -> str:
-    """Grow the features as far as is asked for, or is of use; why it ended there."""
+    """Grow the features to the given rank, or until the error is small; return the reason."""
     n, asked = len(nystrom.weight), parameters.model.n_components
     room = max(1, int(parameters.memory / (3 * 8 * n)))  # the features, a copy, and the engine's
     if asked != "auto":
         nystrom.grow(min(int(asked), n), rng)
         enough = len(nystrom.pivots) < int(asked)
-        return "more would add nothing" if enough else "as many as were asked for"
-    most = min(n, _MOST, room)
-    rank = min(most, max(_RANK, 4 * parameters.k))
+        return "the residual is zero" if enough else "n_components"
+    most = min(n, MAX_RANK, room)
+    rank = min(most, max(INITIAL_RANK, 4 * parameters.k))
     while True:
         nystrom.grow(rank, rng)
-        cost = _look(parameters, nystrom, weight)
+        cost = _estimated_cost(parameters, nystrom, weight)
         off = f"the objective may be off by {nystrom.trace / cost:.2g} of itself" if cost else ""
-        if nystrom.trace <= _GOOD * cost or nystrom.features.shape[1] < rank:
-            return off or "nothing is missing"
+        if nystrom.trace <= MAX_RELATIVE_ERROR * cost or nystrom.features.shape[1] < rank:
+            return off or "the residual is zero"
         if rank == most:
-            limit = "memory_limit" if most == room < min(n, _MOST) else "the limit"
+            limit = "memory_limit" if most == room < min(n, MAX_RANK) else "the limit"
             return f"which is {limit}: {off}"
         rank = min(most, 2 * rank)
 
 
-def _look(parameters: KernelParameters, nystrom: Nystrom, weight: Floats | None) -> float:
-    """About what the objective will be."""
+def _estimated_cost(parameters: KernelParameters, nystrom: Nystrom, weight: Floats | None) -> float:
+    """Estimate the final objective by a short run."""
     source: Source = validation.make_source(nystrom.features, weight, nystrom.workers)
-    ways = LloydOptions(parameters.k, parameters.until(MaxIter(_LOOK)), POLICIES["keep"])
+    options = LloydOptions(
+        parameters.k, parameters.until(MaxIter(ESTIMATE_ITERATIONS)), POLICIES["keep"]
+    )
     start = [lambda: plusplus(source, parameters.k, np.random.default_rng(0))[0]]
-    return best_of(source, start, ways).inertia
+    return best_of(source, start, options).inertia

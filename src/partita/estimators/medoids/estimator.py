@@ -33,12 +33,12 @@ from partita.halting import Halt
 from partita.source.dissimilarities import DissimilarityTable
 from partita.trace import Callback
 
-# Some rows, how far they are from the medoids (m, k), and the unit that is given in.
+# a span of rows, their dissimilarities (m, k) to the medoids, and the unit of these
 Parts = Iterator[tuple[slice, Floats, float]]
 
 
 class KMedoids(Clusterer):
-    """K-medoids clustering: the rows that are least dissimilar to all others, K of them.
+    """K-medoids clustering: K rows with the least total dissimilarity to all rows.
 
     The objective is the weighted sum of dissimilarities of all rows to the nearest medoid.
 
@@ -47,33 +47,33 @@ class KMedoids(Clusterer):
     n_clusters : int, default=8
         The number of clusters, and of medoids.
     metric : str or callable, default="euclidean"
-        A name that `sklearn.metrics.pairwise_distances` knows, a callable of two rows, or
+        A name of `sklearn.metrics.pairwise_distances`, a callable of two rows, or
         "precomputed": X then is the square matrix of dissimilarities, or its upper triangle as
-        SciPy's `pdist` gives it. Medoids withstand outliers only if the dissimilarity is not
+        SciPy's `pdist` returns it. Medoids are robust to outliers only if the dissimilarity is not
         squared: of 0…9 and 1000, "euclidean" picks 5 and "sqeuclidean" 9, the row next to the mean.
     metric_params : dict or None, default=None
         Keywords for the metric, used by `fit` and by `predict`.
     method : {"fasterpam", "pam", "alternate", "clara", "onebatch"}, default="fasterpam"
         "fasterpam" swaps medoids for other rows until no single swap lowers the cost. "pam" always
         makes the best of all swaps: slower, no better. "alternate" is the textbook procedure
-        (assign, then choose each cluster's medoid anew): quick, and ends higher. For many rows
-        "clara" searches samples of them, and "onebatch" judges all rows by one sample.
+        (assign, then choose the medoid of each cluster): fast, with a higher cost. For many rows,
+        "clara" searches samples of them, and "onebatch" evaluates all rows by one sample.
     init : {"auto", "random", "lab", "build", "k-medoids++"}, callable or array, default="auto"
-        Where to start: "random" rows; "lab", greedily on small samples; "build", greedily on all
+        The start: "random" rows; "lab", greedily on small samples; "build", greedily on all
         rows; "k-medoids++", far from each other; an array of numbers of rows, or a fitted model
         that lends its `medoid_indices_`; a callable init(X, n_clusters, random_state=…) that
         returns such an array. "auto" is "build" for "pam", else
         "random".
     n_init : "auto" or int, default="auto"
-        How many starts, of which the best result is kept: "auto" is 10 for "alternate", 5 for
+        The number of starts, of which the best result is kept: "auto" is 10 for "alternate", 5 for
         "clara", and 1 for the others and for starts without randomness.
     max_iter : int, default=300
-        The most iterations of a run: passes over all candidates; with "pam" swaps.
+        The maximum number of iterations of a run: passes over all candidates; swaps with "pam".
     k_range : (int, int) or None, default=None
         Choose the number of clusters between these two, in place of `n_clusters`: the one with the
         largest medoid silhouette, the mean of 1 − (dissimilarity to the nearest medoid) / (to the
-        second). The search goes from the largest number down, and at each drops the medoid that is
-        missed least; swaps lower the cost, not the silhouette.
+        second). The search goes from the largest number down, and removes the medoid whose removal
+        costs least; swaps lower the cost, not the silhouette.
     batch_size : int or None, default=None
         Rows in a sample of "clara" (None: 80 + 4K) and "onebatch" (None: 100·log(n·K)).
     verbose : int, default=0
@@ -81,15 +81,15 @@ class KMedoids(Clusterer):
     random_state : int, RandomState, Generator or None, default=None
         The source of randomness. The same int gives the same bits, for any number of threads.
     halt : Halt or None, default=None
-        A criterion from `partita.halting`, besides `max_iter` and that nothing improves any more.
+        A criterion from `partita.halting`, in addition to `max_iter` and convergence.
     callback : callable or None, default=None
-        Called with the `Progress` of every iteration, and if one takes long also about every second
-        with what it did so far ("fasterpam"); returning True stops the fit.
+        Called with the `Progress` of every iteration, and about every second during a long one
+        ("fasterpam"); returning True stops the fit.
     n_threads : int or None, default=None
-        How many threads; None means PARTITA_NUM_THREADS, OMP_NUM_THREADS, or all cores.
+        The number of threads; None means PARTITA_NUM_THREADS, OMP_NUM_THREADS, or all cores.
     memory_limit : float or None, default=None
-        How many bytes the matrix of all dissimilarities may take. Where it does not fit, columns
-        of it are made as they are needed. None means a quarter of what is free.
+        The maximum number of bytes of the matrix of all dissimilarities. If it does not fit, its
+        columns are computed as needed. None means a quarter of the free memory.
 
     Attributes
     ----------
@@ -102,26 +102,26 @@ class KMedoids(Clusterer):
     inertia_ : float
         The weighted sum of dissimilarities to it.
     n_clusters_ : int
-        How many clusters there are: `n_clusters`, or what `k_range` led to.
+        The number of clusters: `n_clusters`, or the choice from `k_range`.
     silhouettes_ : dict or None
         The medoid silhouette by number of clusters, if `k_range` was given.
     n_iter_, n_swaps_ : int
-        Iterations of the best run, and how often a medoid was replaced in it.
+        The iterations of the best run, and the number of its swaps.
     start_ : ndarray of shape (n_clusters,) or None
-        The rows that the best run began with; None where it saw a sample.
+        The initial rows of the best run; None if it used a sample.
     trace_, stopped_by_, paths_
-        One record per iteration (its `shift` is how many medoids changed), why it stopped, and how
-        the search was made.
+        One record per iteration (its `shift` is the number of medoids that changed), why it
+        stopped, and the path of the search.
     n_features_in_, feature_names_in_
-        What `fit` saw.
+        The features of `fit`.
 
     Notes
     -----
-    Rows of weight zero have no say; they are medoids only where there are too few others. A row is
-    not dissimilar to itself, whatever the metric says (a row of zeros under "cosine" is at 1 from
-    all others). A matrix must be symmetric, finite, not negative, and zero on its diagonal. Whole
-    numbers are added exactly; vectors of float32 are compared in float32 during the search, and in
-    float64 for the answer.
+    Rows of weight zero do not count; they become medoids only if there are too few others. The
+    dissimilarity of a row to itself is 0 for every metric (a row of zeros under "cosine" is at 1
+    from all others). A matrix must be symmetric, finite, not negative, and zero on its diagonal.
+    Integers are added exactly; vectors of float32 are compared in float32 during the search, and
+    in float64 for the result.
 
     Examples
     --------
@@ -184,15 +184,15 @@ class KMedoids(Clusterer):
     # --- fitting ----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMedoids:
-        """Cluster the rows of X, or what a matrix of dissimilarities speaks of."""
+        """Cluster the rows of X, or the rows of a matrix of dissimilarities."""
         del y  # scikit-learn's pipelines pass it
-        settings = MedoidParameters(self)
-        with Workers(settings.threads) as workers:
+        parameters = MedoidParameters(self)
+        with Workers(parameters.threads) as workers:
             rows, features, table, metric = self._read(X, workers)
             weight = validation.check_weights(sample_weight, table.n)
-            validation.check_row_count(table.n, settings.max_k)
+            validation.check_row_count(table.n, parameters.max_k)
             seen = X if rows is None else rows
-            medoids, run, scores = settings.search(seen, table, weight, workers)
+            medoids, run, scores = parameters.search(seen, table, weight, workers)
             parts = self._parts(rows, table, metric, medoids, workers)
             labels, cost = _nearest(parts, table.n)
         self._warn_if_empty(np.bincount(labels), len(medoids), len(medoids))
@@ -214,7 +214,7 @@ class KMedoids(Clusterer):
     def _read(
         self, X: Any, workers: Workers
     ) -> tuple[Any, dict[str, Any], DissimilarityTable, Metric | None]:
-        """Rows or None, their features, their dissimilarities, and the metric or None."""
+        """Return rows or None, their features, their dissimilarities, and the metric or None."""
         check_metric(self.metric, self.metric_params)
         if self.metric == "precomputed":
             table = check_matrix(X, workers)
@@ -243,22 +243,22 @@ class KMedoids(Clusterer):
         medoids: Ints,
         workers: Workers,
     ) -> Parts:
-        """How far every row of the fit is from the medoids, by chunks of rows."""
-        for some in row_chunks(table.n, len(medoids)):
+        """Yield the dissimilarities of the rows of the fit to the medoids, by chunks of rows."""
+        for span in row_chunks(table.n, len(medoids)):
             if metric is None:
-                here = np.arange(some.start, some.stop)
+                here = np.arange(span.start, span.stop)
                 far = table.restrict(here, medoids).columns(np.arange(len(here)))
-                yield some, far.astype(np.float64), table.unit
+                yield span, far.astype(np.float64), table.unit
                 continue
-            far, unit = metric.between(rows[some], rows[medoids], workers)
-            inside = np.flatnonzero((medoids >= some.start) & (medoids < some.stop))
-            far[medoids[inside] - some.start, inside] = 0.0  # a row is not dissimilar to itself
-            yield some, far, unit
+            far, unit = metric.between(rows[span], rows[medoids], workers)
+            inside = np.flatnonzero((medoids >= span.start) & (medoids < span.stop))
+            far[medoids[inside] - span.start, inside] = 0.0  # of a medoid to itself
+            yield span, far, unit
 
     # --- using a fit ------------------------------------------------------------------------------
 
-    def _far(self, X: Any) -> tuple[Any, Parts]:
-        """X as it was checked, and by chunks how far its rows are from the medoids."""
+    def _dissimilarities(self, X: Any) -> tuple[Any, Parts]:
+        """Return X, checked, and the dissimilarities of its rows to the medoids by chunks."""
         check_is_fitted(self)
         if self._metric is None:
             values = check_new_dissimilarities(self, X)[:, self.medoid_indices_]
@@ -271,21 +271,21 @@ class KMedoids(Clusterer):
             centers, width = self.cluster_centers_, self._n_features_out
             if sp.issparse(rows) and not sp.issparse(centers):  # rows are made dense
                 width = max(width, rows.shape[1])
-            for some in row_chunks(rows.shape[0], width):
-                yield some, *metric.between(match_sparsity(rows[some], centers), centers, workers)
+            for span in row_chunks(rows.shape[0], width):
+                yield span, *metric.between(match_sparsity(rows[span], centers), centers, workers)
 
     def predict(self, X: Any) -> Array:
-        """The nearest medoid of each row, 0…K−1, the lower one on ties.
+        """Return the nearest medoid of each row, 0…K−1, the lower one on ties.
 
-        With precomputed dissimilarities X has the shape (m, n): to all rows of the fit.
+        With metric="precomputed", X (m, n) are dissimilarities to all rows of the fit.
         """
-        values, parts = self._far(X)
+        values, parts = self._dissimilarities(X)
         return _nearest(parts, values.shape[0])[0]
 
     def transform(self, X: Any) -> Any:
-        """The dissimilarity (n, k) of each row to every medoid, in the dtype of X."""
-        values, parts = self._far(X)
-        return _together(parts, (values.shape[0], self._n_features_out), values.dtype)
+        """Return the dissimilarity (n, k) of each row to every medoid, in the dtype of X."""
+        values, parts = self._dissimilarities(X)
+        return _concatenated(parts, (values.shape[0], self._n_features_out), values.dtype)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the dissimilarity (n, k) of each row to every medoid."""
@@ -293,37 +293,37 @@ class KMedoids(Clusterer):
         values = as_matrix(X) if self._metric is None else None
         if values is None or values.ndim == 2:
             return self.transform(X)
-        with Workers(1) as workers:  # a triangle, which speaks of the rows of the fit only
+        with Workers(1) as workers:  # a triangle has the rows of the fit only
             table = check_matrix(values, workers)
             parts = self._parts(None, table, None, self.medoid_indices_, workers)
-            return _together(parts, (table.n, self._n_features_out), values.dtype)
+            return _concatenated(parts, (table.n, self._n_features_out), values.dtype)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The opposite of the weighted sum of dissimilarities to the nearest medoid."""
-        values, parts = self._far(X)
+        """Return minus the weighted sum of dissimilarities to the nearest medoid."""
+        values, parts = self._dissimilarities(X)
         weight = validation.check_weights(sample_weight, values.shape[0])
         return -exact_total(weighted(_nearest(parts, values.shape[0])[1], weight))
 
     def inverse_transform(self, codes: Any) -> Any:
-        """Rows ZΘ (n, d) from labels (n,), or from hard or soft memberships (n, k).
+        """Return rows ZΘ (n, d) from labels (n,), or from hard or soft memberships (n, k).
 
-        `inverse_transform(predict(X))` puts each row at its medoid; sparse if the medoids are.
+        `inverse_transform(predict(X))` replaces each row by its medoid; sparse if these are.
         """
         check_is_fitted(self)
         if self.cluster_centers_ is None:
             raise ValueError(
-                "metric='precomputed' knows no rows, so there is no way back to them; "
-                "medoid_indices_[labels] are the numbers of the medoids"
+                "inverse_transform is not available with metric='precomputed', which has no rows. "
+                "medoid_indices_[labels] are the row numbers of the medoids."
             )
         return labelling.decode(codes, self.cluster_centers_)
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
-        values, parts = self._far(X)
+        values, parts = self._dissimilarities(X)
         labels = np.empty(values.shape[0], np.int32)
         cost = np.empty((values.shape[0], self._n_features_out))
-        for some, far, unit in parts:
-            labels[some] = far.argmin(axis=1)
-            cost[some] = _real(far, unit)
+        for span, far, unit in parts:
+            labels[span] = far.argmin(axis=1)
+            cost[span] = _in_user_units(far, unit)
         return labels, cost
 
     def _temperature(self) -> float:
@@ -339,25 +339,25 @@ class KMedoids(Clusterer):
 
 
 def _nearest(parts: Parts, n: int) -> tuple[Ints, Floats]:
-    """The nearest medoid of n rows, the lower one on ties, and how far it is."""
+    """Return the nearest medoid of n rows, the lower one on ties, and the dissimilarity to it."""
     labels, cost = np.empty(n, np.int32), np.empty(n)
-    for some, far, unit in parts:
-        labels[some] = far.argmin(axis=1)
-        cost[some] = _real(far.min(axis=1), unit)
+    for span, far, unit in parts:
+        labels[span] = far.argmin(axis=1)
+        cost[span] = _in_user_units(far.min(axis=1), unit)
     return labels, cost
 
 
-def _together(parts: Parts, shape: tuple[int, int], dtype: Any) -> Floats:
-    """Dissimilarities (n, k), in float32 for input of float32, else in float64."""
+def _concatenated(parts: Parts, shape: tuple[int, int], dtype: Any) -> Floats:
+    """Return dissimilarities (n, k), in float32 for input of float32, else in float64."""
     out = np.empty(shape, np.float32 if dtype == np.float32 else np.float64)
-    for some, far, unit in parts:
+    for span, far, unit in parts:
         with np.errstate(over="ignore"):  # of float32
-            out[some] = _real(far, unit)
+            out[span] = _in_user_units(far, unit)
     return out
 
 
-def _real(far: Floats, unit: float) -> Floats:
-    """Dissimilarities from what they are in units; zero is zero in any."""
+def _in_user_units(far: Floats, unit: float) -> Floats:
+    """Return values·unit; 0 is 0, even if the unit is infinite."""
     if unit == 1.0:
         return far
     with np.errstate(over="ignore", invalid="ignore"):
