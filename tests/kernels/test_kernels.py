@@ -256,8 +256,10 @@ def test_sparse_rows_give_what_the_twin_gives(core, dtype, weighted, k):
         rows = csr_for(core, matrix)
         core.assign_sparse(sparse_book_for(core, dtype, centers), rows, a, sums_of(core, ours),
                            **keywords)  # fmt: skip
-        reference.assign_sparse(reference.SparseCodebook(centers), csr_for(reference, matrix), b,
-                                sums_of(reference, twin), **keywords)  # fmt: skip
+        reference.assign_sparse(
+            sparse_book_for(reference, dtype, centers), csr_for(reference, matrix), b,
+            sums_of(reference, twin), **keywords,
+        )  # fmt: skip
         np.testing.assert_array_equal(a, b)
         np.testing.assert_array_equal(ours.hi, twin.hi)
         np.testing.assert_array_equal(ours.lo, twin.lo)
@@ -284,7 +286,9 @@ def test_sparse_rows_that_share_nothing_are_told_apart_by_the_last_bit(core, dty
     centers[7] = np.random.default_rng(seed).random(400) / 20  # one has every feature
     a, b = np.full(200, -1, np.int32), np.full(200, -1, np.int32)
     core.assign_sparse(sparse_book_for(core, dtype, centers), csr_for(core, matrix), a)
-    reference.assign_sparse(reference.SparseCodebook(centers), csr_for(reference, matrix), b)
+    reference.assign_sparse(
+        sparse_book_for(reference, dtype, centers), csr_for(reference, matrix), b
+    )
     np.testing.assert_array_equal(a, b)
 
 
