@@ -295,11 +295,11 @@ def test_ctrl_c_interrupts(k, metric):
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(50_000, 64)), rng.integers(0, k, 50_000)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    begin = time.perf_counter()
+    begin = time.process_time()  # of both threads: other programs do not count
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         silhouette_samples(rows, labels, metric=metric, n_threads=2)
-    assert time.perf_counter() - begin < 4
+    assert time.process_time() - begin < 8
 
 
 @pytest.mark.data

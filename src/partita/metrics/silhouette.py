@@ -65,7 +65,7 @@ def silhouette_samples(
     >>> silhouette_samples([[0.0], [1.0], [10.0], [11.0]], ["a", "a", "b", "b"]).round(3)
     array([0.905, 0.895, 0.895, 0.905])
     """
-    return _exact(X, labels, metric, sample_weight, n_threads)[0]
+    return _measure(X, labels, metric, sample_weight, n_threads)[0]
 
 
 def silhouette_score(
@@ -99,7 +99,7 @@ def silhouette_score(
             sample_weight=sample_weight,
             n_threads=n_threads,
         ).mean
-    return _mean(*_exact(X, labels, metric, sample_weight, n_threads))
+    return _mean(*_measure(X, labels, metric, sample_weight, n_threads))
 
 
 def sampled_silhouette(
@@ -157,22 +157,25 @@ def silhouettes_at(
     >>> silhouettes_at([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1], np.array([2])).round(3)
     array([0.895])
     """
-    with Workers(validation.check_threads(n_threads)) as workers:
-        rows = PairwiseDistances(X, metric, workers)
-        partition = _partition(labels, rows.n, sample_weight)
-        if len(points) == rows.n:
-            return partition.values(rows.means(partition))[points]
-        return partition.values(rows.means(partition, points), points)
+    return _measure(X, labels, metric, sample_weight, n_threads, points)[0]
 
 
-def _exact(
-    X: Any, labels: Any, metric: Any, sample_weight: Any, n_threads: int | None
+def _measure(
+    X: Any,
+    labels: Any,
+    metric: Any,
+    sample_weight: Any,
+    n_threads: int | None,
+    points: Ints | None = None,
 ) -> tuple[Floats, Floats]:
-    """The silhouettes (n,) of all rows, and their weights."""
+    """The silhouettes of all rows, or of `points`; and the weights (n,) of all rows."""
     with Workers(validation.check_threads(n_threads)) as workers:
         rows = PairwiseDistances(X, metric, workers)
         partition = _partition(labels, rows.n, sample_weight)
-        return partition.values(rows.means(partition)), partition.weight
+        if points is not None and len(points) < rows.n:
+            return partition.values(rows.means(partition, points), points), partition.weight
+        values = partition.values(rows.means(partition))
+        return values if points is None else values[points], partition.weight
 
 
 def _draw(

@@ -53,22 +53,26 @@ def _scaled(centers: Floats) -> Floats:
 
 def _candidate_pairs(centers: Floats) -> Ints:
     """Pairs (m, 2) that include all neighbours: edges of the triangulation, or all pairs."""
-    k, coordinates = len(centers), _coordinates_in_span(centers)
-    every = np.column_stack(np.triu_indices(k, 1))
-    d = centers.shape[1] if coordinates is None else coordinates.shape[1]
-    if coordinates is None or d > TRIANGULATION_MAX_DIMENSIONS or k <= d + 2:
-        return every
-    if d == 1:
-        order = np.argsort(coordinates[:, 0])
-        return np.column_stack([order[:-1], order[1:]])
+    edges = _delaunay_edges(_coordinates_in_span(centers))
+    return np.column_stack(np.triu_indices(len(centers), 1)) if edges is None else edges
+
+
+def _delaunay_edges(centers: Floats | None) -> Ints | None:
+    """Edges (m, 2) of the triangulation of centers that span their space; None without one."""
     from scipy.spatial import Delaunay, QhullError
 
+    if centers is None or centers.shape[1] > TRIANGULATION_MAX_DIMENSIONS:
+        return None
+    k, d = centers.shape
+    if d == 1:
+        order = np.argsort(centers[:, 0])
+        return np.column_stack([order[:-1], order[1:]])
     try:
-        triangulation = Delaunay(coordinates)
+        triangulation = Delaunay(centers) if k > d + 2 else None
     except QhullError:
-        return every
-    if len(triangulation.coplanar):  # centers too close to others to be vertices
-        return every
+        return None
+    if triangulation is None or len(triangulation.coplanar):  # too close to others to be vertices
+        return None
     i, j = np.triu_indices(d + 1, 1)
     ends = triangulation.simplices[:, i].ravel(), triangulation.simplices[:, j].ravel()
     code = np.unique(np.minimum(*ends).astype(np.int64) * k + np.maximum(*ends))
