@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.datasets import make_blobs
 
 import partita
-from partita.estimators import Capabilities, Replay
+from partita.estimators import Capabilities, Replay, registry
 
 
 @partita.register
@@ -160,16 +160,20 @@ def test_a_file_keeps_it(model, data, tmp_path):
     assert again.inertia_ == model.inertia_
 
 
-def test_a_class_that_is_not_registered_is_neither_saved_nor_loaded(model, data, tmp_path):
+def test_a_class_that_is_not_registered_is_neither_saved_nor_loaded(
+    model, data, tmp_path, monkeypatch
+):
     class Stranger(KMedians):
         pass
 
     path = tmp_path / "a.partita"
     with pytest.raises(TypeError, match=r"partita\.register"):
         partita.save(Stranger(2).fit(data), path)
+    assert not path.exists()
     partita.save(model, path)
-    text = path.read_bytes()
-    assert b"KMedians" in text
+    monkeypatch.delitem(registry._REGISTERED, "KMedians")
+    with pytest.raises(partita.ModelFileError, match="class KMedians, which is not registered"):
+        partita.load(path)
 
 
 def test_names_are_taken_once():

@@ -100,6 +100,24 @@ def test_fields_of_later_versions_are_kept_and_ignored(tmp_path):
     assert same(again.predict(NEW), model.predict(NEW))
 
 
+def test_files_of_earlier_versions_have_a_reason_for_stopping_without_kinds(tmp_path):
+    path = tmp_path / "a.partita"
+    model = KMeans(3, random_state=0).fit(ROWS)
+    save(model, path)
+    with zipfile.ZipFile(path) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    header = json.loads(members["header.json"])
+    del header["fitted"]["stopped_by_kinds"]
+    members["header.json"] = json.dumps(header).encode()
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    again = load(path).stopped_by_
+    assert again == model.stopped_by_
+    assert again.kinds == ()
+    assert not again.is_limit
+
+
 def test_importing_partita_loads_no_model_files():
     code = "import sys, partita; print('partita.model_file' in sys.modules, 'json' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -122,3 +122,12 @@ def test_a_file_that_exists_is_kept_without_force(tmp_path):
     assert path.read_text() == "mine"
     save(model, path, force=True)
     assert same(load(path).labels_, model.labels_)
+
+
+def test_the_reason_for_stopping_keeps_its_kinds(tmp_path):
+    model = KMeans(3, random_state=0, max_iter=1).fit(ROWS)
+    save(model, tmp_path / "a.partita")
+    again = load(tmp_path / "a.partita").stopped_by_
+    assert again == model.stopped_by_
+    assert again.kinds == model.stopped_by_.kinds == ("max_iter",)
+    assert again.is_limit
