@@ -13,7 +13,7 @@ from partita._common.text import listed, plural
 from partita.tables.cell_types import is_missing
 from partita.tables.encodings import to_utf8
 from partita.tables.table import Table, TableError, TableFile, arrow
-from partita.tables.text_layout import TextLayout, detect_delimiter, is_header
+from partita.tables.text_layout import DELIMITER_NAMES, detect_delimiter, is_header
 from partita.tables.text_records import (
     LineNumbers,
     check_quotes_closed,
@@ -52,19 +52,18 @@ def read_text(raw: bytes, name: str, options: TextOptions) -> Table:
     record = next(iter_records(body, delimiter))
     first_line = split_record(record.text.decode(), delimiter)
     header = is_header(first_line, delimiter) if options.header is None else options.header
-    layout = TextLayout(encoding, delimiter, header, record.end.decode() or "\n")
     names, notes = _column_names(first_line, header, detected=options.header is None)
     lines = LineNumbers(body, delimiter)
-    cells = _parse(body, names, layout, name)
-    file = TableFile(name, cells.num_rows, lambda row: lines.of(row + layout.header))
+    cells = _parse(body, names, delimiter, header, name)
+    file = TableFile(name, cells.num_rows, lambda row: lines.of(row + header))
     return Table(
         data=cells,
         name=name,
         format="tsv" if delimiter == "\t" else "csv",
         delimiter=delimiter,
         encoding=encoding,
-        newline=layout.newline,
-        notes=(layout_note(encoding, layout.delimiter_name), *notes),
+        newline=record.end.decode() or "\n",
+        notes=(layout_note(encoding, DELIMITER_NAMES.get(delimiter, repr(delimiter))), *notes),
         parts=(file,),
         text=cells,
         named=header,
@@ -101,7 +100,7 @@ def unique_names(names: list[str]) -> tuple[list[str], tuple[str, ...]]:
     return unique, (note,) if changes else ()
 
 
-def _parse(body: bytes, names: list[str], layout: TextLayout, name: str) -> Any:
+def _parse(body: bytes, names: list[str], delimiter: str, header: bool, name: str) -> Any:
     pa, csv = arrow(), arrow(".csv")
     ragged_rows: list[Any] = []
 
@@ -113,10 +112,10 @@ def _parse(body: bytes, names: list[str], layout: TextLayout, name: str) -> Any:
         return csv.read_csv(
             pa.BufferReader(body.lstrip(b"\r\n")),  # an empty first line would be the header
             read_options=csv.ReadOptions(
-                column_names=names, skip_rows_after_names=int(layout.header), block_size=block_bytes
+                column_names=names, skip_rows_after_names=int(header), block_size=block_bytes
             ),
             parse_options=csv.ParseOptions(
-                delimiter=layout.delimiter, newlines_in_values=True, invalid_row_handler=reject_row
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=reject_row
             ),
             convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         )
@@ -129,20 +128,19 @@ def _parse(body: bytes, names: list[str], layout: TextLayout, name: str) -> Any:
                 raise
             return parse(min(len(body) + 1, 2**31 - 1))  # a record may be longer than a block
     except pa.ArrowInvalid as error:
-        raise TableError(_parse_error_text(body, names, layout, name, error)) from None
+        raise TableError(_parse_error_text(body, len(names), delimiter, name, error)) from None
 
 
-def _parse_error_text(
-    body: bytes, names: list[str], layout: TextLayout, name: str, error: Exception
-) -> str:
+def _parse_error_text(body: bytes, width: int, delimiter: str, name: str, error: Exception) -> str:
     """Return what is wrong with a file that cannot be parsed: most often a ragged row."""
-    for record in iter_records(body, layout.delimiter):
-        n_cells = len(split_record(record.text.decode(), layout.delimiter))
-        if n_cells != len(names):
+    for record in iter_records(body, delimiter):
+        n_cells = len(split_record(record.text.decode(), delimiter))
+        if n_cells != width:
+            between = DELIMITER_NAMES.get(delimiter, repr(delimiter))
             return (
                 f"{name}, line {record.line}: {plural(n_cells, 'cell')} found, but the first line "
-                f"has {plural(len(names), 'column')} (delimiter: {layout.delimiter_name}). Fix "
-                "that line, or set the delimiter."
+                f"has {plural(width, 'column')} (delimiter: {between}). Fix that line, or set the "
+                "delimiter."
             )
     return f"{name} is not a table of text: {error}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import islice
 
 from partita.tables.cell_types import is_missing, is_number
@@ -15,21 +14,6 @@ SAMPLE_BYTES = 1 << 20  # or the first line, if that is longer
 SAMPLE_RECORDS = 100
 SAMPLE_CELLS = 1000
 SPACE_RIVAL_MIN_SHARE = 0.5  # of records of one width, for a delimiter to compete with spaces
-
-
-@dataclass(frozen=True, slots=True)
-class TextLayout:
-    """The layout of a text file."""
-
-    encoding: str
-    delimiter: str
-    header: bool
-    newline: str = "\n"
-
-    @property
-    def delimiter_name(self) -> str:
-        """The delimiter in a word."""
-        return DELIMITER_NAMES.get(self.delimiter, repr(self.delimiter))
 
 
 def detect_delimiter(body: bytes) -> str:
