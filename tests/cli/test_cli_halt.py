@@ -19,6 +19,7 @@ from partita.cli.halt_option import CRITERIA, HaltError, parse_halt
         "(Shift(0.5) | Target(-3)) & Decrease(0)",
         "((MaxIter(1)))",
         "Deadline ( .5 )",
+        " MaxIter(+3)\n | Target(-1e-3) ",
     ],
 )
 def test_what_is_parsed_says_the_same_again(text):
@@ -36,12 +37,23 @@ def test_and_binds_closer_than_or():
     "text",
     ["", "MaxIter", "MaxIter(", "MaxIter()", "MaxIter(1.5)", "SamePartition(3)", "Deadline(-1)",
      "|", "MaxIter(1) |", "MaxIter(1) MaxIter(2)", "When(1)", "__import__('os')", "MaxIter(1); x",
-     "Halt()", "AnyOf(1)", "(" * 500, "MaxIter(1, 2)", "MaxIter(0)", "Deadline(nan)", "maxiter(1)"],
+     "Halt()", "AnyOf(1)", "(" * 500, "MaxIter(1, 2)", "MaxIter(0)", "Deadline(nan)", "maxiter(1)",
+     "MaxIter(1) # 2", "MaxIter(True)", "MaxIter(1j)", "MaxIter(n=1)", "MaxIter(*[1])",
+     "MaxIter(1) | 3", "MaxIter(1) ^ MaxIter(2)", "MaxIter(2 * 3)",
+     "halting.MaxIter(1)", "MaxIter('1')", "a\0b",
+     "MaxIter(1) |" * 20_000 + "MaxIter(1)"],
 )  # fmt: skip
 def test_anything_else_is_refused_with_the_names_that_are_known(text):
     with pytest.raises(HaltError) as caught:
         parse_halt(text)
     assert all(name in str(caught.value) for name in CRITERIA)
+
+
+def test_errors_name_the_place():
+    with pytest.raises(HaltError, match=r"'Never\(\)' is not a criterion \(at character 14\)"):
+        parse_halt("MaxIter(3) | Never()")
+    with pytest.raises(HaltError, match=r"SamePartition takes no number, got 1 \(at character 1\)"):
+        parse_halt("SamePartition(3)")
 
 
 def test_halting_and_strict(partita, tmp_path):

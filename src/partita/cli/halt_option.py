@@ -8,6 +8,7 @@ from typing import Any
 
 # the criteria of partita.halting that take a number, or nothing
 CRITERIA = ("MaxIter", "Shift", "Decrease", "RelDecrease", "SamePartition", "Target", "Deadline")
+MAX_CHARACTERS = 2000  # a deeply nested text can overflow the stack of the parser
 _USAGE = (
     "Combine criteria with | (whichever comes first) and & (all at once), for example "
     f"'RelDecrease(1e-4) | Deadline(60)'. The criteria are {', '.join(CRITERIA)}."
@@ -28,6 +29,8 @@ def parse_halt(text: str) -> Any:
     RelDecrease(0.0001) | (Deadline(60) & MaxIter(5))
     """
     line = " ".join(text.split())
+    if len(line) > MAX_CHARACTERS:
+        raise HaltError(f"the text has more than {MAX_CHARACTERS} characters", MAX_CHARACTERS)
     if "#" in line:  # `ast` would ignore the rest
         raise HaltError("'#' is not part of a criterion", line.index("#"))
     try:
@@ -37,7 +40,7 @@ def parse_halt(text: str) -> Any:
     except (ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, HaltError):
             raise
-        raise HaltError("the text is too long or has a null byte", 0) from None
+        raise HaltError("the text is nested too deeply or has a null byte", 0) from None
 
 
 def _halt_of(node: ast.expr, line: str) -> Any:
