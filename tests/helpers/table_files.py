@@ -34,12 +34,12 @@ def table_of(**columns):
 def growth(work, size):
     """Return how much longer eight times the size takes: 8 if linear, 64 if quadratic."""
 
-    def seconds(n):
+    def seconds(n):  # of the CPU, not of the clock: other work on the machine does not count
         spent = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             work(n)
-            spent.append(time.perf_counter() - start)
+            spent.append(time.process_time() - start)
         return min(spent)
 
     return seconds(8 * size) / seconds(size)

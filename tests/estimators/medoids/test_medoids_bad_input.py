@@ -195,11 +195,11 @@ def test_ctrl_c_is_heard(memory):
     rows = np.random.default_rng(0).normal(size=(20_000, 24))
     model = KMedoids(200, random_state=0, memory_limit=memory, n_init=100, n_threads=2)
     timer = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
-    begin = time.perf_counter()
+    begin = time.process_time()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         model.fit(rows)
-    assert time.perf_counter() - begin < 4
+    assert time.process_time() - begin < 8  # of two threads; a whole run takes far longer
     assert not hasattr(model, "labels_")
 
 
