@@ -35,15 +35,16 @@ class StructureTest:
     def requirement(self) -> str:
         """The condition for structure, in words."""
         return (
-            f"clusters need {MIN_SILHOUETTE_RATIO:g} times their silhouette, and a lead of "
-            f"{MIN_DEVIATIONS:g} standard deviations in both"
+            f"structure requires {MIN_SILHOUETTE_RATIO:g} times the silhouette of uniform data, "
+            f"and a lead of {MIN_DEVIATIONS:g} standard deviations in both"
         )
 
     def __str__(self) -> str:
         lead = f"{abs(self.lead):.1f} standard deviations {'more' if self.lead > 0 else 'less'}"
         return (
             f"the best simplified silhouette is {self.silhouette:.3f}, that of uniform data "
-            f"{self.expected:.3f} ± {self.deviation:.3f}; J decreases by {lead} than theirs"
+            f"{self.expected:.3f} ± {self.deviation:.3f}; J decreases by {lead} "
+            "than for uniform data"
         )
 
 

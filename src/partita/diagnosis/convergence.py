@@ -45,7 +45,7 @@ def check_convergence(fit: FitContext) -> Finding | None:
     return Finding(
         "not-converged",
         "The fit stopped before it converged.",
-        "; ".join(reasons) + ".",
+        ". ".join(reasons) + ".",
         "Increase max_iter or the time limit, or reduce tol; or continue from here: "
         "KMeans(init=model).fit(X).",
     )
