@@ -1,11 +1,11 @@
-"""`StopReason`: why a fit stopped, as a sentence for people with a kind for programs."""
+"""`StopReason`: why a fit stopped, as text for people with a kind for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Self
 
-# A run that ends for one of these reasons was cut short: it might have gone on improving.
+# kinds of reasons that end a run before it has converged
 LIMITS = frozenset({"max_iter", "max_rows", "deadline", "callback"})
 
 
@@ -43,5 +43,5 @@ class StopReason(str):
 
     @property
     def is_limit(self) -> bool:
-        """Whether a limit or a callback ended the run, not convergence."""
+        """True if a limit or a callback ended the run, not convergence."""
         return not LIMITS.isdisjoint(self.kinds)

@@ -285,7 +285,9 @@ def test_a_trace_becomes_a_frame_of_any_library(library, kind):
 
 
 def test_a_frame_of_an_unknown_library_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match=r"library='excel'.*pandas, polars, pyarrow"):
+    with pytest.raises(
+        ValueError, match=r"`library` must be 'pandas', 'polars', 'pyarrow' or None, got 'excel'"
+    ):
         fit_iris().trace_.to_frame("excel")
 
 

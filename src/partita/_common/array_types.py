@@ -1,4 +1,4 @@
-"""The array types the package speaks of."""
+"""Types of arrays."""
 
 from __future__ import annotations
 

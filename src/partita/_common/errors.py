@@ -1,4 +1,4 @@
-"""Errors that carry what they are about, so that each face can word the advice its own way."""
+"""Errors with their subject, so that Python and the command line can each word the advice."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class WordedError(Exception):
         super().__init__(self.worded(Setting.as_python) if settings else text)
 
     def worded(self, word: Callable[[Setting], str]) -> str:
-        """Word the message for a face: `Setting.as_python` or `Setting.as_option`."""
+        """Word the message by `Setting.as_python` or `Setting.as_option`."""
         head, *rest = self.text.rsplit("{}", len(self.settings)) if self.settings else [self.text]
         pairs = zip(self.settings, rest, strict=True)
         return head + "".join(word(setting) + text for setting, text in pairs)

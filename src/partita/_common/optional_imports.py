@@ -1,4 +1,4 @@
-"""Packages that are not required: imported where used, with an error that says what to do."""
+"""Optional packages: imported where used, with an error that names the command to install them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ import importlib.util
 from types import ModuleType
 from typing import Any
 
+from partita._common.parameters import check, choice, optional
+
 
 def require(name: str, purpose: str, extra: str | None = None) -> ModuleType:
-    """Import an optional package, or a part of one, or say which command installs it."""
+    """Import an optional package or module; the error names the command that installs it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
-        what = package if extra is None else f"'partita[{extra}]'"
-        raise ImportError(f"{purpose} needs {package}: pip install {what}") from error
+        wanted = package if extra is None else f"'partita[{extra}]'"
+        raise ImportError(f"{purpose} needs {package}: pip install {wanted}") from error
 
 
 def dataframe(columns: dict[str, list[Any]], library: str | None = None) -> Any:
-    """A frame of the named library, or of the first one installed: pandas, polars, pyarrow."""
+    """Return a frame of `library`, or of the first one installed: pandas, polars, pyarrow."""
     known = ("pandas", "polars", "pyarrow")
-    if library is not None and library not in known:
-        raise ValueError(f"library={library!r} was given; one of {', '.join(known)} is expected")
+    check("library", library, optional(choice(*known)))
     installed = [name for name in known if importlib.util.find_spec(name)]
     name = library or (installed[0] if installed else "pandas")
     module = require(name, "a dataframe")

@@ -1,9 +1,9 @@
-"""Threads: how many, and how blocks of work are handed to them.
+"""The number of threads, and the distribution of blocks of work to them.
 
-A pool lives as long as the fit that made it: nothing is started at import, nothing survives a fork,
-and several fits may run at once. Passes over rows that need no preparation are shared among the
-threads of a crew (cpp/crew.hpp), which stay awake from one pass to the next; where each block is
-Python's work too, Python threads share it, and the kernels release the GIL.
+A pool lives as long as the fit that created it: nothing starts at import, nothing survives a fork,
+and several fits may run at once. Passes that run in C++ only use the threads of a crew
+(cpp/crew.hpp), which stay awake between passes; passes with work in Python use Python threads, and
+the kernels release the GIL.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from partita._kernels import kernels
 
 
 def default_threads() -> int:
-    """PARTITA_NUM_THREADS, else OMP_NUM_THREADS, else the cores this process may use.
+    """Return PARTITA_NUM_THREADS, else OMP_NUM_THREADS, else the cores this process may use.
 
     Inside a Dask worker it is 1: the cluster already runs one task per core.
     """
@@ -57,15 +57,15 @@ def _cgroup_limit() -> int:
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
-    """While it lasts, BLAS runs in the thread that calls it: its own would fight ours."""
+    """Return a context in which BLAS runs in the calling thread, not in threads of its own."""
     limits: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
     return limits
 
 
 @functools.cache
 def _libraries() -> Any:
-    """NumPy's and SciPy's BLAS; to look for them takes as long as a small fit."""
-    import scipy.linalg.blas  # noqa: F401, so that it is there to be found
+    """NumPy's and SciPy's BLAS; finding them takes as long as a small fit."""
+    import scipy.linalg.blas  # noqa: F401, so that it is loaded and found
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController()
@@ -81,7 +81,7 @@ class Workers:
 
     @property
     def crew(self) -> Any:
-        """The threads that kernels share their rows among."""
+        """The threads of the kernels."""
         if self._crew is None:
             self._crew = kernels.Crew(self.n)
         return self._crew
@@ -96,16 +96,16 @@ class Workers:
         trace: TracebackType | None,
     ) -> None:
         if self._crew is not None:
-            self._crew.dismiss()  # a traceback may hold on to it
+            self._crew.dismiss()  # a traceback may keep it alive
             self._crew = None
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
     def share(self, tasks: int, work: Callable[[Iterator[int]], None]) -> None:
-        """Run `work(numbers)` in each thread; together they draw every number below `tasks` once.
+        """Run `work(numbers)` in each thread; together they process all numbers below `tasks`.
 
-        An interrupt or an error stops the drawing: no thread begins another task.
+        After an interrupt or an error, no thread starts another task.
         """
         threads = min(self.n, tasks)
         if threads <= 1:
@@ -132,14 +132,13 @@ class Workers:
                 stop.set()
                 raise
 
-        # The caller works too: others join as soon as they are awake, and one that comes too late
-        # is not waited for.
+        # The caller works too; threads that have not started when it is done are cancelled.
         futures = [self._pool.submit(join) for _ in range(threads - 1)]
         try:
             work(draw())
         finally:
             stop.set()
-            begun = [future for future in futures if not future.cancel()]
-            wait(begun)
-        for future in begun:
+            started = [future for future in futures if not future.cancel()]
+            wait(started)
+        for future in started:
             future.result()

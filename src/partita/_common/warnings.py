@@ -1,11 +1,11 @@
-"""Warnings that point at the user's line, however deep in the package they arise."""
+"""Warnings that point at the line of the user."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 
-_PASSED_OVER = ("partita", "sklearn")  # scikit-learn wraps methods and calls us from pipelines
+_SKIPPED_PACKAGES = ("partita", "sklearn")  # scikit-learn wraps methods and calls pipelines
 
 
 class IndefiniteKernelWarning(UserWarning):
@@ -13,10 +13,10 @@ class IndefiniteKernelWarning(UserWarning):
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the first frame that is neither ours nor scikit-learn's."""
+    """Warn at the first frame outside partita and scikit-learn."""
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] not in _PASSED_OVER:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in _SKIPPED_PACKAGES:
             break
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)

@@ -1,4 +1,4 @@
-"""Tables (pandas, polars, pyarrow, …) as arrays, with errors that name columns."""
+"""Dataframes (pandas, polars, pyarrow, …) as arrays, with errors that name columns."""
 
 from __future__ import annotations
 
@@ -8,59 +8,56 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array
+from partita._common.parameters import Got, must_be
 from partita._common.text import listed
 
 
 def is_frame(data: Any) -> bool:
-    """Whether this is a table with named columns."""
+    """Return whether this is a table with named columns."""
     return hasattr(data, "__dataframe__") or (
         hasattr(data, "__arrow_c_stream__") and hasattr(data, "schema")
     )
 
 
 def names_of(data: Any) -> list[Any]:
-    """The names of the columns of a table."""
+    """Return the names of the columns of a table."""
     if hasattr(data, "column_names"):  # pyarrow
         return list(data.column_names)
     return list(getattr(data, "columns", ()))
 
 
 def from_frame(data: Any) -> Array:
-    """The columns of a table side by side; numbers and booleans only, missing values as NaN."""
+    """Return columns of numbers and booleans as an array, with missing values as NaN."""
     import narwhals.stable.v2 as nw
 
     names = names_of(data)
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise ValueError(
-            f"the table has columns of the same name: {listed(twice)}; rename or select them, so "
-            "that each feature has a name of its own"
-        )
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        got = Got(f"several columns of the same name: {listed(repeated)}")
+        raise must_be("X", "a table with unique column names", got, "Rename or select columns.")
     if type(data).__name__ == "RecordBatch":
         data = type(data).to_pandas(data)
     columns = list(nw.from_native(data, eager_only=True).iter_columns())
-    found = [_numbers(column) for column in columns]
+    arrays = [_numbers(column) for column in columns]
     wrong = [
         f"{name!r} ({_kind(column)})"
-        for name, column, values in zip(names, columns, found, strict=True)
+        for name, column, values in zip(names, columns, arrays, strict=True)
         if values is None
     ]
     if wrong:
-        raise ValueError(
-            f"columns that are not numbers were given: {listed(wrong, str)}; drop "
-            "them or encode them as numbers first"
-        )
-    parts = [values for values in found if values is not None]
-    kinds = {values.dtype for values in parts}
+        advice = "Drop them or encode them as numbers."
+        raise must_be("X", "numeric", Got(f"the columns {listed(wrong, str)}"), advice)
+    numeric = [values for values in arrays if values is not None]
+    kinds = {values.dtype for values in numeric}
     small = len(kinds) == 1 and kinds <= {np.dtype(np.float32), np.dtype(np.uint8)}
-    out = np.empty((len(data), len(parts)), kinds.pop() if small else np.float64)
-    for at, values in enumerate(parts):
-        out[:, at] = values
+    out = np.empty((len(data), len(numeric)), kinds.pop() if small else np.float64)
+    for column, values in enumerate(numeric):
+        out[:, column] = values
     return out
 
 
 def _numbers(column: Any) -> Array | None:
-    """The values of one column, missing ones as NaN; None if they are not numbers."""
+    """Return the values of a column, missing ones as NaN; None if they are not numbers."""
     import narwhals.stable.v2 as nw
 
     kind = column.dtype

@@ -123,7 +123,7 @@ def test_sums_that_follow_the_changes_are_those_added_afresh():
             step.assign(centers)
             centers = step.update(*step.stats_about(centers), centers).centers
         followed = step._sums.copy()
-        step.fresh()
+        step.recompute_sums()
         np.testing.assert_array_equal(followed, step._sums)
         # and they are the sums: K·Z
         Z = (step.labels == np.arange(6)[:, None]) * weight
@@ -208,8 +208,8 @@ def test_only_rows_that_are_read_again_are_added_up_once_more(monkeypatch, room)
     """Their bits may depend on the company in which they are computed, so sums may drift."""
     X, start, _ = sample(100)
     seen = []
-    fresh = KernelStep.fresh
-    monkeypatch.setattr(KernelStep, "fresh", lambda step: seen.append(fresh(step)))
+    fresh = KernelStep.recompute_sums
+    monkeypatch.setattr(KernelStep, "recompute_sums", lambda step: seen.append(fresh(step)))
     KernelKMeans(4, init=start, approximation="exact", memory_limit=room).fit(X)
     assert len(seen) == (room == 0)
 
