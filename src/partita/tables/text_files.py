@@ -27,7 +27,7 @@ PARSE_BLOCK_BYTES = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """What the user specified about a text file; None: detect it."""
+    """The layout of a text file as far as the user specified it; None: detect it."""
 
     delimiter: str | None = None
     encoding: str | None = None
