@@ -95,7 +95,7 @@ def best_run(
 
 
 def is_callback_stop(reason: str) -> bool:
-    """Whether a callback ended the run."""
+    """Return whether a callback ended the run."""
     return isinstance(reason, StopReason) and "callback" in reason.kinds
 
 

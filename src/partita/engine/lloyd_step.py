@@ -20,14 +20,14 @@ from partita.trace import Pass
 
 
 class Step(Assignment, Protocol):
-    """What the loop needs, besides what a policy for empty clusters needs."""
+    """The state of a run, as the loop uses it."""
 
     exact: bool  # whether sums are exact
     last: Pass  # how the last assignment was made
 
     @property
     def notes(self) -> list[str]:
-        """Which paths were taken, and why."""
+        """Paths that were taken, and the reasons."""
 
     def assign(self, centers: Centers) -> int:
         """Label every row by `centers`; return how many labels changed."""
@@ -68,7 +68,7 @@ class LloydStep:
 
     @property
     def notes(self) -> list[str]:
-        """Which paths were planned, and why."""
+        """Paths that were planned, and the reasons."""
         return self._passes.notes
 
     @property

@@ -63,7 +63,7 @@ class BatchSettled(Halt):
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
-    """How large the batch is at first, and when to stop."""
+    """Size of the first batch, and limits."""
 
     first: int = 1024  # rows, at least `MIN_ROWS_PER_CLUSTER` for each cluster
     epochs: float = 100  # limit of the rows read, in passes over all rows
@@ -215,7 +215,7 @@ class NestedBatchRun:
         return last.cost_after + 2 * self.noise()
 
     def is_large(self, cost: float) -> bool:
-        """Whether no more rows are needed, or no more fit into memory."""
+        """Return whether no more rows are needed, or no more fit into memory."""
         enough = self.batches.patience is not None and self.noise() <= MAX_NOISE_SHARE * cost
         return enough or 2 * self._size > self._max_rows
 

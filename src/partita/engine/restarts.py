@@ -31,7 +31,7 @@ from partita.trace import Callback
 
 @dataclass(frozen=True, slots=True)
 class LloydOptions:
-    """How to run the loop.
+    """Options of the loop and its restarts.
 
     `algorithm` is "auto" or a path (see paths/choice.py), `memory` the number of bytes beyond the
     data that it may take, and `path_cache` is shared by calls on the same rows. `on_run_end` is

@@ -65,7 +65,7 @@ class _Counts:
 
 
 class BlockedRows(ABC):
-    """A `Source` of dense rows; a subclass says how blocks are read.
+    """A `Source` of dense rows; a subclass reads the blocks.
 
     Sums are exact and all else is per row, so blocks may be read in any order, by any thread.
     `in_place` holds all rows if kernels can read them where they are.
@@ -143,8 +143,8 @@ class BlockedRows(ABC):
             weight = None if self.weights.all_equal else self.weights.as_floats(self.n)
 
             def run(rows: slice, block: Array, seen: _Extent, crew: Any) -> None:
-                some = None if weight is None else weight[rows]
-                kernels.extent(block, seen.low, seen.high, seen.taint, some, crew)
+                of_block = None if weight is None else weight[rows]
+                kernels.extent(block, seen.low, seen.high, seen.taint, of_block, crew)
 
             def fresh() -> _Extent:
                 return _Extent.empty(self.d, self.kernel_dtype)

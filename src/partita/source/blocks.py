@@ -1,4 +1,4 @@
-"""How rows are cut into blocks, and blocks are shared among threads."""
+"""Cut rows into blocks, and share blocks among threads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def block_rows(work_per_row: int) -> int:
 
 
 def is_small(n: int, work_per_row: int) -> bool:
-    """Whether one call by one thread is the fastest."""
+    """Return whether one call by one thread is the fastest."""
     return n * work_per_row < MIN_THREADED_WORK
 
 

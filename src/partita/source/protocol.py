@@ -1,4 +1,4 @@
-"""What the engine needs from the place where rows are."""
+"""The protocols of sources: the access of the engine to rows, in memory or elsewhere."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Source(Protocol):
         """Squared distance D64 (n,) of every row to the center of its label."""
 
     def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:
-        """Summaries by float sums in the order of the rows, where the survey asks for that."""
+        """Summaries by float sums in the order of the rows, if the survey is `ordered`."""
 
     def take_rows(self, rows: Ints) -> Floats:
         """Some rows (m, d), dense, as doubles."""
@@ -85,7 +85,7 @@ class SeedingState(Protocol):
         """Draw rows in proportion to weight times squared distance; at first to weight."""
 
     def gains(self, rows: Floats) -> Floats:
-        """How much each of the candidates (count, d) would lower the sum of these."""
+        """Decrease of the sum of these by each of the candidates (count, d)."""
 
     def choose(self, which: int) -> None:
         """Make one of the candidates a chosen row."""

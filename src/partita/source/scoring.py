@@ -1,4 +1,4 @@
-"""The precision of scores: float32 where it tells centers apart, float64 where it does not.
+"""The precision of scores: float32 where it separates centers, float64 where it does not.
 
 Labels do not depend on it: rows whose float32 scores are too close are compared again exactly.
 """
@@ -28,6 +28,7 @@ class Scoring:
 
     def __init__(self, n: int, d: int, single: bool) -> None:
         self._n, self._d, self._single = n, d, single
+        self._in_single = True  # the next pass
         self._double_passes, self._patience = 0, 1  # passes in float64 to come
         self._single_passes = 0
         self._packed: Any = None
@@ -54,20 +55,18 @@ class Scoring:
             self._packed = kernels.keep_rows(book, rows, crew)
         return book, self._packed
 
-    @property
-    def _in_single(self) -> bool:
-        return self._single or self._double_passes <= 0
-
     def review(self, rechecked: int, k: int) -> None:
         """Turn to float64 for some passes if too many rows were compared again."""
-        in_single = self._in_single
-        self._double_passes -= 1
-        self._single_passes += in_single
-        if not in_single or self._single:
+        if not self._in_single:
+            self._double_passes -= 1
+            self._in_single = self._double_passes == 0
+            return
+        self._single_passes += 1
+        if self._single:
             return
         pair = PAIR_NS[0] + PAIR_NS[1] * self._d
         recheck_cost = rechecked * (RECHECK_NS[0] + RECHECK_NS[1] * self._d + k * pair)
         if recheck_cost > self._n * k * (pair + PAIR_NS[0]):
             # then try float32 again, by a pass that rows are not packed for
+            self._in_single, self._packed, self._single_passes = False, None, 0
             self._double_passes, self._patience = self._patience, 2 * self._patience
-            self._packed, self._single_passes = None, 0

@@ -24,7 +24,7 @@ Tally = Callable[[Floats, Floats], tuple[int, Ints]]  # n, and counts: see kerne
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a fit needs before it begins."""
+    """Extent, origin and scale of the data."""
 
     grid: Grid
     spread: float  # √ of the mean variance of the features
@@ -87,9 +87,9 @@ def _suspects(extent: Floats, sample: Sample, tally: Tally | None) -> Ints:
 
 def _cleared(middle: Floats, near: Floats, tally: Tally) -> Array:
     """Features cleared by counting: the median is known, and most other values are not near it."""
-    n, (below, at, around) = tally(middle, near * (1 + 2.0**-20))  # as float32 rounds
-    known = (below <= (n - 1) // 2) & ((n - 1) // 2 < below + at)
-    return np.asarray(known & (around <= (n - at - 1) // 2))
+    n, (below, equal, around) = tally(middle, near * (1 + 2.0**-20))  # as float32 rounds
+    known = (below <= (n - 1) // 2) & ((n - 1) // 2 < below + equal)
+    return np.asarray(known & (around <= (n - equal - 1) // 2))
 
 
 def survey_at_zero(

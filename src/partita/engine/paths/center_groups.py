@@ -28,10 +28,10 @@ class CenterGroups:
         return bounds_stride(len(self.sizes))
 
     @classmethod
-    def of(cls, parts: list[Ints]) -> CenterGroups:
+    def of(cls, groups: list[Ints]) -> CenterGroups:
         """Make groups of lists of centers."""
-        members = np.concatenate(parts).astype(np.int32)
-        return cls(members, np.array([len(part) for part in parts], np.int32))
+        members = np.concatenate(groups).astype(np.int32)
+        return cls(members, np.array([len(group) for group in groups], np.int32))
 
     @classmethod
     def around(

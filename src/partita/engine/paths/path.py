@@ -24,8 +24,7 @@ T = TypeVar("T")
 class PathPass:
     """One pass over all rows.
 
-    The costs are in nanoseconds of one core (see price.py), 0 if they tell nothing about later
-    passes.
+    The costs are in nanoseconds of one core (see price.py), 0 if later passes will differ.
     """
 
     moved: int  # rows that changed their label
@@ -71,7 +70,7 @@ class PathPlan:
 
 @dataclass(slots=True)
 class PathCache:
-    """What the runs on the same rows share, such as a tree; `memory` bytes may be used for it."""
+    """Objects that runs on the same rows share, such as a tree, within `memory` bytes."""
 
     memory: float | None = None
     _made: dict[str, Any] = field(default_factory=dict)
@@ -85,7 +84,7 @@ class PathCache:
 
 @dataclass(frozen=True, slots=True)
 class PathStart:
-    """What a path is made from between two passes."""
+    """The state of a run between two passes, from which a path is made."""
 
     source: PrunableRows
     plan: PathPlan

@@ -25,14 +25,14 @@ def _start(start: PathStart) -> Path | PathPlan:
         lambda: fit_prefix(start.source, start.centers, start.labels, start.plan.forced),
     )
     if prefix is None:
-        return bounds_plan(start.k, "no prefix tells enough centers apart")
+        return bounds_plan(start.k, "no prefix separates enough centers")
     return start_bounds(start, prefix)
 
 
 def _suits(source: PrunableRows, k: int) -> str | None:
     if source.d < MIN_FEATURES or k < MIN_CENTERS:
         return None
-    return f"{source.d} features, {k} centers: a prefix may tell most of them apart"
+    return f"{source.d} features, {k} centers: a prefix may separate most of them"
 
 
 def _memory(source: PrunableRows, k: int) -> float:

@@ -107,7 +107,7 @@ def fit_prefix(
 def _cheapest_length(
     rows: Floats, centers: Floats, labels: Ints, basis: Floats, max_cost: float
 ) -> int:
-    """How many columns of the basis filter at the least cost below `max_cost`; 0 if none does."""
+    """Number of columns that filter at the least cost below `max_cost`; 0 if none do."""
     (m, d), k = rows.shape, len(centers)
     to_own = rows - centers[labels]
     threshold = np.einsum("nd,nd->n", to_own, to_own)

@@ -22,7 +22,7 @@ CANDIDATE_NS = 1.4  # of a pair that the filter left, per feature
 
 @dataclass(frozen=True, slots=True)
 class PrunedCounts:
-    """What the kernel of a pruned pass counted."""
+    """Counts of a pruned pass, as its kernel returns them."""
 
     moved: int
     measured: int  # by bounds: rows measured to their own center; by leaves: rows that were read
