@@ -119,7 +119,9 @@ def test_nulls_in_pyarrow_are_reported_as_nan_in_their_column():
     ],
 )
 def test_a_pandas_column_that_is_not_numbers_is_named_with_its_type(column, kind):
-    with pytest.raises(ValueError, match=rf"not numbers.*'size' \({kind}.*encode"):
+    with pytest.raises(
+        ValueError, match=rf"must be numeric, got the columns 'size' \({kind}.*encode"
+    ):
         fit(frame_with(column))
 
 
@@ -133,12 +135,16 @@ def test_a_pandas_column_that_is_not_numbers_is_named_with_its_type(column, kind
 )
 def test_a_polars_column_that_is_not_numbers_is_named_with_its_type(column, kind):
     frame = pl.DataFrame(X, schema=NAMES).with_columns(pl.Series("size", column))
-    with pytest.raises(ValueError, match=rf"not numbers.*'size' \({kind}.*encode"):
+    with pytest.raises(
+        ValueError, match=rf"must be numeric, got the columns 'size' \({kind}.*encode"
+    ):
         fit(frame)
 
 
 def test_a_pyarrow_column_of_strings_is_named_with_its_type():
-    with pytest.raises(ValueError, match=r"not numbers.*'b' \(String\).*encode"):
+    with pytest.raises(
+        ValueError, match=r"must be numeric, got the columns 'b' \(String\).*encode"
+    ):
         KMeans(2).fit(pa.table({"a": [1.0, 2.0], "b": ["x", "y"]}))
 
 
@@ -152,7 +158,7 @@ def test_a_pyarrow_column_of_strings_is_named_with_its_type():
 )
 @pytest.mark.parametrize("method", METHODS)
 def test_columns_of_the_same_name_are_refused_by_name(make, method):
-    with pytest.raises(ValueError, match=r"same name: 'age'; rename"):
+    with pytest.raises(ValueError, match=r"same name: 'age'.*Rename"):
         call(method, make(["age", "size", "age"]))
 
 
