@@ -110,8 +110,8 @@ class SweepProblem:
         return self._whole[self._rows] if self.pairwise and not self._all else self.X
 
     def _seen_by(self, training: Self) -> Any:
-        part = self._whole[self._rows]
-        return part[:, training._rows] if self.pairwise else part
+        rows = self._whole[self._rows]
+        return rows[:, training._rows] if self.pairwise else rows
 
     def ladder(self, workers: Workers) -> Ladder:
         """Fits of these rows."""
@@ -171,7 +171,7 @@ def _directions(X: Any, weight: Floats | None) -> tuple[Any, Floats | None]:
     """The rows that are not zero, at unit length, and their weights."""
     with Workers(validation.check_threads(None)) as workers:
         rows, length = unit_rows(X, workers)
-    some = np.flatnonzero(length > 0)
-    if len(some) == rows.shape[0]:
+    nonzero = np.flatnonzero(length > 0)
+    if len(nonzero) == rows.shape[0]:
         return rows, weight
-    return rows[some], None if weight is None else weight[some]
+    return rows[nonzero], None if weight is None else weight[nonzero]

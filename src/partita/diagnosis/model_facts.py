@@ -138,10 +138,10 @@ def _rows(model: Any, X: Any) -> tuple[Any, Any]:
 
 
 def _centers(model: Any, d: int) -> Floats | None:
-    found = getattr(model, "cluster_centers_", None)
-    if found is None:
+    own = getattr(model, "cluster_centers_", None)
+    if own is None:
         return None
-    centers = validation.as_centers(found, "model", "k", d)
+    centers = validation.as_centers(own, "model", "k", d)
     if not len(centers):
         raise ValueError("`model` must have at least one cluster, got none.")
     if centers.shape[1] != d:

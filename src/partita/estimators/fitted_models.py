@@ -108,11 +108,11 @@ def unwrap_pipeline(model: Any, X: Any = None) -> tuple[Any, Any, Any]:
 
 def _names_after(step: Any, names: Any) -> Any:
     try:
-        found = step.get_feature_names_out(names)
+        names = step.get_feature_names_out(names)
     except Exception:  # of any library: names are only for display
         return None
-    default = [f"x{t}" for t in range(len(found))]  # scikit-learn's names for unnamed features
-    return None if list(found) == default else found
+    default = [f"x{t}" for t in range(len(names))]  # scikit-learn's names for unnamed features
+    return None if list(names) == default else names
 
 
 def check_fitted(model: Any) -> None:

@@ -42,7 +42,7 @@ class MiniBatchKMeans(EuclideanClusterer):
     """K-means for very many rows, or for rows that arrive in batches.
 
     Every parameter, method and attribute of `sklearn.cluster.MiniBatchKMeans` is here. `fit` works
-    by nested batches: rows join in random order, each counts once, and the batch as_doubles when an
+    by nested batches: rows join in random order, each counts once, and the batch doubles when an
     update improves J by less than the sampling noise of the batch. The result is much closer to
     that of `KMeans`, and the fit stops by itself.
 
@@ -144,8 +144,8 @@ class MiniBatchKMeans(EuclideanClusterer):
 
     def _restore_own(self, saved: FieldReader, d: int) -> int:
         self.n_steps_ = saved.integer("n_steps", 0, 2**62)
-        given = saved.has("generator")
-        self._rng = saved.generator("generator") if given else generator(self.random_state)
+        has_rng = saved.has("generator")
+        self._rng = saved.generator("generator") if has_rng else generator(self.random_state)
         return super()._restore_own(saved, d)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
