@@ -1,7 +1,7 @@
 """The estimators: scikit-learn's contract over partita's engine.
 
 A new member of the family declares its `Capabilities` and is made known by `register`; see
-docs/new_member.md.
+docs/design/new_member.md.
 """
 
 from partita.estimators.capabilities import Capabilities, Replay

@@ -24,7 +24,7 @@ def register(cls: Member) -> Member:
     A class decorator. The class follows scikit-learn's contract; it describes itself by
     `__partita_capabilities__`, and may define `__partita_state__` and `__partita_restore__`
     (without them, `save` keeps the public attributes that end in an underscore).
-    See docs/new_member.md.
+    See docs/design/new_member.md.
 
     >>> import partita
     >>> @partita.register
