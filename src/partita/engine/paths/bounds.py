@@ -203,6 +203,7 @@ HAMERLY = PathKind(
     suits=lambda source, k: _suits("hamerly", source, k),
     memory=lambda source, k: bounds_memory(source, k, 8),
     start=start_bounds,
+    settles_long=True,
 )
 YINYANG = PathKind(
     "yinyang",

@@ -114,6 +114,7 @@ class PathKind:
     start: Callable[[PathStart], Path | PathPlan]
     needs_labels: bool = True  # of a plain pass before
     needs_trial: bool = True  # on a few rows, unless the plan is forced
+    settles_long: bool = False  # saves little, so it waits for centers that hardly move
     instead: Callable[[int, str], PathPlan] | None = None  # (k, why) once it costs more than plain
 
 

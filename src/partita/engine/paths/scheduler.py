@@ -32,8 +32,6 @@ MIN_TRIAL_ROWS, MAX_TRIAL_ROWS = 512, 4096  # about one row in 64
 MAX_PATIENCE_PASSES = 16
 MAX_COST_SHARE = 0.7  # of a plain pass, for a path to begin, as its first pass costs more
 
-PLAIN_PLAN = PathPlan("plain", "")
-
 
 class PassScheduler:
     """Makes the passes of one run, by the path of a plan once it is ready and pays.
@@ -49,17 +47,12 @@ class PassScheduler:
         self.notes = [str(plan)]  # which paths were planned, and why
         self._trial: Path | None = None  # the planned path on a few rows
         self._wait = MAX_SETTLING_PASSES  # passes until the next trial
-        if plan.path != "hamerly":
+        if not PATH_KINDS[plan.path].settles_long:
             self._wait = min(self._wait, ROWS_PER_SETTLING_PASS // source.n)
         self._patience = 1
         self._all_labelled = False
         self._moved = source.n  # in the last pass
         self._before: Centers | None = None  # centers of the last pass
-
-    @property
-    def path(self) -> str:
-        """Name of the path that made the last pass."""
-        return self._path.name
 
     @property
     def labels(self) -> Ints:
