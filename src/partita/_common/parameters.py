@@ -13,7 +13,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from partita._common.errors import ParameterError
 from partita._common.text import one_line
@@ -72,7 +72,7 @@ def optional(rule: Rule, advice: str = "") -> Rule:
     return either(rule, NONE, advice=advice)
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> TypeGuard[int]:
     """Return whether the value is an integer of Python or NumPy, and no boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
+from partita._common.parameters import is_integer
 from partita._common.text import listed
 from partita.chart_layout.model_rows import DrawnRows, squared_lengths
 from partita.source.raw_rows import as_doubles
@@ -126,8 +127,7 @@ def _two_features(features: Any, names: list[str]) -> tuple[int, int]:
 def _feature_number(feature: Any, names: list[str]) -> int | None:
     if isinstance(feature, str):
         return names.index(feature) if feature in names else None
-    is_integer = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
-    return int(feature) if is_integer and 0 <= feature < len(names) else None
+    return int(feature) if is_integer(feature) and 0 <= feature < len(names) else None
 
 
 def _positive(weight: Floats) -> Floats:

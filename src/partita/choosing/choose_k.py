@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 from sklearn.base import clone
 
 from partita._common.array_types import Floats, Ints
-from partita._common.parameters import Got, check_integer, must_be
+from partita._common.parameters import Got, check_integer, is_integer, must_be
 from partita._common.random_state import generator
 from partita._common.threads import Workers
 from partita.choosing.criterion_kinds import CRITERION_KINDS
@@ -187,7 +187,7 @@ def _checked_ks(ks: Iterable[int] | int | None, n: int) -> Ints:
         low, high = DEFAULT_MAX_K
         largest = min(high, max(low, math.ceil(math.sqrt(n))), n - 1)
         ks = range(2, max(2, largest) + 1)
-    elif isinstance(ks, (int, np.integer)) and not isinstance(ks, bool):
+    elif is_integer(ks):
         ks = range(2, int(ks) + 1) if ks > 1 else [ks]
     listed = list(ks) if isinstance(ks, Iterable) else [ks]
     numbers = np.unique([check_integer("ks", k) for k in listed])

@@ -45,8 +45,8 @@ def lab(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
     while len(medoids) < k:
         free = np.delete(np.arange(n), medoids)
         sample = rng.choice(free, min(size, len(free)), replace=False)
-        part = problem.subset(sample)
-        gain = part.all_gains(None if closest is None else closest[sample])
+        subproblem = problem.subset(sample)
+        gain = subproblem.all_gains(None if closest is None else closest[sample])
         chosen = int(sample[gain.argmin() if closest is None else gain.argmax()])
         if closest is None:
             medoids.append(chosen)

@@ -14,6 +14,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
+from partita._common.parameters import is_integer
 from partita._common.weighting import weighted
 from partita.estimators.capabilities import MERGES
 from partita.estimators.fitted_models import (
@@ -135,7 +136,7 @@ class MergeTree:
         return np.asarray(centers, dtype=np.float64)
 
     def _steps(self, k: int) -> int:
-        if not isinstance(k, (int, np.integer)) or isinstance(k, bool):
+        if not is_integer(k):
             raise TypeError(f"`k` must be an integer, got {k!r}.")
         if not 1 <= k <= self.n_clusters:
             raise ValueError(f"`k` must be between 1 and {self.n_clusters}, got {k}.")

@@ -126,9 +126,11 @@ def _run_clara(
     n = problem.table.n
     size = min(n, max(k, options.batch or 80 + 4 * k))
     sample = np.sort(rng.choice(n, size, replace=False))
-    part = problem.subset(sample)
-    part.table = materialize(part.table, options.memory)  # it is read many times
-    result = descend(_search(part, start(part, k, rng), rng, "fasterpam"), part, options)
+    subproblem = problem.subset(sample)
+    subproblem.table = materialize(subproblem.table, options.memory)  # it is read many times
+    result = descend(
+        _search(subproblem, start(subproblem, k, rng), rng, "fasterpam"), subproblem, options
+    )
     return _costed(problem, replace(result, medoids=sample[result.medoids]), f"clara: {size} rows")
 
 
@@ -140,9 +142,9 @@ def _run_onebatch(
     size = min(n, max(k, options.batch or math.ceil(100 * math.log(n * k + 1))))
     batch = np.sort(rng.choice(n, size, replace=False))
     medoids = start(problem, k, rng)
-    part = problem.restrict(np.arange(n), batch)
-    part.table = materialize(part.table, options.memory)
-    result = descend(_search(part, medoids, rng, "fasterpam"), part, options)
+    subproblem = problem.restrict(np.arange(n), batch)
+    subproblem.table = materialize(subproblem.table, options.memory)
+    result = descend(_search(subproblem, medoids, rng, "fasterpam"), subproblem, options)
     return _costed(problem, result, f"onebatch: {size} rows")
 
 

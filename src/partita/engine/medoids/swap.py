@@ -66,10 +66,10 @@ class MedoidProblem:
 
     def restrict(self, candidates: Ints, points: Ints) -> MedoidProblem:
         """Return the problem of some candidates and some points, in the same units."""
-        part = copy.copy(self)
-        part.table = self.table.restrict(candidates, points)
-        part.weight = None if self.weight is None else self.weight[points]
-        return part
+        subproblem = copy.copy(self)
+        subproblem.table = self.table.restrict(candidates, points)
+        subproblem.weight = None if self.weight is None else self.weight[points]
+        return subproblem
 
     def gains(self, table: Floats, closest: Floats | None) -> Floats:
         """Return Σ w·max(0, closest − column) of each column; without `closest`, Σ w·column."""

@@ -55,7 +55,7 @@ def fit_matrix(
     parameters: KernelParameters, X: Any, weight: Floats | None, workers: Workers
 ) -> KernelFit:
     """Fit a Gram matrix, or the affinities of a graph."""
-    model, asked = parameters.model, parameters.model.diagonal_shift
+    model, diagonal_shift = parameters.model, parameters.model.diagonal_shift
     if model.approximation == "nystrom":
         advice = "A given matrix needs no approximation."
         wanted = f"'exact' or 'auto' with kernel={model.kernel!r}"
@@ -68,13 +68,13 @@ def fit_matrix(
             )
         every = parameters.starts(X)
         X, weight = matrices.cut_matrix(X)
-        asked = "auto" if asked is None else asked
+        diagonal_shift = "auto" if diagonal_shift is None else diagonal_shift
     else:
         matrices.check_square(X, "Gram matrix")
         every = parameters.starts(X)
     gram = matrices.given_gram(X, weight, workers)
-    found = _fit_gram(parameters, every, gram, None, X, asked, "the matrix was given")
-    return replace(found, degree=weight) if model.kernel == kernel_input.CUT else found
+    fit = _fit_gram(parameters, every, gram, None, X, diagonal_shift, "the matrix was given")
+    return replace(fit, degree=weight) if model.kernel == kernel_input.CUT else fit
 
 
 def fit_rows(
@@ -113,11 +113,11 @@ def _fit_gram(
     gram: Gram,
     kernel: KernelFunction | None,
     X: Any,
-    asked: Any,
+    diagonal_shift: Any,
     note: str,
 ) -> KernelFit:
     known = kernel is not None and kernel.definite
-    warned, sigma = matrices.shift_of(asked, gram, known)
+    warned, sigma = matrices.shift_of(diagonal_shift, gram, known)
     weight, k = gram.weight, parameters.k
 
     def run(start: Start, rng: np.random.Generator) -> Any:
@@ -211,24 +211,24 @@ def _find_rank(
     parameters: KernelParameters, nystrom: Nystrom, weight: Floats | None, rng: np.random.Generator
 ) -> str:
     """Grow the features to the given rank, or until the error is small; return the reason."""
-    n, asked = len(nystrom.weight), parameters.model.n_components
+    n, n_components = len(nystrom.weight), parameters.model.n_components
     room = max(1, int(parameters.memory / (3 * 8 * n)))  # the features, a copy, and the engine's
-    if asked != "auto":
-        nystrom.grow(min(int(asked), n), rng)
-        enough = len(nystrom.pivots) < int(asked)
+    if n_components != "auto":
+        nystrom.grow(min(int(n_components), n), rng)
+        enough = len(nystrom.pivots) < int(n_components)
         return "the residual is zero" if enough else "n_components"
-    most = min(n, MAX_RANK, room)
-    rank = min(most, max(INITIAL_RANK, 4 * parameters.k))
+    max_rank = min(n, MAX_RANK, room)
+    rank = min(max_rank, max(INITIAL_RANK, 4 * parameters.k))
     while True:
         nystrom.grow(rank, rng)
         cost = _estimated_cost(parameters, nystrom, weight)
         off = f"the objective may be off by {nystrom.trace / cost:.2g} of itself" if cost else ""
         if nystrom.trace <= MAX_RELATIVE_ERROR * cost or nystrom.features.shape[1] < rank:
             return off or "the residual is zero"
-        if rank == most:
-            limit = "memory_limit" if most == room < min(n, MAX_RANK) else "the limit"
+        if rank == max_rank:
+            limit = "memory_limit" if max_rank == room < min(n, MAX_RANK) else "the limit"
             return f"which is {limit}: {off}"
-        rank = min(most, 2 * rank)
+        rank = min(max_rank, 2 * rank)
 
 
 def _estimated_cost(parameters: KernelParameters, nystrom: Nystrom, weight: Floats | None) -> float:
