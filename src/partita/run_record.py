@@ -20,7 +20,6 @@ class Fit:
     stats: ClusterStats  # of the last assignment, means relative to centers.origin
     trace: Trace
     stopped_by: StopReason
-    exact_sums: bool = True  # False: weights too unequal for the grid, floats in row order
     paths: tuple[str, ...] = ()  # the paths of the assignments, with reasons
     start: Floats | None = None  # (k, d) initial centers, in the data's coordinates
 

@@ -66,7 +66,7 @@ def lloyd(
         trace.append(progress)
         reason = stop_reason_after(trace, halt, callbacks)
         if reason:
-            return Fit(moved, stats, Trace(tuple(trace)), reason, step.exact, tuple(step.notes))
+            return Fit(moved, stats, Trace(tuple(trace)), reason, tuple(step.notes))
         centers = moved
 
 

@@ -22,7 +22,6 @@ from partita.trace import Pass
 class Step(Assignment, Protocol):
     """The state of a run, as the loop uses it."""
 
-    exact: bool  # whether sums are exact
     last: Pass  # how the last assignment was made
 
     @property

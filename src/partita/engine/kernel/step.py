@@ -41,7 +41,6 @@ class KernelStep:
         self.gram, self.sigma = gram, sigma
         self._min_square = 0.0 if definite else -math.inf  # below it is rounding
         self.labels: Ints = np.full(gram.n, -1, np.int32)
-        self.exact = True
         self.last = Pass(gram.path, 1.0)
         self.notes: list[str] = []
         self.diagonal = gram.diagonal
