@@ -12,7 +12,7 @@ from partita.centers import Centers
 from partita.empty_clusters import POLICIES
 from partita.engine.paths import choice
 from partita.engine.paths.path import PathCache, PathKind, PathPass, PathPlan
-from partita.engine.paths.plain import PlainPath
+from partita.engine.paths.plain_path import PlainPath
 from partita.engine.paths.price import plain_cost
 from partita.engine.paths.scheduler import MAX_PATIENCE_PASSES, PassScheduler
 from partita.engine.restarts import LloydOptions, best_of

@@ -33,7 +33,7 @@ def book_of(core, centers, origin, groups):
 @pytest.fixture
 def walk(core, monkeypatch):
     """Bounded passes to one set of centers after the other; labels and bounds are looked at."""
-    monkeypatch.setattr("partita.engine.paths.bounds.kernels", core)
+    monkeypatch.setattr("partita.engine.paths.bounds_path.kernels", core)
 
     def run(rows, path, *, most, geometry, length=0):
         origin = path[0].origin

@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
 from partita import KernelKMeans
 from partita._common.threads import Workers
-from partita.engine.kernel.nystrom import Nystrom
+from partita.engine.kernel.nystrom_cholesky import Nystrom
 from partita.source.kernel_function import KernelFunction
 
 pytestmark = pytest.mark.sanitize

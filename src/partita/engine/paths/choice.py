@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from partita.engine.paths.bounds import HAMERLY, YINYANG
-from partita.engine.paths.leaves import BLOCKS
+from partita.engine.paths.bounds_path import HAMERLY, YINYANG
+from partita.engine.paths.leaves_path import BLOCKS
 from partita.engine.paths.path import PathPlan
-from partita.engine.paths.plain import PLAIN, why_plain
-from partita.engine.paths.prefix import PREFIX
+from partita.engine.paths.plain_path import PLAIN, why_plain
+from partita.engine.paths.prefix_path import PREFIX
 from partita.source.protocol import Source
 
 # "auto" takes the first that suits

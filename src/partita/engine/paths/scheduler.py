@@ -9,7 +9,7 @@ import numpy as np
 
 from partita._common.array_types import Ints
 from partita.centers import Centers
-from partita.engine.paths.bounds import strided_rows
+from partita.engine.paths.bounds_path import strided_rows
 from partita.engine.paths.choice import PATH_KINDS, memory_of
 from partita.engine.paths.path import (
     Path,
@@ -20,7 +20,7 @@ from partita.engine.paths.path import (
     PathStart,
     with_more_rows,
 )
-from partita.engine.paths.plain import PlainPath
+from partita.engine.paths.plain_path import PlainPath
 from partita.engine.paths.price import plain_cost
 from partita.moments import Moments
 from partita.source.protocol import Source

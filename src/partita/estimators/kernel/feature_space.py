@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
-from partita.engine.kernel.nystrom import NystromMap
+from partita.engine.kernel.nystrom_cholesky import NystromMap
 from partita.engine.kernel.step import KernelResult
 from partita.estimators import labelling
 from partita.source.gram_matrix import Gram

@@ -14,7 +14,7 @@ from partita._common.threads import Workers
 from partita._common.warnings import warn
 from partita.empty_clusters import POLICIES
 from partita.engine.kernel.definiteness import dimension
-from partita.engine.kernel.nystrom import Nystrom
+from partita.engine.kernel.nystrom_cholesky import Nystrom
 from partita.engine.kernel.step import KernelResult, best_means
 from partita.engine.restarts import LloydOptions, best_of
 from partita.estimators import validation

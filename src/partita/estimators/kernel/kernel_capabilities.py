@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
-from partita.engine.kernel.nystrom import NystromMap
+from partita.engine.kernel.nystrom_cholesky import NystromMap
 from partita.estimators.capabilities import (
     AFFINITIES,
     CELLS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from partita.engine.paths.bounds import (
+from partita.engine.paths.bounds_path import (
     NO_QUANTUM,
     bounds_memory,
     bounds_plan,

@@ -10,9 +10,9 @@ from partita._common.array_types import Ints
 from partita._common.power_of_two import power_of_two
 from partita._kernels import kernels
 from partita.centers import Centers
-from partita.engine.paths.bounds import bounds_plan
+from partita.engine.paths.bounds_path import bounds_plan
 from partita.engine.paths.path import Path, PathKind, PathPass, PathPlan, PathStart
-from partita.engine.paths.plain import MAX_TREE_FEATURES
+from partita.engine.paths.plain_path import MAX_TREE_FEATURES
 from partita.engine.paths.price import PrunedCounts, plain_cost
 from partita.moments import Moments
 from partita.source.blocks import crew_slices
@@ -22,7 +22,7 @@ WORK_PER_NODE = 1 << 19  # multiply-adds, about
 LEAF_PAIR_COST = 2.5  # of a pair in a leaf, in pairs of the plain pass
 
 
-class RowTree:
+class PackedTree:
     """A k-d tree over the rows (x − origin)·scale: planted once, for all runs.
 
     Its leaves remember the last pass, so they must forget it when another run takes over.
@@ -44,7 +44,7 @@ class LeavesPath:
 
     name, note = "blocks", ""
 
-    def __init__(self, source: PrunableRows, tree: RowTree, labels: Ints) -> None:
+    def __init__(self, source: PrunableRows, tree: PackedTree, labels: Ints) -> None:
         self._source, self._tree = source, tree
         self._before: Centers | None = None
         self._row_labels: Ints | None = None  # those of the leaves, in the order of the rows
@@ -118,7 +118,7 @@ def _memory(source: PrunableRows, k: int) -> float:
 
 
 def _start(start: PathStart) -> Path | PathPlan:
-    tree = start.cache.once("tree", lambda: RowTree(start.source))
+    tree = start.cache.once("tree", lambda: PackedTree(start.source))
     return LeavesPath(start.source, tree, start.labels)
 
 
