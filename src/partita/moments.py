@@ -12,8 +12,8 @@ from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.power_of_two import power_of_two
 from partita._kernels import kernels
+from partita.exact_weights import Weights
 from partita.stats import ClusterStats
-from partita.weights import Weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from partita._common.array_types import Floats
 from partita.centers import Centers
+from partita.halting import StopReason
 from partita.stats import ClusterStats
-from partita.stop_reason import StopReason
 from partita.trace import Trace
 
 

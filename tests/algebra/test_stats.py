@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita import ClusterStats
-from partita.weights import Weights
+from partita.exact_weights import Weights
 
 
 @st.composite

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita._kernels import kernels, reference
+from partita.exact_weights import Weights
 from partita.moments import Grid, Moments
-from partita.weights import Weights
 
 pytestmark = [pytest.mark.compiled, pytest.mark.sanitize]
 FLOATS = [np.float32, np.float64]

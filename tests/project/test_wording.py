@@ -11,8 +11,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, choose_k
-from partita.halting import Deadline, MaxIter, RelDecrease, Shift, When
-from partita.stop_reason import StopReason
+from partita.halting import Deadline, MaxIter, RelDecrease, Shift, StopReason, When
 
 ROWS, _ = make_blobs(600, centers=5, n_features=3, random_state=0)
 HALTS = [

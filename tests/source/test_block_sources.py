@@ -10,13 +10,13 @@ from partita._common.threads import Workers
 from partita.empty_clusters import POLICIES
 from partita.engine.restarts import LloydOptions, best_of
 from partita.estimators.validation import make_source
+from partita.exact_weights import Weights
 from partita.halting import MaxIter, SamePartition
 from partita.init import STARTS
 from partita.source.blocked_rows import BlockedRows
 from partita.source.blocks import ALIGN, as_kernel_type
 from partita.source.dense import DenseSource
 from partita.source.protocol import Source
-from partita.weights import Weights
 
 
 class BlockList(BlockedRows):

@@ -23,7 +23,7 @@ from partita.estimators import validation
 from partita.estimators.capabilities import DISSIMILARITIES
 from partita.estimators.fitted_models import capabilities_of
 from partita.estimators.kmeans import KMeans
-from partita.weights import as_repeats
+from partita.exact_weights import as_repeats
 
 DEFAULT_MAX_K = (10, 60)  # the largest number tried by default is √n within these limits
 MAX_MAGNITUDE = 1e140  # of X: squares and their sums must stay within the doubles

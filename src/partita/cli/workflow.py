@@ -11,7 +11,7 @@ from partita._common.errors import PartitaError, Setting
 from partita._common.text import plural
 from partita.cli.progress_bar import ProgressReporter
 from partita.cli.requests import ColumnRequest, KRequest, MethodRequest, ReadRequest
-from partita.stop_reason import StopReason
+from partita.halting import StopReason
 from partita.tables import Scaling, Selection, Table, TableError, read_table, select
 
 MAX_COMMAS_IN_NAME = 7  # a name in a list may have so many commas

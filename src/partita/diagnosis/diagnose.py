@@ -21,7 +21,7 @@ from partita.diagnosis.finding import CheckSkipped, Diagnosis
 from partita.diagnosis.fit_context import FitContext
 from partita.diagnosis.model_facts import read_diagnosis_input
 from partita.estimators.capabilities import ROWS
-from partita.weights import as_repeats
+from partita.exact_weights import as_repeats
 
 _CHECKS = tuple(
     check

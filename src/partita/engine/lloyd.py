@@ -11,9 +11,8 @@ import numpy as np
 from partita.centers import Centers
 from partita.empty_clusters import EmptyPolicy
 from partita.engine.lloyd_step import Step
-from partita.halting import Halt
+from partita.halting import Halt, StopReason
 from partita.run_record import Fit, RunRecord
-from partita.stop_reason import StopReason
 from partita.trace import Callback, Progress, Trace
 
 CALLBACK_STOP = StopReason("a callback asked to stop", "callback")

@@ -27,11 +27,10 @@ from partita.engine.paths.path import PathCache, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
 from partita.engine.restarts import LloydOptions, best_of
 from partita.geometry import Euclidean
-from partita.halting import Halt, MaxIter, SamePartition, When
+from partita.halting import Halt, MaxIter, SamePartition, StopReason, When
 from partita.run_record import Fit
 from partita.source.protocol import Source, batch_of
 from partita.stats import ClusterStats
-from partita.stop_reason import StopReason
 from partita.trace import Callback, Progress
 
 N_STARTS = 8  # of which the best goes on; on few rows they cost little

@@ -17,8 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from partita._common.array_types import Array
+from partita.halting import StopReason
 from partita.stats import ClusterStats
-from partita.stop_reason import StopReason
 from partita.trace import Progress, Trace
 
 _FEATURE_NAMES = "feature_names_in_"

@@ -25,11 +25,11 @@ from partita._common.parameters import (
 )
 from partita._common.text import listed
 from partita._common.threads import Workers, default_threads
+from partita.exact_weights import Weights
 from partita.source.dataframes import from_frame, is_frame
 from partita.source.dense import DenseSource
 from partita.source.protocol import Source
 from partita.source.sparse import SparseSource
-from partita.weights import Weights
 
 FLOAT_DTYPES = [np.float64, np.float32]
 BLOCKWISE_DTYPES = (np.uint8, np.float16)  # converted block by block instead of copied whole

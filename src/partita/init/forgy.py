@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita.exact_weights import Weights
 from partita.source.protocol import Source
-from partita.weights import Weights
 
 
 def forgy(source: Source, k: int, rng: np.random.Generator) -> Floats:

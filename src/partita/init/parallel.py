@@ -11,9 +11,9 @@ from partita._common.exact_sum import exact_total
 from partita._common.weighting import weighted
 from partita._kernels.weighted_draws import draw_any
 from partita.centers import Centers
+from partita.exact_weights import Weights
 from partita.init.plusplus import plusplus
 from partita.source.protocol import Source
-from partita.weights import Weights
 
 N_ROUNDS = 5
 OVERSAMPLING = 2  # rows expected in a round, times k

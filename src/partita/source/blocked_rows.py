@@ -15,6 +15,7 @@ from partita._common.power_of_two import power_of_two
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita.centers import Centers
+from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.blocks import (
     RunBlock,
@@ -31,7 +32,6 @@ from partita.source.protocol import PrunableRows, Source
 from partita.source.scoring import Scoring
 from partita.source.survey import Survey, survey_dense
 from partita.stats import ClusterStats
-from partita.weights import Weights
 
 COLUMN_VALUES = 1 << 23  # read at a time, where whole columns are needed
 ORDERED_ROWS = 1 << 16  # read at a time, where the order of the rows matters

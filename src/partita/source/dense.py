@@ -9,10 +9,10 @@ import numpy as np
 
 from partita._common.array_types import Array, Ints
 from partita._common.threads import Workers
+from partita.exact_weights import Weights
 from partita.source.blocked_rows import BlockedRows
 from partita.source.blocks import RunBlock, as_kernel_type, is_small, walk_blocks
 from partita.source.survey import Survey
-from partita.weights import Weights
 
 
 class DenseSource(BlockedRows):

@@ -17,9 +17,9 @@ from partita._common.power_of_two import power_of_two
 from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers
 from partita._kernels import compiled, kernels
+from partita.exact_weights import Weights
 from partita.moments import bits_for
 from partita.source.kernel_function import KernelFunction, gram_rows
-from partita.weights import Weights
 
 CENTRE_SAMPLE_ROWS = 64  # rows among which the new origin is chosen
 CALL_VALUES = 1 << (28 if compiled() else 22)  # read in one kernel call: some tenths of a second

@@ -9,10 +9,10 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita.centers import Centers
+from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.survey import Survey
 from partita.stats import ClusterStats
-from partita.weights import Weights
 
 
 class Source(Protocol):

@@ -15,6 +15,7 @@ from partita._common.weighting import weighted
 from partita._kernels import kernels
 from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.centers import Centers
+from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.blocks import (
     is_small,
@@ -25,7 +26,6 @@ from partita.source.blocks import (
 )
 from partita.source.survey import MAX_GRID_RATIO, Survey, survey_at_zero
 from partita.stats import ClusterStats
-from partita.weights import Weights
 
 DENSE_VALUES = 1 << 22  # of rows that are made dense at a time
 MIN_DISTANCE_SHARE = 1e-6  # of the squared norms: below, the expanded form has few digits

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita.exact_weights import Weights
 from partita.moments import Grid, Moments
-from partita.weights import Weights
 
 FIRST_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 64, 2048  # searched for outliers, first and where in doubt
 MAX_SAMPLE_VALUES = 1 << 20  # of the larger sample, about

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita.centers import Centers
+from partita.exact_weights import Weights
 from partita.source.blocks import as_kernel_type, walk_blocks
 from partita.source.dense import DenseSource
 from partita.source.sparse import SparseSource
-from partita.weights import Weights
 
 MIN_EXACT_SQUARE, MAX_EXACT_SQUARE = 1e-280, 1e280  # no square in between under- or overflowed
 CACHED_VALUES = 1 << 18  # that stay in cache

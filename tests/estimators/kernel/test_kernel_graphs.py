@@ -17,8 +17,8 @@ from sklearn.metrics import adjusted_rand_score
 from partita import IndefiniteKernelWarning, KernelKMeans
 from partita._common.threads import Workers
 from partita.engine.kernel.definiteness import is_indefinite, leading, needed_shift
+from partita.exact_weights import Weights
 from partita.source.gram_matrix import DenseGram, SparseGram
-from partita.weights import Weights
 
 pytestmark = pytest.mark.sanitize
 

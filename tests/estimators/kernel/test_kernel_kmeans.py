@@ -18,9 +18,9 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from partita import IndefiniteKernelWarning, KernelKMeans, KMeans
 from partita._common.threads import Workers
 from partita.engine.kernel.step import KernelStep
+from partita.exact_weights import Weights
 from partita.init.kernel_starts import at_rows
 from partita.source.gram_matrix import DenseGram
-from partita.weights import Weights
 
 pytestmark = pytest.mark.sanitize
 

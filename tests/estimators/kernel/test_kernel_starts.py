@@ -11,11 +11,11 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
 from partita import KernelKMeans, KMeans
 from partita._common.threads import Workers
+from partita.exact_weights import Weights
 from partita.init.kernel_starts import plusplus_rows
 from partita.init.plusplus import plusplus
 from partita.source.dense import DenseSource
 from partita.source.gram_matrix import DenseGram
-from partita.weights import Weights
 
 pytestmark = pytest.mark.sanitize
 

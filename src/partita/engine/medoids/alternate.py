@@ -7,7 +7,7 @@ import numpy as np
 from partita._common.array_types import Ints
 from partita._common.exact_sum import exact_total
 from partita.engine.medoids.swap import MedoidProblem
-from partita.stop_reason import StopReason
+from partita.halting import StopReason
 
 
 class AlternateSearch:

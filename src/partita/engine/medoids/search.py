@@ -20,10 +20,9 @@ from partita.engine.medoids.swap import (
     OneMedoid,
     Pam,
 )
-from partita.halting import Halt, When
+from partita.halting import Halt, StopReason, When
 from partita.run_record import RunRecord
 from partita.source.dissimilarities import materialize
-from partita.stop_reason import StopReason
 from partita.trace import Callback, Progress, Trace
 
 Start = Callable[[MedoidProblem, int, np.random.Generator], Ints]

@@ -14,8 +14,8 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
 from partita._kernels import kernels
+from partita.halting import StopReason
 from partita.source.dissimilarities import DissimilarityTable
-from partita.stop_reason import StopReason
 
 PAUSE_SECONDS = 1.0  # between two pauses of a long iteration, in which it can be stopped
 

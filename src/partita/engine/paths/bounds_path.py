@@ -26,10 +26,10 @@ from partita.engine.paths.path import (
 from partita.engine.paths.prefix_filter import PrefixFilter
 from partita.engine.paths.price import PrunedCounts, bookkeeping_cost, bounded_cost
 from partita.engine.paths.row_bounds import RowBounds
+from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.blocks import crew_slices, work_in_tiles
 from partita.source.protocol import PrunableRows, Source, batch_of
-from partita.weights import Weights
 
 MIN_WORK_PER_ROW = 1 << 9  # multiply-adds of a row in a pruned pass, about
 MAX_CENTER_DISTANCE_FEATURES = 64  # up to which distances between centers prune

@@ -14,9 +14,9 @@ from partita._common.threads import Workers
 from partita._common.warnings import IndefiniteKernelWarning, warn
 from partita.engine.kernel.definiteness import is_indefinite, needed_shift
 from partita.estimators.validation import nonfinite_kinds
+from partita.exact_weights import Weights
 from partita.source.gram_matrix import DenseGram, Gram, RecomputedGram, SparseGram
 from partita.source.kernel_function import KernelFunction, gram_matrix, is_symmetric
-from partita.weights import Weights
 
 BLOCK_VALUES = 1 << 22  # values that are checked together
 TILE_ROWS = 512  # of the comparison with the transpose
