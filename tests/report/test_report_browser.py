@@ -14,7 +14,7 @@ from sklearn.datasets import load_wine
 from partita import KMeans
 from partita.cli import app
 from partita.report import Fitted, map_data, write_report
-from partita.report.number_text import value_text
+from partita.report.page_text import value_text
 
 pytestmark = [
     pytest.mark.browser,

@@ -13,7 +13,7 @@ from partita.report import (
     charts,
     render,
 )
-from partita.report.number_text import number_text, percent_text, tick_texts, value_text
+from partita.report.page_text import number_text, percent_text, tick_texts, value_text
 from partita.report.summary import analyse
 
 

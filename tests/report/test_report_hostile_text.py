@@ -16,7 +16,8 @@ from partita.report import (
     render,
     svg,
 )
-from partita.report.safe_text import safe_line, script_json
+from partita.report.page import template_environment
+from partita.report.page_text import safe_line
 
 
 def with_texts(texts):
@@ -60,7 +61,7 @@ def test_no_text_changes_the_page(plain, texts):
 
 @given(data=st.recursive(st.text() | st.integers(), st.lists))
 def test_json_in_a_script_comes_back_and_cannot_leave_it(data):
-    text = script_json(data)
+    text = template_environment().from_string("{{ data | tojson }}").render(data=data)
     assert json.loads(text) == data
     assert text.isascii()
     assert not set("<>&") & set(text)

@@ -19,7 +19,7 @@ from partita.report import (
     render,
     summarise,
 )
-from partita.report.number_text import number_text, percent_text
+from partita.report.page_text import number_text, percent_text
 
 
 def test_the_numbers_are_those_of_the_api(wine):

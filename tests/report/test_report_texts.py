@@ -12,7 +12,7 @@ from partita import (
     KMeans,
 )
 from partita.report import Fitted, cluster_traits, render, summarise
-from partita.report.number_text import number_text, value_text
+from partita.report.page_text import number_text, value_text
 from partita.report.summary import analyse
 
 
@@ -88,7 +88,7 @@ def test_the_note_on_iterations_says_what_the_last_dot_is(wine):
 
 
 def test_a_fit_that_began_in_a_sweep_says_so(wine):
-    says = "started from clusters of the sweep"
+    says = "from clusters of the sweep"
     assert says not in Page(render(wine)).text  # the model is not that of the sweep
     own = replace(wine, model=wine.sweep.model(3))
     text = Page(render(own)).text

@@ -18,7 +18,7 @@ from partita.report import (
     silhouette_sample,
     summarise,
 )
-from partita.report.number_text import number_text, percent_text
+from partita.report.page_text import number_text, percent_text
 from partita.report.summary import analyse
 
 

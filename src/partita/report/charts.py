@@ -14,7 +14,7 @@ from partita.chart_layout.silhouette_bands import SilhouetteBand, silhouette_ban
 from partita.plots.criteria_display import CriteriaDisplay, CriterionPanel
 from partita.plots.objective_display import ObjectiveDisplay
 from partita.report import svg
-from partita.report.number_text import number_text, percent_text, score_text
+from partita.report.page_text import number_text, percent_text, score_text
 from partita.report.silhouette_sample import SilhouetteSample
 from partita.report.svg import AxisScale, element, line, path, text
 
@@ -58,12 +58,12 @@ def objective_chart(display: ObjectiveDisplay) -> str:
         return ""
     finite = np.isfinite(display.cost)
     steps, cost = display.steps[finite].tolist(), display.cost[finite].tolist()
-    y = AxisScale.spanning(values.low, values.high, 210, 16, log=values.log)
-    left = max(76.0, 12 + svg.y_axis_width(y))
-    x = AxisScale.spanning(steps[0], steps[-1], left, _RIGHT)
+    y = AxisScale(values.low, values.high, 210, 16, log=values.log)
+    left, y_axis = svg.y_axis(y, 76.0, _RIGHT)
+    x = AxisScale(steps[0], steps[-1], left, _RIGHT)
     points = [(x(step), y(value)) for step, value in zip(steps, cost, strict=True)]
     parts = [
-        svg.y_axis(y, left, _RIGHT),
+        y_axis,
         svg.x_numbers(x, [tick for tick in x.ticks(6) if tick == int(tick)], 210),
         text("iteration", (left + _RIGHT) / 2, 246, text_anchor="middle", class_="faint"),
         path(points),
@@ -84,10 +84,10 @@ def criterion_chart(display: CriteriaDisplay, panel: CriterionPanel) -> str:
         words = text("not defined", _PANEL_WIDTH / 2, 75, text_anchor="middle")
         return svg.drawing(_PANEL_WIDTH, 150, label, words)
     low, high = (values - errors)[defined].min(), (values + errors)[defined].max()
-    y = AxisScale.spanning(float(low), float(high), 122, 12)
-    left = max(60.0, 10 + svg.y_axis_width(y))
-    x = AxisScale.spanning(float(min(ks)), float(max(ks)), left, _PANEL_RIGHT)
-    parts = [svg.y_axis(y, left, _PANEL_RIGHT), svg.x_numbers(x, _k_ticks(ks), 122)]
+    y = AxisScale(float(low), float(high), 122, 12)
+    left, y_axis = svg.y_axis(y, 60.0, _PANEL_RIGHT)
+    x = AxisScale(float(min(ks)), float(max(ks)), left, _PANEL_RIGHT)
+    parts = [y_axis, svg.x_numbers(x, _k_ticks(ks), 122)]
     best_k = display.best_k
     if best_k is not None and min(ks) <= best_k <= max(ks):
         parts.append(line(x(best_k), 8, x(best_k), 122, "best"))
@@ -121,7 +121,7 @@ def silhouette_chart(sample: SilhouetteSample, clusters: Sequence[int]) -> str:
 def _silhouette_drawing(sample: SilhouetteSample, bands: list[SilhouetteBand], n_bands: int) -> str:
     height = float(np.clip(300 - 6 * n_bands, 60, 300))  # of all rows together
     low = min(0.0, float(sample.values.min()))
-    x = AxisScale.spanning(math.floor(low * 10) / 10, 1.0, 70, 450)
+    x = AxisScale(math.floor(low * 10) / 10, 1.0, 70, 450)
     shapes, top = [], 8.0
     for j, rows in bands:
         high = max(15.0, height * len(rows) / len(sample.values))
@@ -130,17 +130,16 @@ def _silhouette_drawing(sample: SilhouetteSample, bands: list[SilhouetteBand], n
         outline = _band_outline(sample.values[rows], x, top, high)
         shapes.append(path(outline, f"fill c{j % svg.N_COLORS}", tooltip, end="Z"))
         middle = top + high / 2 + 4
-        shapes.append(text(f"{j}", 30, middle, text_anchor="end", class_="strong"))
+        shapes.append(text(j, 30, middle, text_anchor="end", class_="strong"))
         shapes.append(text(score_text(mean), 62, middle, text_anchor="end", class_="faint"))
         top += high + 5
     ticks = [round(value, 2) for value in x.ticks(6)]
-    which = "by cluster"
-    if len(bands) < n_bands:
-        which = f"of clusters {bands[0].label} to {bands[-1].label}"
+    first, last = bands[0].label, bands[-1].label
+    which = f"of clusters {first} to {last}" if len(bands) < n_bands else "by cluster"
     return svg.drawing(
         _WIDTH,
         top + 24,
-        f"SilhouetteSample {which}; the mean of all is {sample.mean:.3f}",
+        f"Silhouettes {which}; the mean of all is {sample.mean:.3f}",
         svg.x_grid(x, ticks, 4, top),
         line(x(0.0), 4, x(0.0), top, "zero"),
         *shapes,
@@ -166,19 +165,16 @@ def merge_tree_chart(linkage: Floats, weight: Floats) -> str:
     layout = merge_tree_layout(linkage)
     weights = [number_text(w) for w in weight.tolist()]
     names_end = max(76.0, 40 + svg.text_width(weights))
-    x = AxisScale.spanning(layout.floor, layout.top, names_end + 8, 440, log=layout.log)
+    x = AxisScale(layout.floor, layout.top, names_end + 8, 440, log=layout.log)
     bottom = 12 + _LEAF_PIXELS * len(layout.leaves)
+    y = AxisScale(-0.5, len(layout.leaves) - 0.5, 12, bottom)
     parts = [svg.x_grid(x, x.ticks(5), 6, bottom)]
     for link in layout.links.tolist():
-        parts.append(path((x(price), _leaf_y(position)) for position, price in link))
+        parts.append(path((x(price), y(position)) for position, price in link))
     for position, j in enumerate(layout.leaves):
-        y = _leaf_y(position) + 4
-        parts.append(text(str(j), 24, y, text_anchor="end", class_="strong"))
-        parts.append(text(weights[j], names_end, y, text_anchor="end", class_="faint"))
+        baseline = y(position) + 4
+        parts.append(text(j, 24, baseline, text_anchor="end", class_="strong"))
+        parts.append(text(weights[j], names_end, baseline, text_anchor="end", class_="faint"))
     middle = (x.start + x.end) / 2
     label = text("price of the merge", middle, bottom + 34, text_anchor="middle", class_="faint")
     return svg.drawing(_WIDTH, bottom + 40, "Merge tree of the clusters", *parts, label)
-
-
-def _leaf_y(position: float) -> float:
-    return 12 + _LEAF_PIXELS * (position + 0.5)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Ints
-from partita.chart_layout.captions import format_deviations, join_sentences
+from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.cluster_profile import ClusterProfile
-from partita.report import charts
-from partita.report.number_text import count_text, mean_text, number_text, value_text
+from partita.report.page_text import count_text, mean_text, number_text, value_text
 from partita.report.report_input import ReportInput
-from partita.report.summary import ClusterSummary, NamedRow, Summary
+from partita.report.summary import ClusterSummary, Summary
+from partita.source.raw_rows import as_doubles
 
 MAX_LISTED = 200  # clusters in the table, the legend and the silhouettes
 _MAX_DETAILED = 60  # clusters whose typical rows are shown with their values
@@ -25,91 +23,38 @@ _COLOR_LEVELS = 8  # on each side of 0
 _MAX_DEVIATIONS = 2.5  # at which the colours end
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterRow:
-    """One cluster in the table."""
-
-    cluster: ClusterSummary
-    bar: str  # drawing of its share
-    members: tuple[tuple[str, str], ...]  # (name, role) of the rows shown with their values
-    values: tuple[tuple[str, tuple[str, ...]], ...]  # feature: cluster mean, overall mean, each row
-
-
-class HeatMapCell(NamedTuple):
-    """A score: the class of its colour, its text, and the mean behind it."""
-
-    level: str
-    text: str
-    mean: str
-
-
-@dataclass(frozen=True, slots=True)
-class HeatMapTable:
-    """Some clusters of the heat map, a row for every feature."""
-
-    clusters: list[int]
-    rows: tuple[tuple[str, tuple[HeatMapCell, ...]], ...]  # feature, and a cell for every cluster
-
-
-@dataclass(frozen=True, slots=True)
-class HeatMap:
-    """The heat map: as one table, and in parts as wide as a sheet of paper."""
-
-    whole: HeatMapTable
-    sheets: tuple[HeatMapTable, ...]  # empty if the whole fits
-    note: str
-
-
-def cluster_rows(
+def cluster_values(
     data: ReportInput, summary: Summary, profile: ClusterProfile | None
-) -> tuple[ClusterRow, ...]:
-    """Return the largest clusters; the largest of these with the values of typical rows."""
-    detailed = set() if profile is None else set(data.largest_clusters(_MAX_DETAILED))
-    largest = max((cluster.share for cluster in summary.clusters), default=0.0)
-    return tuple(
-        _cluster_row(data, summary.clusters[j], largest, profile if j in detailed else None)
-        for j in data.largest_clusters(MAX_LISTED)
-    )
-
-
-def _cluster_row(
-    data: ReportInput, cluster: ClusterSummary, largest: float, profile: ClusterProfile | None
-) -> ClusterRow:
-    members = [(row, "typical") for row in cluster.typical]
-    members += [(cluster.atypical, "most atypical")] if cluster.atypical else []
-    rows = [row for row, _ in members]
-    return ClusterRow(
-        cluster=cluster,
-        bar=charts.share_bar(cluster.share, largest, cluster.number),
-        members=tuple((row.name, role) for row, role in members),
-        values=() if profile is None else _feature_values(data, cluster.number, rows, profile),
-    )
+) -> list[tuple[ClusterSummary, list[tuple[str, list[str]]]]]:
+    """Return the largest clusters with their features: means, and values of typical rows."""
+    if profile is None:
+        return []
+    clusters = [summary.clusters[j] for j in data.largest_clusters(_MAX_DETAILED)]
+    return [(cluster, _feature_values(data, cluster, profile)) for cluster in clusters]
 
 
 def _feature_values(
-    data: ReportInput, j: int, rows: list[NamedRow], profile: ClusterProfile
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    data: ReportInput, cluster: ClusterSummary, profile: ClusterProfile
+) -> list[tuple[str, list[str]]]:
     """The features that set a cluster apart: its mean, the overall mean, and some of its rows."""
-    features = np.argsort(-np.abs(profile.scores[j]), kind="stable")[:_DETAIL_FEATURES]
-    values = [data.row_values(row.index) for row in rows]
-    return tuple(
-        (
-            data.names[t],
-            (
-                mean_text(profile.centers[j, t]),
-                mean_text(profile.mean[t]),
-                *(value_text(float(row[t])) for row in values),
-            ),
-        )
-        for t in features
-    )
+    features = np.argsort(-np.abs(profile.scores[cluster.number]), kind="stable")
+    shown = [*cluster.typical, *filter(None, [cluster.atypical])]
+    values = as_doubles(data.original[[row.index for row in shown]])
+    means = np.array([profile.centers[cluster.number], profile.mean])
+    return [
+        (data.names[t], [*map(mean_text, means[:, t]), *map(value_text, values[:, t].tolist())])
+        for t in features[:_DETAIL_FEATURES]
+    ]
 
 
-def heat_map(data: ReportInput, profile: ClusterProfile) -> HeatMap:
-    """Return the scores of the features that separate the clusters best."""
-    features = profile.order[:_HEAT_MAP_FEATURES]
+def heat_map(data: ReportInput, profile: ClusterProfile) -> dict[str, Any]:
+    """Return the scores of the features that separate the clusters best.
+
+    As one table, and in sheets as wide as paper; no sheets if the whole fits.
+    """
+    features = profile.order[:_HEAT_MAP_FEATURES].tolist()
     clusters = data.largest_clusters(_HEAT_MAP_CLUSTERS)
-    d = len(profile.order)
+    d, step = len(profile.order), _CLUSTERS_PER_SHEET
     left_out = d - len(features)
     remarks = [
         "cluster mean minus overall mean, in standard deviations of all rows",
@@ -117,27 +62,21 @@ def heat_map(data: ReportInput, profile: ClusterProfile) -> HeatMap:
         left_out > 0 and f"{number_text(left_out)} of {number_text(d)} features are left out",
         len(clusters) < data.k and f"only the {len(clusters)} largest clusters are shown",
     ]
-    step = _CLUSTERS_PER_SHEET
-    parts = [clusters[i : i + step] for i in range(0, len(clusters), step)]
-    sheets = [_heat_table(data, profile, features, part) for part in parts if len(parts) > 1]
-    whole = _heat_table(data, profile, features, clusters)
-    return HeatMap(whole, tuple(sheets), join_sentences(remarks))
+    sheets = [clusters[i : i + step] for i in range(0, len(clusters), step)]
+    return {
+        "features": [(t, data.names[t]) for t in features],
+        "clusters": clusters,
+        "sheets": sheets if len(sheets) > 1 else [],
+        "scores": profile.scores,
+        "means": profile.centers,
+        "note": join_sentences(remarks),
+    }
 
 
-def _heat_table(
-    data: ReportInput, profile: ClusterProfile, features: Ints, clusters: list[int]
-) -> HeatMapTable:
-    rows = tuple(
-        (data.names[t], tuple(_cell(profile.scores[j, t], profile.centers[j, t]) for j in clusters))
-        for t in features
-    )
-    return HeatMapTable(clusters, rows)
-
-
-def _cell(score: float, mean: float) -> HeatMapCell:
+def heat_class(score: float) -> str:
+    """Return the style of a cell of the heat map."""
     level = min(_COLOR_LEVELS, round(abs(score) / _MAX_DEVIATIONS * _COLOR_LEVELS))
-    class_ = f"z{'h' if score > 0 else 'l'}{level}" if level else ""
-    return HeatMapCell(class_, format_deviations(score), mean_text(mean))
+    return f"z{'h' if score > 0 else 'l'}{level}" if level else ""
 
 
 def table_remarks(summary: Summary) -> str:
@@ -169,10 +108,3 @@ def table_legend(data: ReportInput, summary: Summary) -> str:
         data.ids is None and "rows are counted from 1",
     ]
     return join_sentences(remarks)
-
-
-def values_remark(rows: tuple[ClusterRow, ...]) -> str:
-    """Return a remark if only some clusters have the values of their typical rows."""
-    detailed = sum(bool(row.values) for row in rows)
-    partial = detailed < len(rows)
-    return join_sentences([partial and f"only those of the {detailed} largest clusters"])

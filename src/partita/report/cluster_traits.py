@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from partita._common.array_types import Floats
 from partita.chart_layout.captions import format_deviations
 from partita.chart_layout.cluster_profile import ClusterProfile, cluster_profile
-from partita.report.number_text import mean_text
+from partita.report.page_text import mean_text
 from partita.report.report_input import ReportInput
 
 _MIN_DEVIATIONS = 0.5  # of a trait

@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.random_state import generator
@@ -16,10 +15,10 @@ from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.chart_layout.cluster_scene import ClusterScene, build_scene, marked_centers
 from partita.chart_layout.model_rows import DrawnRows
 from partita.chart_layout.projection import Box, PlaneView, view_rows
-from partita.report.number_text import number_text
+from partita.report.page_text import number_text, safe_line
 from partita.report.report_input import ReportInput
-from partita.report.safe_text import safe_line
 from partita.report.svg import MARKER_OUTLINES
+from partita.source.raw_rows import as_doubles
 
 MAX_ROWS = 40_000  # that are drawn; more are sampled
 _MIN_CLUSTER_ROWS = 20  # of every cluster in a sample
@@ -30,31 +29,28 @@ _CELL_REACH = 4.0  # how far beyond the box cells are drawn, in boxes
 _UNDEFINED_SHARE = re.compile(r" \(nan%[^)]*\)$")  # of a variance that overflows
 
 
-def map_of(data: ReportInput, profile: ClusterProfile) -> tuple[dict[str, Any], str]:
+@np.errstate(all="ignore")
+def map_of(data: ReportInput, profile: ClusterProfile | None) -> tuple[dict[str, Any] | None, str]:
     """Return the map as JSON values, and the note below it."""
+    if profile is None:
+        return None, "The model was fitted to a matrix, which has no points to draw."
     drawn = _sample(data)
-    rows = DrawnRows(
-        data.rows[drawn].astype(np.float64),
-        data.labels[drawn],
-        data.weight[drawn],
-        list(data.names),
-        data.n,
-    )
+    values = data.rows[drawn].astype(np.float64)
+    rows = DrawnRows(values, data.labels[drawn], data.weight[drawn], list(data.names), data.n)
     centers, center_note = marked_centers(data.model, rows)
     view = view_rows(rows, [centers])
     scene, cell_note = _scene(data.model, view, rows.labels)
     one_feature = view.plane.n_features == 1
+    positions = np.rint(_in_box(view.points, view.box) * _GRID_STEPS)
     contents = {
         "labels": _packed(np.where(rows.labels < 0, _GRID_STEPS, rows.labels), "<u2"),
-        "xy": _packed(
-            np.clip(np.rint(_in_box(view.points, view.box) * _GRID_STEPS), 0, _GRID_STEPS), "<u2"
-        ),
-        "rows": _packed(np.array([data.row_number(i) for i in drawn]), "<u4"),
+        "xy": _packed(np.clip(positions, 0, _GRID_STEPS), "<u2"),
+        "rows": _packed(data.row_numbers[drawn], "<u4"),
         "ids": None if data.ids is None else [data.row_name(i) for i in drawn],
         "centers": _rounded(scene.centers, view.box),
         "cells": [_rounded(corners, view.box) for corners in scene.polygons],
-        "grid": _grid(scene.regions),
-        "box": [float(edge) for edge in view.box],
+        "grid": None if scene.regions is None else _grid(scene.regions),
+        "box": list(map(float, view.box)),
         "ticks": view.plane.n_features <= 2 and bool(np.isfinite(view.box).all()),
         "flat": one_feature,
         "equal": view.equal_scale,
@@ -65,7 +61,9 @@ def map_of(data: ReportInput, profile: ClusterProfile) -> tuple[dict[str, Any], 
         **_values(data, profile, drawn),
     }
     remarks = [
-        _sample_note(data, drawn),
+        len(drawn) < data.n
+        and f"{number_text(len(drawn))} of {number_text(data.n)} rows are drawn: a random sample "
+        f"with at least {_MIN_CLUSTER_ROWS} rows of every cluster that has so many",
         not (view.equal_scale or one_feature) and "the axes have different scales",
         one_feature and "heights are random, so that rows can be told apart",
         cell_note,
@@ -89,26 +87,15 @@ def _sample(data: ReportInput) -> Ints:
     rng = generator(0)
     if data.n <= MAX_ROWS:
         return rng.permutation(data.n)
-    drawn = rng.choice(data.n, MAX_ROWS, replace=False)
-    count = np.bincount(data.labels[drawn] + 1, minlength=data.k + 1)[1:]
-    more = []
+    drawn = [rng.choice(data.n, MAX_ROWS, replace=False)]
     free = np.ones(data.n, dtype=bool)
-    free[drawn] = False
-    for j in np.flatnonzero(count < np.minimum(_MIN_CLUSTER_ROWS, data.cluster_sizes)).tolist():
-        others = data.cluster_rows(j)
-        others = others[free[others]]
-        missing = min(len(others), _MIN_CLUSTER_ROWS - int(count[j]))
-        more.append(rng.choice(others, missing, replace=False))
-    return rng.permutation(np.concatenate([drawn, *more]))
-
-
-def _sample_note(data: ReportInput, drawn: Ints) -> str:
-    if len(drawn) == data.n:
-        return ""
-    return (
-        f"{number_text(len(drawn))} of {number_text(data.n)} rows are drawn: a random sample with "
-        f"at least {_MIN_CLUSTER_ROWS} rows of every cluster that has so many"
-    )
+    free[drawn[0]] = False
+    for rows in data.cluster_rows:
+        others = rows[free[rows]]
+        missing = min(len(others), _MIN_CLUSTER_ROWS - (len(rows) - len(others)))
+        if missing > 0:
+            drawn.append(rng.choice(others, missing, replace=False))
+    return rng.permutation(np.concatenate(drawn))
 
 
 def _values(data: ReportInput, profile: ClusterProfile, drawn: Ints) -> dict[str, Any]:
@@ -116,45 +103,41 @@ def _values(data: ReportInput, profile: ClusterProfile, drawn: Ints) -> dict[str
     d = len(data.names)
     count = int(np.clip(_MAX_VALUES // max(1, len(drawn)), 1, min(_MAX_FEATURES, d)))
     features = np.sort(profile.order[:count])
-    values = data.original[drawn][:, features]
     return {
         "names": [data.names[t] for t in features],
-        "values": _packed(values.toarray() if sp.issparse(values) else values, "<f8"),
+        "values": _packed(as_doubles(data.original[drawn][:, features]), "<f8"),
         "more": d - count,
     }
 
 
 def _axis_names(data: ReportInput, view: PlaneView) -> list[str]:
-    kind = str(getattr(data.fitted.scaling, "kind", "none"))
     principal = view.plane.n_features > 2
-    unit = " (scaled)" if kind != "none" and not principal else ""
+    unit = " (scaled)" if data.scaling != "none" and not principal else ""
     names = [_UNDEFINED_SHARE.sub("", name) if principal else name for name in view.plane.names]
     return [safe_line(name, 60) + unit if name else "" for name in names]
 
 
 def _in_box(points: Floats, box: Box) -> Floats:
     """Points (n, 2) relative to the box: 0 at its lower edge, 1 at its upper one."""
-    low, high = np.array(box[:2]), np.array(box[2:])
+    low, high = np.reshape(box, (2, 2))
     return np.asarray((points - low) / (high - low))
 
 
 def _enlarged(box: Box) -> Box:
-    low, high = np.array(box[:2]), np.array(box[2:])
+    low, high = np.reshape(box, (2, 2))
     reach = _CELL_REACH * (high - low)
     return (*(low - reach).tolist(), *(high + reach).tolist())
 
 
-def _grid(regions: Array | None) -> dict[str, Any] | None:
-    if regions is None:
-        return None
+def _grid(regions: Array) -> dict[str, Any]:
     rows, columns = regions.shape
     return {"rows": rows, "columns": columns, "labels": _packed(regions, "<u2")}
 
 
 def _packed(values: Array, dtype: str) -> str:
     """An array as base64 of its bytes."""
-    return base64.b64encode(np.ascontiguousarray(values).astype(dtype).tobytes()).decode("ascii")
+    return base64.b64encode(values.astype(dtype).tobytes()).decode("ascii")
 
 
 def _rounded(points: Floats, box: Box) -> list[list[float]]:
-    return [[round(float(x), 5), round(float(y), 5)] for x, y in _in_box(points, box)]
+    return [[round(x, 5) for x in point] for point in _in_box(points, box).tolist()]

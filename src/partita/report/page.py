@@ -8,9 +8,18 @@ from importlib.resources import files
 from typing import Any
 
 from partita._common.optional_imports import require
-from partita.report.number_text import number_text, percent_text, score_text
+from partita.chart_layout.captions import format_deviations
+from partita.report.charts import share_bar
+from partita.report.cluster_tables import heat_class
+from partita.report.page_text import (
+    mark_code,
+    mean_text,
+    number_text,
+    percent_text,
+    safe_line,
+    score_text,
+)
 from partita.report.report_input import Fitted
-from partita.report.safe_text import mark_code, safe_line, script_json
 from partita.report.sections import page_sections
 from partita.report.summary import ReportAnalysis, Summary, analyse
 from partita.report.svg import chip
@@ -46,26 +55,33 @@ def render(fitted: Fitted) -> str:
 
 
 def _page(analysis: ReportAnalysis) -> str:
-    jinja2 = require("jinja2", "a report", "report")
-    markup = require("markupsafe", "a report", "report").Markup
     style, script = _asset("page.css"), "".join(map(_asset, _SCRIPTS))
+    template = template_environment().from_string(_asset("page.html"))
+    policy, page = _policy(style, script), page_sections(analysis)
+    html: str = template.render(page=page, policy=policy, style=style, script=script)
+    return html
+
+
+def template_environment() -> Any:
+    """Return the environment of the template, which escapes all text that is not marked safe."""
+    jinja2 = require("jinja2", "a report", "report")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["safe_line"] = safe_line
-    environment.filters["svg"] = markup  # our own drawings, in which all text is escaped
-    environment.filters["mark_code"] = lambda text: markup(mark_code(text))
-    environment.filters["chip"] = lambda j: markup(chip(j))
-    environment.filters |= {"number": number_text, "percent": percent_text, "score": score_text}
-    page = page_sections(analysis)
-    html: str = environment.from_string(_asset("page.html")).render(
-        policy=_policy(style, script),
-        style=markup(style),
-        script=markup(script),
-        data=markup(script_json(page["map"])),
-        page=page,
-    )
-    return html
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    environment.filters |= {
+        "chip": chip,
+        "deviations": format_deviations,
+        "heat_class": heat_class,
+        "mark_code": mark_code,
+        "mean": mean_text,
+        "number": number_text,
+        "percent": percent_text,
+        "safe_line": safe_line,
+        "score": score_text,
+        "share_bar": share_bar,
+    }
+    return environment
 
 
 def _policy(style: str, script: str) -> str:

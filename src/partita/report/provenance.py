@@ -2,63 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from partita.report.number_text import count_text, number_text
+from partita.report.page_text import count_text, number_text, safe_line
 from partita.report.quality import ReportedObjective
 from partita.report.report_input import ReportInput
-from partita.report.safe_text import safe_line
 from partita.report.summary import Summary
 
-_MAX_NAMES = 40  # of features, and of columns that were left out
+_MAX_NAMES = 40  # of features
 _MAX_COMMAND_LENGTH = 4000
 
 
-@dataclass(frozen=True, slots=True)
-class ProvenanceFact:
-    """One line of the section."""
-
-    name: str
-    value: str
-    code: bool = False
-    remark: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """The section: facts, and the columns that were not used with the reasons."""
-
-    facts: tuple[ProvenanceFact, ...]
-    left_out: tuple[tuple[str, str], ...]
-    left_out_more: int  # columns that are not listed
-
-
-def provenance_of(data: ReportInput, summary: Summary, cost: ReportedObjective) -> Provenance:
-    """Collect what is known about the making of a fit."""
+def provenance_of(
+    data: ReportInput, summary: Summary, cost: ReportedObjective
+) -> list[tuple[str, str]]:
+    """Return names and values of what is known about the making of a fit."""
     fitted = data.fitted
-    seconds = "" if fitted.seconds is None else f"{fitted.seconds:.3g} seconds"
-    seed = "" if fitted.seed is None else safe_line(fitted.seed)
     facts = [
-        ProvenanceFact("Command", _line(fitted.command, _MAX_COMMAND_LENGTH), code=True),
-        ProvenanceFact("Source", _line(fitted.source, 300)),
-        ProvenanceFact("Data fingerprint", _line(fitted.fingerprint, 120), code=True),
-        ProvenanceFact("Rows", _rows(summary)),
-        ProvenanceFact("Features", _features(data)),
-        ProvenanceFact("Missing values", _filled(summary.filled)),
-        ProvenanceFact("Scaling", summary.scale),
-        ProvenanceFact("Weights", _weights(data)),
-        ProvenanceFact("Model", safe_line(_model(data.model), 600), code=True, remark=_start(data)),
-        ProvenanceFact("Objective", _objective(cost)),
-        ProvenanceFact("Seed", seed),
-        ProvenanceFact("Time", seconds),
-        ProvenanceFact("Created", _line(fitted.created)),
-        ProvenanceFact("Versions", _versions(fitted.versions)),
+        ("Command", _line(fitted.command, _MAX_COMMAND_LENGTH)),
+        ("Source", _line(fitted.source, 300)),
+        ("Data fingerprint", _line(fitted.fingerprint, 120)),
+        ("Rows", _rows(summary)),
+        ("Features", _features(data)),
+        ("Missing values", _filled(summary.filled)),
+        ("Scaling", summary.scale),
+        ("Weights", _weights(data)),
+        ("Model", safe_line(_model(data.model), 600)),
+        ("Start", _start(data)),
+        ("Objective", _objective(cost)),
+        ("Seed", "" if fitted.seed is None else safe_line(fitted.seed)),
+        ("Time", "" if fitted.seconds is None else f"{fitted.seconds:.3g} seconds"),
+        ("Created", _line(fitted.created)),
+        ("Versions", _versions(fitted.versions)),
     ]
-    columns = list((fitted.left_out or {}).items())
-    listed = [(safe_line(name), safe_line(why, 200)) for name, why in columns[:_MAX_NAMES]]
-    known = tuple(fact for fact in facts if fact.value)
-    return Provenance(known, tuple(listed), len(columns) - len(listed))
+    return [(name, value) for name, value in facts if value]
 
 
 def _line(text: str, max_length: int = 48) -> str:
@@ -85,11 +62,10 @@ def _weights(data: ReportInput) -> str:
 
 
 def _start(data: ReportInput) -> str:
-    """The part of the recipe that the parameters of the model do not contain."""
     if not data.started_in_sweep:
         return ""
     again = "the command does both" if data.fitted.command else "Sweep.model repeats this fit"
-    return f"started from clusters of the sweep over numbers of clusters; {again}"
+    return f"from clusters of the sweep over numbers of clusters; {again}"
 
 
 def _objective(cost: ReportedObjective) -> str:

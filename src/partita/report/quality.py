@@ -57,11 +57,12 @@ class FitQuality:
 
 def measure_quality(data: ReportInput, distances: RowDistances) -> FitQuality:
     """Measure a fit; figures that do not apply to this kind of model have a note instead."""
-    factors, weight = None, data.optional_weight
-    if _has_means(data):
-        factors = factorize(data.model, data.rows, weight)
-    objective = _objective(data, distances.cost(weight) if factors is None else factors.objective)
-    explained = None if factors is None else factors.explained_variance
+    here, explained = distances.cost(data.optional_weight), None
+    has_centers = getattr(data.model, "cluster_centers_", None) is not None
+    if has_centers and capabilities_of(data.model).geometry is not None:  # J adds up squares
+        factors = factorize(data.model, data.rows, data.optional_weight)
+        here, explained = factors.objective, factors.explained_variance
+    objective = _objective(data, here)
     merges, merges_note = _figure_or_note(lambda: _merges(data, objective))
     return FitQuality(
         objective,
@@ -77,12 +78,6 @@ def _figure_or_note(measure: Callable[[], Figure]) -> tuple[Figure | None, str]:
         return measure(), ""
     except NotApplicable as reason:
         return None, str(reason)
-
-
-def _has_means(data: ReportInput) -> bool:
-    """Return whether J is a sum of squares to the centers."""
-    has_centers = getattr(data.model, "cluster_centers_", None) is not None
-    return has_centers and capabilities_of(data.model).geometry is not None
 
 
 def _objective(data: ReportInput, here: float) -> ReportedObjective:

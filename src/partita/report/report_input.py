@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
 from partita.chart_layout.model_rows import feature_names
@@ -21,7 +20,7 @@ from partita.estimators.fitted_models import (
     unwrap_pipeline,
     without_feature_names,
 )
-from partita.report.safe_text import safe_line
+from partita.report.page_text import safe_line
 
 _SCALERS = {"StandardScaler": "standard", "RobustScaler": "robust"}
 
@@ -109,12 +108,10 @@ class ReportInput:
     labels: Ints  # (n,); −1 for rows without a cluster
     weight: Floats  # (n,)
     ids: Any  # (n,) or None
-    kept: Ints | None  # (n,) numbers of the rows in the source, from 0
+    row_numbers: Ints  # (n,) in the source, from 1
     is_matrix: bool
-    cluster_sizes: Ints  # (k,) rows of each cluster
     cluster_weight: Floats  # (k,) weight of each cluster
-    rows_by_cluster: Ints  # (n,) rows sorted by cluster; those without one first
-    cluster_starts: Ints  # (k + 1,) where each cluster starts in `rows_by_cluster`
+    cluster_rows: Sequence[Ints]  # (k,) the rows of each cluster
 
     @property
     def n(self) -> int:
@@ -127,52 +124,46 @@ class ReportInput:
         return None if self.fitted.weight is None else self.weight
 
     @property
+    def scaling(self) -> str:
+        """The kind of scaling by which `original` became `rows`."""
+        return str(getattr(self.fitted.scaling, "kind", "none"))
+
+    @property
     def started_in_sweep(self) -> bool:
         """True if the fit is the sweep's own, which starts from clusters of a larger K."""
         sweep = self.fitted.sweep
         return sweep is not None and sweep.is_own(self.fitted.model)
 
-    def cluster_rows(self, j: int) -> Ints:
-        """Return the rows of a cluster."""
-        return self.rows_by_cluster[self.cluster_starts[j] : self.cluster_starts[j + 1]]
-
     def row_name(self, i: int) -> str:
         """Return the id of a row, or "row 17"."""
         if self.ids is not None:
             return safe_line("" if self.ids[i] is None else self.ids[i], 40)
-        return f"row {self.row_number(i)}"
-
-    def row_number(self, i: int) -> int:
-        """Return the number of a row in the source, from 1."""
-        return 1 + int(i if self.kept is None else self.kept[i])
+        return f"row {self.row_numbers[i]}"
 
     def largest_clusters(self, count: int) -> list[int]:
         """Return the numbers of the largest clusters, ascending."""
         return sorted(np.argsort(-self.cluster_weight, kind="stable")[:count].tolist())
 
-    def row_values(self, i: int) -> Floats:
-        """Return the values (d,) of a row in the user's units."""
-        row = self.original[[i]].toarray()[0] if sp.issparse(self.original) else self.original[i]
-        return np.asarray(row, dtype=np.float64)
-
 
 def check_input(fitted: Fitted) -> ReportInput:
     """Check the input of a report, and add what was left out."""
     fitted = _unwrapped(fitted)
-    model = fitted.model
-    check_fitted(model)
-    is_matrix = capabilities_of(model).takes_matrix
+    check_fitted(fitted.model)
+    is_matrix = capabilities_of(fitted.model).takes_matrix
     rows = validation.as_rows(fitted.X, "a report")
-    original = rows if fitted.original is None else _check_original(fitted.original, rows.shape)
-    names = feature_names(model, fitted.X, original.shape[1], fitted.names)
-    n = len(model.labels_) if is_matrix else rows.shape[0]
-    model = without_feature_names(model)
+    original = rows if fitted.original is None else validation.as_rows(fitted.original, "a report")
+    if original.shape != rows.shape:
+        raise ValueError(
+            f"`original` must have the shape of X, {rows.shape}, got {original.shape}. It "
+            "holds the same rows in other units."
+        )
+    names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names)
+    n = len(fitted.model.labels_) if is_matrix else rows.shape[0]
+    model = without_feature_names(fitted.model)
     labels = model.predict(rows) if fitted.labels is None else np.asarray(fitted.labels)
-    for name, entries in (("labels", labels), ("ids", fitted.ids), ("kept", fitted.kept)):
-        if entries is not None and len(entries) != n:
-            raise ValueError(
-                f"`{name}` must have {n} entries, one for each row, got {len(entries)}."
-            )
+    for name, values in (("labels", labels), ("ids", fitted.ids), ("kept", fitted.kept)):
+        if values is not None and (m := len(values)) != n:
+            raise ValueError(f"`{name}` must have {n} entries, one for each row, got {m}.")
     weight = validation.check_weights(fitted.weight, n)
     weight = np.ones(n) if weight is None else weight
     k = count_clusters(model)
@@ -188,12 +179,10 @@ def check_input(fitted: Fitted) -> ReportInput:
         labels=labels,
         weight=weight,
         ids=_as_sequence(fitted.ids),
-        kept=None if fitted.kept is None else np.asarray(fitted.kept),
+        row_numbers=1 + (np.arange(n) if fitted.kept is None else np.asarray(fitted.kept)),
         is_matrix=is_matrix,
-        cluster_sizes=np.bincount(labels[inside], minlength=k),
         cluster_weight=np.bincount(labels[inside], weight[inside], k).astype(np.float64),
-        rows_by_cluster=order,
-        cluster_starts=np.searchsorted(labels[order], np.arange(k + 1)),
+        cluster_rows=np.split(order, np.searchsorted(labels[order], np.arange(k + 1)))[1:-1],
     )
 
 
@@ -217,20 +206,8 @@ def _scaling(pipeline: Any) -> Any:
     """The scaling by the steps before the model, as a record with its `kind`."""
     steps = [step for _, step in pipeline.steps[:-1]]
     own = next((step.scaling for step in steps if getattr(step, "scaling", None)), None)
-    if own is not None:
-        return own
     kinds = [_SCALERS.get(type(step).__name__, type(step).__name__) for step in steps]
-    return SimpleNamespace(kind=", ".join(kinds)) if kinds else None
-
-
-def _check_original(original: Any, shape: tuple[int, int]) -> Any:
-    rows = validation.as_rows(original, "a report")
-    if rows.shape != shape:
-        raise ValueError(
-            f"`original` must have the shape of X, {shape}, got {rows.shape}. It holds the same "
-            "rows in other units."
-        )
-    return rows
+    return own or (SimpleNamespace(kind=", ".join(kinds)) if kinds else None)
 
 
 def _as_sequence(ids: Any) -> Any:

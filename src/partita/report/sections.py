@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from partita.chart_layout.captions import join_sentences
 from partita.plots.criteria_display import CriteriaDisplay
 from partita.plots.objective_display import ObjectiveDisplay
 from partita.report import charts, cluster_tables
 from partita.report.map_data import map_of
-from partita.report.number_text import count_text, number_text, percent_text, score_text
+from partita.report.page_text import count_text, number_text, percent_text, safe_line, score_text
 from partita.report.provenance import provenance_of
-from partita.report.safe_text import safe_line
 from partita.report.silhouette_sample import SilhouetteSample
 from partita.report.summary import ReportAnalysis, Summary
 
@@ -50,12 +47,8 @@ class ReportChart:
 def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
     """Return the contents of the page, under the names that the template uses."""
     data, summary, profile = analysis.data, analysis.summary, analysis.profile
-    map_data, map_note = None, "The model was fitted to a matrix, which has no points to draw."
-    if profile is not None:
-        with np.errstate(all="ignore"):
-            map_data, map_note = map_of(data, profile)
-    sweep = data.fitted.sweep
-    clusters = cluster_tables.cluster_rows(data, summary, profile)
+    map_data, map_note = map_of(data, profile)
+    listed, sweep = data.largest_clusters(cluster_tables.MAX_LISTED), data.fitted.sweep
     return {
         "title": _title(summary),
         "lead": _lead(summary),
@@ -63,10 +56,10 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         "tiles": _tiles(analysis),
         "findings": list(analysis.diagnosis),
         "coverage": _coverage(analysis),
-        "clusters": clusters,
+        "clusters": [summary.clusters[j] for j in listed],
         "clusters_note": cluster_tables.table_remarks(summary),  # above the table
         "clusters_legend": cluster_tables.table_legend(data, summary),  # below it
-        "values_note": cluster_tables.values_remark(clusters),
+        "cluster_values": cluster_tables.cluster_values(data, summary, profile),
         "many": data.k > _MAX_TALL_ROWS,  # whether each cluster should take one line
         "map": map_data,
         "map_note": map_note,
@@ -79,6 +72,7 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         "merge_tree": _merge_tree(analysis),
         "objective": _objective(analysis),
         "provenance": provenance_of(data, summary, analysis.quality.objective),
+        "left_out": list((data.fitted.left_out or {}).items()),  # columns, and why
     }
 
 
@@ -105,8 +99,8 @@ def _lead(summary: Summary) -> str:
 
 
 def _tiles(analysis: ReportAnalysis) -> tuple[SummaryTile, ...]:
-    parts = (_size_tile, _objective_tile, _silhouette_tile, _iterations_tile)
-    return tuple(tile for part in parts if (tile := part(analysis)) is not None)
+    makers = (_size_tile, _objective_tile, _silhouette_tile, _iterations_tile)
+    return tuple(filter(None, (make_tile(analysis) for make_tile in makers)))
 
 
 def _size_tile(analysis: ReportAnalysis) -> SummaryTile:

@@ -59,7 +59,10 @@ class SilhouetteSample:
 
 def measure_silhouettes(data: ReportInput) -> SilhouetteSample:
     """Measure rows; raise `NotApplicable` if there is nothing to compare."""
-    metric = _metric(data)
+    capabilities = capabilities_of(data.model)
+    metric = capabilities.metric
+    if metric is None:
+        raise NotApplicable(f"There are no silhouettes: {capabilities.why_not(METRIC)}.")
     inside = np.flatnonzero((data.labels >= 0) & (data.weight > 0))
     labels, rows, weight = data.labels[inside], data.rows, data.weight[inside]
     sizes = np.bincount(labels, minlength=data.k)
@@ -84,13 +87,6 @@ def measure_silhouettes(data: ReportInput) -> SilhouetteSample:
     )
     cluster_weight = np.bincount(labels, weight, data.k).astype(np.float64)
     return _stratified(values, labels[measured], weight[measured], cluster_weight, sizes)
-
-
-def _metric(data: ReportInput) -> Any:
-    capabilities = capabilities_of(data.model)
-    if capabilities.metric is None:
-        raise NotApplicable(f"There are no silhouettes: {capabilities.why_not(METRIC)}.")
-    return capabilities.metric
 
 
 def _affordable_rows(rows: Any, n: int, metric: Any) -> float:

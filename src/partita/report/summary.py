@@ -112,17 +112,17 @@ def summarise(fitted: Fitted) -> Summary:
     return analyse(fitted).summary
 
 
+@np.errstate(all="ignore")  # overflow is shown as such
 def analyse(fitted: Fitted) -> ReportAnalysis:
     """Compute everything that a report shows."""
     data = check_input(fitted)
-    with np.errstate(all="ignore"):  # overflow is shown as such
-        distances, profile = measure_distances(data), profile_of(data)
-        quality = measure_quality(data, distances)
-        diagnosis = _diagnose(data) if fitted.diagnosis is None else fitted.diagnosis
-        if fitted.advice is not None:
-            diagnosis = diagnosis.with_options(fitted.advice)
-        clusters = tuple(_cluster(data, j, distances, quality, profile) for j in range(data.k))
-        summary = _summary(data, quality, diagnosis, clusters, distances.spread_name)
+    distances, profile = measure_distances(data), profile_of(data)
+    quality = measure_quality(data, distances)
+    diagnosis = _diagnose(data) if fitted.diagnosis is None else fitted.diagnosis
+    if fitted.advice is not None:
+        diagnosis = diagnosis.with_options(fitted.advice)
+    clusters = tuple(_cluster(data, j, distances, quality, profile) for j in range(data.k))
+    summary = _summary(data, quality, diagnosis, clusters, distances.spread_name)
     return ReportAnalysis(data, summary, quality, profile, diagnosis)
 
 
@@ -153,7 +153,7 @@ def _summary(
         rows_total=data.n if fitted.rows_total is None else int(fitted.rows_total),
         nowhere=int((data.labels < 0).sum()),
         features=0 if data.is_matrix else data.original.shape[1],
-        scale=str(getattr(fitted.scaling, "kind", "none")),
+        scale=data.scaling,
         n_clusters=data.k,
         filled=int(fitted.filled),
         objective=quality.objective.here,
@@ -182,7 +182,7 @@ def _cluster(
     quality: FitQuality,
     profile: ClusterProfile | None,
 ) -> ClusterSummary:
-    members = data.cluster_rows(j)
+    members = data.cluster_rows[j]
     members = members[data.weight[members] > 0]
     weight, total = data.weight[members], float(data.cluster_weight.sum())
     known = members[np.isfinite(distances.values[members])]
@@ -190,7 +190,7 @@ def _cluster(
     means = None if quality.silhouettes is None else quality.silhouettes.means
     return ClusterSummary(
         number=j,
-        size=int(data.cluster_sizes[j]),
+        size=len(data.cluster_rows[j]),
         weight=float(weight.sum()),
         share=float(weight.sum()) / total if total > 0 else 0.0,
         spread=_finite(distances.spread(members, weight)),
@@ -202,7 +202,7 @@ def _cluster(
 
 
 def _named_row(data: ReportInput, i: int, distances: RowDistances) -> NamedRow:
-    return NamedRow(data.row_name(i), data.row_number(i), float(distances.values[i]), int(i))
+    return NamedRow(data.row_name(i), int(data.row_numbers[i]), float(distances.values[i]), int(i))
 
 
 def _finite(value: float) -> float | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from partita.chart_layout.palette import MARKERS, PALETTE
-from partita.report.number_text import tick_texts
+from partita.report.page_text import tick_texts
 
 N_COLORS = len(PALETTE)
 _DIGIT_PIXELS = 7.6  # width of a digit in a chart
@@ -77,25 +76,18 @@ def _attribute_text(value: Any) -> str:
     return str(value)
 
 
-@dataclass(frozen=True, slots=True)
 class AxisScale:
-    """The map from values to pixels along an axis, linear or logarithmic."""
+    """The map from values to pixels along an axis, linear or logarithmic.
 
-    low: float
-    high: float
-    start: float
-    end: float
-    log: bool = False
+    It holds both values, with a margin if they are equal.
+    """
 
-    @classmethod
-    def spanning(
-        cls, low: float, high: float, start: float, end: float, *, log: bool = False
-    ) -> AxisScale:
-        """Return a scale that holds both values, with a margin if they are equal."""
-        if not high > low:
-            margin = abs(low) * 0.1 or 1.0
-            low, high, log = low - margin, high + margin, False
-        return cls(low, high, start, end, log)
+    def __init__(
+        self, low: float, high: float, start: float, end: float, *, log: bool = False
+    ) -> None:
+        margin = 0.0 if high > low else abs(low) * 0.1 or 1.0
+        self.low, self.high, self.log = low - margin, high + margin, log and margin == 0
+        self.start, self.end = start, end
 
     def __call__(self, value: float) -> float:
         """Return the position of a value."""
@@ -127,19 +119,16 @@ def text_width(texts: Iterable[str]) -> float:
     return _DIGIT_PIXELS * max(map(len, texts), default=0)
 
 
-def y_axis(y: AxisScale, left: float, right: float) -> str:
-    """Return a grid line and a number for every tick of y."""
+def y_axis(y: AxisScale, min_left: float, right: float) -> tuple[float, str]:
+    """Return the left end of the drawing area, and a grid line and a number for each tick of y."""
     values = y.ticks(4)
-    return "".join(
+    labels = tick_texts(values)
+    left = max(min_left, 12 + text_width(labels))
+    return left, "".join(
         line(left, y(value), right, y(value), "grid")
         + text(label, left - 6, y(value) + 4, text_anchor="end")
-        for value, label in zip(values, tick_texts(values), strict=True)
+        for value, label in zip(values, labels, strict=True)
     )
-
-
-def y_axis_width(y: AxisScale) -> float:
-    """Return the width that the numbers of `y_axis` need."""
-    return text_width(tick_texts(y.ticks(4)))
 
 
 def x_numbers(x: AxisScale, values: list[float], top: float) -> str:

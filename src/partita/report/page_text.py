@@ -1,13 +1,19 @@
-"""Numbers as the page writes them: few digits, true minus signs, narrow spaces in thousands."""
+"""Numbers and foreign text on the page.
+
+Numbers have few digits, true minus signs, and narrow spaces between thousands. Text from outside
+becomes one short line.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+from html import escape
 from itertools import pairwise
+from typing import Any
 
-from partita._common import text
-from partita._common.text import format_number
+from partita._common.text import format_number, one_line, plural
 
 _TICK_TOLERANCE = 0.02  # how wrong the number at a tick may be, in steps between ticks
 _EXACT_INTEGERS = 1e15  # below it, doubles represent every integer
@@ -81,9 +87,27 @@ def percent_text(share: float) -> str:
 
 def count_text(count: int, noun: str) -> str:
     """Return a count with its noun: 1 row, 2 rows."""
-    return text.plural(count, noun, number_text)
+    return plural(count, noun, number_text)
 
 
 def _typeset(number: str) -> str:
     """Replace hyphens by minus signs; commas and spaces by narrow no-break spaces."""
     return number.replace("-", "−").replace(",", "\u202f").replace(" ", "\u202f")
+
+
+def safe_line(text: Any, max_length: int = 48) -> str:
+    """Return text as one line of at most `max_length` characters; "(no name)" if it is empty."""
+    return one_line(text, max_length) or "(no name)"
+
+
+def mark_code(text: str) -> str:
+    """Return a sentence as HTML, with `words` in backticks and --options as code.
+
+    >>> mark_code("use `a b` or --scale none, not <b>")
+    'use <code>a b</code> or <code>--scale</code> none, not &lt;b&gt;'
+    """
+    return re.sub(
+        r"`([^`]+)`|(?<!\S)(--[a-z][a-z-]*)",
+        lambda match: f"<code>{match[1] or match[2]}</code>",
+        escape(text),
+    )
