@@ -68,6 +68,10 @@ class Weights:
             return np.asarray(self.values * self.unit)
         return np.full(n, self.unit)
 
+    def unless_equal(self) -> Floats | None:
+        """Return the weights (n,) as the user gave them; None if all are equal."""
+        return None if self.all_equal else self.as_floats(0)
+
     @property
     def all_equal(self) -> bool:
         """True if every row has the same weight."""

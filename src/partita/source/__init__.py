@@ -1,1 +1,1 @@
-"""Where data lives: memory now, and every other place through the same few methods."""
+"""Sources of rows: dense, sparse, or read block by block; and tables for kernels and medoids."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,13 +18,12 @@ from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.blocks import (
     RunBlock,
-    Summable,
+    add_up_blocks,
     as_kernel_type,
     crew_slices,
+    kernel_type,
     ordered_stats,
-    reduce_blocks,
     work_in_tiles,
-    zero_like,
 )
 from partita.source.plusplus_rounds import DenseSeeding
 from partita.source.protocol import PrunableRows, Source
@@ -36,32 +34,6 @@ from partita.stats import ClusterStats
 COLUMN_VALUES = 1 << 23  # read at a time, where whole columns are needed
 ORDERED_ROWS = 1 << 16  # read at a time, where the order of the rows matters
 GOLDEN_RATIO = 0.6180339887498949  # its multiples are spread evenly, in step with no pattern
-
-
-@dataclass(slots=True)
-class _Extent:
-    """Lowest and highest values (d,), and NaN in `taint` (d,) for columns that are not finite."""
-
-    low: Floats
-    high: Floats
-    taint: Floats
-
-    @classmethod
-    def empty(cls, d: int, dtype: Any) -> _Extent:
-        return cls(np.full(d, np.inf, dtype), np.full(d, -np.inf, dtype), np.zeros(d, dtype))
-
-    def add(self, other: _Extent) -> None:
-        np.fmin(self.low, other.low, out=self.low)
-        np.fmax(self.high, other.high, out=self.high)
-        self.taint += other.taint
-
-
-@dataclass(slots=True)
-class _Counts:
-    values: Ints  # (3, d)
-
-    def add(self, other: _Counts) -> None:
-        self.values += other.values
 
 
 class BlockedRows(ABC):
@@ -82,8 +54,8 @@ class BlockedRows(ABC):
         self.n, self.d = shape
         self.weights, self.workers = weights, workers
         self.dtype = np.dtype(np.float32 if dtype == np.float32 else np.float64)
-        self._single = dtype in (np.float32, np.float16, np.uint8)
-        self.kernel_dtype = np.dtype(np.float32 if self._single else np.float64)
+        self.kernel_dtype = kernel_type(dtype)
+        self._single = self.kernel_dtype == np.float32
         self.in_place: Array | None = None
         self._scoring = Scoring(self.n, self.d, self._single)
         self._survey = survey
@@ -120,19 +92,18 @@ class BlockedRows(ABC):
         self,
         work_per_row: int,
         run: Callable[[slice, Array, Any, Any], None],
-        total: Summable | None = None,
-        fresh: Callable[[], Summable] | None = None,
+        moments: Moments | None = None,
     ) -> None:
-        """Call run(rows, block, sums, crew) on all blocks; the sums end up in `total`."""
+        """Call run(rows, block, moments, crew) on all blocks."""
         if self.in_place is not None:
             for rows, crew in crew_slices(self.workers, self.n, work_per_row):
-                run(rows, self.in_place[rows], total, crew)
+                run(rows, self.in_place[rows], moments, crew)
             return
-        reduce_blocks(
+        add_up_blocks(
             lambda begin: self.each_block(work_per_row, begin),
-            lambda rows, block, sums: run(rows, block, sums, None),
-            total,
-            None if self.workers.n == 1 else fresh,
+            lambda rows, block, part: run(rows, block, part, None),
+            moments,
+            self.workers.n > 1,
         )
 
     # --- the survey ---
@@ -140,19 +111,18 @@ class BlockedRows(ABC):
     def extent(self) -> tuple[Floats, Floats, Ints]:
         """Lowest and highest value (d,) over rows of weight; which columns are not finite."""
         if self._extent is None:
-            weight = None if self.weights.all_equal else self.weights.as_floats(self.n)
+            weight, parts = self.weights.unless_equal(), []
 
-            def run(rows: slice, block: Array, seen: _Extent, crew: Any) -> None:
-                of_block = None if weight is None else weight[rows]
-                kernels.extent(block, seen.low, seen.high, seen.taint, of_block, crew)
+            def run(rows: slice, block: Array, _: None, crew: Any) -> None:
+                part = np.empty((3, self.d), self.kernel_dtype)
+                part[0], part[1], part[2] = np.inf, -np.inf, 0.0  # the last: NaN if not finite
+                kernels.extent(block, *part, None if weight is None else weight[rows], crew)
+                parts.append(part)
 
-            def fresh() -> _Extent:
-                return _Extent.empty(self.d, self.kernel_dtype)
-
-            total = fresh()
-            self._reduce(4 * self.d, run, total, fresh)
-            tainted = np.flatnonzero(np.isnan(total.taint))
-            self._extent = total.low.astype(np.float64), total.high.astype(np.float64), tainted
+            self._reduce(4 * self.d, run)
+            low, high, taint = np.array(parts, np.float64).swapaxes(0, 1)
+            tainted = np.flatnonzero(np.isnan(taint).any(axis=0))
+            self._extent = np.fmin.reduce(low), np.fmax.reduce(high), tainted
         return self._extent
 
     def survey(self) -> Survey:
@@ -168,11 +138,7 @@ class BlockedRows(ABC):
         self._make_survey(sample._sum_up)
 
     def _make_survey(self, sum_up: Callable[[Moments], None]) -> None:
-        low, high, _ = self.extent()
-        tally = self._tally if self.weights.all_equal else None
-        self._survey = survey_dense(
-            low, high, self.weights, sum_up, self.sample, self._columns, tally
-        )
+        self._survey = survey_dense(self, sum_up, count=self.weights.all_equal)
 
     def sample(self, most: int, features: Ints | slice) -> Floats:
         """About `most` rows, spread evenly; a row of weight w counts as w rows."""
@@ -190,7 +156,8 @@ class BlockedRows(ABC):
                 rows = np.searchsorted(np.cumsum(times), rows, side="right")
         return np.asarray(self.read_rows(rows)[:, features], dtype=np.float64)
 
-    def _columns(self, features: Ints) -> Iterator[Floats]:
+    def columns(self, features: Ints) -> Iterator[Floats]:
+        """Yield the values (n,) of each of some features."""
         step = max(1, COLUMN_VALUES // self.n)  # a row is read once for all of them
         for i in range(0, len(features), step):
             yield from self._read_columns(features[i : i + step])
@@ -198,39 +165,33 @@ class BlockedRows(ABC):
     def _read_columns(self, features: Ints) -> Floats:
         columns = np.empty((len(features), self.n))
 
-        def run(rows: slice, block: Array, sums: None, crew: Any) -> None:
+        def run(rows: slice, block: Array, _: None, crew: Any) -> None:
             columns[:, rows] = block[:, features].T
 
         self._reduce(len(features), run)
         return columns
 
-    def _tally(self, middle: Floats, near: Floats) -> tuple[int, Ints]:
+    def count_around(self, middle: Floats, near: Floats) -> Ints:
+        """Count the values (3, d) below, at and near the middle: see kernels.count_around."""
         middle, near = middle.astype(self.kernel_dtype), near.astype(self.kernel_dtype)
+        parts: list[Ints] = []
 
-        def run(rows: slice, block: Array, counts: _Counts, crew: Any) -> None:
-            kernels.count_around(block, middle, near, counts.values, crew)
+        def run(rows: slice, block: Array, _: None, crew: Any) -> None:
+            counts = np.zeros((3, self.d), np.int64)
+            kernels.count_around(block, middle, near, counts, crew)
+            parts.append(counts)
 
-        def fresh() -> _Counts:
-            return _Counts(np.zeros((3, self.d), np.int64))
-
-        total = fresh()
-        self._reduce(4 * self.d, run, total, fresh)
-        return self.n, total.values
+        self._reduce(4 * self.d, run)
+        return np.asarray(sum(parts))
 
     def _sum_up(self, moments: Moments) -> None:
         nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
 
         def run(rows: slice, block: Array, own: Moments, crew: Any) -> None:
-            kernels.move_rows(
-                own.sums,
-                block,
-                nowhere[rows],
-                first[rows],
-                **self.weights.kernel_arguments(rows),
-                crew=crew,
-            )
+            weights = self.weights.kernel_arguments(rows)
+            kernels.move_rows(own.sums, block, nowhere[rows], first[rows], **weights, crew=crew)
 
-        self._reduce(4 * self.d, run, moments, lambda: zero_like(moments))
+        self._reduce(4 * self.d, run, moments)
 
     # --- the passes ---
 
@@ -251,23 +212,19 @@ class BlockedRows(ABC):
             )  # fmt: skip
 
         k = len(centers.values)
-        fresh = None if moments is None else lambda: zero_like(moments)
-        self._reduce(work_in_tiles(k, self.d), run, moments, fresh)
+        self._reduce(work_in_tiles(k, self.d), run, moments)
         self._scoring.review(sum(rechecked for _, rechecked in counts), k)
         return sum(moved for moved, _ in counts)
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
-        weights = {
-            key: values[rows] for key, values in self.weights.kernel_arguments(slice(None)).items()
-        }
-        block = as_kernel_type(self.read_rows(rows))
+        block, weights = as_kernel_type(self.read_rows(rows)), self.weights.kernel_arguments(rows)
         kernels.move_rows(moments.sums, block, labels[rows], to, **weights)
         labels[rows] = to
 
     def own_distances(self, centers: Centers, labels: Ints) -> Floats:
         values, out = np.ascontiguousarray(centers.values), np.empty(self.n)
 
-        def run(rows: slice, block: Array, sums: None, crew: Any) -> None:
+        def run(rows: slice, block: Array, _: None, crew: Any) -> None:
             kernels.own_distance(block, values, centers.origin, labels[rows], out[rows], crew)
 
         self._reduce(2 * self.d, run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -41,10 +41,7 @@ def work_in_tiles(k: int, d: int) -> int:
 
 
 def walk_blocks(
-    workers: Workers,
-    n: int,
-    work_per_row: int,
-    begin: Callable[[], Callable[[slice], None]],
+    workers: Workers, n: int, work_per_row: int, begin: Callable[[], Callable[[slice], None]]
 ) -> None:
     """Cut n rows into blocks and share them among threads; each thread calls begin() once.
 
@@ -65,42 +62,26 @@ def walk_blocks(
     workers.share(-(-n // step), work)
 
 
-class Summable(Protocol):
-    """Sums of one thread, which can be added to those of another."""
-
-    def add(self, other: Any) -> None:
-        """Add the sums of another thread."""
-
-
-def reduce_blocks(
-    walk_blocks: Callable[[Callable[[], Callable[..., None]]], None],
+def add_up_blocks(
+    walk: Callable[[Callable[[], Callable[..., None]]], None],
     run: Callable[..., None],
-    total: Summable | None,
-    fresh: Callable[[], Summable] | None,
+    moments: Moments | None,
+    threaded: bool,
 ) -> None:
-    """Call run(*block, sums) for all blocks of a walk.
-
-    Each thread has sums of its own, made by `fresh` and added to `total` at the end; without
-    `fresh`, all blocks use `total` itself.
-    """
-    own: list[Summable] = []
+    """Call run(*block, moments) for all blocks of a walk; each thread has moments of its own."""
+    if moments is None or not threaded:
+        walk(lambda: lambda *block: run(*block, moments))
+        return
+    parts: list[Moments] = []
 
     def begin() -> Callable[..., None]:
-        sums = total
-        if fresh is not None:
-            sums = fresh()
-            own.append(sums)
-        return lambda *block: run(*block, sums)
+        part = Moments.zero(len(moments.hi), moments.grid)
+        parts.append(part)
+        return lambda *block: run(*block, part)
 
-    walk_blocks(begin)
-    for sums in own:
-        assert total is not None
-        total.add(sums)
-
-
-def zero_like(moments: Moments) -> Moments:
-    """Moments of nothing, on the same grid."""
-    return Moments.zero(len(moments.hi), moments.grid)
+    walk(begin)
+    for part in parts:
+        moments.add(part)
 
 
 def crew_slices(workers: Workers, n: int, work_per_row: int) -> Iterator[tuple[slice, Any]]:
@@ -137,7 +118,11 @@ def ordered_stats(
     return ClusterStats(mass, mean, sse)
 
 
+def kernel_type(dtype: Any) -> np.dtype[Any]:
+    """The type in which kernels read values of a dtype: float32 if it holds them exactly."""
+    return np.dtype(np.float32 if dtype in (np.float32, np.float16, np.uint8) else np.float64)
+
+
 def as_kernel_type(block: Array) -> Array:
     """Convert a block for the kernels: float32 or float64, rows one after the other."""
-    single = block.dtype in (np.float32, np.float16, np.uint8)
-    return np.ascontiguousarray(block, dtype=np.float32 if single else np.float64)
+    return np.ascontiguousarray(block, dtype=kernel_type(block.dtype))

@@ -31,7 +31,7 @@ class DenseSeeding:
     def __init__(self, rows: BlockedRows, scale: float, k: int, trials: int) -> None:
         self._rows, self.scale, self.trials = rows, scale, trials
         n, dtype = rows.n, rows.kernel_dtype
-        self._weight = None if rows.weights.all_equal else rows.weights.as_floats(n)
+        self._weight = rows.weights.unless_equal()
         self.closest = np.full(n, np.inf, dtype)
         if self._weight is not None:
             self.closest[self._weight == 0] = 0.0  # nothing to gain there
@@ -108,12 +108,10 @@ class DenseSeeding:
         self._rows.each_block(work, lambda: run_block)
 
     def _sketch_of(self, rows: slice) -> Any:
-        """The sketch of a block of rows."""
         if self._sketch is None:
             return None
         data, middle, step = self._sketch
-        panel = -(-self._rows.d // 4) * 64 + 192
-        return kernels.Sketch(data[rows.start // 16 * panel :], middle, step)
+        return kernels.Sketch(data[rows.start // 16 * self._panel_bytes :], middle, step)
 
     def _make_sketch(self) -> None:
         source = self._rows
@@ -121,8 +119,8 @@ class DenseSeeding:
         middle = np.median(sample, axis=0)
         reach = float(np.quantile(np.abs(sample - middle).max(axis=1), SKETCH_RANGE_SHARE))
         step = reach / 127 if reach > 0 else 1.0
-        size = -(-source.n // 16) * (-(-source.d // 4) * 64 + 192)
-        data = np.empty(size + 64, np.uint8)
+        self._panel_bytes = -(-source.d // 4) * 64 + 192  # of 16 rows
+        data = np.empty(-(-source.n // 16) * self._panel_bytes + 64, np.uint8)
         start = -data.ctypes.data % 64  # whole cache lines
         self._sketch = data[start:], middle, step
 

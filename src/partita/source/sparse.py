@@ -17,13 +17,7 @@ from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.centers import Centers
 from partita.exact_weights import Weights
 from partita.moments import Moments
-from partita.source.blocks import (
-    is_small,
-    ordered_stats,
-    reduce_blocks,
-    walk_blocks,
-    zero_like,
-)
+from partita.source.blocks import add_up_blocks, is_small, ordered_stats, walk_blocks
 from partita.source.survey import MAX_GRID_RATIO, Survey, survey_at_zero
 from partita.stats import ClusterStats
 
@@ -74,9 +68,7 @@ class SparseSource:
     def __init__(
         self, rows: Any, weights: Weights, workers: Workers, survey: Survey | None = None
     ) -> None:
-        self.rows = rows
-        self.weights = weights
-        self.workers = workers
+        self.rows, self.weights, self.workers = rows, weights, workers
         self.n, self.d = rows.shape
         self.dtype = np.dtype(rows.dtype)
         self._single = rows.dtype == np.float32
@@ -92,22 +84,16 @@ class SparseSource:
         used = slice(start[0], start[-1])
         return self._csr(start - start[0], self._column[used], self.rows.data[used], self.d)
 
-    def _box(self) -> tuple[Floats, Floats]:
-        """Lowest and highest value of each feature, over rows of weight."""
-        ends = self._weighted_rows.min(axis=0), self._weighted_rows.max(axis=0)
-        low, high = (end.toarray().ravel().astype(np.float64) for end in ends)
-        return low, high
-
-    @property
-    def _weighted_rows(self) -> Any:
-        if self.weights.all_equal:
-            return self.rows
-        return self.rows[self.weights.as_floats(self.n) > 0]
-
     def survey(self) -> Survey:
         if self._survey is None:
-            low, high = self._box()
-            ordered = self.weights.ordered or self._has_far_values()
+            weight = self.weights.unless_equal()
+            rows = self.rows if weight is None else self.rows[weight > 0]
+            ends = rows.min(axis=0), rows.max(axis=0)
+            low, high = (end.toarray().ravel().astype(np.float64) for end in ends)
+            size = np.abs(rows.data)
+            size = size[size > 0]
+            has_far_values = size.size > 0 and bool(size.max() / MAX_GRID_RATIO > np.median(size))
+            ordered = self.weights.ordered or has_far_values
             self._survey = survey_at_zero(low, high, self.weights, self._sum_up, ordered)
         return self._survey
 
@@ -115,17 +101,10 @@ class SparseSource:
         """Survey all rows, as stored values are few."""
         self.survey()
 
-    def _has_far_values(self) -> bool:
-        size = np.abs(self._weighted_rows.data)
-        size = size[size > 0]
-        return size.size > 0 and bool(size.max() / MAX_GRID_RATIO > np.median(size))
-
     def _sum_up(self, moments: Moments) -> None:
         nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
-        kernels.move_sparse(
-            moments.sums, self._block(slice(0, self.n)), nowhere, first,
-            **self.weights.kernel_arguments(slice(0, self.n)),
-        )  # fmt: skip
+        weights = self.weights.kernel_arguments(slice(None))
+        kernels.move_sparse(moments.sums, self._block(slice(0, self.n)), nowhere, first, **weights)
 
     def assign(
         self, centers: Centers, labels: Ints, moments: Moments | None, memory: float = 0.0
@@ -146,24 +125,18 @@ class SparseSource:
         def run(rows: slice, own: Moments | None) -> None:
             sums = None if own is None else own.sums
             weights = {} if own is None else self.weights.kernel_arguments(rows)
-            counts.append(
-                kernels.assign_sparse(book, self._block(rows), labels[rows], sums, **weights)[0]
-            )
+            moved, _ = kernels.assign_sparse(book, self._block(rows), labels[rows], sums, **weights)
+            counts.append(moved)
 
         work = len(centers.values) * self._stored
         threaded = self.workers.n > 1 and not is_small(self.n, work)
-        reduce_blocks(
-            lambda begin: walk_blocks(self.workers, self.n, work, begin),
-            run,
-            moments,
-            (lambda: zero_like(moments)) if threaded and moments is not None else None,
+        add_up_blocks(
+            lambda begin: walk_blocks(self.workers, self.n, work, begin), run, moments, threaded
         )
         return sum(counts)
 
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
-        arguments = self.weights.kernel_arguments(slice(None))
-        weights = {key: values[rows] for key, values in arguments.items()}
-        moved = self.rows[rows]
+        moved, weights = self.rows[rows], self.weights.kernel_arguments(rows)
         start, column = moved.indptr.astype(np.int64), moved.indices.astype(np.int32)
         block = self._csr(start, column, moved.data, self.d)
         kernels.move_sparse(moments.sums, block, labels[rows], to, **weights)
@@ -198,12 +171,11 @@ class SparseSource:
         return SparseSource(self.rows[rows], weights, self.workers, survey)
 
     def seeding(self, k: int, trials: int) -> SparseSeeding:
-        weight = None if self.weights.all_equal else self.weights.as_floats(self.n)
-        return SparseSeeding(self.n, weight, self._distances)
+        return SparseSeeding(self.n, self.weights.unless_equal(), self._distances)
 
     def _distances(self, candidates: Floats) -> Floats:
-        rows, squares = self._scaled
-        scaled = candidates * self._seed_scale
+        rows, squares, scale = self._scaled
+        scaled = candidates * scale
         length = np.einsum("cd,cd->c", scaled, scaled)
         both = squares[:, None] + length
         distance = both - 2.0 * (rows @ scaled.T)
@@ -211,17 +183,14 @@ class SparseSource:
         close = np.flatnonzero((distance <= MIN_DISTANCE_SHARE * both).any(axis=1))
         step = max(1, DENSE_VALUES // scaled.size)
         for i in range(0, len(close), step):
-            some = close[i : i + step]
-            gap = rows[some].toarray()[:, None] - scaled
-            distance[some] = np.einsum("ncd,ncd->nc", gap, gap)
+            chunk = close[i : i + step]
+            gap = rows[chunk].toarray()[:, None] - scaled
+            distance[chunk] = np.einsum("ncd,ncd->nc", gap, gap)
         return np.asarray(distance)
 
     @cached_property
-    def _seed_scale(self) -> float:
-        return power_of_two(largest_magnitude(self.rows))
-
-    @cached_property
-    def _scaled(self) -> tuple[Any, Floats]:
-        """The rows as doubles, scaled near 1 by a power of two, and their squared norms."""
-        rows = self.rows.astype(np.float64) * self._seed_scale
-        return rows, np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    def _scaled(self) -> tuple[Any, Floats, float]:
+        """The rows as doubles, scaled near 1 by a power of two, their squared norms, the scale."""
+        scale = power_of_two(largest_magnitude(self.rows))
+        rows = self.rows.astype(np.float64) * scale
+        return rows, np.asarray(rows.multiply(rows).sum(axis=1)).ravel(), scale

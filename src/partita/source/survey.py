@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,14 +13,14 @@ from partita._common.array_types import Array, Floats, Ints
 from partita.exact_weights import Weights
 from partita.moments import Grid, Moments
 
+if TYPE_CHECKING:
+    from partita.source.blocked_rows import BlockedRows
+
 FIRST_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 64, 2048  # searched for outliers, first and where in doubt
 MAX_SAMPLE_VALUES = 1 << 20  # of the larger sample, about
 SUSPECT_RATIO = 2.0**10  # extent over spread of the sample: examine the feature
 MAX_MEAN_ORIGIN_RATIO = 2.0**20  # extent over typical deviation, up to which the mean is the origin
 MAX_GRID_RATIO = 2.0**40  # above, no grid holds both the outlier and the digits of the others
-
-Sample = Callable[[int, Ints | slice], Floats]  # (at most how many rows, which features)
-Tally = Callable[[Floats, Floats], tuple[int, Ints]]  # n, and counts: see kernels.count_around
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,29 +34,23 @@ class Survey:
     high: Floats  # (d,)
 
 
-def survey_dense(
-    low: Floats,
-    high: Floats,
-    weights: Weights,
-    sum_up: Callable[[Moments], None],
-    sample: Sample,
-    columns: Callable[[Ints], Iterator[Floats]],
-    tally: Tally | None,
-) -> Survey:
+def survey_dense(rows: BlockedRows, sum_up: Callable[[Moments], None], count: bool) -> Survey:
     """Origin and grid from the extent of the data and one exact total of it.
 
     The origin is the mean, rounded to a coarse step above the lowest value: near the data, and
     moved along exactly when the data is moved. A feature with an outlier so far that the mean is
-    nowhere near the others gets the median instead.
+    nowhere near the others gets the median instead. `count`: count values first, as reading whole
+    columns is slow.
     """
+    (low, high, _), weights = rows.extent(), rows.weights
     if float(low.min()) < -1e307 or float(high.max()) > 1e307:  # differences would overflow
         return survey_at_zero(low, high, weights, sum_up, ordered=weights.ordered)
     first = Grid.of_extent(low, high, low, weights)
     mean, spread = _total(first, sum_up)
     step = np.ldexp(1.0, np.maximum(np.frexp(high - low)[1] - 6, -1060))
     origin, ordered = low + step * np.rint(mean / step), weights.ordered
-    suspects = _suspects(high - low, sample, tally)
-    for t, values in zip(suspects, columns(suspects), strict=True):
+    suspects = _suspects(high - low, rows, count)
+    for t, values in zip(suspects, rows.columns(suspects), strict=True):
         median, deviation = _middle(values, weights)
         if high[t] - low[t] > MAX_MEAN_ORIGIN_RATIO * deviation > 0:
             origin[t] = median
@@ -63,20 +58,19 @@ def survey_dense(
     return Survey(Grid.of_extent(low, high, origin, weights), spread, ordered, low, high)
 
 
-def _suspects(extent: Floats, sample: Sample, tally: Tally | None) -> Ints:
+def _suspects(extent: Floats, rows: BlockedRows, count: bool) -> Ints:
     """Features whose extent may be far beyond their typical deviation from the median."""
-    ranked = np.sort(sample(FIRST_SAMPLE_ROWS, slice(None)).T, axis=1)
+    ranked = np.sort(rows.sample(FIRST_SAMPLE_ROWS, slice(None)).T, axis=1)
     n = ranked.shape[1]
     wide = extent > SUSPECT_RATIO * (ranked[:, 3 * (n // 4)] - ranked[:, n // 4])
-    if tally is not None and wide.any():
-        median = ranked[:, (n - 1) // 2].copy()
-        wide &= ~_cleared(median, extent / MAX_MEAN_ORIGIN_RATIO, tally)
+    if count and wide.any():
+        wide &= ~_cleared(ranked[:, (n - 1) // 2], extent / MAX_MEAN_ORIGIN_RATIO, rows)
     suspects = np.flatnonzero(wide)
     if suspects.size == 0:
         return suspects
     # Many features have one value in most rows: compare with the deviation of the others.
-    rows = max(4 * FIRST_SAMPLE_ROWS, min(MAX_SAMPLE_ROWS, MAX_SAMPLE_VALUES // suspects.size))
-    ranked = np.sort(sample(rows, suspects).T, axis=1)
+    most = max(4 * FIRST_SAMPLE_ROWS, min(MAX_SAMPLE_ROWS, MAX_SAMPLE_VALUES // suspects.size))
+    ranked = np.sort(rows.sample(most, suspects).T, axis=1)
     n = ranked.shape[1]
     away = np.abs(ranked - ranked[:, (n - 1) // 2, None])
     away.sort(axis=1)
@@ -85,9 +79,10 @@ def _suspects(extent: Floats, sample: Sample, tally: Tally | None) -> Ints:
     return np.asarray(suspects[extent[suspects] > SUSPECT_RATIO * typical])
 
 
-def _cleared(middle: Floats, near: Floats, tally: Tally) -> Array:
+def _cleared(middle: Floats, near: Floats, rows: BlockedRows) -> Array:
     """Features cleared by counting: the median is known, and most other values are not near it."""
-    n, (below, equal, around) = tally(middle, near * (1 + 2.0**-20))  # as float32 rounds
+    n, near = rows.n, near * (1 + 2.0**-20)  # as float32 rounds
+    below, equal, around = rows.count_around(middle, near)
     known = (below <= (n - 1) // 2) & ((n - 1) // 2 < below + equal)
     return np.asarray(known & (around <= (n - equal - 1) // 2))
 

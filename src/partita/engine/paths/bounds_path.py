@@ -15,14 +15,7 @@ from partita._kernels import kernels
 from partita._kernels.pruned_passes import bounds_stride
 from partita.centers import Centers
 from partita.engine.paths.center_groups import CENTERS_PER_TILE, MAX_GROUPS, CenterGroups
-from partita.engine.paths.path import (
-    Path,
-    PathKind,
-    PathPass,
-    PathPlan,
-    PathStart,
-    with_more_rows,
-)
+from partita.engine.paths.path import Path, PathKind, PathPass, PathPlan, PathStart, with_more_rows
 from partita.engine.paths.prefix_filter import PrefixFilter
 from partita.engine.paths.price import PrunedCounts, bookkeeping_cost, bounded_cost
 from partita.engine.paths.row_bounds import RowBounds

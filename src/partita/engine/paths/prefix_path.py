@@ -21,8 +21,7 @@ def _start(start: PathStart) -> Path | PathPlan:
     if quantum_for(start) is None:
         return NO_QUANTUM
     prefix = start.cache.once(
-        "prefix",
-        lambda: fit_prefix(start.source, start.centers, start.labels, start.plan.forced),
+        "prefix", lambda: fit_prefix(start.source, start.centers, start.labels, start.plan.forced)
     )
     if prefix is None:
         return bounds_plan(start.k, "no prefix separates enough centers")

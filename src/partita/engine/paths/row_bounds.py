@@ -40,13 +40,7 @@ class RowBounds:
         blur = 0.0 if prefix is None else prefix.blur
         values = np.ascontiguousarray(centers.values)
         self._motion: Any = kernels.Motion(
-            groups.members,
-            groups.sizes,
-            values,
-            centers.origin,
-            quantum,
-            blur,
-            center_distances,
+            groups.members, groups.sizes, values, centers.origin, quantum, blur, center_distances
         )
 
     def follow(self, centers: Centers, labels: Ints, crew: Any = None) -> Any:
