@@ -92,15 +92,15 @@ same-bits: $(VENV)/tools ## compare 214 fits with those of another commit: make 
 
 lint: $(VENV)/tools ## style, types, and the direction of imports; the commit hook runs the same
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $(filter %.hpp %.cpp,$(CPP))
+	$(BIN)/ruff format --check src tests bench docs examples
+	$(BIN)/clang-format --dry-run --Werror $(filter %.hpp %.cpp %.inc,$(CPP))
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/project
 
 format: $(VENV)/tools ## let ruff and clang-format lay out the files
 	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(filter %.hpp %.cpp,$(CPP))
+	$(BIN)/ruff format src tests bench docs examples
+	$(BIN)/clang-format -i $(filter %.hpp %.cpp %.inc,$(CPP))
 
 # --- documents -------------------------------------------------------------------------------------
 
