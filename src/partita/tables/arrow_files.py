@@ -4,38 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
-from partita.tables.table import Table, TableError, TableFile, arrow
+from partita.tables.table import Table, TableError, TableFile, arrow, first_line
 from partita.tables.text_files import unique_names
 
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
 
-def read_parquet(raw: bytes, name: str) -> Table:
-    """Read the columns of a Parquet file."""
-    pa, parquet = arrow(), arrow(".parquet")
-    return _table(lambda: parquet.ParquetFile(pa.BufferReader(raw)).read(), name, "parquet")
-
-
-def read_feather(raw: bytes, name: str) -> Table:
-    """Read the columns of a Feather file."""
-    pa, feather = arrow(), arrow(".feather")
-    return _table(lambda: feather.read_table(pa.BufferReader(raw)), name, "feather")
-
-
-def _table(read: Callable[[], Any], name: str, format: str) -> Table:
+def read_arrow(raw: bytes, name: str, format: str) -> Table:
+    """Read the columns of a file whose format is "parquet" or "feather"."""
     pa = arrow()
     try:
-        data = read()
+        if format == "parquet":
+            data = arrow(".parquet").ParquetFile(pa.BufferReader(raw)).read()
+        else:
+            data = arrow(".feather").read_table(pa.BufferReader(raw))
         data.validate(full=True)  # a wrong offset would otherwise be read as a memory address
         columns = [plain_values(column) for column in data.columns]
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise TableError(
-            f"{name} is not a {format} file that can be read ({reason}). Write it again."
-        ) from None
+        fault = f"is not a {format} file that can be read ({first_line(error)})"
+        raise TableError(f"{name} {fault}. Write it again.") from None
     original_names = [str(column) for column in data.column_names]
     index = _pandas_index_columns(data.schema)
     names, notes = unique_names(original_names)

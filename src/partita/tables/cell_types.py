@@ -86,8 +86,7 @@ def _infer_type(column: Any, decimal_comma: bool) -> Any:
     if not is_number(first, ";" if decimal_comma else ","):
         return column
     if decimal_comma:
-        has_point = pc.fill_null(pc.match_substring(values, "."), False)
-        if pc.any(has_point).as_py():
+        if pc.any(pc.match_substring(values, ".")).as_py():
             return column
         values = pc.replace_substring(values, ",", ".", max_replacements=1)
     numbers = _to_numbers(values)
@@ -118,17 +117,13 @@ def first_inexact_cell(values: Any) -> int | None:
         return None  # with 1e20 or 1.5 in the column, all of it is doubles
     min_length = len(str(MAX_EXACT_INTEGER))
     is_long = pc.fill_null(pc.greater_equal(pc.utf8_length(values), min_length), False)
-    for row in np.flatnonzero(is_long.to_numpy(zero_copy_only=False)):
-        if not _is_exact(values[int(row)].as_py()):
-            return int(row)
-    return None
+    rows = np.flatnonzero(is_long.to_numpy(zero_copy_only=False)).tolist()
+    return next((row for row in rows if not _is_exact(values[row].as_py())), None)
 
 
 def _is_exact(cell: str) -> bool:
-    if len(cell) > MAX_NUMBER_CHARACTERS:
-        return False
-    value = float(cell)
-    return math.isfinite(value) and int(value) == int(cell)
+    is_finite = len(cell) <= MAX_NUMBER_CHARACTERS and math.isfinite(float(cell))
+    return is_finite and int(float(cell)) == int(cell)
 
 
 def without_missing(column: Any) -> Any:
@@ -142,25 +137,14 @@ def without_missing(column: Any) -> Any:
 def _to_booleans(values: Any, column: Any) -> Any:
     pa, pc = arrow(), arrow(".compute")
     lower = pc.utf8_lower(values)
-    is_boolean = pc.is_in(lower, value_set=pa.array(["true", "false"]))
-    if not pc.all(pc.or_(is_boolean, pc.is_null(lower))).as_py():
-        return column
-    return pc.equal(lower, "true")
+    is_boolean = pc.is_in(lower, value_set=pa.array(["true", "false", None], lower.type))
+    return pc.equal(lower, "true") if pc.all(is_boolean).as_py() else column
 
 
-def are_numbers(values: Any, decimal: str) -> Any:
-    """Return which cells are numbers; null where one is missing."""
-    return _matches(values, _number_pattern(decimal))
-
-
-def are_nearly_numbers(values: Any, decimal: str) -> Any:
-    """Return which cells are numbers, with or without thousands separators: 82,652.19, 1 000."""
-    return _matches(values, f"{_number_pattern(decimal)}|{_WITH_THOUSANDS}")
-
-
-def _number_pattern(decimal: str) -> str:
+def are_numbers(values: Any, decimal: str, with_thousands: bool = False) -> Any:
+    """Return which cells are numbers, perhaps like 82,652.19 or 1 000; null for missing ones."""
     number = _NUMBER if decimal == "." else f"{_INTEGER}{_EXPONENT}|{_DECIMAL_COMMA}"
-    return f"{number}|{_INFINITY}"
+    return _matches(values, f"{number}|{_INFINITY}{f'|{_WITH_THOUSANDS}' * with_thousands}")
 
 
 def has_leading_zeros(column: Any) -> bool:

@@ -1,9 +1,10 @@
-"""The rules that say whether a column is numeric, nearly numeric, or no feature, and why."""
+"""The rules that say whether a column is numeric, nearly numeric, no feature, or suspicious."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from partita.tables.table import Table, arrow
 
 NEARLY_NUMERIC_SHARE = 0.9  # share of numbers from which text in a column is likely a mistake
 MAX_CELL_CHARACTERS_SHOWN = 20
+INTEGER_SAMPLE_ROWS = 1000  # enough to tell most measurements from integers
+ID_MIN_ROWS = 10  # in fewer rows, consecutive numbers may be chance
+_ID_NAME = re.compile(r"(^|[\W_])(id|Id|ID)$|[a-z]I[dD]$")
+_LABELS_NAME = re.compile(r"cluster(_\d+)?")  # the names that our own label columns get
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +37,8 @@ _EMPTY = ColumnValues(None, "no value at all", is_empty=True)
 
 def read_column(table: Table, name: str) -> ColumnValues:
     """Return a column as floats, or the reason why it cannot be a feature."""
-    pa, pc = arrow(), arrow(".compute")
     column = plain_values(table.data[name])
-    column_type, types = column.type, pa.types
+    column_type, types = column.type, arrow().types
     if types.is_null(column_type) or column.null_count == len(column):
         return _EMPTY
     if is_integer_type(column_type):
@@ -42,11 +46,7 @@ def read_column(table: Table, name: str) -> ColumnValues:
         if row is not None:
             return ColumnValues(None, _inexact_reason(table, row))
     if is_numeric_type(column_type):
-        if types.is_boolean(column_type):
-            column = pc.cast(column, pa.int8())
-        single = types.is_float32(column_type) or types.is_float16(column_type)
-        target = pa.float32() if single else pa.float64()
-        values = np.asarray(pc.cast(column, target, safe=False).to_numpy())
+        values = to_floats(column)
         return _EMPTY if np.isnan(values).all() else ColumnValues(values)
     if types.is_string(column_type) or types.is_large_string(column_type):
         return _read_text(table, column)
@@ -54,6 +54,16 @@ def read_column(table: Table, name: str) -> ColumnValues:
         is_date = types.is_date(column_type) or types.is_timestamp(column_type)
         return ColumnValues(None, "dates" if is_date else "times")
     return ColumnValues(None, f"its type is {column_type}")
+
+
+def to_floats(column: Any) -> Array:
+    """Return numbers or booleans as doubles, or as float32 if they have no more digits."""
+    pa, pc = arrow(), arrow(".compute")
+    if pa.types.is_boolean(column.type):
+        column = pc.cast(column, pa.int8())
+    single = pa.types.is_float32(column.type) or pa.types.is_float16(column.type)
+    target = pa.float32() if single else pa.float64()
+    return np.asarray(pc.cast(column, target, safe=False).to_numpy())
 
 
 def is_numeric_type(column_type: Any) -> bool:
@@ -76,10 +86,8 @@ def first_inexact(column: Any) -> int | None:
     low, high = extremes["min"], extremes["max"]
     if low is None or (low >= -MAX_EXACT_INTEGER and high <= MAX_EXACT_INTEGER):
         return None
-    for row, value in enumerate(column.to_pylist()):
-        if value is not None and int(float(value)) != value:
-            return row
-    return None
+    rows = enumerate(column.to_pylist())
+    return next((i for i, x in rows if x is not None and int(float(x)) != x), None)
 
 
 def _inexact_reason(table: Table, row: int) -> str:
@@ -100,7 +108,7 @@ def _read_text(table: Table, column: Any) -> ColumnValues:
         row = pc.index(mask, True).as_py()
         return f"{_shortened(values[row].as_py())} in {table.where(row)}"
 
-    nearly_numbers = cell_types.are_nearly_numbers(values, table.decimal)
+    nearly_numbers = cell_types.are_numbers(values, table.decimal, with_thousands=True)
     if pc.sum(nearly_numbers).as_py() < NEARLY_NUMERIC_SHARE * n_known:
         return ColumnValues(None, f"text, as {first(pc.invert(nearly_numbers))}")
     numbers = cell_types.are_numbers(values, table.decimal)
@@ -121,3 +129,33 @@ def _read_text(table: Table, column: Any) -> ColumnValues:
 def _shortened(cell: str) -> str:
     too_long = len(cell) > MAX_CELL_CHARACTERS_SHOWN
     return repr(f"{cell[: MAX_CELL_CHARACTERS_SHOWN - 1]}…" if too_long else cell)
+
+
+class Suspicion(NamedTuple):
+    """The reason why a feature may not be a measurement."""
+
+    why: str  # the predicate of a sentence about the column
+    may_be_id: bool = False
+
+
+def suspicion_of(table: Table, name: str, values: Array) -> Suspicion | None:
+    """Return why a numeric column may not be a measurement, None if no rule applies.
+
+    Such a column is still a feature: `select` reports it, and the user decides.
+    """
+    if not _are_integers(values[:INTEGER_SAMPLE_ROWS]) or not _are_integers(values):
+        return None
+    if _LABELS_NAME.fullmatch(name):
+        return Suspicion("looks like the labels of an earlier fit")
+    if table.text is not None and cell_types.has_leading_zeros(table.text[name]):
+        return Suspicion("has leading zeros, like a code")
+    if len(values) >= ID_MIN_ROWS and not np.isnan(values).any():
+        has_id_name = _ID_NAME.search(name) is not None
+        consecutive = bool((np.diff(values) == 1).all())
+        if consecutive or (has_id_name and len(np.unique(values)) == len(values)):
+            return Suspicion("looks like a row number or id", may_be_id=True)
+    return None
+
+
+def _are_integers(values: Array) -> bool:
+    return bool(((values == np.rint(values)) | np.isnan(values)).all())

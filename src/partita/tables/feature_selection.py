@@ -12,8 +12,7 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import Setting
 from partita._common.text import listed, plural
-from partita.tables.column_values import read_column
-from partita.tables.suspicious_columns import Suspicion, suspicion_of
+from partita.tables.column_values import Suspicion, read_column, suspicion_of
 from partita.tables.table import Table, TableError, arrow
 
 MISSING_POLICIES = ("error", "drop", "mean")
@@ -111,25 +110,23 @@ def select(
     _check_known(table, (*(columns or ()), *exclude, *(n for n in (id, weight) if n is not None)))
     allow_empty = fill is not None or missing == "drop"
     features = _choose_features(table, columns, set(exclude), {id, weight}, allow_empty)
-    X = _stack(features.columns, table.data.num_rows)
-    _check_finite(table, X, features.names)
+    names, X = tuple(features.columns), _stack(list(features.columns.values()))
+    _check_finite(table, X, names)
     w = None if weight is None else _read_weights(table, weight, missing)
-    kept = np.arange(len(X))
+    kept: Ints = np.arange(len(X))
     is_missing = np.isnan(X)
     filled = int(is_missing.sum())
     if missing == "drop":
-        incomplete = is_missing.any(axis=1) | (np.isnan(w) if w is not None else False)
-        kept = np.flatnonzero(~incomplete)
-        _check_any_row(table, kept)
+        kept = _complete_rows(table, is_missing, w)
         X, w, filled = X[kept], None if w is None else w[kept], 0
     elif filled and missing == "error":
-        raise _missing_error(table, is_missing, features.names, ways)
+        raise _missing_error(table, is_missing, names, ways)
     if missing == "mean":
-        fill = _means(X, w) if fill is None else np.asarray(fill, dtype=np.float64)
+        fill = np.asarray([_mean(x, w) for x in X.T] if fill is None else fill, dtype=np.float64)
         X = np.where(is_missing, fill, X).astype(X.dtype)
     return Selection(
         X=X,
-        names=features.names,
+        names=names,
         ids=None if id is None else _cells(table, id).take(arrow().array(kept)),
         weight=w,
         kept=kept,
@@ -137,7 +134,7 @@ def select(
         fill=fill if missing == "mean" else None,
         filled=filled,
         nearly=features.nearly_numeric,
-        doubtful=_suspicions(table, features) if columns is None else {},
+        doubtful=_suspicions(table, features.columns) if columns is None else {},
     )
 
 
@@ -160,8 +157,7 @@ def _cells(table: Table, name: str) -> Any:
 
 
 class _Features(NamedTuple):
-    names: tuple[str, ...]
-    columns: list[Array]
+    columns: dict[str, Array]
     left_out: dict[str, str]
     nearly_numeric: tuple[str, ...]
 
@@ -177,12 +173,11 @@ def _choose_features(
 
     With `allow_empty`, a column named in `columns` may have no value at all.
     """
-    no_features = other_roles | set(table.index)
-    wanted = [n for n in table.names if n not in no_features] if columns is None else columns
-    wanted = list(dict.fromkeys(wanted))
-    others = set(table.names) - set(wanted) - other_roles
+    available = [name for name in table.names if name not in other_roles]
+    features_by_default = (name for name in available if name not in table.index)
+    wanted = dict.fromkeys(features_by_default if columns is None else columns)
     why = "the index of a pandas frame" if columns is None else NOT_CHOSEN
-    left_out = {name: why for name in table.names if name in others}
+    left_out = {name: why for name in available if name not in wanted}
     features, nearly_numeric = {}, []
     for name in wanted:
         if name in exclude:
@@ -205,22 +200,18 @@ def _choose_features(
     if not features:
         reasons = listed(left_out.items(), lambda item: f"{item[0]!r} ({item[1]})")
         raise TableError(f"{table.name} has no numeric column to cluster: {reasons}.")
-    return _Features(tuple(features), list(features.values()), left_out, tuple(nearly_numeric))
+    return _Features(features, left_out, tuple(nearly_numeric))
 
 
-def _suspicions(table: Table, features: _Features) -> dict[str, Suspicion]:
-    pairs = zip(features.names, features.columns, strict=True)
-    suspicions = {name: suspicion_of(table, name, values) for name, values in pairs}
+def _suspicions(table: Table, columns: dict[str, Array]) -> dict[str, Suspicion]:
+    suspicions = {name: suspicion_of(table, name, values) for name, values in columns.items()}
     return {name: suspicion for name, suspicion in suspicions.items() if suspicion is not None}
 
 
-def _stack(columns: list[Array], n: int) -> Floats:
+def _stack(columns: list[Array]) -> Floats:
     single = all(column.dtype == np.float32 for column in columns)
     single = single and not all(np.isnan(column).all() for column in columns)
-    X = np.empty((n, len(columns)), np.float32 if single else np.float64)
-    for j, column in enumerate(columns):
-        X[:, j] = column
-    return X
+    return np.stack(columns, axis=1, dtype=np.float32 if single else np.float64)
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -229,10 +220,8 @@ def _stack(columns: list[Array], n: int) -> Floats:
 def _check_finite(table: Table, X: Floats, names: tuple[str, ...]) -> None:
     infinite = np.isinf(X)
     if infinite.any():
-        raise TableError(
-            f"{_first_place(table, infinite, names)}: the value is infinite"
-            f"{_and_more(infinite)}. Fix it, or leave the column out."
-        )
+        fault = _fault_text(table, infinite, names, "infinite")
+        raise TableError(f"{fault}. Fix it, or leave the column out.")
 
 
 def _missing_error(
@@ -241,30 +230,29 @@ def _missing_error(
     n_rows = int(is_missing.any(axis=1).sum())
     advice = ", or ".join(_MISSING_ADVICE[way] for way in ways)
     return TableError(
-        f"{_first_place(table, is_missing, names)}: the value is missing{_and_more(is_missing)} "
-        f"({n_rows} of {len(is_missing)} rows). {advice[:1].upper()}{advice[1:]}.",
+        f"{_fault_text(table, is_missing, names, 'missing')} ({n_rows} of {len(is_missing)} rows). "
+        f"{advice[:1].upper()}{advice[1:]}.",
         *(Setting("missing", way) for way in ways),
     )
 
 
-def _first_place(table: Table, mask: Array, names: tuple[str, ...]) -> str:
+def _fault_text(table: Table, mask: Array, names: Sequence[str], fault: str) -> str:
+    """Return the place of the first value at fault, and how many others there are."""
     row, column = (int(indices[0]) for indices in np.nonzero(mask))
-    return table.locate(row, names[column])
-
-
-def _and_more(mask: Array) -> str:
     others = int(mask.sum()) - 1
-    verb = "is" if others == 1 else "are"
-    return f", and so {verb} {plural(others, 'other value')}" if others else ""
+    also = f", and so {'is' if others == 1 else 'are'} {plural(others, 'other value')}"
+    return f"{table.locate(row, names[column])}: the value is {fault}{also if others else ''}"
 
 
-def _check_any_row(table: Table, kept: Ints) -> None:
-    if len(kept) == 0:
+def _complete_rows(table: Table, is_missing: Array, weight: Floats | None) -> Ints:
+    incomplete = is_missing.any(axis=1) | (False if weight is None else np.isnan(weight))
+    if incomplete.all():
         raise TableError(
             f"{table.name}: every row has a missing value, so no row is left. Leave out the "
             "columns that miss most values, or fill in the column means ({}).",
             Setting("missing", "mean"),
         )
+    return np.flatnonzero(~incomplete)
 
 
 def _read_weights(table: Table, name: str, missing: str) -> Floats:
@@ -289,10 +277,6 @@ def _read_weights(table: Table, name: str, missing: str) -> Floats:
             f"{table.name}: the weight {name!r} is 0 in all rows. At least one must be positive."
         )
     return weight
-
-
-def _means(X: Floats, weight: Floats | None) -> Floats:
-    return np.array([_mean(x, weight) for x in X.T])  # by columns: no second table in memory
 
 
 def _mean(x: Floats, weight: Floats | None) -> float:

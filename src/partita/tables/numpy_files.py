@@ -11,19 +11,20 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, TypeVar
 
 import numpy as np
 
 from partita._common.array_types import Array
 from partita.tables.compression import check_unpacked_size
 from partita.tables.file_formats import EXCEL_ERROR
-from partita.tables.table import Table, TableError, TableFile, arrow
+from partita.tables.table import Table, TableError, TableFile, arrow, first_line
 from partita.tables.text_files import unique_names
 
 MAX_HEADER_BYTES = 1 << 16
 NUMERIC_KINDS = "fiub"  # of dtypes
 _T = TypeVar("_T")
+_Header = tuple[tuple[int, ...], np.dtype[np.generic]]  # shape and dtype
 _READ_ERRORS = (
     ValueError, OSError, EOFError, LookupError, ArithmeticError, MemoryError, RuntimeError,
     SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
@@ -38,22 +39,20 @@ _OTHER_ZIP_ERRORS = {
 }
 
 
-class _ArrayHeader(NamedTuple):
-    shape: tuple[int, ...]
-    dtype: np.dtype[np.generic]
+def read_numpy(raw: bytes, name: str, format: str) -> Table:
+    """Read the columns of a two-dimensional array in a file of the format "npy" or "npz".
 
-
-def read_npy(raw: bytes, name: str) -> Table:
-    """Read the columns of a two-dimensional array, named c0, c1, …"""
-    fault = f"{name} ({len(raw)} bytes) is not a .npy file that can be read"
+    The columns of an .npy file are called c0, c1, …
+    """
+    fault = f"{name} ({len(raw)} bytes) is not a .{format} file that can be read"
+    if format == "npz":
+        return _read_npz(_guarded(lambda: zipfile.ZipFile(io.BytesIO(raw)), fault), len(raw), name)
     X = _guarded(lambda: _read_array(io.BytesIO(raw), len(raw)), fault)
     return _table(X, None, name, "npy")
 
 
-def read_npz(raw: bytes, name: str) -> Table:
+def _read_npz(archive: zipfile.ZipFile, packed_size: int, name: str) -> Table:
     """Read the array X, or the only two-dimensional one; names from `names` or `columns`."""
-    fault = f"{name} ({len(raw)} bytes) is not a .npz file that can be read"
-    archive = _guarded(lambda: zipfile.ZipFile(io.BytesIO(raw)), fault)
     with archive:
         members = archive.namelist()
         for member, error in _OTHER_ZIP_ERRORS.items():
@@ -68,25 +67,24 @@ def read_npz(raw: bytes, name: str) -> Table:
             raise TableError(f"{name} is a zip file without arrays, so it is not a .npz file.")
         key = _choose_array(headers, name)
         names_key = next((k for k in ("names", "columns") if k in headers and k != key), None)
-        X = _read_member(archive, key, len(raw), name)
-        names = None if names_key is None else _read_member(archive, names_key, len(raw), name)
+        X = _read_member(archive, key, packed_size, name)
+        names = None if names_key is None else _read_member(archive, names_key, packed_size, name)
     if names is not None and (names.ndim != 1 or X.ndim != 2 or len(names) != X.shape[1]):
         raise TableError(
             f"{name}: {names_key} has the shape {names.shape}, but {key} has {X.shape}. There must "
             "be one name for every column."
         )
-    return _table(X, None if names is None else _as_texts(names), name, "npz")
+    if names is not None and names.dtype.kind == "S":
+        names = np.char.decode(names, "utf-8", "replace")
+    return _table(X, None if names is None else list(map(str, names.tolist())), name, "npz")
 
 
-# --- arrays ---------------------------------------------------------------------------------------
-
-
-def _choose_array(headers: dict[str, _ArrayHeader | None], name: str) -> str:
+def _choose_array(headers: dict[str, _Header | None], name: str) -> str:
     """Return the key of the array that is the table."""
     if "X" in headers:
         return "X"
-    flat = {key: h for key, h in headers.items() if h is not None and len(h.shape) == 2}
-    numeric = [key for key, header in flat.items() if header.dtype.kind in NUMERIC_KINDS]
+    flat = {key: h[1] for key, h in headers.items() if h is not None and len(h[0]) == 2}
+    numeric = [key for key, dtype in flat.items() if dtype.kind in NUMERIC_KINDS]
     if len(numeric) == 1 or len(flat) == 1:
         return (numeric or list(flat))[0]
     raise TableError(
@@ -95,7 +93,7 @@ def _choose_array(headers: dict[str, _ArrayHeader | None], name: str) -> str:
     )
 
 
-def _try_header(archive: zipfile.ZipFile, member: str) -> _ArrayHeader | None:
+def _try_header(archive: zipfile.ZipFile, member: str) -> _Header | None:
     """Return the header of a member, None if it cannot be read: it may not be needed."""
     try:
         with archive.open(member) as file:
@@ -104,25 +102,22 @@ def _try_header(archive: zipfile.ZipFile, member: str) -> _ArrayHeader | None:
         return None
 
 
-def _read_header(file: IO[bytes]) -> _ArrayHeader:
+def _read_header(file: IO[bytes]) -> _Header:
     start = io.BytesIO(file.read(MAX_HEADER_BYTES))
     version = np.lib.format.read_magic(start)
-    read = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }.get(version)
+    read = getattr(np.lib.format, "read_array_header_{}_{}".format(*version), None)
     if read is None:  # 3.0 is for field names, which arrays of numbers do not have
         raise ValueError(f"its format version is {version}")
     shape, _, dtype = read(start)
-    return _ArrayHeader(shape, dtype)
+    return shape, dtype
 
 
 def _read_array(file: IO[bytes], size: int) -> Array:
     """Read the array of a file of this size, if its header claims no more."""
-    header = _read_header(file)
-    if header.dtype.hasobject:
+    shape, dtype = _read_header(file)
+    if dtype.hasobject:
         raise ValueError("it holds Python objects, which are not loaded")
-    claimed = math.prod(header.shape) * header.dtype.itemsize  # Python integers do not overflow
+    claimed = math.prod(shape) * dtype.itemsize  # Python integers do not overflow
     if claimed > size:
         raise ValueError(f"its header claims {claimed} bytes of values, but it has {size}")
     file.seek(0)
@@ -144,17 +139,9 @@ def _guarded(read: Callable[[], _T], fault: str) -> _T:
     try:
         return read()
     except _READ_ERRORS as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise TableError(f"{fault}: {reason}. Write it again, with numbers only.") from None
-
-
-def _as_texts(names: Array) -> list[str]:
-    if names.dtype.kind == "S":
-        names = np.char.decode(names, "utf-8", "replace")
-    return [str(name) for name in names.tolist()]
-
-
-# --- tables ---------------------------------------------------------------------------------------
+        raise TableError(
+            f"{fault}: {first_line(error)}. Write it again, with numbers only."
+        ) from None
 
 
 def _table(X: Array, names: list[str] | None, name: str, format: str) -> Table:

@@ -85,16 +85,15 @@ def _moments(X: Floats, share: Floats) -> tuple[Floats, Floats]:
 
 
 def _quartiles(X: Floats, share: Floats) -> tuple[Floats, Floats]:
-    """Return median and interquartile range."""
-    low, median, high = np.array([_weighted_quartiles(x, share) for x in X.T]).reshape(-1, 3).T
-    return median, high - low
+    """Return median and interquartile range.
 
-
-def _weighted_quartiles(x: Floats, share: Floats) -> Floats:
-    """Return where the cumulated weight reaches ¼, ½, ¾; halfway to the next value if exactly."""
-    order = np.argsort(x, kind="stable")
-    cumulated = np.cumsum(share[order])
-    q = np.array([0.25, 0.5, 0.75])
-    first = np.searchsorted(cumulated, q - QUANTILE_SLACK, side="left").clip(max=len(x) - 1)
-    after = np.searchsorted(cumulated, q + QUANTILE_SLACK, side="right").clip(max=len(x) - 1)
-    return np.asarray(x[order[first]] / 2 + x[order[after]] / 2)
+    A quartile is where the cumulated weight reaches ¼, ½, ¾; halfway to the next value if exactly.
+    """
+    quartiles, q = np.empty((3, X.shape[1])), np.array([0.25, 0.5, 0.75])
+    for t, x in enumerate(X.T):
+        order = np.argsort(x, kind="stable")
+        cumulated = np.cumsum(share[order])
+        first = np.searchsorted(cumulated, q - QUANTILE_SLACK, side="left").clip(max=len(x) - 1)
+        after = np.searchsorted(cumulated, q + QUANTILE_SLACK, side="right").clip(max=len(x) - 1)
+        quartiles[:, t] = x[order[first]] / 2 + x[order[after]] / 2
+    return quartiles[1], quartiles[2] - quartiles[0]

@@ -16,6 +16,11 @@ class TableError(PartitaError):
     """A file cannot be used: the message says which file, where in it, and what to do."""
 
 
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message, or its type."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 @functools.cache  # called for every column
 def arrow(submodule: str = "") -> ModuleType:
     """Import pyarrow, or a submodule such as ".compute"."""

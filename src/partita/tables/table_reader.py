@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from partita._common.text import listed
-from partita.tables import arrow_files, cell_types, numpy_files
+from partita.tables import cell_types
+from partita.tables.arrow_files import read_arrow
 from partita.tables.compression import decompress
-from partita.tables.file_formats import detect_format
-from partita.tables.file_patterns import expand_path, read_bytes
-from partita.tables.table import Table, TableError, arrow
+from partita.tables.file_formats import detect_format, expand_path, read_bytes
+from partita.tables.numpy_files import read_numpy
+from partita.tables.table import Table, TableError, arrow, first_line
 from partita.tables.text_files import TextOptions, read_text
 
 STDIN = "-"
-_READERS: dict[str, Callable[[bytes, str], Table]] = {
-    "parquet": arrow_files.read_parquet,
-    "feather": arrow_files.read_feather,
-    "npy": numpy_files.read_npy,
-    "npz": numpy_files.read_npz,
-}
+_READERS = {"parquet": read_arrow, "feather": read_arrow, "npy": read_numpy, "npz": read_numpy}
 
 
 def read_table(
@@ -60,7 +55,7 @@ def read_table(
     >>> table.data["x"].to_pylist(), table.delimiter
     ([1.5, 2.5], ';')
     """
-    options = TextOptions(_check_delimiter(delimiter), encoding, header)
+    options = TextOptions(delimiter, encoding, header)
     paths = [path] if isinstance(path, (str, Path)) else list(path)
     if not paths:
         raise TableError("`path` must name at least one file, got none.", parameter="path")
@@ -78,24 +73,11 @@ def read_table(
     return _with_inferred_types(_concatenate(tables, name))
 
 
-def _check_delimiter(delimiter: str | None) -> str | None:
-    if delimiter is None or (
-        len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0'
-    ):
-        return delimiter
-    raise TableError(
-        f"`delimiter` must be a single ASCII character, got {delimiter!r}.", parameter="delimiter"
-    )
-
-
-# --- one file -------------------------------------------------------------------------------------
-
-
 def _read_file(raw: bytes, name: str, file: Path | None, options: TextOptions) -> Table:
     raw = decompress(raw, name)
     format = detect_format(raw, name, file)
     if format in _READERS:
-        table = _READERS[format](raw, name)
+        table = _READERS[format](raw, name, format)
     else:
         if options.delimiter is None and format == "tsv":
             options = replace(options, delimiter="\t")
@@ -106,9 +88,6 @@ def _read_file(raw: bytes, name: str, file: Path | None, options: TextOptions) -
     if table.data.num_rows == 0:
         raise TableError(f"{name} has columns, but no rows.")
     return table
-
-
-# --- several files --------------------------------------------------------------------------------
 
 
 def _with_source(table: Table, column: str) -> Table:
@@ -136,7 +115,12 @@ def _concatenate(tables: list[Table], name: str) -> Table:
         if table.names != first.names:
             notes.append(f"{table.name} has its columns in another order; they are matched by name")
     notes += [note for table in tables for note in table.notes]
-    data = _concatenate_data([table.data.select(list(first.names)) for table in tables], name)
+    pa, same_order = arrow(), [table.data.select(list(first.names)) for table in tables]
+    try:
+        data = pa.concat_tables(same_order, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        reason = first_line(error)
+        raise TableError(f"{name}: a column has different types in its files: {reason}") from None
     return replace(
         first,
         data=data,
@@ -159,23 +143,11 @@ def _check_same_columns(first: Table, other: Table) -> None:
         )
 
 
-def _concatenate_data(tables: list[Any], name: str) -> Any:
-    pa = arrow()
-    try:
-        return pa.concat_tables(tables, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        reason = (str(error).splitlines() or [""])[0]
-        raise TableError(f"{name}: a column has different types in its files: {reason}") from None
-
-
 def _with_inferred_types(table: Table) -> Table:
     """Convert columns of text that hold numbers, once the rows of all files are together."""
     if table.text is None:
         return table
     comma = cell_types.has_decimal_comma(table.text, table.delimiter or ",")
-    return replace(
-        table,
-        data=cell_types.infer_types(table.text, comma),
-        decimal="," if comma else ".",
-        notes=(*table.notes, "numbers have a decimal comma") if comma else table.notes,
-    )
+    notes = (*table.notes, "numbers have a decimal comma") if comma else table.notes
+    data = cell_types.infer_types(table.text, comma)
+    return replace(table, data=data, decimal="," if comma else ".", notes=notes)

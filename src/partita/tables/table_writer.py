@@ -14,7 +14,7 @@ import numpy as np
 from partita._common.array_types import Array
 from partita._common.atomic_write import write_atomically
 from partita.tables.arrow_files import plain_values
-from partita.tables.column_values import first_inexact, is_integer_type, is_numeric_type
+from partita.tables.column_values import first_inexact, is_integer_type, is_numeric_type, to_floats
 from partita.tables.compression import compressing_writer
 from partita.tables.encodings import codec_name
 from partita.tables.file_formats import FORMAT_OF_SUFFIX, format_from_name
@@ -169,13 +169,8 @@ def _stack(data: Any, path: str | Path) -> Array:
 
 
 def _values(column: Any) -> Array:
-    pa, pc = arrow(), arrow(".compute")
-    no_gaps = pa.types.is_integer(column.type) and column.null_count == 0
-    if no_gaps or pa.types.is_float32(column.type):
-        return np.asarray(column.to_numpy())
-    if pa.types.is_boolean(column.type):
-        column = pc.cast(column, pa.int8())
-    return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy())
+    is_complete = arrow().types.is_integer(column.type) and column.null_count == 0
+    return np.asarray(column.to_numpy()) if is_complete else to_floats(column)
 
 
 def _write_npz(data: Any, file: BinaryIO, path: str | Path) -> None:

@@ -33,6 +33,14 @@ class TextOptions:
     encoding: str | None = None
     header: bool | None = None
 
+    def __post_init__(self) -> None:
+        delimiter = "," if self.delimiter is None else self.delimiter
+        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
+            raise TableError(
+                f"`delimiter` must be a single ASCII character, got {delimiter!r}.",
+                parameter="delimiter",
+            )
+
 
 def read_text(raw: bytes, name: str, options: TextOptions) -> Table:
     """Read a text file; all its cells are text, in `data` and in `text`."""

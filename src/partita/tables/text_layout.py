@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import islice
 
@@ -10,9 +11,10 @@ from partita.tables.text_records import iter_records, split_record
 
 DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
 # the sample by which delimiters are compared
-SAMPLE_BYTES = 1 << 20  # or the first line, if that is longer
+SAMPLE_BYTES = 1 << 20  # and the rest of the line
 SAMPLE_RECORDS = 100
 SAMPLE_CELLS = 1000
+_LINE_END = re.compile(rb"[\r\n]")
 SPACE_RIVAL_MIN_SHARE = 0.5  # of records of one width, for a delimiter to compete with spaces
 
 
@@ -22,42 +24,28 @@ def detect_delimiter(body: bytes) -> str:
     scores = {delimiter: _score(sample, delimiter) for delimiter in DELIMITER_NAMES}
     best = max(scores, key=lambda delimiter: scores[delimiter])
     if best == " ":
-        rivals = {
-            delimiter: score
-            for delimiter, score in scores.items()
-            if delimiter != " " and score[0] > SPACE_RIVAL_MIN_SHARE
-        }
+        rivals = [d for d in scores if d != " " and scores[d][0] > SPACE_RIVAL_MIN_SHARE]
         # spaces between words lose to a rival, unless they separate more numbers: 1,5 2,5
-        if rivals and scores[" "][1] <= max(numbers for _, numbers in rivals.values()):
-            best = max(rivals, key=lambda delimiter: rivals[delimiter])
+        if rivals and scores[" "][1] <= max(scores[delimiter][1] for delimiter in rivals):
+            best = max(rivals, key=lambda delimiter: scores[delimiter])
     return best if scores[best][0] > 0 else ","
 
 
 def _sample(body: bytes) -> bytes:
     """Return the first lines, whole."""
-    if len(body) <= SAMPLE_BYTES:
-        return body
-    last = max(body.rfind(end, 0, SAMPLE_BYTES) for end in (b"\n", b"\r"))
-    if last >= 0:
-        return body[: last + 1]
-    ends = [place for end in (b"\n", b"\r") if (place := body.find(end)) >= 0]
-    return body[: min(ends) + 1] if ends else body
+    line_end = _LINE_END.search(body, SAMPLE_BYTES)
+    return body if line_end is None else body[: line_end.end()]
 
 
 def _score(sample: bytes, delimiter: str) -> tuple[float, float]:
     """Return the share of records with the same number of cells, and of cells with numbers."""
     records = list(islice(iter_records(sample, delimiter), SAMPLE_RECORDS))
     # a stray quote opens a cell without an end, whose content is not counted
-    rows = [
-        split_record(record.text.decode().strip(" "), delimiter)
-        for record in records
-        if not record.is_open
-    ]
+    texts = [record.text.decode().strip(" ") for record in records if not record.is_open]
+    rows = [split_record(text, delimiter) for text in texts]
     if delimiter == " ":
         rows = [[cell for cell in row if cell] for row in rows]
-    if not rows:
-        return 0.0, 0.0
-    width, n_rows = Counter(len(row) for row in rows).most_common(1)[0]
+    width, n_rows = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
     if width < 2:
         return 0.0, 0.0
     cells_per_row = SAMPLE_CELLS // len(rows)
@@ -75,6 +63,5 @@ def is_header(first_line: list[str], delimiter: str) -> bool:
     if not values or not all(is_number(cell, delimiter) for cell in values):
         return True
     # pandas names columns 0, 1, … and leaves the cell above the index empty
-    return not first_line[0].strip() and first_line[1:] == [
-        str(i) for i in range(len(first_line) - 1)
-    ]
+    numbers = [str(i) for i in range(len(first_line) - 1)]
+    return not first_line[0].strip() and first_line[1:] == numbers
