@@ -20,7 +20,7 @@ from partita import (
 from partita.diagnosis.boundary_density import BINS_TO_CENTER, FACE_BIN, CenterPair
 from partita.diagnosis.cluster_borders import _gap_beside_face, is_touching
 from partita.diagnosis.cluster_shapes import _first_variance
-from partita.diagnosis.diagnose import fit_context
+from partita.diagnosis.diagnosis_input import read_fit
 from partita.diagnosis.neighbour_graph import _count_broken, _mutual_links, check_convexity
 from partita.diagnosis.row_sample import RowSample
 
@@ -106,7 +106,7 @@ def test_long_clusters_that_touch():
 def test_the_first_variance_of_a_cluster_is_the_same_from_any_start():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(2000, 2)) * [3.5, 1.0]
-    sample = RowSample(rows, np.ones(2000), np.zeros(2000, int), np.arange(2000), True)
+    sample = RowSample(rows, np.ones(2000), np.zeros(2000, int))
     across = SimpleNamespace(normal=lambda size: np.array([1e-4, 1.0]))  # nearly all of it
     context = SimpleNamespace(d=2, rng=lambda name: across)
     size = np.linalg.eigvalsh(np.cov(rows.T, bias=True))
@@ -221,7 +221,7 @@ def test_false_alarms_about_shape_are_rare(data, seeds):
     alarms = 0
     for seed in seeds:
         X, k = ROUND[data](np.random.default_rng(seed))
-        alarms += check_convexity(fit_context(fit(X, k), X, None, seed)) is not None
+        alarms += check_convexity(read_fit(fit(X, k), X, None, seed)) is not None
     assert alarms <= 0.05 * len(seeds)
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
 from partita._common.text import plural
 from partita.diagnosis.boundary_density import FACE_BIN, CenterPair
-from partita.diagnosis.check import Check
 from partita.diagnosis.finding import Finding, list_few, percent
 from partita.diagnosis.fit_context import FitContext
-from partita.estimators.capabilities import CELLS, ROWS, SPACE
 
 NEAR_MARGIN = 0.25  # standard deviations from a face: a small change moves such rows over it
 NEAR_MIN_SHARE = 0.1  # of round groups three deviations apart, only a thirtieth is near a face
@@ -59,7 +58,7 @@ def check_split_groups(fit: FitContext) -> Finding | None:
         "Try fewer clusters (choose_k, or merge_tree, which merges the cheapest pairs first). If "
         "K is fixed, read these clusters as parts of one group.",
         "note",
-        _clusters_of(pairs),
+        clusters_of(pairs),
     )
 
 
@@ -96,7 +95,7 @@ def check_unequal_clusters(fit: FitContext) -> Finding | None:
         f"{evidence}; {plural(len(pairs), 'such pair')}{fit.boundaries.sample.note}.",
         "Plot the clusters. Try sklearn.mixture.GaussianMixture, which learns sizes and spreads, "
         "or use more clusters and merge them (merge_tree).",
-        clusters=_clusters_of(pairs),
+        clusters=clusters_of(pairs),
     )
 
 
@@ -138,12 +137,6 @@ def _is_emptier(gap: float, dense: float) -> bool:
     return certain and dense >= GAP_MIN_RATIO * gap and dense >= SLAB_MIN_ROWS
 
 
-def _clusters_of(pairs: list[CenterPair]) -> tuple[int, ...]:
+def clusters_of(pairs: Iterable[CenterPair]) -> tuple[int, ...]:
+    """Return the clusters of some pairs, ascending."""
     return tuple(sorted({j for pair in pairs for j in (pair.first, pair.second)}))
-
-
-CHECKS = (
-    Check("near-faces", check_near_faces, (ROWS, SPACE, CELLS)),
-    Check("split-groups", check_split_groups, (ROWS, SPACE, CELLS)),
-    Check("unequal-clusters", check_unequal_clusters, (ROWS, SPACE, CELLS)),
-)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import Setting
 from partita._common.text import plural
-from partita.diagnosis.check import Check
-from partita.diagnosis.cluster_borders import is_touching
-from partita.diagnosis.finding import ONE_CLUSTER, CheckSkipped, Finding, list_few, percent
+from partita.diagnosis.cluster_borders import clusters_of, is_touching
+from partita.diagnosis.finding import CheckSkipped, Finding, list_few, percent
 from partita.diagnosis.fit_context import FitContext
 from partita.diagnosis.row_sample import RowSample
-from partita.estimators.capabilities import CELLS, ROWS, SPACE
 
 OUTLIER_ROWS = (3, 20)  # a cluster of outliers holds at most so many rows, in small and large data
 OUTLIER_MAX_SHARE = 0.005  # of all rows, within these limits
@@ -31,8 +30,6 @@ POWER_ITERATIONS = 40  # enough where the first direction stands out
 
 def check_outliers(fit: FitContext) -> Finding | None:
     """Report clusters of a handful of rows far from all others."""
-    if fit.k < 2:
-        raise CheckSkipped(ONE_CLUSTER)
     weight = fit.stats.weight
     low, high = OUTLIER_ROWS
     max_rows = max(low, min(high, OUTLIER_MAX_SHARE * fit.total))
@@ -70,22 +67,22 @@ def check_coincident_centers(fit: FitContext) -> Finding | None:
     """Report centers so close that merging their clusters adds almost nothing to J."""
     stats, k = fit.stats, fit.k
     occupied = np.flatnonzero(stats.weight > 0)
-    if len(occupied) < 2:
-        raise CheckSkipped(ONE_CLUSTER)
     if k > MAX_CLUSTERS_PAIRED:
         raise CheckSkipped(f"there are more than {MAX_CLUSTERS_PAIRED} clusters")
     pairs: list[tuple[int, int]] = []
-    for at, i in enumerate(occupied[:-1]):
-        rest = occupied[at + 1 :]
+    for position, i in enumerate(occupied[:-1]):
+        rest = occupied[position + 1 :]
         sse = stats.sse[i] + stats.sse[rest]
         price = stats.merge_price(np.full(len(rest), i), rest)
         coincident = (price <= COINCIDENT_MAX_INCREASE * sse) & (sse > 0)
         pairs += [(int(i), int(j)) for j in rest[coincident]]
     if not pairs:
         return None
-    clusters = sorted({j for pair in pairs for j in pair})
-    merged = _count_merged(k, pairs)
-    highest = float(stats.merge_price(*np.array(pairs).T).max())
+    first, second = np.array(pairs).T
+    clusters = np.union1d(first, second).tolist()
+    graph = sp.csr_matrix((np.ones(len(pairs)), (first, second)), shape=(k, k))
+    merged = int(connected_components(graph, directed=False)[0])
+    highest = float(stats.merge_price(first, second).max())
     return Finding(
         "coincident-centers",
         f"{len(clusters)} clusters have centers at nearly the same place.",
@@ -97,24 +94,15 @@ def check_coincident_centers(fit: FitContext) -> Finding | None:
     )
 
 
-def _count_merged(k: int, pairs: list[tuple[int, int]]) -> int:
-    """The number of clusters once all pairs are merged."""
-    from scipy.sparse.csgraph import connected_components
-
-    first, second = np.array(pairs).T
-    graph = sp.csr_matrix((np.ones(len(pairs)), (first, second)), shape=(k, k))
-    return int(connected_components(graph, directed=False)[0])
-
-
 def check_elongated_clusters(fit: FitContext) -> Finding | None:
     """Report clusters that are much longer in one direction and touch others."""
     if fit.d < 2:
         raise CheckSkipped("there is one feature only")
-    pairs, sample = fit.boundaries.pairs, fit.sample(ELONGATED_SAMPLE_ROWS, "elongated")
+    sample = fit.sample(ELONGATED_SAMPLE_ROWS, "elongated")
     min_rows = max(ELONGATED_MIN_ROWS, ELONGATED_MIN_ROWS_PER_FEATURE * fit.d)
     ratios: dict[int, float] = {}
     # a long cluster that touches no other was not cut
-    for j in sorted({j for pair in pairs if is_touching(pair) for j in (pair.first, pair.second)}):
+    for j in clusters_of(pair for pair in fit.boundaries.pairs if is_touching(pair)):
         rows = np.flatnonzero(sample.labels == j)
         if len(rows) >= min_rows:
             ratio, share = _first_variance(fit, sample, rows)
@@ -175,11 +163,3 @@ def check_empty_clusters(fit: FitContext) -> Finding | None:
         clusters=tuple(int(j) for j in empty),
         settings=(Setting("n_clusters", left),),
     )
-
-
-CHECKS = (
-    Check("outliers", check_outliers, (ROWS, SPACE)),
-    Check("coincident-centers", check_coincident_centers, (ROWS, SPACE)),
-    Check("elongated-clusters", check_elongated_clusters, (ROWS, SPACE, CELLS)),
-    Check("empty-clusters", check_empty_clusters),
-)

@@ -8,11 +8,10 @@ import numpy as np
 
 from partita._common.text import plural
 from partita._common.threads import Workers
-from partita.diagnosis.check import Check
 from partita.diagnosis.finding import CheckSkipped, Finding, percent
-from partita.diagnosis.fit_context import FitContext
-from partita.diagnosis.model_facts import MAX_GAIN_OF_MEANS
+from partita.diagnosis.fit_context import MAX_GAIN_OF_MEANS, FitContext
 from partita.estimators.capabilities import MEANS, ROWS
+from partita.estimators.fitted_models import capabilities_of
 from partita.estimators.validation import make_source
 from partita.trace import Progress
 
@@ -23,7 +22,7 @@ MOVING_MIN_SHARE = 0.01  # of rows that changed cluster in the last iteration
 
 def check_convergence(fit: FitContext) -> Finding | None:
     """Report if the search stopped although it could still improve."""
-    model = fit.facts.model
+    model = fit.model
     trace: Sequence[Progress] = getattr(model, "trace_", ())
     limit, used = getattr(model, "max_iter", None), getattr(model, "n_iter_", 0)
     limit = limit if isinstance(limit, int) else None
@@ -61,28 +60,25 @@ def _moved_rows(trace: Sequence[Progress]) -> int:
     return last.moved_points
 
 
-def _has_weights_of_fit(fit: FitContext) -> bool:
-    stats = getattr(fit.facts.model, "stats_", None)
-    if stats is None or len(fit.index) != fit.n_given:  # not all rows of X are here
-        return True
-    shares = np.bincount(fit.labels, fit.weight, minlength=len(stats.weight)) / fit.weight.sum()
-    difference = np.abs(shares - stats.weight / stats.weight.sum()).max()
-    return bool(difference < SAME_WEIGHT_MAX_DIFFERENCE)
-
-
 def _has_rows_of_fit(fit: FitContext) -> bool:
     """Return whether these seem to be the rows of the fit, by their labels and weights."""
-    labels = getattr(fit.facts.model, "labels_", None)
+    labels = getattr(fit.model, "labels_", None)
     if labels is None:
         return True
-    if len(labels) != fit.n_given or not _has_weights_of_fit(fit):
+    if len(labels) != fit.n_given:
         return False
+    stats = getattr(fit.model, "stats_", None)
+    if stats is not None and fit.n == fit.n_given:  # all rows of X are here
+        shares = np.bincount(fit.labels, fit.weight, minlength=len(stats.weight)) / fit.total
+        difference = np.abs(shares - stats.weight / stats.weight.sum()).max()
+        if not difference < SAME_WEIGHT_MAX_DIFFERENCE:
+            return False
     return bool((np.asarray(labels)[fit.index] == fit.labels).mean() > SAME_ROWS_MIN_AGREEMENT)
 
 
 def _gain_of_update(fit: FitContext) -> float | None:
     """The share of J that moving the centers to the means would save; None if not known."""
-    if MEANS in fit.facts.lacks or ROWS in fit.facts.lacks or not _has_rows_of_fit(fit):
+    if MEANS in fit.lacks or ROWS in fit.lacks or not _has_rows_of_fit(fit):
         return None
     before = float(fit.stats.cost_at(fit.centers).sum())
     return (before - fit.cost) / before if 0 < before < np.inf else 0.0
@@ -90,11 +86,11 @@ def _gain_of_update(fit: FitContext) -> float | None:
 
 def check_exact_sums(fit: FitContext) -> Finding | None:
     """Report weights or values so unequal that sums were not exact."""
-    if not fit.facts.exact_sums:
+    if not capabilities_of(fit.model).exact_sums:
         raise CheckSkipped(
             "only partita's KMeans, MiniBatchKMeans and SphericalKMeans have exact sums"
         )
-    with Workers(fit.facts.threads) as workers:
+    with Workers(fit.threads) as workers:
         ordered = make_source(fit.rows, fit.weight, workers).survey().ordered
     if not ordered:
         return None
@@ -106,9 +102,3 @@ def check_exact_sums(fit: FitContext) -> Finding | None:
         f"{float(abs(fit.rows).max()):.3g}.",
         "Look for fill values (1e37, -999…) and wrong weights.",
     )
-
-
-CHECKS = (
-    Check("not-converged", check_convergence),
-    Check("inexact-sums", check_exact_sums, (ROWS,)),
-)

@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from partita._common.random_state import generator
 from partita._common.text import plural
-from partita.diagnosis import (
-    cluster_borders,
-    cluster_shapes,
-    convergence,
-    duplicate_rows,
-    features,
-    neighbour_graph,
-    refits,
-)
-from partita.diagnosis.finding import CheckSkipped, Diagnosis
-from partita.diagnosis.fit_context import FitContext
-from partita.diagnosis.model_facts import read_diagnosis_input
-from partita.estimators.capabilities import ROWS
-from partita.exact_weights import as_repeats
+from partita.diagnosis import cluster_borders as borders
+from partita.diagnosis import cluster_shapes as shapes
+from partita.diagnosis import convergence, duplicate_rows, features, neighbour_graph, refits
+from partita.diagnosis.diagnosis_input import read_fit
+from partita.diagnosis.finding import CheckSkipped, Diagnosis, Finding
+from partita.diagnosis.fit_context import SEVERAL_CLUSTERS, FitContext
+from partita.estimators.capabilities import CELLS, FEATURES, MEANS, REFIT, ROWS, SPACE
 
-_CHECKS = tuple(
-    check
-    for module in (
-        convergence,
-        features,
-        duplicate_rows,
-        cluster_shapes,
-        cluster_borders,
-        neighbour_graph,
-        refits,
-    )
-    for check in module.CHECKS
+
+class Check(NamedTuple):
+    """A check that returns a finding of its name or None, or raises `CheckSkipped`."""
+
+    name: str
+    run: Callable[[FitContext], Finding | None]
+    needs: tuple[str, ...] = ()  # skipped if the fit lacks any of them
+
+
+FACES = ROWS, SPACE, CELLS, SEVERAL_CLUSTERS
+CHECKS = (
+    Check("not-converged", convergence.check_convergence),
+    Check("inexact-sums", convergence.check_exact_sums, (ROWS,)),
+    Check("scale", features.check_scale, (ROWS, FEATURES)),
+    Check("constant-features", features.check_constant_features, (ROWS, FEATURES)),
+    Check("correlated-features", features.check_correlated_features, (ROWS, FEATURES, SPACE)),
+    Check("few-distinct-rows", duplicate_rows.check_distinct_rows, (ROWS, SEVERAL_CLUSTERS)),
+    Check("duplicates", duplicate_rows.check_duplicates, (ROWS,)),
+    Check("outliers", shapes.check_outliers, (ROWS, SPACE, SEVERAL_CLUSTERS)),
+    Check("coincident-centers", shapes.check_coincident_centers, (ROWS, SPACE, SEVERAL_CLUSTERS)),
+    Check("elongated-clusters", shapes.check_elongated_clusters, FACES),
+    Check("empty-clusters", shapes.check_empty_clusters),
+    Check("near-faces", borders.check_near_faces, FACES),
+    Check("split-groups", borders.check_split_groups, FACES),
+    Check("unequal-clusters", borders.check_unequal_clusters, FACES),
+    Check("not-convex", neighbour_graph.check_convexity, (ROWS, SPACE)),
+    Check("unstable", refits.check_stability, (ROWS, REFIT, SEVERAL_CLUSTERS)),
+    Check("local-minimum", refits.check_local_minimum, (ROWS, REFIT, MEANS, SEVERAL_CLUSTERS)),
 )
 
 
@@ -71,11 +80,11 @@ def diagnose(model: Any, X: Any, sample_weight: Any = None, *, random_state: Any
     >>> found["scale"].features
     ('proline',)
     """
-    fit = fit_context(model, X, sample_weight, random_state)
+    fit = read_fit(model, X, sample_weight, random_state)
     findings, ran, skipped = [], [], []
     with np.errstate(all="ignore"):  # what exceeds the doubles compares as infinite
-        for check in _CHECKS:
-            lacks = [fit.facts.lacks[need] for need in check.needs if need in fit.facts.lacks]
+        for check in CHECKS:
+            lacks = [fit.lacks[need] for need in check.needs if need in fit.lacks]
             try:
                 if lacks:
                     raise CheckSkipped(lacks[0])
@@ -86,28 +95,6 @@ def diagnose(model: Any, X: Any, sample_weight: Any = None, *, random_state: Any
             ran.append(check.name)
             findings += [finding] if finding else []
     findings.sort(key=lambda finding: finding.severity != "warning")
-    return Diagnosis(_subject(fit), tuple(findings), tuple(ran), tuple(skipped))
-
-
-def fit_context(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitContext:
-    """Check the input, and keep the rows that have weight and a label."""
-    entropy = int(generator(random_state).integers(2**63))
-    given = read_diagnosis_input(model, X, sample_weight)
-    weight = as_repeats(given.weight, given.n)[given.index]
-    rows, labels, index = given.rows, given.labels, given.index
-    weighty = weight > 0
-    if not weighty.all():
-        rows, labels, index, weight = (
-            rows[weighty],
-            labels[weighty],
-            index[weighty],
-            weight[weighty],
-        )
-    if rows.shape[0] == 0:
-        raise ValueError("No row of X has both a weight > 0 and a cluster. Check sample_weight.")
-    return FitContext(given.facts, rows, weight, labels, index, given.n, entropy)
-
-
-def _subject(fit: FitContext) -> str:
-    features = "" if ROWS in fit.facts.lacks else f", {fit.d} features"
-    return f"{fit.facts.kind}, {plural(fit.k, 'cluster')} of {fit.n} rows{features}"
+    width = "" if ROWS in fit.lacks else f", {fit.d} features"
+    subject = f"{type(fit.model).__name__}, {plural(fit.k, 'cluster')} of {fit.n} rows{width}"
+    return Diagnosis(subject, tuple(findings), tuple(ran), tuple(skipped))

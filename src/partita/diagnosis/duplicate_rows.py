@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita.diagnosis.check import Check
-from partita.diagnosis.finding import ONE_CLUSTER, CheckSkipped, Finding, percent
+from partita.diagnosis.finding import Finding, percent
 from partita.diagnosis.fit_context import FitContext
-from partita.estimators.capabilities import ROWS
 
 DUPLICATES_MIN_SHARE = 0.5  # of rows that are copies: what looks like many rows is few
 
 
 def check_distinct_rows(fit: FitContext) -> Finding | None:
     """Report if there are as many clusters as distinct rows, or more."""
-    if fit.k == 1:
-        raise CheckSkipped(ONE_CLUSTER)
     distinct = len(fit.distinct[0])
     if fit.k < distinct:
         return None
@@ -45,9 +41,3 @@ def check_duplicates(fit: FitContext) -> Finding | None:
         "note",
         tuple(int(j) for j in np.unique(fit.labels[first[weight == weight.max()]])),
     )
-
-
-CHECKS = (
-    Check("few-distinct-rows", check_distinct_rows, (ROWS,)),
-    Check("duplicates", check_duplicates, (ROWS,)),
-)

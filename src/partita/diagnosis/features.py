@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from partita._common.array_types import Array, Floats, Ints
-from partita.diagnosis.check import Check
 from partita.diagnosis.finding import CheckSkipped, Finding, list_few, percent
 from partita.diagnosis.fit_context import FitContext
-from partita.estimators.capabilities import FEATURES, ROWS, SPACE
+from partita.source.raw_rows import as_doubles
 
 DOMINANT_MIN_SHARE = 0.9  # of all squared deviations: the rest hardly moves a label
 DOMINANT_MAX_FEATURES = 0.1  # share of the features that may dominate together (or one feature)
@@ -81,7 +81,7 @@ def check_correlated_features(fit: FitContext) -> Finding | None:
         raise CheckSkipped(f"there are more than {CORRELATED_MAX_FEATURES} features")
     if len(sample.weight) < 3 * fit.k + 10:
         raise CheckSkipped(f"there are fewer than {3 * fit.k + 10} distinct rows")
-    gap = sample.dense(fit.mean) - (fit.stats.mean - fit.mean)[sample.labels]
+    gap = (as_doubles(sample.rows) - fit.mean) - (fit.stats.mean - fit.mean)[sample.labels]
     gap = gap[:, varying] * np.sqrt(sample.weight)[:, None]
     length = np.sqrt(np.einsum("nd,nd->d", gap, gap))
     gap /= np.where(length > 0, length, 1.0)
@@ -104,18 +104,9 @@ def check_correlated_features(fit: FitContext) -> Finding | None:
 
 def _largest_group(linked: Array, variance: Floats) -> Ints:
     """The connected group of features with the most variance."""
-    from scipy.sparse.csgraph import connected_components
-
     _, group = connected_components(linked, directed=False)
     return np.flatnonzero(group == np.argmax(np.bincount(group, weights=variance)))
 
 
 def _names(fit: FitContext, features: Ints) -> tuple[str | int, ...]:
-    return tuple(fit.facts.names[feature] for feature in features)
-
-
-CHECKS = (
-    Check("scale", check_scale, (ROWS, FEATURES)),
-    Check("constant-features", check_constant_features, (ROWS, FEATURES)),
-    Check("correlated-features", check_correlated_features, (ROWS, FEATURES, SPACE)),
-)
+    return tuple(fit.names[feature] for feature in features)

@@ -12,7 +12,6 @@ from partita._common.errors import Setting
 from partita._common.text import listed, plural, printable
 
 _TEXT_COLUMNS = 80
-ONE_CLUSTER = "there is one cluster only"  # why many checks are skipped
 
 
 class CheckSkipped(Exception):
@@ -71,9 +70,6 @@ class Diagnosis:
 
     def __len__(self) -> int:
         return len(self.findings)
-
-    def __bool__(self) -> bool:
-        return bool(self.findings)
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is a finding of that name (or this very finding)."""

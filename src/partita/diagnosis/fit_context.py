@@ -12,23 +12,28 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
 from partita.diagnosis.boundary_density import BoundaryDensity, measure_boundaries
-from partita.diagnosis.finding import ONE_CLUSTER, CheckSkipped
-from partita.diagnosis.model_facts import ModelFacts
 from partita.diagnosis.row_sample import RowSample
+from partita.estimators import validation
 from partita.estimators.fitted_models import LabelledRows
 from partita.source.raw_rows import as_doubles, row_slices
 from partita.stats import ClusterStats
 
+SEVERAL_CLUSTERS = "several clusters"  # a need of checks, besides those of the capabilities
 BOUNDARY_SAMPLE_ROWS = 20_000  # enough for shares to one percent
 MAX_DISTANCES = 20_000_000  # held at a time
+MAX_GAIN_OF_MEANS = 1e-3  # of J: centers are means if moving them there saves at most this share
 SPARSE_VARIANCE_ROUNDING = 1e-12  # of the squared mean: smaller differences are rounding
 
 
 @dataclass(frozen=True)
 class FitContext:
-    """A fit and the rows that have weight and a label."""
+    """A fitted model, and the rows that have weight and a label."""
 
-    facts: ModelFacts
+    model: Any
+    k: int
+    names: tuple[str | int, ...]  # (d,)
+    own_centers: Floats | None  # (k, d), in the space of the rows
+    lacks: dict[str, str]  # needs of checks that are not met, with the reason
     rows: Any  # (n, d), in the space where distances are measured: CSR or C-ordered
     weight: Floats  # (n,), in rows: see `as_repeats`
     labels: Ints  # (n,)
@@ -37,16 +42,16 @@ class FitContext:
     entropy: int
 
     @property
-    def k(self) -> int:
-        return self.facts.k
-
-    @property
     def n(self) -> int:
         return int(self.rows.shape[0])
 
     @property
     def d(self) -> int:
         return int(self.rows.shape[1])
+
+    @property
+    def threads(self) -> int:
+        return validation.check_threads(getattr(self.model, "n_threads", None))
 
     def rng(self, name: str) -> np.random.Generator:
         """A random generator for one check, independent of what the others draw."""
@@ -65,7 +70,7 @@ class FitContext:
     @cached_property
     def centers(self) -> Floats:
         """The centers that rows are assigned to; the means, if there are only labels."""
-        return self.stats.mean if self.facts.centers is None else self.facts.centers
+        return self.stats.mean if self.own_centers is None else self.own_centers
 
     @cached_property
     def cost(self) -> float:
@@ -106,12 +111,8 @@ class FitContext:
     @cached_property
     def boundaries(self) -> BoundaryDensity:
         """Density of rows between neighbouring centers."""
-        if self.k < 2:
-            raise CheckSkipped(ONE_CLUSTER)
         sample = self.sample(max(1, min(BOUNDARY_SAMPLE_ROWS, MAX_DISTANCES // self.k)), "crowd")
-        return measure_boundaries(sample, self.centers, self.facts.threads)
-
-    # --- distinct rows ----------------------------------------------------------------------------
+        return measure_boundaries(sample, self.centers, self.threads)
 
     @cached_property
     def distinct(self) -> tuple[Ints, Floats]:
@@ -125,11 +126,12 @@ class FitContext:
     def sample(self, max_rows: int, name: str) -> RowSample:
         """Return up to `max_rows` of the distinct rows, drawn by the generator of that name."""
         first, weight = self.distinct
-        complete = len(first) <= max_rows
-        if not complete:
+        note = ""
+        if len(first) > max_rows:
+            note = f" (in a sample of {max_rows} rows)"
             drawn = np.sort(self.rng(name).choice(len(first), max_rows, replace=False))
             first, weight = first[drawn], weight[drawn]
-        return RowSample(self.rows[first], weight, self.labels[first], self.index[first], complete)
+        return RowSample(self.rows[first], weight, self.labels[first], note)
 
     def _hashes(self) -> Array:
         odd = np.random.default_rng(1).integers(0, 2**63, self.d, dtype=np.uint64) * 2 + 1

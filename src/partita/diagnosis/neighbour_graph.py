@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from partita._common.array_types import Floats, Ints
-from partita.diagnosis.check import Check
 from partita.diagnosis.finding import CheckSkipped, Finding
 from partita.diagnosis.fit_context import FitContext
+from partita.diagnosis.refits import fit_quietly
 from partita.diagnosis.row_sample import RowSample
-from partita.estimators.capabilities import ROWS, SPACE
 from partita.estimators.kernel.estimator import KernelKMeans
 from partita.estimators.kmeans import KMeans
+from partita.source.raw_rows import as_doubles
 
 SAMPLE_ROWS = 2000  # neighbours of neighbours connect a group of that many
 MAX_SAMPLE_VALUES = 1 << 23  # fewer rows, if there are very many features
@@ -39,13 +39,15 @@ def check_convexity(fit: FitContext) -> Finding | None:
     sample, k = _without_tiny_clusters(sample)
     if k < 2 or len(sample.weight) < MIN_ROWS_PER_CLUSTER * k:
         raise CheckSkipped(f"it needs two clusters of {MIN_ROWS_PER_CLUSTER} distinct rows")
-    rows = sample.dense(fit.mean)
-    partitions = SamplePartitions(k, int(fit.rng("graph").integers(2**31)), fit.facts.threads)
-    by_means, links = partitions.by_means(rows, sample.weight), _links(rows, sample.weight)
-    cut = min(_normalized_cut(links, sample.labels, k), _normalized_cut(links, by_means, k))
-    best_cut = _normalized_cut(links, partitions.by_cut(links), k)
-    mutual = _mutual_links(rows)
-    broken = min(_count_broken(mutual, sample.labels, k), _count_broken(mutual, by_means, k))
+    rows, weight = as_doubles(sample.rows) - fit.mean, sample.weight
+    links = _links(rows, weight)
+    quality = partial(_quality, links, _mutual_links(rows), k)
+    seed = int(fit.rng("graph").integers(2**31))
+    options: dict[str, Any] = {"random_state": seed, "n_threads": fit.threads}
+    by_means = KMeans(k, n_init=N_INIT, **options).fit(rows, sample_weight=weight).labels_
+    broken, cut = map(min, quality(by_means), quality(sample.labels))
+    cutter = KernelKMeans(k, kernel="normalized-cut", **options)
+    best_cut = quality(fit_quietly(cutter, links).labels_)[1]
     evidence = []
     if broken:
         evidence.append(
@@ -58,11 +60,14 @@ def check_convexity(fit: FitContext) -> Finding | None:
         )
     if not evidence:
         return None
+    scores = {0: quality(by_means)}
+    for neighbours in ADVISED_NEIGHBOURS:
+        scores[neighbours] = quality(fit_quietly(cutter, _links(rows, weight, neighbours)).labels_)
     return Finding(
         "not-convex",
         "The data may have groups that K-means cannot separate (not convex, or very unequal).",
         f"Following neighbours from row to row, {'; '.join(evidence)}{sample.note}.",
-        f"Plot the clusters, and try {_recipe(partitions, rows, sample, by_means, mutual)}.",
+        f"Plot the clusters, and try {_recipe(k, scores)}.",
     )
 
 
@@ -71,13 +76,8 @@ def _without_tiny_clusters(sample: RowSample) -> tuple[RowSample, int]:
     large = np.bincount(sample.labels) > NEIGHBOURS
     kept = np.flatnonzero(large[sample.labels])
     number = np.cumsum(large) - 1
-    smaller = replace(
-        sample,
-        rows=sample.rows[kept],
-        weight=sample.weight[kept],
-        labels=number[sample.labels[kept]],
-        index=sample.index[kept],
-    )
+    rows, weight, labels, note = sample
+    smaller = RowSample(rows[kept], weight[kept], number[labels[kept]], note)
     return smaller, int(large.sum())
 
 
@@ -88,6 +88,11 @@ def _links(rows: Floats, weight: Floats, neighbours: int = NEIGHBOURS) -> Any:
     near = kneighbors_graph(rows, neighbours, include_self=True, n_jobs=1)
     near = sp.diags(weight / weight.mean()) @ near  # diags_array came with SciPy 1.12
     return sp.csr_array(near @ near.T)
+
+
+def _quality(links: Any, mutual: Any, k: int, labels: Ints) -> tuple[int, float]:
+    """The broken clusters and the normalised cut of a partition; less is better."""
+    return _count_broken(mutual, labels, k), _normalized_cut(links, labels, k)
 
 
 def _normalized_cut(links: Any, labels: Ints, k: int) -> float:
@@ -113,8 +118,6 @@ def _count_broken(mutual: Any, labels: Ints, k: int) -> int:
     A convex group that a face cuts leaves one piece on each side. An arm that winds around another
     leaves several, with pieces of the other in between.
     """
-    from scipy.sparse.csgraph import connected_components
-
     inside = labels[mutual.row] == labels[mutual.col]
     links = (np.ones(int(inside.sum())), (mutual.row[inside], mutual.col[inside]))
     count, piece = connected_components(sp.csr_matrix(links, shape=mutual.shape), directed=False)
@@ -126,41 +129,8 @@ def _count_broken(mutual: Any, labels: Ints, k: int) -> int:
     return int((pieces >= 2).sum())
 
 
-@dataclass(frozen=True, slots=True)
-class SamplePartitions:
-    """Partitions of the sample by other methods, all with the same K and seed."""
-
-    k: int
-    seed: int
-    threads: int
-
-    def by_means(self, rows: Floats, weight: Floats) -> Ints:
-        """Labels by the best of several runs of K-means."""
-        model = KMeans(self.k, n_init=N_INIT, random_state=self.seed, n_threads=self.threads)
-        return model.fit(rows, sample_weight=weight).labels_
-
-    def by_cut(self, links: Any) -> Ints:
-        """Labels by the normalised cut of a graph."""
-        model = KernelKMeans(
-            self.k, kernel="normalized-cut", random_state=self.seed, n_threads=self.threads
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about an empty cluster, which shows in the cut
-            return model.fit(links).labels_
-
-
-def _recipe(
-    partitions: SamplePartitions, rows: Floats, sample: RowSample, by_means: Ints, mutual: Any
-) -> str:
-    """Name the method with the fewest broken clusters, and of these the one with the least cut."""
-    links, k = _links(rows, sample.weight), partitions.k
-
-    def quality(labels: Ints) -> tuple[int, float]:
-        return _count_broken(mutual, labels, k), _normalized_cut(links, labels, k)
-
-    scores = {0: quality(by_means)}
-    for neighbours in ADVISED_NEIGHBOURS:
-        scores[neighbours] = quality(partitions.by_cut(_links(rows, sample.weight, neighbours)))
+def _recipe(k: int, scores: dict[int, tuple[int, float]]) -> str:
+    """Name the graph, by its number of neighbours, whose cut is best; 0 stands for K-means."""
     best = min(scores, key=lambda neighbours: scores[neighbours])
     if not best:
         return "KernelKMeans with other kernels, or sklearn.cluster.HDBSCAN"
@@ -168,6 +138,3 @@ def _recipe(
         f"KernelKMeans({k}, kernel='normalized-cut').fit(G @ G.T), where G = "
         f"sklearn.neighbors.kneighbors_graph(X, {best}, include_self=True)"
     )
-
-
-CHECKS = (Check("not-convex", check_convexity, (ROWS, SPACE)),)

@@ -6,14 +6,14 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Floats
 from partita._common.errors import Setting
-from partita.diagnosis.check import Check
-from partita.diagnosis.finding import ONE_CLUSTER, CheckSkipped, Finding, percent
+from partita.diagnosis.finding import CheckSkipped, Finding, percent
 from partita.diagnosis.fit_context import FitContext
 from partita.diagnosis.row_sample import RowSample
-from partita.estimators.capabilities import MEANS, REFIT, ROWS, set_known
+from partita.estimators.capabilities import MEANS, set_known
 from partita.estimators.kmeans import KMeans
 from partita.metrics.criteria import adjusted_rand
 
@@ -34,7 +34,10 @@ def check_stability(fit: FitContext) -> Finding | None:
     for _ in range(REFITS):
         # Bayesian bootstrap: Gamma(w) for each row is the sum of w draws of weight 1
         weight = np.maximum(rng.gamma(sample.weight), MIN_RESAMPLED_WEIGHT)
-        labels = _refit(fit, sample, weight, int(rng.integers(2**31)))
+        seed = int(rng.integers(2**31))
+        means = MEANS not in fit.lacks
+        model = _kmeans(fit, seed, n_init=N_INIT) if means else _unfitted(fit.model, seed)
+        labels = np.asarray(fit_quietly(model, sample.rows, weight).labels_)
         scores.append(adjusted_rand(sample.labels, labels, sample.weight))
     mean, error = float(np.mean(scores)), float(np.std(scores, ddof=1) / np.sqrt(REFITS))
     if mean + error >= MIN_STABLE_RAND:
@@ -53,9 +56,11 @@ def check_stability(fit: FitContext) -> Finding | None:
 def check_local_minimum(fit: FitContext) -> Finding | None:
     """Report if other starts end at a lower cost."""
     sample = _refit_sample(fit)
-    cost = _fit_quietly(_kmeans(fit, 0, init=fit.centers, n_init=1), sample).inertia_
+    start = _kmeans(fit, 0, init=fit.centers, n_init=1)
+    cost = fit_quietly(start, sample.rows, sample.weight).inertia_
     seed = int(fit.rng("local-minimum").integers(2**31))
-    best = _fit_quietly(_kmeans(fit, seed, n_init=2 * N_INIT), sample).inertia_
+    starts = _kmeans(fit, seed, n_init=2 * N_INIT)
+    best = fit_quietly(starts, sample.rows, sample.weight).inertia_
     if not best < (1 - MIN_COST_DECREASE) * cost:
         return None
     return Finding(
@@ -70,50 +75,33 @@ def check_local_minimum(fit: FitContext) -> Finding | None:
 
 def _refit_sample(fit: FitContext) -> RowSample:
     """The rows to fit again, the same for both checks."""
-    if fit.k < 2:
-        raise CheckSkipped(ONE_CLUSTER)
-    max_rows = QUADRATIC_SAMPLE_ROWS if MEANS in fit.facts.lacks else SAMPLE_ROWS
+    max_rows = QUADRATIC_SAMPLE_ROWS if MEANS in fit.lacks else SAMPLE_ROWS
     sample = fit.sample(min(max_rows, max(1, MAX_SAMPLE_VALUES // fit.d)), "unstable")
     if len(sample.weight) <= fit.k:
         raise CheckSkipped("there are no more distinct rows than clusters")
     return sample
 
 
-def _refit(fit: FitContext, sample: RowSample, weight: Floats, seed: int) -> Ints:
-    """Labels of the sample by a fit of the same kind with these weights."""
-    quadratic = MEANS in fit.facts.lacks
-    model = _unfitted(fit.facts.model, seed) if quadratic else _kmeans(fit, seed, n_init=N_INIT)
-    return np.asarray(_fit_quietly(model, sample, weight).labels_)
-
-
-def _fit_quietly(model: Any, sample: RowSample, weight: Floats | None = None) -> Any:
+def fit_quietly(model: Any, X: Any, weight: Floats | None = None) -> Any:
     """Fit without warnings, such as that a cluster is empty: the score shows it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(sample.rows, sample_weight=sample.weight if weight is None else weight)
+        return model.fit(X, sample_weight=weight)
 
 
 def _kmeans(fit: FitContext, seed: int, **parameters: Any) -> KMeans:
-    return KMeans(fit.k, random_state=seed, n_threads=fit.facts.threads, **parameters)
+    return KMeans(fit.k, random_state=seed, n_threads=fit.threads, **parameters)
 
 
 def _unfitted(model: Any, seed: int) -> Any:
     """A copy of the model with the same parameters, but default starts and this seed."""
-    from sklearn.base import clone
-
     default = type(model)().get_params()
-    changed = {
-        "random_state": seed,
-        "verbose": 0,
-        "callback": None,
-        "n_init": default.get("n_init"),
-    }
-    if not isinstance(getattr(model, "init", ""), str):
-        changed["init"] = default["init"]
-    return set_known(clone(model), **changed)
-
-
-CHECKS = (
-    Check("unstable", check_stability, (ROWS, REFIT)),
-    Check("local-minimum", check_local_minimum, (ROWS, REFIT, MEANS)),
-)
+    init = getattr(model, "init", "")
+    return set_known(
+        clone(model),
+        random_state=seed,
+        verbose=0,
+        callback=None,
+        n_init=default.get("n_init"),
+        init=init if isinstance(init, str) else default["init"],
+    )

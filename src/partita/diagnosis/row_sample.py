@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from partita._common.array_types import Floats, Ints
-from partita.source.raw_rows import as_doubles
 
 
-@dataclass(frozen=True, slots=True)
-class RowSample:
+class RowSample(NamedTuple):
     """Some of the distinct rows; each has the weight of all its copies."""
 
     rows: Any
     weight: Floats
     labels: Ints
-    index: Ints  # row numbers in X
-    complete: bool  # whether these are all distinct rows
-
-    def dense(self, origin: Floats) -> Floats:
-        """Return the rows as doubles relative to an origin, so that an offset costs no digits."""
-        return as_doubles(self.rows) - origin
-
-    @property
-    def note(self) -> str:
-        """Text to append to the evidence: the size of the sample, if it is one."""
-        return "" if self.complete else f" (in a sample of {len(self.weight)} rows)"
+    note: str = ""  # to append to the evidence: the size, unless these are all distinct rows
