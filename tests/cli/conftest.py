@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 @pytest.fixture
 def partita(capsys, monkeypatch):
     """Run a command in this process; return stdout, or stderr if an error is expected."""
-    from partita.cli import app
+    from partita.cli.command_group import app
 
     monkeypatch.setenv("COLUMNS", "80")
 
@@ -31,7 +31,7 @@ def partita(capsys, monkeypatch):
 @pytest.fixture
 def fails(capsys):
     """Run a command that must fail; return its exit code and stderr without the frame."""
-    from partita.cli import app
+    from partita.cli.command_group import app
 
     def run(*words):
         with pytest.raises(SystemExit) as ended:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from helpers.cli import write_csv
 
-from partita.cli import app
+from partita.cli.command_group import app
 
 
 @pytest.mark.parametrize(

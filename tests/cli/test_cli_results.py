@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from helpers.cli import pa
 
 from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans, choose_k, save
-from partita.cli.requests import KERNELS, METRICS
+from partita.cli.option_values import KERNELS, METRICS
 from partita.tables import Scaling, read_table, select, write_table
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz")

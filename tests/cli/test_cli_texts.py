@@ -18,7 +18,7 @@ from helpers.paths import ROOT
 from partita import KMeans, diagnosis
 from partita._common.errors import Setting
 from partita._common.text import one_line
-from partita.cli import app
+from partita.cli.command_group import app
 from partita.cli.finding_advice import ADVICE, advice_for
 from partita.cli.show_results import print_json
 from partita.model_file import read_model
@@ -80,8 +80,9 @@ def test_the_object_of_json_is_the_documented_one(partita, tmp_path, file, comma
 
 
 def test_json_holds_no_nan(partita, tmp_path, capsys):
-    print_json({"a": [math.nan, np.float32(np.inf)], "b": np.array([1.5, np.nan])})
-    assert json.loads(capsys.readouterr().out) == {"a": [None, None], "b": [1.5, None]}
+    print_json(command="x", a=[math.nan, np.float32(np.inf)], b=np.array([1.5, np.nan]))
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["a"], printed["b"]) == ([None, None], [1.5, None])
     (tmp_path / "a.csv").write_text("x\n1\n1\n1\n")
     text = partita("fit", tmp_path / "a.csv", "-k", 1, "--json")
     assert "NaN" not in text
@@ -100,8 +101,8 @@ def test_help_has_examples_for_every_command(partita):
 def test_help_answers_without_loading_anything_heavy():
     heavy = "numpy", "scipy", "sklearn", "pyarrow", "narwhals", "matplotlib", "jinja2"
     code = (
-        "import sys, partita.cli\n"
-        "try:\n    partita.cli.app(['fit', '--help'], prog_name='partita')\n"
+        "import sys; from partita.cli.command_group import app\n"
+        "try:\n    app(['fit', '--help'], prog_name='partita')\n"
         "except SystemExit: pass\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )

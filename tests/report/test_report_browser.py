@@ -12,7 +12,7 @@ from helpers.reports import EVIL, NONE
 from sklearn.datasets import load_wine
 
 from partita import KMeans
-from partita.cli import app
+from partita.cli.command_group import app
 from partita.report import Fitted, map_data, write_report
 from partita.report.page_text import value_text
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 
 def main() -> None:
@@ -51,11 +50,3 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, open until exit
         elif mode == "w" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-
-
-def __getattr__(name: str) -> Any:
-    if name == "app":
-        from partita.cli.command_group import app
-
-        return app
-    raise AttributeError(f"module 'partita.cli' has no attribute {name!r}")

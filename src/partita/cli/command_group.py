@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, get_origin
 
 import typer
 from typer.core import TyperGroup
 
-from partita.cli import choose_k, demo, fit, inspect, predict, report
-from partita.cli.error_handling import ARGUMENTS_KEY
+from partita.cli import choose_k, demo, fit, inspect, options, predict, report
+from partita.cli.error_handling import ARGUMENTS_KEY, handle_errors
 
 
 class CommandGroup(TyperGroup):
@@ -18,8 +22,30 @@ class CommandGroup(TyperGroup):
         ctx.meta[ARGUMENTS_KEY] = tuple(args)
         return super().parse_args(ctx, args)
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(self.commands)  # in order of use, not of the alphabet
+
+def _expand_records(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace parameters that are records of options by these options, and add `--debug`."""
+    parameters, records = list[Parameter](), dict[str, tuple[Any, list[str]]]()
+    for parameter in signature(command, eval_str=True).parameters.values():
+        record = parameter.annotation
+        if not is_dataclass(record):
+            parameters.append(parameter)
+            continue
+        fields = signature(record, eval_str=True).parameters.values()  # type: ignore[arg-type]
+        declared = [field for field in fields if get_origin(field.annotation) is Annotated]
+        records[parameter.name] = record, [option.name for option in declared]
+        parameters += declared
+    debug = Parameter("debug", Parameter.KEYWORD_ONLY, default=False, annotation=options.Debug)
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        for name, (record, option_names) in records.items():
+            values[name] = record(**{option: values.pop(option) for option in option_names})
+        command(**values)
+
+    keywords = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
+    run.__signature__ = Signature([*keywords, debug])  # type: ignore[attr-defined]
+    return run
 
 
 app = typer.Typer(
@@ -38,7 +64,7 @@ for _command in (
     report.report,
     demo.demo,
 ):
-    app.command(_command.__name__.replace("_", "-"))(_command)
+    app.command(_command.__name__.replace("_", "-"))(handle_errors(_expand_records(_command)))
 
 
 def _print_version(is_requested: bool) -> None:

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, errors as messages, collected warnings."""
+"""The end of a command: exit codes, errors as messages, collected warnings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import typer
 
@@ -20,20 +20,18 @@ EXIT_STDOUT_CLOSED = 141  # 128 + SIGPIPE, as a shell reports it
 OPTION_NAMES = {"n_clusters": "k", "random_state": "seed"}  # where they differ from the parameter
 ARGUMENTS_KEY = "partita.arguments"  # of the context's meta: the arguments as typed
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 
 class Interrupted(Exception):
     """Ctrl-C; the message lists the files that were saved."""
 
 
-def handle_errors(command: Command) -> Command:
+def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Turn the errors of a command into a message on stderr and an exit code."""
 
     @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
+    def run(debug: bool, **values: Any) -> None:
         try:
-            command(*args, **kwargs)
+            command(**values)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except BrokenPipeError:
@@ -41,13 +39,13 @@ def handle_errors(command: Command) -> Command:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(EXIT_STDOUT_CLOSED) from None
         except (Exception, KeyboardInterrupt) as error:
-            if kwargs.get("debug"):
+            if debug:
                 raise
             code, text = _exit_of(error)
             typer.echo(_printable(text), err=True)
             raise typer.Exit(code) from None
 
-    return run  # type: ignore[return-value]
+    return run
 
 
 def option_text(setting: Setting) -> str:

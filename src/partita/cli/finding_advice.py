@@ -1,4 +1,4 @@
-"""What to do about a finding of `partita.diagnosis`, as options of the command line."""
+"""Advice on the findings of `partita.diagnosis`, as options of the command line."""
 
 from __future__ import annotations
 

@@ -2,58 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import typer
 
 from partita._common.text import plural
 from partita.cli import options as opt
-from partita.cli.error_handling import (
-    EXIT_NOT_CONVERGED,
-    collect_warnings,
-    handle_errors,
-    typed_command,
-)
-from partita.cli.output_checks import check_outputs
-from partita.cli.requests import ColumnRequest, KRequest, MethodRequest, ReadRequest, parse_k
+from partita.cli.error_handling import EXIT_NOT_CONVERGED, collect_warnings, typed_command
 
 
-@dataclass(frozen=True, slots=True)
-class FitJob:
-    """Everything that one fit needs, from reading to writing."""
-
-    read: ReadRequest
-    columns: ColumnRequest
-    k: KRequest
-    method: MethodRequest
-    outputs: Any
-    command: str
-    json: bool = False
-    quiet: bool = False
-
-
-@handle_errors
 def fit(
     ctx: typer.Context,
-    data: opt.Data,
-    k: opt.K = "auto",
-    method: opt.Method = opt.MethodName.kmeans,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
-    id: opt.Id = None,
-    weight: opt.Weight = None,
-    scale: opt.Scale = opt.ScaleName.none,
-    missing: opt.Missing = opt.MissingPolicy.error,
-    halt: opt.Halt = None,
-    seed: opt.Seed = 0,
-    threads: opt.Threads = None,
-    n_init: opt.NInit = None,
-    max_iter: opt.MaxIter = None,
-    kernel: opt.Kernel = None,
-    gamma: opt.Gamma = None,
-    metric: opt.Metric = None,
-    zero_rows: opt.ZeroRows = None,
+    *,
+    k: opt.K = opt.AUTO,
+    method: opt.MethodAndHaltOptions,
+    columns: opt.ColumnOptions,
     labels: opt.LabelsOut = None,
     only_labels: opt.OnlyLabels = False,
     model: opt.ModelOut = None,
@@ -62,11 +25,7 @@ def fit(
     strict: opt.Strict = False,
     force: opt.Force = False,
     quiet: opt.Quiet = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    header: opt.Header = None,
-    source_column: opt.SourceColumn = None,
-    debug: opt.Debug = False,
+    read: opt.ReadAndNameOptions,
 ) -> None:
     """Cluster a file: its groups, what sets them apart, and possible problems.
 
@@ -77,67 +36,34 @@ def fit(
       partita fit part-*.parquet -k 2:20 --id customer --exclude age,zip --json
       cat rows.csv | partita fit - -k 5 --halt 'Deadline(60)' --labels -
     """
-    zero = None if zero_rows is None else zero_rows.value
-    request = MethodRequest(
-        method.value, seed, threads, halt, n_init, max_iter, kernel, gamma, metric, zero
-    )
-    request.check()
     if only_labels and labels is None:
         raise typer.BadParameter("--only-labels needs --labels OUT.")
-    if labels == "-" and json:
-        raise typer.BadParameter("--labels - and --json both print to stdout. Choose one.")
-    check_outputs(labels, model, report, data=data, force=force)
+    from partita.cli import workflow
     from partita.cli.outputs import Outputs
-
-    outcome = run(
-        FitJob(
-            ReadRequest(data, delimiter, encoding, header, source_column),
-            ColumnRequest(columns, exclude, id, weight, missing.value, scale.value),
-            parse_k(k),
-            request,
-            Outputs(labels, model, report, only_labels, force),
-            typed_command(ctx),
-            json,
-            quiet or labels == "-",
-        )
-    )
-    if strict and not outcome.converged:
-        typer.echo(f"Not converged: {outcome.model.stopped_by_}", err=True)
-        raise typer.Exit(EXIT_NOT_CONVERGED)
-
-
-def run(job: FitJob) -> Any:
-    """Read, fit, write, show."""
-    from partita.cli import show_results, workflow
-    from partita.cli.outputs import print_labels
     from partita.cli.progress_bar import ProgressReporter
 
-    outputs, id = job.outputs, job.columns.id
-    if outputs.report is not None:
-        workflow.require_report_package()
-    reporter = ProgressReporter(job.quiet or job.json)
+    outputs = Outputs(labels, only_labels, columns.id, model, report, force)
+    outputs.check(read.data, json=json)
+    form = "json" if json else "quiet" if quiet or labels == "-" else "text"
+    reporter = ProgressReporter(form != "text")
     with collect_warnings() as warnings:
         with reporter.show_status("reading"):
-            prepared = workflow.prepare(workflow.read(job.read), job.columns)
-        outcome = workflow.cluster(prepared, job.k, job.method, reporter)
+            prepared = workflow.prepare(workflow.read(read), columns)
+        outcome = workflow.cluster(prepared, k, method, typed_command(ctx), reporter)
         try:
-            with outputs.keep_error():
-                outputs.write_model(outcome, job.command)
-            with outputs.keep_error():
-                outputs.write_labels(prepared, outcome.labels, id)
-            if not (job.quiet or job.json):
-                show_results.print_notes(show_results.data_notes(prepared))
-            with outputs.keep_error():
-                _show(job, outcome, reporter, warnings)
+            _write_and_show(outcome, outputs, form, reporter, warnings)
         except KeyboardInterrupt:
             state = f"the fit is complete, with {_state(outcome.model)}, but not its outputs"
             raise outputs.interrupted(state) from None
-    if outputs.labels == "-":
-        print_labels(prepared, outcome.labels, id, outputs.only_labels)
-    outputs.raise_first_error()
+    if labels == "-":
+        outputs.print_labels(prepared, outcome.labels)
+    if outputs.errors:
+        raise outputs.errors[0]
     if outcome.interrupted:
         raise outputs.interrupted(f"the fit was stopped early, with {_state(outcome.model)}")
-    return outcome
+    if strict and not outcome.converged:
+        typer.echo(f"Not converged: {outcome.model.stopped_by_}", err=True)
+        raise typer.Exit(EXIT_NOT_CONVERGED)
 
 
 def _state(model: Any) -> str:
@@ -145,35 +71,45 @@ def _state(model: Any) -> str:
     return f"J = {model.inertia_:.6g} after {plural(iterations, 'iteration')}"
 
 
-def _show(job: FitJob, outcome: Any, reporter: Any, warnings: list[str]) -> None:
+def _write_and_show(
+    outcome: Any, outputs: Any, form: str, reporter: Any, warnings: list[str]
+) -> None:
+    from partita.cli import show_results
+
+    with outputs.keep_error():
+        outputs.write_model(outcome)
+    with outputs.keep_error():
+        outputs.write_labels(outcome.prepared, outcome.labels)
+    if form == "text":
+        show_results.print_notes(show_results.data_notes(outcome.prepared))
+    is_described = form == "json" or (form == "text" and not outcome.interrupted)
+    if is_described or outputs.report is not None:
+        with outputs.keep_error():
+            _describe(outcome, outputs, form, reporter, warnings)
+
+
+def _describe(outcome: Any, outputs: Any, form: str, reporter: Any, warnings: list[str]) -> None:
     """Write the report, and print the same results."""
     from partita.cli import show_results, workflow
 
-    is_needed = job.json or job.outputs.report is not None
-    if not is_needed and (job.quiet or outcome.interrupted):
-        return
     if outcome.interrupted:
-        reporter.print_line(job.outputs.with_saved_files("Stopped early") + "; summary follows")
+        reporter.print_line(outputs.with_saved_files("Stopped early") + "; summary follows")
     with reporter.show_status("describing the clusters"):
-        fitted = workflow.report_input(outcome, job.command, job.method.seed)
-        summary = job.outputs.write_report(fitted)
-    if job.json:
+        summary = outputs.write_report(workflow.report_input(outcome))
+    if form == "json":
         show_results.print_json(
-            {
-                "command": "fit",
-                "partita": fitted.versions["partita"],
-                "data": show_results.data_json(outcome.prepared),
-                "summary": summary.to_dict(),
-                "sweep": show_results.sweep_json(outcome.sweep),
-                "converged": outcome.converged,
-                "interrupted": outcome.interrupted,
-                "outputs": job.outputs.saved,
-                "warnings": warnings,
-            }
+            command="fit",
+            data=show_results.data_json(outcome.prepared),
+            summary=summary.to_dict(),
+            sweep=show_results.sweep_json(outcome.sweep),
+            converged=outcome.converged,
+            interrupted=outcome.interrupted,
+            outputs=outputs.saved,
+            warnings=warnings,
         )
-    elif not job.quiet:
+    elif form == "text":
         show_results.print_notes(warnings)
         show_results.print_summary(summary)
         show_results.print_saved_files(
-            job.outputs.saved, "nothing was saved; --labels, --model and --report write files"
+            outputs.saved, "nothing was saved; --labels, --model and --report write files"
         )

@@ -6,6 +6,8 @@ import ast
 from inspect import signature
 from typing import Any
 
+import typer
+
 # the criteria of partita.halting that take a number, or nothing
 CRITERIA = ("MaxIter", "Shift", "Decrease", "RelDecrease", "SamePartition", "Target", "Deadline")
 MAX_CHARACTERS = 2000  # a deeply nested text can overflow the stack of the parser
@@ -15,7 +17,7 @@ _USAGE = (
 )
 
 
-class HaltError(ValueError):
+class HaltError(typer.BadParameter):
     """A text that is not a halting criterion; the message has the place and the usage."""
 
     def __init__(self, fault: str, column: int) -> None:
@@ -37,9 +39,7 @@ def parse_halt(text: str) -> Any:
         return _halt_of(ast.parse(line, mode="eval").body, line)
     except SyntaxError as error:
         raise HaltError(f"{text!r} is not a criterion", (error.offset or 1) - 1) from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        if isinstance(error, HaltError):
-            raise
+    except (ValueError, RecursionError, MemoryError):
         raise HaltError("the text is nested too deeply or has a null byte", 0) from None
 
 
@@ -54,15 +54,14 @@ def _halt_of(node: ast.expr, line: str) -> Any:
     raise _fault(node, line, "is not a criterion")
 
 
-def _criterion(name: str, numbers: list[int | float], column: int) -> Any:
+def _criterion(name: str, numbers: list[Any], column: int) -> Any:
     from partita import halting
 
     criterion = getattr(halting, name)
     try:
         signature(criterion).bind(*numbers)
     except TypeError:
-        count = len(signature(criterion).parameters)
-        takes = "one number" if count else "no number"
+        takes = "one number" if signature(criterion).parameters else "no number"
         raise HaltError(f"{name} takes {takes}, got {len(numbers)}", column) from None
     try:
         return criterion(*numbers)
@@ -70,17 +69,16 @@ def _criterion(name: str, numbers: list[int | float], column: int) -> Any:
         raise HaltError(str(error).rstrip("."), column) from None
 
 
-def _number(node: ast.expr, line: str) -> int | float:
-    match node:
-        case ast.UnaryOp(ast.USub(), ast.Constant()):
-            return -_number(node.operand, line)
-        case ast.UnaryOp(ast.UAdd(), ast.Constant()):
-            return _number(node.operand, line)
-        case ast.Constant(int() | float() as value) if not isinstance(value, bool):
-            return value
-    raise _fault(node, line, "is not a number")
+def _number(node: ast.expr, line: str) -> Any:
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError):
+        value = None
+    if type(value) not in (int, float):
+        raise _fault(node, line, "is not a number")
+    return value
 
 
-def _fault(node: ast.expr, line: str, what: str) -> HaltError:
+def _fault(node: ast.expr, line: str, fault: str) -> HaltError:
     source = ast.get_source_segment(line, node) or line
-    return HaltError(f"{source[:30]!r} {what}", node.col_offset)
+    return HaltError(f"{source[:30]!r} {fault}", node.col_offset)

@@ -1,231 +1,263 @@
-"""The options that several commands share, each defined once."""
+"""The options of the commands, each declared once.
+
+A parameter of a command that is a record of this module stands for the options of its fields.
+"""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
-from partita.cli.requests import check_halt, check_k, check_kernel, check_metric, parse_delimiter
+from partita.cli.halt_option import parse_halt
+from partita.cli.option_values import KERNELS, METRICS, KRequest, one_of, parse_delimiter, parse_k
 
-reading = partial(typer.Option, rich_help_panel="Input")
-clustering = partial(typer.Option, rich_help_panel="Clustering")
-writing = partial(typer.Option, rich_help_panel="Output")
-flag = partial(writing, metavar="")  # takes no value
-
-
-class MethodName(StrEnum):
-    """Values of `--method`."""
-
-    kmeans = "kmeans"
-    minibatch = "mini-batch"
-    spherical = "spherical"
-    kernel = "kernel"
-    medoids = "medoids"
-
-
-class ScaleName(StrEnum):
-    """Values of `--scale`."""
-
-    none = "none"
-    standard = "standard"
-    robust = "robust"
+ESTIMATORS = {
+    "kmeans": "KMeans",
+    "mini-batch": "MiniBatchKMeans",
+    "spherical": "SphericalKMeans",
+    "kernel": "KernelKMeans",
+    "medoids": "KMedoids",
+}
+OPTIONS_OF_METHOD = {
+    "kernel": "kernel",
+    "gamma": "kernel",
+    "metric": "medoids",
+    "zero_rows": "spherical",
+}
+AUTO: Any = "auto"  # of --k; typer parses defaults too
 
 
-class ZeroRowsPolicy(StrEnum):
-    """Values of `--zero-rows`."""
-
-    error = "error"
-    drop = "drop"
-    separate = "separate"
+def _option(panel: str, names: str, metavar: str, help: str, **more: Any) -> Any:
+    """Declare an option with names like "--seed -s"; a flag has no metavar."""
+    return typer.Option(*names.split(), metavar=metavar, help=help, rich_help_panel=panel, **more)
 
 
-class MissingPolicy(StrEnum):
-    """Values of `--missing`."""
-
-    error = "error"
-    drop = "drop"
-    mean = "mean"
-
-
-Data = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA",
-        help="A file (CSV, TSV, Parquet, Feather, .npy, .npz; may be compressed, like .csv.gz), "
-        "several files that form one table, a folder, or - for standard input.",
-    ),
-]
+reading, clustering = partial(_option, "Input"), partial(_option, "Clustering")
+writing = partial(_option, "Output")
 
 # --- input ----------------------------------------------------------------------------------------
 
-Columns = Annotated[
-    list[str] | None,
-    reading("--columns", "-c", metavar="A,B", help="Features. Default: all numeric columns."),
-]
-Exclude = Annotated[
-    list[str] | None, reading("--exclude", "-x", metavar="A,B", help="Columns to leave out.")
-]
-Id = Annotated[str | None, reading("--id", metavar="NAME", help="Column with names of the rows.")]
-Weight = Annotated[
-    str | None, reading("--weight", "-w", metavar="NAME", help="Column with weights of the rows.")
-]
-Scale = Annotated[
-    ScaleName,
-    reading(
-        "--scale",
-        "-s",
-        metavar="HOW",
-        help="none, standard (mean and standard deviation) or robust (median and interquartile "
-        "range).",
-    ),
-]
-Missing = Annotated[
-    MissingPolicy,
-    reading(
-        "--missing",
-        metavar="HOW",
-        help="Missing values: stop (error), leave the row out (drop), or use the column mean "
-        "(mean).",
-    ),
-]
+Id = Annotated[str | None, reading("--id", "NAME", "Column with names of the rows.")]
+Weight = Annotated[str | None, reading("--weight -w", "NAME", "Column with weights of the rows.")]
 MissingAsFitted = Annotated[
-    MissingPolicy | None,
+    Literal["error", "drop", "mean"] | None,
     reading(
         "--missing",
-        metavar="HOW",
-        help="Missing values: error, drop or mean (that of the fit). Default: mean if the model "
-        "was fitted with it, else error.",
+        "HOW",
+        "Missing values: error, drop or mean (that of the fit). Default: mean if the model was "
+        "fitted with it, else error.",
     ),
 ]
-Delimiter = Annotated[
-    str | None,
-    reading(
-        "--delimiter",
-        callback=parse_delimiter,
-        metavar="CHAR",
-        help="Delimiter of text files. Default: detected.",
-    ),
-]
-Encoding = Annotated[
-    str | None,
-    reading("--encoding", metavar="NAME", help="Encoding of text files. Default: detected."),
-]
-Header = Annotated[
-    bool | None,
-    reading(
-        "--header/--no-header",
-        metavar="",
-        help="Whether the first line has column names. Default: yes, unless it has only numbers "
-        "and empty cells.",
-    ),
-]
-SourceColumn = Annotated[
-    str | None,
-    reading("--source-column", metavar="NAME", help="Add a column with the file of each row."),
-]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """The files to read, and their format."""
+
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA",
+            help="A file (CSV, TSV, Parquet, Feather, .npy, .npz; may be compressed, like "
+            ".csv.gz), several files that form one table, a folder, or - for standard input.",
+        ),
+    ]
+    delimiter: Annotated[
+        str | None,
+        reading(
+            "--delimiter",
+            "CHAR",
+            "Delimiter of text files. Default: detected.",
+            parser=parse_delimiter,
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None, reading("--encoding", "NAME", "Encoding of text files. Default: detected.")
+    ] = None
+    header: Annotated[
+        bool | None,
+        reading(
+            "--header/--no-header",
+            "",
+            "Whether the first line has column names. Default: yes, unless it has only numbers "
+            "and empty cells.",
+        ),
+    ] = None
+    source_column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAndNameOptions(ReadOptions):
+    """The files to read, their format, and a column for their names."""
+
+    source_column: Annotated[
+        str | None, reading("--source-column", "NAME", "Add a column with the file of each row.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnOptions:
+    """The columns that are features, ids and weights, and the preparation of the features."""
+
+    columns: Annotated[
+        list[str] | None, reading("--columns -c", "A,B", "Features. Default: all numeric columns.")
+    ] = None
+    exclude: Annotated[
+        list[str] | None, reading("--exclude -x", "A,B", "Columns to leave out.")
+    ] = None
+    id: Id = None
+    weight: Weight = None
+    scale: Annotated[
+        Literal["none", "standard", "robust"],
+        reading(
+            "--scale -s",
+            "HOW",
+            "none, standard (mean and standard deviation) or robust (median and interquartile "
+            "range).",
+        ),
+    ] = "none"
+    missing: Annotated[
+        Literal["error", "drop", "mean"],
+        reading(
+            "--missing",
+            "HOW",
+            "Missing values: stop (error), leave the row out (drop), or use the column mean "
+            "(mean).",
+        ),
+    ] = "error"
+
 
 # --- clustering -----------------------------------------------------------------------------------
 
-count = partial(clustering, min=1, metavar="N")
 K = Annotated[
-    str,
+    KRequest,
     clustering(
-        "--k",
-        "-k",
-        callback=check_k,
-        metavar="K",
-        help="Number of clusters, a range to choose from (2:20), or auto.",
+        "--k -k", "K", "Number of clusters, a range to choose from (2:20), or auto.", parser=parse_k
     ),
 ]
 KRange = Annotated[
-    str,
+    KRequest,
     clustering(
-        "--k",
-        "-k",
-        callback=check_k,
-        metavar="LOW:HIGH",
-        help="Numbers to compare, like 2:20. auto: 2 to the square root of the number of rows.",
+        "--k -k",
+        "LOW:HIGH",
+        "Numbers to compare, like 2:20. auto: 2 to the square root of the number of rows.",
+        parser=parse_k,
     ),
 ]
-Method = Annotated[
-    MethodName, clustering("--method", "-m", metavar="NAME", help=f"{', '.join(MethodName)}.")
-]
-Seed = Annotated[
-    int, count("--seed", min=0, help="The same seed gives bit-for-bit the same result.")
-]
-Threads = Annotated[
-    int | None,
-    count("--threads", "-t", max=4096, help="Default: all cores. No effect on the result."),
-]
-Halt = Annotated[
-    str | None,
-    clustering(
-        "--halt",
-        callback=check_halt,
-        metavar="RULE",
-        help="When to stop, like 'RelDecrease(1e-4) | Deadline(60)'.",
-    ),
-]
-NInit = Annotated[int | None, count("--n-init", help="Number of starts; the best fit is kept.")]
-MaxIter = Annotated[int | None, count("--max-iter", help="Maximum number of iterations per start.")]
-Kernel = Annotated[
-    str | None,
-    clustering(
-        "--kernel",
-        callback=check_kernel,
-        metavar="NAME",
-        help="For --method kernel: rbf (default), laplacian, polynomial, …",
-    ),
-]
-Gamma = Annotated[
-    float | None,
-    clustering("--gamma", min=0.0, metavar="X", help="Of the kernel. Default: from the variance."),
-]
-Metric = Annotated[
-    str | None,
-    clustering(
-        "--metric",
-        callback=check_metric,
-        metavar="NAME",
-        help="For --method medoids: euclidean (default), manhattan, cosine, …",
-    ),
-]
-ZeroRows = Annotated[
-    ZeroRowsPolicy | None,
-    clustering(
-        "--zero-rows",
-        metavar="HOW",
-        help="For --method spherical: rows of zeros are an error (default), get the label -1 "
-        "(drop), or get a cluster of their own (separate).",
-    ),
-]
+
+
+@dataclass(frozen=True, slots=True)
+class MethodOptions:
+    """The estimator and its parameters; the fields have the names of the parameters."""
+
+    method: Annotated[
+        Literal["kmeans", "mini-batch", "spherical", "kernel", "medoids"],
+        clustering("--method -m", "NAME", f"{', '.join(ESTIMATORS)}."),
+    ] = "kmeans"
+    halt: Any = None
+    random_state: Annotated[
+        int, clustering("--seed", "N", "The same seed gives bit-for-bit the same result.", min=0)
+    ] = 0
+    n_threads: Annotated[
+        int | None,
+        clustering(
+            "--threads -t", "N", "Default: all cores. No effect on the result.", min=1, max=4096
+        ),
+    ] = None
+    n_init: Annotated[
+        int | None, clustering("--n-init", "N", "Number of starts; the best fit is kept.", min=1)
+    ] = None
+    max_iter: Annotated[
+        int | None, clustering("--max-iter", "N", "Maximum number of iterations per start.", min=1)
+    ] = None
+    kernel: Annotated[
+        str | None,
+        clustering(
+            "--kernel",
+            "NAME",
+            "For --method kernel: rbf (default), laplacian, polynomial, …",
+            parser=one_of(KERNELS),
+        ),
+    ] = None
+    gamma: Annotated[
+        float | None,
+        clustering("--gamma", "X", "Of the kernel. Default: from the variance.", min=0.0),
+    ] = None
+    metric: Annotated[
+        str | None,
+        clustering(
+            "--metric",
+            "NAME",
+            "For --method medoids: euclidean (default), manhattan, cosine, …",
+            parser=one_of(METRICS),
+        ),
+    ] = None
+    zero_rows: Annotated[
+        Literal["error", "drop", "separate"] | None,
+        clustering(
+            "--zero-rows",
+            "HOW",
+            "For --method spherical: rows of zeros are an error (default), get the label -1 "
+            "(drop), or get a cluster of their own (separate).",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        for name, method in OPTIONS_OF_METHOD.items():
+            if getattr(self, name) is not None and self.method != method:
+                option = name.replace("_", "-")
+                raise typer.BadParameter(
+                    f"--{option} needs --method {method}, got --method {self.method}."
+                )
+
+    def estimator(self, k: int) -> Any:
+        """Return the estimator, not fitted."""
+        import partita
+
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        parameters = {name: value for name, value in values.items() if value is not None}
+        return getattr(partita, ESTIMATORS[parameters.pop("method")])(k, **parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodAndHaltOptions(MethodOptions):
+    """The estimator and its parameters, with `--halt`, which a sweep does not have."""
+
+    halt: Annotated[
+        Any,
+        clustering(
+            "--halt",
+            "RULE",
+            "When to stop, like 'RelDecrease(1e-4) | Deadline(60)'.",
+            parser=parse_halt,
+        ),
+    ] = None
+
 
 # --- output ---------------------------------------------------------------------------------------
 
 LabelsOut = Annotated[
     str | None,
     writing(
-        "--labels",
-        "-o",
-        metavar="OUT",
-        help="Write a copy of the data with a column 'cluster'; the suffix sets the format.",
+        "--labels -o",
+        "OUT",
+        "Write a copy of the data with a column 'cluster'; the suffix sets the format.",
     ),
 ]
-OnlyLabels = Annotated[bool, flag("--only-labels", help="Write only ids and clusters, no copy.")]
+OnlyLabels = Annotated[bool, writing("--only-labels", "", "Write only ids and clusters, no copy.")]
 ModelOut = Annotated[
-    Path | None,
-    writing("--model", metavar="OUT", help="Write the model, for predict, inspect and report."),
+    Path | None, writing("--model", "OUT", "Write the model, for predict, inspect and report.")
 ]
 ReportOut = Annotated[
-    Path | None, writing("--report", metavar="OUT.html", help="Write a report as one HTML file.")
+    Path | None, writing("--report", "OUT.html", "Write a report as one HTML file.")
 ]
 ModelIn = Annotated[Path, typer.Option("--model", metavar="MODEL", help="Model written by fit.")]
-Json = Annotated[bool, flag("--json", help="Print one JSON object instead of text.")]
-Strict = Annotated[bool, flag("--strict", help="Exit with code 4 if a limit ended the fit.")]
-Force = Annotated[bool, flag("--force", "-f", help="Overwrite existing files.")]
-Quiet = Annotated[bool, flag("--quiet", "-q", help="Print errors only.")]
-Debug = Annotated[bool, flag("--debug", help="Show the traceback of an error.")]
+Json = Annotated[bool, writing("--json", "", "Print one JSON object instead of text.")]
+Strict = Annotated[bool, writing("--strict", "", "Exit with code 4 if a limit ended the fit.")]
+Force = Annotated[bool, writing("--force -f", "", "Overwrite existing files.")]
+Quiet = Annotated[bool, writing("--quiet -q", "", "Print errors only.")]
+Debug = Annotated[bool, writing("--debug", "", "Show the traceback of an error.")]

@@ -2,56 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import typer
+
+from partita import model_file
+from partita._common.optional_imports import require
 from partita.cli.error_handling import Interrupted
 from partita.cli.workflow import FitOutcome, PreparedData
-from partita.tables import format_of, write_table, write_text
-
-
-def add_labels(
-    prepared: PreparedData, labels: Any, id: str | None, only_labels: bool, format: str
-) -> Any:
-    """Return a copy of the table with a column `cluster`, empty for rows that were left out.
-
-    Cells of text are copied as they are written. With `only_labels` just the ids are copied.
-    """
-    import numpy as np
-
-    from partita.tables.table import arrow
-
-    pa, table = arrow(), prepared.table
-    data = table.copy_as(format)
-    column = np.full(table.data.num_rows, -1, dtype=np.int64)
-    has_label = np.zeros(len(column), dtype=bool)
-    column[prepared.selection.kept], has_label[prepared.selection.kept] = labels, True
-    clusters = pa.array(column, mask=~has_label)
-    if only_labels:
-        data = data.select(list(table.index) if id is None else [id])
-        if data.num_columns == 0:
-            return pa.table({"cluster": clusters})
-    return data.append_column(_unused_name("cluster", data.column_names), clusters)
-
-
-def _unused_name(name: str, taken: list[str]) -> str:
-    """Return the name, with a number if it is taken."""
-    names = (name if i == 1 else f"{name}_{i}" for i in range(1, len(taken) + 2))
-    return next(new for new in names if new not in taken)
-
-
-def print_labels(prepared: PreparedData, labels: Any, id: str | None, only_labels: bool) -> None:
-    """Print the table with its labels as text on stdout."""
-    data = add_labels(prepared, labels, id, only_labels, "csv")
-    sys.stdout.flush()
-    layout = prepared.table.layout("csv")
-    delimiter = prepared.table.delimiter or layout["delimiter"] or ","
-    write_text(data, sys.stdout.buffer, delimiter, newline=layout["newline"] or "\n")
-    sys.stdout.buffer.flush()
+from partita.tables import check_new, format_of, write_table, write_text
+from partita.tables.compression import without_compression_suffix
+from partita.tables.file_formats import FORMAT_OF_SUFFIX
+from partita.tables.table import arrow
 
 
 @dataclass(slots=True)
@@ -59,12 +28,56 @@ class Outputs:
     """The requested output files, those written, and the errors of those that could not be."""
 
     labels: str | None = None
+    only_labels: bool = False
+    id: str | None = None  # the column that `only_labels` copies
     model: Path | None = None
     report: Path | None = None
-    only_labels: bool = False
     force: bool = False
     saved: dict[str, str] = field(default_factory=dict)
     errors: list[Exception] = field(default_factory=list)
+
+    def check(
+        self, data: Iterable[str] = (), inputs: Iterable[Path] = (), json: bool = False
+    ) -> None:
+        """Raise before the work, not after it, if an output cannot be written.
+
+        Labels may replace the data, since they are a copy of it. No output may replace `inputs`.
+        """
+        labels, report = self.labels, self.report
+        if labels == "-" and json:
+            raise typer.BadParameter("--labels - and --json both print to stdout. Choose one.")
+        for option, file in (("--model", self.model), ("the report", report)):
+            if str(file) == "-":
+                raise typer.BadParameter(f"{option} must be a file; only --labels can be '-'.")
+        if report is not None and not str(report).lower().endswith((".html", ".htm")):
+            raise typer.BadParameter(f"the name of the report must end in .html, got {report}.")
+        if labels == "":
+            raise typer.BadParameter("the name of an output is empty.")
+        if labels is not None and labels != "-":
+            _check_suffix(labels)
+        protected = {os.path.realpath(path) for path in inputs}
+        copied = {os.path.realpath(path) for path in data}
+        paths = [os.fspath(path) for path in (labels, self.model, report) if path is not None]
+        for path in paths:
+            if os.path.realpath(path) in (protected if path == labels else protected | copied):
+                raise typer.BadParameter(
+                    f"{path} is an input of this command. Choose another name."
+                )
+        self._check_files([path for path in paths if path != "-" and not _is_device(path)])
+        if report is not None:
+            require("jinja2", "a report", "report")
+
+    def _check_files(self, paths: list[str]) -> None:
+        targets = [os.path.realpath(path) for path in paths]
+        for path, target in zip(paths, targets, strict=True):
+            if targets.count(target) > 1:
+                raise typer.BadParameter(f"{path} is the name of two outputs. Choose another name.")
+            check_new(path, force=self.force)
+            folder = os.path.dirname(target)
+            if not os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+                raise PermissionError(
+                    f"{path} cannot be written: no permission for the folder {folder}"
+                )
 
     @contextmanager
     def keep_error(self) -> Iterator[None]:
@@ -76,27 +89,47 @@ class Outputs:
         except (OSError, ValueError) as error:
             self.errors.append(error)
 
-    def raise_first_error(self) -> None:
-        """Raise the first error that was kept."""
-        if self.errors:
-            raise self.errors[0]
-
-    def write_labels(self, prepared: PreparedData, labels: Any, id: str | None) -> None:
+    def write_labels(self, prepared: PreparedData, labels: Any) -> None:
         """Write the labels to a file; "-" is for `print_labels`."""
         if self.labels is None or self.labels == "-":
             return
-        table = prepared.table
-        format = format_of(self.labels, table.format)
-        data = add_labels(prepared, labels, id, self.only_labels, format)
-        write_table(data, self.labels, format, force=self.force, **table.layout(format))
-        self.saved["labels"] = str(self.labels)
+        format = format_of(self.labels, prepared.table.format)
+        data, layout = self._add_labels(prepared, labels, format), prepared.table.layout(format)
+        write_table(data, self.labels, format, force=self.force, **layout)
+        self.saved["labels"] = self.labels
 
-    def write_model(self, outcome: FitOutcome, command: str) -> None:
+    def print_labels(self, prepared: PreparedData, labels: Any) -> None:
+        """Print the table with its labels as text on stdout."""
+        data, layout = self._add_labels(prepared, labels, "csv"), prepared.table.layout("csv")
+        sys.stdout.flush()
+        delimiter = prepared.table.delimiter or layout["delimiter"] or ","
+        write_text(data, sys.stdout.buffer, delimiter, newline=layout["newline"] or "\n")
+        sys.stdout.buffer.flush()
+
+    def _add_labels(self, prepared: PreparedData, labels: Any, format: str) -> Any:
+        """Return a copy of the table with a column `cluster`, empty for rows that were left out.
+
+        Cells of text are copied as they are written. With `only_labels` just the ids are copied.
+        """
+        pa, table, kept = arrow(), prepared.table, prepared.selection.kept
+        data = table.copy_as(format)
+        column = np.full(table.data.num_rows, -1, dtype=np.int64)
+        is_left_out = np.ones(len(column), dtype=bool)
+        column[kept], is_left_out[kept] = labels, False
+        clusters = pa.array(column, mask=is_left_out)
+        if self.only_labels:
+            data = data.select(list(table.index) if self.id is None else [self.id])
+            if data.num_columns == 0:
+                return pa.table({"cluster": clusters})
+        name, number = "cluster", 2
+        while name in data.column_names:
+            name, number = f"cluster_{number}", number + 1
+        return data.append_column(name, clusters)
+
+    def write_model(self, outcome: FitOutcome) -> None:
         """Write the model with everything that `predict` needs."""
         if self.model is None:
             return
-        from partita import model_file
-
         selection = outcome.prepared.selection
         model_file.save(
             outcome.model,
@@ -104,7 +137,7 @@ class Outputs:
             scaling=outcome.prepared.scaling,
             fill=selection.fill,
             names=selection.names,
-            note=f"{command} (interrupted)" if outcome.interrupted else command,
+            note=outcome.command + " (interrupted)" * outcome.interrupted,
             fingerprint=model_file.fingerprint(selection.X, selection.weight),
             force=self.force,
         )
@@ -128,3 +161,16 @@ class Outputs:
     def interrupted(self, text: str) -> Interrupted:
         """Return the error to raise after Ctrl-C."""
         return Interrupted(self.with_saved_files(text))
+
+
+def _check_suffix(labels: str) -> None:
+    suffix = without_compression_suffix(labels).suffix.lower()
+    if suffix and suffix not in FORMAT_OF_SUFFIX:
+        raise typer.BadParameter(
+            f"the suffix of --labels must be one of {', '.join(FORMAT_OF_SUFFIX)}, got {labels}."
+        )
+
+
+def _is_device(path: str) -> bool:
+    """Return whether the path is a pipe, a terminal or the like: written to, not replaced."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)

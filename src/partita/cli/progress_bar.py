@@ -6,8 +6,11 @@ import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
+
+from rich import progress as rich
+from rich.console import Console
 
 _STAGES = {"references": "uniform data"}  # of a sweep, where the text is not the stage's name
 
@@ -20,8 +23,6 @@ class ProgressReporter:
     """
 
     def __init__(self, quiet: bool = False) -> None:
-        from rich.console import Console
-
         self.console = Console(stderr=True)
         self.is_shown = self.console.is_terminal and not quiet
         self.interrupted = False
@@ -32,8 +33,6 @@ class ProgressReporter:
     @contextmanager
     def show_bars(self) -> Iterator[None]:
         """Show bars while the block runs, and remove them at its end."""
-        from rich import progress as rich
-
         if not self.is_shown:
             yield
             return
@@ -50,14 +49,9 @@ class ProgressReporter:
             yield
         self._bars, self._tasks = None, {}
 
-    @contextmanager
-    def show_status(self, text: str) -> Iterator[None]:
-        """Show a spinner with a text while the block runs."""
-        if not self.is_shown:
-            yield
-            return
-        with self.console.status(text):
-            yield
+    def show_status(self, text: str) -> AbstractContextManager[Any]:
+        """Return a context that shows a spinner with a text."""
+        return self.console.status(text) if self.is_shown else nullcontext()
 
     def print_line(self, text: str) -> None:
         """Print a line above the bars, on a terminal."""

@@ -8,10 +8,20 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+import partita
 from partita._common.json_values import to_json_values
 from partita._common.text import listed, one_line, plural
+from partita.choosing.sweep import legend_lines, table_rows
+from partita.cli.workflow import column_remarks
+from partita.tables.feature_selection import EXCLUDED, NOT_CHOSEN
+from partita.tables.text_files import layout_note
 
 MAX_TRAITS = 3  # of a cluster
 MAX_FINDINGS = 6
@@ -20,22 +30,20 @@ MAX_TEXT = 500  # characters of a note or a finding
 WIDTH_BEFORE_TRAITS = 36  # characters of the table's first columns
 
 
-def console() -> Any:
+def console() -> Console:
     """Return a console for stdout on which data is never read as markup."""
-    from rich.console import Console
-
     return Console(highlight=False, markup=False, emoji=False)
 
 
 # --- JSON -----------------------------------------------------------------------------------------
 
 
-def print_json(value: dict[str, Any]) -> None:
-    """Print one object; NaN and infinity are null."""
-    # JSON can escape the characters that stdout cannot encode
+def print_json(*, command: str, **values: Any) -> None:
+    """Print the object of a command; NaN and infinity are null."""
+    # the characters that stdout cannot encode are escaped
     ascii_only = not (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
-    values = to_json_values(value)
-    typer.echo(json.dumps(values, indent=2, ensure_ascii=ascii_only, allow_nan=False))
+    result = to_json_values({"command": command, "partita": partita.__version__, **values})
+    typer.echo(json.dumps(result, indent=2, ensure_ascii=ascii_only, allow_nan=False))
 
 
 def data_json(prepared: Any) -> dict[str, Any]:
@@ -83,10 +91,6 @@ def print_notes(notes: Sequence[str]) -> None:
 
 def data_notes(prepared: Any) -> list[str]:
     """Return notes on the data: what was detected, left out, dropped and filled in."""
-    from partita.cli.workflow import column_remarks
-    from partita.tables.feature_selection import EXCLUDED, NOT_CHOSEN
-    from partita.tables.text_files import layout_note
-
     selection, usual = prepared.selection, layout_note("utf-8", "comma")
     notes = [note for note in prepared.table.notes if note != usual]
     unused = [
@@ -119,8 +123,8 @@ def print_summary(summary: Any) -> None:
         numbers.append(f"{100 * summary.explained_variance:.1f} % of the variance explained")
     if summary.silhouette is not None:
         numbers.append(f"silhouette {summary.silhouette:.3f}")
-    title = f"{plural(summary.n_clusters, 'cluster')} by {summary.method}: "
-    out.print(title + _join_within(numbers, out.width, len(title)), style="bold")
+    title = f"{plural(summary.n_clusters, 'cluster')} by {summary.method}:"
+    out.print(_join_within(numbers, out.width, title), style="bold")
     if summary.verdict:
         print_item(out, summary.verdict, 0, hang=0)
     if summary.iterations is not None:
@@ -136,10 +140,6 @@ def print_summary(summary: Any) -> None:
 
 
 def _cluster_table(clusters: Any, width: int) -> Any:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     is_weighted = any(cluster.weight != cluster.size for cluster in clusters)
     for name in ("cluster", "rows", "of weight" if is_weighted else "share", "spread"):
@@ -158,19 +158,15 @@ def _cluster_table(clusters: Any, width: int) -> Any:
     return table
 
 
-def _join_within(items: list[str], width: int, first_indent: int = 0) -> str:
-    """Join items with commas, in lines that break only between items."""
-    lines, used = [""], first_indent
-    for i, item in enumerate(items):
-        item += "," if i < len(items) - 1 else ""
-        if used and used + 1 + len(item) > width:
-            lines.append("")
-        lines[-1] += f" {item}" if lines[-1] else item
-        used = len(lines[-1]) + (first_indent if len(lines) == 1 else 0)
-    return "\n".join(lines)
+def _join_within(items: list[str], width: int, title: str = "") -> str:
+    """Join items with commas, after a title, in lines that break only between items."""
+    words = [title, *(f"{item}," for item in items[:-1]), *items[-1:]]
+    text = " ".join(word.replace(" ", "\xa0") for word in words if word)
+    lines = textwrap.wrap(text, max(1, width), break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\xa0", " ")
 
 
-def _print_findings(out: Any, findings: Any) -> None:
+def _print_findings(out: Console, findings: Any) -> None:
     out.print()
     if not findings:
         out.print("No problems were found.")
@@ -186,7 +182,7 @@ def _print_findings(out: Any, findings: Any) -> None:
         out.print(f"  and {rest} more: see --report or --json")
 
 
-def print_item(out: Any, text: str, indent: int, style: str = "", hang: int = 2) -> None:
+def print_item(out: Console, text: str, indent: int, style: str = "", hang: int = 2) -> None:
     """Print a paragraph; lines after the first are indented by `hang` more."""
     lines = textwrap.wrap(
         text,
@@ -205,8 +201,6 @@ def print_item(out: Any, text: str, indent: int, style: str = "", hang: int = 2)
 
 def print_sweep(sweep: Any) -> None:
     """Print the verdict, the reasons, and the criteria in tables that fit the terminal."""
-    from partita.choosing.sweep import legend_lines, table_rows
-
     out = console()
     print_item(out, sweep.verdict, 0, "bold", hang=0)
     for reason in sweep.reasons:
@@ -233,8 +227,6 @@ def _fitting_groups(columns: list[list[str]], width: int) -> list[list[list[str]
 
 
 def _grid(columns: list[list[str]]) -> Any:
-    from rich.text import Text
-
     widths = [max(map(len, column)) for column in columns]
     lines = [
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
@@ -243,12 +235,15 @@ def _grid(columns: list[list[str]]) -> Any:
     return Text("\n".join(lines), no_wrap=True)
 
 
+def cluster_sizes(labels: Any) -> dict[int, int]:
+    """Return the number of rows in each cluster."""
+    clusters, counts = np.unique(labels, return_counts=True)
+    return dict(zip(clusters.tolist(), counts.tolist(), strict=True))
+
+
 def print_cluster_sizes(labels: Any) -> None:
     """Print the number of rows in each cluster."""
-    import numpy as np
-
-    clusters, counts = np.unique(labels, return_counts=True)
-    items = [f"cluster {j}: {n}" for j, n in zip(clusters, counts, strict=True)]
+    items = [f"cluster {j}: {count}" for j, count in cluster_sizes(labels).items()]
     if len(items) > MAX_CLUSTERS:
         items = [*items[:MAX_CLUSTERS], f"and {len(items) - MAX_CLUSTERS} more"]
     out = console()

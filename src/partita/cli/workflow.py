@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from partita import model_file
 from partita._common.errors import PartitaError, Setting
-from partita._common.text import plural
+from partita._common.text import listed, plural
+from partita._versions import versions
+from partita.choosing.choose_k import choose_k
+from partita.cli.option_values import KRequest
+from partita.cli.options import ColumnOptions, MethodOptions, ReadOptions
 from partita.cli.progress_bar import ProgressReporter
-from partita.cli.requests import ColumnRequest, KRequest, MethodRequest, ReadRequest
 from partita.halting import StopReason
 from partita.tables import Scaling, Selection, Table, TableError, read_table, select
 
-MAX_COMMAS_IN_NAME = 7  # a name in a list may have so many commas
+MAX_COMMAS_IN_NAME = 7  # of a column in a list
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,21 +35,21 @@ class PreparedData:
     X: Any
 
 
-def read(request: ReadRequest) -> Table:
+def read(options: ReadOptions) -> Table:
     """Read the table."""
     return read_table(
-        request.paths,
-        delimiter=request.delimiter,
-        encoding=request.encoding,
-        header=request.header,
-        source=request.source_column,
+        options.data,
+        delimiter=options.delimiter,
+        encoding=options.encoding,
+        header=options.header,
+        source=options.source_column,
     )
 
 
-def prepare(table: Table, request: ColumnRequest) -> PreparedData:
+def prepare(table: Table, options: ColumnOptions) -> PreparedData:
     """Select the features and scale them."""
-    columns = split_names(request.columns, table)
-    for option, name in (("--weight", request.weight), ("--id", request.id)):
+    columns = _split_names(options.columns, table)
+    for option, name in (("--weight", options.weight), ("--id", options.id)):
         if columns is not None and name in columns:
             raise TableError(f"column {name!r} is named by {option}; it cannot be a feature too")
     if columns is not None:  # in the order of the file, as in files without names
@@ -50,16 +58,16 @@ def prepare(table: Table, request: ColumnRequest) -> PreparedData:
     selection = select(
         table,
         columns=columns,
-        exclude=split_names(request.exclude, table),
-        id=request.id,
-        weight=request.weight,
-        missing=request.missing,
+        exclude=_split_names(options.exclude, table),
+        id=options.id,
+        weight=options.weight,
+        missing=options.missing,
     )
-    scaling = Scaling.fit(selection.X, request.scale, selection.weight)
+    scaling = Scaling.fit(selection.X, options.scale, selection.weight)
     return PreparedData(table, selection, scaling, scaling.apply(selection.X))
 
 
-def split_names(texts: list[str] | None, table: Table) -> list[str] | None:
+def _split_names(texts: list[str] | None, table: Table) -> list[str] | None:
     """Split names at commas, except commas inside the name of a column."""
     if texts is None:
         return None
@@ -69,15 +77,66 @@ def split_names(texts: list[str] | None, table: Table) -> list[str] | None:
 
 def _split(parts: list[str], known: set[str]) -> Iterator[str]:
     """Join as many parts as give the name of a column; a part that gives none stays alone."""
-    start = 0
-    while start < len(parts):
-        for end in range(min(len(parts), start + 1 + MAX_COMMAS_IN_NAME), start, -1):
-            joined = ",".join(parts[start:end])
-            name = next((text for text in (joined, joined.strip()) if text in known), None)
-            if name is not None or end == start + 1:
-                yield joined.strip() if name is None else name
-                start = end
+    while parts:
+        for end in range(min(len(parts), 1 + MAX_COMMAS_IN_NAME), 0, -1):
+            joined = ",".join(parts[:end])
+            name = joined if joined in known else joined.strip()
+            if name in known or end == 1:
+                yield name
+                parts = parts[end:]
                 break
+
+
+def prepare_for_model(
+    path: Path, options: ReadOptions, id: str | None, missing: str | None, weight: str | None = None
+) -> tuple[Any, PreparedData]:
+    """Return the model in a file, and rows with its columns, scaling and means."""
+    fitted = model_file.read_model(path)
+    saved = fitted.saved_
+    table, names = _with_model_names(read(options), fitted, path)
+    vars(fitted).pop("feature_names_in_", None)  # the rows are arrays without names
+    if missing == "mean" and saved.fill is None:
+        raise TableError(
+            f"{path} has no means to fill in. Fit it with {{}}, or leave such rows out with {{}}.",
+            Setting("missing", "mean"),
+            Setting("missing", "drop"),
+        )
+    missing = missing or ("error" if saved.fill is None else "mean")
+    selection = select(
+        table,
+        columns=names,
+        id=id,
+        weight=weight,
+        missing=missing,
+        fill=saved.fill if missing == "mean" else None,
+        ways=("drop",) if saved.fill is None else ("drop", "mean"),
+    )
+    scaling = saved.scaling or Scaling.fit(selection.X, "none")
+    return fitted, PreparedData(table, selection, scaling, scaling.apply(selection.X))
+
+
+def _with_model_names(table: Table, fitted: Any, path: Path) -> tuple[Table, Sequence[str]]:
+    """Return the table with columns named as in the model, and these names."""
+    width, expected = table.data.num_columns, fitted.n_features_in_
+    names = fitted.saved_.names or tuple(map(str, getattr(fitted, "feature_names_in_", ())))
+    if not names and width != expected:
+        raise TableError(
+            f"{table.name} must have {expected} columns like the data that {path} was fitted "
+            f"to (which had no names), got {width}. Remove the other columns."
+        )
+    if not names:
+        return table, table.names
+    known = set(table.names)
+    lacking = [name for name in names if name not in known]
+    if lacking and not table.named and width == len(names):
+        note = f"the file has no column names; they are taken to be {listed(names)}"
+        return replace(table.renamed(tuple(names)), notes=(*table.notes, note)), names
+    if lacking:
+        raise TableError(
+            f"{table.name} lacks {listed(lacking)} of the {len(names)} columns that {path} was "
+            f"fitted to; it has {listed(table.names)}"
+        )
+    return table, names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,10 +145,12 @@ class FitOutcome:
 
     prepared: PreparedData
     model: Any
-    sweep: Any
     labels: Any
-    seconds: float
-    interrupted: bool
+    command: str
+    seed: Any
+    sweep: Any = None
+    seconds: float | None = None
+    interrupted: bool = False
 
     @property
     def converged(self) -> bool:
@@ -99,18 +160,33 @@ class FitOutcome:
 
 
 def cluster(
-    prepared: PreparedData, k: KRequest, method: MethodRequest, reporter: ProgressReporter
+    prepared: PreparedData,
+    k: KRequest,
+    method: MethodOptions,
+    command: str,
+    reporter: ProgressReporter,
 ) -> FitOutcome:
     """Fit the requested number of clusters, or choose it."""
     _check_row_count(prepared, k)
     if method.method == "spherical" and method.zero_rows in (None, "error"):
         _check_zero_rows(prepared)
+    start = time.perf_counter()
     try:
-        return _cluster(prepared, k, method, reporter)
+        model, sweep = _fit(prepared, k, method, reporter)
     except PartitaError as error:
         raise TableError(f"{prepared.table.name}: {error.text}", *error.settings) from error
     except ValueError as error:
         raise TableError(f"{prepared.table.name}: {error}") from error
+    return FitOutcome(
+        prepared=prepared,
+        model=model,
+        labels=model.labels_ if hasattr(model, "labels_") else model.predict(prepared.X),
+        command=command,
+        seed=method.random_state,
+        sweep=sweep,
+        seconds=time.perf_counter() - start,
+        interrupted=reporter.interrupted or (sweep is not None and not sweep.complete),
+    )
 
 
 def _check_row_count(prepared: PreparedData, k: KRequest) -> None:
@@ -126,8 +202,6 @@ def _check_row_count(prepared: PreparedData, k: KRequest) -> None:
 
 
 def _check_zero_rows(prepared: PreparedData) -> None:
-    import numpy as np
-
     zero = np.flatnonzero(~prepared.X.any(axis=1))
     if len(zero):
         table = prepared.table
@@ -141,12 +215,10 @@ def _check_zero_rows(prepared: PreparedData) -> None:
         )
 
 
-def _cluster(
-    prepared: PreparedData, k: KRequest, method: MethodRequest, reporter: ProgressReporter
-) -> FitOutcome:
-    from partita.choosing.choose_k import choose_k
-
-    start, sweep = time.perf_counter(), None
+def _fit(
+    prepared: PreparedData, k: KRequest, method: MethodOptions, reporter: ProgressReporter
+) -> tuple[Any, Any]:
+    """Return the fitted model, and the sweep that chose its number of clusters."""
     X, weight = prepared.X, prepared.selection.weight
     if k.fixed is not None:
         model = method.estimator(k.fixed)
@@ -154,32 +226,22 @@ def _cluster(
         model.set_params(callback=reporter.fit_callback(len(X), runs, model.max_iter))
         with reporter.show_bars(), reporter.catch_interrupt():
             model.fit(X, sample_weight=weight)
-        model.set_params(callback=None)
-    else:
-        with reporter.show_bars():
-            sweep = choose_k(
-                X,
-                k.candidates,
-                estimator=method.estimator(8),
-                sample_weight=weight,
-                feature_names=prepared.selection.names,
-                random_state=method.seed,
-                callback=reporter.sweep_callback,
-            )
-            model = sweep.model()
-    interrupted = reporter.interrupted or (sweep is not None and not sweep.complete)
-    labels = model.labels_ if hasattr(model, "labels_") else model.predict(X)
-    return FitOutcome(prepared, model, sweep, labels, time.perf_counter() - start, interrupted)
+        return model.set_params(callback=None), None
+    with reporter.show_bars():
+        sweep = choose_k(
+            X,
+            k.candidates,
+            estimator=method.estimator(8),
+            sample_weight=weight,
+            feature_names=prepared.selection.names,
+            random_state=method.random_state,
+            callback=reporter.sweep_callback,
+        )
+        return sweep.model(), sweep
 
 
-def report_input(
-    outcome: FitOutcome, command: str, seed: Any, *, timed: bool = True, remarks: Sequence[str] = ()
-) -> Any:
+def report_input(outcome: FitOutcome, remarks: Sequence[str] = ()) -> Any:
     """Return the record that a report is made from."""
-    from datetime import UTC, datetime
-
-    from partita import model_file
-    from partita._versions import versions
     from partita.cli.finding_advice import advice_for
     from partita.report import Fitted
 
@@ -196,9 +258,9 @@ def report_input(
         labels=outcome.labels,
         sweep=outcome.sweep,
         source=prepared.table.name,
-        command=command,
-        seed=seed,
-        seconds=outcome.seconds if timed else None,
+        command=outcome.command,
+        seed=outcome.seed,
+        seconds=outcome.seconds,
         versions=versions(),
         rows_total=prepared.table.data.num_rows,
         left_out=selection.left_out,
@@ -221,10 +283,3 @@ def column_remarks(prepared: PreparedData) -> list[str]:
             advice += f", --id {name} uses it as the names of the rows"
         remarks.append(f"{name} {suspicion.why}, but is used as a feature; {advice}")
     return remarks
-
-
-def require_report_package() -> None:
-    """Raise before the work, not after it, if the package that reports need is missing."""
-    from partita._common.optional_imports import require
-
-    require("jinja2", "a report", "report")

@@ -1,0 +1,71 @@
+"""Values of options that are parsed while the command line is, so that errors name the option."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import typer
+
+# those that can be computed from the rows of a file
+KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid", "cosine", "linear", "chi2")
+METRICS = (
+    "euclidean", "sqeuclidean", "manhattan", "cosine", "chebyshev", "correlation", "canberra",
+    "braycurtis", "hamming", "jaccard", "mahalanobis", "seuclidean",
+)  # fmt: skip
+DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+
+
+@dataclass(frozen=True, slots=True)
+class KRequest:
+    """The number of clusters, or the numbers to choose from."""
+
+    fixed: int | None = None
+    candidates: range | None = None  # None: chosen by the number of rows
+
+    @property
+    def largest(self) -> int:
+        """The largest number named; 2 for auto."""
+        return self.fixed or (self.candidates[-1] if self.candidates else 2)
+
+
+def parse_k(text: str) -> KRequest:
+    """Parse 3, auto, or 2:20 (both ends included)."""
+    if text.strip().lower() == "auto":
+        return KRequest()
+    match = re.fullmatch(r"\s*(\d{1,9})\s*(?::\s*(\d{1,9})\s*)?", text)
+    if match is None:
+        raise typer.BadParameter(f"must be a number, auto, or a range like 2:20, got {text!r}.")
+    low = int(match[1])
+    if match[2] is None:
+        if low < 1:
+            raise typer.BadParameter("must be at least 1, got 0.")
+        return KRequest(fixed=low)
+    high = int(match[2])
+    if not 1 <= low < high:
+        raise typer.BadParameter(f"a range must be LOW:HIGH with 1 <= LOW < HIGH, got {text!r}.")
+    return KRequest(candidates=range(low, high + 1))
+
+
+def one_of(names: tuple[str, ...]) -> Callable[[str], str]:
+    """Return a parser that accepts the names, and suggests one for a similar text."""
+
+    def parse_name(text: str) -> str:
+        if text in names:
+            return text
+        similar = difflib.get_close_matches(text, names, n=1)
+        hint = f" Did you mean {similar[0]}?" if similar else ""
+        raise typer.BadParameter(f"must be one of {', '.join(names)}, got {text!r}.{hint}")
+
+    return parse_name
+
+
+def parse_delimiter(text: str) -> str:
+    r"""Return `--delimiter` as one character; \t and the names of the usual ones are accepted."""
+    delimiter = DELIMITERS.get(text, text)
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        names = ", ".join(DELIMITERS)
+        raise typer.BadParameter(f"must be a single character or one of {names}, got {text!r}.")
+    return delimiter
