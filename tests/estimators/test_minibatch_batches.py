@@ -51,16 +51,16 @@ def test_a_step_that_grew_knows_what_a_new_one_would(path, d, dtype, weighted):
     start, sizes = rows[:40].astype(dtype), (1500, 3000, 6000)
     with Workers(2) as workers:
         source = make_source(rows.astype(dtype), weight, workers)
-        grid, plan = source.survey().grid, PathPlan(path, "a test", forced=True)
+        plan = PathPlan(path, "a test", forced=True)
         batch = batch_of(source, np.arange(sizes[0]))
-        step = LloydStep(batch, grid, 40, passes=PassScheduler(batch, plan, PathCache()))
+        step = LloydStep(batch, 40, passes=PassScheduler(batch, plan, PathCache()))
         centers = Centers(start.astype(np.float64), np.zeros(d))
         for size in sizes:
             if size > sizes[0]:
                 step.grow(batch_of(source, np.arange(size)), plan)
             for _ in range(4):
                 step.assign(centers)
-                fresh = LloydStep(batch_of(source, np.arange(size)), grid, 40)
+                fresh = LloydStep(batch_of(source, np.arange(size)), 40)
                 fresh.assign(centers)
                 np.testing.assert_array_equal(step.labels, fresh.labels)
                 stats, gap = step.stats_about(centers)

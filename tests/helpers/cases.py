@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from partita import KMeans
 from partita.centers import Centers
 from partita.empty_clusters import POLICIES
-from partita.engine.lloyd import lloyd
+from partita.engine.lloyd import LloydOptions, lloyd
 from partita.engine.lloyd_step import LloydStep
 from partita.halting import MaxIter, SamePartition
 
@@ -90,7 +90,7 @@ def labels_per_iteration(source, start, limit):
 
     How an empty cluster is relocated has tests of its own.
     """
-    step = LloydStep(source, source.survey().grid, len(start))
+    step = LloydStep(source, len(start))
     seen = []
 
     def watch(progress):
@@ -100,11 +100,6 @@ def labels_per_iteration(source, start, limit):
         return False
 
     centers = Centers(np.ascontiguousarray(start, dtype=np.float64), np.zeros(source.d))
-    lloyd(
-        step,
-        centers,
-        halt=SamePartition() | MaxIter(limit),
-        empty=POLICIES["relocate"],
-        callbacks=[watch],
-    )
+    halt = SamePartition() | MaxIter(limit)
+    lloyd(step, centers, LloydOptions(len(start), halt, POLICIES["relocate"], [watch]), 0.0)
     return seen

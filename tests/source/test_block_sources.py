@@ -8,7 +8,8 @@ import pytest
 from partita import KMeans
 from partita._common.threads import Workers
 from partita.empty_clusters import POLICIES
-from partita.engine.restarts import LloydOptions, best_of
+from partita.engine.lloyd import LloydOptions
+from partita.engine.restarts import best_of
 from partita.estimators.validation import make_source
 from partita.exact_weights import Weights
 from partita.halting import MaxIter, SamePartition

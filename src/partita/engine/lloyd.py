@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -11,6 +13,8 @@ import numpy as np
 from partita.centers import Centers
 from partita.empty_clusters import EmptyPolicy
 from partita.engine.lloyd_step import Step
+from partita.engine.paths.path import PathCache
+from partita.geometry import EUCLIDEAN, Geometry
 from partita.halting import Halt, StopReason
 from partita.run_record import Fit, RunRecord
 from partita.trace import Callback, Progress, Trace
@@ -22,24 +26,40 @@ T = TypeVar("T")
 F = TypeVar("F", bound=RunRecord)
 
 
+@dataclass(frozen=True, slots=True)
+class LloydOptions:
+    """Options of the loop and its restarts.
+
+    `algorithm` is "auto" or a path (see paths/choice.py), `memory` the number of bytes beyond the
+    data that it may take, and `path_cache` is shared by calls on the same rows. `on_run_end` is
+    called with every run.
+    """
+
+    k: int
+    halt: Halt
+    empty: EmptyPolicy
+    callbacks: Sequence[Callback] = ()
+    on_run_end: Callable[[Fit], None] | None = None
+    algorithm: str = "auto"
+    memory: float = math.inf
+    geometry: Geometry = EUCLIDEAN
+    path_cache: PathCache = field(default_factory=PathCache)
+
+
 @np.errstate(over="ignore")  # a cost beyond the largest double is infinite
 def lloyd(
     step: Step,
     centers: Centers,
-    *,
-    halt: Halt,
-    empty: EmptyPolicy,
-    callbacks: Sequence[Callback] = (),
-    begin: float | None = None,
+    options: LloydOptions,
+    begin: float,
     before: Sequence[Progress] = (),
 ) -> Fit:
-    """Alternate assignment and update from `centers` until `halt` gives a reason to stop.
+    """Alternate assignment and update from `centers` until there is a reason to stop.
 
-    `begin` is the time (`time.perf_counter`) from which the trace counts; default: now. `before` is
-    the trace of the run that this one continues.
+    `begin` is the time (`time.perf_counter`) from which the trace counts, `before` the trace of
+    the run that this one continues.
     """
     trace = list(before)
-    begin = time.perf_counter() if begin is None else begin
     while True:
         moved_points = step.assign(centers)
         stats, gap = step.stats_about(centers)
@@ -47,7 +67,7 @@ def lloyd(
         n_empty = len(stats.weight) - int(np.count_nonzero(stats.weight))
         if n_empty:
             labels = step.labels.copy()
-            centers = empty.repair(step, centers, np.flatnonzero(stats.weight == 0))
+            centers = options.empty.repair(step, centers, np.flatnonzero(stats.weight == 0))
             stats, gap = step.stats_about(centers)
             moved_points += int((step.labels != labels).sum())
         moved, cost_after, shift = step.update(stats, gap, centers)
@@ -63,7 +83,7 @@ def lloyd(
             compared=step.last.compared,
         )
         trace.append(progress)
-        reason = stop_reason_after(trace, halt, callbacks)
+        reason = stop_reason_after(trace, options.halt, options.callbacks)
         if reason:
             return Fit(moved, stats, Trace(tuple(trace)), reason, tuple(step.notes))
         centers = moved

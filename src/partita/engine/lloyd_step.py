@@ -13,7 +13,7 @@ from partita.empty_clusters import Assignment
 from partita.engine.paths.path import PathCache, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
 from partita.geometry import EUCLIDEAN, Geometry, Update
-from partita.moments import Grid, Moments
+from partita.moments import Moments
 from partita.source.protocol import Source
 from partita.stats import ClusterStats
 from partita.trace import Pass
@@ -32,7 +32,7 @@ class Step(Assignment, Protocol):
         """Label every row by `centers`; return how many labels changed."""
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
-        """Summaries of the present labels, and ‖mean − center‖ (k,)."""
+        """Summaries of the present labels, means relative to `origin`; ‖mean − center‖ (k,)."""
 
     def cost(self, stats: ClusterStats, gap: Floats) -> float:
         """J at centers that are `gap` away from the means."""
@@ -47,27 +47,23 @@ class LloydStep:
     def __init__(
         self,
         source: Source,
-        grid: Grid,
         k: int,
         geometry: Geometry = EUCLIDEAN,
         passes: PassScheduler | None = None,
     ) -> None:
-        self.source = source
-        self.geometry = geometry
-        self.exact = not source.survey().ordered
+        self.source, self.geometry = source, geometry
+        self._exact = not source.survey().ordered
         self.last = Pass("plain", 1.0)
         self._passes = passes or PassScheduler(source, PathPlan("plain", ""), PathCache())
-        self._moments = Moments.zero(k, grid)
+        self._moments = Moments.zero(k, source.survey().grid)
         self.stats = ClusterStats.zero(k, 0)  # of the last call of `stats_about`
 
     @property
     def labels(self) -> Ints:
-        """The label (n,) of every row."""
         return self._passes.labels
 
     @property
     def notes(self) -> list[str]:
-        """Paths that were planned, and the reasons."""
         return self._passes.notes
 
     @property
@@ -75,20 +71,19 @@ class LloydStep:
         """Origin of the means of the summaries."""
         return self._moments.grid.origin
 
-    def grow(self, source: Source, plan: PathPlan, memory: float = 0.0) -> None:
-        """Go on with more rows, the present ones first, on the same grid; see `PassScheduler`."""
+    def grow(self, source: Source, plan: PathPlan) -> None:
+        """Go on with more rows, the present ones first, on the same grid."""
         self.source = source
-        self._passes.grow(source, plan, memory)
+        self._passes.grow(source, plan)
 
     def assign(self, centers: Centers) -> int:
-        name, done = self._passes.assign(centers, self._moments if self.exact else None)
+        name, done = self._passes.assign(centers, self._moments if self._exact else None)
         self.last = Pass(name, done.compared)
         return done.moved
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
-        """Summaries of the present labels, means relative to `origin`, and ‖mean − center‖ (k,)."""
         values = np.ascontiguousarray(centers.about(self.origin))
-        if self.exact:
+        if self._exact:
             self.stats, gap = self._moments.stats_about(values, self.source.workers.crew)
             return self.stats, gap
         self.stats = stats = self.source.ordered_stats(self.labels, len(values), self.origin)
@@ -110,12 +105,11 @@ class LloydStep:
         return self.source.take_rows(which)
 
     def counted(self) -> Ints | None:
-        if self.source.weights.all_equal:
-            return None
-        return (self.source.weights.as_floats(self.source.n) > 0).astype(np.int64)
+        weight = self.source.weights.unless_equal()
+        return None if weight is None else (weight > 0).astype(np.int64)
 
     def move(self, rows: Ints, to: Ints) -> None:
-        if self.exact:
+        if self._exact:
             self.source.move(rows, to, self.labels, self._moments)
         else:
             self.labels[rows] = to
@@ -123,16 +117,20 @@ class LloydStep:
 
     def drop(self, clusters: Ints) -> None:
         """Remove clusters; their rows (of weight zero) get a label in the next pass."""
-        number = np.full(len(self._moments.hi) + 1, -1, np.int32)
-        kept = np.delete(np.arange(len(self._moments.hi)), clusters)
-        number[kept] = np.arange(len(kept), dtype=np.int32)
-        self._passes.renumber(number)
+        self._passes.renumber(numbers_without(clusters, len(self._moments.hi)))
         self._moments = self._moments.without(clusters)
 
     def merge_clusters(self, i: int, j: int) -> None:
         """Merge clusters i < j into i; the clusters after j move down by one."""
-        number = np.arange(len(self._moments.hi) + 1, dtype=np.int32)
-        number[j + 1 :] -= 1
-        number[j], number[-1] = i, -1
+        number = numbers_without(np.array([j]), len(self._moments.hi))
+        number[j] = i
         self._passes.renumber(number)
         self._moments = self._moments.fused(i, j)
+
+
+def numbers_without(clusters: Ints, k: int) -> Ints:
+    """New numbers (k + 1,) of k clusters when some are removed; -1 for these, and for no label."""
+    number = np.full(k + 1, -1, np.int32)
+    kept = np.delete(np.arange(k), clusters)
+    number[kept] = np.arange(len(kept))
+    return number

@@ -20,12 +20,12 @@ from partita._common.exact_sum import exact_total
 from partita._common.weighting import weighted
 from partita.centers import Centers
 from partita.empty_clusters import EmptyPolicy
-from partita.engine.lloyd import lloyd
+from partita.engine.lloyd import LloydOptions, lloyd
 from partita.engine.lloyd_step import LloydStep
-from partita.engine.paths.choice import plan_and_spare
+from partita.engine.paths.choice import plan_for
 from partita.engine.paths.path import PathCache, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
-from partita.engine.restarts import LloydOptions, best_of
+from partita.engine.restarts import best_of
 from partita.geometry import Euclidean
 from partita.halting import Halt, MaxIter, SamePartition, StopReason, When
 from partita.run_record import Fit
@@ -39,25 +39,6 @@ ROWS_DRAWN_FIRST = 1 << 18  # the order of the other rows is drawn when it is ne
 MIN_ROWS_PER_CLUSTER = 4  # in the first batch
 MAX_NOISE_SHARE = 1e-3  # of the cost: the batch is large enough below
 MIN_IMPROVEMENT_SHARE = 1e-4  # of the cost
-
-
-class BatchSettled(Halt):
-    """Ends the passes over a batch that is not all rows: it grows, unless it is large enough."""
-
-    __slots__ = ("_last", "_run")
-
-    def __init__(self, run: NestedBatchRun, last: Halt | None) -> None:
-        self._run, self._last = run, last
-
-    def reason(self, trace: Sequence[Progress]) -> str | None:
-        now = trace[-1]
-        if not self._run.is_large(now.cost_after):
-            gain = now.cost - now.cost_after
-            settled = now.moved_points == 0 or gain <= self._run.noise()
-            return StopReason("the batch has settled", "settled") if settled else None
-        if now.moved_points == 0:
-            return StopReason("no point of the batch changed its cluster", "same_partition")
-        return None if self._last is None else self._last.reason(trace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +55,9 @@ class RandomOrder:
     """All rows of weight in random order, drawn as far as needed."""
 
     def __init__(self, source: Source, rng: np.random.Generator) -> None:
-        self._rng, self._weighted = rng, None
-        self.n = source.n
-        if not source.weights.all_equal:
-            self._weighted = np.flatnonzero(source.weights.as_floats(source.n))
-            self.n = len(self._weighted)
+        weight = source.weights.unless_equal()
+        self._rng, self._weighted = rng, None if weight is None else np.flatnonzero(weight)
+        self.n = source.n if self._weighted is None else len(self._weighted)
         self._drawn = rng.choice(self.n, size=min(self.n, ROWS_DRAWN_FIRST), replace=False)
 
     def first(self, count: int) -> Ints:
@@ -144,16 +123,11 @@ class NestedBatchRun:
         final = SamePartition() if last is None else SamePartition() | last
         while True:
             all_joined = self._size == self._order.n
-            stop = When(self._limit) | (final if all_joined else BatchSettled(self, last))
-            fit = lloyd(
-                self._step,
-                current,
-                halt=stop if halt is None else halt | stop,
-                empty=empty,
-                callbacks=[self._count, *callbacks],
-                begin=begin,
-                before=trace,
-            )
+            settled = When(lambda trace: self._settled(trace, last))
+            stop = When(self._limit) | (final if all_joined else settled)
+            stop = stop if halt is None else halt | stop
+            options = LloydOptions(len(centers), stop, empty, [self._count, *callbacks])
+            fit = lloyd(self._step, current, options, begin, trace)
             if "settled" not in fit.stopped_by.kinds:
                 return fit
             trace, current = fit.trace.records, self._grow(fit.centers)
@@ -163,33 +137,28 @@ class NestedBatchRun:
 
     def estimate(self, fit: Fit) -> ClusterStats:
         """Estimate the summaries of all rows from the batch, in the data's coordinates."""
-        stats = fit.stats.moved(fit.centers.origin)
-        return stats.scaled(self._step.geometry.price)
+        return fit.stats.moved(fit.centers.origin).scaled(self._step.geometry.price)
 
     def _first_step(self, k: int) -> LloydStep:
         batch = batch_of(self.source, self._order.first(self._size))
-        plan, spare = self._plan(batch, k)
-        plan = replace(plan, why=f"{plan.why}, {batch.n} rows")
-        geometry = Euclidean(self._mass / _mass(batch))
-        passes = PassScheduler(batch, plan, PathCache(), spare)
-        return LloydStep(batch, self.source.survey().grid, k, geometry, passes)
+        plan = self._plan(batch, k)
+        passes = PassScheduler(batch, replace(plan, why=f"{plan.why}, {batch.n} rows"), PathCache())
+        return LloydStep(batch, k, Euclidean(self._mass / _mass(batch)), passes)
 
-    def _plan(self, batch: Source, k: int) -> tuple[PathPlan, float]:
+    def _plan(self, batch: Source, k: int) -> PathPlan:
         room = max(0.0, self._memory - self._size * self._row_bytes)  # that the batch leaves
-        return plan_and_spare(batch, k, "auto", room)
+        return plan_for(batch, k, "auto", room)
 
     def _grow(self, centers: Centers) -> Centers:
         """Double the batch."""
         rows = self._order.first(min(self._order.n, 2 * self._size))
-        newcomers, ratio = rows[self._size :], self.batches.reassign
-        light = light_clusters(self._step.stats.weight, ratio)
+        light = light_clusters(self._step.stats.weight, self.batches.reassign)
         if len(light):
-            centers = reassign_light_clusters(
-                centers, light, batch_of(self.source, newcomers), self._rng
-            )
+            newcomers = batch_of(self.source, rows[self._size :])
+            centers = reassign_light_clusters(centers, light, newcomers, self._rng)
         self._size = len(rows)
         batch = batch_of(self.source, rows)
-        self._step.grow(batch, *self._plan(batch, len(centers.values)))
+        self._step.grow(batch, self._plan(batch, len(centers.values)))
         self._step.geometry = Euclidean(self._mass / _mass(batch))
         return centers
 
@@ -218,6 +187,16 @@ class NestedBatchRun:
         enough = self.batches.patience is not None and self.noise() <= MAX_NOISE_SHARE * cost
         return enough or 2 * self._size > self._max_rows
 
+    def _settled(self, trace: Sequence[Progress], last: Halt | None) -> str | None:
+        """Return why the passes over a batch end: it grows then, unless it is large enough."""
+        now = trace[-1]
+        if not self.is_large(now.cost_after):
+            is_settled = now.moved_points == 0 or now.cost - now.cost_after <= self.noise()
+            return StopReason("the batch has settled", "settled") if is_settled else None
+        if now.moved_points == 0:
+            return StopReason("no point of the batch changed its cluster", "same_partition")
+        return None if last is None else last.reason(trace)
+
     def _limit(self, trace: Sequence[Progress]) -> StopReason | None:
         if self.rows_read + self._size >= self.batches.epochs * self._order.n:
             text = f"as many rows were read as in {self.batches.epochs} passes over all"
@@ -243,11 +222,8 @@ def merge_batch(
 
     Light clusters are reassigned as when a batch grows.
     """
-    zero = np.zeros(source.d)
-    centers, step = (
-        Centers(seen.mean, zero),
-        LloydStep(source, source.survey().grid, len(seen.mean)),
-    )
+    zero, step = np.zeros(source.d), LloydStep(source, len(seen.mean))
+    centers = Centers(seen.mean, zero)
     step.assign(centers)
     both = seen.merge(step.stats_about(centers)[0].moved(step.origin))
     light = light_clusters(both.weight, ratio)
@@ -286,16 +262,12 @@ def reassign_light_clusters(
 
 
 def _mass(source: Source) -> float:
-    """The total weight of the rows."""
-    weights = source.weights
-    return (
-        weights.unit * source.n if weights.all_equal else float(weights.as_floats(source.n).sum())
-    )
+    weight = source.weights.unless_equal()
+    return source.weights.unit * source.n if weight is None else float(weight.sum())
 
 
 def row_costs(source: Source, centers: Centers) -> Floats:
     """Contribution (n,) of every row to J."""
     labels = np.full(source.n, -1, np.int32)
     source.assign(centers, labels, None)
-    weight = None if source.weights.all_equal else source.weights.as_floats(source.n)
-    return weighted(source.own_distances(centers, labels), weight)
+    return weighted(source.own_distances(centers, labels), source.weights.unless_equal())

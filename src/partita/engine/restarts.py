@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,38 +14,13 @@ from partita._common.exact_sum import exact_total
 from partita._common.threads import one_blas_thread
 from partita._common.weighting import weighted
 from partita.centers import Centers
-from partita.empty_clusters import EmptyPolicy
-from partita.engine.lloyd import best_run, lloyd
+from partita.engine.lloyd import LloydOptions, best_run, lloyd
 from partita.engine.lloyd_step import LloydStep
-from partita.engine.paths.choice import plan_and_spare
-from partita.engine.paths.path import PathCache
+from partita.engine.paths.choice import plan_for
 from partita.engine.paths.scheduler import PassScheduler
-from partita.geometry import EUCLIDEAN, Geometry
-from partita.halting import Halt
 from partita.run_record import Fit
 from partita.source.protocol import Source
 from partita.stats import ClusterStats
-from partita.trace import Callback
-
-
-@dataclass(frozen=True, slots=True)
-class LloydOptions:
-    """Options of the loop and its restarts.
-
-    `algorithm` is "auto" or a path (see paths/choice.py), `memory` the number of bytes beyond the
-    data that it may take, and `path_cache` is shared by calls on the same rows. `on_run_end` is
-    called with every run.
-    """
-
-    k: int
-    halt: Halt
-    empty: EmptyPolicy
-    callbacks: Sequence[Callback] = ()
-    on_run_end: Callable[[Fit], None] | None = None
-    algorithm: str = "auto"
-    memory: float = math.inf
-    geometry: Geometry = EUCLIDEAN
-    path_cache: PathCache = field(default_factory=PathCache)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +37,25 @@ class LabelledRun:
 def best_of(
     source: Source, starts: Sequence[Callable[[], Floats]], options: LloydOptions
 ) -> LabelledRun:
-    """Run the loop from every start, and label the rows by the best run (see `best_run`)."""
-    return finish(*best_fit(source, starts, options))
+    """Run the loop from every start, and label the rows by the best run (see `best_run`).
+
+    Centers are rounded to the dtype of the data, and the rows assigned once more to exactly these.
+    """
+    fit, step = best_fit(source, starts, options)
+    centers = fit.centers.plain.astype(source.dtype)
+    return LabelledRun(centers, *label_and_summarise(centers, step), fit)
 
 
 def best_fit(
     source: Source, starts: Sequence[Callable[[], Floats]], options: LloydOptions
 ) -> tuple[Fit, LloydStep]:
     """Return the best run as the loop left it, and the step that made it, to go on from."""
-    begin, k = time.perf_counter(), options.k
-    plan, spare = plan_and_spare(source, k, options.algorithm, options.memory)
-    grid = source.survey().grid
+    begin = time.perf_counter()
+    plan = plan_for(source, options.k, options.algorithm, options.memory)
 
     def run(start: Callable[[], Floats]) -> tuple[float, Fit, LloydStep]:
-        passes = PassScheduler(source, plan, options.path_cache, spare)
-        step = LloydStep(source, grid, k, options.geometry, passes)
+        passes = PassScheduler(source, plan, options.path_cache)
+        step = LloydStep(source, options.k, options.geometry, passes)
         fit = _run(step, np.ascontiguousarray(start(), dtype=np.float64), options, begin)
         return fit.trace[-1].cost_after, fit, step
 
@@ -93,21 +71,7 @@ def rerun_merged(step: LloydStep, i: int, j: int, centers: Floats, options: Lloy
 
 def _run(step: LloydStep, first: Floats, options: LloydOptions, begin: float) -> Fit:
     centers = Centers(options.geometry.start(first), np.zeros(step.source.d))
-    fit = lloyd(
-        step,
-        centers,
-        halt=options.halt,
-        empty=options.empty,
-        callbacks=options.callbacks,
-        begin=begin,
-    )
-    return replace(fit, start=first)
-
-
-def finish(fit: Fit, step: LloydStep) -> LabelledRun:
-    """Round the centers to the dtype of the data, and assign once more to exactly these."""
-    centers = fit.centers.plain.astype(step.source.dtype)
-    return LabelledRun(centers, *label_and_summarise(centers, step), fit)
+    return replace(lloyd(step, centers, options, begin), start=first)
 
 
 def label_and_summarise(centers: Floats, step: LloydStep) -> tuple[Ints, float, ClusterStats]:
@@ -116,8 +80,7 @@ def label_and_summarise(centers: Floats, step: LloydStep) -> tuple[Ints, float, 
     returned = Centers(centers.astype(np.float64), np.zeros(source.d))
     step.assign(returned)
     stats, _ = step.stats_about(returned)
-    cost = source.own_distances(returned, step.labels)
-    if not source.weights.all_equal:
-        cost = weighted(cost, source.weights.as_floats(source.n))
-    price = step.geometry.price * (source.weights.unit if source.weights.all_equal else 1.0)
+    weight = source.weights.unless_equal()
+    cost = weighted(source.own_distances(returned, step.labels), weight)
+    price = step.geometry.price * (source.weights.unit if weight is None else 1.0)
     return step.labels, exact_total(cost) * price, stats.moved(step.origin)

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.random_state import generator, spawn_generators
 from partita._common.threads import Workers
-from partita.engine.paths.choice import plan_and_spare
+from partita.engine.lloyd import LloydOptions
+from partita.engine.paths.choice import plan_for
 from partita.engine.paths.path import PathCache
-from partita.engine.restarts import LabelledRun, LloydOptions, best_of
+from partita.engine.restarts import LabelledRun, best_of
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.capabilities import REPLAY, Capabilities, Replay
@@ -71,7 +72,7 @@ class CenterClusterer(Clusterer):
     ) -> list[Callable[[], Floats]]:
         """One function per run that returns its starting centers."""
         starts, source = parameters.starts(data.X), data.source
-        _, spare = plan_and_spare(source, options.k, options.algorithm, options.memory)
+        spare = plan_for(source, options.k, options.algorithm, options.memory).spare
         seeds = spawn_generators(generator(self.random_state), len(starts))
         return [
             lambda start=start, seed=seed: start(source, seed, spare)  # type: ignore[misc]

@@ -53,7 +53,7 @@ class LabelledRows:
         label = np.ascontiguousarray(np.maximum(self.labels, 0), dtype=np.int32)
         with Workers(1) as workers:
             source = validation.make_source(self.rows, weight, workers)
-            step = LloydStep(source, source.survey().grid, self.k)
+            step = LloydStep(source, self.k)
             for i in range(0, len(label), _BLOCK_ROWS):
                 block = np.arange(i, min(i + _BLOCK_ROWS, len(label)))
                 step.move(block, label[block])

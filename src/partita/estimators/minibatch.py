@@ -171,7 +171,7 @@ class MiniBatchKMeans(EuclideanClusterer):
             centers = fit.centers.plain.astype(source.dtype)
             labels: Array | None = None
             if self.compute_labels:
-                step = LloydStep(source, source.survey().grid, len(centers))
+                step = LloydStep(source, len(centers))
                 labels, inertia, stats = label_and_summarise(centers, step)
             else:
                 inertia, stats = fit.trace[-1].cost_after, run.estimate(fit)
@@ -221,7 +221,7 @@ class MiniBatchKMeans(EuclideanClusterer):
                 seen = replace(seen, mean=np.where(has_mean, seen.mean, self.cluster_centers_))
             stats = merge_batch(seen, source, self.reassignment_ratio, rng)
             centers = stats.mean.astype(dtype)
-            step = LloydStep(source, source.survey().grid, len(centers))
+            step = LloydStep(source, len(centers))
             labels, inertia, _ = label_and_summarise(centers, step)
         if first:
             self._keep_features(features)

@@ -13,7 +13,8 @@ from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.centers import Centers
 from partita.empty_clusters import POLICIES
 from partita.engine.kernel.definiteness import leading
-from partita.engine.restarts import LloydOptions, best_of
+from partita.engine.lloyd import LloydOptions
+from partita.engine.restarts import best_of
 from partita.halting import MaxIter, SamePartition
 from partita.init.forgy import forgy_rows
 from partita.init.plusplus import plusplus

@@ -7,7 +7,6 @@ norm. The loop needs ‖φ_i − c‖² = K_ii − 2⟨φ_i, c⟩ + ‖c‖² an
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,14 +17,13 @@ from partita._common.exact_sum import exact_total
 from partita._common.weighting import weighted
 from partita._kernels import kernels
 from partita.centers import Centers
-from partita.empty_clusters import EmptyPolicy
-from partita.engine.lloyd import best_run, lloyd
+from partita.engine.lloyd import LloydOptions, best_run, lloyd
+from partita.engine.lloyd_step import numbers_without
 from partita.geometry import Update
-from partita.halting import Halt
 from partita.run_record import Fit
 from partita.source.gram_matrix import Gram
 from partita.stats import ClusterStats
-from partita.trace import Callback, Pass
+from partita.trace import Pass
 
 NO_ORIGIN = np.zeros(0)  # centers in feature space have no coordinates
 
@@ -55,7 +53,6 @@ class KernelStep:
         return np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
 
     def assign(self, centers: Centers) -> int:
-        """Label every row by `centers`; how many rows changed their label."""
         before = self.labels.copy()
         moved = kernels.gram_assign(centers.values, self.labels, self.gram.workers.crew)
         changed = np.flatnonzero(before != self.labels)
@@ -87,11 +84,9 @@ class KernelStep:
         return ClusterStats(mass, np.zeros((k, 0)), sse), gap
 
     def cost(self, stats: ClusterStats, gap: Floats) -> float:
-        """Return J at centers that are `gap` away from the means."""
         return exact_total(stats.sse + stats.weight * (gap * gap))
 
     def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
-        """Return the mean of every cluster; one without weight keeps its center `before`."""
         values = before.values.copy()
         new = (stats.weight > 0) & self._touched
         for j in np.flatnonzero(new):
@@ -123,12 +118,9 @@ class KernelStep:
 
     def drop(self, clusters: Ints) -> None:
         """Remove clusters; their rows (of weight zero) have no label until the next pass."""
-        number = np.full(len(self._sums) + 1, -1, np.int32)
-        kept = np.delete(np.arange(len(self._sums)), clusters)
-        number[kept] = np.arange(len(kept), dtype=np.int32)
-        self.labels[:] = number[self.labels]
-        self._sums = np.ascontiguousarray(self._sums[kept])
-        self._touched = np.ones(len(kept), bool)
+        self.labels[:] = numbers_without(clusters, len(self._sums))[self.labels]
+        self._sums = np.delete(self._sums, clusters, axis=0)
+        self._touched = np.ones(len(self._sums), bool)
 
     def recompute_sums(self) -> None:
         """Recompute the sums: rows that were computed twice may have had other bits."""
@@ -154,31 +146,26 @@ class KernelResult:
 def best_means(
     gram: Gram,
     starts: Sequence[Callable[[], Centers]],
+    options: LloydOptions,
     *,
-    k: int,
-    halt: Halt,
-    empty: EmptyPolicy,
-    sigma: float = 0.0,
-    definite: bool = True,
-    note: str = "",
-    callbacks: Sequence[Callback] = (),
-    on_run_end: Callable[[Fit], None] | None = None,
-    begin: float | None = None,
+    sigma: float,
+    definite: bool,
+    note: str,
+    begin: float,
 ) -> KernelResult:
     """Run the loop from every start, and keep the best (see `best_run`).
 
     `definite`: no square in feature space is negative, except by rounding. `begin` is the start of
     the clock (`time.perf_counter`), which includes the computation of the Gram matrix.
     """
-    begin = time.perf_counter() if begin is None else begin
 
     def run(start: Callable[[], Centers]) -> tuple[float, Fit, KernelStep]:
-        step = KernelStep(gram, k, sigma, definite)
+        step = KernelStep(gram, options.k, sigma, definite)
         step.notes = [f"{gram.path}: {note}"]
-        fit = lloyd(step, start(), halt=halt, empty=empty, callbacks=callbacks, begin=begin)
+        fit = lloyd(step, start(), options, begin)
         return fit.trace[-1].cost_after, fit, step
 
-    return finish(*best_run(starts, run, halt, on_run_end))
+    return finish(*best_run(starts, run, options.halt, options.on_run_end))
 
 
 def finish(fit: Fit, step: KernelStep) -> KernelResult:

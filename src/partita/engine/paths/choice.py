@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from partita.engine.paths.bounds_path import HAMERLY, YINYANG
 from partita.engine.paths.leaves_path import BLOCKS
 from partita.engine.paths.path import PathPlan
@@ -17,6 +19,11 @@ LEAN_PATHS = ("hamerly", "plain")  # in place of one that needs too much memory
 
 def plan_for(source: Source, k: int, algorithm: str, memory: float) -> PathPlan:
     """Choose the path for k centers within `memory` bytes beyond the data."""
+    plan = _plan(source, k, algorithm, memory)
+    return replace(plan, spare=memory - memory_of(plan.path, source, k))
+
+
+def _plan(source: Source, k: int, algorithm: str, memory: float) -> PathPlan:
     rows = source.prunable_rows
     if rows is None:
         return PathPlan("plain", "no bounds are kept for these rows (sparse, or not in memory)")
@@ -37,12 +44,6 @@ def plan_for(source: Source, k: int, algorithm: str, memory: float) -> PathPlan:
     why = f"{plan.path} would need {needed / 1e6:.0f} MB of the {memory / 1e6:.0f} MB allowed"
     lean = next(path for path in LEAN_PATHS if PATH_KINDS[path].memory(rows, k) <= memory)
     return PathPlan(lean, why, plan.forced)
-
-
-def plan_and_spare(source: Source, k: int, algorithm: str, memory: float) -> tuple[PathPlan, float]:
-    """Choose the path as `plan_for`; return it, and the bytes of `memory` that it leaves."""
-    plan = plan_for(source, k, algorithm, memory)
-    return plan, memory - memory_of(plan.path, source, k)
 
 
 def memory_of(path: str, source: Source, k: int) -> float:

@@ -58,11 +58,12 @@ class Path(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PathPlan:
-    """The name of a path, the reason for it, and whether it must not be left for another."""
+    """The name of a path, and the reason for it."""
 
     path: str
     why: str
-    forced: bool = False
+    forced: bool = False  # it must not be left for another
+    spare: float = 0.0  # bytes beyond those that the path needs, which plain passes may use
 
     def __str__(self) -> str:
         return f"{self.path}: {self.why}"

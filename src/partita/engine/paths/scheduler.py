@@ -34,16 +34,11 @@ MAX_COST_SHARE = 0.7  # of a plain pass, for a path to begin, as its first pass 
 
 
 class PassScheduler:
-    """Makes the passes of one run, by the path of a plan once it is ready and pays.
+    """Makes the passes of one run, by the path of a plan once it is ready and pays."""
 
-    `memory` bytes may be used beyond what the planned path needs.
-    """
-
-    def __init__(
-        self, source: Source, plan: PathPlan, cache: PathCache, memory: float = 0.0
-    ) -> None:
-        self._source, self._plan, self._cache, self._memory = source, plan, cache, memory
-        self._path: Path = PlainPath(source, np.full(source.n, -1, np.int32), memory)
+    def __init__(self, source: Source, plan: PathPlan, cache: PathCache) -> None:
+        self._source, self._plan, self._cache, self._memory = source, plan, cache, plan.spare
+        self._path: Path = PlainPath(source, np.full(source.n, -1, np.int32), plan.spare)
         self.notes = [str(plan)]  # which paths were planned, and why
         self._trial: Path | None = None  # the planned path on a few rows
         self._wait = MAX_SETTLING_PASSES  # passes until the next trial
@@ -56,7 +51,6 @@ class PassScheduler:
 
     @property
     def labels(self) -> Ints:
-        """The label (n,) of every row."""
         return self._path.labels
 
     def assign(self, centers: Centers, sums: Moments | None) -> tuple[str, PathPass]:
@@ -161,14 +155,14 @@ class PassScheduler:
             self._path = PlainPath(self._source, labels, self._memory)
         self._trial, self._all_labelled = None, False
 
-    def grow(self, source: Source, plan: PathPlan, memory: float) -> None:
+    def grow(self, source: Source, plan: PathPlan) -> None:
         """Go on with more rows, the present ones first, by a plan for them."""
-        self._source, self._memory = source, memory
+        self._source, self._memory = source, plan.spare
         self._cache, self._trial = PathCache(), None
         rows = source.prunable_rows
         if rows is not None and self._path.grow(rows):
             return
-        self._path = PlainPath(source, with_more_rows(self.labels, source.n), memory)
+        self._path = PlainPath(source, with_more_rows(self.labels, source.n), plan.spare)
         self._all_labelled = False
         if plan.path != self._plan.path:
             self._turn_to(replace(plan, why=f"{plan.why}, {source.n} rows"))

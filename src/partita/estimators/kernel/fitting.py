@@ -15,8 +15,9 @@ from partita._common.warnings import warn
 from partita.empty_clusters import POLICIES
 from partita.engine.kernel.definiteness import dimension
 from partita.engine.kernel.nystrom_cholesky import Nystrom
-from partita.engine.kernel.step import KernelResult, best_means
-from partita.engine.restarts import LloydOptions, best_of
+from partita.engine.kernel.step import best_means
+from partita.engine.lloyd import LloydOptions
+from partita.engine.restarts import best_of
 from partita.estimators import validation
 from partita.estimators.kernel import kernel_input, matrices
 from partita.estimators.kernel.feature_space import MeansSpace, PivotSpace, Space
@@ -123,17 +124,14 @@ def _fit_gram(
     def run(start: Start, rng: np.random.Generator) -> Any:
         return in_gram(start(rng), gram, kernel, X, k, rng, sigma)
 
-    result: KernelResult = best_means(
+    halt = parameters.halt_at(float(weight @ gram.diagonal / weight.sum()))
+    result = best_means(
         gram,
         parameters.seeded(every, run),
-        k=k,
-        halt=parameters.halt_at(float(weight @ gram.diagonal / weight.sum())),
-        empty=parameters.empty,
+        LloydOptions(k, halt, parameters.empty, parameters.callbacks, parameters.on_run_end),
         sigma=sigma,
         definite=known or sigma > 0,
         note=note,
-        callbacks=parameters.callbacks,
-        on_run_end=parameters.on_run_end,
         begin=parameters.begin,
     )
     if not (known or warned or sigma) and _rises(result.fit):
