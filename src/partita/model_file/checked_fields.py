@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,7 @@ from partita._common.array_types import Array
 MAX_COUNT = 2**31 - 1  # features, clusters, iterations
 MAX_CHARACTERS_SHOWN = 80  # of a wrong value, in a message
 Shape = tuple[int | None, ...]  # None: any length
+_T = TypeVar("_T")
 
 
 class FieldError(ValueError):
@@ -57,10 +58,7 @@ class CheckedFields:
 
     def text(self, name: str) -> str:
         """Return a text."""
-        value = self._get(name)
-        if type(value) is not str:
-            raise self._error(name, value, "a text")
-        return value
+        return self._typed(name, str, "a text")
 
     def texts(self, name: str, length: int | None = None) -> list[str]:
         """Return a list of texts."""
@@ -73,10 +71,7 @@ class CheckedFields:
 
     def mapping(self, name: str) -> dict[Any, Any]:
         """Return a dictionary; its content is not checked."""
-        value = self._get(name)
-        if not isinstance(value, dict):
-            raise self._error(name, value, "an object")
-        return value
+        return self._typed(name, dict, "an object")
 
     def pair(self, name: str) -> tuple[float, float]:
         """Return two numbers."""
@@ -88,10 +83,7 @@ class CheckedFields:
 
     def generator(self, name: str) -> np.random.Generator:
         """Return a random generator."""
-        value = self._get(name)
-        if not isinstance(value, np.random.Generator):
-            raise self._error(name, value, "a random generator")
-        return value
+        return self._typed(name, np.random.Generator, "a random generator")
 
     def columns(self, name: str, kinds: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the rows of a table stored by column; kinds are "int", "float" and "str"."""
@@ -143,10 +135,8 @@ class CheckedFields:
         array = self._get(name)
         if not isinstance(array, np.ndarray) and not sp.issparse(array):
             raise self._error(name, array, "an array")
-        fits = len(array.shape) == len(shape) and all(
-            length is None or n == length for n, length in zip(array.shape, shape, strict=True)
-        )
-        if not fits:
+        pairs = zip(array.shape, shape, strict=False)
+        if len(array.shape) != len(shape) or any(length not in (None, n) for n, length in pairs):
             wanted = ", ".join("any" if length is None else str(length) for length in shape)
             raise FieldError(f"{self._full(name)} must have shape ({wanted}), got {array.shape}")
         return array
@@ -154,6 +144,12 @@ class CheckedFields:
     def _check_values(self, name: str, values: Array, finite: bool) -> None:
         if np.isnan(values).any() or (finite and np.isinf(values).any()):
             raise FieldError(f"{self._full(name)} contains NaN{' or infinity' if finite else ''}")
+
+    def _typed(self, name: str, kind: type[_T], wanted: str) -> _T:
+        value = self._get(name)
+        if not isinstance(value, kind):
+            raise self._error(name, value, wanted)
+        return value
 
     def _get(self, name: str) -> Any:
         if self._values.get(name) is None:

@@ -13,7 +13,6 @@ import stat
 import struct
 import zipfile
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -38,9 +37,6 @@ _ARRAY_HEADER = re.compile(
 
 class ModelFileError(ValueError):
     """A file is not a model, is damaged, or needs another version of partita."""
-
-
-# --- writing --------------------------------------------------------------------------------------
 
 
 def write_container(
@@ -84,9 +80,6 @@ def as_storable(values: Any) -> Array | None:
     return np.asarray(values, dtype=dtype)
 
 
-# --- reading --------------------------------------------------------------------------------------
-
-
 class Container:
     """A model file open for reading. Every fault in it raises a ModelFileError."""
 
@@ -108,12 +101,7 @@ class Container:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._file.close()
 
     def error(self, fault: str) -> ModelFileError:
@@ -169,11 +157,10 @@ class Container:
         buffer, position = values.ravel(order="K").view(np.uint8), 0
         assert values.size == 0 or np.shares_memory(buffer, values)
         while position < len(buffer):
-            chunk = file.read(min(READ_CHUNK_BYTES, len(buffer) - position))
-            if not chunk:
+            count = file.readinto(buffer[position : position + READ_CHUNK_BYTES])
+            if not count:
                 raise self.error("ends too early")
-            buffer[position : position + len(chunk)] = np.frombuffer(chunk, np.uint8)
-            position += len(chunk)
+            position += count
         file.read(1)  # at the end, zipfile compares the checksum
 
     def _find(self, name: str) -> zipfile.ZipInfo:
@@ -208,10 +195,8 @@ class Container:
                 raise self.error(f"has a member {name!r}, which no model has")
             if name in members:
                 raise self.error(f"has two members called {name}")
-            if (
-                member.compress_type != zipfile.ZIP_STORED
-                or member.file_size != member.compress_size
-            ):
+            stored = member.compress_type == zipfile.ZIP_STORED
+            if not stored or member.file_size != member.compress_size:
                 raise self.error(f"has a compressed member, {name}; models have none")
             members[name] = member
         if sum(member.file_size for member in members.values()) > self._size:

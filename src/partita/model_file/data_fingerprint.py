@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Array
-
 CHUNK_VALUES = 1 << 22  # copied and hashed at once
 
 
@@ -35,20 +33,15 @@ def fingerprint(X: Any, sample_weight: Any = None) -> str:
     digest = hashlib.blake2b(digest_size=16)
     kind = "csr" if issparse(rows) else "dense"
     digest.update(f"partita 1 {kind} {rows.shape} {rows.dtype.newbyteorder('<').str}".encode())
+    parts = [(rows, rows.dtype)]
     if kind == "csr":
-        for indices in (rows.indptr, rows.indices):
-            _update(digest, indices, np.dtype("<i8"))
-        _update(digest, rows.data, rows.dtype)
-    else:
-        _update(digest, rows, rows.dtype)
+        index = np.dtype(np.int64)
+        parts = [(rows.indptr, index), (rows.indices, index), (rows.data, rows.dtype)]
     if weight is not None:
-        _update(digest, weight, weight.dtype)
+        parts.append((weight, weight.dtype))
+    for values, dtype in parts:
+        step = max(1, CHUNK_VALUES // max(1, values[:1].size))
+        for i in range(0, len(values), step):
+            block = np.ascontiguousarray(values[i : i + step], dtype=dtype.newbyteorder("<"))
+            digest.update(block.data)
     return f"blake2b-128:{digest.hexdigest()}"
-
-
-def _update(digest: Any, values: Array, dtype: np.dtype[Any]) -> None:
-    """Hash values row by row, in little-endian byte order."""
-    little_endian = dtype.newbyteorder("<")
-    step = max(1, CHUNK_VALUES // max(1, values[:1].size))
-    for i in range(0, len(values), step):
-        digest.update(np.ascontiguousarray(values[i : i + step], dtype=little_endian).data)

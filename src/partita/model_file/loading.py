@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +11,16 @@ from typing import Any
 import partita
 from partita._common.array_types import Array, Floats
 from partita.estimators.registry import member_class, registered_names
+from partita.estimators.saved_state import restore_state
 from partita.model_file.checked_fields import CheckedFields, FieldError
 from partita.model_file.container import Container, ModelFileError
 from partita.model_file.packed_values import unpack
 from partita.model_file.preparation import with_preparation
-from partita.model_file.restoring import LazyValues, restored
 
 FORMAT = "partita model"
 VERSION = 1
 READABLE_BY = "0.1.0"  # the oldest partita that reads what this one writes
+_MAX_THREADS = 4096
 
 _HEADER_FIELDS = (
     "format", "format_version", "readable_by", "class", "partita", "versions", "created", "names",
@@ -62,6 +64,19 @@ class Saved:
     note: str | None
     fingerprint: str | None
     extra: dict[str, Any]
+
+
+class LazyValues(UserDict[str, Any]):
+    """Packed values that are unpacked when read. A newer partita may add fields of other kinds."""
+
+    def __init__(self, packed: Mapping[str, Any], array: Callable[[str], Array]) -> None:
+        super().__init__(packed)
+        self._array, self._unpacked = array, dict[str, Any]()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._unpacked:
+            self._unpacked[name] = unpack(self.data[name], self._array)
+        return self._unpacked[name]
 
 
 def load(path: str | Path) -> Any:
@@ -142,42 +157,39 @@ def _printable(value: Any) -> str:
 
 def assemble(header: Mapping[str, Any], array: Callable[[str], Array]) -> Any:
     """Return the model of a checked header; a ValueError, TypeError or OverflowError if invalid."""
-    top = CheckedFields(header)
-    class_name = header["class"]
-    known = member_class(class_name)().get_params()
-    parameters = {
-        name: unpack(value, array)
-        for name, value in top.mapping("parameters").items()
-        if name in known
-    }
-    model = restored(class_name, parameters, LazyValues(top.mapping("fitted"), array))
-    model.saved_ = _saved(top, header, parameters, array, model.n_features_in_)
+    top, model_class = CheckedFields(header), member_class(header["class"])
+    known, packed = model_class().get_params(), top.mapping("parameters")
+    parameters = {name: unpack(value, array) for name, value in packed.items() if name in known}
+    model = model_class(**parameters)
+    threads = getattr(model, "n_threads", None)
+    if threads is not None and not (type(threads) is int and 1 <= threads <= _MAX_THREADS):
+        raise FieldError(f"`n_threads` must be None or 1 to {_MAX_THREADS}, got {threads!r}.")
+    restore_state(model, CheckedFields(LazyValues(top.mapping("fitted"), array)))
+    d = getattr(model, "n_features_in_", None)
+    if type(d) is not int or d < 1:
+        raise FieldError(f"`n_features_in` must be an integer >= 1, got {d!r}.")
+    model.saved_ = _saved(header, parameters, array, d)
     return model
 
 
 def _saved(
-    top: CheckedFields,
-    header: Mapping[str, Any],
-    parameters: dict[str, Any],
-    array: Callable[[str], Array],
-    d: int,
+    header: Mapping[str, Any], parameters: dict[str, Any], array: Callable[[str], Array], d: int
 ) -> Saved:
     from partita.tables.scaling import SCALING_KINDS, Scaling
 
-    scaling = fill = None
+    top, unpacked = CheckedFields(header), CheckedFields(LazyValues(header, array))
+    scaling = None
     if top.has("scaling"):
-        fields = CheckedFields(unpack(header["scaling"], array), "scaling")
+        fields = unpacked.nested("scaling")
         scaling = Scaling(
             fields.text("kind"), fields.floats("center", (d,)), fields.floats("scale", (d,))
         )
         if scaling.kind not in SCALING_KINDS or not (scaling.scale > 0).all():
             raise FieldError("scaling has an unknown kind, or a scale that is not positive")
-    if top.has("fill"):
-        fill = CheckedFields({"fill": unpack(header["fill"], array)}).floats("fill", (d,))
     extra = {key: value for key, value in header.items() if key not in _HEADER_FIELDS}
     return Saved(
         scaling=scaling,
-        fill=fill,
+        fill=unpacked.floats("fill", (d,)) if top.has("fill") else None,
         names=tuple(top.texts("names", d)) if top.has("names") else None,
         versions={"partita": top.text("partita"), **_texts(top, "versions")},
         parameters=parameters,

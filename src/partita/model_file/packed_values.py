@@ -65,21 +65,20 @@ class Packer:
         raise UnsupportedValueError(f"{name} is {describe(value)}")
 
     def _pack_mapping(self, value: Mapping[Any, Any], name: str, depth: int) -> Any:
+        deeper, items = depth + 1, value.items()
         if all(isinstance(key, str) and not key.startswith("$") for key in value):
-            return {
-                str(key): self.pack(item, f"{name}.{key}", depth + 1) for key, item in value.items()
-            }
-        pairs = [
-            [self.pack(key, name, depth + 1), self.pack(item, f"{name}.{i}", depth + 1)]
-            for i, (key, item) in enumerate(value.items())
-        ]
-        return {"$dict": pairs}
+            return {str(key): self.pack(item, f"{name}.{key}", deeper) for key, item in items}
+        return {
+            "$dict": [
+                [self.pack(key, name, deeper), self.pack(item, f"{name}.{i}", deeper)]
+                for i, (key, item) in enumerate(items)
+            ]
+        }
 
     def _pack_csr(self, value: Any, name: str) -> Any:
         parts = {part: self._store(getattr(value, part), f"{name}.{part}") for part in _CSR_PARTS}
-        return {
-            "$csr": {**parts, "shape": list(value.shape), "array": isinstance(value, sp.sparray)}
-        }
+        is_array = isinstance(value, sp.sparray)
+        return {"$csr": {**parts, "shape": list(value.shape), "array": is_array}}
 
     def _pack_generator(self, value: np.random.Generator, name: str, depth: int) -> Any:
         bit_generator: Any = value.bit_generator
@@ -172,17 +171,11 @@ def _unpack_csr(content: dict[str, Any], array: Callable[[str], Array]) -> Any:
 
 
 def _unpack_generator(content: Any) -> np.random.Generator:
-    if not isinstance(content, dict):
-        raise ValueError("a random generator is malformed")
-    state, seeds = content.get("state"), content.get("seeds")
-    if not isinstance(state, dict) or state.get("bit_generator") not in _BIT_GENERATORS:
-        raise ValueError("a random generator is of an unknown kind")
-    if not isinstance(seeds, dict):
-        raise ValueError("a random generator has no seeds")
-    pool_size = seeds.get("pool_size")
-    if type(pool_size) is not int or not 4 <= pool_size <= 64:
-        raise ValueError("a random generator has a seed pool of an unknown size")
     try:
+        state, seeds = dict(content["state"]), dict(content["seeds"])
+        pool_size = seeds["pool_size"]
+        if type(pool_size) is not int or not 4 <= pool_size <= 64:
+            raise ValueError("a random generator has a seed pool of an unknown size")
         sequence = np.random.SeedSequence(**{field: seeds[field] for field in _SEED_FIELDS})
         bit_generator = _BIT_GENERATORS[state["bit_generator"]](sequence)
         bit_generator.state = state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import partita
 from partita._versions import versions
 from partita.estimators.registry import is_registered, registered_names
-from partita.estimators.saved_state import SavedState, state_of
+from partita.estimators.saved_state import state_of
 from partita.model_file.container import ModelFileError, write_container
 from partita.model_file.loading import FORMAT, READABLE_BY, VERSION, assemble
 from partita.model_file.packed_values import Packer, UnsupportedValueError, describe
@@ -78,13 +79,17 @@ def save(
     check_is_fitted(model)
     packer = Packer()
     state = state_of(model)
-    parameters, dropped = _pack_parameters(model, state, packer)
-    fitted = _pack_state(state, labels, packer, dropped)
-    unknown = _unsaved_attributes(model, state)
-    dropped.update(dict.fromkeys(unknown, "an attribute that is not part of the format"))
+    values = {name: v for name, v in state.values.items() if labels or name != "labels"}
+    parameters, dropped = _pack_all(_parameters(model), state.needed, packer, "parameters.")
+    fitted, dropped_values = _pack_all(values, set(values) - state.optional, packer)
+    covered = {f"{name}_" for name in state.values} | state.covered | {"saved_"}
+    unknown = sorted(set(vars(model)) - covered - set(parameters) - set(dropped))
+    dropped |= dropped_values | dict.fromkeys(
+        unknown, "an attribute that is not part of the format"
+    )
     besides = {"names": names, "scaling": scaling, "fill": fill}
     besides |= {"fingerprint": fingerprint, "note": note}
-    besides = _pack_besides(_with_defaults(besides, model, first), packer)
+    besides = _pack_besides(besides, model, first, packer)
     header: dict[str, Any] = {
         "format": FORMAT,
         "format_version": VERSION,
@@ -106,34 +111,6 @@ def save(
     write_container(path, header, packer.arrays, force)
 
 
-def _with_defaults(besides: dict[str, Any], model: Any, first: Any) -> dict[str, Any]:
-    """Replace None by the value of the pipeline's first step, or of the file of the model."""
-    saved = getattr(model, "saved_", None)
-    for name in [name for name, value in besides.items() if value is None]:
-        source = first if first is not None and hasattr(first, name) else saved
-        besides[name] = getattr(source, name, None)
-    return besides
-
-
-def _pack_besides(besides: dict[str, Any], packer: Packer) -> dict[str, Any]:
-    """Convert what the header holds besides the model to JSON."""
-    names, scaling = besides["names"], besides["scaling"]
-    if names is not None:
-        names = [str(name) for name in names]
-        if len(set(names)) < len(names):
-            raise ModelFileError("`names` must be distinct, got a name twice.")
-    if scaling is not None:
-        center = _pack_floats(scaling.center, "scaling.center", packer)
-        scale = _pack_floats(scaling.scale, "scaling.scale", packer)
-        scaling = {"kind": str(scaling.kind), "center": center, "scale": scale}
-    fill = _pack_floats(besides["fill"], "fill", packer)
-    return {**besides, "names": names, "scaling": scaling, "fill": fill}
-
-
-def _pack_floats(values: Any, name: str, packer: Packer) -> Any:
-    return None if values is None else packer.pack(np.asarray(values, dtype=np.float64), name)
-
-
 def _check_class(model: Any) -> None:
     kind = type(model)
     if not is_registered(kind):
@@ -144,56 +121,60 @@ def _check_class(model: Any) -> None:
         )
 
 
-def _pack_state(
-    state: SavedState, labels: bool, packer: Packer, dropped: dict[str, str]
+def _pack_besides(
+    besides: dict[str, Any], model: Any, first: Any, packer: Packer
 ) -> dict[str, Any]:
-    """Pack the state; optional values that no file can hold go to `dropped`."""
-    fitted = {}
-    for name, value in state.values.items():
-        if name == "labels" and not labels:
-            continue
-        try:
-            fitted[name] = packer.pack(value, name)
-        except UnsupportedValueError as error:
-            if name not in state.optional:
-                raise _refusal(str(error)) from error
-            dropped[name] = describe(value)
-    return fitted
+    """Convert what the header holds besides the model to JSON.
+
+    The default is the value of the pipeline's first step, or of the file of the model.
+    """
+    saved = getattr(model, "saved_", None)
+    for name in [name for name, value in besides.items() if value is None]:
+        source = first if first is not None and hasattr(first, name) else saved
+        besides[name] = getattr(source, name, None)
+    names, scaling, fill = (besides[name] for name in ("names", "scaling", "fill"))
+    if names is not None:
+        names = [str(name) for name in names]
+        if len(set(names)) < len(names):
+            raise ModelFileError("`names` must be distinct, got a name twice.")
+    if scaling is not None:
+        arrays = {part: np.asarray(getattr(scaling, part), float) for part in ("center", "scale")}
+        scaling = packer.pack({"kind": str(scaling.kind), **arrays}, "scaling")
+    if fill is not None:
+        fill = packer.pack(np.asarray(fill, dtype=np.float64), "fill")
+    return {**besides, "names": names, "scaling": scaling, "fill": fill}
 
 
-def _unsaved_attributes(model: Any, state: SavedState) -> list[str]:
-    """Return the attributes that neither the state nor the parameters cover."""
-    covered = {f"{name}_" for name in state.values} | state.covered | {"saved_"}
-    return sorted(set(vars(model)) - covered - set(model.get_params()))
-
-
-def _pack_parameters(
-    model: Any, state: SavedState, packer: Packer
+def _pack_all(
+    values: dict[str, Any], required: Collection[str], packer: Packer, prefix: str = ""
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Pack the parameters; return them, and the repr of those that no file can hold."""
+    """Pack values; return them, and the repr of those that no file can hold."""
     packed: dict[str, Any] = {}
     dropped: dict[str, str] = {}
-    for name, value in model.get_params().items():
-        if name == "init" and hasattr(value, "get_params"):  # a model that lends its centers
-            lent = ("medoid_indices_", "cluster_centers_")
-            value = next((v for n in lent if (v := getattr(value, n, None)) is not None), value)
-        elif name == "init" and not isinstance(value, str) and not callable(value):
-            value = np.asarray(value)
+    for name, value in values.items():
         try:
-            packed[name] = packer.pack(value, f"parameters.{name}")
+            packed[name] = packer.pack(value, f"{prefix}{name}")
         except UnsupportedValueError as error:
-            if name in state.needed:
-                raise _refusal(f"{name}={describe(value)[:200]}, which is code") from error
+            if name in required:
+                raise ModelFileError(
+                    f"this model cannot be saved, because it needs {name}={describe(value)[:200]}, "
+                    "which no file can hold. Use a named metric or kernel, or 'precomputed' with a "
+                    "matrix; or pickle the model, if everyone who reads it trusts you."
+                ) from error
             dropped[name] = describe(value)
     return packed, dropped
 
 
-def _refusal(requirement: str) -> ModelFileError:
-    return ModelFileError(
-        f"this model cannot be saved, because it needs {requirement}. Use a named metric or "
-        "kernel, or 'precomputed' with a matrix; or pickle the model, if everyone who reads it "
-        "trusts you."
-    )
+def _parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters; a model as `init` is replaced by the centers that it lends."""
+    parameters: dict[str, Any] = model.get_params()
+    init = parameters.get("init")
+    if hasattr(init, "get_params"):
+        lent = (getattr(init, name, None) for name in ("medoid_indices_", "cluster_centers_"))
+        parameters["init"] = next((values for values in lent if values is not None), init)
+    elif "init" in parameters and not isinstance(init, str) and not callable(init):
+        parameters["init"] = np.asarray(init)
+    return parameters
 
 
 def _now() -> str:

@@ -86,15 +86,9 @@ def _parameters(model: Any, k: int) -> dict[str, Any]:
     """Return the parameters that scikit-learn has, with its default for values it lacks."""
     own = model.get_params()
     seed = own["random_state"]
-    known = {
-        "n_clusters": k,
-        "init": "random" if str(own["init"]) == "random" else "k-means++",
-        "n_init": own["n_init"],
-        "max_iter": own["max_iter"],
-        "tol": own["tol"],
-        "verbose": own["verbose"],
-        "random_state": None if isinstance(seed, np.random.Generator) else seed,
-    }
+    known = {name: own[name] for name in ("n_init", "max_iter", "tol", "verbose")}
+    known["init"] = "random" if str(own["init"]) == "random" else "k-means++"
+    known["random_state"] = None if isinstance(seed, np.random.Generator) else seed
     if own.get("algorithm") == "elkan" and k > 1:
         known["algorithm"] = "elkan"
-    return known
+    return {"n_clusters": k, **known}
