@@ -1,7 +1,7 @@
-"""partita: partitional clustering, exact, fast, reproducible and honest about its answer.
+"""partita: partitional clustering, exact, fast, reproducible, and with reasons for its answer.
 
 `import partita` is cheap: scikit-learn, SciPy and the kernels are loaded when a name that needs
-them is first touched.
+them is first used.
 """
 
 from __future__ import annotations

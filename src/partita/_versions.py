@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of all that a result may depend on."""
+    """Return the versions of everything that a result may depend on."""
     import partita
     from partita._common.threads import default_threads
     from partita._kernels import VARIABLE, compiled, kernels

@@ -264,4 +264,6 @@ class When(Halt):
         if not answer:
             return None
         name = getattr(self.test, "__name__", type(self.test).__name__)
-        return StopReason.of(answer if isinstance(answer, str) else f"{name} asked to stop", "when")
+        return StopReason.of(
+            answer if isinstance(answer, str) else f"{name} requested a stop", "when"
+        )

@@ -65,7 +65,7 @@ class ClusterStats:
         )
 
     def scaled(self, factor: float) -> ClusterStats:
-        """Return the summary with every weight multiplied by `factor`: how a mini-batch forgets."""
+        """Return the summary with every weight multiplied by `factor`, as for decay."""
         return ClusterStats(self.weight * factor, self.mean, self.sse * factor)
 
     def moved(self, offset: Floats) -> ClusterStats:

@@ -18,7 +18,7 @@ from partita import (
     diagnose,
 )
 from partita.diagnosis.boundary_density import BINS_TO_CENTER, FACE_BIN, CenterPair
-from partita.diagnosis.cluster_borders import _gap_beside_face, is_touching
+from partita.diagnosis.cluster_borders import gap_next_to_face, is_touching
 from partita.diagnosis.cluster_shapes import _first_variance
 from partita.diagnosis.diagnosis_input import read_fit
 from partita.diagnosis.neighbour_graph import _count_broken, _mutual_links, check_convexity
@@ -262,11 +262,11 @@ def test_slabs_reveal_touching_groups_and_gaps():
     assert not is_touching(slabs(face=50, centers=300, rest=50))  # two groups
     assert not is_touching(slabs(face=10, centers=30, rest=1))  # too few rows to tell
     beside = slabs(face=100, centers=300, rest=200)
-    assert not _gap_beside_face(beside)
+    assert not gap_next_to_face(beside)
     for at, gap in ((20, 10.0), (-20, 10.0), (20, 50.0)):
         beside.slabs[:] = slabs(face=100, centers=300, rest=200).slabs
         beside.slabs[FACE_BIN + at] = gap
-        assert _gap_beside_face(beside) == (gap if gap == 10 else 0)  # 50 is not empty enough
+        assert gap_next_to_face(beside) == (gap if gap == 10 else 0)  # 50 is not empty enough
     tail = slabs(face=100, centers=300, rest=200)
     tail.slabs[FACE_BIN + 20 :] = 0  # where a group ends there is no gap
-    assert not _gap_beside_face(tail)
+    assert not gap_next_to_face(tail)

@@ -198,7 +198,7 @@ def test_a_callback_hears_every_record_of_the_trace_in_turn():
 def test_a_callback_that_returns_true_stops_the_fit_and_is_named_as_the_reason(answer):
     model = fit_iris(8, callback=lambda progress: answer if progress.iteration == 2 else None)
     assert model.n_iter_ == 2
-    assert "asked to stop" in model.stopped_by_
+    assert "requested a stop" in model.stopped_by_
     np.testing.assert_array_equal(model.predict(IRIS), model.labels_)
 
 

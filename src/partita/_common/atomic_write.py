@@ -40,7 +40,7 @@ def write_atomically(path: str | Path, writer: Writer, *, force: bool = False) -
     except OSError as error:
         if error.errno is None:
             raise
-        # the same type of error, with the name that the user knows
+        # the same type of error, with the path that the user gave
         why = error.strerror or str(error)
         raise OSError(error.errno, f"{path} could not be written: {why}") from error
 

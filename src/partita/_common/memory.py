@@ -32,7 +32,7 @@ def _free_on_machine() -> float:
 def _free_in_container() -> float:
     try:
         with open("/sys/fs/cgroup/memory.max") as file:
-            limit = float(file.read())  # "max" is no number
+            limit = float(file.read())  # "max" is not a number
         with open("/sys/fs/cgroup/memory.current") as file:
             return max(0.0, limit - float(file.read()))
     except (OSError, ValueError):

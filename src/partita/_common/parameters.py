@@ -37,12 +37,12 @@ class Rule:
 
 
 def integer(minimum: int) -> Rule:
-    """Accept integers of at least `minimum`, but no booleans."""
+    """Accept integers of at least `minimum`, not booleans."""
     return Rule((f"an integer >= {minimum}",), lambda v: is_integer(v) and v >= minimum)
 
 
 def number(minimum: float | None = None, *, above: float | None = None) -> Rule:
-    """Accept real numbers, but neither booleans nor NaN."""
+    """Accept real numbers, not booleans or NaN."""
     if above is not None:
         return Rule((f"a number > {above:g}",), lambda v: is_number(v) and v > above)
     if minimum is None:
@@ -51,7 +51,7 @@ def number(minimum: float | None = None, *, above: float | None = None) -> Rule:
 
 
 def choice(*names: str) -> Rule:
-    """Accept one of some names."""
+    """Accept one of these names."""
     return Rule(tuple(map(repr, names)), lambda v: isinstance(v, str) and v in names)
 
 
@@ -73,12 +73,12 @@ def optional(rule: Rule, advice: str = "") -> Rule:
 
 
 def is_integer(value: Any) -> TypeGuard[int]:
-    """Return whether the value is an integer of Python or NumPy, and no boolean."""
+    """Return whether the value is an integer of Python or NumPy, not a boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Return whether the value is a real number other than NaN, and no boolean."""
+    """Return whether the value is a real number, not NaN and not a boolean."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return real and bool(value == value)
 

@@ -1,6 +1,6 @@
 """The number of threads, and the distribution of blocks of work to them.
 
-A pool lives as long as the fit that created it: nothing starts at import, nothing survives a fork,
+A pool exists as long as the fit that created it: nothing starts at import, nothing survives a fork,
 and several fits may run at once. Passes that run in C++ only use the threads of a crew
 (cpp/crew.hpp), which stay awake between passes; passes with work in Python use Python threads, and
 the kernels release the GIL.

@@ -37,7 +37,7 @@ class Codebook:
 
     centers: Floats
     origin: Floats
-    members: Ints | None = None  # centers group after group: see engine/grouping.py
+    members: Ints | None = None  # centers group after group: see engine/paths/center_groups.py
     sizes: Ints | None = None
     like: KeptRows | None = None
     crew: Crew | None = None

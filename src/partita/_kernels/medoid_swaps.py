@@ -84,13 +84,13 @@ class Swaps:
     def change(self, column: Floats) -> tuple[float, int]:
         """Change of the loss by the best swap of a candidate, and its place."""
         k = len(self.medoids)
-        who = np.flatnonzero(column < self.next)
-        d, first = column[who].astype(np.float64), self.closest[who].astype(np.float64)
-        w = self.weight[who]
-        lane = who % FEW_LANES
+        attracted = np.flatnonzero(column < self.next)
+        d, first = column[attracted].astype(np.float64), self.closest[attracted].astype(np.float64)
+        w = self.weight[attracted]
+        lane = attracted % FEW_LANES
         gain = np.bincount(lane, weights=w * np.minimum(d - first, 0.0), minlength=FEW_LANES)
-        kept = w * (np.maximum(d, first) - self.next[who])
-        sums = np.bincount(lane * k + self.near[who], weights=kept, minlength=FEW_LANES * k)
+        kept = w * (np.maximum(d, first) - self.next[attracted])
+        sums = np.bincount(lane * k + self.near[attracted], weights=kept, minlength=FEW_LANES * k)
         a, b, c, e = sums.reshape(FEW_LANES, k)
         lost = self.removal + ((a + b) + (c + e))
         place = int(np.argmin(lost))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 def join_sentences(remarks: Iterable[str | bool]) -> str:
     """Return remarks as one caption, each with a capital and a full stop; skip False and "".
 
-    >>> join_sentences(["a remark", 2 > 3 and "not said", "is it so?"])
+    >>> join_sentences(["a remark", 2 > 3 and "left out", "is it so?"])
     'A remark. Is it so?'
     """
     texts = (str(remark) for remark in remarks if remark)

@@ -57,7 +57,7 @@ class PlaneView:
 def view_rows(rows: DrawnRows, centers: Sequence[Floats], features: Any = None) -> PlaneView:
     """Project rows and sets of centers on the plane of two features, or on the widest one.
 
-    Rows of one feature get random heights, so that they can be told apart.
+    Rows of one feature get random heights, so that they do not overlap.
     """
     plane = choose_plane(rows, features)
     points = plane.project(rows.values)

@@ -81,8 +81,8 @@ def choose_k(
     -------
     Sweep
         The table (`print` it), `best_k`, `verdict`, `reasons`, and the fits, `model(k)`, for which
-        it keeps a reference to X. After Ctrl-C, or a stop by `callback`, it has what is known by
-        then, and `complete` is False.
+        it keeps a reference to X. After Ctrl-C, or a stop by `callback`, it has the
+        results so far, and `complete` is False.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def _checked_names(criteria: Iterable[str] | None) -> tuple[str, ...]:
         return tuple(CRITERION_KINDS)
     chosen = (criteria,) if isinstance(criteria, str) else tuple(criteria)
     if not chosen or not set(chosen) <= set(CRITERION_KINDS):
-        raise must_be("criteria", f"some of {', '.join(CRITERION_KINDS)}", criteria)
+        raise must_be("criteria", f"names from {', '.join(CRITERION_KINDS)}", criteria)
     return tuple(name for name in CRITERION_KINDS if name in chosen or name == "inertia")
 
 

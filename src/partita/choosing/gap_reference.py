@@ -21,7 +21,7 @@ from partita.choosing.uniform_data import reference_data
 from partita.metrics import criteria
 
 MIN_ROWS_PER_CLUSTER = 5  # of a reference
-MAX_K_FOR_STRUCTURE = 12  # structure is tested up to here, whichever K are wanted
+MAX_K_FOR_STRUCTURE = 12  # structure is tested up to here, for any `ks`
 MIN_COST = 1e-300  # a cost of 0 has no logarithm
 
 
@@ -81,9 +81,9 @@ def compare_with_uniform(
     workers: Workers,
     callback: Callable[[], object],
 ) -> GapComparison | None:
-    """Sweep over the rows, and over references without structure; None if rows are no vectors.
+    """Sweep over the rows, and over references without structure; None if rows are not vectors.
 
-    Some numbers of clusters are added to `ks`, as structure must not depend on which are wanted.
+    Some K are added to `ks`, so that the test for structure does not depend on the user's choice.
     """
     problem = problem.alone()
     rows = problem.vectors()

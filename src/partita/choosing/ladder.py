@@ -199,7 +199,7 @@ def _more_labels(model: Any, X: Any, k: int) -> Ints:
     return labels
 
 
-# What `init` is given, by `Capabilities.warm_start`
+# Values for `init`, by `Capabilities.warm_start`
 _STARTS_WITH_FEWER: dict[str, Callable[..., Any]] = {
     "centers": _fewer_centers,
     "medoid_indices": _fewer_medoids,

@@ -14,7 +14,7 @@ from partita.choosing.sweep import Criterion
 VOTERS = ("silhouette", "calinski_harabasz", "davies_bouldin", "bic")  # by their ranking of all K
 RULES = ("prediction_strength",)  # by their pick alone
 SUBSTITUTES = ("simplified_silhouette", "stability")  # vote too if there are fewer than two voters
-PREFERS_LARGEST = "stability"  # of equally stable K, the largest says most
+PREFERS_LARGEST = "stability"  # of equally stable K, the largest is the most informative
 MIN_SILHOUETTE_RATIO = 1.1  # over that of references; less may come from the shape of the cloud
 MIN_DEVIATIONS = 3.0  # standard deviations of references
 ALTERNATIVE_MIN_VOTES = 0.6  # of the most votes
@@ -81,7 +81,7 @@ def recommend(
 ) -> Recommendation:
     """Recommend 1 if there is no structure, else the K with the most votes.
 
-    `missing` describes what an interruption left out.
+    `missing` describes the part that an interruption left out.
     """
     votes = count_votes(ks, criteria)
     several = np.flatnonzero(ks > 1)
@@ -107,7 +107,7 @@ def recommend(
         caution = "no K is reproducible across random halves of the data; treat the result with "
         reasons = (*reasons, caution + "caution")
     if missing:
-        sentence = f"Incomplete: {missing}. By what is known, {best} clusters are the choice."
+        sentence = f"Incomplete: {missing}. The results so far recommend {best} clusters."
     return Recommendation(best, ranking, sentence, reasons)
 
 

@@ -1,4 +1,4 @@
-"""Prediction strength and stability: are the clusters of one half of the data found in the other?
+"""Prediction strength and stability: agreement of the clusters of two halves of the data.
 
 Each half is clustered. The centers of one half label the rows of the other, and these labels are
 compared with the clusters that the other half has by itself.

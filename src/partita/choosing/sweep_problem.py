@@ -1,4 +1,4 @@
-"""`SweepProblem`: an estimator and the rows it is to cluster, with what criteria need of them."""
+"""`SweepProblem`: an estimator, the rows to cluster, and the facts that criteria need."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Near(NamedTuple):
 
 
 class SweepProblem:
-    """Rows with weights, or a matrix between rows, and the estimator that is to cluster them."""
+    """Rows with weights, or a matrix between rows, and the estimator to cluster them."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""One run of `choose_k`: fits, references and halves. An interruption keeps what is known."""
+"""One run of `choose_k`: fits, references and halves. An interruption keeps the results."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class SweepRun:
                 raise
             self._complete = False
             warn(
-                f"choose_k was interrupted after {len(self._rungs)} fits; the recommendation uses "
-                "what was known by then.",
+                f"choose_k was interrupted after {len(self._rungs)} fits. The recommendation uses "
+                "the results so far.",
                 UserWarning,
             )
         return self._sweep()

@@ -1,4 +1,4 @@
-"""Reference data without structure, in the place of some rows."""
+"""Reference data without structure, with the extent of the real rows."""
 
 from __future__ import annotations
 

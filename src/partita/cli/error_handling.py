@@ -55,7 +55,7 @@ def option_text(setting: Setting) -> str:
 
 
 def _printable(text: str) -> str:
-    """Replace characters that a terminal would obey."""
+    """Replace characters that a terminal would interpret."""
     return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
 
 

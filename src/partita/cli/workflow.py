@@ -274,7 +274,7 @@ def report_input(outcome: FitOutcome, remarks: Sequence[str] = ()) -> Any:
 
 
 def column_remarks(prepared: PreparedData) -> list[str]:
-    """Return remarks on features that may be no measurements, and on columns that nearly are."""
+    """Return remarks on features that may not be measurements, and on columns that nearly are."""
     selection = prepared.selection
     remarks = [f"{name} is NOT used: {selection.left_out[name]}" for name in selection.nearly]
     for name, suspicion in selection.doubtful.items():

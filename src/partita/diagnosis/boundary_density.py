@@ -1,4 +1,4 @@
-"""Density of rows between neighbouring centers: at the face of their cells, and beside it."""
+"""Density of rows between neighbouring centers: at the face of their cells, and next to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from partita.estimators import labelling
 
 MAX_PAIRS = 2000  # neighbours, those with the most weight at their face first
 BIN_WIDTH = 0.1  # of the distance between the centers; a slab is three bins wide
-FACE_BIN = 40  # bins on each side of the face, hence also the index of the bin at the face
+FACE_BIN = 40  # bins on each side of the face; also the index of the bin at the face
 BINS_TO_CENTER = 5  # from the face
 
 
@@ -67,7 +67,7 @@ def measure_boundaries(sample: RowSample, centers: Floats, threads: int) -> Boun
 def _margins(square: Floats, apart: Floats, labels: Ints) -> tuple[Floats, Ints]:
     """The distance (m,) of each row to the nearest face of its cell, and the center beyond it.
 
-    There is no face between coincident centers, nor between a center and itself.
+    There is no face between coincident centers or between a center and itself.
     """
     rows = np.arange(len(labels))
     gap = square - square[rows, labels][:, None]

@@ -1,4 +1,4 @@
-"""Checks of the faces between cells: does a face run through a gap, a group, or beside a gap?"""
+"""Checks of the faces between cells: through a gap, through a group, or next to a gap."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def check_split_groups(fit: FitContext) -> Finding | None:
 
 def check_unequal_clusters(fit: FitContext) -> Finding | None:
     """Report faces midway between centers although the gap is, or should be, elsewhere."""
-    misplaced = [pair for pair in fit.boundaries.pairs if _gap_beside_face(pair)]
+    misplaced = [pair for pair in fit.boundaries.pairs if gap_next_to_face(pair)]
     pairs = misplaced or [pair for pair in fit.boundaries.pairs if _is_uneven(fit, pair)]
     if not pairs:
         return None
@@ -72,12 +72,12 @@ def check_unequal_clusters(fit: FitContext) -> Finding | None:
     i, j = worst.first, worst.second
     if misplaced:
         what = (
-            "A face runs through a dense region although there is a gap beside it: groups of "
+            "A face runs through a dense region although there is a gap next to it: groups of "
             "unequal size or spread are cut in the wrong place."
         )
         evidence = (
             f"Between clusters {i} and {j}: weight {worst.face:.3g} at the face, "
-            f"{_gap_beside_face(worst):.3g} in the gap beside it"
+            f"{gap_next_to_face(worst):.3g} in the gap next to it"
         )
     else:
         what = (
@@ -120,7 +120,7 @@ def _is_uneven(fit: FitContext, pair: CenterPair) -> bool:
     return bool(unequal and is_touching(pair) and weight.min() >= SLAB_MIN_ROWS)
 
 
-def _gap_beside_face(pair: CenterPair) -> float:
+def gap_next_to_face(pair: CenterPair) -> float:
     """The weight in a gap between the face and a dense slab beyond; 0 if there is no such gap."""
     if pair.face < SLAB_MIN_ROWS:
         return 0.0

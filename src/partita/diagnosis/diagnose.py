@@ -67,7 +67,7 @@ def diagnose(model: Any, X: Any, sample_weight: Any = None, *, random_state: Any
     Returns
     -------
     Diagnosis
-        The findings, warnings first. `print` it, iterate over it, or ask `"scale" in diagnosis`.
+        The findings, warnings first. `print` it, iterate over it, or test `"scale" in diagnosis`.
 
     Examples
     --------

@@ -102,7 +102,7 @@ def _centers(model: Any, d: int) -> Floats | None:
         raise ValueError("`model` must have at least one cluster, got none.")
     if centers.shape[1] != d:
         raise ValueError(
-            f"X must have {centers.shape[1]} features, as the centers of the model, got {d}. Give "
+            f"`X` must have {centers.shape[1]} features, as the model's centers, got {d}. Give "
             "the data that it was fitted to, or data with the same features."
         )
     return centers
@@ -118,7 +118,7 @@ def _labels(model: Any, X: Any, rows: Any, centers: Floats | None, index: Ints) 
     if hasattr(model, "predict"):
         return np.asarray(model.predict(X)).astype(np.int32)[index]
     raise ValueError(
-        f"X must have {0 if own is None else len(own)} rows, one for each label of the model, got "
+        f"`X` must have {0 if own is None else len(own)} rows, one per label of the model, got "
         f"{rows.shape[0]}. Give the data that it was fitted to."
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 from partita.diagnosis.finding import Finding, percent
 from partita.diagnosis.fit_context import FitContext
 
-DUPLICATES_MIN_SHARE = 0.5  # of rows that are copies: what looks like many rows is few
+DUPLICATES_MIN_SHARE = 0.5  # of rows that are copies
 
 
 def check_distinct_rows(fit: FitContext) -> Finding | None:

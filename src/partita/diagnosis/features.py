@@ -14,7 +14,7 @@ DOMINANT_MIN_SHARE = 0.9  # of all squared deviations: the rest hardly moves a l
 DOMINANT_MAX_FEATURES = 0.1  # share of the features that may dominate together (or one feature)
 DOMINANT_MIN_RATIO = 10.0  # of standard deviations: an order of magnitude suggests another unit
 CONSTANT_MAX_DEVIATION = 1e-12  # of the largest: what rounding makes of one value
-CORRELATED_MIN = 0.95  # within clusters: nine tenths of the variance is the other feature's
+CORRELATED_MIN = 0.95  # within clusters: nine tenths of the variance is shared
 CORRELATED_MIN_SHARE = 0.5  # of all squared deviations: together they outweigh the rest
 CORRELATED_SAMPLE_ROWS = 5000
 CORRELATED_MAX_FEATURES = 1000  # beyond that the matrix of correlations is too large
@@ -92,7 +92,7 @@ def check_correlated_features(fit: FitContext) -> Finding | None:
     names = _names(fit, varying[group])
     return Finding(
         "correlated-features",
-        f"{len(names)} of {fit.d} features say nearly the same and together outweigh the rest: "
+        f"{len(names)} of {fit.d} features are nearly redundant and together outweigh the rest: "
         f"the same information counts {len(names)} times.",
         f"{list_few(names)}: correlated by {CORRELATED_MIN:g} or more within the clusters, and "
         f"{percent(share)} of all squared deviations{sample.note}.",

@@ -19,7 +19,7 @@ from partita.halting import Halt, StopReason
 from partita.run_record import Fit, RunRecord
 from partita.trace import Callback, Progress, Trace
 
-CALLBACK_STOP = StopReason("a callback asked to stop", "callback")
+CALLBACK_STOP = StopReason("a callback requested a stop", "callback")
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -1,8 +1,8 @@
-"""`Capabilities`: what a fitted model offers, declared by its class and asked by everyone else.
+"""`Capabilities`: what a fitted model offers, declared by its class and read by all other code.
 
 A member of the family has a method `__partita_capabilities__(self) -> Capabilities`. It need not
 inherit from anything here. Models without that method get a record in `fitted_models`.
-No code outside this package asks for the class of a model.
+No code outside this package tests the class of a model.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def soft(labels: Ints, cost: Floats, temperature: float) -> Floats:
     rows = np.arange(len(labels))
     with np.errstate(over="ignore", invalid="ignore"):
         above = cost - cost[rows, labels, None]
-        # fmax: infinite costs cannot be told apart and share equally
+        # fmax: infinite costs share equally
         share = (
             np.exp(-np.fmax(above / temperature, 0.0)) if temperature > 0 else (above == 0) * 1.0
         )
@@ -185,7 +185,7 @@ def decode(codes: Any, centers: Any) -> Any:
     Z: Any = codes.tocsr() if sparse else np.asarray(codes)
     if Z.ndim == 1 and Z.dtype.kind in "iu":
         if Z.size and not (Z.min() >= 0 and Z.max() < k):
-            raise ValueError(f"Labels must be between 0 and {k - 1}, got {Z.min()} to {Z.max()}.")
+            raise ValueError(f"`codes` must be from 0 to {k - 1}, got {Z.min()} to {Z.max()}.")
         return centers[Z]
     wanted = f"`codes` must be integer labels (n,) or memberships (n, {k}), got"
     if Z.ndim != 2 or Z.shape[1] != k or Z.dtype.kind not in "fiub":

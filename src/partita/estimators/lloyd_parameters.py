@@ -97,7 +97,7 @@ class FitParameters:
         return auto if isinstance(self.model.n_init, str) else int(self.model.n_init)
 
     def warn_of_single_start(self) -> None:
-        """Warn if `n_init` asks for several runs from the one start that was given."""
+        """Warn if `n_init` is above 1 although one start was given."""
         if self.run_count(1) != 1:
             warn(
                 "Explicit initial center position passed: performing only one init in "

@@ -19,8 +19,8 @@ from partita.run_record import Fit
 class LloydSession:
     """Fits that share the checked rows and the data structures that prune.
 
-    The models have centers and summaries but no labels and no trace: most fits of a sweep are
-    never asked for them.
+    The models have centers and summaries but no labels and no trace: most fits of a sweep
+    do not need them.
     """
 
     def __init__(

@@ -86,7 +86,7 @@ empty, n_threads, memory_limit
 
     def _restore_own(self, saved: FieldReader, d: int) -> int:
         if self.zero_rows not in ZERO_ROWS or type(self.normalized) is not bool:
-            raise ValueError(f"zero_rows={self.zero_rows!r}, normalized={self.normalized!r}")
+            raise ValueError("zero_rows or normalized has an unknown value")
         return super()._restore_own(saved, d)
 
     def _label_range(self, k: int) -> tuple[int, int]:
@@ -218,7 +218,7 @@ empty, n_threads, memory_limit
         if self.zero_rows == "error":
             which = np.flatnonzero(zero)
             raise ValueError(
-                f"X must not have rows of zeros, which have no direction, got {len(which)}: "
+                f"`X` must not have rows of zeros, which have no direction, got {len(which)}: "
                 f"{listed(which.tolist())}. Drop them, or use zero_rows='drop' or "
                 "zero_rows='separate'."
             )

@@ -141,8 +141,8 @@ def _canonical(X: Any) -> Any:
         raise must_be("X", "at most 2^31 - 1 features wide", Got(f"{X.shape[1]} features"))
     if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
         raise ValueError(
-            f"X has a column index out of range: {X.indices.min()} to {X.indices.max()}, but only "
-            f"{X.shape[1]} features"
+            f"`X` must have column indices from 0 to {X.shape[1] - 1}, got {X.indices.min()} to "
+            f"{X.indices.max()}."
         )
     if not X.has_canonical_format:
         X = X.copy()
@@ -177,7 +177,7 @@ def check_finite(source: Source, X: Any, names: Any = None) -> None:
 
 
 def nonfinite_kinds(values: Array) -> str:
-    """Return "NaN", "infinity" or "NaN and infinity", whatever the values contain."""
+    """Return "NaN", "infinity" or "NaN and infinity": what the values contain."""
     kinds = {"NaN": np.isnan(values).any(), "infinity": np.isinf(values).any()}
     return " and ".join(kind for kind, present in kinds.items() if present)
 

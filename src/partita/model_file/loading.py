@@ -30,7 +30,7 @@ _HEADER_FIELDS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Saved:
-    """The contents of a file besides the model: `model.saved_` after `load`.
+    """The contents of a file other than the model: `model.saved_` after `load`.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Saved:
     note, fingerprint : str or None
         A remark, and the fingerprint of the data.
     extra : dict
-        Fields that this version of partita does not know, as JSON.
+        Fields that are unknown to this version of partita, as JSON.
     """
 
     scaling: Any

@@ -87,9 +87,9 @@ def save(
     dropped |= dropped_values | dict.fromkeys(
         unknown, "an attribute that is not part of the format"
     )
-    besides = {"names": names, "scaling": scaling, "fill": fill}
-    besides |= {"fingerprint": fingerprint, "note": note}
-    besides = _pack_besides(besides, model, first, packer)
+    metadata = {"names": names, "scaling": scaling, "fill": fill}
+    metadata |= {"fingerprint": fingerprint, "note": note}
+    metadata = _pack_metadata(metadata, model, first, packer)
     header: dict[str, Any] = {
         "format": FORMAT,
         "format_version": VERSION,
@@ -98,7 +98,7 @@ def save(
         "partita": partita.__version__,
         "versions": {name: versions()[name] for name in _VERSIONS_SAVED},
         "created": _now(),
-        **besides,
+        **metadata,
         "parameters": parameters,
         "dropped": dropped,
         "fitted": fitted,
@@ -121,18 +121,18 @@ def _check_class(model: Any) -> None:
         )
 
 
-def _pack_besides(
-    besides: dict[str, Any], model: Any, first: Any, packer: Packer
+def _pack_metadata(
+    metadata: dict[str, Any], model: Any, first: Any, packer: Packer
 ) -> dict[str, Any]:
-    """Convert what the header holds besides the model to JSON.
+    """Convert the rest of the header to JSON.
 
     The default is the value of the pipeline's first step, or of the file of the model.
     """
     saved = getattr(model, "saved_", None)
-    for name in [name for name, value in besides.items() if value is None]:
+    for name in [name for name, value in metadata.items() if value is None]:
         source = first if first is not None and hasattr(first, name) else saved
-        besides[name] = getattr(source, name, None)
-    names, scaling, fill = (besides[name] for name in ("names", "scaling", "fill"))
+        metadata[name] = getattr(source, name, None)
+    names, scaling, fill = (metadata[name] for name in ("names", "scaling", "fill"))
     if names is not None:
         names = [str(name) for name in names]
         if len(set(names)) < len(names):
@@ -142,7 +142,7 @@ def _pack_besides(
         scaling = packer.pack({"kind": str(scaling.kind), **arrays}, "scaling")
     if fill is not None:
         fill = packer.pack(np.asarray(fill, dtype=np.float64), "fill")
-    return {**besides, "names": names, "scaling": scaling, "fill": fill}
+    return {**metadata, "names": names, "scaling": scaling, "fill": fill}
 
 
 def _pack_all(

@@ -65,7 +65,7 @@ def map_of(data: ReportInput, profile: ClusterProfile | None) -> tuple[dict[str,
         and f"{number_text(len(drawn))} of {number_text(data.n)} rows are drawn: a random sample "
         f"with at least {_MIN_CLUSTER_ROWS} rows of every cluster that has so many",
         not (view.equal_scale or one_feature) and "the axes have different scales",
-        one_feature and "heights are random, so that rows can be told apart",
+        one_feature and "heights are random, so that rows do not overlap",
         cell_note,
         center_note,
     ]

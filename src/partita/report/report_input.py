@@ -51,7 +51,7 @@ class Fitted:
     source, command : str
         Where the rows come from, and the command that made the fit.
     seed, seconds, versions, created, fingerprint : optional
-        For those who want to repeat the fit. Nothing is looked up: the same record gives the same
+        What is needed to repeat the fit. Nothing is looked up: the same record gives the same
         report, to the last byte.
     rows_total : int, optional
         The number of rows of the source, if some were left out; `kept` (n,) holds the numbers of
@@ -92,7 +92,7 @@ class Fitted:
 
 
 class NotApplicable(Exception):
-    """A figure does not apply to this kind of model or to these rows; the message says why."""
+    """A figure does not apply to this kind of model or to these rows; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -33,7 +33,7 @@ from partita.stats import ClusterStats
 
 COLUMN_VALUES = 1 << 23  # read at a time, where whole columns are needed
 ORDERED_ROWS = 1 << 16  # read at a time, where the order of the rows matters
-GOLDEN_RATIO = 0.6180339887498949  # its multiples are spread evenly, in step with no pattern
+GOLDEN_RATIO = 0.6180339887498949  # its multiples are spread evenly and match no pattern
 
 
 class BlockedRows(ABC):

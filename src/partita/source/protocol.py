@@ -16,7 +16,7 @@ from partita.stats import ClusterStats
 
 
 class Source(Protocol):
-    """Rows, wherever they are: in memory, in files, on other machines.
+    """Rows in memory, in files or on other machines.
 
     Rows are numbered globally, and labels are arrays over all rows. How the rows are cut into
     blocks, and in which order blocks are read, changes no result (see blocked_rows.py).

@@ -39,7 +39,7 @@ def survey_dense(rows: BlockedRows, sum_up: Callable[[Moments], None], count: bo
 
     The origin is the mean, rounded to a coarse step above the lowest value: near the data, and
     moved along exactly when the data is moved. A feature with an outlier so far that the mean is
-    nowhere near the others gets the median instead. `count`: count values first, as reading whole
+    far from the others gets the median instead. `count`: count values first, as reading whole
     columns is slow.
     """
     (low, high, _), weights = rows.extent(), rows.weights

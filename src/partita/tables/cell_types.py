@@ -1,4 +1,4 @@
-"""The rules that say what cells of text are: missing, integers, floats, booleans, dates, text."""
+"""Types of text cells: missing, integers, floats, booleans, dates, text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules that say whether a column is numeric, nearly numeric, no feature, or suspicious."""
+"""Values of columns: numeric, nearly numeric, not a feature, or suspicious, and why."""
 
 from __future__ import annotations
 

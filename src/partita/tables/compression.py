@@ -97,7 +97,7 @@ def without_compression_suffix(path: str | Path) -> Path:
 def compressing_writer(
     path: str | Path, writer: Callable[[BinaryIO], object]
 ) -> Callable[[BinaryIO], object]:
-    """Return a writer that compresses if the suffix of the path asks for it."""
+    """Return a writer that compresses if the suffix of the path is that of a compression."""
     compression = _COMPRESSIONS.get(Path(path).suffix.lower())
     if compression is None:
         return writer

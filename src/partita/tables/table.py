@@ -13,7 +13,7 @@ from partita._common.optional_imports import require
 
 
 class TableError(PartitaError):
-    """A file cannot be used: the message says which file, where in it, and what to do."""
+    """A file cannot be used: the message names the file, the place, and what to do."""
 
 
 def first_line(error: Exception) -> str:
@@ -53,7 +53,7 @@ class Table:
     decimal : {".", ","}
         The decimal separator, in text.
     notes : tuple of str
-        What was detected, and what the user may want to know.
+        Remarks for the user, for example on what was detected.
     parts : tuple of TableFile
         The files.
     text : pyarrow.Table or None
@@ -63,7 +63,7 @@ class Table:
     kept : pyarrow.Table or None
         The columns of a Parquet or Feather file with their original types, for copies.
     named_as : str or None
-        The format that the suffix of a text file stands for, whatever its delimiter is.
+        The format that the suffix of a text file stands for, with any delimiter.
     index : tuple of str
         Columns that are the index of a pandas frame: features only if named explicitly.
     """

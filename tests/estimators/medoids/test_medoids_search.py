@@ -58,7 +58,7 @@ def test_samples_are_judged_by_all_rows(method):
 def test_a_run_can_be_stopped():
     count = KMedoids(9, random_state=0, callback=lambda p: True, n_init=5).fit(BLOBS)
     assert count.n_iter_ == 1
-    assert count.stopped_by_ == "a callback asked to stop"
+    assert count.stopped_by_ == "a callback requested a stop"
     goal = KMedoids(9, random_state=0, halt=Target(1e9)).fit(BLOBS)
     assert "target" in goal.stopped_by_
     late = KMedoids(9, random_state=0, halt=Deadline(0), n_init=1000).fit(BLOBS)
@@ -99,7 +99,7 @@ def test_a_long_iteration_can_be_stopped(monkeypatch):
     late = KMedoids(9, halt=Deadline(0), **keywords).fit(BLOBS)
     assert "budget" in late.stopped_by_
     asked = KMedoids(9, callback=lambda p: True, **keywords).fit(BLOBS)
-    assert asked.stopped_by_ == "a callback asked to stop"
+    assert asked.stopped_by_ == "a callback requested a stop"
     for model in (late, asked):
         assert model.n_iter_ == 1
         assert 0 < model.trace_[0].compared < 1

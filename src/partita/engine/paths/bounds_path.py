@@ -174,7 +174,7 @@ def bounds_plan(k: int, why: str) -> PathPlan:
 
 
 def bounds_memory(source: PrunableRows, k: int, bytes_per_row: int) -> float:
-    """Bytes for bounds of `bytes_per_row`, and for what the passes need besides."""
+    """Bytes for bounds of `bytes_per_row`, and for everything else that the passes need."""
     between = 16 * k * k if k * k <= 2 * source.n else 0  # distances between centers, temporarily
     return source.n * bytes_per_row + between + source.copy_bytes
 

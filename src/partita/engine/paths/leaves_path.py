@@ -23,9 +23,9 @@ LEAF_PAIR_COST = 2.5  # of a pair in a leaf, in pairs of the plain pass
 
 
 class PackedTree:
-    """A k-d tree over the rows (x − origin)·scale: planted once, for all runs.
+    """A k-d tree over the rows (x − origin)·scale: built once, for all runs.
 
-    Its leaves remember the last pass, so they must forget it when another run takes over.
+    Its leaves store the last pass, which must be discarded before another run uses the tree.
     """
 
     def __init__(self, source: PrunableRows) -> None:
@@ -79,7 +79,7 @@ class LeavesPath:
         return PathPass(counts.moved, compared, compared * LEAF_PAIR_COST * plain_cost(n, k, d))
 
     def _changed(self, centers: Centers) -> Ints:
-        """1 for centers (k,) that moved since the pass that the leaves remember."""
+        """1 for centers (k,) that moved since the pass that the leaves store."""
         if self._tree.user is not self:
             self._tree.leaves.forget()
             self._before, self._tree.user = None, self
@@ -114,7 +114,7 @@ def _suits(source: PrunableRows, k: int) -> str | None:
 
 def _memory(source: PrunableRows, k: int) -> float:
     n, d = source.n, source.d
-    return n * (12 * d + 16) + source.copy_bytes  # coordinates three times while the tree grows
+    return n * (12 * d + 16) + source.copy_bytes  # coordinates three times while the tree is built
 
 
 def _start(start: PathStart) -> Path | PathPlan:

@@ -37,7 +37,7 @@ class Path(Protocol):
     """One way to make passes, with the labels of the last one."""
 
     name: str
-    note: str  # what the path found out about the data; may be empty
+    note: str  # remarks of the path on the data; may be empty
 
     @property
     def labels(self) -> Ints:

@@ -25,7 +25,7 @@ TRIAL_ROWS = 128  # that a length is tried on
 LENGTH_SHARES = (1 / 24, 1 / 16, 1 / 12, 1 / 8, 1 / 6, 1 / 4)  # lengths that are tried, of d
 MAX_LENGTH = 160
 SUBSPACE_ROUNDS = 2
-# The rotation may cost as much as so many plain passes, whose tiles are so many times faster.
+# The most that the rotation may cost, in plain passes, whose tiles are faster by the second factor.
 MAX_PASSES_FOR_ROTATION, TILE_SPEEDUP = 3.0, 4.0
 GIVE_UP_RATIO = 1.5  # times the cheapest
 MAX_COST_SHARE = 0.75  # of a plain pass, that a pass by the filter may cost
@@ -41,7 +41,7 @@ class PrefixFilter:
         self.rows: Floats = _project(source, origin, self.basis)
         self.length = basis.shape[1]
         # rounding of the rows to float32, and of their length t, per unit of their size: t² is a
-        # difference of sums of d products, and Q is orthonormal but for rounding
+        # difference of sums of d products, and Q is orthonormal except for rounding
         off = float(np.abs(self.basis.T @ self.basis - np.eye(self.length)).sum())
         products = (len(origin) + 8) * (2.0 + 2.0 * math.sqrt(self.length)) * 2.0**-52
         self.blur = 2.0**-22 + math.sqrt(products + 2.0 * off)

@@ -1,4 +1,4 @@
-"""The scheduler: decides which path makes the next pass, by trials, prices and patience."""
+"""The scheduler: chooses the path of the next pass, by trials, prices and waiting times."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class KMedoids(Clusterer):
     init : {"auto", "random", "lab", "build", "k-medoids++"}, callable or array, default="auto"
         The start: "random" rows; "lab", greedily on small samples; "build", greedily on all
         rows; "k-medoids++", far from each other; an array of numbers of rows, or a fitted model
-        that lends its `medoid_indices_`; a callable init(X, n_clusters, random_state=…) that
+        with `medoid_indices_`; a callable init(X, n_clusters, random_state=…) that
         returns such an array. "auto" is "build" for "pam", else
         "random".
     n_init : "auto" or int, default="auto"

@@ -64,7 +64,7 @@ class MedoidParameters(FitParameters):
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
-        # a fitted model lends its medoids
+        # the medoids of a fitted model
         self._init = getattr(model.init, "medoid_indices_", model.init)
         k_range = model.k_range
         self.k_range = None if k_range is None else (int(k_range[0]), int(k_range[1]))
