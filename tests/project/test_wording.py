@@ -66,7 +66,7 @@ def library_facts():
 
 
 def command_line_facts(folder, capsys):
-    from partita.cli import app
+    from partita.cli.command_group import app
 
     file = folder / "rows.csv"
     np.savetxt(file, ROWS, delimiter=",", header="x,y,z", comments="")
