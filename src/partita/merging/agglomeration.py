@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,19 +13,8 @@ from partita.stats import ClusterStats
 _MAX_PRICE = np.finfo(np.float64).max  # of overflowing prices; inf marks slots that are gone
 
 
-class MergeSequence(NamedTuple):
-    """The K − 1 merges from K clusters to one."""
-
-    pairs: Ints  # (K − 1, 2): the clusters merged; merge t makes cluster K + t
-    prices: Floats  # (K − 1,)
-
-
 class Merging(ABC):
     """Clusters in slots 0…m−1, and the cost of merging them."""
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """The number of slots."""
 
     @abstractmethod
     def prices(self, i: int) -> Floats:
@@ -45,19 +33,13 @@ class MeansMerging(Merging):
     """Clusters with mean vectors, under the objective of a `Geometry`."""
 
     def __init__(self, stats: ClusterStats, geometry: Geometry) -> None:
-        from scipy.spatial.distance import cdist
-
-        self._between = cdist  # by differences: an offset costs no digits
         self._geometry = geometry
         self._weight, self._mean = stats.weight.astype(np.float64), stats.mean.astype(np.float64)
         size, place = geometry.sizes_and_positions(self._weight, self._mean)
         self._size, self._place = size.copy(), place.copy()
 
-    def __len__(self) -> int:
-        return len(self._weight)
-
     def prices(self, i: int) -> Floats:
-        square = self._between(self._place[i : i + 1], self._place, "sqeuclidean")[0]
+        square = _squares(self._place[i : i + 1], self._place)[0]
         return self._geometry.merge_increase(self._size[i], self._size, square)
 
     def merge(self, i: int, j: int) -> None:
@@ -66,9 +48,8 @@ class MeansMerging(Merging):
         share = weight[j] / both if both > 0 else 0.0
         mean[i] += share * (mean[j] - mean[i])
         weight[i] = both
-        self._size[one], self._place[one] = self._geometry.sizes_and_positions(
-            weight[one], mean[one]
-        )
+        size, place = self._geometry.sizes_and_positions(weight[one], mean[one])
+        self._size[one], self._place[one] = size, place
 
     def keep(self, slots: Ints) -> None:
         self._weight, self._mean = self._weight[slots], self._mean[slots]
@@ -80,9 +61,6 @@ class DistanceMerging(Merging):
 
     def __init__(self, weight: Floats, squares: Floats) -> None:
         self._weight, self._squares = weight.copy(), squares.copy()
-
-    def __len__(self) -> int:
-        return len(self._weight)
 
     def prices(self, i: int) -> Floats:
         # w_i·w_j/(w_i + w_j)·‖mean_i − mean_j‖²
@@ -113,15 +91,11 @@ class RepresentativeMerging(Merging):
     def __init__(self, costs: Floats) -> None:
         self._costs, self._own = costs.copy(), np.arange(len(costs))
 
-    def __len__(self) -> int:
-        return len(self._costs)
-
     def prices(self, i: int) -> Floats:
         costs, own = self._costs, self._own
+        now = costs[np.arange(len(own)), own]
         about_i = costs[i, own[i]] + costs[:, own[i]]
-        about_other = costs[i, own] + costs[np.arange(len(own)), own]
-        now = costs[i, own[i]] + costs[np.arange(len(own)), own]
-        return np.asarray(np.minimum(about_i, about_other) - now)
+        return np.asarray(np.minimum(about_i, costs[i, own] + now) - (costs[i, own[i]] + now))
 
     def merge(self, i: int, j: int) -> None:
         costs, own = self._costs, self._own
@@ -135,25 +109,30 @@ class RepresentativeMerging(Merging):
 
 def cheapest_pair(stats: ClusterStats, geometry: Geometry) -> tuple[int, int]:
     """The two clusters that are cheapest to merge, the lower numbers on ties."""
-    from scipy.spatial.distance import cdist
-
     size, place = geometry.sizes_and_positions(stats.weight, stats.mean)
     with np.errstate(over="ignore", invalid="ignore"):
-        square = cdist(place, place, "sqeuclidean")
+        square = _squares(place, place)
         price = np.fmin(geometry.merge_increase(size[:, None], size[None], square), _MAX_PRICE)
     price[np.tri(len(price), dtype=bool)] = np.inf
     i, j = np.unravel_index(int(price.argmin()), price.shape)
     return int(i), int(j)
 
 
-def merge_all(merging: Merging, empty: Array) -> MergeSequence:
+def _squares(rows: Floats, others: Floats) -> Floats:
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(rows, others, "sqeuclidean"))  # by differences: offsets cost no digits
+
+
+def merge_all(merging: Merging, empty: Array) -> tuple[Ints, Floats]:
     """Merge the cheapest pair until one cluster is left, the lower numbers on ties.
 
+    Return the pairs (K − 1, 2), where merge t makes cluster K + t, and their prices (K − 1,).
     `empty` (K,) clusters cost nothing to merge, so they are merged first. Every slot keeps its
     cheapest partner, and a merge updates only the slots that lost theirs: O(K²) memory, about
     O(K²·d) time.
     """
-    k = len(merging)
+    k = len(empty)
     price = _all_prices(merging, empty)
     number, empty = np.arange(k), empty.copy()  # of the cluster in each slot
     pairs, prices = np.empty((max(k - 1, 0), 2), np.intp), np.empty(max(k - 1, 0))
@@ -169,21 +148,20 @@ def merge_all(merging: Merging, empty: Array) -> MergeSequence:
         alive[j] = False
         row = np.where(alive, _row(merging, i, empty), np.inf)
         row[i] = np.inf
-        price[i], price[:, i] = row, row
-        price[j], price[:, j] = np.inf, np.inf
+        price[i] = price[:, i] = row
+        price[j] = price[:, j] = np.inf
         _refresh(price, partner, best, i, j)
         if 2 * (k - 1 - step) <= len(best) and len(best) > 32:  # half of the slots are gone
             left = np.flatnonzero(np.isfinite(best))
             merging.keep(left)
             price, number, empty = price[np.ix_(left, left)], number[left], empty[left]
             partner, best = price.argmin(axis=1), price.min(axis=1)
-    return MergeSequence(pairs, prices)
+    return pairs, prices
 
 
 def _all_prices(merging: Merging, empty: Array) -> Floats:
-    price = np.empty((len(merging), len(merging)))
-    for i in range(len(price)):
-        price[i] = _row(merging, i, empty)
+    k = len(empty)
+    price: Floats = np.reshape([_row(merging, i, empty) for i in range(k)], (k, k))
     price = np.minimum(price, price.T)  # equal up to rounding
     np.fill_diagonal(price, np.inf)
     return price
@@ -203,7 +181,5 @@ def _refresh(price: Floats, partner: Ints, best: Floats, i: int, j: int) -> None
     row = price[i]
     nearer = ~lost & ((row < best) | ((row == best) & (i < partner)))
     best[nearer], partner[nearer] = row[nearer], i
-    stale = np.flatnonzero(lost)
-    prices = price[stale]
-    partner[stale] = prices.argmin(axis=1)
-    best[stale] = prices[np.arange(len(stale)), partner[stale]]
+    stale = price[lost]
+    partner[lost], best[lost] = stale.argmin(axis=1), stale.min(axis=1)

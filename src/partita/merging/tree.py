@@ -1,8 +1,7 @@
 """The merge tree of a fit: merge the cheapest pair of clusters until one is left.
 
-K clusters become K − 1, K − 2, … 1 without reading the data again: summaries merge exactly, and a
-merge adds the cross term of the bipartition lemma to the objective. If every row is its own
-cluster, this is Ward's method.
+No data is read again: summaries merge exactly, and a merge adds the cross term of the bipartition
+lemma to the objective. If every row is its own cluster, this is Ward's method.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.parameters import is_integer
 from partita._common.weighting import weighted
@@ -28,7 +27,7 @@ from partita.geometry import EUCLIDEAN, Geometry, directions
 from partita.merging.agglomeration import (
     DistanceMerging,
     MeansMerging,
-    MergeSequence,
+    Merging,
     RepresentativeMerging,
     merge_all,
 )
@@ -76,9 +75,8 @@ class MergeTree:
         cls, stats: ClusterStats, geometry: Geometry = EUCLIDEAN, centers: Floats | None = None
     ) -> MergeTree:
         """Return the tree of clusters with these summaries."""
-        merges = merge_all(MeansMerging(stats, geometry), stats.weight == 0)
-        cost = exact_total(geometry.cost_of(stats))
-        return cls(_linkage(merges), merges.prices, cost, stats, geometry, centers)
+        merging, cost = MeansMerging(stats, geometry), exact_total(geometry.cost_of(stats))
+        return cls(*_merge_steps(merging, stats.weight == 0), cost, stats, geometry, centers)
 
     @property
     def n_clusters(self) -> int:
@@ -103,15 +101,19 @@ class MergeTree:
         first = np.arange(2 * self.n_clusters - 1)  # the lowest member of every node
         root = np.arange(self.n_clusters)
         for step in range(self._steps(k)):
-            left, right = first[self.linkage[step, :2].astype(np.intp)]
-            low, high = min(left, right), max(left, right)
+            low, high = np.sort(first[self.linkage[step, :2].astype(np.intp)])
             first[self.n_clusters + step] = low
             root[root == high] = low
         return np.unique(root, return_inverse=True)[1].reshape(-1).astype(np.intp)
 
     def stats_at(self, k: int) -> ClusterStats:
         """The summaries of the k clusters."""
-        stats = self._means("stats_at")
+        stats = self._stats
+        if stats is None:
+            raise ValueError(
+                "stats_at() and centers_at() are not available for this model (its clusters have "
+                "no mean vectors). Use labels_at(k) or cost_at(k)."
+            )
         if self._steps(k) == 0:
             return stats
         labels = self.labels_at(k)
@@ -124,7 +126,6 @@ class MergeTree:
 
         As a warm start, they cost at most `cost_at(k)`.
         """
-        self._means("centers_at")
         stats = self.stats_at(k)
         centers, has_center = stats.mean, stats.weight > 0
         if self._geometry is not EUCLIDEAN:
@@ -142,21 +143,11 @@ class MergeTree:
             raise ValueError(f"`k` must be between 1 and {self.n_clusters}, got {k}.")
         return self.n_clusters - int(k)
 
-    def _means(self, name: str) -> ClusterStats:
-        if self._stats is None:
-            raise ValueError(
-                f"{name}() is not available for this model (its clusters have no mean vectors). "
-                "Use labels_at(k) or cost_at(k)."
-            )
-        return self._stats
-
     def __repr__(self) -> str:
         if not len(self.prices):
             return f"MergeTree of one cluster, cost {self.cost:.6g}"
-        return (
-            f"MergeTree of {self.n_clusters} clusters, cost {self.cost:.6g} to "
-            f"{self.cost_at(1):.6g}"
-        )
+        costs = f"{self.cost:.6g} to {self.cost_at(1):.6g}"
+        return f"MergeTree of {self.n_clusters} clusters, cost {costs}"
 
 
 def merge_tree(model: Any, X: Any = None, sample_weight: Any = None) -> MergeTree:
@@ -176,9 +167,8 @@ def merge_tree(model: Any, X: Any = None, sample_weight: Any = None) -> MergeTre
     check_fitted(model)
     name, capabilities = type(model).__name__, capabilities_of(model)
     if not capabilities.has(MERGES):
-        raise ValueError(
-            f"merge_tree() is not available for {name}: {capabilities.why_not(MERGES)}."
-        )
+        why = capabilities.why_not(MERGES)
+        raise ValueError(f"merge_tree() is not available for {name}: {why}.")
     if X is None and sample_weight is not None:
         raise ValueError("`sample_weight` needs X. Give both, or neither.")
     if capabilities.merge_rule != "means":
@@ -187,15 +177,21 @@ def merge_tree(model: Any, X: Any = None, sample_weight: Any = None) -> MergeTre
                 f"merge_tree() needs the X that the {name} was fitted to, because its clusters "
                 "have no mean vectors: merge_tree(model, X)."
             )
-        build = _by_distances if capabilities.merge_rule == "distances" else _by_representatives
-        return build(model, X, sample_weight)
+        assert capabilities.costs is not None, f"{name} must declare `costs` for its merge rule"
+        labels, costs = capabilities.costs(X)
+        weight = check_weights(sample_weight, len(labels))
+        if capabilities.merge_rule == "distances":
+            return _by_distances(model, labels, costs, weight)
+        mass, sums = _sums_by_cluster(labels, costs, weight)
+        steps = _merge_steps(RepresentativeMerging(sums), mass == 0)
+        return MergeTree(*steps, exact_total(np.diagonal(sums)))
     geometry = capabilities.geometry or EUCLIDEAN
     centers = getattr(model, "cluster_centers_", None)
     centers = None if centers is None else np.asarray(centers, dtype=np.float64)
-    if X is not None:
-        return MergeTree.of(label_rows(model, X, sample_weight).stats(), geometry, centers)
     stats = getattr(model, "stats_", None)
-    if stats is None:
+    if X is not None:
+        stats = label_rows(model, X, sample_weight).stats()
+    elif stats is None:
         raise ValueError(
             f"merge_tree() needs rows, because {name} keeps no summaries of its clusters: "
             "merge_tree(model, X)."
@@ -203,41 +199,21 @@ def merge_tree(model: Any, X: Any = None, sample_weight: Any = None) -> MergeTre
     return MergeTree.of(stats, geometry, centers)
 
 
-def _by_distances(model: Any, X: Any, sample_weight: Any) -> MergeTree:
+def _by_distances(model: Any, labels: Ints, costs: Floats, weight: Floats | None) -> MergeTree:
     """Merge means without coordinates.
 
     ‖μ_i − μ_j‖² is the mean over the rows of i of ‖x − μ_j‖² − ‖x − μ_i‖².
     """
-    labels, costs = _costs(model, X)
-    weight = check_weights(sample_weight, len(labels))
     own = costs[np.arange(len(labels)), labels, None]
     extra = np.where(np.isfinite(costs), costs - own, 0.0)
     mass, sums = _sums_by_cluster(labels, extra, weight)
     if not np.allclose(mass, model.stats_.weight):
-        raise ValueError(
-            "X and `sample_weight` must be those of the fit; the weights of the clusters differ."
-        )
+        raise ValueError("X and `sample_weight` must be those of the fit; cluster weights differ.")
     empty = mass == 0
     squares = sums / np.where(empty, 1.0, mass)[:, None]
     squares[empty] = squares[:, empty] = 0.0
     squares = np.maximum((squares + squares.T) / 2, 0.0)
-    merges = merge_all(DistanceMerging(mass, squares), empty)
-    return MergeTree(_linkage(merges), merges.prices, model.inertia_)
-
-
-def _by_representatives(model: Any, X: Any, sample_weight: Any) -> MergeTree:
-    """Merge clusters about medoids or other centers: the better of two remains."""
-    labels, costs = _costs(model, X)
-    weight = check_weights(sample_weight, len(labels))
-    mass, sums = _sums_by_cluster(labels, costs, weight)
-    merges = merge_all(RepresentativeMerging(sums), mass == 0)
-    return MergeTree(_linkage(merges), merges.prices, exact_total(np.diagonal(sums)))
-
-
-def _costs(model: Any, X: Any) -> tuple[Ints, Floats]:
-    costs = capabilities_of(model).costs
-    assert costs is not None, f"{type(model).__name__} must declare `costs` for its merge rule"
-    return costs(X)
+    return MergeTree(*_merge_steps(DistanceMerging(mass, squares), empty), model.inertia_)
 
 
 def _sums_by_cluster(labels: Ints, values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
@@ -248,10 +224,12 @@ def _sums_by_cluster(labels: Ints, values: Floats, weight: Floats | None) -> tup
     return mass, np.array(sums, dtype=np.float64).T.copy()
 
 
-def _linkage(merges: MergeSequence) -> Floats:
-    k = len(merges.prices) + 1
+def _merge_steps(merging: Merging, empty: Array) -> tuple[Floats, Floats]:
+    """Merge all clusters; return the linkage matrix and the prices."""
+    k = len(empty)
+    pairs, prices = merge_all(merging, empty)
     size = np.ones(2 * k - 1)
-    for step, (i, j) in enumerate(merges.pairs):
+    for step, (i, j) in enumerate(pairs):
         size[k + step] = size[i] + size[j]
-    height = np.maximum.accumulate(np.maximum(merges.prices, 0.0))
-    return np.column_stack([merges.pairs, height, size[k:]]).astype(np.float64)
+    height = np.maximum.accumulate(np.maximum(prices, 0.0))
+    return np.column_stack([pairs, height, size[k:]]).astype(np.float64), prices
