@@ -16,21 +16,17 @@ from partita.engine.kernel.definiteness import leading
 from partita.engine.lloyd import LloydOptions
 from partita.engine.restarts import best_of
 from partita.halting import MaxIter, SamePartition
-from partita.init.forgy import forgy_rows
 from partita.init.plusplus import plusplus
+from partita.init.random_starts import forgy_rows
 from partita.source.dense import DenseSource
 from partita.source.gram_matrix import Gram
 
 SPECTRAL_RUNS = 10  # of K-means on the relaxed solution
 
 
-def plusplus_rows(gram: Gram, k: int, rng: np.random.Generator, trials: int | None = None) -> Ints:
-    """Choose rows (k,) by greedy k-means++ in feature space, as `init.plusplus` does for rows.
-
-    Each round draws `trials` rows in proportion to weight times squared distance to the nearest
-    chosen one, and keeps the one that lowers the sum of these most.
-    """
-    trials = trials or 2 + int(math.log(k))
+def plusplus_rows(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
+    """Choose rows (k,) by greedy k-means++ in feature space, as `init.plusplus` does for rows."""
+    trials = 2 + int(math.log(k))
     uniform = rng.random(1 + (k - 1) * trials)
     weight = None if gram.weights.all_equal else gram.weight
     closest = np.full(gram.n, np.inf)
@@ -54,16 +50,6 @@ def _squares(gram: Gram, which: Ints) -> Floats:
     squares = gram.diagonal - 2 * gram.rows(which) + gram.diagonal[which, None]
     squares[np.arange(len(which)), which] = 0.0
     return np.maximum(squares, 0.0)  # rounding may make those of duplicates negative
-
-
-def random_rows(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
-    """Draw rows (k,) in proportion to their weight."""
-    return forgy_rows(gram.weights, gram.n, k, rng)
-
-
-def random_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
-    """Draw a random partition (n,)."""
-    return rng.integers(k, size=gram.n, dtype=np.int32)
 
 
 def spectral_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
@@ -115,5 +101,6 @@ def at_means(
         values[labels[rows], rows] += sigma / whole[labels[rows]]
         values[:, -1] += sigma / whole
     if (mass == 0).any():
-        values[mass == 0] = at_rows(gram, random_rows(gram, k, rng), sigma).values[mass == 0]
+        drawn = forgy_rows(gram.weights, gram.n, k, rng)
+        values[mass == 0] = at_rows(gram, drawn, sigma).values[mass == 0]
     return Centers(values, np.zeros(0))

@@ -28,7 +28,7 @@ def parallel(source: Source, k: int, rng: np.random.Generator) -> Floats:
     """
     if source.n <= OVERSAMPLING * k * N_ROUNDS:
         return plusplus(source, k, rng)[0]
-    weight = None if source.weights.all_equal else source.weights.as_floats(source.n)
+    weight = source.weights.unless_equal()
     sampled = _SampledRows(source)
     sampled.add(draw_any(source.n, weight, rng.random(1)))
     for _ in range(N_ROUNDS):

@@ -7,6 +7,7 @@ are dissimilarities: values too large or too small to be squared or added are sc
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -35,21 +36,31 @@ SIMILARITY_ADVICE = "A similarity s becomes a dissimilarity as max(s) - s, for e
 
 
 class DissimilarityTable(ABC):
-    """Dissimilarities between points and candidates."""
+    """Dissimilarities between n points and some candidates.
 
-    n: int  # points
-    candidates: int
-    dtype: np.dtype[Any]
-    unit: float = 1.0
+    A restricted table keeps row numbers only: a copy may be too large.
+    """
+
     matrix: Floats | None = None  # all columns, if they are in memory
+
+    def __init__(self, shape: tuple[int, int], dtype: Any, unit: float) -> None:
+        self.candidates, self.n = shape
+        self.dtype, self.unit = np.dtype(dtype), unit
+        self._candidates, self._points = np.arange(self.candidates), np.arange(self.n)
+        self._is_whole = True  # not restricted
+        self._prepared_points: Any = None  # for `columns`, if it needs them in another form
 
     @abstractmethod
     def columns(self, which: Ints) -> Floats:
         """Return the dissimilarities (len(which), n) of all points to some candidates."""
 
-    @abstractmethod
     def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
         """Return the table of some candidates and some points."""
+        table = copy.copy(self)
+        table._candidates, table._points = self._candidates[candidates], self._points[points]
+        table.candidates, table.n = len(candidates), len(points)
+        table.matrix, table._is_whole, table._prepared_points = None, False, None
+        return table
 
     def subset(self, rows: Ints) -> DissimilarityTable:
         """Return the table of some rows, if points and candidates are the same."""
@@ -72,71 +83,37 @@ class DissimilarityTable(ABC):
 
 
 class DissimilarityMatrix(DissimilarityTable):
-    """A symmetric matrix of any real dtype; columns become floats when they are read.
+    """A symmetric matrix of any real dtype; columns become floats when they are read."""
 
-    A restricted table keeps row numbers only: a copy may be too large.
-    """
-
-    def __init__(
-        self,
-        values: Array,
-        dtype: Any = None,
-        scale: float = 1.0,
-        candidates: Ints | None = None,
-        points: Ints | None = None,
-    ) -> None:
-        self.values, self.scale = values, scale
-        self._candidates, self._points = candidates, points
-        self.candidates, self.n = values.shape
-        self.dtype = np.dtype(values.dtype if dtype is None else dtype)
-        self.unit = 1.0 / scale
-        if candidates is not None and points is not None:
-            self.candidates, self.n = len(candidates), len(points)
-            return
+    def __init__(self, values: Array, dtype: Any, scale: float = 1.0) -> None:
+        super().__init__(values.shape, dtype, 1.0 / scale)
+        self._values, self._scale = values, scale
         ready = values.dtype == self.dtype and values.flags.c_contiguous and values.flags.aligned
         if ready and scale == 1.0:
             self.matrix = values
 
     def columns(self, which: Ints) -> Floats:
-        if self._candidates is None or self._points is None:
-            block = self.values[which]
-        else:
-            block = self.values[np.ix_(self._candidates[which], self._points)]
+        rows = self._candidates[which]
+        block = self._values[rows if self._is_whole else np.ix_(rows, self._points)]
         block = np.ascontiguousarray(block, dtype=self.dtype)
-        return block if self.scale == 1.0 else block * self.scale
-
-    def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
-        if self._candidates is not None and self._points is not None:
-            candidates, points = self._candidates[candidates], self._points[points]
-        table = DissimilarityMatrix(self.values, self.dtype, self.scale, candidates, points)
-        table.unit = self.unit
-        return table
+        return block if self._scale == 1.0 else block * self._scale
 
 
 class CondensedMatrix(DissimilarityTable):
     """The upper triangle of a symmetric matrix, row by row, as SciPy's `pdist` gives it."""
 
-    def __init__(
-        self, values: Array, dtype: Any, scale: float, size: int, candidates: Ints, points: Ints
-    ) -> None:
-        self.values, self.scale, self.size = values, scale, size
-        self.dtype = np.dtype(dtype)
-        self.unit = 1.0 / scale
-        self._candidates, self._points = candidates, points
-        self.candidates, self.n = len(candidates), len(points)
+    def __init__(self, values: Array, size: int, dtype: Any, scale: float) -> None:
+        super().__init__((size, size), dtype, 1.0 / scale)
+        self._values, self._size, self._scale = values, size, scale
 
     def columns(self, which: Ints) -> Floats:
         a, b = self._candidates[which][:, None], self._points[None]
         low, high = np.minimum(a, b), np.maximum(a, b)
-        place = low * (2 * self.size - low - 1) // 2 + high - low - 1
+        place = low * (2 * self._size - low - 1) // 2 + high - low - 1
         own = low == high
         place[own] = 0
-        block: Floats = np.where(own, 0, self.values[place]).astype(self.dtype)
-        return block if self.scale == 1.0 else block * self.scale
-
-    def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
-        rows = self._candidates[candidates], self._points[points]
-        return CondensedMatrix(self.values, self.dtype, self.scale, self.size, *rows)
+        block: Floats = np.where(own, 0, self._values[place]).astype(self.dtype)
+        return block if self._scale == 1.0 else block * self._scale
 
 
 class VectorTable(DissimilarityTable):
@@ -147,33 +124,21 @@ class VectorTable(DissimilarityTable):
 
     def __init__(self, rows: Floats, metric: str, workers: Workers) -> None:
         largest = largest_magnitude(rows)
-        fits = 1e-12 < largest < 1e12
-        self.dtype = np.dtype(np.float32 if rows.dtype == np.float32 and fits else np.float64)
-        scale = square_scale(largest)
-        rows = np.ascontiguousarray(rows, dtype=self.dtype)
-        self._set(rows * scale if scale != 1.0 else rows, None, metric, workers)
-        self.unit = unit_of_scaled(metric, scale)
-
-    def _set(self, rows: Floats, points: Floats | None, metric: str, workers: Workers) -> None:
-        self._rows, self._metric, self._workers = rows, metric, workers
-        self._panels: Array | None = None
-        self._points = rows if points is None else points
-        self.candidates, self.n = len(rows), len(self._points)
+        single = rows.dtype == np.float32 and 1e-12 < largest < 1e12
+        dtype, scale = np.float32 if single else np.float64, square_scale(largest)
+        super().__init__((len(rows), len(rows)), dtype, unit_of_scaled(metric, scale))
+        rows = np.ascontiguousarray(rows, dtype=dtype)
+        self._rows = rows * scale if scale != 1.0 else rows
+        self._metric, self._workers = metric, workers
 
     def columns(self, which: Ints) -> Floats:
-        if self._panels is None:
-            self._panels = pack_panels(self._points)
+        if self._prepared_points is None:
+            points = self._rows if self._is_whole else self._rows[self._points]
+            self._prepared_points = pack_panels(points)
         out = np.empty((len(which), self.n), self.dtype)
-        centers = np.ascontiguousarray(self._rows[which])
-        kernels.pair_columns(self._panels, centers, self._metric, out, self._workers.crew)
+        centers = np.ascontiguousarray(self._rows[self._candidates[which]])
+        kernels.pair_columns(self._prepared_points, centers, self._metric, out, self._workers.crew)
         return out
-
-    def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
-        table = VectorTable.__new__(VectorTable)
-        table.dtype, table.unit = self.dtype, self.unit
-        rows = self._rows[candidates], self._points[points]
-        table._set(*rows, self._metric, self._workers)
-        return table
 
 
 def unit_of_scaled(metric: str, scale: float) -> float:
@@ -210,29 +175,24 @@ class MetricTable(DissimilarityTable):
         dtype: Any,
         workers: Workers,
         slow: bool = False,
-        candidates: Ints | None = None,
-        points: Ints | None = None,
         task: int = TASK_CANDIDATES,
     ) -> None:
+        unit = 1.0 if dtype == np.float32 else SUM_ROOM
+        super().__init__((rows.shape[0], rows.shape[0]), dtype, unit)
         self._rows, self._measure, self._workers = rows, measure, workers
-        self.dtype, self.slow, self.task = np.dtype(dtype), slow, task
-        self.unit = 1.0 if self.dtype == np.float32 else SUM_ROOM
-        all_rows = np.arange(rows.shape[0])
-        self._candidates = all_rows if candidates is None else candidates
-        self._points = all_rows if points is None else points
-        self.candidates, self.n = len(self._candidates), len(self._points)
-        self._has_all_points = points is None
-        self._others = rows if points is None else rows[points]
+        self.slow, self.task = slow, task
 
     def columns(self, which: Ints) -> Floats:
         rows = self._candidates[which]
+        if self._prepared_points is None:
+            self._prepared_points = self._rows if self._is_whole else self._rows[self._points]
         out = np.empty((len(rows), self.n), self.dtype)
 
         def work(numbers: Iterator[int]) -> None:
             for number in numbers:
                 block = slice(number * self.task, (number + 1) * self.task)
-                out[block] = self._measure(self._rows[rows[block]], self._others)
-                if self._has_all_points:  # the dissimilarity of a row to itself is 0
+                out[block] = self._measure(self._rows[rows[block]], self._prepared_points)
+                if self._is_whole:  # the dissimilarity of a row to itself is 0
                     out[block][np.arange(len(rows[block])), rows[block]] = 0.0
                 else:
                     out[block][rows[block, None] == self._points] = 0.0
@@ -240,11 +200,6 @@ class MetricTable(DissimilarityTable):
         self._workers.share(math.ceil(len(rows) / self.task), work)
         check_dissimilarities(out)
         return out if self.unit == 1.0 else np.multiply(out, 1.0 / self.unit, out=out)
-
-    def restrict(self, candidates: Ints, points: Ints) -> DissimilarityTable:
-        places = self._candidates[candidates], self._points[points]
-        how = self._measure, self.dtype, self._workers, self.slow
-        return MetricTable(self._rows, *how, *places, self.task)
 
 
 def check_dissimilarities(values: Floats) -> None:
@@ -279,6 +234,6 @@ def materialize(table: DissimilarityTable, memory: float) -> DissimilarityTable:
     else:
         for values, _, block_ids in table.blocks(np.arange(table.candidates)):
             out[block_ids[0] : block_ids[-1] + 1] = values
-    matrix = DissimilarityMatrix(out)
+    matrix = DissimilarityMatrix(out, out.dtype)
     matrix.unit = table.unit
     return matrix

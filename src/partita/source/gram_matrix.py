@@ -33,8 +33,10 @@ class Gram(ABC):
     exact = True  # rows that are read again have the same bits
     path: str
 
-    def __init__(self, n: int, weights: Weights, workers: Workers) -> None:
+    def __init__(self, n: int, dtype: Any, points: Any, weights: Weights, workers: Workers) -> None:
         self.n, self.weights, self.workers = n, weights, workers
+        self.dtype = np.dtype(dtype)  # of the inner products
+        self._points = points  # (n, …) the rows, if they have coordinates
         self.weight = weights.as_floats(n)
         self.shift, self.level = np.zeros(n), 0.0
 
@@ -71,15 +73,6 @@ class Gram(ABC):
         self.scale = 2.0**bits * power_of_two(reach, 900)
         self.limb = 2.0**bits
 
-    @property
-    def dtype(self) -> Any:
-        """The dtype of the inner products."""
-        return np.dtype(np.float64)
-
-    def _raw_range(self, first: int, last: int) -> Floats:
-        """Consecutive rows, not centred."""
-        return self.raw(np.arange(first, last))
-
     def submatrix(self, rows: Ints) -> Floats:
         """Return the inner products (m, m) of some rows with each other, centred."""
         inner = self._raw_submatrix(rows) - self.shift[rows]
@@ -89,7 +82,7 @@ class Gram(ABC):
     def _raw_submatrix(self, rows: Ints) -> Floats: ...
 
     @abstractmethod
-    def raw(self, which: Ints) -> Floats:
+    def raw(self, which: Ints | slice) -> Floats:
         """Return some rows (m, n), not centred."""
 
     def rows(self, which: Ints) -> Floats:
@@ -102,15 +95,16 @@ class Gram(ABC):
         """Return the centred matrix times a vector (n,)."""
         size = max(1, PRODUCT_VALUES // self.n)
         parts = [
-            self._raw_range(i, min(self.n, i + size)).astype(np.float64, copy=False) @ vector
+            self.raw(slice(i, i + size)).astype(np.float64, copy=False) @ vector
             for i in range(0, self.n, size)
         ]
         drift = float((self.shift - self.level) @ vector)
         return np.asarray(np.concatenate(parts) - drift - self.shift * vector.sum())
 
-    @abstractmethod
     def points(self, which: Ints) -> Floats:
         """Return coordinates (m, …) that differ for different rows."""
+        rows: Any = self.raw(which) if self._points is None else self._points[which]
+        return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
 
     def sums(self, k: int) -> Ints:
         """Return sums of no rows."""
@@ -118,14 +112,15 @@ class Gram(ABC):
 
     def values(self, sums: Ints) -> Floats:
         """Return Σ w·K (…, n) from sums (…, 2, n)."""
-        both = sums[..., 0, :] + sums[..., 1, :] / self.limb
-        return np.asarray(both * (self.weights.unit / self.scale))
+        return self._joined(sums[..., 0, :], sums[..., 1, :])
 
     def own(self, sums: Ints, labels: Ints) -> Floats:
         """Return Σ w·K (n,) over each row's own cluster."""
         column = np.arange(self.n)
-        both = sums[labels, 0, column] + sums[labels, 1, column] / self.limb
-        return np.asarray(both * (self.weights.unit / self.scale))
+        return self._joined(sums[labels, 0, column], sums[labels, 1, column])
+
+    def _joined(self, high: Ints, low: Ints) -> Floats:
+        return np.asarray((high + low / self.limb) * (self.weights.unit / self.scale))
 
     def move(self, which: Ints, before: Ints, after: Ints, sums: Ints) -> None:
         """Move rows from clusters `before` (−1: none) to `after` in the sums."""
@@ -165,28 +160,15 @@ class DenseGram(Gram):
         weights: Weights,
         workers: Workers,
     ) -> None:
-        super().__init__(len(matrix), weights, workers)
-        self.matrix, self._points = matrix, points
+        super().__init__(len(matrix), matrix.dtype, points, weights, workers)
+        self.matrix = matrix
         self.centre(matrix.diagonal().astype(np.float64), span)
 
-    @property
-    def dtype(self) -> Any:
-        return self.matrix.dtype
-
-    def raw(self, which: Ints) -> Floats:
+    def raw(self, which: Ints | slice) -> Floats:
         return np.asarray(self.matrix[which])
 
     def _raw_submatrix(self, rows: Ints) -> Floats:
         return np.asarray(self.matrix[np.ix_(rows, rows)])
-
-    def points(self, which: Ints) -> Floats:
-        if self._points is None:
-            return self.raw(which)
-        rows = self._points[which]
-        return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
-
-    def _raw_range(self, first: int, last: int) -> Floats:
-        return self.matrix[first:last]
 
     def _block(self, which: Ints) -> tuple[Floats, Ints]:
         return self.matrix, which
@@ -199,23 +181,15 @@ class RecomputedGram(Gram):
     path = "gram rows made again"
 
     def __init__(self, kernel: KernelFunction, X: Any, weights: Weights, workers: Workers) -> None:
-        super().__init__(X.shape[0], weights, workers)
+        super().__init__(X.shape[0], X.dtype, X, weights, workers)
         self.kernel, self.X = kernel, X
         self.centre(kernel.diagonal(X), None if kernel.definite else self._span())
 
-    @property
-    def dtype(self) -> Any:
-        return self.X.dtype
-
-    def raw(self, which: Ints) -> Floats:
+    def raw(self, which: Ints | slice) -> Floats:
         return gram_rows(self.kernel, self.X[which], self.X, self.workers)
 
     def _raw_submatrix(self, rows: Ints) -> Floats:
         return self.kernel.between(self.X[rows])
-
-    def points(self, which: Ints) -> Floats:
-        rows = self.X[which]
-        return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
 
     def _step(self) -> int:
         return max(1, RECOMPUTED_VALUES // self.n)
@@ -223,7 +197,7 @@ class RecomputedGram(Gram):
     def _span(self) -> tuple[float, float]:
         low, high, step = np.inf, -np.inf, self._step()
         for i in range(0, self.n, step):
-            rows = self.raw(np.arange(i, min(self.n, i + step)))
+            rows = self.raw(slice(i, i + step))
             low, high = min(low, float(rows.min())), max(high, float(rows.max()))
         return low, high
 
@@ -234,7 +208,7 @@ class SparseGram(Gram):
     path = "sparse gram"
 
     def __init__(self, matrix: Any, weights: Weights, workers: Workers) -> None:
-        super().__init__(matrix.shape[0], weights, workers)
+        super().__init__(matrix.shape[0], np.float64, None, weights, workers)
         self.matrix = matrix
         values = matrix.data if matrix.nnz else np.zeros(1)
         span = min(0.0, float(values.min())), max(0.0, float(values.max()))
@@ -248,7 +222,7 @@ class SparseGram(Gram):
             for part in (high, low)
         ]
 
-    def raw(self, which: Ints) -> Floats:
+    def raw(self, which: Ints | slice) -> Floats:
         return np.asarray(self.matrix[which].toarray(), dtype=np.float64)
 
     def _raw_submatrix(self, rows: Ints) -> Floats:
@@ -256,9 +230,6 @@ class SparseGram(Gram):
 
     def times(self, vector: Floats) -> Floats:
         return np.asarray(self.matrix @ vector)
-
-    def points(self, which: Ints) -> Floats:
-        return self.raw(which)
 
     def _add(self, which: Ints, before: Ints, after: Ints, sums: Ints) -> None:
         times = self.weights.times

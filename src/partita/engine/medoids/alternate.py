@@ -6,11 +6,11 @@ import numpy as np
 
 from partita._common.array_types import Ints
 from partita._common.exact_sum import exact_total
-from partita.engine.medoids.swap import MedoidProblem
+from partita.engine.medoids.swap import MedoidProblem, MedoidSearch
 from partita.halting import StopReason
 
 
-class AlternateSearch:
+class AlternateSearch(MedoidSearch):
     """m_j = argmin over the members i of Σ w_l·d(l, i); the lower row on ties.
 
     A medoid is replaced only by a member with a lower sum, so the loss falls or nothing changes.
@@ -19,19 +19,16 @@ class AlternateSearch:
 
     path = "alternate"
     converged = StopReason("no point changed its cluster", "same_partition")
-    is_paused = False
 
     def __init__(self, problem: MedoidProblem, medoids: Ints) -> None:
-        self._problem = problem
-        self.medoids: Ints = np.array(medoids, dtype=np.int64)
-        self.swaps_made = 0
-        self.labels, self.loss = self._assign()
+        super().__init__(problem, medoids)
+        self._assign()
 
-    def _assign(self) -> tuple[Ints, float]:
+    def _assign(self) -> None:
         self._columns = columns = self._problem.table.columns(self.medoids)
-        labels = columns.argmin(axis=0).astype(np.int32)
+        self.labels = columns.argmin(axis=0).astype(np.int32)
         weight, closest = self._problem.weight, columns.min(axis=0).astype(np.float64)
-        return labels, exact_total(closest if weight is None else weight * closest)
+        self.loss = exact_total(closest if weight is None else weight * closest)
 
     def improve(self) -> float:
         read = 0
@@ -47,5 +44,5 @@ class AlternateSearch:
             if sums.min() < own[0]:
                 self.medoids[place] = members[sums.argmin()]
                 self.swaps_made += 1
-        self.labels, self.loss = self._assign()
+        self._assign()
         return read / self._problem.table.n**2

@@ -94,10 +94,8 @@ def run_from(
     problem: MedoidProblem, k: int, start: Start, rng: np.random.Generator, options: MedoidOptions
 ) -> MedoidRun:
     """Run once from one start; the medoids of a sample are costed on all points."""
-    if options.method == "clara":
-        return _run_clara(problem, k, start, rng, options)
-    if options.method == "onebatch":
-        return _run_onebatch(problem, k, start, rng, options)
+    if options.method in ("clara", "onebatch"):
+        return _run_on_sample(problem, k, start, rng, options)
     first = start(problem, k, rng)
     result = descend(_search(problem, first.copy(), rng, options.method), problem, options)
     how = "computed as needed" if problem.table.matrix is None else "in memory"
@@ -118,39 +116,23 @@ def _search(
     return FasterPam(problem, medoids, rng.permutation(candidates))
 
 
-def _run_clara(
+def _run_on_sample(
     problem: MedoidProblem, k: int, start: Start, rng: np.random.Generator, options: MedoidOptions
 ) -> MedoidRun:
-    """CLARA: a swap search on a sample."""
-    n = problem.table.n
-    size = min(n, max(k, options.batch or 80 + 4 * k))
+    """CLARA: a swap search on a sample. OneBatchPAM: of all candidates, valued on a sample."""
+    n, clara = problem.table.n, options.method == "clara"
+    default = 80 + 4 * k if clara else math.ceil(100 * math.log(n * k + 1))
+    size = min(n, max(k, options.batch or default))
     sample = np.sort(rng.choice(n, size, replace=False))
-    subproblem = problem.subset(sample)
+    first = None if clara else start(problem, k, rng)
+    subproblem = problem.restrict(sample if clara else np.arange(n), sample)
     subproblem.table = materialize(subproblem.table, options.memory)  # it is read many times
-    result = descend(
-        _search(subproblem, start(subproblem, k, rng), rng, "fasterpam"), subproblem, options
-    )
-    return _costed(problem, replace(result, medoids=sample[result.medoids]), f"clara: {size} rows")
-
-
-def _run_onebatch(
-    problem: MedoidProblem, k: int, start: Start, rng: np.random.Generator, options: MedoidOptions
-) -> MedoidRun:
-    """OneBatchPAM: every row is a candidate; a batch of rows estimates the value of swaps."""
-    n = problem.table.n
-    size = min(n, max(k, options.batch or math.ceil(100 * math.log(n * k + 1))))
-    batch = np.sort(rng.choice(n, size, replace=False))
-    medoids = start(problem, k, rng)
-    subproblem = problem.restrict(np.arange(n), batch)
-    subproblem.table = materialize(subproblem.table, options.memory)
-    result = descend(_search(subproblem, medoids, rng, "fasterpam"), subproblem, options)
-    return _costed(problem, result, f"onebatch: {size} rows")
-
-
-def _costed(problem: MedoidProblem, result: MedoidRun, path: str) -> MedoidRun:
-    closest = problem.table.columns(result.medoids).min(axis=0)
+    first = start(subproblem, k, rng) if first is None else first
+    result = descend(_search(subproblem, first, rng, "fasterpam"), subproblem, options)
+    medoids = sample[result.medoids] if clara else result.medoids
+    closest = problem.table.columns(medoids).min(axis=0)
     loss = float(problem.gains(closest[None], None)[0])
-    return replace(result, loss=loss, paths=(path,))
+    return replace(result, medoids=medoids, loss=loss, paths=(f"{options.method}: {size} rows",))
 
 
 def best_medoids(

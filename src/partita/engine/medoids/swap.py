@@ -7,7 +7,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,30 +18,6 @@ from partita.halting import StopReason
 from partita.source.dissimilarities import DissimilarityTable
 
 PAUSE_SECONDS = 1.0  # between two pauses of a long iteration, in which it can be stopped
-
-
-class MedoidSearch(Protocol):
-    """Medoids that can be improved iteration by iteration."""
-
-    path: str
-    converged: StopReason  # the reason when no improvement is left
-    swaps_made: int
-    is_paused: bool  # the iteration is not over; `improve` continues it
-
-    @property
-    def medoids(self) -> Ints:
-        """The medoids (k,), as candidate numbers."""
-
-    @property
-    def labels(self) -> Ints:
-        """The position (n,) of the nearest medoid of every point."""
-
-    @property
-    def loss(self) -> float:
-        """The weighted sum of dissimilarities to the nearest medoid."""
-
-    def improve(self) -> float:
-        """Do one iteration, or part of it; return the share of all pairs that it has read."""
 
 
 class MedoidProblem:
@@ -99,15 +75,9 @@ class NearestMedoids:
         columns = np.ascontiguousarray(table.columns(self.medoids))
         make: Any = kernels.Swaps32 if dtype == np.float32 else kernels.Swaps64
         self.swaps = make(
-            self.medoids,
-            columns,
-            self.near,
-            np.empty(n, np.int32),
-            self.closest,
-            self.next,
-            self.removal,
-            problem.weight,
-        )
+            self.medoids, columns, self.near, np.empty(n, np.int32), self.closest, self.next,
+            self.removal, problem.weight,
+        )  # fmt: skip
 
     @property
     def loss(self) -> float:
@@ -115,32 +85,35 @@ class NearestMedoids:
         return float(self.swaps.loss)
 
 
-class SwapSearch(ABC):
-    """A search that keeps the two nearest medoids of every point."""
+class MedoidSearch(ABC):
+    """Medoids that can be improved iteration by iteration."""
 
-    converged = StopReason("no swap of a medoid lowers the cost", "no_improvement")
-    is_paused = False
+    path: str
+    converged: StopReason  # the reason when no improvement is left
+    medoids: Ints  # (k,) candidate numbers
+    labels: Ints  # (n,) position of the nearest medoid of every point
+    loss: float  # weighted sum of dissimilarities to the nearest medoid
+    is_paused = False  # the iteration is not over; `improve` continues it
 
-    def __init__(self, problem: MedoidProblem, medoids: Ints, order: Ints) -> None:
-        self._problem, self._order = problem, order
-        self.state = NearestMedoids(problem, medoids)
-        self.swaps_made = 0
-
-    @property
-    def medoids(self) -> Ints:
-        return self.state.medoids
-
-    @property
-    def labels(self) -> Ints:
-        return self.state.near
-
-    @property
-    def loss(self) -> float:
-        return self.state.loss
+    def __init__(self, problem: MedoidProblem, medoids: Ints) -> None:
+        self._problem, self.swaps_made = problem, 0
+        self.medoids = np.array(medoids, dtype=np.int64)
 
     @abstractmethod
     def improve(self) -> float:
         """Do one iteration, or part of it; return the share of all pairs that it has read."""
+
+
+class SwapSearch(MedoidSearch):
+    """A search that keeps the two nearest medoids of every point."""
+
+    converged = StopReason("no swap of a medoid lowers the cost", "no_improvement")
+
+    def __init__(self, problem: MedoidProblem, medoids: Ints, order: Ints) -> None:
+        super().__init__(problem, medoids)
+        self._order = order
+        self.state = NearestMedoids(problem, self.medoids)
+        self.medoids, self.labels, self.loss = self.state.medoids, self.state.near, self.state.loss
 
 
 class FasterPam(SwapSearch):
@@ -177,6 +150,7 @@ class FasterPam(SwapSearch):
             if self._tried < limit and time.perf_counter() - begin >= PAUSE_SECONDS:
                 self.is_paused = True
                 break
+        self.loss = self.state.loss
         return self._tried / limit
 
 
@@ -197,22 +171,21 @@ class Pam(SwapSearch):
         if best is not None and best[0] < 0:
             column = np.ascontiguousarray(best[3])
             self.swaps_made += kernels.swap_apply(self.state.swaps, column, best[1], best[2])
+            self.loss = self.state.loss
         return 1.0
 
 
-class OneMedoid:
+class OneMedoid(MedoidSearch):
     """The search for one medoid: the candidate with the least sum, in one pass."""
 
     path = "one medoid"
     converged = StopReason("no other candidate has a lower sum", "no_improvement")
-    is_paused = False
 
     def __init__(self, problem: MedoidProblem, medoids: Ints) -> None:
-        self._problem = problem
-        self.medoids: Ints = np.array(medoids, dtype=np.int64)
-        self.labels: Ints = np.zeros(problem.table.n, np.int32)
+        super().__init__(problem, medoids)
+        self.labels = np.zeros(problem.table.n, np.int32)
         self.loss = float(problem.gains(problem.table.columns(self.medoids), None)[0])
-        self.swaps_made, self._done = 0, False
+        self._done = False
 
     def improve(self) -> float:
         if self._done:

@@ -16,18 +16,15 @@ from partita.centers import Centers
 from partita.estimators import validation
 from partita.estimators.kernel.kernel_input import CUT
 from partita.estimators.lloyd_parameters import FitParameters
-from partita.init.forgy import forgy
 from partita.init.kernel_starts import (
     at_inner,
     at_means,
     at_rows,
     plusplus_rows,
-    random_labels,
-    random_rows,
     spectral_labels,
 )
 from partita.init.plusplus import plusplus
-from partita.init.random_partition import random_partition
+from partita.init.random_starts import forgy, forgy_rows, random_partition
 from partita.source.gram_matrix import Gram
 from partita.source.kernel_function import KernelFunction, gram_rows
 from partita.source.protocol import Source
@@ -117,11 +114,13 @@ def in_gram(
         assert start.labels is not None
         return at_means(gram, start.labels, k, rng, sigma)
     if start == "random-partition":
-        return at_means(gram, random_labels(gram, k, rng), k, rng, sigma)
+        labels = rng.integers(k, size=gram.n, dtype=np.int32)
+        return at_means(gram, labels, k, rng, sigma)
     if start == "spectral":
         return at_means(gram, spectral_labels(gram, k, rng), k, rng, sigma)
-    rows = plusplus_rows if start == "k-means++" else random_rows
-    return at_rows(gram, rows(gram, k, rng), sigma)
+    if start == "k-means++":
+        return at_rows(gram, plusplus_rows(gram, k, rng), sigma)
+    return at_rows(gram, forgy_rows(gram.weights, gram.n, k, rng), sigma)
 
 
 def in_features(

@@ -140,7 +140,7 @@ class Metric:
         slow, rows = callable(self.metric), self._ready(X)
         if slow:
             self._check_symmetric(rows)
-        return MetricTable(rows, self.measure, dtype, workers, slow, task=task)
+        return MetricTable(rows, self.measure, dtype, workers, slow, task)
 
     def _check_symmetric(self, rows: Any) -> None:
         """Check d(a, b) = d(b, a) of a callable on a few rows, up to rounding in float32."""
@@ -251,8 +251,7 @@ def _check_condensed(values: Array) -> DissimilarityTable:
     with np.errstate(invalid="ignore"):
         low, high = float(values.min()), float(values.max())
         _check_values(values, low, high, float((values * 0.0).sum()))
-    rows = np.arange(n)
-    return CondensedMatrix(values, _kernel_dtype(values, high), _scale(high, n), n, rows, rows)
+    return CondensedMatrix(values, n, _kernel_dtype(values, high), _scale(high, n))
 
 
 def as_matrix(X: Any) -> Array:

@@ -1,0 +1,49 @@
+"""Random starts: rows, the means of a random partition, or vectors in the box of the data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partita._common.array_types import Floats, Ints
+from partita.exact_weights import Weights
+from partita.moments import Moments
+from partita.source.protocol import Source
+
+ROWS_PER_CALL = 1 << 14
+
+
+def forgy(source: Source, k: int, rng: np.random.Generator) -> Floats:
+    """Draw k rows as centers, without replacement, in proportion to their weight."""
+    return source.take_rows(forgy_rows(source.weights, source.n, k, rng))
+
+
+def forgy_rows(weights: Weights, n: int, k: int, rng: np.random.Generator) -> Ints:
+    """Draw row numbers (k,); where fewer than k rows have weight, some are repeated."""
+    if weights.all_equal:
+        return np.asarray(rng.choice(n, size=k, replace=False))
+    weight = weights.as_floats(n)
+    rows = np.flatnonzero(weight)
+    share = weight[rows] / weight[rows].sum()
+    return np.resize(rng.choice(rows, size=min(k, len(rows)), replace=False, p=share), k)
+
+
+def random_partition(source: Source, k: int, rng: np.random.Generator) -> Floats:
+    """Average the rows by random labels; a label without weight becomes a random row."""
+    grid = source.survey().grid
+    labels, drawn = np.full(source.n, -1, np.int32), rng.integers(k, size=source.n, dtype=np.int32)
+    moments = Moments.zero(k, grid)
+    for i in range(0, source.n, ROWS_PER_CALL):
+        rows = np.arange(i, min(source.n, i + ROWS_PER_CALL))
+        source.move(rows, drawn[rows], labels, moments)
+    stats = moments.stats()
+    is_empty = stats.weight == 0
+    centers = stats.mean + grid.origin
+    if is_empty.any():
+        centers[is_empty] = forgy(source, k, rng)[is_empty]
+    return np.asarray(centers)
+
+
+def box(source: Source, k: int, rng: np.random.Generator) -> Floats:
+    """Draw k vectors uniformly in the smallest box that holds every row of weight."""
+    survey = source.survey()
+    return np.asarray(survey.low + rng.random((k, source.d)) * (survey.high - survey.low))
