@@ -133,12 +133,13 @@ def test_every_display_of_a_fit_draws_it(model, data):
 def test_its_run_can_be_replayed(model, data):
     from partita.plots.replay import replay
 
-    run = replay(model, data, None, 4)
-    assert run.same
-    np.testing.assert_array_equal(run.steps[-1].centers, model.cluster_centers_)
+    fits, same = replay(model, data, None, 4)
+    assert same
+    first, *_, last = fits.values()
+    np.testing.assert_array_equal(last.cluster_centers_, model.cluster_centers_)
     start = np.sort(model.start_, axis=0)
-    np.testing.assert_array_equal(np.sort(run.steps[0].centers, axis=0), start)
-    assert run.steps[0].cost > run.steps[-1].cost
+    np.testing.assert_array_equal(np.sort(first.cluster_centers_, axis=0), start)
+    assert first.inertia_ > last.inertia_
 
 
 def test_a_report_shows_it(model, data, tmp_path):

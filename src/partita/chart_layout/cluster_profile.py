@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
 from partita._common.power_of_two import square_scales
+from partita.source.raw_rows import as_doubles
 
 _ROUNDING = 1e-12  # in deviations: a mean this close to 0 is 0
 
@@ -36,7 +37,7 @@ def cluster_profile(
     labels = np.where((labels >= 0) & (labels < k), labels, -1)
     inside = labels >= 0
     cluster_weight = np.bincount(labels[inside], weight[inside], k).astype(np.float64)
-    scale = _feature_scales(values)
+    scale = square_scales(as_doubles(abs(values).max(axis=0)).ravel())  # mostly 1
     if (scale != 1).any():
         values = values.multiply(scale).tocsr() if sp.issparse(values) else values * scale
     mean, deviation = feature_moments(values, weight if weight.any() else np.ones(len(weight)))
@@ -78,12 +79,3 @@ def _cluster_means(values: Any, labels: Ints, weight: Floats, cluster_weight: Fl
         return np.asarray((mix @ values).todense())
     anchor = values[0]
     return np.asarray(mix @ (values - anchor) + anchor)
-
-
-def _feature_scales(values: Any) -> Floats:
-    """Powers of two (d,) that make the squares of every feature doubles; mostly 1."""
-    return square_scales(np.maximum(_flat(values.max(axis=0)), -_flat(values.min(axis=0))))
-
-
-def _flat(values: Any) -> Floats:
-    return np.asarray(values.toarray() if sp.issparse(values) else values).ravel()

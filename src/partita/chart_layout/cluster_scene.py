@@ -10,9 +10,14 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita.chart_layout import model_rows
 from partita.chart_layout.projection import Box, PlaneView, ProjectionPlane
-from partita.estimators.fitted_models import count_clusters, without_feature_names
+from partita.estimators.capabilities import CELLS
+from partita.estimators.fitted_models import (
+    capabilities_of,
+    count_clusters,
+    without_feature_names,
+)
 from partita.source.raw_rows import as_doubles
-from partita.voronoi.voronoi_cells import Cells
+from partita.voronoi.voronoi_cells import Cells, cells
 
 _GRID_SHAPE = (130, 180)  # rows and columns of predictions, if borders are not straight
 
@@ -33,10 +38,9 @@ def build_scene(
 ) -> tuple[ClusterScene, str]:
     """Return the scene of a model within a box, with its `number`-th set of centers, and a note."""
     plane, centers = view.plane, view.centers[number]
-    cells = model_rows.cells_of(model)
-    if cells is not None:
+    if capabilities_of(model).has(CELLS):
         note = f"cells: {plane.note}; points are projected, so some lie outside their cell"
-        scene = ClusterScene(view.points, labels, centers, slice_cells(cells, plane, box))
+        scene = ClusterScene(view.points, labels, centers, slice_cells(cells(model), plane, box))
         return scene, note if plane.n_features > 2 else ""
     scene = ClusterScene(view.points, labels, centers)
     if plane.n_features > 2:
@@ -49,10 +53,10 @@ def build_scene(
     return scene, f"regions: predictions on a grid of {wide} by {high} points"
 
 
-def slice_cells(cells: Cells, plane: ProjectionPlane, box: Box) -> tuple[Floats, ...]:
+def slice_cells(whole: Cells, plane: ProjectionPlane, box: Box) -> tuple[Floats, ...]:
     """Cut cells by a plane, within a box; about its middle, so that offsets cost no digits."""
     middle = np.array([box[0] + box[2], box[1] + box[3]]) / 2
-    cut = cells.slice(plane.origin + middle @ plane.axes, plane.axes)
+    cut = whole.slice(plane.origin + middle @ plane.axes, plane.axes)
     return tuple(part + middle for part in cut.polygons(np.array(box) - np.tile(middle, 2)))
 
 
@@ -64,7 +68,7 @@ def marked_centers(model: Any, rows: model_rows.DrawnRows) -> tuple[Floats, str]
         return nearest, "each number is at the row nearest to the mean of its cluster"
     if not model_rows.is_spherical(model):
         return centers, ""
-    length = np.sqrt(np.asarray(model_rows.squared_lengths(rows.values)))
+    length = np.sqrt(model_rows.squared_lengths(rows.values))
     mean = _means_by_cluster(length, rows.labels, len(centers))
     note = "centers are directions, drawn as long as their rows are on average"
     return centers * mean[:, None], note
@@ -73,7 +77,7 @@ def marked_centers(model: Any, rows: model_rows.DrawnRows) -> tuple[Floats, str]
 def _rows_nearest_to_means(rows: model_rows.DrawnRows, k: int) -> Floats:
     """Rows (k, d): the mean itself may lie in another cluster."""
     values = as_doubles(rows.values)
-    means = np.column_stack([_means_by_cluster(column, rows.labels, k) for column in values.T])
+    means = _means_by_cluster(values, rows.labels, k)
     for j in range(k):
         members = values[rows.labels == j]
         if len(members):
@@ -82,9 +86,6 @@ def _rows_nearest_to_means(rows: model_rows.DrawnRows, k: int) -> Floats:
 
 
 def _means_by_cluster(values: Floats, labels: Ints, k: int) -> Floats:
-    """Means (k,) of values (m,); an empty cluster has the mean of all."""
-    inside = (labels >= 0) & (labels < k)
-    count = np.bincount(labels[inside], minlength=k)
-    total = np.bincount(labels[inside], values[inside], minlength=k)
-    overall = values.mean() if len(values) else 0.0
-    return np.where(count > 0, total / np.maximum(count, 1), overall)
+    """Means (k, …) of values (m, …); an empty cluster has the mean of all."""
+    members = [values[labels == j] for j in range(k)]
+    return np.array([(rows if len(rows) else values).mean(axis=0) for rows in members])

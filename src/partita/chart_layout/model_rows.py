@@ -10,10 +10,9 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
 from partita._common.random_state import generator
-from partita._common.text import format_number
+from partita._common.text import format_number, plural
 from partita._common.threads import Workers
 from partita.estimators import validation
-from partita.estimators.capabilities import CELLS
 from partita.estimators.fitted_models import (
     capabilities_of,
     check_fitted,
@@ -22,7 +21,6 @@ from partita.estimators.fitted_models import (
 )
 from partita.geometry import SPHERICAL
 from partita.source.raw_rows import as_doubles
-from partita.voronoi.voronoi_cells import Cells, cells
 
 MAX_DRAWN_ROWS = 20_000  # more are sampled
 
@@ -40,10 +38,7 @@ class DrawnRows:
     @property
     def note(self) -> str:
         """A note about the sample; empty if all rows are drawn."""
-        m = self.values.shape[0]
-        return (
-            f"{format_number(m)} of {format_number(self.of)} rows, sampled" if m < self.of else ""
-        )
+        return sample_note(self.values.shape[0], self.of)
 
 
 def select_rows(
@@ -71,9 +66,8 @@ def select_rows(
     index = sample_index(n, most, random_state)
     rows = rows[index]
     labels = np.asarray(without_feature_names(model).predict(rows))
-    values = rows.astype(np.float64) if sp.issparse(rows) else np.asarray(rows, np.float64)
     weight = np.ones(len(labels)) if weight is None else weight[index]
-    return DrawnRows(values, labels, weight, names, n)
+    return DrawnRows(rows.astype(np.float64, copy=False), labels, weight, names, n)
 
 
 def sample_index(n: int, most: int | None, random_state: Any) -> Ints | slice:
@@ -83,16 +77,18 @@ def sample_index(n: int, most: int | None, random_state: Any) -> Ints | slice:
     return np.sort(generator(random_state).choice(n, most, replace=False))
 
 
+def sample_note(m: int, n: int) -> str:
+    """Return a note about m of n rows; empty if these are all."""
+    return f"{format_number(m)} of {format_number(n)} rows, sampled" if m < n else ""
+
+
 def feature_names(model: Any, X: Any, d: int, given: Any = None) -> list[str]:
     """Names of the features: given, of the model, of the table, or numbers."""
-    if given is not None:
-        names = list(given)
-        if len(names) != d:
-            raise ValueError(
-                f"`feature_names` must have {d} names, one for each feature, got {len(names)}."
-            )
-        return [str(name) for name in names]
-    known = getattr(model, "feature_names_in_", None)
+    known: Any = getattr(model, "feature_names_in_", None) if given is None else list(given)
+    if given is not None and len(known) != d:
+        raise ValueError(
+            f"`feature_names` must have {d} names, one for each feature, got {len(known)}."
+        )
     if known is None:
         known = validation.feature_attributes(X).get("feature_names_in_")
     return [f"feature {t}" for t in range(d)] if known is None else [str(name) for name in known]
@@ -101,14 +97,7 @@ def feature_names(model: Any, X: Any, d: int, given: Any = None) -> list[str]:
 def centers_of(model: Any) -> Floats | None:
     """Centers (k, d) in the space of the rows, or None if they have no coordinates there."""
     centers = getattr(model, "cluster_centers_", None)
-    if centers is None:
-        return None
-    return as_doubles(centers)
-
-
-def cells_of(model: Any) -> Cells | None:
-    """The cells of the model, or None if it has none."""
-    return cells(model) if capabilities_of(model).has(CELLS) else None
+    return None if centers is None else as_doubles(centers)
 
 
 def is_spherical(model: Any) -> bool:
@@ -118,8 +107,7 @@ def is_spherical(model: Any) -> bool:
 
 def title_text(model: Any) -> str:
     """The class of the model, its number of clusters, and J if it has one."""
-    k = count_clusters(model)
-    title = f"{type(model).__name__}: {k} cluster{'s' * (k != 1)}"
+    title = f"{type(model).__name__}: {plural(count_clusters(model), 'cluster')}"
     cost = getattr(model, "inertia_", None)
     return title if cost is None else f"{title}, J = {format_number(float(cost))}"
 

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from partita._common.array_types import Floats
 from partita._common.parameters import is_integer
 from partita._common.text import listed
-from partita.chart_layout.model_rows import DrawnRows, squared_lengths
+from partita.chart_layout.cluster_profile import feature_moments
+from partita.chart_layout.model_rows import DrawnRows
 from partita.source.raw_rows import as_doubles
 from partita.voronoi.principal_plane import pca_plane
 
@@ -59,25 +60,24 @@ def view_rows(rows: DrawnRows, centers: Sequence[Floats], features: Any = None) 
 
     Rows of one feature get random heights, so that they do not overlap.
     """
-    plane = choose_plane(rows, features)
+    plane = _choose_plane(rows, features)
     points = plane.project(rows.values)
     if plane.n_features == 1:
         points[:, 1] = np.random.default_rng(0).uniform(-0.5, 0.5, len(points))
-    projected = tuple(plane.project(each) for each in centers)
+    projected = tuple(map(plane.project, centers))
     box, equal_scale = _with_equal_scale(_bounding_box(points, *projected), plane.n_features)
     return PlaneView(plane, points, projected, box, equal_scale)
 
 
-def choose_plane(rows: DrawnRows, features: Any = None) -> ProjectionPlane:
+def _choose_plane(rows: DrawnRows, features: Any = None) -> ProjectionPlane:
     """Return the plane of the features given; else of the only two, or of the widest directions."""
     d = rows.values.shape[1]
     if features is not None:
         return _feature_plane(rows, *_two_features(features, rows.names))
-    if d == 1:
-        return ProjectionPlane(np.zeros(1), np.array([[1.0], [0.0]]), (rows.names[0], ""))
-    if d == 2:
-        return ProjectionPlane(np.zeros(2), np.eye(2), (rows.names[0], rows.names[1]))
-    return _principal_plane(rows)
+    if d > 2:
+        return _principal_plane(rows)
+    names = (rows.names[0], rows.names[1] if d == 2 else "")
+    return ProjectionPlane(np.zeros(d), np.eye(2, d), names)
 
 
 def _feature_plane(rows: DrawnRows, i: int, j: int) -> ProjectionPlane:
@@ -95,20 +95,14 @@ def _principal_plane(rows: DrawnRows) -> ProjectionPlane:
     weight = _positive(rows.weight)
     mean, axes = pca_plane(rows.values, weight)
     plane = ProjectionPlane(mean, axes, ("", ""), "cut by the plane through the mean")
-    along = weight @ plane.project(rows.values) ** 2
-    share = along / (float(weight @ _squared_distances(rows.values, mean)) or 1.0)
+    along = weight @ plane.project(rows.values) ** 2 / weight.sum()
+    deviation = feature_moments(rows.values, weight)[1]
+    share = along / (float(deviation @ deviation) or 1.0)
     names = (
         f"first principal axis ({share[0]:.0%} of the variance)",
         f"second principal axis ({share[1]:.0%})",
     )
     return replace(plane, names=names)
-
-
-def _squared_distances(values: Any, mean: Floats) -> Floats:
-    """‖x − mean‖² (n,)."""
-    if not sp.issparse(values):
-        return squared_lengths(values - mean)
-    return np.asarray(squared_lengths(values) - 2 * (values @ mean) + mean @ mean).clip(0)
 
 
 def _two_features(features: Any, names: list[str]) -> tuple[int, int]:

@@ -14,6 +14,7 @@ For a pipeline, the last step is drawn, in the space of its rows.
 from __future__ import annotations
 
 import importlib
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,16 +25,6 @@ if TYPE_CHECKING:
     from partita.plots.objective_display import ObjectiveDisplay
     from partita.plots.profile_display import ProfileDisplay
     from partita.plots.silhouette_display import SilhouetteDisplay
-
-_MODULES = {
-    "ClusterDisplay": "cluster_display",
-    "CriteriaDisplay": "criteria_display",
-    "IterationsDisplay": "iterations_display",
-    "MergeTreeDisplay": "merge_tree_display",
-    "ObjectiveDisplay": "objective_display",
-    "ProfileDisplay": "profile_display",
-    "SilhouetteDisplay": "silhouette_display",
-}
 
 __all__ = [
     "ClusterDisplay",
@@ -47,10 +38,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in __all__:
         raise AttributeError(f"module 'partita.plots' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"partita.plots.{_MODULES[name]}"), name)
-    globals()[name] = value
+    module = re.sub("(?<!^)(?=[A-Z])", "_", name).lower()  # cluster_display for ClusterDisplay
+    value = globals()[name] = getattr(importlib.import_module(f"partita.plots.{module}"), name)
     return value
 
 

@@ -72,15 +72,11 @@ class ClusterDisplay(Display):
 
     def _draw(self, target: FigureAxes) -> None:
         ax = target.axes[0]
-        draw_scene(ax, self.scene, self.box)
-        if self.equal:
-            ax.set_aspect("equal")
-        ax.set_xlabel(self.names[0])
-        ax.set_ylabel(self.names[1])
+        draw_scene(ax, self.scene, self.box, self.equal)
+        ax.set(xlabel=self.names[0], ylabel=self.names[1])
         if not self.names[1]:
             ax.set_yticks([])
-        target.set_title(self.title)
-        target.set_caption(self.caption)
+        target.write_texts(self.title, self.caption)
         number_centers(target, self.scene.centers)
 
 

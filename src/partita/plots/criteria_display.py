@@ -13,7 +13,8 @@ from partita._common.text import listed
 from partita.chart_layout.captions import join_sentences
 from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.plots import style
-from partita.plots.display import Display, FigureAxes, matplotlib
+from partita.plots.display import Display, FigureAxes
+from partita.plots.style import matplotlib
 
 _ARROWS = {"high": " ↑", "low": " ↓"}
 
@@ -27,7 +28,7 @@ class CriterionPanel:
     errors: Floats  # (m,) standard errors; 0 where there is none
     pick: int | None
     better: str
-    votes: bool = True
+    votes: bool
 
     @property
     def title(self) -> str:
@@ -100,8 +101,7 @@ class CriteriaDisplay(Display):
             self._draw_panel(ax, panel)
         for ax in target.axes[-self._grid_shape()[1] :]:
             ax.set_xlabel("K")
-        target.set_title(style.label_text(self.title))
-        target.set_caption(self.caption)
+        target.write_texts(self.title, self.caption)
 
     def _draw_panel(self, ax: Any, panel: CriterionPanel) -> None:
         color = style.TEXT_COLOR if panel.votes else style.MUTED_COLOR
@@ -143,11 +143,6 @@ def _panel(criterion: Any, m: int, votes: bool) -> CriterionPanel:
             f"got {values.shape}."
         )
     errors = np.zeros(m) if criterion.spread is None else np.asarray(criterion.spread, np.float64)
-    return CriterionPanel(
-        name=str(criterion.name),
-        values=values,
-        errors=np.where(np.isfinite(errors), errors, 0.0),
-        pick=None if criterion.pick is None else int(criterion.pick),
-        better=str(criterion.better),
-        votes=votes,
-    )
+    errors = np.where(np.isfinite(errors), errors, 0.0)
+    pick = None if criterion.pick is None else int(criterion.pick)
+    return CriterionPanel(str(criterion.name), values, errors, pick, criterion.better, votes)

@@ -5,28 +5,25 @@ from __future__ import annotations
 import io
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from partita._common.optional_imports import require
+import numpy as np
+
 from partita.plots import style
+from partita.plots.style import matplotlib
 
 _MAX_COLUMNS = 3
 _TEXT_SHARE = 0.94  # of the width: hinted glyphs are up to 4 % wider than measured ones
 
 
-def matplotlib(submodule: str = "") -> Any:
-    """Import matplotlib or a submodule (".figure"); the error names the extra to install."""
-    return require(f"matplotlib{submodule}", "a picture", extra="plot")
-
-
 def new_figure(height: float) -> Any:
     """Return a figure without pyplot's state, as wide as all displays, `height` inches high."""
-    size = (style.FIGURE_INCHES, height)
-    figure = matplotlib(".figure").Figure(figsize=size, layout="constrained")
-    matplotlib(".backends.backend_agg").FigureCanvasAgg(figure)
+    with matplotlib().rc_context(style.RC_PARAMS):
+        size = (style.FIGURE_INCHES, height)
+        figure = matplotlib(".figure").Figure(figsize=size, layout="constrained")
+        matplotlib(".backends.backend_agg").FigureCanvasAgg(figure)
     return figure
 
 
@@ -42,25 +39,26 @@ class FigureAxes:
         """The whole figure, also if the axes are in a subfigure."""
         return self.axes[0].figure.canvas.figure
 
-    def set_title(self, text: str) -> None:
-        """Write the title above all axes; in a figure of the caller, above the first."""
-        if self.owns_figure:
-            lines = style.wrap_text(text, self._width(), style.FONT_POINTS + 1)
-            self.figure.suptitle(lines, x=0.01, ha="left")
-        else:
-            self.axes[0].set_title(style.wrap_text(text, self._width(), style.FONT_POINTS))
+    def write_texts(self, title: str, caption: str) -> None:
+        """Write the title above all axes and the caption below.
 
-    def set_caption(self, text: str) -> None:
-        """Write the caption below all axes; in a figure of the caller, below the axis label."""
-        if not text:
-            return
-        points = style.SMALL_FONT_POINTS
-        lines = style.wrap_text(text, self._width(), points)
+        In a figure of the caller, they are above the first axes and below the last axis label.
+        """
+        inches = float(self.figure.get_figwidth()) * _TEXT_SHARE
+        if not self.owns_figure:
+            inches *= self.axes[0].get_position().width
+        points, small = style.FONT_POINTS + self.owns_figure, style.SMALL_FONT_POINTS
+        heading = style.wrap_text(style.label_text(title), inches, points)
+        lines = style.wrap_text(caption, inches, small)
         if self.owns_figure:
-            self.figure.supxlabel(lines, x=0.01, ha="left", size=points, color=style.MUTED_COLOR)
+            left = {"x": 0.01, "ha": "left"}
+            self.figure.suptitle(heading, **left)
+            if caption:
+                self.figure.supxlabel(lines, **left, size=small, color=style.MUTED_COLOR)
         else:
-            axis = self.axes[-1]
-            axis.set_xlabel("\n".join(filter(None, [axis.get_xlabel(), lines])))
+            last = self.axes[-1]
+            self.axes[0].set_title(heading)
+            last.set_xlabel("\n".join(filter(None, [last.get_xlabel(), lines])))
 
     def update_layout(self) -> None:
         """Run the layout, so that lengths in pixels are those of the finished picture."""
@@ -69,11 +67,6 @@ class FigureAxes:
     def line_height(self) -> float:
         """Return the height of a line of small text in pixels."""
         return float(style.SMALL_FONT_POINTS * self.figure.dpi / style.POINTS_PER_INCH)
-
-    def _width(self) -> float:
-        inches = float(self.figure.get_figwidth())
-        share = 1.0 if self.owns_figure else self.axes[0].get_position().width
-        return inches * share * _TEXT_SHARE
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -103,17 +96,16 @@ class Display(ABC):
     def plot(self, ax: Any = None) -> Self:
         """Draw into the axes given (one per panel), or into a new figure."""
         with matplotlib().rc_context(style.RC_PARAMS):
-            target = self._new_axes() if ax is None else self._check_axes(ax)
-            self._axes = target.axes
-            self._draw(target)
+            self._target = self._new_axes() if ax is None else self._check_axes(ax)
+            self._draw(self._target)
         return self
 
     @property
     def axes_(self) -> tuple[Any, ...]:
         """The axes of the picture; reading it draws the picture if necessary."""
-        if not hasattr(self, "_axes"):
+        if not hasattr(self, "_target"):
             self.plot()
-        return self._axes
+        return self._target.axes
 
     @property
     def ax_(self) -> Any:
@@ -146,8 +138,7 @@ class Display(ABC):
         return FigureAxes(tuple(axes[: self._n_panels]), owns_figure=True)
 
     def _check_axes(self, ax: Any) -> FigureAxes:
-        several = isinstance(ax, Sequence)
-        axes = tuple(ax.ravel() if hasattr(ax, "ravel") else ax if several else [ax])
+        axes = tuple(np.ravel(ax))
         if len(axes) != self._n_panels or not all(hasattr(one, "get_position") for one in axes):
             raise ValueError(
                 f"`ax` must hold {self._n_panels} matplotlib Axes, one for each panel of "

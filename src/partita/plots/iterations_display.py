@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Floats
 from partita._common.parameters import check_integer
 from partita._common.text import format_number
 from partita.chart_layout import model_rows
@@ -18,9 +17,11 @@ from partita.chart_layout.projection import Box, view_rows
 from partita.estimators.fitted_models import unwrap_pipeline, without_feature_names
 from partita.plots import style
 from partita.plots.cluster_display import axis_labels
-from partita.plots.display import Display, FigureAxes, matplotlib, new_figure
+from partita.plots.display import Display, FigureAxes, new_figure
 from partita.plots.replay import replay
 from partita.plots.scene_drawing import draw_scene
+from partita.plots.style import matplotlib
+from partita.source.raw_rows import as_doubles
 
 _MAX_POINTS = 3000  # in every panel
 _PANEL_MARKER_SCALE = 0.35
@@ -77,21 +78,25 @@ class IterationsDisplay(Display):
         """Replay the run that led to a fitted model, in up to `most` frames; X as it was fitted."""
         most = check_integer("most", most, 2)
         model, X, names = unwrap_pipeline(model, X)
-        run = replay(model, X, sample_weight, most)
+        fits, same = replay(model, X, sample_weight, most)
         rows = model_rows.select_rows(
             model, X, sample_weight, names=names, most=_MAX_POINTS, random_state=random_state
         )
-        view = view_rows(rows, [_drawn(step.centers, rows, model) for step in run.steps], features)
+        scale = 1.0
+        if model_rows.is_spherical(model):  # directions are drawn with the mean length of the rows
+            scale = float(np.sqrt(model_rows.squared_lengths(rows.values)).mean())
+        centers = [scale * as_doubles(fit.cluster_centers_) for fit in fits.values()]
+        view = view_rows(rows, centers, features)
         frames, cell_note = [], ""
-        for i, step in enumerate(run.steps):
-            labels = np.asarray(without_feature_names(step.model).predict(rows.values))
-            scene, cell_note = build_scene(step.model, view, labels, view.box, i)
-            frames.append(IterationFrame(step.iteration, step.cost, scene))
+        for i, (iteration, fit) in enumerate(fits.items()):
+            labels = np.asarray(without_feature_names(fit).predict(rows.values))
+            scene, cell_note = build_scene(fit, view, labels, view.box, i)
+            frames.append(IterationFrame(iteration, float(fit.inertia_), scene))
         other = "another run from the same start: the fit cannot be repeated"
         paths = "lines: the paths of the centers through the frames shown"
         return cls(
             title=f"{model_rows.title_text(model)}, step by step",
-            caption=join_sentences([paths, not run.same and other, cell_note, rows.note]),
+            caption=join_sentences([paths, not same and other, cell_note, rows.note]),
             frames=tuple(frames),
             box=view.box,
             equal=view.equal_scale,
@@ -109,41 +114,30 @@ class IterationsDisplay(Display):
     def _draw(self, target: FigureAxes) -> None:
         for number, ax in enumerate(target.axes):
             self._draw_frame(ax, number, _PANEL_MARKER_SCALE)
-        target.set_title(self.title)
-        target.set_caption(self.caption)
+        target.write_texts(self.title, self.caption)
 
     def _draw_frame(self, ax: Any, number: int, marker_scale: float = 1.0) -> None:
         frame, ink = self.frames[number], style.TEXT_COLOR
-        draw_scene(ax, frame.scene, self.box, marker_scale)
-        if self.equal:
-            ax.set_aspect("equal")
+        draw_scene(ax, frame.scene, self.box, self.equal, marker_scale)
         paths = np.stack([past.scene.centers for past in self.frames[: number + 1]], axis=1)
         for path in paths:  # (frames, 2) of one center
             ax.plot(*path.T, color=ink, lw=0.8, marker=".", ms=2, zorder=3)
         ax.scatter(*frame.scene.centers.T, s=22, c=ink, marker="+", linewidths=1.2, zorder=4)
         ax.set_title(frame.title, size=style.SMALL_FONT_POINTS)
-        ax.set_xticks([])
-        ax.set_yticks([])
+        ax.set(xticks=[], yticks=[])
 
     def animate(self, seconds: float = 0.8) -> Any:
         """Return a matplotlib animation in a new figure, with so many seconds for every frame."""
-        with matplotlib().rc_context(style.RC_PARAMS):
-            figure = new_figure(4.2)
-            ax = figure.add_subplot()
+        figure = new_figure(4.2)
 
-        def draw(number: int) -> list[Any]:
+        def draw(number: int) -> Any:
             with matplotlib().rc_context(style.RC_PARAMS):
-                ax.clear()
-                self._draw_frame(ax, number)
-            return [ax]
+                figure.clear()
+                self._draw_frame(figure.add_subplot(), number)
+            return figure.axes
 
         return matplotlib(".animation").FuncAnimation(
-            figure,
-            draw,
-            frames=len(self.frames),
-            init_func=list,
-            interval=1000 * seconds,
-            repeat=True,
+            figure, draw, frames=len(self.frames), init_func=list, interval=1000 * seconds
         )
 
     def save_animation(self, path: str | Path, seconds: float = 0.8, dpi: float = 100) -> Path:
@@ -151,10 +145,3 @@ class IterationsDisplay(Display):
         writer = matplotlib(".animation").PillowWriter(fps=1 / seconds)
         self.animate(seconds).save(path, writer=writer, dpi=dpi)
         return Path(path)
-
-
-def _drawn(centers: Floats, rows: model_rows.DrawnRows, model: Any) -> Floats:
-    """Centers as they are drawn: directions get the mean length of the rows."""
-    if not model_rows.is_spherical(model):
-        return centers
-    return centers * float(np.sqrt(model_rows.squared_lengths(rows.values)).mean())

@@ -14,11 +14,11 @@ from partita._common.text import format_number
 from partita.chart_layout import model_rows
 from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.merge_tree_layout import MergeTreeLayout, merge_tree_layout
-from partita.estimators import validation
-from partita.estimators.fitted_models import unwrap_pipeline
+from partita.estimators.fitted_models import label_rows, unwrap_pipeline
 from partita.merging.tree import merge_tree
 from partita.plots import style
-from partita.plots.display import Display, FigureAxes, matplotlib
+from partita.plots.display import Display, FigureAxes
+from partita.plots.style import matplotlib
 from partita.plots.text_placement import place_labels
 
 _MAX_UPRIGHT_LEAVES = 14  # beyond it, the names of leaves are turned
@@ -76,38 +76,29 @@ class MergeTreeDisplay(Display):
 
     def _draw(self, target: FigureAxes) -> None:
         ax, layout = target.axes[0], merge_tree_layout(self.linkage)
-        self._set_price_axis(ax, layout)
-        links = matplotlib(".collections").LineCollection(
-            layout.links, colors=style.CURVE_COLOR, linewidths=1.3
-        )
-        ax.add_collection(links)
+        ax.set_ylabel("price of the merge")
+        ax.spines["bottom"].set_visible(False)
+        ax.set_yscale("log" if layout.log else "linear")
+        ax.set_ylim(layout.floor, 1.8 * layout.top if layout.log else 1.1 * (layout.top or 1.0))
+        lines = matplotlib(".collections").LineCollection
+        ax.add_collection(lines(layout.links, colors=style.CURVE_COLOR, linewidths=1.3))
         self._name_leaves(ax, layout.leaves)
-        target.set_title(self.title)
         free = layout.log and bool((self.linkage[:, 2] <= layout.floor).any())
-        target.set_caption(self.caption + " Merges at the bottom cost nothing." * free)
+        bottom = " Merges at the bottom cost nothing." * free
+        target.write_texts(self.title, self.caption + bottom)
         self._draw_cuts(target, layout)
         if len(layout.links):
             tops = layout.links[:, 1:3].mean(axis=1)  # the middle of every link
             dearest = tops[np.argsort(-tops[:, 1], kind="stable")[:_MAX_PRICES_WRITTEN]]
             place_labels(target, dearest, [format_number(float(f"{y:.3g}")) for _, y in dearest])
 
-    def _set_price_axis(self, ax: Any, layout: MergeTreeLayout) -> None:
-        ax.set_ylabel("price of the merge")
-        ax.spines["bottom"].set_visible(False)
-        if layout.log:
-            ax.set_yscale("log")
-            ax.set_ylim(layout.floor, 1.8 * layout.top)
-        else:
-            ax.set_ylim(0, 1.1 * (layout.top or 1.0))
-
     def _name_leaves(self, ax: Any, leaves: Sequence[int]) -> None:
         upright = len(leaves) <= _MAX_UPRIGHT_LEAVES
         gap = "\n" if upright else " "
         names = [f"{j}{gap}({format_number(float(f'{self.weight[j]:.4g}'))})" for j in leaves]
-        points = np.clip(
-            _LEAF_WIDTH_POINTS / len(leaves), _MIN_FONT_POINTS, style.SMALL_FONT_POINTS
-        )
-        ax.set_xticks(range(len(leaves)), names, rotation=0 if upright else 90, size=float(points))
+        points = min(style.SMALL_FONT_POINTS, _LEAF_WIDTH_POINTS / len(leaves))
+        size = max(_MIN_FONT_POINTS, points)
+        ax.set_xticks(range(len(leaves)), names, rotation=0 if upright else 90, size=size)
         ax.tick_params(axis="x", length=0)
         ax.set_xlim(-0.7, len(leaves) - 0.3)
 
@@ -122,14 +113,8 @@ class MergeTreeDisplay(Display):
             ax.axhline(height, color=style.CHOICE_COLOR, lw=0.9, ls="--", zorder=0)
             pixel = float(ax.transData.transform((0.0, height))[1])
             if pixel - last_named >= 1.2 * target.line_height():
-                ax.text(
-                    1.01,
-                    height,
-                    f"K = {k}",
-                    transform=ax.get_yaxis_transform(),
-                    va="center",
-                    size=style.SMALL_FONT_POINTS,
-                )
+                text = {"va": "center", "size": style.SMALL_FONT_POINTS}
+                ax.text(1.01, height, f"K = {k}", transform=ax.get_yaxis_transform(), **text)
                 last_named = pixel
 
 
@@ -153,7 +138,5 @@ def _cluster_weights(model: Any, X: Any, sample_weight: Any, k: int) -> Floats:
     """Weights (k,) of the clusters: of the rows given, or of those of the fit."""
     if X is None:
         return np.asarray(model.stats_.weight, dtype=np.float64)
-    labels = np.asarray(model.predict(X))
-    weight = validation.check_weights(sample_weight, len(labels))
-    inside = (labels >= 0) & (labels < k)
-    return np.bincount(labels[inside], None if weight is None else weight[inside], k).astype(float)
+    rows = label_rows(model, X, sample_weight)  # those without a cluster have no weight
+    return np.bincount(np.maximum(rows.labels, 0), rows.weight, k).astype(np.float64)

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.text import plural
 from partita.chart_layout import model_rows
 from partita.chart_layout.axis_range import axis_range
 from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.palette import MARKERS, cluster_color
 from partita.estimators.fitted_models import check_fitted, count_clusters, unwrap_pipeline
 from partita.plots import style
-from partita.plots.display import Display, FigureAxes, matplotlib
+from partita.plots.display import Display, FigureAxes
+from partita.plots.style import matplotlib
 
 MAX_MARKED_ITERATIONS = 40  # beyond it, the curve has no markers
 _OWN_LINE, _GUEST_LINE = "partita: own figure", "partita: guest"  # gids of the lines of other fits
@@ -59,9 +61,8 @@ class ObjectiveDisplay(Display):
         steps = [(step.iteration, step.iteration + 0.5) for step in trace]
         cost = [(step.cost, step.cost_after) for step in trace]
         final = getattr(model, "inertia_", cost[-1][1])
-        iterations = f"{len(trace)} iteration{'s' * (len(trace) > 1)}"
         return cls(
-            title=f"{model_rows.title_text(model)} after {iterations}",
+            title=f"{model_rows.title_text(model)} after {plural(len(trace), 'iteration')}",
             caption=join_sentences([f"stopped because {_inside_sentence(model.stopped_by_)}"]),
             name=f"{type(model).__name__}, K = {count_clusters(model)}" if name is None else name,
             steps=np.array([*np.ravel(steps), len(trace) + 1], dtype=np.float64),
@@ -81,16 +82,14 @@ class ObjectiveDisplay(Display):
         ax = target.axes[0]
         others = [line for line in ax.lines if line.get_gid() in (_OWN_LINE, _GUEST_LINE)]
         self._draw_curve(ax, len(others), _OWN_LINE if target.owns_figure else _GUEST_LINE)
-        ax.set_xlabel("iteration")
-        ax.set_ylabel("objective J")
+        ax.set(xlabel="iteration", ylabel="objective J")
         ax.xaxis.set_major_locator(matplotlib(".ticker").MaxNLocator(integer=True, min_n_ticks=1))
         drawn = [np.asarray(line.get_ydata(), dtype=np.float64) for line in ax.lines]
         values = axis_range(np.concatenate(drawn))
         if values is not None and values.log:
             ax.set_yscale("log")
         if target.owns_figure:
-            target.set_title(self.title)
-            target.set_caption(self.caption)
+            target.write_texts(self.title, self.caption)
         if others:
             ax.legend(frameon=False)
         if any(line.get_gid() == _OWN_LINE for line in others):  # whose title is of one fit
@@ -99,19 +98,11 @@ class ObjectiveDisplay(Display):
 
     def _draw_curve(self, ax: Any, number: int, gid: str) -> None:
         color, marker = cluster_color(number), MARKERS[number % len(MARKERS)]
-        label = f"{style.label_text(self.name)}: {self.stopped_by}"
-        ax.plot(
-            self.steps,
-            self.cost,
-            color=color,
-            lw=1.2,
-            gid=gid,
-            label=style.wrap_text(label, 2.6, style.SMALL_FONT_POINTS),
-            marker=marker if self.has_markers else None,
-            ms=4,
-            markevery=2,
-            ls=_LINE_STYLES[number % len(_LINE_STYLES)],
-        )
+        name = f"{style.label_text(self.name)}: {self.stopped_by}"
+        label = style.wrap_text(name, 2.6, style.SMALL_FONT_POINTS)
+        line = {"color": color, "lw": 1.2, "ls": _LINE_STYLES[number % len(_LINE_STYLES)]}
+        marks = {"marker": marker if self.has_markers else None, "ms": 4, "markevery": 2}
+        ax.plot(self.steps, self.cost, gid=gid, label=label, **line, **marks)
         if self.has_markers:
             hollow = {"ls": "none", "marker": marker, "ms": 3, "mfc": "white", "mec": color}
             ax.plot(self.steps[1::2], self.cost[1::2], **hollow)

@@ -59,27 +59,25 @@ class ProfileDisplay(Display):
         """Compare the centers of a fitted model with X (all rows of it)."""
         most = check_integer("most", most)
         model, X, names = unwrap_pipeline(model, X)
+        names = names if feature_names is None else feature_names
         rows = model_rows.select_rows(model, X, sample_weight, names=names, most=None)
-        names = model_rows.feature_names(
-            model, X, rows.values.shape[1], names if feature_names is None else feature_names
-        )
         centers = None if model_rows.is_spherical(model) else model_rows.centers_of(model)
         k = count_clusters(model)
         profile = cluster_profile(rows.values, rows.labels, rows.weight, k, centers)
         order = profile.order[:most]
-        left_out = len(names) - len(order)
+        left_out = len(rows.names) - len(order)
         how = "sorted" if sort else "chosen" if left_out else ""
         notes = [
             centers is None and "for each cluster the mean of its rows",
             how != "" and f"features {how} by the share of their variance between clusters",
-            left_out > 0 and f"{left_out} of {len(names)} are left out",
+            left_out > 0 and f"{left_out} of {len(rows.names)} are left out",
         ]
         order = order if sort else np.sort(order)
         return cls(
             title=f"{model_rows.title_text(model)}: how they differ",
             caption=join_sentences(notes),
             scores=profile.scores.T[order],
-            names=[names[t] for t in order],
+            names=[rows.names[t] for t in order],
             weight=profile.cluster_weight,
         )
 
@@ -109,9 +107,8 @@ class ProfileDisplay(Display):
         bar.set_ticks(range(-int(limit), int(limit) + 1))  # fixed, so that the layout is stable
         bar.set_label("standard deviations from the mean")
         bar.outline.set_visible(False)
-        target.set_title(self.title)
         dash = "" if numbered else " A dash: one standard deviation or more below the mean."
-        target.set_caption(self.caption + dash)
+        target.write_texts(self.title, self.caption + dash)
         self._number_clusters(target)
 
     def _number_clusters(self, target: FigureAxes) -> None:

@@ -8,60 +8,42 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from partita._common.array_types import Floats
 from partita.chart_layout import model_rows
 from partita.estimators.capabilities import REPLAY, Replay, set_known
 from partita.estimators.fitted_models import capabilities_of, check_fitted
 from partita.estimators.labelling import matching_order
+from partita.source.raw_rows import as_doubles
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayStep:
-    """The state of a run after some iterations; 0 is the start."""
+def replay(model: Any, X: Any, sample_weight: Any, most: int) -> tuple[dict[int, Any], bool]:
+    """Repeat the run of a fit; return models by iteration, and whether it ends like the fit.
 
-    iteration: int
-    centers: Floats  # (k, d)
-    model: Any  # fitted, with the same centers in the same order
-    cost: float
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayedRun:
-    """Some iterations of a run, first to last, with consistent labels."""
-
-    steps: tuple[ReplayStep, ...]
-    same: bool  # whether it ends like the fit
-
-
-def replay(model: Any, X: Any, sample_weight: Any, most: int) -> ReplayedRun:
-    """Repeat the run of a fit; return its start and up to `most` − 1 iterations with the last."""
-    repeat = _replay_of(model)
+    They are the start (0) and up to `most` − 1 iterations with the last, their clusters numbered
+    alike.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the fit has warned
-        again = repeat.rerun()
+        again = _replay_of(model).rerun()
         last = clone(again).fit(X, sample_weight=sample_weight)
+        start = _replay_of(last).at_start(X)
+        start.inertia_ = -start.score(X, sample_weight=sample_weight)
         iterations = select_iterations(last.n_iter_, most)
-        fits = [_start(last, X, sample_weight)]
+        fits = {iterations[0]: start}
         for t in iterations[1:-1]:
             partial_run = set_known(clone(again), max_iter=t, halt=None)
-            fits.append(partial_run.fit(X, sample_weight=sample_weight))
-        fits.append(last)
-    steps: list[ReplayStep] = []
-    for t, fit in zip(reversed(iterations), reversed(fits), strict=True):
-        later = steps[0].model if steps else model
-        fit = _renumbered(fit, model_rows.centers_of(later))
-        centers = model_rows.centers_of(fit)
-        assert centers is not None
-        steps.insert(0, ReplayStep(t, centers, fit, float(fit.inertia_)))
+            fits[t] = partial_run.fit(X, sample_weight=sample_weight)
+    fits[iterations[-1]] = last
+    later = model
+    for t in reversed(iterations):
+        later = fits[t] = _renumbered(fits[t], later)
     same = last.inertia_ == model.inertia_ and last.n_iter_ == model.n_iter_
-    return ReplayedRun(tuple(steps), bool(same))
+    return fits, bool(same)
 
 
 def select_iterations(last: int, most: int) -> list[int]:
@@ -85,19 +67,9 @@ def _replay_of(model: Any) -> Replay:
     return capabilities.replay
 
 
-def _start(last: Any, X: Any, sample_weight: Any) -> Any:
-    """The model before its first iteration."""
-    first = _replay_of(last).at_start(X)
-    first.inertia_ = -first.score(X, sample_weight=sample_weight)
-    return first
-
-
-def _renumbered(fit: Any, later: Floats | None) -> Any:
-    """The fit with its clusters numbered as the nearest ones of a later step."""
-    centers = model_rows.centers_of(fit)
-    assert centers is not None
-    assert later is not None
-    order = matching_order(centers, later)
+def _renumbered(fit: Any, later: Any) -> Any:
+    """Return the fit with its clusters numbered as the nearest ones of a later step."""
+    order = matching_order(as_doubles(fit.cluster_centers_), as_doubles(later.cluster_centers_))
     again = copy.copy(fit)
     again.cluster_centers_ = fit.cluster_centers_[order]
     return again

@@ -11,7 +11,8 @@ from partita.chart_layout.cluster_scene import ClusterScene
 from partita.chart_layout.palette import cluster_color, cluster_marker
 from partita.chart_layout.projection import Box
 from partita.plots import style
-from partita.plots.display import FigureAxes, matplotlib
+from partita.plots.display import FigureAxes
+from partita.plots.style import matplotlib
 from partita.plots.text_placement import place_labels
 
 _MAX_VECTOR_POINTS = 2000  # beyond it, points are pixels also in a vector file
@@ -19,28 +20,26 @@ _MAX_NUMBERED = 100  # clusters
 _CELL_ALPHA = 0.16
 
 
-def draw_scene(ax: Any, scene: ClusterScene, box: Box, marker_scale: float = 1.0) -> None:
+def draw_scene(
+    ax: Any, scene: ClusterScene, box: Box, equal_scale: bool, marker_scale: float = 1.0
+) -> None:
     """Draw cells or regions, then points."""
     if scene.regions is not None:
         _draw_regions(ax, scene.regions, box)
     _draw_cells(ax, scene.polygons)
     count = max(1, len(scene.points))
+    look = {
+        "s": marker_scale * float(np.clip(2e4 / count, 3, 18)),
+        "alpha": float(np.clip(30 / np.sqrt(count), 0.3, 0.75)),
+        "rasterized": count > _MAX_VECTOR_POINTS,
+    }
     markers = np.array([cluster_marker(j) for j in scene.labels])
     colors = np.array([cluster_color(j) for j in scene.labels])
     for marker in dict.fromkeys(markers.tolist()):
         drawn = markers == marker
-        ax.scatter(
-            *scene.points[drawn].T,
-            s=marker_scale * float(np.clip(2e4 / count, 3, 18)),
-            c=colors[drawn],
-            marker=marker,
-            linewidths=0,
-            alpha=float(np.clip(30 / np.sqrt(count), 0.3, 0.75)),
-            rasterized=count > _MAX_VECTOR_POINTS,
-            zorder=2,
-        )
-    ax.set_xlim(box[0], box[2])
-    ax.set_ylim(box[1], box[3])
+        points, color = scene.points[drawn].T, colors[drawn]
+        ax.scatter(*points, c=color, marker=marker, linewidths=0, zorder=2, **look)
+    ax.set(xlim=box[::2], ylim=box[1::2], aspect="equal" if equal_scale else "auto")
 
 
 def number_centers(target: FigureAxes, centers: Floats) -> None:
@@ -66,14 +65,9 @@ def _draw_regions(ax: Any, regions: Array, box: Box) -> None:
     to_rgba = matplotlib(".colors").to_rgba
     clusters = range(int(regions.max()) + 1)
     colors = np.array([to_rgba(cluster_color(j), _CELL_ALPHA) for j in clusters])
-    ax.imshow(
-        colors[regions],
-        extent=(box[0], box[2], box[1], box[3]),
-        origin="lower",
-        aspect="auto",
-        interpolation="nearest",
-        zorder=0,
-    )
+    extent = (box[0], box[2], box[1], box[3])
+    pixels = {"origin": "lower", "aspect": "auto", "interpolation": "nearest"}
+    ax.imshow(colors[regions], extent=extent, zorder=0, **pixels)
     x = np.linspace(box[0], box[2], regions.shape[1])
     y = np.linspace(box[1], box[3], regions.shape[0])
     present = np.unique(regions)

@@ -56,14 +56,22 @@ class SilhouetteDisplay(Display):
         """Measure rows of X in the clusters of a fitted model, by its own distance."""
         model, X, _ = unwrap_pipeline(model, X)
         check_fitted(model)
-        metric, k = _metric_of(model), count_clusters(model)
+        capabilities, k = capabilities_of(model), count_clusters(model)
+        if capabilities.metric is None:
+            raise ValueError(
+                f"Silhouettes need a metric between rows, which {type(model).__name__} does not "
+                f"have: {capabilities.why_not(METRIC)}. Give distances instead: "
+                "SilhouetteDisplay.from_labels(distances, model.labels_, metric='precomputed')."
+            )
         rows, labels = validation.as_rows(X), np.asarray(model.predict(X))
         weight = validation.check_weights(sample_weight, len(labels))
         inside = (labels >= 0) & (labels < k)  # rows of zeros have no direction
         if not inside.all():
             rows, labels = rows[inside], labels[inside]
             weight = None if weight is None else weight[inside]
-        display = cls.from_labels(rows, labels, weight, metric=metric, random_state=random_state)
+        display = cls.from_labels(
+            rows, labels, weight, metric=capabilities.metric, random_state=random_state
+        )
         display.title = f"{type(model).__name__}, K = {k}: {display.title}"
         return display
 
@@ -92,10 +100,9 @@ class SilhouetteDisplay(Display):
         total = float(weight.sum()) or 1.0
         mean, negative = float(weight @ values) / total, float(weight @ (values < 0)) / total
         legend = "at the left: cluster, number of rows, mean silhouette. Dashed: the mean of all"
-        sampled = f"{format_number(len(labels))} of {format_number(n)} rows, sampled"
         return cls(
             title=f"mean silhouette {mean:.3f}, {negative:.1%} of the rows below 0",
-            caption=join_sentences([legend, len(labels) < n and sampled]),
+            caption=join_sentences([legend, model_rows.sample_note(len(labels), n)]),
             values=values,
             labels=labels,
             weight=weight,
@@ -113,15 +120,8 @@ class SilhouetteDisplay(Display):
         for number, (label, rows) in enumerate(bands):
             values, weight = self.values[rows], self.weight[rows]
             edges = top + np.arange(len(rows) + 1)
-            ax.fill_betweenx(
-                edges,
-                0,
-                np.append(values, values[-1]),
-                step="post",
-                color=cluster_color(number),
-                lw=0,
-                alpha=0.85,
-            )
+            fill = {"color": cluster_color(number), "lw": 0, "alpha": 0.85}
+            ax.fill_betweenx(edges, 0, np.append(values, values[-1]), step="post", **fill)
             mean = np.average(values, weights=weight if weight.any() else None)
             names.append(f"{style.label_text(label, 12)}  ({format_number(len(rows))}, {mean:.2f})")
             middles.append(top + len(rows) / 2)
@@ -131,8 +131,7 @@ class SilhouetteDisplay(Display):
         ax.set_ylim(top, -gap)
         ax.set_xlim(min(-0.05, 1.08 * float(self.values.min(initial=0.0))), 1.0)
         ax.set_xlabel("silhouette")
-        target.set_title(self.title)
-        target.set_caption(self.caption)
+        target.write_texts(self.title, self.caption)
         _name_bands(target, middles, names)
 
 
@@ -146,14 +145,3 @@ def _name_bands(target: FigureAxes, middles: list[float], names: list[str]) -> N
             kept.append(i)
     ax.set_yticks([middles[i] for i in kept], [names[i] for i in kept])
     ax.tick_params(axis="y", length=0)
-
-
-def _metric_of(model: Any) -> Any:
-    capabilities = capabilities_of(model)
-    if capabilities.metric is None:
-        raise ValueError(
-            f"Silhouettes need a metric between rows, which {type(model).__name__} does not have: "
-            f"{capabilities.why_not(METRIC)}. Give distances instead: "
-            "SilhouetteDisplay.from_labels(distances, model.labels_, metric='precomputed')."
-        )
-    return capabilities.metric

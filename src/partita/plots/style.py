@@ -16,30 +16,25 @@ FONT_POINTS, SMALL_FONT_POINTS = 9.0, 8.0
 FIGURE_INCHES = 6.0  # width: 600 pixels at 100 per inch
 POINTS_PER_INCH = 72
 
+_SMALL_TEXTS = ("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize")
+_DARK_TEXTS = ("axes.labelcolor", "text.color", "xtick.labelcolor", "ytick.labelcolor")
+
 RC_PARAMS: dict[str, Any] = {
     "font.size": FONT_POINTS,
     "axes.titlesize": FONT_POINTS,
-    "axes.labelsize": SMALL_FONT_POINTS,
-    "xtick.labelsize": SMALL_FONT_POINTS,
-    "ytick.labelsize": SMALL_FONT_POINTS,
-    "legend.fontsize": SMALL_FONT_POINTS,
     "figure.titlesize": FONT_POINTS + 1,
-    "figure.facecolor": "white",
-    "axes.facecolor": "white",
-    "axes.edgecolor": MUTED_COLOR,
-    "axes.labelcolor": TEXT_COLOR,
-    "text.color": TEXT_COLOR,
-    "xtick.color": MUTED_COLOR,
-    "ytick.color": MUTED_COLOR,
-    "xtick.labelcolor": TEXT_COLOR,
-    "ytick.labelcolor": TEXT_COLOR,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": False,
-    "text.usetex": False,
-    "text.parse_math": True,
-    "axes.unicode_minus": True,
+    **dict.fromkeys(_SMALL_TEXTS, SMALL_FONT_POINTS),
+    **dict.fromkeys(_DARK_TEXTS, TEXT_COLOR),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), MUTED_COLOR),
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor"), "white"),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "axes.grid", "text.usetex"), False),
+    **dict.fromkeys(("text.parse_math", "axes.unicode_minus"), True),
 }
+
+
+def matplotlib(submodule: str = "") -> Any:
+    """Import matplotlib or a submodule (".figure"); the error names the extra to install."""
+    return require(f"matplotlib{submodule}", "a picture", extra="plot")
 
 
 def label_text(text: Any, max_length: int | None = None) -> str:
@@ -59,6 +54,6 @@ def wrap_text(text: str, inches: float, points: float) -> str:
 
 def _width(line: str, points: float) -> float:
     """Return the width of a line in inches."""
-    font = require("matplotlib.font_manager", "a picture", "plot").FontProperties(size=points)
-    to_path = require("matplotlib.textpath", "a picture", "plot").text_to_path
+    font = matplotlib(".font_manager").FontProperties(size=points)
+    to_path = matplotlib(".textpath").text_to_path
     return float(to_path.get_text_width_height_descent(line, font, False)[0]) / POINTS_PER_INCH

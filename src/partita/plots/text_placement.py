@@ -12,7 +12,6 @@ from partita.plots import style
 from partita.plots.display import FigureAxes
 
 _MAX_RINGS = 6  # how far from its point a label may move, in rings of 12 positions
-_Box = tuple[float, float, float, float]  # xmin, ymin, xmax, ymax in pixels
 
 
 def place_labels(target: FigureAxes, points: Floats, texts: Sequence[str]) -> None:
@@ -24,17 +23,19 @@ def place_labels(target: FigureAxes, points: Floats, texts: Sequence[str]) -> No
     target.update_layout()
     axis, pixels_per_point = target.axes[0], target.figure.dpi / style.POINTS_PER_INCH
     font, edge = style.SMALL_FONT_POINTS, axis.bbox
-    taken: list[_Box] = []
+    height = pixels_per_point * (0.7 * font + 2.5)  # half of a label
+    taken: list[tuple[float, float, float]] = []  # middle and half width of the labels placed
     for point, text, middle in zip(points, texts, axis.transData.transform(points), strict=True):
-        width = pixels_per_point * (0.34 * font * len(text) + 2.5)  # half the box, and height
-        height = pixels_per_point * (0.7 * font + 2.5)
+        width = pixels_per_point * (0.34 * font * len(text) + 2.5)
         for offset in _offsets(2 * height):
             x, y = (middle + offset).tolist()
-            box = (x - width, y - height, x + width, y + height)
-            inside = edge.x0 <= box[0] and box[2] <= edge.x1
-            inside = inside and edge.y0 <= box[1] and box[3] <= edge.y1
-            if inside and not any(_overlap(box, other) for other in taken):
-                taken.append(box)
+            inside = edge.x0 <= x - width and x + width <= edge.x1
+            inside = inside and edge.y0 <= y - height and y + height <= edge.y1
+            if inside and not any(
+                abs(x - other_x) < width + other_width and abs(y - other_y) < 2 * height
+                for other_x, other_y, other_width in taken
+            ):
+                taken.append((x, y, width))
                 _write_label(axis, point, text, offset / pixels_per_point)
                 break
 
@@ -47,24 +48,11 @@ def _offsets(step: float) -> Iterator[Floats]:
             yield ring * step * 0.8 * np.array([np.cos(angle), np.sin(angle)])
 
 
-def _overlap(a: _Box, b: _Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
 def _write_label(axis: Any, point: Floats, text: str, offset: Floats) -> None:
     ink = style.TEXT_COLOR
     box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": ink, "lw": 0.6, "alpha": 0.9}
     tie = {"arrowstyle": "-", "lw": 0.6, "color": ink, "shrinkA": 0, "shrinkB": 0}
-    axis.annotate(
-        text,
-        xy=tuple(point),
-        xytext=tuple(offset),
-        textcoords="offset points",
-        ha="center",
-        va="center",
-        size=style.SMALL_FONT_POINTS,
-        color=ink,
-        bbox=box,
-        arrowprops=tie if offset.any() else None,
-        zorder=6,
-    )
+    look = {"ha": "center", "va": "center", "size": style.SMALL_FONT_POINTS, "color": ink}
+    place = {"xy": tuple(point), "xytext": tuple(offset), "textcoords": "offset points"}
+    line = tie if offset.any() else None
+    axis.annotate(text, **place, **look, bbox=box, arrowprops=line, zorder=6)
