@@ -87,7 +87,9 @@ def criterion_chart(display: CriteriaDisplay, panel: CriterionPanel) -> str:
     y = AxisScale(float(low), float(high), 122, 12)
     left, y_axis = svg.y_axis(y, 60.0, _PANEL_RIGHT)
     x = AxisScale(float(min(ks)), float(max(ks)), left, _PANEL_RIGHT)
-    parts = [y_axis, svg.x_numbers(x, _k_ticks(ks), 122)]
+    step = max(1, math.ceil((max(ks) - min(ks)) / 7))
+    k_ticks = [float(k) for k in range(min(ks), max(ks) + 1, step)]
+    parts = [y_axis, svg.x_numbers(x, k_ticks, 122)]
     best_k = display.best_k
     if best_k is not None and min(ks) <= best_k <= max(ks):
         parts.append(line(x(best_k), 8, x(best_k), 122, "best"))
@@ -101,11 +103,6 @@ def criterion_chart(display: CriteriaDisplay, panel: CriterionPanel) -> str:
         if ks[i] == panel.pick:
             parts.append(element("circle", cx=a, cy=b, r=6, class_="pick"))
     return svg.drawing(_PANEL_WIDTH, 144, label, *parts)
-
-
-def _k_ticks(ks: Sequence[int]) -> list[float]:
-    step = max(1, math.ceil((max(ks) - min(ks)) / 7))
-    return [float(k) for k in range(min(ks), max(ks) + 1, step)]
 
 
 def silhouette_chart(sample: SilhouetteSample, clusters: Sequence[int]) -> str:

@@ -9,16 +9,9 @@ from typing import Any
 
 from partita._common.optional_imports import require
 from partita.chart_layout.captions import format_deviations
+from partita.report import page_text
 from partita.report.charts import share_bar
 from partita.report.cluster_tables import heat_class
-from partita.report.page_text import (
-    mark_code,
-    mean_text,
-    number_text,
-    percent_text,
-    safe_line,
-    score_text,
-)
 from partita.report.report_input import Fitted
 from partita.report.sections import page_sections
 from partita.report.summary import ReportAnalysis, Summary, analyse
@@ -69,18 +62,11 @@ def template_environment() -> Any:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    environment.filters |= {
-        "chip": chip,
-        "deviations": format_deviations,
-        "heat_class": heat_class,
-        "mark_code": mark_code,
-        "mean": mean_text,
-        "number": number_text,
-        "percent": percent_text,
-        "safe_line": safe_line,
-        "score": score_text,
-        "share_bar": share_bar,
-    }
+    filters = (
+        *(chip, format_deviations, heat_class, share_bar, page_text.mark_code, page_text.mean_text),
+        *(page_text.number_text, page_text.percent_text, page_text.safe_line, page_text.score_text),
+    )
+    environment.filters |= {function.__name__: function for function in filters}
     return environment
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from partita.report.page_text import count_text, number_text, safe_line
-from partita.report.quality import ReportedObjective
+from partita.report.quality import FitQuality
 from partita.report.report_input import ReportInput
 from partita.report.summary import Summary
 
@@ -14,22 +14,23 @@ _MAX_COMMAND_LENGTH = 4000
 
 
 def provenance_of(
-    data: ReportInput, summary: Summary, cost: ReportedObjective
+    data: ReportInput, summary: Summary, quality: FitQuality
 ) -> list[tuple[str, str]]:
     """Return names and values of what is known about the making of a fit."""
     fitted = data.fitted
+    filled = f"{number_text(summary.filled)}, filled in with the means of their features"
     facts = [
         ("Command", _line(fitted.command, _MAX_COMMAND_LENGTH)),
         ("Source", _line(fitted.source, 300)),
         ("Data fingerprint", _line(fitted.fingerprint, 120)),
         ("Rows", _rows(summary)),
         ("Features", _features(data)),
-        ("Missing values", _filled(summary.filled)),
+        ("Missing values", filled if summary.filled else ""),
         ("Scaling", summary.scale),
         ("Weights", _weights(data)),
         ("Model", safe_line(_model(data.model), 600)),
         ("Start", _start(data)),
-        ("Objective", _objective(cost)),
+        ("Objective", _objective(quality)),
         ("Seed", "" if fitted.seed is None else safe_line(fitted.seed)),
         ("Time", "" if fitted.seconds is None else f"{fitted.seconds:.3g} seconds"),
         ("Created", _line(fitted.created)),
@@ -49,10 +50,6 @@ def _rows(summary: Summary) -> str:
     return rows
 
 
-def _filled(count: int) -> str:
-    return f"{number_text(count)}, filled in with the means of their features" if count else ""
-
-
 def _weights(data: ReportInput) -> str:
     if data.fitted.weight is None:
         return "none"
@@ -68,10 +65,10 @@ def _start(data: ReportInput) -> str:
     return f"from clusters of the sweep over numbers of clusters; {again}"
 
 
-def _objective(cost: ReportedObjective) -> str:
-    if cost.is_of_fit or cost.fit is None:
+def _objective(quality: FitQuality) -> str:
+    if quality.of_fit or quality.fit_objective is None:
         return ""
-    here, fit = number_text(cost.here), number_text(cost.fit)
+    here, fit = number_text(quality.objective), number_text(quality.fit_objective)
     return f"J = {here} of these rows; J = {fit} of the rows of the fit"
 
 

@@ -25,15 +25,6 @@ Figure = TypeVar("Figure")
 
 
 @dataclass(frozen=True, slots=True)
-class ReportedObjective:
-    """J of the rows of the report, and of those of the fit."""
-
-    here: float | None
-    fit: float | None  # the model's own value
-    is_of_fit: bool  # whether both are of the same rows, judged by J
-
-
-@dataclass(frozen=True, slots=True)
 class ReportedMerges:
     """The merge tree of the clusters."""
 
@@ -46,7 +37,9 @@ class ReportedMerges:
 class FitQuality:
     """Figures of merit; if one is None, its note gives the reason."""
 
-    objective: ReportedObjective
+    objective: float | None  # J of the rows of the report
+    fit_objective: float | None  # J of the rows of the fit: the model's own value
+    of_fit: bool  # whether both are of the same rows, judged by J
     explained: float | None
     explained_note: str
     silhouettes: SilhouetteSample | None
@@ -62,14 +55,13 @@ def measure_quality(data: ReportInput, distances: RowDistances) -> FitQuality:
     if has_centers and capabilities_of(data.model).geometry is not None:  # J adds up squares
         factors = factorize(data.model, data.rows, data.optional_weight)
         here, explained = factors.objective, factors.explained_variance
-    objective = _objective(data, here)
-    merges, merges_note = _figure_or_note(lambda: _merges(data, objective))
+    objective, fit_objective, of_fit = _objective(data, here)
+    merges = _figure_or_note(lambda: _merges(data, of_fit))
     return FitQuality(
-        objective,
-        *_figure_or_note(lambda: _explained(data, objective, merges, explained)),
+        *(objective, fit_objective, of_fit),
+        *_figure_or_note(lambda: _explained(data, objective, merges[0], explained)),
         *_figure_or_note(lambda: measure_silhouettes(data)),
-        merges,
-        merges_note,
+        *merges,
     )
 
 
@@ -80,20 +72,20 @@ def _figure_or_note(measure: Callable[[], Figure]) -> tuple[Figure | None, str]:
         return None, str(reason)
 
 
-def _objective(data: ReportInput, here: float) -> ReportedObjective:
-    """J of these rows; the value of the model, if they are those of the fit."""
+def _objective(data: ReportInput, here: float) -> tuple[float | None, float | None, bool]:
+    """J of these rows (the value of the model, if they are those of the fit), and of the fit."""
     fit, labels = getattr(data.model, "inertia_", None), getattr(data.model, "labels_", None)
     if fit is None:
-        return ReportedObjective(None, None, True)
+        return None, None, True
     fit = float(fit)
     equal = here == fit or math.isclose(here, fit, rel_tol=_ROUNDING)
     same_count = labels is None or len(labels) == data.n
     if data.is_matrix or (equal and same_count):  # a matrix is that of the fit, or is refused
-        return ReportedObjective(fit, fit, True)
-    return ReportedObjective(None if math.isnan(here) else here, fit, False)
+        return fit, fit, True
+    return None if math.isnan(here) else here, fit, False
 
 
-def _merges(data: ReportInput, objective: ReportedObjective) -> ReportedMerges:
+def _merges(data: ReportInput, of_fit: bool) -> ReportedMerges:
     rule = capabilities_of(data.model).merge_rule
     needs_rows = rule != "means"
     if needs_rows and data.n * data.k > _MAX_DISTANCES:
@@ -101,21 +93,21 @@ def _merges(data: ReportInput, objective: ReportedObjective) -> ReportedMerges:
     stats: Any = getattr(data.model, "stats_", None)
     if not needs_rows and stats is None:
         raise NotApplicable("The model keeps no summaries of its clusters.")
-    if rule == "distances" and not objective.is_of_fit:
+    if rule == "distances" and not of_fit:
         raise NotApplicable("The merges of these clusters need the rows of the fit.")
     try:
         if needs_rows:
             tree = merge_tree(data.model, data.rows, data.optional_weight)
             return ReportedMerges(tree, data.cluster_weight, False)
         weight = np.asarray(stats.weight)
-        return ReportedMerges(merge_tree(data.model), weight, not objective.is_of_fit)
+        return ReportedMerges(merge_tree(data.model), weight, not of_fit)
     except ValueError as error:
         raise NotApplicable(f"{str(error)[0].upper()}{str(error)[1:].rstrip('.')}.") from error
 
 
 def _explained(
     data: ReportInput,
-    objective: ReportedObjective,
+    objective: float | None,
     merges: ReportedMerges | None,
     explained: float | None,
 ) -> float:
@@ -126,9 +118,9 @@ def _explained(
         raise NotApplicable(f"Explained variance needs centers that are means; {why}.")
     if capabilities.merge_rule == "distances":
         total = math.nan if merges is None else merges.tree.cost_at(1)
-        if objective.here is None or not total > 0:
+        if objective is None or not total > 0:
             raise NotApplicable("The variance in the feature space of the kernel is not known.")
-        return float(1 - objective.here / total)
+        return float(1 - objective / total)
     if explained is None:
         raise NotApplicable("The model has no centers.")
     if not math.isfinite(explained):

@@ -48,12 +48,14 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
     """Return the contents of the page, under the names that the template uses."""
     data, summary, profile = analysis.data, analysis.summary, analysis.profile
     map_data, map_note = map_of(data, profile)
+    source = f" in {safe_line(summary.source, 60)}" if summary.source else ""
+    tile_makers = (_size_tile, _objective_tile, _silhouette_tile, _iterations_tile)
     listed, sweep = data.largest_clusters(cluster_tables.MAX_LISTED), data.fitted.sweep
     return {
-        "title": _title(summary),
+        "title": f"{count_text(data.k, 'cluster')}{source}",
         "lead": _lead(summary),
         "remarks": _sentences(data.fitted.remarks[:_MAX_REMARKS], 400),
-        "tiles": _tiles(analysis),
+        "tiles": list(filter(None, (make_tile(analysis) for make_tile in tile_makers))),
         "findings": list(analysis.diagnosis),
         "coverage": _coverage(analysis),
         "clusters": [summary.clusters[j] for j in listed],
@@ -71,18 +73,13 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         "criteria": () if sweep is None else _criteria(sweep),
         "merge_tree": _merge_tree(analysis),
         "objective": _objective(analysis),
-        "provenance": provenance_of(data, summary, analysis.quality.objective),
+        "provenance": provenance_of(data, summary, analysis.quality),
         "left_out": list((data.fitted.left_out or {}).items()),  # columns, and why
     }
 
 
 def _sentences(texts: Any, max_length: int) -> tuple[str, ...]:
     return tuple(join_sentences([safe_line(text, max_length)]) for text in texts)
-
-
-def _title(summary: Summary) -> str:
-    where = f" in {safe_line(summary.source, 60)}" if summary.source else ""
-    return f"{count_text(summary.n_clusters, 'cluster')}{where}"
 
 
 def _lead(summary: Summary) -> str:
@@ -96,11 +93,6 @@ def _lead(summary: Summary) -> str:
         were = "was" if summary.filled == 1 else "were"
         filled = f"; {count_text(summary.filled, 'missing value')} {were} filled in with means"
     return f"{summary.method} on {rows}{_SCALINGS.get(summary.scale, '')}{filled}"
-
-
-def _tiles(analysis: ReportAnalysis) -> tuple[SummaryTile, ...]:
-    makers = (_size_tile, _objective_tile, _silhouette_tile, _iterations_tile)
-    return tuple(filter(None, (make_tile(analysis) for make_tile in makers)))
 
 
 def _size_tile(analysis: ReportAnalysis) -> SummaryTile:
