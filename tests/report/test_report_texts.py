@@ -11,9 +11,9 @@ from helpers.reports import NONE, Page, blobs, fitted, unpacked
 from partita import (
     KMeans,
 )
-from partita.report import Fitted, cluster_traits, render, summarise
+from partita.report import Fitted, render, summarise
 from partita.report.page_text import number_text, value_text
-from partita.report.summary import analyse
+from partita.report.summary import analyse, fill_missing
 
 
 def test_missing_values_are_called_missing():
@@ -55,7 +55,7 @@ def test_missing_values_stand_at_the_weighted_mean_of_their_feature():
 
 def test_rows_are_not_copied_for_their_profile():
     X = blobs(40)
-    assert cluster_traits.fill_missing(X, np.ones(40)) is X
+    assert fill_missing(X, np.ones(40)) is X
 
 
 def test_weights_are_explained():

@@ -9,16 +9,32 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from partita._common.array_types import Floats
 from partita._common.json_values import to_json_values
-from partita.chart_layout.cluster_profile import ClusterProfile
+from partita.chart_layout.captions import format_deviations
+from partita.chart_layout.cluster_profile import ClusterProfile, cluster_profile
 from partita.diagnosis import Diagnosis, diagnose
 from partita.report.cluster_distances import RowDistances, measure_distances
-from partita.report.cluster_traits import Trait, cluster_traits, profile_of
+from partita.report.page_text import mean_text
 from partita.report.quality import FitQuality, measure_quality
 from partita.report.report_input import Fitted, ReportInput, check_input
 
 _TYPICAL_ROWS = 3  # of a cluster
+_MIN_DEVIATIONS = 0.5  # of a trait
+_VERY_DEVIATIONS = 2.0  # from which it is "very" high or low
+_MAX_TRAITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """One feature in which a cluster differs from all rows."""
+
+    feature: str
+    score: float  # (mean of the cluster − mean of all rows) / deviation of all rows
+    mean: float  # of the cluster, in the user's units
+    words: str  # "alcohol high (13.7, +1.1 sd)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +132,7 @@ def summarise(fitted: Fitted) -> Summary:
 def analyse(fitted: Fitted) -> ReportAnalysis:
     """Compute everything that a report shows."""
     data = check_input(fitted)
-    distances, profile = measure_distances(data), profile_of(data)
+    distances, profile = measure_distances(data), _profile(data)
     quality = measure_quality(data, distances)
     diagnosis = _diagnose(data) if fitted.diagnosis is None else fitted.diagnosis
     if fitted.advice is not None:
@@ -195,7 +211,7 @@ def _cluster(
         share=float(weight.sum()) / total if total > 0 else 0.0,
         spread=_finite(distances.spread(members, weight)),
         silhouette=None if means is None else _finite(float(means[j])),
-        traits=() if profile is None else cluster_traits(profile, j, data.names),
+        traits=() if profile is None else _cluster_traits(profile, j, data.names),
         typical=tuple(_named_row(data, i, distances) for i in order[:_TYPICAL_ROWS]),
         atypical=_named_row(data, order[-1], distances) if len(order) > _TYPICAL_ROWS else None,
     )
@@ -207,3 +223,43 @@ def _named_row(data: ReportInput, i: int, distances: RowDistances) -> NamedRow:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _cluster_traits(profile: ClusterProfile, j: int, names: tuple[str, ...]) -> tuple[Trait, ...]:
+    """The features that set cluster j apart, the largest difference first."""
+    size = np.abs(profile.scores[j])
+    largest = np.argsort(-size, kind="stable")[:_MAX_TRAITS]
+    return tuple(
+        _trait(names[t], float(profile.scores[j, t]), float(profile.centers[j, t]))
+        for t in largest
+        if size[t] >= _MIN_DEVIATIONS
+    )
+
+
+def _trait(name: str, score: float, mean: float) -> Trait:
+    very = "very " if abs(score) >= _VERY_DEVIATIONS else ""
+    level = f"{very}{'high' if score > 0 else 'low'}"
+    words = f"{name} {level} ({mean_text(mean)}, {format_deviations(score)} sd)"
+    return Trait(name, score, mean, words)
+
+
+def _profile(data: ReportInput) -> ClusterProfile | None:
+    """Compare clusters with all rows in the user's units; None if the rows have no features."""
+    if data.is_matrix or data.n == 0:
+        return None
+    weight = data.weight if data.weight.any() else np.ones(data.n)
+    values = fill_missing(data.original, weight)
+    return cluster_profile(values, data.labels, data.weight, data.k)
+
+
+def fill_missing(values: Any, weight: Floats) -> Any:
+    """Return values as doubles, with the mean of its feature for each missing one."""
+    values = values.astype(np.float64, copy=False)
+    if sp.issparse(values):
+        return values
+    known = np.isfinite(values)
+    if known.all():
+        return values
+    total = weight @ known
+    mean = weight @ np.where(known, values, 0.0) / np.where(total > 0, total, 1.0)
+    return np.where(known, values, mean)
