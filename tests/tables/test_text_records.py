@@ -13,8 +13,11 @@ from partita.tables import (  # noqa: E402
     TableError,
     read_table,
 )
-from partita.tables.text_files import TextOptions, read_text  # noqa: E402
-from partita.tables.text_layout import detect_delimiter  # noqa: E402
+from partita.tables.text_files import (  # noqa: E402
+    TextOptions,
+    detect_delimiter,
+    read_text,
+)
 from partita.tables.text_records import LineNumbers, iter_records, split_record  # noqa: E402
 
 

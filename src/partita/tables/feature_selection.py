@@ -111,7 +111,9 @@ def select(
     allow_empty = fill is not None or missing == "drop"
     features = _choose_features(table, columns, set(exclude), {id, weight}, allow_empty)
     names, X = tuple(features.columns), _stack(list(features.columns.values()))
-    _check_finite(table, X, names)
+    if (infinite := np.isinf(X)).any():
+        fault = _fault_text(table, infinite, names, "infinite")
+        raise TableError(f"{fault}. Fix it, or leave the column out.")
     w = None if weight is None else _read_weights(table, weight, missing)
     kept: Ints = np.arange(len(X))
     is_missing = np.isnan(X)
@@ -142,18 +144,14 @@ def _check_known(table: Table, names: Iterable[str]) -> None:
     known = set(table.names)
     for name in names:
         if name not in known:
-            similar = difflib.get_close_matches(name, table.names, n=3, cutoff=0.5)
-            has = f"It has {listed(table.names)}."
-            hint = f"Did you mean {listed(similar)}?" if similar else has
+            similar = listed(difflib.get_close_matches(name, table.names, n=3, cutoff=0.5))
+            hint = f"Did you mean {similar}?" if similar else f"It has {listed(table.names)}."
             raise TableError(f"{table.name} has no column {name!r}. {hint}")
 
 
 def _cells(table: Table, name: str) -> Any:
     """Return a column as written, if the file is text: 007 stays 007."""
     return (table.data if table.text is None else table.text)[name]
-
-
-# --- columns --------------------------------------------------------------------------------------
 
 
 class _Features(NamedTuple):
@@ -214,16 +212,6 @@ def _stack(columns: list[Array]) -> Floats:
     return np.stack(columns, axis=1, dtype=np.float32 if single else np.float64)
 
 
-# --- values ---------------------------------------------------------------------------------------
-
-
-def _check_finite(table: Table, X: Floats, names: tuple[str, ...]) -> None:
-    infinite = np.isinf(X)
-    if infinite.any():
-        fault = _fault_text(table, infinite, names, "infinite")
-        raise TableError(f"{fault}. Fix it, or leave the column out.")
-
-
 def _missing_error(
     table: Table, is_missing: Array, names: tuple[str, ...], ways: Sequence[str]
 ) -> TableError:
@@ -260,18 +248,13 @@ def _read_weights(table: Table, name: str, missing: str) -> Floats:
     if column.values is None:
         raise TableError(f"{table.name}: column {name!r} cannot be a weight: {column.why}.")
     weight = column.values.astype(np.float64)
-    unknown = np.isnan(weight) if missing != "drop" else np.zeros(len(weight), bool)
-    for wrong, fault in (
-        (unknown, "missing"),
-        (np.isinf(weight), "infinite"),
-        (weight < 0, "negative"),
-    ):
+    faults = {"infinite": np.isinf(weight), "negative": weight < 0}
+    if missing != "drop":
+        faults = {"missing": np.isnan(weight), **faults}
+    for fault, wrong in faults.items():
         if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            raise TableError(
-                f"{table.locate(row, name)}: the weight is {fault}. Weights must be finite numbers "
-                ">= 0."
-            )
+            place = table.locate(int(wrong.argmax()), name)
+            raise TableError(f"{place}: the weight is {fault}. Weights must be finite and >= 0.")
     if not (weight[~np.isnan(weight)] > 0).any():
         raise TableError(
             f"{table.name}: the weight {name!r} is 0 in all rows. At least one must be positive."

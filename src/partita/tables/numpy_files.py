@@ -155,11 +155,5 @@ def _table(X: Array, names: list[str] | None, name: str, format: str) -> Table:
     native = X.astype(X.dtype.newbyteorder("="), copy=False)
     column_names, notes = unique_names(names or [f"c{i}" for i in range(X.shape[1])])
     columns = [pa.array(np.ascontiguousarray(native[:, i])) for i in range(X.shape[1])]
-    return Table(
-        pa.table(columns, names=column_names),
-        name,
-        format,
-        notes=notes,
-        parts=(TableFile(name, len(X)),),
-        named=names is not None,
-    )
+    data, file = pa.table(columns, names=column_names), TableFile(name, len(X))
+    return Table(data, name, format, notes=notes, parts=(file,), named=names is not None)

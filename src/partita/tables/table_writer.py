@@ -86,11 +86,7 @@ def write_table(
 
 
 def write_text(
-    data: Any,
-    file: BinaryIO,
-    delimiter: str = ",",
-    encoding: str = "utf-8",
-    newline: str = "\n",
+    data: Any, file: BinaryIO, delimiter: str = ",", encoding: str = "utf-8", newline: str = "\n"
 ) -> None:
     """Write rows as text; cells are quoted only where necessary."""
     pa = arrow()

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from partita._common.text import listed, plural
-from partita.tables.cell_types import is_missing
+from partita.tables.cell_types import is_missing, is_number
 from partita.tables.encodings import to_utf8
 from partita.tables.table import Table, TableError, TableFile, arrow
-from partita.tables.text_layout import DELIMITER_NAMES, detect_delimiter, is_header
 from partita.tables.text_records import (
     LineNumbers,
     check_quotes_closed,
@@ -23,6 +24,13 @@ from partita.tables.text_records import (
 )
 
 PARSE_BLOCK_BYTES = 1 << 22
+DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
+# the sample by which delimiters are compared
+SAMPLE_BYTES = 1 << 20  # and the rest of the line
+SAMPLE_RECORDS = 100
+SAMPLE_CELLS = 1000
+_LINE_END = re.compile(rb"[\r\n]")
+SPACE_RIVAL_MIN_SHARE = 0.5  # of records of one width, for a delimiter to compete with spaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +165,55 @@ def layout_note(encoding: str, delimiter: str) -> str:
     """Return the note on the layout of a text file."""
     encoding = {"utf-8-sig": "UTF-8 with a byte order mark"}.get(encoding, encoding)
     return f"read as {encoding}, delimiter {delimiter}"
+
+
+# --- layout ---------------------------------------------------------------------------------------
+
+
+def detect_delimiter(body: bytes) -> str:
+    """Return the delimiter that gives most records the same width, then the most numbers."""
+    sample = _sample(body)
+    scores = {delimiter: _score(sample, delimiter) for delimiter in DELIMITER_NAMES}
+    best = max(scores, key=lambda delimiter: scores[delimiter])
+    if best == " ":
+        rivals = [d for d in scores if d != " " and scores[d][0] > SPACE_RIVAL_MIN_SHARE]
+        # spaces between words lose to a rival, unless they separate more numbers: 1,5 2,5
+        if rivals and scores[" "][1] <= max(scores[delimiter][1] for delimiter in rivals):
+            best = max(rivals, key=lambda delimiter: scores[delimiter])
+    return best if scores[best][0] > 0 else ","
+
+
+def _sample(body: bytes) -> bytes:
+    """Return the first lines, whole."""
+    line_end = _LINE_END.search(body, SAMPLE_BYTES)
+    return body if line_end is None else body[: line_end.end()]
+
+
+def _score(sample: bytes, delimiter: str) -> tuple[float, float]:
+    """Return the share of records with the same number of cells, and of cells with numbers."""
+    records = list(islice(iter_records(sample, delimiter), SAMPLE_RECORDS))
+    # a stray quote opens a cell without an end, whose content is not counted
+    texts = [record.text.decode().strip(" ") for record in records if not record.is_open]
+    rows = [split_record(text, delimiter) for text in texts]
+    if delimiter == " ":
+        rows = [[cell for cell in row if cell] for row in rows]
+    width, n_rows = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
+    if width < 2:
+        return 0.0, 0.0
+    cells_per_row = SAMPLE_CELLS // len(rows)
+    cells: list[str] = []
+    for number, row in enumerate(rows):
+        step = max(1, len(row) // cells_per_row)
+        cells += row[number % step :: step]  # other columns in each row
+    numbers = sum(is_number(cell, delimiter) for cell in cells)
+    return n_rows / len(records), numbers / len(cells)
+
+
+def is_header(first_line: list[str], delimiter: str) -> bool:
+    """Return whether the cells of a first line are names, not only numbers and gaps."""
+    values = [cell for cell in first_line if not is_missing(cell)]
+    if not values or not all(is_number(cell, delimiter) for cell in values):
+        return True
+    # pandas names columns 0, 1, … and leaves the cell above the index empty
+    numbers = [str(i) for i in range(len(first_line) - 1)]
+    return not first_line[0].strip() and first_line[1:] == numbers
