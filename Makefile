@@ -107,8 +107,9 @@ format: $(VENV)/tools ## let ruff and clang-format lay out the files
 reference: $(VENV)/tools ## write docs/reference.md from the docstrings
 	$(BIN)/python docs/reference.py
 
-gallery: $(VENV)/tools ## draw the pictures of docs/gallery.md again
+gallery: $(VENV)/tools ## draw the pictures of docs/gallery.md and README.md again
 	$(BIN)/python docs/gallery.py
+	$(BIN)/python docs/report_picture.py
 
 # --- benchmarks ------------------------------------------------------------------------------------
 
