@@ -101,7 +101,7 @@ private:
     static constexpr auto kPollTime = std::chrono::microseconds(150), kNoPolling = kPollTime * 0;
     static constexpr int kPauseRounds = 4096;  // pauses of the caller before it yields
     static constexpr int kPollsPerClock = 32;  // polls between two readings of the clock
-    // The gate: bit 0 says that helpers may enter the job, the bits above count those inside.
+    // The gate: bit 0 set: helpers may enter the job, the bits above count those inside.
     static constexpr std::uint32_t kGateOpen = 1, kOneHelper = 2;
 
     struct Scratch {

@@ -13,17 +13,17 @@ def versions() -> dict[str, str]:
     from partita._kernels import VARIABLE, compiled, kernels
 
     packages = ("numpy", "scipy", "scikit-learn", "narwhals", "pandas", "polars", "pyarrow")
-    found = {"partita": partita.__version__, "python": platform.python_version()}
+    facts = {"partita": partita.__version__, "python": platform.python_version()}
     for package in packages:
         try:
-            found[package] = version(package)
+            facts[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    found["machine"] = f"{platform.system()} {platform.machine()}"
-    found["kernel"] = kernels.instruction_set() + ("" if compiled() else " (no compiled core)")
-    found["kernels here"] = ", ".join(kernels.instruction_sets()) + f" (choose by {VARIABLE})"
-    found["threads"] = str(default_threads())
-    return found
+            facts[package] = "not installed"
+    facts["machine"] = f"{platform.system()} {platform.machine()}"
+    facts["kernel"] = kernels.instruction_set() + ("" if compiled() else " (no compiled core)")
+    facts["kernels here"] = ", ".join(kernels.instruction_sets()) + f" (choose by {VARIABLE})"
+    facts["threads"] = str(default_threads())
+    return facts
 
 
 def show_versions() -> None:

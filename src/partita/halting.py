@@ -17,7 +17,7 @@ from partita._common.text import plural
 from partita.trace import Progress
 
 # kinds of reasons that end a run before it has converged
-LIMITS = frozenset({"max_iter", "max_rows", "deadline", "callback"})
+LIMIT_KINDS = frozenset({"max_iter", "max_rows", "deadline", "callback"})
 
 
 class StopReason(str):
@@ -55,7 +55,7 @@ class StopReason(str):
     @property
     def is_limit(self) -> bool:
         """True if a limit or a callback ended the run, not convergence."""
-        return not LIMITS.isdisjoint(self.kinds)
+        return not LIMIT_KINDS.isdisjoint(self.kinds)
 
 
 class Halt(ABC):

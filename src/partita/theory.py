@@ -179,10 +179,10 @@ def _in_order(n: int, k: int) -> Iterator[Ints]:
         can_rise = (labels[1:] <= highest[:-1]) & (labels[1:] < k - 1)
         if not can_rise.any():
             return
-        at = int(np.flatnonzero(can_rise)[-1]) + 1
-        labels[at] += 1
-        begun = int(max(highest[at - 1], labels[at])) + 1
-        labels[at + 1 :] = 0
+        position = int(np.flatnonzero(can_rise)[-1]) + 1
+        labels[position] += 1
+        begun = int(max(highest[position - 1], labels[position])) + 1
+        labels[position + 1 :] = 0
         labels[n - (k - begun) :] = np.arange(begun, k)  # the last points start the missing blocks
 
 

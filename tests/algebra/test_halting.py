@@ -108,7 +108,7 @@ def test_a_fit_says_which_criterion_stopped_it():
         "of itself": {"halt": RelDecrease(0.5)},
         "moved by": {"tol": 0.1},
         "budget": {"halt": Deadline(0.0)},
-        "a callback asked": {"callback": lambda progress: progress.iteration == 2},
+        "a callback requested": {"callback": lambda progress: progress.iteration == 2},
     }
     for text, keywords in expected.items():
         model = KMeans(3, init=start, **keywords).fit(rows)

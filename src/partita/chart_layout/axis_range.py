@@ -9,7 +9,7 @@ import numpy as np
 from partita._common.array_types import Floats
 
 MAX_LINEAR_RATIO = 30.0  # largest to smallest value; beyond it the axis is logarithmic
-ROUNDING = 1e-7  # relative differences of J that are rounding errors
+MAX_ROUNDING_ERROR = 1e-7  # relative differences of J that are rounding errors
 
 
 class AxisRange(NamedTuple):
@@ -32,6 +32,6 @@ def axis_range(values: Floats) -> AxisRange | None:
     if not len(finite):
         return None
     low, high = float(finite.min()), float(finite.max())
-    if high - low <= ROUNDING * abs(high):
+    if high - low <= MAX_ROUNDING_ERROR * abs(high):
         low = high
     return AxisRange(low, high, low > 0 and high > MAX_LINEAR_RATIO * low)

@@ -12,7 +12,7 @@ from partita._common.array_types import Floats, Ints
 from partita._common.power_of_two import square_scales
 from partita.source.raw_rows import as_doubles
 
-_ROUNDING = 1e-12  # in deviations: a mean this close to 0 is 0
+_MAX_ROUNDING_ERROR = 1e-12  # in deviations: a mean this close to 0 is 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def cluster_profile(
     scores = np.divide(centers - mean, deviation, out=np.zeros_like(centers), where=deviation > 0)
     scores = np.nan_to_num(scores, posinf=0.0, neginf=0.0)
     order = np.argsort(-(cluster_weight @ scores**2), kind="stable")
-    centers = np.where(np.abs(centers) < _ROUNDING * deviation, 0.0, centers)
+    centers = np.where(np.abs(centers) < _MAX_ROUNDING_ERROR * deviation, 0.0, centers)
     return ClusterProfile(
         mean / scale, deviation / scale, centers / scale, scores, order, cluster_weight
     )

@@ -91,7 +91,7 @@ def recommend(
     if structure is not None and not structure.found:
         return _no_structure(structure, ranking, reasons)
     enough = ALTERNATIVE_MIN_VOTES * votes[order[0]]
-    others = [int(ks[at]) for at in order[1:] if votes[at] >= enough]
+    others = [int(ks[i]) for i in order[1:] if votes[i] >= enough]
     sentence = f"{best} clusters{_support(best, others, criteria)}."
     if structure is not None:
         reasons = (f"there is structure: {structure}", *reasons)

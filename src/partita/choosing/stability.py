@@ -63,10 +63,10 @@ def compare_halves(
         order = rng.permutation(problem.n)
         test, train = (problem.take(np.sort(rows)) for rows in (order[half:], order[:half]))
         own, others = _models(test, ks, workers), _models(train, ks, workers)
-        for at, k in enumerate(ks.tolist()):
+        for i, k in enumerate(ks.tolist()):
             labels, predicted = test.labels(own[k], test), train.labels(others[k], test)
-            strength[split, at] = prediction_strength(labels, predicted, test.weight)
-            rand[split, at] = adjusted_rand(labels, predicted, test.weight)
+            strength[split, i] = prediction_strength(labels, predicted, test.weight)
+            rand[split, i] = adjusted_rand(labels, predicted, test.weight)
         callback()
     return SplitAgreement(ks, strength, rand)
 

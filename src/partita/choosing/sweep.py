@@ -17,7 +17,7 @@ from partita.estimators.fitted_models import capabilities_of
 from partita.estimators.validation import feature_attributes
 from partita.source.dataframes import is_frame
 
-ROUNDING = 1e-9  # relative difference of equal sums
+MAX_ROUNDING_ERROR = 1e-9  # relative difference of equal sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class SweepFits:
             model = clone(self.estimator)
             model.set_params(n_clusters=rung.n_clusters, init=start, n_init=1)
             model.fit(self.X, sample_weight=self.weight)
-            if model.inertia_ <= rung.inertia_ * (1 + ROUNDING):
+            if model.inertia_ <= rung.inertia_ * (1 + MAX_ROUNDING_ERROR):
                 break
         return model.set_params(**own)
 
@@ -170,10 +170,10 @@ class Sweep:
 def table_rows(sweep: Sweep) -> Iterator[list[str]]:
     """The head of the table and its rows; a star marks the pick of a criterion."""
     yield ["K", *(CRITERION_KINDS[name].short for name in sweep.criteria)]
-    for at, k in enumerate(sweep.ks):
+    for i, k in enumerate(sweep.ks):
         row = [f"{k}" + "<" * (k == sweep.best_k)]
         for criterion in sweep.criteria.values():
-            value = float(criterion.values[at])
+            value = float(criterion.values[i])
             text = "" if math.isnan(value) else f"{value:.4g}"
             row.append(text + "*" * (criterion.pick == k))
         yield row
@@ -181,7 +181,7 @@ def table_rows(sweep: Sweep) -> Iterator[list[str]]:
 
 def _table(sweep: Sweep) -> list[str]:
     rows = list(table_rows(sweep))
-    width = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    width = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     shown = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, width, strict=True)) for row in rows]
     return [*shown, *legend_lines(sweep)]
 

@@ -126,9 +126,9 @@ def gap_next_to_face(pair: CenterPair) -> float:
         return 0.0
     for side in (pair.slabs[FACE_BIN:], pair.slabs[FACE_BIN::-1]):  # from the face outwards
         beyond = np.maximum.accumulate(side[::-1])[::-1]
-        for at in range(3, len(side) - 3):  # slabs of three bins that do not overlap
-            if _is_emptier(side[at], pair.face) and _is_emptier(side[at], beyond[at + 3]):
-                return max(float(side[at]), 0.5)
+        for i in range(3, len(side) - 3):  # slabs of three bins that do not overlap
+            if _is_emptier(side[i], pair.face) and _is_emptier(side[i], beyond[i + 3]):
+                return max(float(side[i]), 0.5)
     return 0.0
 
 

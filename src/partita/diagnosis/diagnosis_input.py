@@ -1,4 +1,4 @@
-"""Read a model and its data: the label of every row, and what the checks may ask of the model."""
+"""Read a model and its data: the label of every row, and what the checks may use of the model."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from partita.source.protocol import Source
 from partita.trace import Callback, Progress
 
 # scikit-learn's names, and ours; all give the same answer by the fastest path
-FASTEST = ("lloyd", "elkan", "auto")
+FASTEST_PATH_NAMES = ("lloyd", "elkan", "auto")
 SPREAD_STARTS = ("k-means++", "k-means||", "mini-batch")  # one run from such a start is enough
 INIT_ADVICE = "init may also be an array, a fitted model or a callable."
 
@@ -113,7 +113,7 @@ class LloydParameters(FitParameters):
         **FitParameters.rules,
         "tol": number(0),
         "empty": choice(*POLICIES),
-        "algorithm": choice(*FASTEST, *PATHS),
+        "algorithm": choice(*FASTEST_PATH_NAMES, *PATHS),
     }
     spread_runs, random_runs = 1, 10  # for n_init="auto", by how much a start leaves to chance
 
@@ -129,7 +129,7 @@ class LloydParameters(FitParameters):
     @property
     def algorithm(self) -> str:
         """The path to take, or "auto"."""
-        return "auto" if self._algorithm in FASTEST else str(self._algorithm)
+        return "auto" if self._algorithm in FASTEST_PATH_NAMES else str(self._algorithm)
 
     @property
     def empty(self) -> EmptyPolicy:

@@ -84,14 +84,16 @@ def restore_state(model: Any, fields: FieldReader) -> None:
 
 # --- the part that all built-in members share -----------------------------------------------------
 
-_PLAIN = ("n_features_in", "n_iter", "stopped_by", "paths", "inertia")
-_COVERED = frozenset({"trace_", _FEATURE_NAMES, "_n_features_out", "_sklearn_output_config"})
+_PLAIN_ATTRIBUTES = ("n_features_in", "n_iter", "stopped_by", "paths", "inertia")
+_COVERED_ATTRIBUTES = frozenset(
+    {"trace_", _FEATURE_NAMES, "_n_features_out", "_sklearn_output_config"}
+)
 
 
 def common_state(model: Any, own: tuple[str, ...]) -> SavedState:
     """The state of any built-in member; `own` are names of further attributes, without `_`."""
     have = vars(model)
-    values = {name: have[f"{name}_"] for name in (*_PLAIN, *own) if f"{name}_" in have}
+    values = {name: have[f"{name}_"] for name in (*_PLAIN_ATTRIBUTES, *own) if f"{name}_" in have}
     if "stopped_by" in values:
         values["stopped_by_kinds"] = list(getattr(model.stopped_by_, "kinds", ()))
     if "trace_" in have:
@@ -105,7 +107,7 @@ def common_state(model: Any, own: tuple[str, ...]) -> SavedState:
     if "stats_" in have:
         names = [field.name for field in fields(ClusterStats)]
         values["stats"] = {name: getattr(model.stats_, name) for name in names}
-    return SavedState(values, _COVERED, optional=frozenset({"generator"}))
+    return SavedState(values, _COVERED_ATTRIBUTES, optional=frozenset({"generator"}))
 
 
 def restore_common(model: Any, saved: FieldReader) -> int:

@@ -166,7 +166,7 @@ def _pack_all(
 
 
 def _parameters(model: Any) -> dict[str, Any]:
-    """Return the parameters; a model as `init` is replaced by the centers that it lends."""
+    """Return the parameters; a model as `init` is replaced by its centers."""
     parameters: dict[str, Any] = model.get_params()
     init = parameters.get("init")
     if hasattr(init, "get_params"):

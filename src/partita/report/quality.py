@@ -19,7 +19,7 @@ from partita.report.report_input import NotApplicable, ReportInput
 from partita.report.silhouette_sample import SilhouetteSample, measure_silhouettes
 
 _MAX_DISTANCES = 5e7  # rows times clusters; beyond it, merges that need rows are not priced
-_ROUNDING = 1e-6  # of J: a sum in single precision has no more digits
+_MAX_ROUNDING_ERROR = 1e-6  # of J: a sum in single precision has no more digits
 
 Figure = TypeVar("Figure")
 
@@ -78,7 +78,7 @@ def _objective(data: ReportInput, here: float) -> tuple[float | None, float | No
     if fit is None:
         return None, None, True
     fit = float(fit)
-    equal = here == fit or math.isclose(here, fit, rel_tol=_ROUNDING)
+    equal = here == fit or math.isclose(here, fit, rel_tol=_MAX_ROUNDING_ERROR)
     same_count = labels is None or len(labels) == data.n
     if data.is_matrix or (equal and same_count):  # a matrix is that of the fit, or is refused
         return fit, fit, True

@@ -16,7 +16,7 @@ from partita.geometry import directions
 
 TILE_ROWS = 1024  # and columns; fixed, so that bits do not depend on the number of threads
 SHIFT_INVARIANT = ("linear", "rbf")  # moving the data changes no distance, and saves digits
-DEFINITE = ("linear", "rbf", "laplacian", "cosine", "chi2")
+DEFINITE_KERNELS = ("linear", "rbf", "laplacian", "cosine", "chi2")
 UNIT_NORM = ("rbf", "laplacian")  # exp(0): every row has length 1
 STRIP_COLUMNS = 64  # transposed at once, so that writes stay in cache
 DIAGONAL_ROWS = 64  # rows of a block whose diagonal is read
@@ -41,7 +41,7 @@ class KernelFunction:
         if self.metric == "polynomial":
             degree, coef0 = self.params["degree"], self.params["coef0"]
             return float(degree).is_integer() and degree >= 1 and coef0 >= 0
-        return isinstance(self.metric, str) and self.metric in DEFINITE
+        return isinstance(self.metric, str) and self.metric in DEFINITE_KERNELS
 
     def place(self, X: Any) -> Any:
         """Return rows in the form that `between` takes."""

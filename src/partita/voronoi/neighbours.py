@@ -21,7 +21,7 @@ from partita.geometry import directions
 MIN_FACET_DEPTH = 1e-6  # of the distance between the two centers; a shallower facet is not counted
 TRIANGULATION_MAX_DIMENSIONS = 6  # beyond that the number of simplices explodes
 RELAXATION_ROUNDS = 30  # few points are found later, and the linear program finds these
-OVERSHOOT = 1.9  # times the violation; 2 is a reflection, 1 a projection, which converges slowly
+OVERSHOOT_FACTOR = 1.9  # of the violation; 2 reflects, 1 projects, which converges slowly
 CHUNK_VALUES = 1 << 21  # distances held at a time
 PROGRAMS_PER_CALL = 32  # a call of its own for each takes three times as long
 MAX_FACE_DISTANCE = 1e9  # distances of the pair; beyond it rounding moves a face by the facet depth
@@ -99,7 +99,9 @@ def _coordinates_in_span(centers: Floats) -> Floats | None:
 def _relax(centers: Floats, pairs: Ints) -> Array:
     """Return whether (p,) the relaxation method found a point of a deep enough facet."""
     step = max(1, CHUNK_VALUES // len(centers))
-    chunks = [_relax_chunk(centers, pairs[at : at + step]) for at in range(0, len(pairs), step)]
+    chunks = [
+        _relax_chunk(centers, pairs[start : start + step]) for start in range(0, len(pairs), step)
+    ]
     return np.concatenate([np.zeros(0, dtype=bool), *chunks])
 
 
@@ -120,7 +122,7 @@ def _relax_chunk(centers: Floats, pairs: Ints) -> Array:
         along = np.einsum("pd,pd->p", normal, axis[open_])[:, None]
         normal -= along * axis[open_]  # within the bisector
         length = np.einsum("pd,pd->p", normal, normal)
-        point = point + (OVERSHOOT * violation / length)[:, None] * normal
+        point = point + (OVERSHOOT_FACTOR * violation / length)[:, None] * normal
     return has_facet
 
 
@@ -151,13 +153,13 @@ def facet_depths(centers: Floats, pairs: Ints) -> Floats:
     t₀ + Σ z = 1, z >= 0. HiGHS solves several programs in one call, as independent blocks.
     """
     depth = np.zeros(len(pairs))
-    for at in range(0, len(pairs), PROGRAMS_PER_CALL):
-        batch = [_program(centers, i, j) for i, j in pairs[at : at + PROGRAMS_PER_CALL]]
+    for start in range(0, len(pairs), PROGRAMS_PER_CALL):
+        batch = [_program(centers, i, j) for i, j in pairs[start : start + PROGRAMS_PER_CALL]]
         solved = _solve(batch)
         if solved is None:  # one of them is too badly scaled
             single = [_solve([program]) for program in batch]
             solved = np.concatenate([np.zeros(1) if value is None else value for value in single])
-        depth[at : at + len(batch)] = solved
+        depth[start : start + len(batch)] = solved
     return depth
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from partita._common.array_types import Floats
 
 NEAREST_FIRST = 24  # functions whose faces are cut first; after them few others cut
-ROUNDING = 1e-13  # of the largest difference of two functions in the box
+TOLERANCE_SHARE = 1e-13  # of the largest difference of two functions in the box
 
 
 def lowest_regions(slope: Floats, level: Floats, box: Floats) -> list[Floats]:
@@ -27,7 +27,7 @@ def _region(i: int, slope: Floats, level: Floats, vertices: Floats) -> Floats:
     if _equals_any(normal[:i], offset[:i]):
         return np.empty((0, 2))
     # one tolerance per pair: a function far from all others must not hide their faces
-    tolerance = ROUNDING * (np.abs(normal) @ np.abs(vertices).max(axis=0) + np.abs(offset))
+    tolerance = TOLERANCE_SHARE * (np.abs(normal) @ np.abs(vertices).max(axis=0) + np.abs(offset))
     polygon = vertices
     if len(offset) > 2 * NEAREST_FIRST:
         near = np.argpartition(np.hypot(*normal.T), NEAREST_FIRST)[:NEAREST_FIRST]
@@ -62,12 +62,12 @@ def clip(polygon: Floats, normal: Floats, offset: float) -> Floats:
     if (above >= 0).all():
         return polygon
     clipped = []
-    for here, there in zip(range(len(polygon)), [*range(1, len(polygon)), 0], strict=True):
-        if above[here] >= 0:
-            clipped.append(polygon[here])
-        if (above[here] > 0 > above[there]) or (above[here] < 0 < above[there]):
-            share = above[here] / (above[here] - above[there])
-            clipped.append(polygon[here] + share * (polygon[there] - polygon[here]))
+    for i, following in zip(range(len(polygon)), [*range(1, len(polygon)), 0], strict=True):
+        if above[i] >= 0:
+            clipped.append(polygon[i])
+        if (above[i] > 0 > above[following]) or (above[i] < 0 < above[following]):
+            share = above[i] / (above[i] - above[following])
+            clipped.append(polygon[i] + share * (polygon[following] - polygon[i]))
     return np.array(clipped) if len(clipped) > 2 else np.empty((0, 2))
 
 

@@ -33,7 +33,7 @@ class Nystrom:
         self.kernel, self.X, self.weight, self.workers = kernel, X, weight, workers
         self.residual = kernel.diagonal(X)  # (n,) of K − K̂
         if (self.residual < 0).any():
-            raise ValueError(_INDEFINITE)
+            raise ValueError(_INDEFINITE_MESSAGE)
         self._floor = RESIDUAL_ROUNDINGS * np.finfo(X.dtype).eps * self.residual
         self.residual[self.residual <= self._floor] = 0.0
         self.pivots: Ints = np.empty(0, np.intp)
@@ -105,7 +105,7 @@ class Nystrom:
 
         share_tiles(self.workers, len(indefinite), fill)
         if indefinite.any():
-            raise ValueError(_INDEFINITE)
+            raise ValueError(_INDEFINITE_MESSAGE)
         self.residual[pivots] = 0.0
         self.features[pivots, columns] = factor
 
@@ -147,7 +147,7 @@ class NystromMap:
         return out
 
 
-_INDEFINITE = (
+_INDEFINITE_MESSAGE = (
     "`kernel` must be positive semidefinite with approximation='nystrom', got an indefinite one. "
     "Use approximation='exact' (with diagonal_shift='auto' if the objective must never rise)."
 )

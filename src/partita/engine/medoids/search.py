@@ -26,7 +26,7 @@ from partita.source.dissimilarities import materialize
 from partita.trace import Callback, Progress, Trace
 
 Start = Callable[[MedoidProblem, int, np.random.Generator], Ints]
-_NEVER = When(lambda trace: None)
+_NEVER_STOP = When(lambda trace: None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,9 @@ def descend(search: MedoidSearch, problem: MedoidProblem, options: MedoidOptions
         so_far = [*trace, progress]
         # a paused iteration does not show convergence, but the time may be up
         ask_halt = not search.is_paused or options.halt.is_over(so_far)
-        reason = stop_reason_after(so_far, options.halt if ask_halt else _NEVER, options.callbacks)
+        reason = stop_reason_after(
+            so_far, options.halt if ask_halt else _NEVER_STOP, options.callbacks
+        )
         if (
             not search.is_paused
             and not search.loss < loss
@@ -98,8 +100,8 @@ def run_from(
         return _run_on_sample(problem, k, start, rng, options)
     first = start(problem, k, rng)
     result = descend(_search(problem, first.copy(), rng, options.method), problem, options)
-    how = "computed as needed" if problem.table.matrix is None else "in memory"
-    paths = (f"{result.trace[-1].path}: columns {how}",)
+    location = "computed as needed" if problem.table.matrix is None else "in memory"
+    paths = (f"{result.trace[-1].path}: columns {location}",)
     return replace(result, paths=paths, start=first)
 
 

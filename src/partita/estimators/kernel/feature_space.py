@@ -50,8 +50,8 @@ class MeansSpace(Space):
         self.level = gram.level
         self.square = np.where(mass > 0, result.square, np.inf)
         share = gram.weight[kept] / mass[members]
-        at = np.arange(len(kept))
-        self.mean = sp.csr_array((share, (members, at)), (len(mass), len(kept)))
+        column = np.arange(len(kept))
+        self.mean = sp.csr_array((share, (members, column)), (len(mass), len(kept)))
 
     @classmethod
     def of_parts(cls, **parts: Any) -> Self:

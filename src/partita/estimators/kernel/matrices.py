@@ -73,9 +73,11 @@ def cut_rows(A: Any, degree: Floats) -> Any:
 
 def _degrees(A: Any) -> Floats:
     degree = np.asarray(A.sum(axis=1), dtype=np.float64).ravel()
-    alone: Ints = np.flatnonzero(degree <= 0)
-    if alone.size:
-        got = f"{alone.size} of {len(degree)} nodes without an edge: {listed(alone.tolist(), str)}"
+    single: Ints = np.flatnonzero(degree <= 0)
+    if single.size:
+        got = (
+            f"{single.size} of {len(degree)} nodes without an edge: {listed(single.tolist(), str)}"
+        )
         advice = "The normalized cut does not define their cluster: leave them out."
         raise must_be("X", "a graph in which every node has an edge", Got(got), advice)
     return degree

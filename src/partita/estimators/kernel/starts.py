@@ -30,8 +30,8 @@ from partita.source.kernel_function import KernelFunction, gram_rows
 from partita.source.protocol import Source
 from partita.stats import ClusterStats
 
-NAMES = ("auto", "k-means++", "random", "forgy", "random-partition", "spectral")
-RUNS = 10  # for n_init="auto"; a spectral start needs one
+START_NAMES = ("auto", "k-means++", "random", "forgy", "random-partition", "spectral")
+AUTO_N_INIT = 10  # for n_init="auto"; a spectral start needs one
 INIT_ADVICE = "init may also be an array of centers, row numbers or labels, or a callable."
 
 
@@ -51,18 +51,18 @@ def starts(parameters: FitParameters, X: Any, is_matrix: bool) -> list[Start]:
     """Return one function rng -> start for every run; `is_matrix`: X has no points for centers."""
     init, k = parameters.model.init, parameters.k
     if isinstance(init, str):
-        name = check("init", init, choice(*NAMES), INIT_ADVICE)
+        name = check("init", init, choice(*START_NAMES), INIT_ADVICE)
         if name == "auto":
             name = "spectral" if parameters.model.kernel == CUT else "k-means++"
-        return [lambda rng: name] * parameters.run_count(1 if name == "spectral" else RUNS)
+        return [lambda rng: name] * parameters.run_count(1 if name == "spectral" else AUTO_N_INIT)
     if callable(init) and not hasattr(init, "get_params"):
 
         def call(rng: np.random.Generator) -> GivenStart:
             return _given_start(init(X, k, random_state=as_random_state(rng)), X, k, is_matrix)
 
-        return [call] * parameters.run_count(RUNS)
+        return [call] * parameters.run_count(AUTO_N_INIT)
     if init is None or isinstance(init, numbers.Number):
-        raise must_be("init", choice(*NAMES).text, init, INIT_ADVICE)
+        raise must_be("init", choice(*START_NAMES).text, init, INIT_ADVICE)
     start = _given_start(init, X, k, is_matrix)
     parameters.warn_of_single_start()
     return [lambda rng: start]

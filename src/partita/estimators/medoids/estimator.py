@@ -191,8 +191,8 @@ class KMedoids(Clusterer):
             rows, features, table, metric = self._read(X, workers)
             weight = validation.check_weights(sample_weight, table.n)
             validation.check_row_count(table.n, parameters.max_k)
-            seen = X if rows is None else rows
-            medoids, run, scores = parameters.search(seen, table, weight, workers)
+            data = X if rows is None else rows
+            medoids, run, scores = parameters.search(data, table, weight, workers)
             parts = self._parts(rows, table, metric, medoids, workers)
             labels, cost = _nearest(parts, table.n)
         self._warn_if_empty(np.bincount(labels), len(medoids), len(medoids))
@@ -246,14 +246,14 @@ class KMedoids(Clusterer):
         """Yield the dissimilarities of the rows of the fit to the medoids, by chunks of rows."""
         for span in row_chunks(table.n, len(medoids)):
             if metric is None:
-                here = np.arange(span.start, span.stop)
-                far = table.restrict(here, medoids).columns(np.arange(len(here)))
-                yield span, far.astype(np.float64), table.unit
+                numbers = np.arange(span.start, span.stop)
+                distances = table.restrict(numbers, medoids).columns(np.arange(len(numbers)))
+                yield span, distances.astype(np.float64), table.unit
                 continue
-            far, unit = metric.between(rows[span], rows[medoids], workers)
+            distances, unit = metric.between(rows[span], rows[medoids], workers)
             inside = np.flatnonzero((medoids >= span.start) & (medoids < span.stop))
-            far[medoids[inside] - span.start, inside] = 0.0  # of a medoid to itself
-            yield span, far, unit
+            distances[medoids[inside] - span.start, inside] = 0.0  # of a medoid to itself
+            yield span, distances, unit
 
     # --- using a fit ------------------------------------------------------------------------------
 
@@ -321,9 +321,9 @@ class KMedoids(Clusterer):
         values, parts = self._dissimilarities(X)
         labels = np.empty(values.shape[0], np.int32)
         cost = np.empty((values.shape[0], self._n_features_out))
-        for span, far, unit in parts:
-            labels[span] = far.argmin(axis=1)
-            cost[span] = _in_user_units(far, unit)
+        for span, distances, unit in parts:
+            labels[span] = distances.argmin(axis=1)
+            cost[span] = _in_user_units(distances, unit)
         return labels, cost
 
     def _temperature(self) -> float:
@@ -341,24 +341,24 @@ class KMedoids(Clusterer):
 def _nearest(parts: Parts, n: int) -> tuple[Ints, Floats]:
     """Return the nearest medoid of n rows, the lower one on ties, and the dissimilarity to it."""
     labels, cost = np.empty(n, np.int32), np.empty(n)
-    for span, far, unit in parts:
-        labels[span] = far.argmin(axis=1)
-        cost[span] = _in_user_units(far.min(axis=1), unit)
+    for span, distances, unit in parts:
+        labels[span] = distances.argmin(axis=1)
+        cost[span] = _in_user_units(distances.min(axis=1), unit)
     return labels, cost
 
 
 def _concatenated(parts: Parts, shape: tuple[int, int], dtype: Any) -> Floats:
     """Return dissimilarities (n, k), in float32 for input of float32, else in float64."""
     out = np.empty(shape, np.float32 if dtype == np.float32 else np.float64)
-    for span, far, unit in parts:
+    for span, distances, unit in parts:
         with np.errstate(over="ignore"):  # of float32
-            out[span] = _in_user_units(far, unit)
+            out[span] = _in_user_units(distances, unit)
     return out
 
 
-def _in_user_units(far: Floats, unit: float) -> Floats:
+def _in_user_units(distances: Floats, unit: float) -> Floats:
     """Return values·unit; 0 is 0, even if the unit is infinite."""
     if unit == 1.0:
-        return far
+        return distances
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.where(far == 0, 0.0, far * unit)
+        return np.where(distances == 0, 0.0, distances * unit)

@@ -276,9 +276,9 @@ def as_matrix(X: Any) -> Array:
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
         values = values.astype(np.float64)
     if values.size == 0:
-        what = "sample(s)" if len(values) == 0 else "feature(s)"
+        items = "sample(s)" if len(values) == 0 else "feature(s)"
         raise ValueError(
-            f"Found array with 0 {what} (shape={values.shape}) while a minimum of 1 is required."
+            f"Found array with 0 {items} (shape={values.shape}) while a minimum of 1 is required."
         )
     return values.view(np.uint8) if values.dtype == bool else values
 

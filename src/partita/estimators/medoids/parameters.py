@@ -33,8 +33,8 @@ from partita.init.medoid_starts import MEDOID_STARTS
 from partita.source.dissimilarities import DissimilarityTable, MetricTable, materialize
 
 METHODS = ("fasterpam", "pam", "alternate", "clara", "onebatch")
-SAMPLING = ("clara", "onebatch")
-RUNS = {"alternate": 10, "clara": 5}  # for n_init="auto"; else 1
+SAMPLING_METHODS = ("clara", "onebatch")
+AUTO_N_INIT = {"alternate": 10, "clara": 5}  # for n_init="auto"; else 1
 INIT_ADVICE = (
     "init may also be an array of row numbers, or a callable that returns them (not with "
     "method='clara')."
@@ -49,7 +49,7 @@ def _is_range(value: Any) -> bool:
     return is_integer(low) and is_integer(high) and 2 <= low <= high
 
 
-RANGE = Rule(("two integers 2 <= low <= high",), _is_range, "For example, k_range=(2, 10).")
+K_RANGE = Rule(("two integers 2 <= low <= high",), _is_range, "For example, k_range=(2, 10).")
 
 
 class MedoidParameters(FitParameters):
@@ -58,7 +58,7 @@ class MedoidParameters(FitParameters):
     rules: ClassVar[Mapping[str, Rule]] = {
         **FitParameters.rules,
         "method": choice(*METHODS),
-        "k_range": either(RANGE, NONE),
+        "k_range": either(K_RANGE, NONE),
         "batch_size": optional(integer(1)),
     }
 
@@ -69,8 +69,8 @@ class MedoidParameters(FitParameters):
         k_range = model.k_range
         self.k_range = None if k_range is None else (int(k_range[0]), int(k_range[1]))
         self.max_k = self.k if self.k_range is None else self.k_range[1]
-        if self.k_range is not None and model.method in SAMPLING:
-            wanted = choice(*(name for name in METHODS if name not in SAMPLING)).text
+        if self.k_range is not None and model.method in SAMPLING_METHODS:
+            wanted = choice(*(name for name in METHODS if name not in SAMPLING_METHODS)).text
             raise must_be("method", f"{wanted} with `k_range`", model.method)
 
     @property
@@ -117,7 +117,7 @@ class MedoidParameters(FitParameters):
     def _generators(self, given: bool) -> list[np.random.Generator]:
         """Return one generator for each run."""
         method = self.model.method
-        runs = self.run_count(RUNS.get(method, 1))
+        runs = self.run_count(AUTO_N_INIT.get(method, 1))
         if given:
             self.warn_of_single_start()
         if given or (self._start_name == "build" and method in ("pam", "alternate")):
@@ -147,7 +147,7 @@ class MedoidParameters(FitParameters):
         with one_blas_thread() if isinstance(table, MetricTable) else nullcontext():
             if weight is not None and len(counted) < table.n:
                 table, weight = table.subset(counted), weight[counted]
-            if self.model.method not in SAMPLING and self.max_k > 1:
+            if self.model.method not in SAMPLING_METHODS and self.max_k > 1:
                 table = materialize(table, plan.memory)
             problem = MedoidProblem(table, weight, workers)
             scores: dict[int, float] | None = None
