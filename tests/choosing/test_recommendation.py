@@ -13,11 +13,16 @@ from partita import (
     KMedoids,
     choose_k,
 )
-from partita.choosing.gap_reference import GapComparison, SweepCurve
+from partita.choosing.gap_reference import (
+    GapComparison,
+    SweepCurve,
+    independent_categories,
+    reference_data,
+    uniform_box,
+)
 from partita.choosing.recommendation import compare_structure, count_votes, recommend, voters
 from partita.choosing.stability import SplitAgreement, prediction_strength
 from partita.choosing.sweep import Criterion
-from partita.choosing.uniform_data import IndependentCategories, UniformBox, reference_data
 from partita.metrics.criteria import adjusted_rand
 
 
@@ -98,9 +103,9 @@ def test_correlated_categories_are_structure():
 def test_references_are_categorical_if_the_data_is():
     rng = np.random.default_rng(0)
     measured, classes = rng.normal(size=(200, 3)), rng.integers(0, 5, (200, 3)).astype(float)
-    assert isinstance(reference_data(measured, True), UniformBox)
-    assert isinstance(reference_data(classes, True), IndependentCategories)
-    mixed = IndependentCategories(np.column_stack([classes, measured[:, 0]])).draw(rng)
+    assert len(np.unique(reference_data(measured, True)(rng))) == 600
+    assert set(np.unique(reference_data(classes, True)(rng))) == set(range(5))
+    mixed = independent_categories(np.column_stack([classes, measured[:, 0]]))(rng)
     assert set(np.unique(mixed[:, :3])) == set(range(5))
     assert len(np.unique(mixed[:, 3])) == 200
     assert abs(np.corrcoef(mixed.T)[0, 1]) < 0.3
@@ -223,10 +228,10 @@ def test_references_lie_in_the_box_along_the_principal_axes():
     rng = np.random.default_rng(0)
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     rows = rng.uniform(-1, 1, (500, 3)) * [9, 3, 1] @ turn + 100
-    drawn = UniformBox(rows, rotate=True).draw(rng)
+    drawn = uniform_box(rows, rotate=True)(rng)
     spread = (drawn - 100) @ turn.T
     assert np.abs(spread).max(axis=0) == pytest.approx([9, 3, 1], rel=0.15)
-    alone = UniformBox(rows, rotate=False).draw(rng)
+    alone = uniform_box(rows, rotate=False)(rng)
     assert np.ptp(alone, axis=0) == pytest.approx([18, 6, 2], rel=0.15)
 
 

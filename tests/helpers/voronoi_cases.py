@@ -27,3 +27,11 @@ def inside(polygon, points, room=1e-9):
     edge = np.roll(polygon, -1, axis=0) - polygon
     away = points[:, None] - polygon
     return (edge[:, 0] * away[..., 1] - edge[:, 1] * away[..., 0] >= -room).all(axis=1)
+
+
+def area(polygon):
+    """Area of a polygon (m, 2), positive if its vertices are counter-clockwise."""
+    if len(polygon) < 3:
+        return 0.0
+    (x, y), (u, v) = (polygon - polygon[0]).T, (np.roll(polygon, -1, axis=0) - polygon[0]).T
+    return float((x * v - u * y).sum() / 2)

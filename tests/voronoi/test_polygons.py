@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.voronoi_cases import clouds, inside
+from helpers.voronoi_cases import area, clouds, inside
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita.voronoi.polygons import area, lowest_regions
+from partita.voronoi.polygons import lowest_regions
 from partita.voronoi.voronoi_cells import Cells
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.real_data import load
+from helpers.voronoi_cases import area
 from scipy.cluster.hierarchy import is_valid_linkage
 
 from partita import KMeans, SphericalKMeans, cells, factorize, merge_tree
 from partita.theory import sse, sse_of_partition
-from partita.voronoi.polygons import area
 
 pytestmark = pytest.mark.data
 SETS = ["Aggregation", "Cloud", "D31", "Norm25-new", "S2", "Spam", "Unbalance", "uniform"]

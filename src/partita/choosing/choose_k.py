@@ -95,19 +95,19 @@ def choose_k(
     rng = generator(random_state)
     model = _estimator(estimator, rng)
     names = _checked_names(criteria)
-    sizes = [
-        check_integer(name, value, minimum)
-        for name, value, minimum in (
-            ("n_references", n_references, 2),
-            ("n_splits", n_splits, 1),
-            ("sample_size", sample_size, 2),
-        )
-    ]
+    sizes = (
+        check_integer("n_references", n_references, 2),
+        check_integer("n_splits", n_splits, 1),
+        check_integer("sample_size", sample_size, 2),
+    )
     with Workers(validation.check_threads(getattr(model, "n_threads", None))) as workers:
         ladder, problem = _open(model, X, sample_weight, workers)
         numbers = _checked_ks(ks, problem.n)
         fits = SweepFits(model, X, sample_weight, feature_names=feature_names)
-        callbacks = _callbacks(verbose, callback)
+        if callback is not None and not callable(callback):
+            raise must_be("callback", "a callable or None", callback)
+        printer = _print_progress if verbose else None
+        callbacks = [one for one in (callback, printer) if one is not None]
         return SweepRun(problem, numbers, names, fits, rng, workers, callbacks).run(ladder, *sizes)
 
 
@@ -197,15 +197,6 @@ def _checked_ks(ks: Iterable[int] | int | None, n: int) -> Ints:
         wanted, advice = f"at most {n}, the number of rows", f"Try up to {max(2, n - 1)} clusters."
         raise must_be("ks", wanted, int(numbers[-1]), advice)
     return numbers
-
-
-def _callbacks(
-    verbose: int, callback: Callable[[SweepProgress], object] | None
-) -> list[Callable[[SweepProgress], object]]:
-    if callback is not None and not callable(callback):
-        raise must_be("callback", "a callable or None", callback)
-    callbacks = [] if callback is None else [callback]
-    return [*callbacks, _print_progress] if verbose else callbacks
 
 
 def _print_progress(progress: SweepProgress) -> None:

@@ -19,10 +19,7 @@ CRITERION_KINDS = {
         "J", "elbow of J", "elbow", "the objective, which decreases with every cluster"
     ),
     "silhouette": CriterionKind(
-        "silhouette",
-        "silhouette",
-        "high",
-        "how much closer rows are to their own cluster than to the next",
+        "silhouette", "silhouette", "high", "how much closer the own cluster is than the next"
     ),
     "simplified_silhouette": CriterionKind(
         "simplified", "simplified silhouette", "high", "the same, by distances to centers"
@@ -31,10 +28,7 @@ CRITERION_KINDS = {
         "Cal.-Har.", "Calinski-Harabasz", "high", "variance between clusters over variance within"
     ),
     "davies_bouldin": CriterionKind(
-        "Dav.-Bou.",
-        "Davies-Bouldin",
-        "low",
-        "spreads over the distance of two centers, for the worst pairs",
+        "Dav.-Bou.", "Davies-Bouldin", "low", "spreads over distances of centers, for worst pairs"
     ),
     "bic": CriterionKind(
         "BIC", "BIC", "low", "likelihood of round Gaussians, with a penalty for their parameters"
@@ -43,15 +37,9 @@ CRITERION_KINDS = {
         "gap", "gap statistic", "rule", "how far log J is below that of uniform data"
     ),
     "prediction_strength": CriterionKind(
-        "strength",
-        "prediction strength",
-        "rule",
-        "the share of pairs that the other half of the data keeps together",
+        "strength", "prediction strength", "rule", "share of pairs kept together by the other half"
     ),
     "stability": CriterionKind(
-        "stability",
-        "stability",
-        "high",
-        "the adjusted Rand index between the clusters of two halves of the data",
+        "stability", "stability", "high", "adjusted Rand index of the clusters of two halves"
     ),
 }

@@ -16,7 +16,6 @@ from partita.choosing.sweep_problem import SweepProblem
 from partita.metrics import criteria
 from partita.metrics.mean_distances import Partition
 from partita.metrics.silhouette import PairwiseDistances
-from partita.stats import ClusterStats
 
 SAMPLE_ROWS = 1 << 13  # whose distances to the centers represent all rows
 EXACT_MAX_WORK = 2e10  # n²·fits·features: up to a few seconds, all pairs of rows are measured
@@ -57,21 +56,20 @@ class FitMeasures:
         """Return the criteria that this member has, by name."""
         model, weight = rung.model, self._rows.weight
         labels, first, second = self._rows.nearest(model, self._workers)
-        measured = {"inertia": Measurement(rung.cost)}
-        if "silhouette" in names:
-            measured |= self._silhouette(model, labels)
+        values = {"inertia": rung.cost}
         if first is not None and second is not None:
-            value = criteria.simplified_silhouette(first, second, weight)
-            measured["simplified_silhouette"] = Measurement(value)
+            values["simplified_silhouette"] = criteria.simplified_silhouette(first, second, weight)
         stats = self._problem.stats(model)
         if stats is not None:
-            measured["calinski_harabasz"] = Measurement(criteria.calinski_harabasz(stats))
-            if first is not None:
+            values["calinski_harabasz"] = criteria.calinski_harabasz(stats)
+            values["bic"] = criteria.bic(stats)
+            if first is not None:  # about the centers, which for directions are not the means
+                about = replace(stats, mean=np.asarray(model.cluster_centers_, dtype=np.float64))
                 distance = self._rows.lengths(first)
-                value = _davies_bouldin(model, stats, distance, labels, weight)
-                measured["davies_bouldin"] = Measurement(value)
-            measured["bic"] = Measurement(criteria.bic(stats))
-        return measured
+                spread = criteria.mean_distances(distance, labels, len(about.mean), weight)
+                values["davies_bouldin"] = criteria.davies_bouldin(about, spread)
+        measured = {name: Measurement(value) for name, value in values.items()}
+        return measured | self._silhouette(model, labels) if "silhouette" in names else measured
 
     def _silhouette(self, model: Any, labels: Array) -> dict[str, Measurement]:
         """The mean silhouette of all rows, or of a sample that represents small clusters too."""
@@ -91,20 +89,18 @@ class FitMeasures:
         pairs = self._pairwise_distances(rows, model)
         if pairs is None:
             return {}
-        values = partition.values(pairs.means(partition))
+        values = pairs.silhouettes(partition)
         if share is None:
             return {"silhouette": Measurement(float(np.average(values, weights=partition.weight)))}
         return {"silhouette": _stratified(values, number[labels], share)}
 
     def _pairwise_distances(self, rows: SweepProblem, model: Any) -> PairwiseDistances | None:
-        if self._pairs is not None:
-            return self._pairs
-        if (rows_and_metric := rows.between(model)) is None:
-            return None
-        pairs = PairwiseDistances(*rows_and_metric, self._workers)
-        if self._exact:  # the same for every fit
+        if self._pairs is None and (rows_and_metric := rows.between(model)) is not None:
+            pairs = PairwiseDistances(*rows_and_metric, self._workers)
+            if not self._exact:  # another sample for every fit
+                return pairs
             self._pairs = pairs
-        return pairs
+        return self._pairs
 
 
 def first_of_each(labels: Array, max_rows: int) -> Ints:
@@ -132,12 +128,3 @@ def _stratified(values: Floats, labels: Array, share: Floats) -> Measurement:
     stratum = mass / mass.sum()
     error = float(np.sqrt((stratum**2 * variance / np.bincount(labels)).sum()))
     return Measurement(float(stratum @ mean), error)
-
-
-def _davies_bouldin(
-    model: Any, stats: ClusterStats, distance: Floats, labels: Array, weight: Floats | None
-) -> float:
-    """Davies-Bouldin about the centers, which for directions are not the means."""
-    centers = np.asarray(model.cluster_centers_, dtype=np.float64)
-    spread = criteria.mean_distances(distance, labels, len(centers), weight)
-    return criteria.davies_bouldin(replace(stats, mean=centers), spread)

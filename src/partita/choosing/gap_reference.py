@@ -15,14 +15,18 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
-from partita.choosing.ladder import Rung, climb_down
+from partita.choosing.ladder import climb_down
 from partita.choosing.sweep_problem import SweepProblem
-from partita.choosing.uniform_data import reference_data
+from partita.geometry import EUCLIDEAN
 from partita.metrics import criteria
 
 MIN_ROWS_PER_CLUSTER = 5  # of a reference
 MAX_K_FOR_STRUCTURE = 12  # structure is tested up to here, for any `ks`
 MIN_COST = 1e-300  # a cost of 0 has no logarithm
+MAX_CATEGORIES = 20  # distinct values of a categorical feature
+MIN_ROWS_PER_CATEGORY = 5  # on average
+
+Sampler = Callable[[np.random.Generator], Floats]  # draws as many rows as the data has
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +46,10 @@ class GapComparison:
     references: tuple[SweepCurve, ...]
 
     @property
-    def expected(self) -> Floats:
-        """The mean log J (m,) of the references."""
-        return np.asarray(np.mean([curve.log_cost for curve in self.references], axis=0))
-
-    @property
     def gap(self) -> Floats:
         """The gap statistic (m,): how far the data is below the references."""
-        return self.expected - self.data.log_cost
+        expected = np.mean([curve.log_cost for curve in self.references], axis=0)
+        return np.asarray(expected - self.data.log_cost)
 
     @property
     def error(self) -> Floats:
@@ -91,26 +91,61 @@ def compare_with_uniform(
     ks = ks[ks <= min(problem.n, max(2, problem.n // MIN_ROWS_PER_CLUSTER))]
     if rows is None or len(ks) < 2:
         return None
-    reference = reference_data(rows, rotate=not problem.is_euclidean)
+    draw = reference_data(rows, rotate=problem.capabilities.geometry is not EUCLIDEAN)
     data = sweep_curve(problem, ks, workers)
     callback()
     references = []
     for _ in range(n_references):
-        references.append(sweep_curve(problem.like(reference.draw(rng)), ks, workers))
+        references.append(sweep_curve(problem.like(draw(rng)), ks, workers))
         callback()
     return GapComparison(ks, data, tuple(references))
 
 
 def sweep_curve(problem: SweepProblem, ks: Ints, workers: Workers) -> SweepCurve:
     """Sweep, and return the costs and simplified silhouettes."""
-    cost, silhouette = dict.fromkeys(ks.tolist(), 0.0), dict.fromkeys(ks.tolist(), 0.0)
+    rungs = climb_down(problem.ladder(workers), ks.tolist(), problem.n)
+    silhouette = np.zeros(len(ks))
+    for number, k in enumerate(ks.tolist()):
+        _, first, second = problem.nearest(rungs[k].model, workers)
+        if first is not None and second is not None and k > 1:
+            silhouette[number] = criteria.simplified_silhouette(first, second, problem.weight)
+    log_cost = np.log(np.maximum([rungs[k].cost for k in ks.tolist()], MIN_COST))
+    return SweepCurve(log_cost, np.nan_to_num(silhouette))
 
-    def record(rung: Rung) -> None:
-        cost[rung.k] = rung.cost
-        _, first, second = problem.nearest(rung.model, workers)
-        if first is not None and second is not None and rung.k > 1:
-            silhouette[rung.k] = criteria.simplified_silhouette(first, second, problem.weight)
 
-    climb_down(problem.ladder(workers), ks.tolist(), problem.n, record)
-    log_cost = np.log(np.maximum(list(cost.values()), MIN_COST))
-    return SweepCurve(log_cost, np.nan_to_num(np.array(list(silhouette.values()))))
+def uniform_box(rows: Floats, rotate: bool) -> Sampler:
+    """Uniform in the box along the principal axes; Euclidean distances need no rotation back."""
+    mean = rows.mean(axis=0)
+    u, s, axes = np.linalg.svd(rows - mean, full_matrices=False)
+    placed = u * s
+    low, high = placed.min(axis=0), placed.max(axis=0)
+
+    def draw(rng: np.random.Generator) -> Floats:
+        drawn = rng.uniform(low, high, placed.shape)
+        return np.asarray(drawn @ axes + mean) if rotate else drawn
+
+    return draw
+
+
+def independent_categories(rows: Floats) -> Sampler:
+    """Independent features: all categories equally likely; uniform if there are many values."""
+    categories = [np.unique(column) for column in rows.T]
+
+    def draw(rng: np.random.Generator) -> Floats:
+        columns = [
+            rng.choice(values, len(rows))
+            if len(values) <= MAX_CATEGORIES
+            else rng.uniform(values[0], values[-1], len(rows))
+            for values in categories
+        ]
+        return np.column_stack(columns)
+
+    return draw
+
+
+def reference_data(rows: Floats, rotate: bool) -> Sampler:
+    """Return independent categories if most features are categorical, else a uniform box."""
+    max_categories = max(2, min(MAX_CATEGORIES, len(rows) // MIN_ROWS_PER_CATEGORY))
+    categorical = [len(np.unique(column)) <= max_categories for column in rows.T]
+    mostly = 2 * sum(categorical) > len(categorical)
+    return independent_categories(rows) if mostly else uniform_box(rows, rotate)

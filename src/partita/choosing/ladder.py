@@ -72,15 +72,15 @@ def ladder_of(estimator: Any, X: Any, weight: Any, workers: Workers) -> Ladder:
 
 
 def climb_down(
-    ladder: Ladder, ks: Iterable[int], most: int, callback: Callable[[Rung], object]
-) -> None:
+    ladder: Ladder, ks: Iterable[int], n: int, callback: Callable[[Rung], object] = lambda _: None
+) -> dict[int, Rung]:
     """Fit every number of clusters, so that no fit costs more than one with fewer clusters.
 
-    The first fit has an eighth more clusters than the largest of `ks`, at most `most`: merged
+    The first fit has an eighth more clusters than the largest of `ks`, at most n: merged
     clusters end at a lower cost. `callback` receives every fit, and again one that was improved.
     """
     descending = sorted(set(ks), reverse=True)
-    above = ladder.first(min(most, descending[0] + max(2, descending[0] // 8)))
+    above = ladder.first(min(n, descending[0] + max(2, descending[0] // 8)))
     rungs: dict[int, Rung] = {}
     for k in descending:
         above = rungs[k] = above if above.k == k else ladder.fewer(above, k)
@@ -91,6 +91,7 @@ def climb_down(
             if again.cost < rungs[high].cost:
                 rungs[high] = again
                 callback(again)
+    return rungs
 
 
 class SessionLadder(Ladder):
@@ -132,21 +133,7 @@ class RefitLadder(Ladder):
         self._estimator, self._X, self._weight = estimator, X, weight
         self._warm_start = capabilities_of(estimator).warm_start
 
-    def first(self, k: int) -> Rung:
-        return self._fit(k)
-
-    def fewer(self, rung: Rung, k: int) -> Rung:
-        if self._warm_start is None:
-            return self._fit(k)
-        start = _STARTS_WITH_FEWER[self._warm_start]
-        return self._fit(k, start(rung.model, self._X, self._weight, k))
-
-    def more(self, rung: Rung, k: int) -> Rung:
-        if self._warm_start is None:
-            return self._fit(k)
-        return self._fit(k, _STARTS_WITH_MORE[self._warm_start](rung.model, self._X, k))
-
-    def _fit(self, k: int, start: Any = None) -> Rung:
+    def first(self, k: int, start: Any = None) -> Rung:
         model = clone(self._estimator).set_params(n_clusters=k)
         if start is not None:
             set_known(model, init=start, n_init=1)
@@ -158,58 +145,46 @@ class RefitLadder(Ladder):
                 if start is None:
                     raise
                 self._warm_start = None  # a foreign estimator that does not accept a start
-                return self._fit(k)
+                return self.first(k)
         own = self._estimator.get_params(deep=False)
         return Rung(k, set_known(model, init=own["init"], n_init=own.get("n_init")))
 
+    def fewer(self, rung: Rung, k: int) -> Rung:
+        if self._warm_start is None:
+            return self.first(k)
+        model, X, weight = rung.model, self._X, self._weight
+        return self.first(k, _start_with_fewer(self._warm_start, model, X, weight, k))
 
-def _fewer_centers(model: Any, X: Any, weight: Floats | None, k: int) -> Floats:
-    capabilities = capabilities_of(model)
-    if capabilities.merge_rule == "means":
+    def more(self, rung: Rung, k: int) -> Rung:
+        if self._warm_start is None:
+            return self.first(k)
+        return self.first(k, _start_with_more(self._warm_start, rung.model, self._X, k))
+
+
+def _start_with_fewer(accepts: str, model: Any, X: Any, weight: Floats | None, k: int) -> Any:
+    if accepts == "centers" and capabilities_of(model).merge_rule == "means":
         tree = merge_tree(model, X, weight)
         return tree.centers_at(min(k, tree.n_clusters))
-    return np.asarray(model.cluster_centers_)[_most_missed(_costs(model, X), weight, k)]
-
-
-def _more_centers(model: Any, X: Any, k: int) -> Floats:
-    far = _farthest(model.transform(X).min(axis=1), k - len(model.cluster_centers_))
-    return np.vstack([model.cluster_centers_, as_doubles(X[far])])
-
-
-def _fewer_medoids(model: Any, X: Any, weight: Floats | None, k: int) -> Ints:
-    return np.asarray(model.medoid_indices_[_most_missed(_costs(model, X), weight, k)])
-
-
-def _more_medoids(model: Any, X: Any, k: int) -> Ints:
-    far = _farthest(_costs(model, X).min(axis=1), k - len(model.medoid_indices_))
-    return np.concatenate([model.medoid_indices_, far])
-
-
-def _fewer_labels(model: Any, X: Any, weight: Floats | None, k: int) -> Ints:
     cost = _costs(model, X)
     kept = _most_missed(cost, weight, k)
-    return np.asarray(cost[:, kept].argmin(axis=1), dtype=np.int32)
+    if accepts == "labels":
+        return np.asarray(cost[:, kept].argmin(axis=1), dtype=np.int32)
+    own = model.cluster_centers_ if accepts == "centers" else model.medoid_indices_
+    return np.asarray(own)[kept]
 
 
-def _more_labels(model: Any, X: Any, k: int) -> Ints:
+def _start_with_more(accepts: str, model: Any, X: Any, k: int) -> Any:
+    if accepts == "centers":
+        far = _farthest(model.transform(X).min(axis=1), k - len(model.cluster_centers_))
+        return np.vstack([model.cluster_centers_, as_doubles(X[far])])
+    distance = _costs(model, X).min(axis=1)
+    if accepts == "medoid_indices":
+        own = model.medoid_indices_
+        return np.concatenate([own, _farthest(distance, k - len(own))])
     labels = np.array(model.labels_)
     n_clusters = int(labels.max()) + 1
-    far = _farthest(_costs(model, X).min(axis=1), k - n_clusters)
-    labels[far] = np.arange(n_clusters, k)
+    labels[_farthest(distance, k - n_clusters)] = np.arange(n_clusters, k)
     return labels
-
-
-# Values for `init`, by `Capabilities.warm_start`
-_STARTS_WITH_FEWER: dict[str, Callable[..., Any]] = {
-    "centers": _fewer_centers,
-    "medoid_indices": _fewer_medoids,
-    "labels": _fewer_labels,
-}
-_STARTS_WITH_MORE: dict[str, Callable[..., Any]] = {
-    "centers": _more_centers,
-    "medoid_indices": _more_medoids,
-    "labels": _more_labels,
-}
 
 
 def _costs(model: Any, X: Any) -> Floats:

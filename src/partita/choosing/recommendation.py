@@ -31,14 +31,6 @@ class StructureTest:
     deviation: float
     lead: float  # of log J, in standard deviations of the references
 
-    @property
-    def requirement(self) -> str:
-        """The condition for structure, in words."""
-        return (
-            f"structure requires {MIN_SILHOUETTE_RATIO:g} times the silhouette of uniform data, "
-            f"and a lead of {MIN_DEVIATIONS:g} standard deviations in both"
-        )
-
     def __str__(self) -> str:
         lead = f"{abs(self.lead):.1f} standard deviations {'more' if self.lead > 0 else 'less'}"
         return (
@@ -91,7 +83,7 @@ def recommend(
     if structure is not None and not structure.found:
         return _no_structure(structure, ranking, reasons)
     enough = ALTERNATIVE_MIN_VOTES * votes[order[0]]
-    others = [int(ks[i]) for i in order[1:] if votes[i] >= enough]
+    others = ks[order[1:][votes[order[1:]] >= enough]].tolist()
     sentence = f"{best} clusters{_support(best, others, criteria)}."
     if structure is not None:
         reasons = (f"there is structure: {structure}", *reasons)
@@ -114,7 +106,11 @@ def recommend(
 def _no_structure(
     structure: StructureTest, ranking: tuple[int, ...], opinions: tuple[str, ...]
 ) -> Recommendation:
-    reasons = (str(structure), structure.requirement, *opinions)
+    requirement = (
+        f"structure requires {MIN_SILHOUETTE_RATIO:g} times the silhouette of uniform data, "
+        f"and a lead of {MIN_DEVIATIONS:g} standard deviations in both"
+    )
+    reasons = (str(structure), requirement, *opinions)
     if structure.lead > MIN_DEVIATIONS:
         reasons = (*reasons, "groups that are not round are possible: diagnose a fit of 2 clusters")
     return Recommendation(

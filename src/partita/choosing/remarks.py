@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.spaced_rows import evenly_spaced
-from partita.choosing.ladder import Rung
 from partita.choosing.sweep import SweepFits
 from partita.choosing.sweep_problem import SweepProblem
+from partita.estimators.capabilities import FEATURES
 from partita.estimators.validation import feature_attributes
 from partita.source.dataframes import is_frame
 
@@ -17,10 +17,10 @@ OUTLIERS_MAX_SHARE = 0.005  # of the weight of a cluster that outliers may have 
 VARIANCE_SAMPLE_ROWS = 1 << 14
 
 
-def remarks(problem: SweepProblem, fits: SweepFits, rung: Rung) -> list[str]:
+def remarks(problem: SweepProblem, fits: SweepFits, k: int) -> list[str]:
     """Scale and outliers, the two most frequent causes of an unintended answer."""
     texts = []
-    if problem.adds_features and not sp.issparse(problem.X) and problem.X.shape[1] > 1:
+    if problem.capabilities.has(FEATURES) and not sp.issparse(problem.X) and problem.X.shape[1] > 1:
         sample = problem.X[evenly_spaced(problem.n, VARIANCE_SAMPLE_ROWS)]
         variance = np.asarray(sample, dtype=np.float64).var(axis=0)
         largest = int(variance.argmax())
@@ -29,10 +29,12 @@ def remarks(problem: SweepProblem, fits: SweepFits, rung: Rung) -> list[str]:
                 f"{_name(fits, largest)} has {variance[largest] / variance.sum():.1%} of the "
                 "variance and decides nearly alone: scale the features?"
             )
-    size = _sizes(rung)
-    if rung.k > 1 and size.size and 0 < size.min() <= max(1.0, OUTLIERS_MAX_SHARE * size.sum()):
+    stats = getattr(fits.models[k], "stats_", None)
+    labels = getattr(fits.models[k], "labels_", np.zeros(0, int))
+    size = np.bincount(labels[labels >= 0]) if stats is None else stats.weight
+    if k > 1 and size.size and 0 < size.min() <= max(1.0, OUTLIERS_MAX_SHARE * size.sum()):
         texts.append(
-            f"the smallest of the {rung.k} clusters holds {size.min():.3g} of {size.sum():.6g} "
+            f"the smallest of the {k} clusters holds {size.min():.3g} of {size.sum():.6g} "
             "rows: outliers?"
         )
     return texts
@@ -43,11 +45,3 @@ def _name(fits: SweepFits, feature: int) -> str:
     if names is None and is_frame(fits.X):
         names = feature_attributes(fits.X).get("feature_names_in_")
     return f"feature {feature}" if names is None else repr(str(names[feature]))
-
-
-def _sizes(rung: Rung) -> np.ndarray:
-    stats = getattr(rung.model, "stats_", None)
-    if stats is not None:
-        return np.asarray(stats.weight)
-    labels = getattr(rung.model, "labels_", np.zeros(0, int))
-    return np.bincount(labels[labels >= 0])

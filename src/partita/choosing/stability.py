@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
-from partita.choosing.ladder import Rung, climb_down
+from partita.choosing.ladder import climb_down
 from partita.choosing.sweep_problem import SweepProblem
 from partita.metrics.criteria import adjusted_rand, crossed
 
@@ -62,11 +61,14 @@ def compare_halves(
     for split in range(n_splits):
         order = rng.permutation(problem.n)
         test, train = (problem.take(np.sort(rows)) for rows in (order[half:], order[:half]))
-        own, others = _models(test, ks, workers), _models(train, ks, workers)
-        for i, k in enumerate(ks.tolist()):
-            labels, predicted = test.labels(own[k], test), train.labels(others[k], test)
-            strength[split, i] = prediction_strength(labels, predicted, test.weight)
-            rand[split, i] = adjusted_rand(labels, predicted, test.weight)
+        own, others = (
+            climb_down(half_of.ladder(workers), ks.tolist(), half_of.n) for half_of in (test, train)
+        )
+        for number, k in enumerate(ks.tolist()):
+            labels = test.labels(own[k].model, test)
+            predicted = train.labels(others[k].model, test)
+            strength[split, number] = prediction_strength(labels, predicted, test.weight)
+            rand[split, number] = adjusted_rand(labels, predicted, test.weight)
         callback()
     return SplitAgreement(ks, strength, rand)
 
@@ -85,13 +87,3 @@ def prediction_strength(own: Array, predicted: Array, weight: Floats | None = No
     pairs = table.sum(axis=1) ** 2 - single.sum(axis=1)
     several = pairs > 0
     return float((together[several] / pairs[several]).min()) if several.any() else 1.0
-
-
-def _models(problem: SweepProblem, ks: Ints, workers: Workers) -> dict[int, Any]:
-    models: dict[int, Any] = {}
-
-    def record(rung: Rung) -> None:
-        models[rung.k] = rung.model
-
-    climb_down(problem.ladder(workers), ks.tolist(), problem.n, record)
-    return models

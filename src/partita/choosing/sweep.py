@@ -22,29 +22,14 @@ MAX_ROUNDING_ERROR = 1e-9  # relative difference of equal sums
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One column of the table.
-
-    Attributes
-    ----------
-    name : str
-    values : ndarray of shape (m,)
-        One for every number of clusters; NaN where the criterion is not defined.
-    spread : ndarray of shape (m,) or None
-        Standard errors, if the criterion was sampled.
-    pick : int or None
-        The number of clusters that the criterion chooses.
-    better : {"high", "low", "elbow", "rule"}
-        How it chooses.
-    about : str
-        A short description.
-    """
+    """One column of the table."""
 
     name: str
-    values: Floats
-    spread: Floats | None
-    pick: int | None
-    better: str
-    about: str
+    values: Floats  # (m,) by number of clusters; NaN where the criterion is not defined
+    spread: Floats | None  # (m,) standard errors, if it was sampled
+    pick: int | None  # the number of clusters that it chooses
+    better: str  # how it chooses: "high", "low", "elbow" or "rule"
+    about: str  # a short description
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +136,11 @@ class Sweep:
         return f"Sweep over K = {self.ks[0]} to {self.ks[-1]}: {self.verdict}"
 
     def __str__(self) -> str:
-        lines = [self.verdict, *(f"  - {reason}" for reason in self.reasons), ""]
-        return "\n".join([*lines, *_table(self)])
+        reasons = (f"  - {reason}" for reason in self.reasons)
+        rows = list(table_rows(self))
+        width = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        table = ("  ".join(map(str.rjust, row, width)) for row in rows)
+        return "\n".join([self.verdict, *reasons, "", *table, *legend_lines(self)])
 
     def _repr_html_(self) -> str:
         head, *rows = table_rows(self)
@@ -170,20 +158,13 @@ class Sweep:
 def table_rows(sweep: Sweep) -> Iterator[list[str]]:
     """The head of the table and its rows; a star marks the pick of a criterion."""
     yield ["K", *(CRITERION_KINDS[name].short for name in sweep.criteria)]
-    for i, k in enumerate(sweep.ks):
+    for number, k in enumerate(sweep.ks):
         row = [f"{k}" + "<" * (k == sweep.best_k)]
         for criterion in sweep.criteria.values():
-            value = float(criterion.values[i])
+            value = float(criterion.values[number])
             text = "" if math.isnan(value) else f"{value:.4g}"
             row.append(text + "*" * (criterion.pick == k))
         yield row
-
-
-def _table(sweep: Sweep) -> list[str]:
-    rows = list(table_rows(sweep))
-    width = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    shown = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, width, strict=True)) for row in rows]
-    return [*shown, *legend_lines(sweep)]
 
 
 def legend_lines(sweep: Sweep) -> tuple[str, str]:

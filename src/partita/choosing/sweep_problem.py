@@ -12,10 +12,10 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita.choosing.ladder import Ladder, ladder_of
 from partita.estimators import validation
-from partita.estimators.capabilities import FEATURES, INNER_PRODUCTS
+from partita.estimators.capabilities import INNER_PRODUCTS
 from partita.estimators.fitted_models import capabilities_of, label_rows
 from partita.estimators.labelling import two_nearest
-from partita.geometry import EUCLIDEAN, SPHERICAL
+from partita.geometry import SPHERICAL
 from partita.source.raw_rows import as_doubles
 from partita.source.unit_rows import unit_rows
 from partita.stats import ClusterStats
@@ -47,7 +47,8 @@ class SweepProblem:
         self.unit = unit  # weight of the criteria per weight that models are fitted with
         self._rows = np.arange(X.shape[0]) if rows is None else rows
         self._all = rows is None
-        self._capabilities = capabilities_of(estimator)
+        self.capabilities = capabilities_of(estimator)
+        self.pairwise = self.capabilities.takes_matrix  # X is a matrix between rows
 
     @classmethod
     def of(cls, estimator: Any, X: Any, weight: Floats | None, unit: float = 1.0) -> Self:
@@ -55,21 +56,6 @@ class SweepProblem:
         if capabilities_of(estimator).geometry is SPHERICAL:
             X, weight = _directions(X, weight)
         return cls(estimator, X, weight, unit=unit)
-
-    @property
-    def pairwise(self) -> bool:
-        """Return whether X is a matrix between rows."""
-        return self._capabilities.takes_matrix
-
-    @property
-    def is_euclidean(self) -> bool:
-        """Return whether J is a sum of squared Euclidean distances."""
-        return self._capabilities.geometry is EUCLIDEAN
-
-    @property
-    def adds_features(self) -> bool:
-        """Return whether each feature contributes to distances on its own scale."""
-        return self._capabilities.has(FEATURES)
 
     @property
     def n(self) -> int:
@@ -105,10 +91,6 @@ class SweepProblem:
         """Label other rows of the same table by a model that was fitted to these."""
         return np.asarray(model.predict(others._seen_by(self)))
 
-    def _seen_by_all(self) -> Any:
-        """These rows as input of a model that was fitted to the whole table."""
-        return self._whole[self._rows] if self.pairwise and not self._all else self.X
-
     def _seen_by(self, training: Self) -> Any:
         rows = self._whole[self._rows]
         return rows[:, training._rows] if self.pairwise else rows
@@ -129,7 +111,8 @@ class SweepProblem:
         if capabilities.distances is None:
             return Near(labels)
         own = (self.X.diagonal(),) if capabilities.input == INNER_PRODUCTS else ()
-        distances = capabilities.distances(self._seen_by_all(), *own)
+        rows = self.X if self._all else self._whole[self._rows]  # against the whole table
+        distances = capabilities.distances(rows, *own)
         if distances.shape[1] == 1:
             return Near(labels, distances[:, 0], np.full(len(distances), np.inf))
         two = np.partition(distances, 1, axis=1)
@@ -137,7 +120,7 @@ class SweepProblem:
 
     def lengths(self, first: Floats) -> Floats:
         """Euclidean distances for those of `nearest`; chords for 1 − cos."""
-        spherical = self._capabilities.geometry is SPHERICAL
+        spherical = self.capabilities.geometry is SPHERICAL
         return np.asarray(np.sqrt(2.0 * first)) if spherical else first
 
     def between(self, model: Any) -> tuple[Any, Any] | None:
@@ -149,7 +132,7 @@ class SweepProblem:
 
     def stats(self, model: Any) -> ClusterStats | None:
         """Summaries of the clusters, if their means have coordinates."""
-        if self._capabilities.geometry is None:
+        if self.capabilities.geometry is None:
             return None
         known: ClusterStats | None = getattr(model, "stats_", None)
         if known is None:

@@ -22,6 +22,8 @@ from partita.choosing.sweep import Criterion, Sweep, SweepFits
 from partita.choosing.sweep_problem import SweepProblem
 from partita.metrics.criteria import elbow
 
+SAMPLED = ("gap", "prediction_strength", "stability")  # by sweeps of references or of halves
+
 
 @dataclass(frozen=True, slots=True)
 class SweepProgress:
@@ -54,7 +56,6 @@ class SweepRun:
         self._problem, self._ks, self._names, self._fits = problem, ks, names, fits
         self._rng, self._workers, self._callbacks = rng, workers, callbacks
         self._start = time.perf_counter()
-        self._rungs: dict[int, Rung] = {}
         self._values: dict[int, dict[str, Measurement]] = {}
         self._comparison: GapComparison | None = None
         self._agreement: SplitAgreement | None = None
@@ -66,14 +67,12 @@ class SweepRun:
             self._fit(ladder, sample_size)
             self._compare(n_references, n_splits, sample_size)
         except (KeyboardInterrupt, _Stopped):
-            if not any(k > 1 for k in self._rungs):
+            if not any(k > 1 for k in self._fits.models):
                 raise
             self._complete = False
-            warn(
-                f"choose_k was interrupted after {len(self._rungs)} fits. The recommendation uses "
-                "the results so far.",
-                UserWarning,
-            )
+            fits = len(self._values)
+            text = f"choose_k was interrupted after {fits} fits. The recommendation uses "
+            warn(text + "the results so far.", UserWarning)
         return self._sweep()
 
     def _compare(self, n_references: int, n_splits: int, sample_size: int) -> None:
@@ -94,9 +93,8 @@ class SweepRun:
 
         def record(rung: Rung) -> None:
             self._values[rung.k] = measures.of(rung, self._names)
-            self._rungs[rung.k] = rung
             self._fits.models[rung.k] = rung.model
-            self._report("fits", len(self._rungs), len(wanted), rung.k)
+            self._report("fits", len(self._values), len(wanted), rung.k)
 
         climb_down(ladder, wanted, self._problem.n, record)
 
@@ -111,11 +109,11 @@ class SweepRun:
             raise _Stopped
 
     def _sweep(self) -> Sweep:
-        ks = np.array([k for k in self._ks.tolist() if k in self._rungs])
+        ks = np.array([k for k in self._ks.tolist() if k in self._fits.models])
         table = {c.name: c for name in self._names if (c := self._column(name, ks)) is not None}
         structure = None if self._comparison is None else compare_structure(self._comparison)
         choice = recommend(ks, table, structure, self._missing(ks))
-        notes = remarks(self._problem, self._fits, self._rungs[choice.best])
+        notes = remarks(self._problem, self._fits, choice.best)
         return Sweep(
             tuple(ks.tolist()),
             table,
@@ -139,44 +137,34 @@ class SweepRun:
 
     def _column(self, name: str, ks: Ints) -> Criterion | None:
         kind = CRITERION_KINDS[name]
-        better = kind.better
-        spread: Floats | None = None
-        pick: int | None = None
-        if name in ("gap", "prediction_strength", "stability"):
-            sampled = self._sampled(name, ks)
-            if sampled is None:
-                return None
-            known, values, spread, pick = sampled
-            values, spread = _aligned(ks, known, values), _aligned(ks, known, spread)
-        else:
-            rows = [self._values[k].get(name) for k in ks.tolist()]
-            if not any(rows):
-                return None
-            values = np.array([np.nan if value is None else value.value for value in rows])
-            errors = np.array([np.nan if value is None else value.error for value in rows])
-            spread = errors if (errors > 0).any() else None
-        if better == "elbow":
-            pick = elbow(ks, values)
-        elif better != "rule" and not np.isnan(values).all():
-            best = np.nanmax(values) if better == "high" else np.nanmin(values)
-            at_best = ks[values == best]
-            pick = int(at_best[-1 if name == PREFERS_LARGEST else 0])
-        return Criterion(name, values, spread, pick, better, kind.about)
-
-    def _sampled(self, name: str, ks: Ints) -> tuple[Ints, Floats, Floats, int | None] | None:
-        """The numbers of clusters, values, errors and pick of a sampled criterion."""
-        if name == "gap":
-            gaps = self._comparison
-            return None if gaps is None else (gaps.ks, gaps.gap, gaps.error, gaps.pick(ks))
-        if self._agreement is None:
+        known, pick = self._known(name, ks)
+        if not known:
             return None
-        strength = name == "prediction_strength"
-        values = self._agreement.strength if strength else self._agreement.rand
-        pick = self._agreement.pick if strength else None
-        return self._agreement.ks, *mean_and_error(values), pick
+        missing = Measurement(np.nan, np.nan)
+        values, errors = np.array([known.get(k, missing) for k in ks.tolist()]).T
+        sampled = name in SAMPLED or (errors > 0).any()
+        if kind.better == "elbow":
+            pick = elbow(ks, values)
+        elif kind.better != "rule" and not np.isnan(values).all():
+            best = np.nanmax(values) if kind.better == "high" else np.nanmin(values)
+            pick = int(ks[values == best][-1 if name == PREFERS_LARGEST else 0])
+        return Criterion(name, values, errors if sampled else None, pick, kind.better, kind.about)
+
+    def _known(self, name: str, ks: Ints) -> tuple[dict[int, Measurement], int | None]:
+        """The values of a criterion by number of clusters, and the pick of its rule, if any."""
+        gaps, halves = self._comparison, self._agreement
+        if name not in SAMPLED:
+            return {k: self._values[k][name] for k in ks.tolist() if name in self._values[k]}, None
+        if name == "gap":
+            measured = {} if gaps is None else _by_k(gaps.ks, gaps.gap, gaps.error)
+            return measured, None if gaps is None else gaps.pick(ks)
+        if halves is None:
+            return {}, None
+        if name == "stability":
+            return _by_k(halves.ks, *mean_and_error(halves.rand)), None
+        return _by_k(halves.ks, *mean_and_error(halves.strength)), halves.pick
 
 
-def _aligned(ks: Ints, known: Ints, values: Floats) -> Floats:
-    """The values for `ks`; NaN for numbers of clusters that are not known."""
-    by_k = dict(zip(known.tolist(), values.tolist(), strict=True))
-    return np.array([by_k.get(k, np.nan) for k in ks.tolist()])
+def _by_k(ks: Ints, values: Floats, errors: Floats) -> dict[int, Measurement]:
+    measured = map(Measurement, values.tolist(), errors.tolist())
+    return dict(zip(ks.tolist(), measured, strict=True))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,11 +25,8 @@ MAX_STRIPS_PER_THREAD = 8  # in one call; each needs n doubles
 SQUARE_ROOT_FEATURES = 16  # a square root costs as much as so many features
 
 
-class MeanDistances(NamedTuple):
-    """Σ w·distance of every point to its own cluster, and the mean to the nearest other."""
-
-    inside: Floats
-    outside: Floats  # inf if there is no other
+# Σ w·distance of every point to its own cluster, and the mean to the nearest other (inf if none)
+MeanDistances = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +54,18 @@ class Partition:
 
         A row of weight 3 counts as three rows: two of them are others, at distance 0.
         """
-        rest = (
-            self.mass[self.label] - self.weight
-        )  # exactly 0 if it is alone: sums are rounded once
+        # exactly 0 if the row is alone: sums are rounded once
+        rest = self.mass[self.label] - self.weight
         return np.asarray(np.maximum(rest, 0.0) + np.maximum(self.weight - 1.0, 0.0))
 
     def values(self, means: MeanDistances, points: Ints | None = None) -> Floats:
         """Silhouettes (b − a) / max(a, b); 0 for a row alone in its cluster."""
         others = self.others if points is None else self.others[points]
-        a = np.divide(means.inside, others, out=np.zeros_like(others), where=others > 0)
-        larger = np.maximum(a, means.outside)
+        inside, b = means
+        a = np.divide(inside, others, out=np.zeros_like(others), where=others > 0)
+        larger = np.maximum(a, b)
         defined = (others > 0) & (larger > 0)
-        return np.divide(means.outside - a, larger, out=np.zeros_like(a), where=defined)
+        return np.divide(b - a, larger, out=np.zeros_like(a), where=defined)
 
 
 def of_vectors(
@@ -91,7 +87,7 @@ def of_vectors(
         block, span = numbers[start : start + step], slice(start, start + step)
         panels, label = pack_panels(X[block]), partition.label[block]
         kernels.silhouette(panels, label, *clusters, inside[span], outside[span], workers.crew)
-    return MeanDistances(inside, outside)
+    return inside, outside
 
 
 def _every_pair_once(
@@ -111,7 +107,7 @@ def _every_pair_once(
         )
     distances = np.empty((2, n))
     distances[:, order] = inside, outside
-    return MeanDistances(*distances)
+    return distances[0], distances[1]
 
 
 def of_table(
@@ -122,28 +118,23 @@ def of_table(
         table = table.restrict(np.arange(table.candidates), points)
     label = partition.label if points is None else partition.label[points]
     sums, inside, outside = np.zeros(table.n), np.zeros(table.n), np.full(table.n, np.inf)
-    for j, ends, column, weight in _in_order(table, partition, step):
+    for row, column in _columns(table, partition.order, step):
+        j, weight = partition.label[row], partition.weight[row]
         sums += column if weight == 1.0 else weight * column
-        if not ends:
+        if row != partition.order[partition.start[j + 1] - 1]:  # more rows of this cluster follow
             continue
         own, mass = label == j, partition.mass[j]
         inside[own] = sums[own]
         if mass > 0:
             np.minimum(outside, sums / mass, out=outside, where=~own)
         sums[:] = 0.0
-    return MeanDistances(inside, outside)
+    return inside, outside
 
 
-def _in_order(
-    table: DissimilarityTable, partition: Partition, step: int
-) -> Iterator[tuple[int, bool, Floats, float]]:
-    """Columns by cluster: the label, whether its cluster ends, the column, and its weight."""
-    label, weight = partition.label[partition.order], partition.weight[partition.order]
-    ends = np.append(label[1:] != label[:-1], True)
-    for i in range(0, len(label), step):
-        span = slice(i, i + step)
-        rows, whole = partition.order[span], table.matrix
+def _columns(table: DissimilarityTable, order: Ints, step: int) -> Iterator[tuple[int, Floats]]:
+    """Row numbers in this order, each with the distances to that row."""
+    for start in range(0, len(order), step):
+        rows, whole = order[start : start + step], table.matrix
         columns = table.columns(rows) if whole is None else (whole[row] for row in rows)
-        block = label[span].tolist(), ends[span].tolist(), columns, weight[span].tolist()
-        for j, last, column, w in zip(*block, strict=True):
-            yield j, last, column.astype(np.float64, copy=False), w
+        for row, column in zip(rows.tolist(), columns, strict=True):
+            yield row, column.astype(np.float64, copy=False)

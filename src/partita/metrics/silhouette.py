@@ -16,7 +16,7 @@ from partita._common.threads import Workers, one_blas_thread
 from partita.estimators import validation
 from partita.estimators.medoids.metric import Metric, check_matrix, check_metric
 from partita.geometry import directions
-from partita.metrics.mean_distances import MeanDistances, Partition, of_table, of_vectors
+from partita.metrics.mean_distances import Partition, of_table, of_vectors
 from partita.source.dissimilarities import DissimilarityTable
 
 MAX_VALUES_PER_THREAD = 1 << 21  # dissimilarities measured at once, if there is no kernel for them
@@ -129,11 +129,9 @@ def sampled_silhouette(
         rows = PairwiseDistances(X, metric, workers)
         partition = _partition(labels, rows.n, sample_weight)
         if size >= rows.n:
-            return SilhouetteEstimate(
-                _mean(partition.values(rows.means(partition)), partition.weight), 0.0
-            )
+            return SilhouetteEstimate(_mean(rows.silhouettes(partition), partition.weight), 0.0)
         points, times, left = _draw(partition.weight, sample_weight is None, size, rng)
-        values = partition.values(rows.means(partition, points), points)
+        values = rows.silhouettes(partition, points)
     mean = _mean(values, times)
     if size == 1:
         return SilhouetteEstimate(mean, float("nan"))
@@ -172,10 +170,7 @@ def _measure(
     with Workers(validation.check_threads(n_threads)) as workers:
         rows = PairwiseDistances(X, metric, workers)
         partition = _partition(labels, rows.n, sample_weight)
-        if points is not None and len(points) < rows.n:
-            return partition.values(rows.means(partition, points), points), partition.weight
-        values = partition.values(rows.means(partition))
-        return values if points is None else values[points], partition.weight
+        return rows.silhouettes(partition, points), partition.weight
 
 
 def _draw(
@@ -212,42 +207,34 @@ class PairwiseDistances:
         measure = Metric(metric, None, X)
         if not measure.allows_nan:
             validation.check_finite(validation.make_source(X, None, workers), X)
+        doubles = X.astype(np.float64, copy=False)
         plain = None if sp.issparse(X) else measure.plain
-        if plain is not None:
-            self._name, self._vectors = plain, _scaled(X)
+        if plain is not None:  # a power of two does not change silhouettes
+            scale = square_scale(largest_magnitude(doubles))
+            self._name, self._vectors = plain, scaled(doubles, scale)
         elif not sp.issparse(X) and isinstance(metric, str) and metric == "cosine":
-            self._name, self._vectors = "sqeuclidean", _unit(X)
+            unit, length = directions(doubles)  # 1 − cos is half of their squared distance
+            self._name, self._vectors = "sqeuclidean", unit if length.all() else None
         if self._vectors is None:
-            doubles = X.astype(np.float64, copy=False)
             self._table = measure.table(doubles, workers, self._columns_per_task)
 
-    def means(self, partition: Partition, points: Ints | None = None) -> MeanDistances:
-        """Return the mean distances of all rows, or of `points`, to the clusters."""
+    def silhouettes(self, partition: Partition, points: Ints | None = None) -> Floats:
+        """Return the silhouettes of all rows, or of `points`."""
+        if points is not None and len(points) >= self.n:
+            return self.silhouettes(partition)[points]
         if self._vectors is not None:
-            return of_vectors(self._vectors, self._name, partition, self._workers, points)
+            means = of_vectors(self._vectors, self._name, partition, self._workers, points)
+            return partition.values(means, points)
         assert self._table is not None
+        step = self._columns_per_task * self._workers.n
         with one_blas_thread():
-            return of_table(
-                self._table, partition, self._columns_per_task * self._workers.n, points
-            )
+            return partition.values(of_table(self._table, partition, step, points), points)
 
     @property
     def _columns_per_task(self) -> int:
         """Columns that a thread measures at once: few calls of a metric, limited memory."""
         least, most = COLUMNS_PER_TASK
         return max(least, min(most, MAX_VALUES_PER_THREAD // self.n))
-
-
-def _scaled(X: Any) -> Floats:
-    """Doubles, scaled to be squared by a power of two, which does not change silhouettes."""
-    rows: Floats = X.astype(np.float64, copy=False)
-    return np.asarray(scaled(rows, square_scale(largest_magnitude(rows))))
-
-
-def _unit(X: Any) -> Floats | None:
-    """Rows at unit length, for which 1 − cos is half the squared distance; None if one is 0."""
-    unit, length = directions(X.astype(np.float64, copy=False))
-    return unit if length.all() else None
 
 
 def _partition(labels: Any, n: int, sample_weight: Any) -> Partition:

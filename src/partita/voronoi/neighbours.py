@@ -35,7 +35,8 @@ def shared_facets(centers: Floats) -> Array:
     first = np.sort(np.unique(centers, axis=0, return_index=True)[1])
     shared = np.zeros((len(centers), len(centers)), dtype=bool)
     distinct = _scaled(centers[first])
-    pairs = _candidate_pairs(distinct)
+    edges = _delaunay_edges(_coordinates_in_span(distinct))
+    pairs = np.column_stack(np.triu_indices(len(distinct), 1)) if edges is None else edges
     with one_blas_thread(), np.errstate(all="ignore"):  # pairs that overflow stay open
         is_facet = _relax(distinct, pairs)
         is_facet[~is_facet] = facet_depths(distinct, pairs[~is_facet]) > MIN_FACET_DEPTH
@@ -49,12 +50,6 @@ def _scaled(centers: Floats) -> Floats:
     centers = np.ldexp(centers, -1 - np.frexp(np.abs(centers).max())[1])  # no difference overflows
     about = centers - np.median(centers, axis=0)
     return np.asarray(np.ldexp(about, -np.frexp(np.abs(about).max())[1]))
-
-
-def _candidate_pairs(centers: Floats) -> Ints:
-    """Pairs (m, 2) that include all neighbours: edges of the triangulation, or all pairs."""
-    edges = _delaunay_edges(_coordinates_in_span(centers))
-    return np.column_stack(np.triu_indices(len(centers), 1)) if edges is None else edges
 
 
 def _delaunay_edges(centers: Floats | None) -> Ints | None:

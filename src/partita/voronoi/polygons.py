@@ -24,7 +24,8 @@ def lowest_regions(slope: Floats, level: Floats, box: Floats) -> list[Floats]:
 def _region(i: int, slope: Floats, level: Floats, vertices: Floats) -> Floats:
     """Cut the box by the function that is farthest below, until none is below."""
     normal, offset = slope[i] - slope, level[i] - level  # inside: normal·p >= offset
-    if _equals_any(normal[:i], offset[:i]):
+    equal = (normal == 0).all(axis=1) & (offset == 0)
+    if equal[:i].any():
         return np.empty((0, 2))
     # one tolerance per pair: a function far from all others must not hide their faces
     tolerance = TOLERANCE_SHARE * (np.abs(normal) @ np.abs(vertices).max(axis=0) + np.abs(offset))
@@ -48,10 +49,6 @@ def _cut(polygon: Floats, normal: Floats, offset: Floats, tolerance: Floats) -> 
     return polygon
 
 
-def _equals_any(normal: Floats, offset: Floats) -> bool:
-    return bool(((normal == 0).all(axis=1) & (offset == 0)).any())
-
-
 def clip(polygon: Floats, normal: Floats, offset: float) -> Floats:
     """Part (m, 2) of a convex polygon where normal·p >= offset.
 
@@ -69,15 +66,3 @@ def clip(polygon: Floats, normal: Floats, offset: float) -> Floats:
             share = above[i] / (above[i] - above[following])
             clipped.append(polygon[i] + share * (polygon[following] - polygon[i]))
     return np.array(clipped) if len(clipped) > 2 else np.empty((0, 2))
-
-
-def area(polygon: Floats) -> float:
-    """Area of a polygon (m, 2), positive if its vertices are counter-clockwise.
-
-    >>> area(np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]]))
-    2.0
-    """
-    if len(polygon) < 3:
-        return 0.0
-    (x, y), (u, v) = (polygon - polygon[0]).T, (np.roll(polygon, -1, axis=0) - polygon[0]).T
-    return float((x * v - u * y).sum() / 2)

@@ -40,14 +40,9 @@ def pca_plane(X: Any, sample_weight: Any = None) -> tuple[Floats, Floats]:
     unit = square_scale(largest_magnitude(rows))
     rows = scaled(rows, unit)
     w = w / w.sum()
-    first = rows[:1].toarray()[0] if sp.issparse(rows) else rows[0]
-    anchor = np.zeros(d) if sp.issparse(rows) else np.asarray(first, dtype=np.float64)
+    anchor = np.zeros(d) if sp.issparse(rows) else np.asarray(rows[0], dtype=np.float64)
     mean = anchor + sum(w[span] @ (as_doubles(rows[span]) - anchor) for span in row_slices(n, d))
-    axes = (
-        _by_covariance(rows, w, mean)
-        if d <= COVARIANCE_MAX_FEATURES
-        else _by_lanczos(rows, w, mean)
-    )
+    axes = (_by_covariance if d <= COVARIANCE_MAX_FEATURES else _by_lanczos)(rows, w, mean)
     sign = np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1))
     return mean / unit, axes * np.where(sign == 0, 1.0, sign)
 

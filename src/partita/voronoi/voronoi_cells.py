@@ -69,13 +69,11 @@ class Cells:
         cone: −1, for any `zero_rows` of the model.
         """
         rows = self._rows(X)
-        if not self.cones:
-            labels = labelling.nearest(rows, self.centers, None, None)
-        else:
+        length = np.ones(rows.shape[0])
+        if self.cones:
             with Workers(1) as workers:
                 rows, length = unit_rows(rows, workers)
-            labels = labelling.nearest(rows, self.centers, None, None)
-            labels = np.where(length > 0, labels, -1)
+        labels = np.where(length > 0, labelling.nearest(rows, self.centers, None, None), -1)
         return labels if j is None else labels == self._number(j)
 
     def margins(self, X: Any, labels: Any = None) -> Floats:
