@@ -18,7 +18,7 @@ from partita.estimators.fitted_models import LabelledRows
 from partita.source.raw_rows import as_doubles, row_slices
 from partita.stats import ClusterStats
 
-SEVERAL_CLUSTERS = "several clusters"  # a need of checks, besides those of the capabilities
+SEVERAL_CLUSTERS = "several clusters"  # a need of checks, in addition to those of the capabilities
 BOUNDARY_SAMPLE_ROWS = 20_000  # enough for shares to one percent
 MAX_DISTANCES = 20_000_000  # held at a time
 MAX_GAIN_OF_MEANS = 1e-3  # of J: centers are means if moving them there saves at most this share

@@ -185,11 +185,11 @@ class BlockedRows(ABC):
         return np.asarray(sum(parts))
 
     def _sum_up(self, moments: Moments) -> None:
-        nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
+        unlabelled, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
 
         def run(rows: slice, block: Array, own: Moments, crew: Any) -> None:
             weights = self.weights.kernel_arguments(rows)
-            kernels.move_rows(own.sums, block, nowhere[rows], first[rows], **weights, crew=crew)
+            kernels.move_rows(own.sums, block, unlabelled[rows], first[rows], **weights, crew=crew)
 
         self._reduce(4 * self.d, run, moments)
 

@@ -102,9 +102,11 @@ class SparseSource:
         self.survey()
 
     def _sum_up(self, moments: Moments) -> None:
-        nowhere, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
+        unlabelled, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
         weights = self.weights.kernel_arguments(slice(None))
-        kernels.move_sparse(moments.sums, self._block(slice(0, self.n)), nowhere, first, **weights)
+        kernels.move_sparse(
+            moments.sums, self._block(slice(0, self.n)), unlabelled, first, **weights
+        )
 
     def assign(
         self, centers: Centers, labels: Ints, moments: Moments | None, memory: float = 0.0
