@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -39,53 +39,41 @@ class Assignment(Protocol):
         """Remove clusters that hold no rows of any weight."""
 
 
-class EmptyPolicy(ABC):
-    """A way to repair an assignment that leaves clusters empty."""
-
-    @abstractmethod
-    def repair(self, state: Assignment, centers: Centers, empty: Ints) -> Centers:
-        """Repair `state`; return the centers that clusters without members keep."""
+# Repairs an assignment that leaves clusters empty; returns the centers that they keep
+EmptyPolicy = Callable[[Assignment, Centers, Ints], Centers]
 
 
-class Keep(EmptyPolicy):
+def keep(state: Assignment, centers: Centers, empty: Ints) -> Centers:
     """Leave the center where it is."""
-
-    def repair(self, state: Assignment, centers: Centers, empty: Ints) -> Centers:
-        return centers
+    return centers
 
 
-class Drop(EmptyPolicy):
+def drop(state: Assignment, centers: Centers, empty: Ints) -> Centers:
     """Go on with fewer clusters."""
-
-    def repair(self, state: Assignment, centers: Centers, empty: Ints) -> Centers:
-        state.drop(empty)
-        return Centers(np.delete(centers.values, empty, axis=0), centers.origin)
+    state.drop(empty)
+    return Centers(np.delete(centers.values, empty, axis=0), centers.origin)
 
 
-class Fail(EmptyPolicy):
+def fail(state: Assignment, centers: Centers, empty: Ints) -> Centers:
     """Raise an error."""
-
-    def repair(self, state: Assignment, centers: Centers, empty: Ints) -> Centers:
-        raise EmptyClusterError(
-            f"{len(empty)} of {len(centers.values)} clusters became empty "
-            f"({listed(empty.tolist(), str)}). Lower n_clusters, try other starting centers, or "
-            "use empty='relocate'."
-        )
+    raise EmptyClusterError(
+        f"{len(empty)} of {len(centers.values)} clusters became empty "
+        f"({listed(empty.tolist(), str)}). Lower n_clusters, try other starting centers, or "
+        "use empty='relocate'."
+    )
 
 
-class Relocate(EmptyPolicy):
+def relocate(state: Assignment, centers: Centers, empty: Ints) -> Centers:
     """Give each empty cluster the point farthest from its center, and its duplicates.
 
     Ties go to the row whose values come first in lexicographic order, so the order of the rows
     does not matter; duplicates move together, so repeats and weights mean the same. A cluster for
     which no point is left keeps its center.
     """
-
-    def repair(self, state: Assignment, centers: Centers, empty: Ints) -> Centers:
-        groups = _farthest(state, centers, len(empty))
-        for cluster, rows in zip(empty, groups, strict=False):
-            state.move(rows, np.full(len(rows), cluster, np.int32))
-        return centers
+    groups = _farthest(state, centers, len(empty))
+    for cluster, rows in zip(empty, groups, strict=False):
+        state.move(rows, np.full(len(rows), cluster, np.int32))
+    return centers
 
 
 def _farthest(state: Assignment, centers: Centers, wanted: int) -> list[Ints]:
@@ -126,9 +114,4 @@ def _choose(
     return groups
 
 
-POLICIES: dict[str, EmptyPolicy] = {
-    "relocate": Relocate(),
-    "keep": Keep(),
-    "drop": Drop(),
-    "fail": Fail(),
-}
+POLICIES = {"relocate": relocate, "keep": keep, "drop": drop, "fail": fail}

@@ -105,7 +105,6 @@ class AnyOf(Halt):
     parts: tuple[Halt, ...]
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        """Return the reason of the first part that has one."""
         first = next((why for part in self.parts if (why := part.reason(trace))), None)
         return None if first is None else StopReason.of(first, "when")
 
@@ -123,7 +122,6 @@ class AllOf(Halt):
     parts: tuple[Halt, ...]
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        """Return all the reasons if every part has one; its kinds are those of the parts."""
         reasons = [why for part in self.parts if (why := part.reason(trace)) is not None]
         return StopReason.all_of(reasons) if len(reasons) == len(self.parts) else None
 
@@ -153,7 +151,6 @@ class MaxIter(_OneNumber):
     _rule = integer(1)
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        """Return a reason at the last iteration allowed."""
         if len(trace) < self.limit:
             return None
         return StopReason(f"the limit of {plural(self.limit, 'iteration')} was reached", "max_iter")
@@ -161,12 +158,11 @@ class MaxIter(_OneNumber):
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Shift(_OneNumber):
-    """Stop when all centers together moved by at most `tol` (Frobenius norm)."""
+    """Stop when all centers together moved by at most `tol`: ‖Θ(t) − Θ(t−1)‖ ≤ tol."""
 
     tol: float
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        """Return a reason when ‖Θ(t) − Θ(t−1)‖ ≤ tol."""
         shift = trace[-1].shift
         if shift > self.tol:
             return None
@@ -177,12 +173,11 @@ class Shift(_OneNumber):
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Decrease(_OneNumber):
-    """Stop when an iteration lowered the cost by at most `tol`."""
+    """Stop when an iteration lowered the cost by at most `tol`: J(t−1) − J(t) ≤ tol."""
 
     tol: float
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        """Return a reason when J(t−1) − J(t) ≤ tol."""
         if len(trace) < 2 or (fall := trace[-2].cost - trace[-1].cost) > self.tol:
             return None
         return StopReason(f"the cost fell by {fall:.3g}, not more than {self.tol:.3g}", "decrease")
@@ -190,12 +185,11 @@ class Decrease(_OneNumber):
 
 @dataclass(frozen=True, repr=False, slots=True)
 class RelDecrease(_OneNumber):
-    """Stop when an iteration lowered the cost by at most the share `tol` of itself."""
+    """Stop when an iteration lowered the cost by at most the share `tol` of itself, or J = 0."""
 
     tol: float
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        """Return a reason when J(t−1) − J(t) ≤ tol·J(t−1), also at J = 0."""
         if len(trace) < 2:
             return None
         before, now = trace[-2].cost, trace[-1].cost
@@ -211,7 +205,6 @@ class SamePartition(Halt):
     """Stop when no point changed its cluster: a fixed point."""
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        """Return a reason when the partition equals the previous one."""
         if trace[-1].moved_points:
             return None
         return StopReason("no point changed its cluster", "same_partition")
@@ -219,12 +212,11 @@ class SamePartition(Halt):
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Target(Halt):
-    """Stop when the cost is at most `limit`."""
+    """Stop when the cost after the update is at most `limit`."""
 
     limit: float
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        """Return a reason when J after the update is at most the limit."""
         cost = trace[-1].cost_after
         if cost > self.limit:
             return None
@@ -241,7 +233,6 @@ class Deadline(_OneNumber):
     seconds: float
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        """Return a reason once the time is up."""
         spent = trace[-1].seconds
         if spent < self.seconds:
             return None
@@ -259,7 +250,6 @@ class When(Halt):
     test: Callable[[Sequence[Progress]], object]
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        """Return what the callable returned, if it is text, else a reason with its name."""
         answer = self.test(trace)
         if not answer:
             return None

@@ -77,9 +77,8 @@ class Moments:
 
     def without(self, clusters: Ints) -> Moments:
         """Return the sums without some clusters."""
-        return Moments(
-            self.grid, np.delete(self.hi, clusters, axis=0), np.delete(self.lo, clusters, axis=0)
-        )
+        hi, lo = (np.delete(limb, clusters, axis=0) for limb in (self.hi, self.lo))
+        return Moments(self.grid, hi, lo)
 
     def fused(self, i: int, j: int) -> Moments:
         """Add cluster j to cluster i in place, and return the sums without cluster j."""

@@ -192,9 +192,8 @@ def _rows(X: Any, sample_weight: Any) -> tuple[Floats, Floats]:
         raise ValueError(f"`X` must have shape (n, d) with n >= 1, got {rows.shape}.")
     if not np.isfinite(rows).all():
         raise ValueError("`X` must be finite, got NaN or infinity.")
-    w = np.ones(len(rows))
-    if sample_weight is not None:
-        w = np.asarray(sample_weight, dtype=np.float64)
+    weight = np.ones(len(rows)) if sample_weight is None else sample_weight
+    w = np.asarray(weight, dtype=np.float64)
     if w.shape != (len(rows),) or not (np.isfinite(w) & (w >= 0)).all() or not w.any():
         wanted = f"{len(rows)} finite numbers >= 0, not all zero, one per row"
         raise must_be("sample_weight", wanted, Got(f"an array of shape {w.shape}"))

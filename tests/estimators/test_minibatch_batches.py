@@ -8,7 +8,7 @@ import pytest
 from partita import MiniBatchKMeans
 from partita._common.threads import Workers
 from partita.centers import Centers
-from partita.empty_clusters import Relocate
+from partita.empty_clusters import relocate
 from partita.engine.lloyd_step import LloydStep
 from partita.engine.nested_batches import (
     BatchOptions,
@@ -107,7 +107,7 @@ def test_the_batch_grows_until_its_chance_is_worth_little():
         source, rng = make_source(rows, None, workers), np.random.default_rng(0)
         order = RandomOrder(source, rng)
         run = NestedBatchRun(source, order, 10, BatchOptions(first=200), rng)
-        run.run(model.cluster_centers_, Relocate())
+        run.run(model.cluster_centers_, relocate)
         assert 10 / 1e-3 / 2 < run._size <= 4 * 10 / 1e-3
         assert run.noise() < 1e-3 * model.inertia_
 
@@ -123,7 +123,7 @@ def test_a_batch_knows_what_all_rows_will_cost():
             run = NestedBatchRun(
                 source, RandomOrder(source, rng), 20, BatchOptions(first=400), rng, memory
             )
-            fit = run.run(rows[:20], Relocate(), MaxIter(4))
+            fit = run.run(rows[:20], relocate, MaxIter(4))
             true = row_costs(source, fit.centers).sum()
             off.append((fit.trace[-1].cost_after / true, run._cost_of_all(fit.trace[-1]) / true))
     plain, honest = np.mean(off, axis=0)

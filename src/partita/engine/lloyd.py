@@ -67,7 +67,7 @@ def lloyd(
         n_empty = len(stats.weight) - int(np.count_nonzero(stats.weight))
         if n_empty:
             labels = step.labels.copy()
-            centers = options.empty.repair(step, centers, np.flatnonzero(stats.weight == 0))
+            centers = options.empty(step, centers, np.flatnonzero(stats.weight == 0))
             stats, gap = step.stats_about(centers)
             moved_points += int((step.labels != labels).sum())
         moved, cost_after, shift = step.update(stats, gap, centers)

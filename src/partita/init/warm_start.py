@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from partita._common.array_types import Floats
-from partita.empty_clusters import Relocate
+from partita.empty_clusters import relocate
 from partita.engine.nested_batches import (
     N_STARTS,
     BatchOptions,
@@ -21,7 +21,7 @@ def minibatch_start(
     source: Source, k: int, rng: np.random.Generator, memory: float = np.inf
 ) -> Floats:
     """Centers (k, d) of a growing part of the rows, from the best of a few k-means++ starts."""
-    order, batches, empty = RandomOrder(source, rng), BatchOptions(), Relocate()
+    order, batches, empty = RandomOrder(source, rng), BatchOptions(), relocate
     sample = batch_of(source, order.first(3 * max(batches.first, k)))
     start = best_start(sample, [lambda: plusplus(sample, k, rng)[0]] * N_STARTS, k, empty)
     run = NestedBatchRun(source, order, k, batches, rng, max(0.0, memory))
