@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from partita._common.threads import Workers
@@ -11,6 +12,7 @@ from partita.halting import Halt
 from partita.trace import Callback
 
 
+@dataclass(eq=False, repr=False)
 class KMeans(LloydClusterer, EuclideanClusterer):
     """K-means clustering by Lloyd's algorithm.
 
@@ -98,38 +100,21 @@ callable, array or model, default="k-means++"
     'no point changed its cluster'
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "k-means++",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        verbose: int = 0,
-        random_state: Any = None,
-        copy_x: bool = True,
-        algorithm: str = "lloyd",
-        halt: Halt | None = None,
-        callback: Callback | None = None,
-        empty: str = "relocate",
-        n_threads: int | None = None,
-        memory_limit: float | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.copy_x = copy_x
-        self.algorithm = algorithm
-        self.halt = halt
-        self.callback = callback
-        self.empty = empty
-        self.n_threads = n_threads
-        self.memory_limit = memory_limit
+    n_clusters: int = 8
+    _: KW_ONLY
+    init: Any = "k-means++"
+    n_init: Any = "auto"
+    max_iter: int = 300
+    tol: float = 1e-4
+    verbose: int = 0
+    random_state: Any = None
+    copy_x: bool = True
+    algorithm: str = "lloyd"
+    halt: Halt | None = None
+    callback: Callback | None = None
+    empty: str = "relocate"
+    n_threads: int | None = None
+    memory_limit: float | None = None
 
     def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
         X, features = validation.check_fit_rows(self, X)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -38,6 +38,7 @@ from partita.trace import Callback
 SURVEY_ROWS = 1 << 14  # rows sampled for the mean and spread of the data
 
 
+@dataclass(eq=False, repr=False)
 class MiniBatchKMeans(EuclideanClusterer):
     """K-means for very many rows, or for rows that arrive in batches.
 
@@ -97,44 +98,24 @@ class MiniBatchKMeans(EuclideanClusterer):
     [2.0, 4.0]
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "k-means++",
-        max_iter: int = 100,
-        batch_size: int = 1024,
-        verbose: int = 0,
-        compute_labels: bool = True,
-        random_state: Any = None,
-        tol: float = 0.0,
-        max_no_improvement: int | None = 10,
-        init_size: int | None = None,
-        n_init: Any = "auto",
-        reassignment_ratio: float = 0.01,
-        halt: Halt | None = None,
-        callback: Callback | None = None,
-        empty: str = "relocate",
-        n_threads: int | None = None,
-        memory_limit: float | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.verbose = verbose
-        self.compute_labels = compute_labels
-        self.random_state = random_state
-        self.tol = tol
-        self.max_no_improvement = max_no_improvement
-        self.init_size = init_size
-        self.n_init = n_init
-        self.reassignment_ratio = reassignment_ratio
-        self.halt = halt
-        self.callback = callback
-        self.empty = empty
-        self.n_threads = n_threads
-        self.memory_limit = memory_limit
+    n_clusters: int = 8
+    _: KW_ONLY
+    init: Any = "k-means++"
+    max_iter: int = 100
+    batch_size: int = 1024
+    verbose: int = 0
+    compute_labels: bool = True
+    random_state: Any = None
+    tol: float = 0.0
+    max_no_improvement: int | None = 10
+    init_size: int | None = None
+    n_init: Any = "auto"
+    reassignment_ratio: float = 0.01
+    halt: Halt | None = None
+    callback: Callback | None = None
+    empty: str = "relocate"
+    n_threads: int | None = None
+    memory_limit: float | None = None
 
     _saved_attributes = ("cluster_centers", "n_steps")
     _covered_attributes = frozenset({"_rng"})

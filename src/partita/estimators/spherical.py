@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ ZERO_ROWS = ("error", "drop", "separate")
 MAX_LENGTH_ERROR = 1e-5  # how far from 1 the length of a row may be if normalized=True
 
 
+@dataclass(eq=False, repr=False)
 class SphericalKMeans(LloydClusterer):
     """K-means of directions: the objective is Σ w(1 − cos) over rows and their centers.
 
@@ -67,6 +68,23 @@ empty, n_threads, memory_limit
     [1, 1, 0, 0]
     """
 
+    n_clusters: int = 8
+    _: KW_ONLY
+    init: Any = "k-means++"
+    n_init: Any = "auto"
+    max_iter: int = 300
+    tol: float = 1e-4
+    normalized: bool = False
+    zero_rows: str = "error"
+    verbose: int = 0
+    random_state: Any = None
+    algorithm: str = "lloyd"
+    halt: Halt | None = None
+    callback: Callback | None = None
+    empty: str = "relocate"
+    n_threads: int | None = None
+    memory_limit: float | None = None
+
     _geometry = SPHERICAL
 
     def __partita_capabilities__(self) -> Capabilities:
@@ -91,41 +109,6 @@ empty, n_threads, memory_limit
 
     def _label_range(self, k: int) -> tuple[int, int]:
         return {"drop": (-1, k - 1), "separate": (0, k)}.get(self.zero_rows, (0, k - 1))
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "k-means++",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        normalized: bool = False,
-        zero_rows: str = "error",
-        verbose: int = 0,
-        random_state: Any = None,
-        algorithm: str = "lloyd",
-        halt: Halt | None = None,
-        callback: Callback | None = None,
-        empty: str = "relocate",
-        n_threads: int | None = None,
-        memory_limit: float | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.normalized = normalized
-        self.zero_rows = zero_rows
-        self.verbose = verbose
-        self.random_state = random_state
-        self.algorithm = algorithm
-        self.halt = halt
-        self.callback = callback
-        self.empty = empty
-        self.n_threads = n_threads
-        self.memory_limit = memory_limit
 
     def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
         check("zero_rows", self.zero_rows, choice(*ZERO_ROWS))

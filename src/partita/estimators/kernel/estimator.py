@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from partita.halting import Halt
 from partita.trace import Callback
 
 
+@dataclass(eq=False, repr=False)
 class KernelKMeans(Clusterer):
     """K-means in the feature space of a kernel.
 
@@ -119,50 +121,27 @@ default="auto"
     2
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        approximation: str = "auto",
-        n_components: Any = "auto",
-        diagonal_shift: Any = None,
-        init: Any = "auto",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        tol: float = 0.0,
-        verbose: int = 0,
-        random_state: Any = None,
-        halt: Halt | None = None,
-        callback: Callback | None = None,
-        empty: str = "relocate",
-        n_threads: int | None = None,
-        memory_limit: float | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.approximation = approximation
-        self.n_components = n_components
-        self.diagonal_shift = diagonal_shift
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.halt = halt
-        self.callback = callback
-        self.empty = empty
-        self.n_threads = n_threads
-        self.memory_limit = memory_limit
+    n_clusters: int = 8
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    approximation: str = "auto"
+    n_components: Any = "auto"
+    diagonal_shift: Any = None
+    init: Any = "auto"
+    n_init: Any = "auto"
+    max_iter: int = 300
+    tol: float = 0.0
+    verbose: int = 0
+    random_state: Any = None
+    halt: Halt | None = None
+    callback: Callback | None = None
+    empty: str = "relocate"
+    n_threads: int | None = None
+    memory_limit: float | None = None
 
     _saved_attributes = ("objective_interval", "diagonal_shift")
     _covered_attributes = frozenset({"kernel_", "_space", "_dimension", "_degree"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from partita.trace import Callback
 Parts = Iterator[tuple[slice, Floats, float]]
 
 
+@dataclass(eq=False, repr=False)
 class KMedoids(Clusterer):
     """K-medoids clustering: K rows with the least total dissimilarity to all rows.
 
@@ -133,40 +135,22 @@ class KMedoids(Clusterer):
     20.0
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        method: str = "fasterpam",
-        init: Any = "auto",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        k_range: tuple[int, int] | None = None,
-        batch_size: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        halt: Halt | None = None,
-        callback: Callback | None = None,
-        n_threads: int | None = None,
-        memory_limit: float | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.metric_params = metric_params
-        self.method = method
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.k_range = k_range
-        self.batch_size = batch_size
-        self.verbose = verbose
-        self.random_state = random_state
-        self.halt = halt
-        self.callback = callback
-        self.n_threads = n_threads
-        self.memory_limit = memory_limit
+    n_clusters: int = 8
+    _: KW_ONLY
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    method: str = "fasterpam"
+    init: Any = "auto"
+    n_init: Any = "auto"
+    max_iter: int = 300
+    k_range: tuple[int, int] | None = None
+    batch_size: int | None = None
+    verbose: int = 0
+    random_state: Any = None
+    halt: Halt | None = None
+    callback: Callback | None = None
+    n_threads: int | None = None
+    memory_limit: float | None = None
 
     _saved_attributes = ("cluster_centers", "medoid_indices", "n_swaps", "start", "silhouettes")
     _covered_attributes = frozenset({"_metric", "_weight", "n_clusters_"})
