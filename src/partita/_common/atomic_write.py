@@ -8,6 +8,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,16 +33,14 @@ def write_atomically(path: str | Path, writer: Writer, *, force: bool = False) -
     if mode is not None and not stat.S_ISREG(mode):
         _write_to_device(path, writer)
         return
-    target = Path(os.path.realpath(path))
     try:
-        _write_and_rename(target, writer, mode, force)
+        _write_and_rename(Path(os.path.realpath(path)), writer, mode, force)
     except FileExistsError:  # it appeared in the meantime
         raise _exists(path) from None
     except OSError as error:
         if error.errno is None:
             raise
-        # the same type of error, with the path that the user gave
-        why = error.strerror or str(error)
+        why = error.strerror or str(error)  # the same error, with the path that the user gave
         raise OSError(error.errno, f"{path} could not be written: {why}") from error
 
 
@@ -50,14 +49,18 @@ def check_new(path: str | Path, *, force: bool = False) -> int | None:
 
     An existing file is an error, unless `force`; so is a folder, or one that is missing.
     """
-    mode = _mode_of(path)
-    if mode is not None and stat.S_ISDIR(mode):
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        folder = Path(os.path.realpath(path)).parent
+        if not folder.is_dir():
+            text = f"{path} cannot be written: there is no folder {folder}."
+            raise FileNotFoundError(text) from None
+        return None
+    if stat.S_ISDIR(mode):
         raise IsADirectoryError(f"{path} is a folder. Give the name of a file.")
-    if mode is not None and stat.S_ISREG(mode) and not force:
+    if stat.S_ISREG(mode) and not force:
         raise _exists(path)
-    target = Path(os.path.realpath(path))
-    if mode is None and not target.parent.is_dir():
-        raise FileNotFoundError(f"{path} cannot be written: there is no folder {target.parent}.")
     return mode
 
 
@@ -97,16 +100,12 @@ def _rename_unless_exists(temporary: Path, target: Path) -> None:
 
 def _sync_folder(folder: Path) -> None:
     """Flush the new name to the disk, where the system can."""
-    try:
+    with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _write_to_device(target: str | Path, writer: Writer) -> None:
@@ -116,13 +115,6 @@ def _write_to_device(target: str | Path, writer: Writer) -> None:
         file.seek(0)
         with open(target, "wb") as device:
             shutil.copyfileobj(file, device)
-
-
-def _mode_of(path: str | Path) -> int | None:
-    try:
-        return os.stat(path).st_mode
-    except FileNotFoundError:
-        return None
 
 
 def _exists(path: str | Path) -> ExistingFileError:

@@ -45,9 +45,9 @@ def number(minimum: float | None = None, *, above: float | None = None) -> Rule:
     """Accept real numbers, not booleans or NaN."""
     if above is not None:
         return Rule((f"a number > {above:g}",), lambda v: is_number(v) and v > above)
-    if minimum is None:
-        return Rule(("a number",), is_number)
-    return Rule((f"a number >= {minimum:g}",), lambda v: is_number(v) and v >= minimum)
+    if minimum is not None:
+        return Rule((f"a number >= {minimum:g}",), lambda v: is_number(v) and v >= minimum)
+    return Rule(("a number",), is_number)
 
 
 def choice(*names: str) -> Rule:

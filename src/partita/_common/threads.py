@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any
 
 from partita._kernels import kernels
@@ -31,14 +30,10 @@ def default_threads() -> int:
         text = os.environ.get(variable, "").split(",")[0].strip()
         if text.isdigit() and int(text) > 0:
             return int(text)
-    if _in_dask_worker():
+    worker = sys.modules.get("distributed.worker")
+    if worker is not None and getattr(worker.thread_state, "execution_state", None) is not None:
         return 1
     return _cores()
-
-
-def _in_dask_worker() -> bool:
-    module = sys.modules.get("distributed.worker")
-    return module is not None and getattr(module.thread_state, "execution_state", None) is not None
 
 
 def _cores() -> int:
@@ -89,12 +84,7 @@ class Workers:
     def __enter__(self) -> Workers:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._crew is not None:
             self._crew.dismiss()  # a traceback may keep it alive
             self._crew = None

@@ -112,11 +112,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     def _warn_if_empty(self, weight: Array, n_centers: int, k: int) -> None:
         occupied = int(np.count_nonzero(weight))
         if occupied < n_centers:
-            warn(
-                f"Number of distinct clusters ({occupied}) found smaller than n_clusters "
-                f"({k}). Possibly due to duplicate points in X.",
-                ConvergenceWarning,
-            )
+            text = f"Number of distinct clusters ({occupied}) found smaller than n_clusters ({k})."
+            warn(f"{text} Possibly due to duplicate points in X.", ConvergenceWarning)
 
     def _names(self) -> Any:
         return getattr(self, "feature_names_in_", None)

@@ -59,53 +59,35 @@ class Capabilities:
     """A frozen record of what a model offers; the defaults describe K-means.
 
     The callables take X as `predict` does and need a fitted model; None if there is no answer.
-
-    Attributes
-    ----------
-    input : {"rows", "dissimilarities", "inner products", "affinities"}
-        What X is.
-    geometry : Geometry or None
-        Where J is a sum over rows and centers of one space: `EUCLIDEAN` or `SPHERICAL`. None: J is
-        something else, and `costs` and `distances` describe it.
-    lacks : mapping of str to str
-        The needs (constants of this module) that the model does not meet, with the reason.
-    metric : str, callable or None
-        How silhouettes compare rows; "precomputed" if X holds dissimilarities. None: see `lacks`.
-    distance_name : str
-        What `transform` measures, in words.
-    squared : bool
-        Whether J adds up squares of these distances.
-    merge_rule : {"means", "distances", "representatives"}
-        The cost of a merge: by summaries of the clusters; by distances between means that have no
-        coordinates; or by keeping the better of two representatives.
-    warm_start : {"centers", "medoid_indices", "labels"} or None
-        What `init` accepts to start from an earlier fit with more or fewer clusters.
-    exact_sums : bool
-        Whether the sums of a fit are exact, so that the order of rows does not matter.
-    assumes_means : bool
-        The class is not known to put centers at means; data must show it.
-    costs : X -> labels (n,) and what each cluster would add to J (n, k), lowest at the label
-    distances : X -> distances (n, k); of inner products (X, diagonal) -> distances
-    pairs : X -> (rows or dissimilarities, metric) for silhouettes, where `metric` is not enough
-    place_rows : X -> (rows as the model compares them, their index in X)
-    open_session : (X, weight, workers, halt) -> `LloydSession`, for many fits to the same rows
-    replay : Replay or None
     """
 
-    input: str = ROWS
+    input: str = ROWS  # what X is: ROWS, DISSIMILARITIES, INNER_PRODUCTS or AFFINITIES
+    # EUCLIDEAN or SPHERICAL, if J is a sum over rows and centers of one space; None: J is something
+    # else, and `costs` and `distances` describe it
     geometry: Geometry | None = EUCLIDEAN
+    # the needs (constants of this module) that the model does not meet, with the reason
     lacks: Mapping[str, str] = field(default_factory=dict)
+    # how silhouettes compare rows: a name, a callable, "precomputed" if X holds dissimilarities
     metric: Any = "euclidean"
-    distance_name: str = "distance to the center"
-    squared: bool = True
+    distance_name: str = "distance to the center"  # what `transform` measures
+    squared: bool = True  # J adds up squares of these distances
+    # the cost of a merge: by summaries of the clusters ("means"); by distances between means that
+    # have no coordinates ("distances"); by the better of two representatives ("representatives")
     merge_rule: str = "means"
+    # what `init` accepts to start from a fit with more or fewer clusters: "centers",
+    # "medoid_indices", "labels" or None
     warm_start: str | None = "centers"
-    exact_sums: bool = False
-    assumes_means: bool = False
+    exact_sums: bool = False  # the sums of a fit are exact: the order of rows does not matter
+    assumes_means: bool = False  # data must show that centers are means
+    # X -> labels (n,), and what each cluster would add to J (n, k), lowest at the label
     costs: Callable[[Any], tuple[Array, Floats]] | None = None
+    # X -> distances (n, k); of inner products (X, diagonal) -> distances
     distances: Callable[..., Floats] | None = None
+    # X -> (rows or dissimilarities, metric) for silhouettes, where `metric` is not enough
     pairs: Callable[[Any], tuple[Any, Any]] | None = None
+    # X -> (rows as the model compares them, their index in X)
     place_rows: Callable[[Any], tuple[Any, Any]] | None = None
+    # (X, weight, workers, halt) -> `LloydSession`, for many fits to the same rows
     open_session: Callable[..., Any] | None = None
     replay: Replay | None = None
 
@@ -128,6 +110,7 @@ def lacking(why: str, *needs: str) -> dict[str, str]:
     return dict.fromkeys(needs, why)
 
 
+FEATURE_SPACE = "the clusters of a kernel lie in its feature space, not among the rows"
 # What no model can offer that was fitted to a matrix
 MATRIX_LACKS = lacking(
     "it was fitted to a matrix, not to rows", ROWS, FEATURES, SPACE, CELLS, MEANS, REFIT, REPLAY

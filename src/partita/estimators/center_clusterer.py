@@ -24,7 +24,8 @@ from partita.estimators.capabilities import REPLAY, Capabilities, Replay
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.saved_state import FieldReader, restored_stats
 from partita.geometry import EUCLIDEAN, Geometry
-from partita.source.protocol import Source
+from partita.source.dense import DenseSource
+from partita.source.sparse import SparseSource
 from partita.stats import ClusterStats
 
 
@@ -32,7 +33,7 @@ from partita.stats import ClusterStats
 class FitInput:
     """Checked data of a fit: the rows that the engine reads, and the way back to those of X."""
 
-    source: Source
+    source: DenseSource | SparseSource
     X: Any  # checked
     rows: Any  # of the source: X, or its rows at unit length
     weight: Floats | None  # of these rows
@@ -41,7 +42,7 @@ class FitInput:
 
 
 class CenterClusterer(Clusterer):
-    """Run the loop from several starts and keep the best result."""
+    """The base of members with centers: their results, starts and options of the loop."""
 
     cluster_centers_: Floats
     inertia_: float
@@ -52,10 +53,12 @@ class CenterClusterer(Clusterer):
     _saved_attributes = ("cluster_centers", "start")
 
     def __partita_capabilities__(self) -> Capabilities:
-        lacks = {REPLAY: "it keeps no start to repeat the run from"}
-        return Capabilities(
-            geometry=self._geometry, lacks=lacks, exact_sums=True, costs=self._costs
-        )
+        lacks, costs = {REPLAY: "it keeps no start to repeat the run from"}, self._costs
+        return Capabilities(geometry=self._geometry, lacks=lacks, exact_sums=True, costs=costs)
+
+    @abstractmethod
+    def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
+        """Check X and its weights; there must be at least k rows."""
 
     def _restore_own(self, saved: FieldReader, d: int) -> int:
         centers = saved.floats("cluster_centers", (None, d))
@@ -167,10 +170,6 @@ class LloydClusterer(CenterClusterer):
             offered = replace(offered, lacks={}, replay=Replay.from_centers(self))
         return replace(offered, open_session=partial(LloydSession, self))
 
-    @abstractmethod
-    def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
-        """Check X and its weights; there must be at least k rows."""
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Compute the clustering of X, with one weight per row if given."""
         del y  # scikit-learn's pipelines pass it
@@ -186,32 +185,40 @@ class LloydClusterer(CenterClusterer):
 class EuclideanClusterer(CenterClusterer):
     """Label rows by the squared distance to centers."""
 
+    def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
+        X, features = validation.check_fit_rows(self, X)
+        weight = validation.check_weights(sample_weight, X.shape[0])
+        validation.check_row_count(X.shape[0], k)
+        source = validation.make_source(X, weight, workers)
+        validation.check_finite(source, X, features.get("feature_names_in_"))
+        return FitInput(source, X, X, weight, features, lambda labels, k: labels)
+
     def predict(self, X: Any) -> Array:
         """Return the nearest center of each row, the lower index on ties."""
         if "cluster_centers_" not in vars(self):  # faster than scikit-learn's check
             check_is_fitted(self)
-        X = validation.check_new_rows(self, X)
-        return labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
+        return labelling.nearest(*self._rows_and_centers(X))
 
     def transform(self, X: Any) -> Any:
         """Return the distance (n, k) of each row to every center, in the dtype of X."""
         check_is_fitted(self)
-        X = validation.check_new_rows(self, X)
-        return labelling.distances(X, self.cluster_centers_, self.n_threads, self._names())
+        return labelling.distances(*self._rows_and_centers(X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the objective of X at the centers."""
         check_is_fitted(self)
-        X = validation.check_new_rows(self, X)
-        weight = validation.check_weights(sample_weight, X.shape[0])
-        centers = self.cluster_centers_
-        return -labelling.inertia(X, centers, weight, self.n_threads, self._names())
+        args = self._rows_and_centers(X)
+        weight = validation.check_weights(sample_weight, args[0].shape[0])
+        return -labelling.inertia(*args, weight)
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
+        args = self._rows_and_centers(X)
+        return labelling.nearest(*args), labelling.squares(*args)
+
+    def _rows_and_centers(self, X: Any) -> tuple[Any, Floats, int | None, Any]:
+        """The arguments that the functions of `labelling` take."""
         X = validation.check_new_rows(self, X)
-        labels = labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
-        cost = labelling.squares(X, self.cluster_centers_, self.n_threads, self._names())
-        return labels, cost
+        return X, self.cluster_centers_, self.n_threads, self._names()
 
     def _temperature(self) -> float:
         # 2σ² of a mixture of equal round Gaussians with the within-cluster variance of the fit

@@ -13,20 +13,9 @@ from partita._common.array_types import Array, Floats
 from partita._common.threads import Workers
 from partita.centers import Centers
 from partita.engine.lloyd_step import LloydStep
+from partita.estimators import capabilities as needs
 from partita.estimators import validation
-from partita.estimators.capabilities import (
-    CELLS,
-    DISSIMILARITIES,
-    INNER_PRODUCTS,
-    MATRIX_LACKS,
-    MEANS,
-    METRIC,
-    REFIT,
-    REPLAY,
-    ROWS,
-    Capabilities,
-    lacking,
-)
+from partita.estimators.capabilities import FEATURE_SPACE, Capabilities, lacking
 from partita.geometry import SPHERICAL
 from partita.source.unit_rows import unit_rows
 from partita.stats import ClusterStats
@@ -164,20 +153,23 @@ def capabilities_of(model: Any) -> Capabilities:
         declared: Capabilities = model.__partita_capabilities__()
         return declared
     metric, kernel = getattr(model, "metric", "euclidean"), getattr(model, "kernel", None)
-    lacks = {REPLAY: "only members of partita keep the start of a run"}
+    lacks = {needs.REPLAY: "only members of partita keep the start of a run"}
     if getattr(model, "metric_params", None):
-        metric, lacks[METRIC] = None, f"the metric has parameters, {model.metric_params!r}"
+        metric, lacks[needs.METRIC] = None, f"the metric has parameters, {model.metric_params!r}"
     elif kernel is not None:
-        metric = None
-        lacks[METRIC] = "the clusters of a kernel lie in its feature space, not among the rows"
+        metric, lacks[needs.METRIC] = None, FEATURE_SPACE
     if getattr(model, "cluster_centers_", None) is None:
-        lacks |= lacking("it has labels but no centers", CELLS, MEANS, REFIT)
-    kind, name = _input_of(metric, kernel), type(model).__name__
-    if kind != ROWS:
-        lacks |= MATRIX_LACKS
+        lacks |= lacking("it has labels but no centers", needs.CELLS, needs.MEANS, needs.REFIT)
+    kind, name = needs.ROWS, type(model).__name__
+    if isinstance(metric, str) and metric == "precomputed":
+        kind = needs.DISSIMILARITIES
+    elif isinstance(kernel, str) and kernel == "precomputed":
+        kind = needs.INNER_PRODUCTS
+    if kind != needs.ROWS:
+        lacks |= needs.MATRIX_LACKS
     bisecting = name == "BisectingKMeans"
     if bisecting:
-        lacks[CELLS] = "it assigns rows down a tree, not to the nearest center"
+        lacks[needs.CELLS] = "it assigns rows down a tree, not to the nearest center"
     return Capabilities(
         input=kind,
         lacks=lacks,
@@ -185,9 +177,3 @@ def capabilities_of(model: Any) -> Capabilities:
         warm_start=None if bisecting else "centers",
         assumes_means=name not in _K_MEANS_NAMES,
     )
-
-
-def _input_of(metric: Any, kernel: Any) -> str:
-    if isinstance(metric, str) and metric == "precomputed":
-        return DISSIMILARITIES
-    return INNER_PRODUCTS if isinstance(kernel, str) and kernel == "precomputed" else ROWS

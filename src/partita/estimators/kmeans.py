@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from partita._common.threads import Workers
-from partita.estimators import validation
-from partita.estimators.center_clusterer import EuclideanClusterer, FitInput, LloydClusterer
+from partita.estimators.center_clusterer import EuclideanClusterer, LloydClusterer
 from partita.halting import Halt
 from partita.trace import Callback
 
@@ -115,11 +113,3 @@ callable, array or model, default="k-means++"
     empty: str = "relocate"
     n_threads: int | None = None
     memory_limit: float | None = None
-
-    def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
-        X, features = validation.check_fit_rows(self, X)
-        weight = validation.check_weights(sample_weight, X.shape[0])
-        validation.check_row_count(X.shape[0], k)
-        source = validation.make_source(X, weight, workers)
-        validation.check_finite(source, X, features.get("feature_names_in_"))
-        return FitInput(source, X, X, weight, features, lambda labels, k: labels)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,66 +28,62 @@ def nearest(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Array
     """The label of each row by D64 to `centers`."""
     if X.shape[0] == 0:
         return np.empty(0, np.int32)
-    if X.shape[0] < _UNPACKED_MAX_ROWS and not sp.issparse(X):
+    if X.shape[0] < _UNPACKED_MAX_ROWS and not sp.issparse(X) and np.isfinite(X).all():
         labels = np.empty(len(X), np.int32)
-        if not np.isfinite(X).all():
-            with Workers(1) as workers:
-                check_finite(make_source(X, None, workers), X, names)
         if kernels.assign_few(as_kernel_type(X), _doubles(centers), labels):
             return labels
     labels = np.full(X.shape[0], -1, np.int32)
-    with Workers(check_threads(n_threads)) as workers:
-        source = make_source(X, None, workers)
-        check_finite(source, X, names)
+    with _finite_source(X, n_threads, names) as source:
         source.assign(_as_centers(centers), labels, None)
     return labels
 
 
-def distances(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Floats:
-    """Euclidean distances (n, k) in the dtype of X."""
-    out = np.empty((X.shape[0], len(centers)), np.float32 if X.dtype == np.float32 else np.float64)
-    _measure(
-        X, centers, n_threads, names, lambda rows, block: np.copyto(out[rows], block, "same_kind")
-    )
-    return out
-
-
-def squares(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Floats:
-    """Squared Euclidean distances (n, k), doubles."""
-    out = np.empty((X.shape[0], len(centers)))
-    _measure(X, centers, n_threads, names, lambda rows, block: np.square(block, out=out[rows]))
-    return out
-
-
-def _measure(
-    X: Any,
-    centers: Floats,
-    n_threads: int | None,
-    names: Any,
-    callback: Callable[[slice, Floats], object],
-) -> None:
-    """Call callback(rows, distances) for blocks of rows; D64, without cancellation."""
-    values = _doubles(centers)
-    if X.shape[0] == 0:
-        return
-    with Workers(check_threads(n_threads)) as workers:
-        source = make_source(X, None, workers)
-        check_finite(source, X, names)
-        if isinstance(source, SparseSource):  # center by center: no row is made dense
-            first = np.zeros(source.n, np.int32)
-            squares = [source.own_distances(_as_centers(c[None]), first) for c in values]
-            callback(slice(0, source.n), np.sqrt(np.transpose(squares)))
-            return
+def distances(
+    X: Any, centers: Floats, n_threads: int | None, names: Any, dtype: Any = None
+) -> Floats:
+    """Euclidean distances (n, k) by D64, without cancellation; by default in the dtype of X."""
+    n, values = X.shape[0], _doubles(centers)
+    single = (X.dtype if dtype is None else dtype) == np.float32
+    out = np.empty((n, len(values)), np.float32 if single else np.float64)
+    if n == 0:
+        return out
+    with _finite_source(X, n_threads, names) as source:
+        if isinstance(source, SparseSource):
+            for j, distance in enumerate(_sparse_distances(source, values)):
+                out[:, j] = distance
+            return out
 
         def begin() -> Callable[[slice], None]:
             def run(rows: slice) -> None:
                 block = np.empty((rows.stop - rows.start, len(values)))
                 kernels.distances(as_kernel_type(X[rows]), values, block)
-                callback(rows, block)
+                out[rows] = block
 
             return run
 
-        walk_blocks(workers, X.shape[0], 4 * values.size, begin)
+        walk_blocks(source.workers, n, 4 * values.size, begin)
+    return out
+
+
+def squares(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Floats:
+    """Squared Euclidean distances (n, k), doubles."""
+    out = distances(X, centers, n_threads, names, np.float64)
+    return np.square(out, out=out)
+
+
+@contextmanager
+def _finite_source(X: Any, n_threads: int | None, names: Any) -> Iterator[Any]:
+    with Workers(check_threads(n_threads)) as workers:
+        source = make_source(X, None, workers)
+        check_finite(source, X, names)
+        yield source
+
+
+def _sparse_distances(source: SparseSource, centers: Floats) -> Iterator[Floats]:
+    """Yield the distances (n,) to each center: no row is made dense."""
+    first = np.zeros(source.n, np.int32)
+    for center in centers:
+        yield np.sqrt(source.own_distances(_as_centers(center[None]), first))
 
 
 class Nearest(NamedTuple):
@@ -110,10 +107,7 @@ def two_nearest(workers: Workers, X: Any, centers: Floats) -> Nearest:
         return Nearest(labels, first, second)
     source = make_source(X, None, workers)
     if isinstance(source, SparseSource):
-        for j, center in enumerate(values):  # no row is made dense
-            distance = np.sqrt(
-                source.own_distances(_as_centers(center[None]), np.zeros(n, np.int32))
-            )
+        for j, distance in enumerate(_sparse_distances(source, values)):
             np.copyto(labels, j, where=distance < first)
             np.minimum(second, np.maximum(first, distance), out=second)
             np.minimum(first, distance, out=first)
@@ -127,15 +121,13 @@ def two_nearest(workers: Workers, X: Any, centers: Floats) -> Nearest:
 
 
 def inertia(
-    X: Any, centers: Floats, weight: Floats | None, n_threads: int | None, names: Any
+    X: Any, centers: Floats, n_threads: int | None, names: Any, weight: Floats | None
 ) -> float:
     """The objective of X at `centers`."""
     if X.shape[0] == 0:
         return 0.0
     labels = np.full(X.shape[0], -1, np.int32)
-    with Workers(check_threads(n_threads)) as workers:
-        source = make_source(X, None, workers)
-        check_finite(source, X, names)
+    with _finite_source(X, n_threads, names) as source:
         source.assign(_as_centers(centers), labels, None)
         cost = source.own_distances(_as_centers(centers), labels)
     return exact_total(weighted(cost, weight))

@@ -9,21 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from partita._common import parameters as accept
 from partita._common.array_types import Floats
 from partita._common.memory import free_memory
-from partita._common.parameters import (
-    CALLABLE,
-    Rule,
-    check,
-    check_parameters,
-    choice,
-    either,
-    instance,
-    integer,
-    must_be,
-    number,
-    optional,
-)
+from partita._common.parameters import Rule, check, check_parameters, must_be
 from partita._common.random_state import as_random_state
 from partita._common.threads import default_threads
 from partita._common.warnings import warn
@@ -43,20 +32,23 @@ INIT_ADVICE = "init may also be an array, a fitted model or a callable."
 
 
 class FitParameters:
-    """The parameters that all estimators have, checked, in the engine's terms."""
+    """The parameters of an estimator, checked by `rules`, which may name more than it has."""
 
     rules: ClassVar[Mapping[str, Rule]] = {
-        "n_clusters": integer(1),
-        "n_init": either(integer(1), choice("auto")),
-        "max_iter": integer(1),
-        "halt": optional(
-            instance(Halt, "a criterion from partita.halting"),
+        "n_clusters": accept.integer(1),
+        "n_init": accept.either(accept.integer(1), accept.choice("auto")),
+        "max_iter": accept.integer(1),
+        "tol": accept.number(0),
+        "empty": accept.choice(*POLICIES),
+        "algorithm": accept.choice(*FASTEST_PATH_NAMES, *PATHS),
+        "halt": accept.optional(
+            accept.instance(Halt, "a criterion from partita.halting"),
             "For example, halt=partita.halting.RelDecrease(1e-3).",
         ),
-        "callback": optional(CALLABLE),
+        "callback": accept.optional(accept.CALLABLE),
         "n_threads": validation.N_THREADS,
-        "memory_limit": optional(
-            number(0), "The unit is bytes; None means a share of free memory."
+        "memory_limit": accept.optional(
+            accept.number(0), "The unit is bytes; None means a share of free memory."
         ),
     }
     free_memory_share = 0.25  # that a fit may take, if `memory_limit` is None
@@ -66,7 +58,6 @@ class FitParameters:
         self.model = model
         self.k, self.max_iter = int(model.n_clusters), int(model.max_iter)
         self.threads = default_threads() if model.n_threads is None else int(model.n_threads)
-        self.verbose = bool(model.verbose)
 
     @property
     def memory(self) -> float:
@@ -78,12 +69,17 @@ class FitParameters:
     def callbacks(self) -> list[Callback]:
         """Functions to call after every iteration."""
         of_user = [self.model.callback] if self.model.callback is not None else []
-        return [*of_user, _print_progress] if self.verbose else of_user
+        return [*of_user, _print_progress] if self.model.verbose else of_user
 
     @property
     def on_run_end(self) -> Callable[[RunRecord], None] | None:
         """Function to call after every run."""
-        return _print_end if self.verbose else None
+        return _print_end if self.model.verbose else None
+
+    @property
+    def empty(self) -> EmptyPolicy:
+        """The policy for clusters without weight."""
+        return POLICIES[self.model.empty]
 
     def until(self, otherwise: Halt | None = None) -> Halt:
         """Stop at a fixed point, by the user's criterion (or `otherwise`), or at the limit."""
@@ -109,32 +105,17 @@ class FitParameters:
 class LloydParameters(FitParameters):
     """The parameters of estimators whose centers are vectors."""
 
-    rules: ClassVar[Mapping[str, Rule]] = {
-        **FitParameters.rules,
-        "tol": number(0),
-        "empty": choice(*POLICIES),
-        "algorithm": choice(*FASTEST_PATH_NAMES, *PATHS),
-    }
     spread_runs, random_runs = 1, 10  # for n_init="auto", by how much a start leaves to chance
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
-        self._algorithm = getattr(model, "algorithm", "lloyd")
-        if self._algorithm == "elkan" and self.k == 1:
+        algorithm = getattr(model, "algorithm", "lloyd")
+        self.algorithm = "auto" if algorithm in FASTEST_PATH_NAMES else str(algorithm)
+        if algorithm == "elkan" and self.k == 1:
             warn(
                 "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
                 RuntimeWarning,
             )
-
-    @property
-    def algorithm(self) -> str:
-        """The path to take, or "auto"."""
-        return "auto" if self._algorithm in FASTEST_PATH_NAMES else str(self._algorithm)
-
-    @property
-    def empty(self) -> EmptyPolicy:
-        """The policy for clusters without weight."""
-        return POLICIES[self.model.empty]
 
     def halt(self, source: Source) -> Halt:
         """Stop at a fixed point, by `tol` or the user's criterion, or at the limit."""
@@ -147,7 +128,7 @@ class LloydParameters(FitParameters):
         """Return one function (source, rng, memory) -> centers for every run."""
         init, k = self.model.init, self.k
         if isinstance(init, str):
-            start = STARTS[check("init", init, choice(*STARTS), INIT_ADVICE)]
+            start = STARTS[check("init", init, accept.choice(*STARTS), INIT_ADVICE)]
             runs = self.run_count(self.spread_runs if init in SPREAD_STARTS else self.random_runs)
             return [lambda source, rng, memory: start(source, k, rng, memory)] * runs
         if callable(init) and not hasattr(init, "get_params"):
@@ -159,7 +140,7 @@ class LloydParameters(FitParameters):
 
             return [call] * self.run_count(self.random_runs)
         if init is None or isinstance(init, numbers.Number):
-            raise must_be("init", choice(*STARTS).text, init, INIT_ADVICE)
+            raise must_be("init", accept.choice(*STARTS).text, init, INIT_ADVICE)
         centers = validation.check_initial_centers(init, X, k)
         self.warn_of_single_start()
         return [lambda source, rng, memory: centers]

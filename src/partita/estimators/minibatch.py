@@ -134,16 +134,13 @@ class MiniBatchKMeans(EuclideanClusterer):
         del y
         begin = time.perf_counter()
         settings = BatchParameters(self)
-        X, features = validation.check_fit_rows(self, X)
-        weight = validation.check_weights(sample_weight, X.shape[0])
-        validation.check_row_count(X.shape[0], settings.k)
         rng = generator(self.random_state)
         with Workers(settings.threads) as workers:
-            source = validation.make_source(X, weight, workers)
-            validation.check_finite(source, X, features.get("feature_names_in_"))
+            data = self._fit_input(X, sample_weight, settings.k, workers)
+            source = data.source
             order = RandomOrder(source, rng)
             source.survey_from_sample(order.first(min(order.n, SURVEY_ROWS)))
-            start = settings.best_start(source, X, order, rng)
+            start = settings.best_start(source, data.X, order, rng)
             run = NestedBatchRun(source, order, settings.k, settings.batches, rng, settings.memory)
             small = settings.small_shift(source)
             fit = run.run(start, settings.empty, self.halt, small, settings.callbacks, begin)
@@ -158,7 +155,7 @@ class MiniBatchKMeans(EuclideanClusterer):
                 inertia, stats = fit.trace[-1].cost_after, run.estimate(fit)
         weight_or_size = stats.weight if labels is None else np.bincount(labels)
         self._warn_if_empty(weight_or_size, len(centers), settings.k)
-        self._keep_features(features)
+        self._keep_features(data.features)
         self._keep_run(fit)
         self._keep_centers(centers, labels, inertia, stats)
         self.n_steps_ = len(fit.trace)
@@ -181,21 +178,17 @@ class MiniBatchKMeans(EuclideanClusterer):
         del y
         settings = BatchParameters(self)
         first = not hasattr(self, "cluster_centers_")
-        features: dict[str, Any] = {}
-        if first:
-            X, features = validation.check_fit_rows(self, X)
-            validation.check_row_count(X.shape[0], settings.k)
-        else:
-            X = validation.check_new_rows(self, X)
-        weight = validation.check_weights(sample_weight, X.shape[0])
         with Workers(settings.threads) as workers:
-            source = validation.make_source(X, weight, workers)
-            validation.check_finite(source, X, features.get("feature_names_in_", self._names()))
             if first:
-                rng, dtype = generator(self.random_state), source.dtype
-                start = settings.best_start(source, X, RandomOrder(source, rng), rng)
+                data = self._fit_input(X, sample_weight, settings.k, workers)
+                source, rng, dtype = data.source, generator(self.random_state), data.source.dtype
+                start = settings.best_start(source, data.X, RandomOrder(source, rng), rng)
                 seen = ClusterStats(np.zeros(len(start)), start, np.zeros(len(start)))
             else:
+                X = validation.check_new_rows(self, X)
+                weight = validation.check_weights(sample_weight, X.shape[0])
+                source = validation.make_source(X, weight, workers)
+                validation.check_finite(source, X, self._names())
                 rng, dtype, seen = self._rng, self.cluster_centers_.dtype, self.stats_
                 # a cluster without weight has no mean, but it has a center
                 has_mean = seen.weight[:, None] > 0
@@ -205,7 +198,7 @@ class MiniBatchKMeans(EuclideanClusterer):
             step = LloydStep(source, len(centers))
             labels, inertia, _ = label_and_summarise(centers, step)
         if first:
-            self._keep_features(features)
+            self._keep_features(data.features)
         self._keep_centers(centers, labels, inertia, stats)
         self.n_steps_ = getattr(self, "n_steps_", 0) + 1
         self._rng = rng
@@ -229,24 +222,21 @@ class BatchParameters(LloydParameters):
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
-        self._batch_size = int(model.batch_size)
-        self._init_size = 3 * max(self._batch_size, self.k)
-        if model.init_size is not None:
-            self._init_size = int(model.init_size)
-            if self._init_size < self.k:
-                warn(
-                    f"init_size={self._init_size} should be larger than n_clusters={self.k}. "
-                    f"Setting it to 3*n_clusters={3 * self.k}.",
-                    RuntimeWarning,
-                )
-                self._init_size = 3 * self.k
+        self._init_size = int(model.init_size or 3 * max(model.batch_size, self.k))
+        if self._init_size < self.k:
+            warn(
+                f"init_size={self._init_size} should be larger than n_clusters={self.k}. "
+                f"Setting it to 3*n_clusters={3 * self.k}.",
+                RuntimeWarning,
+            )
+            self._init_size = 3 * self.k
 
     @property
     def batches(self) -> BatchOptions:
         """Sizes and limits of the batches."""
         model = self.model
         patience, ratio = model.max_no_improvement, float(model.reassignment_ratio)
-        return BatchOptions(self._batch_size, self.max_iter, patience, ratio)
+        return BatchOptions(int(model.batch_size), self.max_iter, patience, ratio)
 
     def small_shift(self, source: Source) -> Halt | None:
         """The criterion of `tol`, unless the user gave one."""
@@ -263,8 +253,6 @@ class BatchParameters(LloydParameters):
         if len(starts) == 1:
             return starts[0](sample, rng, 0.0)
         seeds = spawn_generators(rng, len(starts))
-        made = [
-            partial(start, sample, seed, math.inf)
-            for start, seed in zip(starts, seeds, strict=True)
-        ]
-        return best_start(sample, made, self.k, self.empty)
+        pairs = zip(starts, seeds, strict=True)
+        calls = [partial(start, sample, seed, math.inf) for start, seed in pairs]
+        return best_start(sample, calls, self.k, self.empty)

@@ -89,13 +89,10 @@ empty, n_threads, memory_limit
 
     def __partita_capabilities__(self) -> Capabilities:
         offered = super().__partita_capabilities__()
-        directions = {
-            FEATURES: "only the direction of a row counts",
-            MEANS: "centers are directions, not means",
-        }
+        features, means = "only the direction of a row counts", "centers are directions, not means"
         return replace(
             offered,
-            lacks={**offered.lacks, **directions},
+            lacks={**offered.lacks, FEATURES: features, MEANS: means},
             metric="cosine",
             distance_name="1 − cos of the angle to the center",
             squared=False,
@@ -118,11 +115,7 @@ empty, n_threads, memory_limit
         unit = self._directions(X, workers, features.get("feature_names_in_"))
         weight = unit.check(k, weight)
         source = validation.make_source(unit.rows, weight, workers)
-
-        def labels_of_X(labels: Ints, k: int) -> Array:
-            return unit.labels_of_X(labels, self._zero_label(k))
-
-        return FitInput(source, X, unit.rows, weight, features, labels_of_X)
+        return FitInput(source, X, unit.rows, weight, features, unit.labels_of_X)
 
     def predict(self, X: Any) -> Array:
         """Return the center at the smallest angle to each row; rows of zeros as in `fit`."""
@@ -143,8 +136,8 @@ empty, n_threads, memory_limit
         weight = validation.check_weights(sample_weight, unit.n)
         if weight is not None:
             weight = weight[unit.index]
-        centers = self.cluster_centers_
-        return -0.5 * labelling.inertia(unit.rows, centers, weight, self.n_threads, self._names())
+        args = unit.rows, self.cluster_centers_, self.n_threads, self._names()
+        return -0.5 * labelling.inertia(*args, weight)
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
         unit = self._new_rows(X)
@@ -167,17 +160,13 @@ empty, n_threads, memory_limit
     def _nearest(self, unit: UnitRows) -> Array:
         centers = self.cluster_centers_
         labels = labelling.nearest(unit.rows, centers, self.n_threads, self._names())
-        return unit.labels_of_X(labels, self._zero_label(len(centers)))
+        return unit.labels_of_X(labels, len(centers))
 
     def _cosine_distances(self, unit: UnitRows) -> Floats:
         out = np.ones((unit.n, len(self.cluster_centers_)))
         squares = labelling.squares(unit.rows, self.cluster_centers_, self.n_threads, self._names())
         out[unit.index] = 0.5 * squares
         return out
-
-    def _zero_label(self, k: int) -> int:
-        """The label of rows of zeros."""
-        return k if self.zero_rows == "separate" else -1
 
     def _new_rows(self, X: Any) -> UnitRows:
         X = validation.check_new_rows(self, X)
@@ -197,16 +186,15 @@ empty, n_threads, memory_limit
         if self.normalized:
             _check_unit(length, zero)
         if not zero.any():
-            return UnitRows(rows, X.shape[0], slice(None))
+            return UnitRows(rows, X.shape[0], slice(None), self.zero_rows)
         if self.zero_rows == "error":
-            which = np.flatnonzero(zero)
+            which = np.flatnonzero(zero).tolist()
             raise ValueError(
                 f"`X` must not have rows of zeros, which have no direction, got {len(which)}: "
-                f"{listed(which.tolist())}. Drop them, or use zero_rows='drop' or "
-                "zero_rows='separate'."
+                f"{listed(which)}. Drop them, or use zero_rows='drop' or zero_rows='separate'."
             )
         index = np.flatnonzero(~zero)
-        return UnitRows(rows[index], X.shape[0], index)
+        return UnitRows(rows[index], X.shape[0], index, self.zero_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +204,7 @@ class UnitRows:
     rows: Any
     n: int  # rows of X
     index: Ints | slice  # of `rows` in X
+    zero_rows: str  # as in `SphericalKMeans`
 
     def check(self, k: int, weight: Floats | None) -> Floats | None:
         """Return the weights of these rows; there must be at least k rows, one with weight."""
@@ -224,19 +213,18 @@ class UnitRows:
                 f"`n_clusters` must be at most the number of rows that are not zero, got {k} with "
                 f"{self.rows.shape[0]} such rows of {self.n}. Lower n_clusters or give more rows."
             )
-        if weight is None:
-            return None
-        if not weight[self.index].any():
+        weight = None if weight is None else weight[self.index]
+        if weight is not None and not weight.any():
             raise ValueError(
                 "`sample_weight` must be positive for at least one row of X that is not zero."
             )
-        return weight[self.index]
+        return weight
 
-    def labels_of_X(self, labels: Array, zero_label: int) -> Array:
-        """Labels (n,) of all rows of X."""
+    def labels_of_X(self, labels: Array, k: int) -> Array:
+        """Labels (n,) of all rows of X, with rows of zeros after k clusters or in none."""
         if isinstance(self.index, slice):
             return labels
-        out = np.full(self.n, zero_label, np.int32)
+        out = np.full(self.n, k if self.zero_rows == "separate" else -1, np.int32)
         out[self.index] = labels
         return out
 

@@ -11,18 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from partita._common import parameters as accept
 from partita._common.array_types import Array, Floats
 from partita._common.errors import ParameterError
-from partita._common.parameters import (
-    Got,
-    check,
-    choice,
-    either,
-    integer,
-    must_be,
-    number,
-    optional,
-)
+from partita._common.parameters import Got, check, must_be
 from partita._common.text import listed
 from partita._common.threads import Workers, default_threads
 from partita.exact_weights import Weights
@@ -35,7 +27,7 @@ FLOAT_DTYPES = [np.float64, np.float32]
 BLOCKWISE_DTYPES = (np.uint8, np.float16)  # converted block by block instead of copied whole
 FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 MIN_WEIGHT, MAX_TOTAL_WEIGHT = 1e-290, 1e306
-N_THREADS = optional(integer(1), "None uses all cores available to this process.")
+N_THREADS = accept.optional(accept.integer(1), "None uses all cores available to this process.")
 
 
 def check_fit_rows(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
@@ -45,8 +37,7 @@ def check_fit_rows(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
     """
     if _is_ready(X):
         return X, {"n_features_in_": X.shape[1]}
-    rows = as_rows(X, name=type(estimator).__name__)
-    return rows, feature_attributes(X)
+    return as_rows(X, name=type(estimator).__name__), feature_attributes(X)
 
 
 def feature_attributes(X: Any) -> dict[str, Any]:
@@ -71,10 +62,7 @@ def check_new_rows(estimator: Any, X: Any) -> Any:
 
 
 def _is_ready(X: Any) -> bool:
-    """Return whether the kernels can read X as it is.
-
-    scikit-learn's checks cost more than a small fit.
-    """
+    """Return whether the kernels can read X as it is; checks would cost more than a small fit."""
     return (
         type(X) is np.ndarray
         and X.dtype in FLOAT_DTYPES
@@ -94,7 +82,11 @@ def as_rows(X: Any, name: str = "partita") -> Any:
     if is_frame(X) and not _is_plain_pandas(X):
         X = from_frame(X)
     if isinstance(X, np.ma.MaskedArray):
-        X = _unmasked(X)
+        masked = int(np.ma.getmaskarray(X).sum())
+        if masked:
+            got = Got(f"a masked array with {masked} masked values")
+            raise must_be("X", "complete", got, "Fill them (X.filled(...)) or drop their rows.")
+        X = np.asarray(X.data)
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
         advice = "Convert times first, for example (X - X.min()) / np.timedelta64(1, 's')."
         raise must_be("X", "numeric", Got(f"times ({X.dtype})"), advice)
@@ -117,22 +109,13 @@ def as_rows(X: Any, name: str = "partita") -> Any:
     return _canonical(X) if sp.issparse(X) else X
 
 
-def _unmasked(X: Any) -> Array:
-    masked = int(np.ma.getmaskarray(X).sum())
-    if masked:
-        got = Got(f"a masked array with {masked} masked values")
-        raise must_be("X", "complete", got, "Fill them (X.filled(...)) or drop their rows.")
-    return np.asarray(X.data)
-
-
 def _is_plain_pandas(X: Any) -> bool:
     """Return whether X is a pandas frame of NumPy numbers, which scikit-learn reads."""
     if type(X).__module__.partition(".")[0] != "pandas" or not X.columns.is_unique:
         return False
     kinds = [getattr(kind, "subtype", kind) for kind in X.dtypes]
-    return len(kinds) > 0 and all(
-        isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds
-    )
+    plain = [isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds]
+    return len(plain) > 0 and all(plain)
 
 
 def _canonical(X: Any) -> Any:
@@ -260,12 +243,12 @@ def check_initial_centers(init: Any, X: Any, k: int) -> Floats:
     """Return given centers as doubles (k, d)."""
     d = X.shape[1]
     centers = as_centers(init, "init", k, d)
-    fault = f"number of clusters {k}" if len(centers) != k else ""
-    fault = fault or (f"number of features of the data {d}" if centers.shape[1] != d else "")
-    if fault:
+    if centers.shape != (k, d):
+        features = f"features of the data {d}"
         raise ParameterError(
-            f"The shape of the initial centers {centers.shape} does not match the {fault}: "
-            f"`init` must have the shape ({k}, {d}).",
+            f"The shape of the initial centers {centers.shape} does not match the number of "
+            f"{f'clusters {k}' if len(centers) != k else features}: `init` must have the shape "
+            f"({k}, {d}).",
             parameter="init",
         )
     return centers
@@ -273,7 +256,7 @@ def check_initial_centers(init: Any, X: Any, k: int) -> Floats:
 
 def check_temperature(temperature: Any, auto: float) -> float:
     """Return the temperature of soft memberships."""
-    check("temperature", temperature, either(number(0), choice("auto")))
+    check("temperature", temperature, accept.either(accept.number(0), accept.choice("auto")))
     return auto if isinstance(temperature, str) else float(temperature)
 
 

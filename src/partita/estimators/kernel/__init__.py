@@ -1,5 +1,1 @@
 """`KernelKMeans` and what only it needs."""
-
-from partita.estimators.kernel.estimator import KernelKMeans
-
-__all__ = ["KernelKMeans"]

@@ -16,11 +16,8 @@ from partita._common.threads import Workers, one_blas_thread
 from partita._common.weighting import weighted
 from partita.estimators import validation
 from partita.estimators.base import Clusterer
-from partita.estimators.capabilities import Capabilities
 from partita.estimators.kernel import kernel_capabilities, kernel_input, matrices
-from partita.estimators.kernel.fitting import KernelFit, fit_matrix, fit_rows
-from partita.estimators.kernel.parameters import KernelParameters
-from partita.estimators.saved_state import FieldReader
+from partita.estimators.kernel.fitting import fit_matrix, fit_rows
 from partita.halting import Halt
 from partita.trace import Callback
 
@@ -29,10 +26,13 @@ from partita.trace import Callback
 class KernelKMeans(Clusterer):
     """K-means in the feature space of a kernel.
 
+    After a fit to a matrix, `transform` and `score` are not available, because K(new, training)
+    does not contain k(x, x); use `predict`, `soft_membership` or `distances(K, diagonal)`.
+
     Parameters
     ----------
-    n_clusters : int, default=8
-        The number of clusters.
+    n_clusters, max_iter, verbose, random_state, halt, callback, empty, n_threads
+        As in `KMeans`.
     kernel : str or callable, default="rbf"
         "rbf", "laplacian", "polynomial" (also "poly"), "sigmoid", "linear", "cosine" or another
         name of `sklearn.metrics.pairwise.pairwise_kernels`; a callable of two rows that
@@ -75,20 +75,13 @@ default="auto"
     n_init : "auto" or int, default="auto"
         The number of starts, of which the best result is kept. "auto" is 10 (they cost little
         compared with the Gram matrix), and 1 for "spectral" and given starts.
-    max_iter : int, default=300
-        The maximum number of iterations of a run.
     tol : float, default=0
         Stop when the squared shift of the centers is at most `tol` times the variance in feature
         space. At 0 a run continues until no label changes: late iterations are cheap, since
         only rows that moved are read.
-    verbose, random_state, halt, callback, empty, n_threads
-        As in `KMeans`.
     memory_limit : float or None, default=None
         The maximum number of bytes of the Gram matrix, or its approximation. None means half of
         the free memory.
-
-    After a fit to a matrix, `transform` and `score` are not available, because K(new, training)
-    does not contain k(x, x); use `predict`, `soft_membership` or `distances(K, diagonal)`.
 
     Attributes
     ----------
@@ -100,7 +93,7 @@ default="auto"
     objective_interval_ : tuple of float
         Lower and upper bound of the sum of squares of the partition `labels_` about its own means,
         by the true kernel: equal unless "nystrom" was used.
-    n_iter_, trace_, stopped_by_, paths_
+    n_iter_, trace_, stopped_by_, paths_, membership_, n_features_in_, feature_names_in_
         As in `KMeans`.
     stats_ : ClusterStats
         Weight and sse of each cluster of `labels_`; means have no coordinates.
@@ -108,8 +101,6 @@ default="auto"
         The shift of the diagonal, before its division by weights.
     kernel_ : KernelFunction or None
         The kernel with the parameters that were used; None if the matrix was given.
-    n_features_in_, feature_names_in_
-        The features of `fit`.
 
     Examples
     --------
@@ -147,21 +138,16 @@ default="auto"
     _covered_attributes = frozenset({"kernel_", "_space", "_dimension", "_degree"})
     _needed_parameters = frozenset({"kernel", "kernel_params"})
 
-    def __partita_capabilities__(self) -> Capabilities:
-        return kernel_capabilities.declare(self)
-
-    def _own_state(self) -> dict[str, Any]:
-        return kernel_capabilities.own_state(self)
-
-    def _restore_own(self, saved: FieldReader, d: int) -> int:
-        return kernel_capabilities.restore(self, saved, d)
+    __partita_capabilities__ = kernel_capabilities.declare
+    _own_state = kernel_capabilities.own_state
+    _restore_own = kernel_capabilities.restore
 
     # --- fitting ----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Compute the clustering of X, with one weight per row if given."""
         del y  # scikit-learn's pipelines pass it
-        parameters = KernelParameters(self)
+        parameters = kernel_input.KernelParameters(self)
         X, features = validation.check_fit_rows(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_row_count(X.shape[0], parameters.k)
@@ -169,13 +155,11 @@ default="auto"
         _check_range(weight)
         with Workers(parameters.threads) as workers, one_blas_thread():
             if self._given():
-                return self._keep(fit_matrix(parameters, X, weight, workers), parameters, features)
-            source = validation.make_source(X, weight, workers)
-            validation.check_finite(source, X, features.get("feature_names_in_"))
-            fit = fit_rows(parameters, X, weight, source, workers)
-            return self._keep(fit, parameters, features)
-
-    def _keep(self, fit: KernelFit, parameters: KernelParameters, features: dict[str, Any]) -> Self:
+                fit = fit_matrix(parameters, X, weight, workers)
+            else:
+                source = validation.make_source(X, weight, workers)
+                validation.check_finite(source, X, features.get("feature_names_in_"))
+                fit = fit_rows(parameters, X, weight, source)
         self._warn_if_empty(np.bincount(fit.labels), len(fit.stats.weight), parameters.k)
         self._keep_features(features)
         self._keep_run(fit.run)
@@ -248,9 +232,8 @@ default="auto"
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
         with Workers(validation.check_threads(self.n_threads)) as workers:
-            X, _ = self._new(X, workers)
-            cost = self._space.scores(X, workers)
-            return np.asarray(cost.argmin(axis=1), dtype=np.int32), cost
+            cost = self._space.scores(self._new(X, workers)[0], workers)
+        return np.asarray(cost.argmin(axis=1), dtype=np.int32), cost
 
     def _temperature(self) -> float:
         # as in KMeans, with the number of directions that the data fills
@@ -265,8 +248,7 @@ default="auto"
         return tags
 
 
-def _check_range(weight: Floats | None) -> None:
-    """Check that squares of weights are within the range of doubles."""
+def _check_range(weight: Floats | None) -> None:  # of squares of weights
     if weight is not None and not 1e-100 < weight.max() < 1e100:
         advice = "Only ratios of weights matter: divide all of them by one number."
         wanted = "between 1e-100 and 1e100 at its largest"
@@ -278,7 +260,6 @@ def _as_floats(X: Any) -> Any:
 
 
 def _check_diagonal(diagonal: Any, n: int, kernel: str) -> Floats:
-    """Return k(x, x) of every new row as doubles (n,)."""
     if diagonal is None:
         wanted = f"k(x, x) of every new row with kernel={kernel!r}"
         raise must_be("diagonal", wanted, None, "K(new, training) does not contain it.")

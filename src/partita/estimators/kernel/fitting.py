@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.parameters import Got, must_be
+from partita._common.random_state import spawn_generators
 from partita._common.threads import Workers
 from partita._common.warnings import warn
 from partita.empty_clusters import POLICIES
@@ -21,8 +24,8 @@ from partita.engine.restarts import best_of
 from partita.estimators import validation
 from partita.estimators.kernel import kernel_input, matrices
 from partita.estimators.kernel.feature_space import MeansSpace, PivotSpace, Space
-from partita.estimators.kernel.parameters import KernelParameters
-from partita.estimators.kernel.starts import Start, in_features, in_gram
+from partita.estimators.kernel.kernel_input import KernelParameters
+from partita.estimators.kernel.starts import Start, in_features, in_gram, starts
 from partita.halting import MaxIter
 from partita.init.plusplus import plusplus
 from partita.run_record import Fit
@@ -67,41 +70,40 @@ def fit_matrix(
             raise must_be(
                 "sample_weight", "None with kernel='normalized-cut'", Got("weights"), advice
             )
-        every = parameters.starts(X)
+        every = starts(parameters, X)
         X, weight = matrices.cut_matrix(X)
         diagonal_shift = "auto" if diagonal_shift is None else diagonal_shift
     else:
         matrices.check_square(X, "Gram matrix")
-        every = parameters.starts(X)
+        every = starts(parameters, X)
     gram = matrices.given_gram(X, weight, workers)
     fit = _fit_gram(parameters, every, gram, None, X, diagonal_shift, "the matrix was given")
     return replace(fit, degree=weight) if model.kernel == kernel_input.CUT else fit
 
 
 def fit_rows(
-    parameters: KernelParameters, X: Any, weight: Floats | None, source: Source, workers: Workers
+    parameters: KernelParameters, X: Any, weight: Floats | None, source: Source
 ) -> KernelFit:
     """Fit rows of features; `source` has surveyed them."""
-    survey = source.survey()
-    kernel = kernel_input.kernel_of(
-        parameters.model, kernel_input.median_row(X, weight), survey.spread
-    )
-    every, rows = parameters.starts(X), kernel.place(X)
-    model, n = parameters.model, X.shape[0]
+    model, n, workers = parameters.model, X.shape[0], source.workers
+    origin = kernel_input.median_row(X, weight)
+    kernel = kernel_input.kernel_of(model, origin, source.survey().spread)
+    every, rows = starts(parameters, X), kernel.place(X)
     room, need = parameters.memory, float(n) * n * X.dtype.itemsize
     if model.approximation == "nystrom" and model.diagonal_shift is not None:
         advice = "Nyström needs a positive semidefinite kernel; use approximation='exact'."
         wanted = "None with approximation='nystrom'"
         raise must_be("diagonal_shift", wanted, model.diagonal_shift, advice)
-    auto = model.approximation == "auto" and need > room and kernel.definite
-    if auto and model.diagonal_shift is None:
+    auto = model.approximation == "auto" and model.diagonal_shift is None
+    too_large = auto and need > room and kernel.definite
+    if too_large:
         warn(
             f"The Gram matrix of {n} rows needs {need / 1e9:.3g} GB and memory_limit allows "
             f"{room / 1e9:.3g}: it is approximated (approximation='nystrom'). 'exact' recomputes "
             "its rows in every iteration instead.",
             UserWarning,
         )
-    if model.approximation == "nystrom" or (auto and model.diagonal_shift is None):
+    if model.approximation == "nystrom" or too_large:
         return _fit_features(parameters, every, kernel, rows, weight, workers)
     gram = matrices.computed_gram(kernel, rows, weight, workers, room)
     note = f"{need / 1e9:.3g} GB for the Gram matrix {'fit' if gram.exact else 'do not fit'}"
@@ -127,7 +129,7 @@ def _fit_gram(
     halt = parameters.halt_at(float(weight @ gram.diagonal / weight.sum()))
     result = best_means(
         gram,
-        parameters.seeded(every, run),
+        _with_generators(parameters, every, run),
         LloydOptions(k, halt, parameters.empty, parameters.callbacks, parameters.on_run_end),
         sigma=sigma,
         definite=known or sigma > 0,
@@ -152,6 +154,16 @@ def _fit_gram(
     )
 
 
+def _with_generators(
+    parameters: KernelParameters,
+    every: list[Start],
+    run: Callable[[Start, np.random.Generator], Any],
+) -> list[Any]:
+    """Return run(start, rng) for every start, as functions without arguments."""
+    generators = spawn_generators(parameters.rng, len(every))
+    return [partial(run, *pair) for pair in zip(every, generators, strict=True)]
+
+
 def _rises(fit: Fit) -> bool:
     """Return whether an iteration raised the objective, except by repairing an empty cluster."""
     pairs = zip(fit.trace[:-1], fit.trace[1:], strict=True)
@@ -166,13 +178,10 @@ def _fit_features(
     weight: Floats | None,
     workers: Workers,
 ) -> KernelFit:
-    n, plain = X.shape[0], np.ones(X.shape[0]) if weight is None else weight
-    rng = parameters.rng.spawn(1)[0]
-    nystrom = Nystrom(kernel, X, plain, workers)
-    note = _find_rank(parameters, nystrom, weight, rng)
-    features = nystrom.features
+    nystrom = Nystrom(kernel, X, np.ones(X.shape[0]) if weight is None else weight, workers)
+    note = _find_rank(parameters, nystrom, weight)
+    features, mapped = nystrom.features, nystrom.map()
     source = validation.make_source(features, weight, workers)
-    mapped = nystrom.map()
 
     def run(start: Start, seed: np.random.Generator) -> Floats:
         def of_points(points: Floats) -> Floats:
@@ -189,14 +198,13 @@ def _fit_features(
         parameters.on_run_end,
         memory=max(0.0, parameters.memory - features.nbytes),
     )
-    result = best_of(source, parameters.seeded(every, run), options)
+    result = best_of(source, _with_generators(parameters, every, run), options)
     low = exact_total(result.stats.sse)
-    missing = nystrom.trace
-    note = f"nystrom: {features.shape[1]} of {n} columns, {note}"
+    note = f"nystrom: {features.shape[1]} of {X.shape[0]} columns, {note}"
     return KernelFit(
         result.labels,
         result.inertia,
-        (low, low + missing),
+        (low, low + nystrom.trace),
         replace(result.stats, mean=result.stats.mean[:, :0]),
         replace(result.fit, paths=(note, *result.fit.paths)),
         PivotSpace(mapped, result.centers),
@@ -205,10 +213,9 @@ def _fit_features(
     )
 
 
-def _find_rank(
-    parameters: KernelParameters, nystrom: Nystrom, weight: Floats | None, rng: np.random.Generator
-) -> str:
+def _find_rank(parameters: KernelParameters, nystrom: Nystrom, weight: Floats | None) -> str:
     """Grow the features to the given rank, or until the error is small; return the reason."""
+    rng = parameters.rng.spawn(1)[0]
     n, n_components = len(nystrom.weight), parameters.model.n_components
     room = max(1, int(parameters.memory / (3 * 8 * n)))  # the features, a copy, and the engine's
     if n_components != "auto":
@@ -231,9 +238,8 @@ def _find_rank(
 
 def _estimated_cost(parameters: KernelParameters, nystrom: Nystrom, weight: Floats | None) -> float:
     """Estimate the final objective by a short run."""
-    source: Source = validation.make_source(nystrom.features, weight, nystrom.workers)
-    options = LloydOptions(
-        parameters.k, parameters.until(MaxIter(ESTIMATE_ITERATIONS)), POLICIES["keep"]
-    )
+    source = validation.make_source(nystrom.features, weight, nystrom.workers)
+    halt = parameters.until(MaxIter(ESTIMATE_ITERATIONS))
+    options = LloydOptions(parameters.k, halt, POLICIES["keep"])
     start = [lambda: plusplus(source, parameters.k, np.random.default_rng(0))[0]]
     return best_of(source, start, options).inertia

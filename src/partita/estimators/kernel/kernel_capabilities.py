@@ -8,22 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
+from partita._common.parameters import check_parameters
 from partita.engine.kernel.nystrom_cholesky import NystromMap
-from partita.estimators.capabilities import (
-    AFFINITIES,
-    CELLS,
-    FEATURES,
-    INNER_PRODUCTS,
-    MATRIX_LACKS,
-    MEANS,
-    MERGES,
-    METRIC,
-    REPLAY,
-    ROWS,
-    SPACE,
-    Capabilities,
-    lacking,
-)
+from partita.estimators import capabilities as needs
+from partita.estimators.capabilities import AFFINITIES, INNER_PRODUCTS, ROWS, Capabilities, lacking
 from partita.estimators.kernel import kernel_input
 from partita.estimators.kernel.feature_space import MeansSpace, PivotSpace
 from partita.estimators.saved_state import FieldReader, restored_stats
@@ -32,20 +20,20 @@ from partita.source.kernel_function import KernelFunction
 # Kernels to which every feature contributes on its own scale
 _ADDITIVE_KERNELS = ("rbf", "laplacian", "linear", "polynomial", "poly", "sigmoid")
 _MAX_COLUMNS = 2**31 - 1
-_FEATURE_SPACE = "the clusters of a kernel lie in its feature space, not among the rows"
 
 
 def declare(model: Any) -> Capabilities:
     """The capabilities of a `KernelKMeans`."""
     name = model.kernel if isinstance(model.kernel, str) else ""
     kind = {"precomputed": INNER_PRODUCTS, kernel_input.CUT: AFFINITIES}.get(name, ROWS)
-    lacks = lacking(_FEATURE_SPACE, SPACE, CELLS, MEANS, METRIC, REPLAY)
+    places = needs.SPACE, needs.CELLS, needs.MEANS, needs.METRIC, needs.REPLAY
+    lacks = lacking(needs.FEATURE_SPACE, *places)
     if kind != ROWS:
-        lacks |= MATRIX_LACKS
+        lacks |= needs.MATRIX_LACKS
     elif name not in _ADDITIVE_KERNELS:
-        lacks[FEATURES] = "the kernel decides what a feature counts"
+        lacks[needs.FEATURES] = "the kernel decides what a feature counts"
     if kind == AFFINITIES:
-        lacks[MERGES] = "the weights of a normalised cut are degrees of nodes"
+        lacks[needs.MERGES] = "the weights of a normalised cut are degrees of nodes"
     return Capabilities(
         input=kind,
         geometry=None,
@@ -82,14 +70,7 @@ def own_state(model: Any) -> dict[str, Any]:
     if isinstance(space, PivotSpace):
         kept = {"pivots": space.map.pivots, "factor": space.map.factor, "centers": space.centers}
     else:
-        kept = {
-            "rows": space.rows,
-            "columns": space.columns,
-            "off": space.off,
-            "level": space.level,
-            "square": space.square,
-            "mean": space.mean,
-        }
+        kept = {name: value for name, value in vars(space).items() if name != "kernel"}
     known = None
     if kernel is not None:
         known = {"name": kernel.metric, "params": kernel.params, "origin": kernel.origin}
@@ -98,7 +79,7 @@ def own_state(model: Any) -> dict[str, Any]:
 
 def restore(model: Any, saved: FieldReader, d: int) -> int:
     """Set the attributes of a fit from a file; return the number of clusters."""
-    kernel_input.check_kernel(model)
+    check_parameters(model, kernel_input.RULES)
     kernel = None
     if saved.has("kernel"):
         known = saved.nested("kernel")

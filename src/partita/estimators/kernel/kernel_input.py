@@ -1,29 +1,26 @@
-"""The kernel that a user names: its parameters, checked, and the function they make."""
+"""The parameters of `KernelKMeans`, checked, and the kernel function that they make."""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any
+import math
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
+from partita._common import parameters as accept
 from partita._common.array_types import Floats
 from partita._common.errors import ParameterError
-from partita._common.parameters import (
-    CALLABLE,
-    Rule,
-    check,
-    check_parameters,
-    choice,
-    either,
-    instance,
-    number,
-    optional,
-)
+from partita._common.parameters import Rule, check, choice, either, number, optional
+from partita._common.random_state import generator
 from partita._common.spaced_rows import evenly_spaced
 from partita._common.text import listed
+from partita.estimators.lloyd_parameters import FitParameters
+from partita.halting import Halt, Shift
 from partita.source.kernel_function import KernelFunction
 
 CUT = "normalized-cut"
@@ -37,19 +34,35 @@ _PARAMETERS = {
 }
 _NUMBERS = {"gamma": number(above=0), "degree": number(above=0), "coef0": number()}
 RULES: dict[str, Rule] = {
-    "kernel": either(choice(*sorted({*PAIRWISE_KERNEL_FUNCTIONS, *GIVEN})), CALLABLE),
+    "kernel": either(choice(*sorted({*PAIRWISE_KERNEL_FUNCTIONS, *GIVEN})), accept.CALLABLE),
     **_NUMBERS,
     "gamma": either(_NUMBERS["gamma"], choice("scale", "auto")),
-    "kernel_params": optional(instance(dict, "a dictionary")),
+    "kernel_params": optional(accept.instance(dict, "a dictionary")),
     "diagonal_shift": optional(either(number(0), choice("auto"))),
     "approximation": choice("auto", "exact", "nystrom"),
 }
 MEDIAN_SAMPLE_ROWS = 1024
 
 
-def check_kernel(model: Any) -> None:
-    """Check the parameters of the kernel that do not depend on the data."""
-    check_parameters(model, RULES)
+class KernelParameters(FitParameters):
+    """The parameters of `KernelKMeans`, checked, in the engine's terms."""
+
+    rules: ClassVar[Mapping[str, Rule]] = {
+        **FitParameters.rules,
+        **RULES,
+        "n_components": either(accept.integer(1), choice("auto")),
+    }
+    free_memory_share = 0.5  # for the Gram matrix
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.begin = time.perf_counter()
+        self.rng = generator(model.random_state)
+
+    def halt_at(self, variance: float) -> Halt:
+        """Stop at a fixed point, by `tol` or the user's criterion, or at the limit."""
+        tol = self.model.tol * max(0.0, variance)
+        return self.until(Shift(math.sqrt(tol)) if tol else None)
 
 
 def check_kernel_params(metric: str, params: dict[str, Any]) -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from partita._common.array_types import Array, Floats, Ints
+from partita._common.array_types import Array, Floats
 from partita._common.parameters import Got, check, choice, must_be
 from partita._common.random_state import as_random_state
 from partita.centers import Centers
 from partita.estimators import validation
-from partita.estimators.kernel.kernel_input import CUT
+from partita.estimators.kernel.kernel_input import CUT, GIVEN
 from partita.estimators.lloyd_parameters import FitParameters
 from partita.init.kernel_starts import (
     at_inner,
@@ -35,29 +34,28 @@ AUTO_N_INIT = 10  # for n_init="auto"; a spectral start needs one
 INIT_ADVICE = "init may also be an array of centers, row numbers or labels, or a callable."
 
 
-@dataclass(frozen=True, slots=True)
-class GivenStart:
-    """A start given by the user: points, rows, or a partition."""
+class KernelStart(NamedTuple):
+    """A start: one of `START_NAMES`, or what a user gave."""
 
-    points: Floats | None = None  # (k, d)
-    rows: Ints | None = None  # (k,)
-    labels: Ints | None = None  # (n,)
+    kind: str  # a name, "points", "rows" or "labels"
+    values: Any = None  # points (k, d), rows (k,) or labels (n,)
 
 
-Start = Callable[[np.random.Generator], "str | GivenStart"]
+Start = Callable[[np.random.Generator], KernelStart]
 
 
-def starts(parameters: FitParameters, X: Any, is_matrix: bool) -> list[Start]:
-    """Return one function rng -> start for every run; `is_matrix`: X has no points for centers."""
-    init, k = parameters.model.init, parameters.k
+def starts(parameters: FitParameters, X: Any) -> list[Start]:
+    """Return one function rng -> start for every run, for X as the user gave it."""
+    init, k, is_matrix = parameters.model.init, parameters.k, parameters.model.kernel in GIVEN
     if isinstance(init, str):
         name = check("init", init, choice(*START_NAMES), INIT_ADVICE)
         if name == "auto":
             name = "spectral" if parameters.model.kernel == CUT else "k-means++"
-        return [lambda rng: name] * parameters.run_count(1 if name == "spectral" else AUTO_N_INIT)
+        auto = 1 if name == "spectral" else AUTO_N_INIT
+        return [lambda rng: KernelStart(name)] * parameters.run_count(auto)
     if callable(init) and not hasattr(init, "get_params"):
 
-        def call(rng: np.random.Generator) -> GivenStart:
+        def call(rng: np.random.Generator) -> KernelStart:
             return _given_start(init(X, k, random_state=as_random_state(rng)), X, k, is_matrix)
 
         return [call] * parameters.run_count(AUTO_N_INIT)
@@ -68,7 +66,7 @@ def starts(parameters: FitParameters, X: Any, is_matrix: bool) -> list[Start]:
     return [lambda rng: start]
 
 
-def _given_start(init: Any, X: Any, k: int, is_matrix: bool) -> GivenStart:
+def _given_start(init: Any, X: Any, k: int, is_matrix: bool) -> KernelStart:
     flat = None if hasattr(init, "get_params") else np.asarray(init)
     if flat is not None and flat.ndim == 1 and flat.dtype.kind in "iu":
         return _rows_or_labels(flat, X.shape[0], k)
@@ -76,25 +74,24 @@ def _given_start(init: Any, X: Any, k: int, is_matrix: bool) -> GivenStart:
         wanted = f"{k} row numbers or {X.shape[0]} labels, as integers"
         advice = "A matrix has no points that could be centers." if is_matrix else ""
         raise must_be("init", wanted, Got(f"an array of shape {np.shape(init)}"), advice)
-    return GivenStart(points=validation.check_initial_centers(init, X, k))
+    return KernelStart("points", validation.check_initial_centers(init, X, k))
 
 
-def _rows_or_labels(flat: Array, n: int, k: int) -> GivenStart:
-    """Labels of all rows, or the numbers of k of them."""
+def _rows_or_labels(flat: Array, n: int, k: int) -> KernelStart:
     if len(flat) not in (n, k):
-        got = Got(f"{len(flat)} integers")
-        raise must_be("init", f"the numbers of {k} rows or {n} labels", got)
+        wanted = f"the numbers of {k} rows or {n} labels"
+        raise must_be("init", wanted, Got(f"{len(flat)} integers"))
     wanted, limit = ("labels", k) if len(flat) == n else ("row numbers", n)
     if flat.min() < 0 or flat.max() >= limit:
         got = Got(f"{flat.min()} to {flat.max()}")
         raise must_be("init", f"{wanted} from 0 to {limit - 1}", got)
     if len(flat) == n:
-        return GivenStart(labels=flat.astype(np.int32))
-    return GivenStart(rows=flat.astype(np.int64))
+        return KernelStart("labels", flat.astype(np.int32))
+    return KernelStart("rows", flat.astype(np.int64))
 
 
 def in_gram(
-    start: str | GivenStart,
+    start: KernelStart,
     gram: Gram,
     kernel: KernelFunction | None,
     X: Any,
@@ -103,46 +100,44 @@ def in_gram(
     sigma: float,
 ) -> Centers:
     """Return the centers of a start in feature space, by a Gram matrix."""
-    if isinstance(start, GivenStart):
-        if start.points is not None:
-            assert kernel is not None
-            points = kernel.place(start.points.astype(X.dtype))
-            inner = gram_rows(kernel, points, X, gram.workers)
-            return at_inner(gram, inner, kernel.diagonal(points))
-        if start.rows is not None:
-            return at_rows(gram, start.rows, sigma)
-        assert start.labels is not None
-        return at_means(gram, start.labels, k, rng, sigma)
-    if start == "random-partition":
+    if start.kind == "points":
+        assert kernel is not None
+        points = kernel.place(start.values.astype(X.dtype))
+        inner = gram_rows(kernel, points, X, gram.workers)
+        return at_inner(gram, inner, kernel.diagonal(points))
+    if start.kind == "rows":
+        return at_rows(gram, start.values, sigma)
+    if start.kind == "labels":
+        return at_means(gram, start.values, k, rng, sigma)
+    if start.kind == "random-partition":
         labels = rng.integers(k, size=gram.n, dtype=np.int32)
         return at_means(gram, labels, k, rng, sigma)
-    if start == "spectral":
+    if start.kind == "spectral":
         return at_means(gram, spectral_labels(gram, k, rng), k, rng, sigma)
-    if start == "k-means++":
+    if start.kind == "k-means++":
         return at_rows(gram, plusplus_rows(gram, k, rng), sigma)
     return at_rows(gram, forgy_rows(gram.weights, gram.n, k, rng), sigma)
 
 
 def in_features(
-    start: str | GivenStart,
+    start: KernelStart,
     source: Source,
     features: Callable[[Floats], Floats],
     k: int,
     rng: np.random.Generator,
 ) -> Floats:
     """Return the centers (k, r) of a start among Nyström features; `features` maps points."""
-    if isinstance(start, GivenStart):
-        if start.points is not None:
-            return features(start.points)
-        if start.rows is not None:
-            return source.take_rows(start.rows)
-        assert start.labels is not None
+    if start.kind == "points":
+        return features(start.values)
+    if start.kind == "rows":
+        return source.take_rows(start.values)
+    if start.kind == "labels":
         rows, weight = source.take_rows(np.arange(source.n)), source.weights.as_floats(source.n)
-        stats = ClusterStats.of_block(rows, start.labels, k=k, weight=weight)
+        stats = ClusterStats.of_block(rows, start.values, k=k, weight=weight)
         return np.where(stats.weight[:, None] > 0, stats.mean, forgy(source, k, rng))
-    if start == "random-partition":
+    if start.kind == "random-partition":
         return random_partition(source, k, rng)
-    if start == "spectral":
+    if start.kind == "spectral":
         advice = "Nyström has no Gram matrix: use 'k-means++', or approximation='exact'."
-        raise must_be("init", "a start other than 'spectral' with 'nystrom'", start, advice)
-    return plusplus(source, k, rng)[0] if start == "k-means++" else forgy(source, k, rng)
+        raise must_be("init", "a start other than 'spectral' with 'nystrom'", start.kind, advice)
+    return plusplus(source, k, rng)[0] if start.kind == "k-means++" else forgy(source, k, rng)

@@ -16,7 +16,6 @@ from partita._common.threads import Workers
 from partita._common.weighting import weighted
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
-from partita.estimators.capabilities import Capabilities
 from partita.estimators.medoids import medoid_capabilities
 from partita.estimators.medoids.metric import (
     SPARSE_METRICS,
@@ -29,7 +28,6 @@ from partita.estimators.medoids.metric import (
     row_chunks,
 )
 from partita.estimators.medoids.parameters import MedoidParameters
-from partita.estimators.saved_state import FieldReader
 from partita.halting import Halt
 from partita.source.dissimilarities import DissimilarityTable
 from partita.trace import Callback
@@ -62,10 +60,9 @@ class KMedoids(Clusterer):
         "clara" searches samples of them, and "onebatch" evaluates all rows by one sample.
     init : {"auto", "random", "lab", "build", "k-medoids++"}, callable or array, default="auto"
         The start: "random" rows; "lab", greedily on small samples; "build", greedily on all
-        rows; "k-medoids++", far from each other; an array of numbers of rows, or a fitted model
-        with `medoid_indices_`; a callable init(X, n_clusters, random_state=…) that
-        returns such an array. "auto" is "build" for "pam", else
-        "random".
+        rows; "k-medoids++", far from each other; an array of row numbers; a fitted model, whose
+        `medoid_indices_` are used; a callable init(X, n_clusters, random_state=…) that returns
+        row numbers. "auto" is "build" for "pam", else "random".
     n_init : "auto" or int, default="auto"
         The number of starts, of which the best result is kept: "auto" is 10 for "alternate", 5 for
         "clara", and 1 for the others and for starts without randomness.
@@ -78,17 +75,13 @@ class KMedoids(Clusterer):
         costs least; swaps lower the cost, not the silhouette.
     batch_size : int or None, default=None
         Rows in a sample of "clara" (None: 80 + 4K) and "onebatch" (None: 100·log(n·K)).
-    verbose : int, default=0
-        Whether to print the progress.
-    random_state : int, RandomState, Generator or None, default=None
-        The source of randomness. The same int gives the same bits, for any number of threads.
+    verbose, random_state, n_threads
+        As in `KMeans`.
     halt : Halt or None, default=None
         A criterion from `partita.halting`, in addition to `max_iter` and convergence.
     callback : callable or None, default=None
         Called with the `Progress` of every iteration, and about every second during a long one
         ("fasterpam"); returning True stops the fit.
-    n_threads : int or None, default=None
-        The number of threads; None means PARTITA_NUM_THREADS, OMP_NUM_THREADS, or all cores.
     memory_limit : float or None, default=None
         The maximum number of bytes of the matrix of all dissimilarities. If it does not fit, its
         columns are computed as needed. None means a quarter of the free memory.
@@ -111,11 +104,8 @@ class KMedoids(Clusterer):
         The iterations of the best run, and the number of its swaps.
     start_ : ndarray of shape (n_clusters,) or None
         The initial rows of the best run; None if it used a sample.
-    trace_, stopped_by_, paths_
-        One record per iteration (its `shift` is the number of medoids that changed), why it
-        stopped, and the path of the search.
-    n_features_in_, feature_names_in_
-        The features of `fit`.
+    trace_, stopped_by_, paths_, membership_, n_features_in_, feature_names_in_
+        As in `KMeans`; the `shift` of an iteration is the number of medoids that changed.
 
     Notes
     -----
@@ -156,14 +146,9 @@ class KMedoids(Clusterer):
     _covered_attributes = frozenset({"_metric", "_weight", "n_clusters_"})
     _needed_parameters = frozenset({"metric", "metric_params"})
 
-    def __partita_capabilities__(self) -> Capabilities:
-        return medoid_capabilities.declare(self)
-
-    def _own_state(self) -> dict[str, Any]:
-        return medoid_capabilities.own_state(self)
-
-    def _restore_own(self, saved: FieldReader, d: int) -> int:
-        return medoid_capabilities.restore(self, saved, d)
+    __partita_capabilities__ = medoid_capabilities.declare
+    _own_state = medoid_capabilities.own_state
+    _restore_own = medoid_capabilities.restore
 
     # --- fitting ----------------------------------------------------------------------------------
 
@@ -178,7 +163,7 @@ class KMedoids(Clusterer):
             data = X if rows is None else rows
             medoids, run, scores = parameters.search(data, table, weight, workers)
             parts = self._parts(rows, table, metric, medoids, workers)
-            labels, cost = _nearest(parts, table.n)
+            labels, cost = _label(parts, np.empty(table.n))
         self._warn_if_empty(np.bincount(labels), len(medoids), len(medoids))
         self._keep_features(features)
         self._keep_run(run)
@@ -219,13 +204,9 @@ class KMedoids(Clusterer):
                 validation.check_finite(validation.make_source(rows, None, workers), rows, names)
         return rows
 
+    @staticmethod
     def _parts(
-        self,
-        rows: Any,
-        table: DissimilarityTable,
-        metric: Metric | None,
-        medoids: Ints,
-        workers: Workers,
+        rows: Any, table: DissimilarityTable, metric: Metric | None, medoids: Ints, workers: Workers
     ) -> Parts:
         """Yield the dissimilarities of the rows of the fit to the medoids, by chunks of rows."""
         for span in row_chunks(table.n, len(medoids)):
@@ -264,12 +245,12 @@ class KMedoids(Clusterer):
         With metric="precomputed", X (m, n) are dissimilarities to all rows of the fit.
         """
         values, parts = self._dissimilarities(X)
-        return _nearest(parts, values.shape[0])[0]
+        return _label(parts, np.empty(values.shape[0]))[0]
 
     def transform(self, X: Any) -> Any:
         """Return the dissimilarity (n, k) of each row to every medoid, in the dtype of X."""
         values, parts = self._dissimilarities(X)
-        return _concatenated(parts, (values.shape[0], self._n_features_out), values.dtype)
+        return _label(parts, self._empty(values.shape[0], values.dtype))[1]
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the dissimilarity (n, k) of each row to every medoid."""
@@ -280,13 +261,17 @@ class KMedoids(Clusterer):
         with Workers(1) as workers:  # a triangle has the rows of the fit only
             table = check_matrix(values, workers)
             parts = self._parts(None, table, None, self.medoid_indices_, workers)
-            return _concatenated(parts, (table.n, self._n_features_out), values.dtype)
+            return _label(parts, self._empty(table.n, values.dtype))[1]
+
+    def _empty(self, n: int, dtype: Any = None) -> Floats:
+        """An array (n, k), in float32 for input of float32, else in float64."""
+        return np.empty((n, self._n_features_out), "f4" if dtype == np.float32 else "f8")
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the weighted sum of dissimilarities to the nearest medoid."""
         values, parts = self._dissimilarities(X)
         weight = validation.check_weights(sample_weight, values.shape[0])
-        return -exact_total(weighted(_nearest(parts, values.shape[0])[1], weight))
+        return -exact_total(weighted(_label(parts, np.empty(values.shape[0]))[1], weight))
 
     def inverse_transform(self, codes: Any) -> Any:
         """Return rows ZΘ (n, d) from labels (n,), or from hard or soft memberships (n, k).
@@ -303,12 +288,7 @@ class KMedoids(Clusterer):
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
         values, parts = self._dissimilarities(X)
-        labels = np.empty(values.shape[0], np.int32)
-        cost = np.empty((values.shape[0], self._n_features_out))
-        for span, distances, unit in parts:
-            labels[span] = distances.argmin(axis=1)
-            cost[span] = _in_user_units(distances, unit)
-        return labels, cost
+        return _label(parts, self._empty(values.shape[0]))
 
     def _temperature(self) -> float:
         return self.inertia_ / self._weight
@@ -322,27 +302,15 @@ class KMedoids(Clusterer):
         return tags
 
 
-def _nearest(parts: Parts, n: int) -> tuple[Ints, Floats]:
-    """Return the nearest medoid of n rows, the lower one on ties, and the dissimilarity to it."""
-    labels, cost = np.empty(n, np.int32), np.empty(n)
+def _label(parts: Parts, out: Floats) -> tuple[Ints, Floats]:
+    """Return the nearest medoid of each row, the lower one on ties, and fill `out`.
+
+    It receives the dissimilarities to the nearest medoid (n,), or to all of them (n, k).
+    """
+    labels = np.empty(len(out), np.int32)
     for span, distances, unit in parts:
         labels[span] = distances.argmin(axis=1)
-        cost[span] = _in_user_units(distances.min(axis=1), unit)
-    return labels, cost
-
-
-def _concatenated(parts: Parts, shape: tuple[int, int], dtype: Any) -> Floats:
-    """Return dissimilarities (n, k), in float32 for input of float32, else in float64."""
-    out = np.empty(shape, np.float32 if dtype == np.float32 else np.float64)
-    for span, distances, unit in parts:
-        with np.errstate(over="ignore"):  # of float32
-            out[span] = _in_user_units(distances, unit)
-    return out
-
-
-def _in_user_units(distances: Floats, unit: float) -> Floats:
-    """Return values·unit; 0 is 0, even if the unit is infinite."""
-    if unit == 1.0:
-        return distances
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.where(distances == 0, 0.0, distances * unit)
+        values = distances if out.ndim == 2 else distances.min(axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):  # 0 is 0, even if the unit is infinite
+            out[span] = values if unit == 1.0 else np.where(values == 0, 0.0, values * unit)
+    return labels, out

@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import pairwise_distances
 
 from partita._common.array_types import Floats
+from partita.estimators import capabilities as needs
 from partita.estimators import validation
-from partita.estimators.capabilities import (
-    CELLS,
-    DISSIMILARITIES,
-    FEATURES,
-    MATRIX_LACKS,
-    MEANS,
-    METRIC,
-    REPLAY,
-    ROWS,
-    SPACE,
-    Capabilities,
-    Replay,
-    lacking,
-    unfitted,
-)
-from partita.estimators.medoids.metric import (
-    EUCLIDEAN_METRICS,
-    Metric,
-    check_metric,
-    has_flat_cells,
-)
+from partita.estimators.capabilities import Capabilities, Replay, lacking, unfitted
+from partita.estimators.medoids.metric import EUCLIDEAN_METRICS, Metric, check_metric
 from partita.estimators.saved_state import FieldReader
 
 # Metrics to which every feature contributes on its own scale
@@ -40,11 +24,12 @@ _LEARNED_PARAMETERS = {"seuclidean": "V", "mahalanobis": "VI"}
 def declare(model: Any) -> Capabilities:
     """The capabilities of a `KMedoids`."""
     given = isinstance(model.metric, str) and model.metric == "precomputed"
-    lacks = {**MATRIX_LACKS} if given else _lacks(model)
+    pairs, at_start = partial(_pairwise, model), partial(_at_start, model)
+    lacks = {**needs.MATRIX_LACKS} if given else _lacks(model)
     if model.metric_params:
-        lacks[METRIC] = f"the metric has parameters, {model.metric_params!r}"
+        lacks[needs.METRIC] = f"the metric has parameters, {model.metric_params!r}"
     return Capabilities(
-        input=DISSIMILARITIES if given else ROWS,
+        input=needs.DISSIMILARITIES if given else needs.ROWS,
         geometry=None,
         lacks=lacks,
         metric=None if model.metric_params else model.metric,
@@ -55,33 +40,36 @@ def declare(model: Any) -> Capabilities:
         warm_start=None if model.method == "clara" else "medoid_indices",
         costs=model._costs,
         distances=lambda X: model._costs(X)[1],
-        pairs=(lambda X: (_pairwise(model, X), "precomputed")) if model.metric_params else None,
-        replay=None
-        if REPLAY in lacks
-        else Replay(lambda: _rerun(model), lambda X: _at_start(model, X)),
+        pairs=pairs if model.metric_params else None,
+        replay=None if needs.REPLAY in lacks else Replay(partial(_rerun, model), at_start),
     )
 
 
 def _lacks(model: Any) -> dict[str, str]:
-    lacks = {MEANS: "medoids are rows, not means"}
-    if not has_flat_cells(model.metric, model.metric_params):
-        lacks |= lacking(f"metric={model.metric!r} is not Euclidean", SPACE, CELLS)
+    lacks = {needs.MEANS: "medoids are rows, not means"}
+    if not _is_euclidean(model.metric, dict(model.metric_params or {})):
+        lacks |= lacking(f"metric={model.metric!r} is not Euclidean", needs.SPACE, needs.CELLS)
     if model.metric not in _ADDITIVE_METRICS:
-        lacks[FEATURES] = f"metric={model.metric!r} decides what a feature counts"
+        lacks[needs.FEATURES] = f"metric={model.metric!r} decides what a feature counts"
     if model.k_range is not None or getattr(model, "start_", None) is None:
-        lacks[REPLAY] = (
+        lacks[needs.REPLAY] = (
             "only fits by the methods fasterpam, pam and alternate with a given n_clusters can be "
             "repeated"
         )
     return lacks
 
 
-def _pairwise(model: Any, X: Any) -> Floats:
-    from sklearn.metrics import pairwise_distances
+def _is_euclidean(metric: Any, params: dict[str, Any]) -> bool:
+    """Return whether the nearest center is the Euclidean one, so that cells are polytopes."""
+    if isinstance(metric, str) and metric == "minkowski":
+        return bool(params.get("p", 2) == 2 and params.get("w") is None)
+    return isinstance(metric, str) and metric in EUCLIDEAN_METRICS
 
+
+def _pairwise(model: Any, X: Any) -> tuple[Floats, str]:
     distances = pairwise_distances(X, metric=model.metric, **model.metric_params)
     np.fill_diagonal(distances, 0.0)
-    return np.asarray(distances)
+    return np.asarray(distances), "precomputed"
 
 
 def _rerun(model: Any) -> Any:
@@ -113,8 +101,7 @@ def restore(model: Any, saved: FieldReader, d: int) -> int:
     check_metric(model.metric, model.metric_params)
     last_row = d - 1 if not saved.has("metric") else 2**62
     medoids = saved.ints("medoid_indices", (None,), 0, last_row)
-    k = len(medoids)
-    if k == 0:
+    if (k := len(medoids)) == 0:
         raise ValueError("medoid_indices is empty")
     model._metric = model.cluster_centers_ = None
     if saved.has("metric"):

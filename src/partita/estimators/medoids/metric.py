@@ -13,18 +13,10 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import distance_metrics
 from sklearn.utils.validation import validate_data
 
+from partita._common import parameters as accept
 from partita._common.array_types import Array, Floats
 from partita._common.errors import ParameterError
-from partita._common.parameters import (
-    CALLABLE,
-    Got,
-    check,
-    choice,
-    either,
-    instance,
-    must_be,
-    optional,
-)
+from partita._common.parameters import Got, check, choice, must_be
 from partita._common.power_of_two import largest_magnitude, square_scale
 from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers, one_blas_thread
@@ -50,35 +42,16 @@ METRICS = tuple(sorted({
     "hamming", "mahalanobis", "minkowski", "seuclidean", "sqeuclidean", "precomputed",
 }))  # fmt: skip
 SPARSE_METRICS = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan")
-EUCLIDEAN_METRICS = (
-    "euclidean",
-    "l2",
-    "sqeuclidean",
-)  # with the same nearest centers
+EUCLIDEAN_METRICS = ("euclidean", "l2", "sqeuclidean")  # with the same nearest centers
 CHUNK_VALUES = 1 << 21  # dissimilarities measured at once
-
-
-# --- metrics ----------------------------------------------------------------------------------
 
 
 def check_metric(metric: Any, params: Any) -> None:
     """Check the metric and its parameters as far as they do not depend on the data."""
-    check("metric", metric, either(choice(*METRICS), CALLABLE))
-    check("metric_params", params, optional(instance(Mapping, "a dictionary")))
+    check("metric", metric, accept.either(choice(*METRICS), accept.CALLABLE))
+    check("metric_params", params, accept.optional(accept.instance(Mapping, "a dictionary")))
     if params and metric == "precomputed":
         raise must_be("metric_params", "None with metric='precomputed'", params)
-
-
-def has_flat_cells(metric: Any, params: Any = None) -> bool:
-    """Return whether the nearest center is the Euclidean one, so that cells are polytopes.
-
-    >>> has_flat_cells("l2"), has_flat_cells("minkowski"), has_flat_cells("minkowski", {"p": 3})
-    (True, True, False)
-    """
-    if isinstance(metric, str) and metric == "minkowski":
-        keywords = dict(params or {})
-        return bool(keywords.get("p", 2) == 2 and keywords.get("w") is None)
-    return isinstance(metric, str) and metric in EUCLIDEAN_METRICS
 
 
 class Metric:
@@ -87,6 +60,7 @@ class Metric:
     def __init__(self, metric: Any, params: Any, X: Any) -> None:
         self.metric = metric
         self.params: dict[str, Any] = dict(params or {})
+        self.allows_nan = isinstance(metric, str) and metric == "nan_euclidean"
         if sp.issparse(X) and not callable(metric) and metric not in SPARSE_METRICS:
             wanted = f"{choice(*SPARSE_METRICS).text} for sparse X"
             raise must_be("metric", wanted, metric, "Or pass X.toarray().")
@@ -100,11 +74,6 @@ class Metric:
     def plain(self) -> str | None:
         """The name of the metric in the compiled kernel, or None."""
         return None if callable(self.metric) or self.params else KERNEL_METRICS.get(self.metric)
-
-    @property
-    def allows_nan(self) -> bool:
-        """True if rows may contain NaN."""
-        return bool(self.metric == "nan_euclidean")
 
     def _ready(self, X: Any) -> Any:
         """Return rows in the form that scikit-learn takes, as doubles."""
@@ -200,9 +169,8 @@ def check_matrix(X: Any, workers: Workers) -> DissimilarityTable:
         return _check_condensed(values)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         _check_finite(values)
-        wanted = "a square matrix, or its upper triangle as pdist returns it,"
-        got = Got(f"the shape {values.shape}")
-        raise must_be("X", f"{wanted} with metric='precomputed'", got)
+        wanted = "a square matrix, or its upper triangle as pdist returns it, with"
+        raise must_be("X", f"{wanted} metric='precomputed'", Got(f"the shape {values.shape}"))
     if values.flags.f_contiguous and not values.flags.c_contiguous:
         values = values.T  # it is symmetric
     low, high, taint, diagonal, asymmetry = _summary(values, workers)
@@ -212,14 +180,9 @@ def check_matrix(X: Any, workers: Workers) -> DissimilarityTable:
         got = Got(f"d(i, j) and d(j, i) that differ by up to {asymmetry:.3g}")
         raise must_be("X", "a symmetric matrix", got, "(X + X.T) / 2 is symmetric.")
     if diagonal > tolerance:
-        got = Got(f"{diagonal:.3g}")
-        raise must_be("X", "a matrix with a diagonal of 0", got, SIMILARITY_ADVICE)
-    return DissimilarityMatrix(values, _kernel_dtype(values, high), _scale(high, len(values)))
-
-
-def _scale(high: float, n: int) -> float:
-    """Return a power of two that makes n values up to `high` small enough to be added."""
-    return 1.0 if high * n < 1e300 else 2.0**-100
+        wanted = "a matrix with a diagonal of 0"
+        raise must_be("X", wanted, Got(f"{diagonal:.3g}"), SIMILARITY_ADVICE)
+    return DissimilarityMatrix(values, *_dtype_and_scale(values, high, len(values)))
 
 
 def _summary(values: Array, workers: Workers) -> list[float]:
@@ -251,7 +214,7 @@ def _check_condensed(values: Array) -> DissimilarityTable:
     with np.errstate(invalid="ignore"):
         low, high = float(values.min()), float(values.max())
         _check_values(values, low, high, float((values * 0.0).sum()))
-    return CondensedMatrix(values, n, _kernel_dtype(values, high), _scale(high, n))
+    return CondensedMatrix(values, n, *_dtype_and_scale(values, high, n))
 
 
 def as_matrix(X: Any) -> Array:
@@ -286,7 +249,7 @@ def as_matrix(X: Any) -> Array:
 def _check_finite(values: Array) -> None:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError(
-            f"Input X contains {'NaN' if np.isnan(values).any() else 'infinity'}: every "
+            f"Input X contains {validation.nonfinite_kinds(values)}: every "
             "dissimilarity must be finite. Impute missing values, and use a large number for "
             "unreachable rows."
         )
@@ -307,11 +270,12 @@ def _check_values(values: Array, low: float, high: float, taint: float) -> None:
         )
 
 
-def _kernel_dtype(values: Array, high: float) -> Any:
-    """Return a float dtype for these numbers; float32 holds integers up to 2^24 exactly."""
+def _dtype_and_scale(values: Array, high: float, n: int) -> tuple[Any, float]:
+    """A float dtype for values up to `high`, and a power of two that allows to add n of them."""
+    single = high <= 2.0**24  # float32 holds integers up to 2^24 exactly
     if values.dtype.kind == "f":
-        return np.float64 if values.dtype.itemsize == 8 else np.float32
-    return np.float32 if high <= 2.0**24 else np.float64
+        single = values.dtype.itemsize < 8
+    return np.float32 if single else np.float64, 1.0 if high * n < 1e300 else 2.0**-100
 
 
 def check_new_dissimilarities(model: Any, X: Any) -> Floats:

@@ -10,25 +10,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from partita._common import parameters as accept
 from partita._common.array_types import Floats, Ints
-from partita._common.parameters import (
-    NONE,
-    Got,
-    Rule,
-    check,
-    choice,
-    either,
-    integer,
-    is_integer,
-    must_be,
-    optional,
-)
+from partita._common.parameters import Got, Rule, check, choice, is_integer, must_be
 from partita._common.random_state import as_random_state, generator, spawn_generators
 from partita._common.threads import Workers, one_blas_thread
 from partita.engine.medoids.search import MedoidOptions, MedoidRun, Start, best_medoids, sweep_k
 from partita.engine.medoids.swap import MedoidProblem
 from partita.estimators.lloyd_parameters import FitParameters
-from partita.halting import Halt, MaxIter
+from partita.halting import MaxIter
 from partita.init.medoid_starts import MEDOID_STARTS
 from partita.source.dissimilarities import DissimilarityTable, MetricTable, materialize
 
@@ -58,8 +48,8 @@ class MedoidParameters(FitParameters):
     rules: ClassVar[Mapping[str, Rule]] = {
         **FitParameters.rules,
         "method": choice(*METHODS),
-        "k_range": either(K_RANGE, NONE),
-        "batch_size": optional(integer(1)),
+        "k_range": accept.optional(K_RANGE),
+        "batch_size": accept.optional(accept.integer(1)),
     }
 
     def __init__(self, model: Any) -> None:
@@ -72,12 +62,6 @@ class MedoidParameters(FitParameters):
         if self.k_range is not None and model.method in SAMPLING_METHODS:
             wanted = choice(*(name for name in METHODS if name not in SAMPLING_METHODS)).text
             raise must_be("method", f"{wanted} with `k_range`", model.method)
-
-    @property
-    def halt(self) -> Halt:
-        """The user's criterion, then the limit; the search itself finds that nothing improves."""
-        last = MaxIter(self.max_iter)
-        return last if self.model.halt is None else self.model.halt | last
 
     def _start(self, X: Any, n: int, counted: Ints, given: Ints | None) -> Start:
         """Return the start of a run, as positions among the rows that are counted."""
@@ -131,9 +115,10 @@ class MedoidParameters(FitParameters):
 
         The run's medoids are positions among the counted rows; its start is in rows of X.
         """
+        last, halt = MaxIter(self.max_iter), self.model.halt
         plan = MedoidOptions(
             method=self.model.method,
-            halt=self.halt,
+            halt=last if halt is None else halt | last,  # the search ends if nothing improves
             callbacks=self.callbacks,
             on_run_end=self.on_run_end,
             batch=self.model.batch_size,
