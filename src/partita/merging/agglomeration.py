@@ -133,7 +133,9 @@ def merge_all(merging: Merging, empty: Array) -> tuple[Ints, Floats]:
     O(K²·d) time.
     """
     k = len(empty)
-    price = _all_prices(merging, empty)
+    price: Floats = np.reshape([_row(merging, i, empty) for i in range(k)], (k, k))
+    price = np.minimum(price, price.T)  # equal up to rounding
+    np.fill_diagonal(price, np.inf)
     number, empty = np.arange(k), empty.copy()  # of the cluster in each slot
     pairs, prices = np.empty((max(k - 1, 0), 2), np.intp), np.empty(max(k - 1, 0))
     partner, best = price.argmin(axis=1), price.min(axis=1)
@@ -157,14 +159,6 @@ def merge_all(merging: Merging, empty: Array) -> tuple[Ints, Floats]:
             price, number, empty = price[np.ix_(left, left)], number[left], empty[left]
             partner, best = price.argmin(axis=1), price.min(axis=1)
     return pairs, prices
-
-
-def _all_prices(merging: Merging, empty: Array) -> Floats:
-    k = len(empty)
-    price: Floats = np.reshape([_row(merging, i, empty) for i in range(k)], (k, k))
-    price = np.minimum(price, price.T)  # equal up to rounding
-    np.fill_diagonal(price, np.inf)
-    return price
 
 
 def _row(merging: Merging, i: int, empty: Array) -> Floats:

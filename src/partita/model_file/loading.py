@@ -181,9 +181,8 @@ def _saved(
     scaling = None
     if top.has("scaling"):
         fields = unpacked.nested("scaling")
-        scaling = Scaling(
-            fields.text("kind"), fields.floats("center", (d,)), fields.floats("scale", (d,))
-        )
+        center, scale = (fields.floats(name, (d,)) for name in ("center", "scale"))
+        scaling = Scaling(fields.text("kind"), center, scale)
         if scaling.kind not in SCALING_KINDS or not (scaling.scale > 0).all():
             raise FieldError("scaling has an unknown kind, or a scale that is not positive")
     extra = {key: value for key, value in header.items() if key not in _HEADER_FIELDS}

@@ -170,8 +170,8 @@ def _parameters(model: Any) -> dict[str, Any]:
     parameters: dict[str, Any] = model.get_params()
     init = parameters.get("init")
     if hasattr(init, "get_params"):
-        lent = (getattr(init, name, None) for name in ("medoid_indices_", "cluster_centers_"))
-        parameters["init"] = next((values for values in lent if values is not None), init)
+        centers = (getattr(init, name, None) for name in ("medoid_indices_", "cluster_centers_"))
+        parameters["init"] = next((values for values in centers if values is not None), init)
     elif "init" in parameters and not isinstance(init, str) and not callable(init):
         parameters["init"] = np.asarray(init)
     return parameters

@@ -107,8 +107,7 @@ def criterion_chart(display: CriteriaDisplay, panel: CriterionPanel) -> str:
 
 def silhouette_chart(sample: SilhouetteSample, clusters: Sequence[int]) -> str:
     """Draw the sorted silhouettes of these clusters, in drawings no higher than a page."""
-    wanted = set(clusters)
-    bands = [b for b in silhouette_bands(sample.values, sample.labels) if b.label in wanted]
+    bands = [b for b in silhouette_bands(sample.values, sample.labels) if b.label in clusters]
     parts = range(0, len(bands), _BANDS_PER_DRAWING)
     return "".join(
         _silhouette_drawing(sample, bands[i : i + _BANDS_PER_DRAWING], len(bands)) for i in parts

@@ -18,6 +18,8 @@ def provenance_of(
 ) -> list[tuple[str, str]]:
     """Return names and values of what is known about the making of a fit."""
     fitted = data.fitted
+    installed = {name: v for name, v in (fitted.versions or {}).items() if v != "not installed"}
+    versions = [f"{name} {version}" for name, version in installed.items()]
     filled = f"{number_text(summary.filled)}, filled in with the means of their features"
     facts = [
         ("Command", _line(fitted.command, _MAX_COMMAND_LENGTH)),
@@ -34,7 +36,7 @@ def provenance_of(
         ("Seed", "" if fitted.seed is None else safe_line(fitted.seed)),
         ("Time", "" if fitted.seconds is None else f"{fitted.seconds:.3g} seconds"),
         ("Created", _line(fitted.created)),
-        ("Versions", _versions(fitted.versions)),
+        ("Versions", _line(", ".join(versions), 800)),
     ]
     return [(name, value) for name, value in facts if value]
 
@@ -86,8 +88,3 @@ def _model(model: Any) -> str:
         return " ".join(repr(model).split())
     except Exception:  # the repr of a parameter must not break the report
         return type(model).__name__
-
-
-def _versions(versions: Any) -> str:
-    installed = [(name, v) for name, v in (versions or {}).items() if v != "not installed"]
-    return _line(", ".join(f"{name} {version}" for name, version in installed), 800)

@@ -70,9 +70,9 @@ def measure_silhouettes(data: ReportInput) -> SilhouetteSample:
         raise NotApplicable("Silhouettes compare clusters, and there is only one.")
     if sizes.max() < 2 and not (weight > 1).any():
         raise NotApplicable("Every row is a cluster of its own: there are no others to compare.")
-    if len(inside) < data.n and data.is_matrix:
-        raise NotApplicable("Some rows of the matrix have no cluster or no weight.")
     if len(inside) < data.n:
+        if data.is_matrix:
+            raise NotApplicable("Some rows of the matrix have no cluster or no weight.")
         rows = rows[inside]
     if sp.issparse(rows) and not callable(metric):  # the kernel scales dense rows
         rows = scaled(rows, square_scale(largest_magnitude(rows)))
