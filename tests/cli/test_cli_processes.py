@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from helpers.cli import PARTITA, environment, pa
 
-from partita import KMeans
+from partita import KMeans, save
 from partita.tables import read_table, write_table
 
 
@@ -214,12 +214,25 @@ def shell(words, rest="", **options):
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, **options)
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-def test_a_reader_of_stdout_that_leaves_gives_141(tmp_path):
-    write_table(pa.table({"x": np.arange(100_000.0)}), tmp_path / "a.csv")  # more than a pipe holds
-    words = ("fit", tmp_path / "a.csv", "-k", 2, "--labels", "-")
-    done = shell(words, "| head -n 1 > /dev/null; exit ${PIPESTATUS[0]}")
-    assert (done.returncode, done.stderr) == (141, "")
+def test_a_reader_of_stdout_that_leaves_gives_141(file, tmp_path):
+    table, model = tmp_path / "a.csv", tmp_path / "m.partita"
+    write_table(pa.table({"x": np.arange(30_000.0)}), table)  # more than a pipe holds
+    save(KMeans(2, random_state=0).fit([[0.0], [1.0]]), model, names=["x"])
+    buffered = environment(PYTHONUNBUFFERED="")  # without a buffer, Python ignores partial writes
+    for words, lines in (
+        (("fit", table, "-k", 2, "--labels", "-"), 1),
+        (("fit", file, "-k", 3), 0),
+        (("inspect", model), 0),
+        (("predict", table, "--model", model), 1),
+    ):
+        run = spawn(*words, env=buffered)
+        for _ in range(lines):
+            run.stdout.readline()
+        run.stdout.close()
+        messages = run.stderr.read()
+        assert run.wait() == 141, (words, messages)
+        assert "Error" not in messages, words
+        run.stderr.close()
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")

@@ -231,7 +231,10 @@ def test_skipped_checks_have_a_reason(monkeypatch):
     assert many["correlated-features"] == "there are more than 5 features"
     assert "distinct rows" in dict(diagnose(fit(wide[:12]), wide[:12]).skipped)["not-convex"]
     labels = dict(diagnose(DBSCAN(eps=1.5).fit(X), X).skipped)
-    assert "has no trace" in labels["not-converged"]
+    assert labels["not-converged"] == "the model has no `trace_` and no `n_iter_`"
+    centers = fit(X)
+    del centers.trace_, centers.n_iter_
+    assert "X is not the data" in dict(diagnose(centers, X[:50]).skipped)["not-converged"]
     assert "exact sums" in labels["inexact-sums"]
 
 

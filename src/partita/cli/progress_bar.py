@@ -10,7 +10,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from rich import progress as rich
-from rich.console import Console
+
+from partita.cli.console import PipeConsole
 
 _STAGES = {"references": "uniform data"}  # of a sweep, where the text is not the stage's name
 
@@ -23,7 +24,7 @@ class ProgressReporter:
     """
 
     def __init__(self, quiet: bool = False) -> None:
-        self.console = Console(stderr=True)
+        self.console = PipeConsole(stderr=True)
         self.is_shown = self.console.is_terminal and not quiet
         self.interrupted = False
         self._bars: Any = None

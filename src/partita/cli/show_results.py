@@ -19,6 +19,7 @@ import partita
 from partita._common.json_values import to_json_values
 from partita._common.text import listed, one_line, plural
 from partita.choosing.sweep import legend_lines, table_rows
+from partita.cli.console import PipeConsole
 from partita.cli.workflow import column_remarks
 from partita.tables.feature_selection import EXCLUDED, NOT_CHOSEN
 from partita.tables.text_files import layout_note
@@ -32,7 +33,7 @@ WIDTH_BEFORE_TRAITS = 36  # characters of the table's first columns
 
 def console() -> Console:
     """Return a console for stdout on which data is never read as markup."""
-    return Console(highlight=False, markup=False, emoji=False)
+    return PipeConsole(highlight=False, markup=False, emoji=False)
 
 
 # --- JSON -----------------------------------------------------------------------------------------

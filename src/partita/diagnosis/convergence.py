@@ -28,7 +28,9 @@ def check_convergence(fit: FitContext) -> Finding | None:
     limit = limit if isinstance(limit, int) else None
     moved, gain = _moved_rows(trace), _gain_of_update(fit)
     if not len(trace) and gain is None and not (used and limit is not None):
-        raise CheckSkipped("the model has no trace, and X is not the data it was fitted to")
+        missing = f"the model has no `trace_` and no `{'max_iter' if used else 'n_iter_'}`"
+        has_means = MEANS not in fit.lacks and ROWS not in fit.lacks
+        raise CheckSkipped(missing + ", and X is not the data it was fitted to" * has_means)
     reasons = []
     at_limit = limit is not None and used >= limit and (moved or not len(trace))
     if at_limit or moved > MOVING_MIN_SHARE * fit.n:
