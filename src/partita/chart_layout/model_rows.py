@@ -33,12 +33,7 @@ class DrawnRows:
     labels: Ints  # (m,)
     weight: Floats  # (m,)
     names: list[str]  # of the features
-    of: int  # rows of X
-
-    @property
-    def note(self) -> str:
-        """A note about the sample; empty if all rows are drawn."""
-        return sample_note(self.values.shape[0], self.of)
+    note: str = ""  # about the sample; empty if all rows are drawn
 
 
 def select_rows(
@@ -67,7 +62,8 @@ def select_rows(
     rows = rows[index]
     labels = np.asarray(without_feature_names(model).predict(rows))
     weight = np.ones(len(labels)) if weight is None else weight[index]
-    return DrawnRows(rows.astype(np.float64, copy=False), labels, weight, names, n)
+    note = sample_note(len(labels), n)
+    return DrawnRows(rows.astype(np.float64, copy=False), labels, weight, names, note)
 
 
 def sample_index(n: int, most: int | None, random_state: Any) -> Ints | slice:
@@ -114,6 +110,5 @@ def title_text(model: Any) -> str:
 
 def squared_lengths(values: Any) -> Floats:
     """Squared lengths (n,) of the rows."""
-    if sp.issparse(values):
-        return np.asarray(values.multiply(values).sum(axis=1)).ravel()
-    return np.asarray(np.square(values).sum(axis=1))
+    squares = values.multiply(values) if sp.issparse(values) else np.square(values)
+    return np.asarray(squares.sum(axis=1)).ravel()

@@ -106,22 +106,21 @@ def _principal_plane(rows: DrawnRows) -> ProjectionPlane:
 
 
 def _two_features(features: Any, names: list[str]) -> tuple[int, int]:
-    rule = f"`features` must be two different names or numbers below {len(names)}"
     try:
-        pair = [_feature_number(feature, names) for feature in features]
-    except TypeError as error:
-        raise ValueError(f"{rule}, got {features!r}.") from error
-    if len(pair) != 2 or pair[0] == pair[1] or None in pair:
-        by_name = any(isinstance(feature, str) for feature in features)
-        known = f" The names are {listed(names)}." if by_name else ""
-        raise ValueError(f"{rule}, got {features!r}.{known}")
-    return int(pair[0] or 0), int(pair[1] or 0)
+        i, j = (_feature_number(feature, names) for feature in features)
+    except (TypeError, ValueError):
+        i = j = 0
+    if i == j:
+        raise ValueError(
+            f"`features` must be two different names or numbers below {len(names)}, got "
+            f"{features!r}. The names are {listed(names)}."
+        )
+    return i, j
 
 
-def _feature_number(feature: Any, names: list[str]) -> int | None:
-    if isinstance(feature, str):
-        return names.index(feature) if feature in names else None
-    return int(feature) if is_integer(feature) and 0 <= feature < len(names) else None
+def _feature_number(feature: Any, names: list[str]) -> int:
+    """Return the number of a feature; a ValueError if there is no such feature."""
+    return range(len(names)).index(feature) if is_integer(feature) else names.index(feature)
 
 
 def _positive(weight: Floats) -> Floats:

@@ -24,6 +24,5 @@ def silhouette_bands(values: Floats, labels: Array) -> list[SilhouetteBand]:
     """
     clusters, number = np.unique(labels, return_inverse=True)
     order = np.lexsort((-values, number))
-    ends = np.cumsum(np.bincount(number, minlength=len(clusters)))[:-1]
-    parts = np.split(order, ends)
+    parts = np.split(order, np.cumsum(np.bincount(number))[:-1])
     return [SilhouetteBand(*band) for band in zip(clusters, parts, strict=True)]

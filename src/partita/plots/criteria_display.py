@@ -78,11 +78,10 @@ class CriteriaDisplay(Display):
                 f"got {criteria!r}."
             )
         legend = "↑ high is better, ↓ low is better; a ring marks the pick; grey titles do not vote"
-        interrupted = not getattr(sweep, "complete", True)
         voters = getattr(sweep, "voters", names)
         return cls(
             title=str(sweep.verdict),
-            caption=join_sentences([legend, interrupted and "the sweep was interrupted"]),
+            caption=join_sentences([legend, not sweep.complete and "the sweep was interrupted"]),
             ks=tuple(int(k) for k in sweep.ks),
             panels=tuple(_panel(known[name], len(sweep.ks), name in voters) for name in names),
             best_k=None if sweep.best_k is None else int(sweep.best_k),
@@ -113,8 +112,8 @@ class CriteriaDisplay(Display):
             self._draw_curve(ax, panel)
             ax.yaxis.set_major_locator(ticker.MaxNLocator(4))
         else:
-            words = {"ha": "center", "color": style.MUTED_COLOR}
-            ax.text(0.5, 0.5, "not defined", transform=ax.transAxes, **words)
+            text = {"ha": "center", "color": style.MUTED_COLOR, "transform": ax.transAxes}
+            ax.text(0.5, 0.5, "not defined", **text)
             ax.set_yticks([])
         shown = self.ks if self.best_k is None else (*self.ks, self.best_k)
         low, high = min(shown), max(shown)

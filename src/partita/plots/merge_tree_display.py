@@ -63,12 +63,14 @@ class MergeTreeDisplay(Display):
         k = len(tree.linkage) + 1
         if cuts is None:
             cuts = _steepest_cut(tree.linkage[:, 2])
+        elif max((check_integer("cuts", cut) for cut in cuts), default=1) >= k:
+            raise ValueError(f"`cuts` must be below the number of clusters ({k}), got {cuts!r}.")
         return cls(
             title=f"{model_rows.title_text(model)}: what merging them would add to J",
             caption=join_sentences(["at the leaves: the cluster, and its weight in brackets"]),
             linkage=np.asarray(tree.linkage, dtype=np.float64),
             weight=_cluster_weights(model, X, sample_weight, k),
-            cuts=tuple(_check_cut(cut, k) for cut in cuts),
+            cuts=tuple(map(int, cuts)),
         )
 
     def _figure_height(self) -> float:
@@ -89,15 +91,14 @@ class MergeTreeDisplay(Display):
         self._draw_cuts(target, layout)
         if len(layout.links):
             tops = layout.links[:, 1:3].mean(axis=1)  # the middle of every link
-            dearest = tops[np.argsort(-tops[:, 1], kind="stable")[:_MAX_PRICES_WRITTEN]]
-            place_labels(target, dearest, [format_number(float(f"{y:.3g}")) for _, y in dearest])
+            highest = tops[np.argsort(-tops[:, 1], kind="stable")[:_MAX_PRICES_WRITTEN]]
+            place_labels(target, highest, [format_number(float(f"{y:.3g}")) for _, y in highest])
 
     def _name_leaves(self, ax: Any, leaves: Sequence[int]) -> None:
         upright = len(leaves) <= _MAX_UPRIGHT_LEAVES
         gap = "\n" if upright else " "
         names = [f"{j}{gap}({format_number(float(f'{self.weight[j]:.4g}'))})" for j in leaves]
-        points = min(style.SMALL_FONT_POINTS, _LEAF_WIDTH_POINTS / len(leaves))
-        size = max(_MIN_FONT_POINTS, points)
+        size = max(_MIN_FONT_POINTS, min(style.SMALL_FONT_POINTS, _LEAF_WIDTH_POINTS / len(leaves)))
         ax.set_xticks(range(len(leaves)), names, rotation=0 if upright else 90, size=size)
         ax.tick_params(axis="x", length=0)
         ax.set_xlim(-0.7, len(leaves) - 0.3)
@@ -125,13 +126,6 @@ def _steepest_cut(prices: Floats) -> tuple[int, ...]:
     positive = np.where(prices > 0, prices, 1.0)
     ratio = np.where(prices[:-1] > 0, prices[1:] / positive[:-1], 1.0)
     return (len(prices) - int(ratio.argmax()),)
-
-
-def _check_cut(cut: Any, k: int) -> int:
-    number = check_integer("cuts", cut)
-    if number >= k:
-        raise ValueError(f"`cuts` must be below the number of clusters ({k}), got {cut}.")
-    return number
 
 
 def _cluster_weights(model: Any, X: Any, sample_weight: Any, k: int) -> Floats:

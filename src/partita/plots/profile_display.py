@@ -93,8 +93,7 @@ class ProfileDisplay(Display):
         ax.set_yticks(range(len(self.names)), [style.label_text(name, 28) for name in self.names])
         ax.tick_params(length=0)
         ax.set_xlabel("cluster")
-        for side in ax.spines.values():
-            side.set_visible(False)
+        ax.spines[:].set_visible(False)
         numbered = len(self.weight) <= _MAX_NUMBERED
         if numbered:
             self._write_scores(ax, limit)

@@ -24,8 +24,7 @@ from partita.source.raw_rows import as_doubles
 def replay(model: Any, X: Any, sample_weight: Any, most: int) -> tuple[dict[int, Any], bool]:
     """Repeat the run of a fit; return models by iteration, and whether it ends like the fit.
 
-    They are the start (0) and up to `most` − 1 iterations with the last, their clusters numbered
-    alike.
+    The start is 0; up to `most` − 1 iterations follow. All number their clusters alike.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the fit has warned

@@ -44,10 +44,8 @@ def draw_scene(
 
 def number_centers(target: FigureAxes, centers: Floats) -> None:
     """Mark every center on the first axes with the number of its cluster."""
-    if not len(centers):
-        return
-    ink = style.TEXT_COLOR
-    target.axes[0].scatter(*centers.T, s=16, c=ink, marker="+", linewidths=0.9, zorder=4)
+    cross = {"s": 16, "c": style.TEXT_COLOR, "marker": "+", "linewidths": 0.9}
+    target.axes[0].scatter(*centers.T, **cross, zorder=4)
     if len(centers) <= _MAX_NUMBERED:
         place_labels(target, centers, [str(j) for j in range(len(centers))])
 
@@ -63,14 +61,14 @@ def _draw_cells(ax: Any, polygons: tuple[Floats, ...]) -> None:
 
 def _draw_regions(ax: Any, regions: Array, box: Box) -> None:
     to_rgba = matplotlib(".colors").to_rgba
-    clusters = range(int(regions.max()) + 1)
-    colors = np.array([to_rgba(cluster_color(j), _CELL_ALPHA) for j in clusters])
+    count = int(regions.max()) + 1
+    colors = np.array([to_rgba(cluster_color(j), _CELL_ALPHA) for j in range(count)])
     extent = (box[0], box[2], box[1], box[3])
     pixels = {"origin": "lower", "aspect": "auto", "interpolation": "nearest"}
     ax.imshow(colors[regions], extent=extent, zorder=0, **pixels)
     x = np.linspace(box[0], box[2], regions.shape[1])
     y = np.linspace(box[1], box[3], regions.shape[0])
     present = np.unique(regions)
+    border = {"colors": style.MUTED_COLOR, "linewidths": 0.6, "levels": [0.5], "zorder": 1}
     for j in present if len(present) > 1 else ():
-        border = {"colors": style.MUTED_COLOR, "linewidths": 0.6}
-        ax.contour(x, y, regions == j, levels=[0.5], zorder=1, **border)
+        ax.contour(x, y, regions == j, **border)

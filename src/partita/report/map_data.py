@@ -36,7 +36,7 @@ def map_of(data: ReportInput, profile: ClusterProfile | None) -> tuple[dict[str,
         return None, "The model was fitted to a matrix, which has no points to draw."
     drawn = _sample(data)
     values = data.rows[drawn].astype(np.float64)
-    rows = DrawnRows(values, data.labels[drawn], data.weight[drawn], list(data.names), data.n)
+    rows = DrawnRows(values, data.labels[drawn], data.weight[drawn], list(data.names))
     centers, center_note = marked_centers(data.model, rows)
     view = view_rows(rows, [centers])
     scene, cell_note = _scene(data.model, view, rows.labels)
