@@ -123,10 +123,8 @@ def _canonical(X: Any) -> Any:
     if X.shape[1] > np.iinfo(np.int32).max:
         raise must_be("X", "at most 2^31 - 1 features wide", Got(f"{X.shape[1]} features"))
     if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
-        raise ValueError(
-            f"`X` must have column indices from 0 to {X.shape[1] - 1}, got {X.indices.min()} to "
-            f"{X.indices.max()}."
-        )
+        low, high, last = X.indices.min(), X.indices.max(), X.shape[1] - 1
+        raise ValueError(f"`X` must have column indices from 0 to {last}, got {low} to {high}.")
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
