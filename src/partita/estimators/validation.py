@@ -102,7 +102,7 @@ def as_rows(X: Any, name: str = "partita") -> Any:
             input_name="X",
         )
     except ValueError as error:
-        if "could not convert" not in str(error):
+        if not _holds_text(X):
             raise
         text = f"`X` must be numeric, got text: {error}. Drop it or encode it as numbers."
         raise ParameterError(text, parameter="X") from error

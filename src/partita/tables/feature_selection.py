@@ -12,7 +12,8 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import Setting
 from partita._common.text import listed, plural
-from partita.tables.column_values import Suspicion, read_column, suspicion_of
+from partita.tables.column_values import read_column
+from partita.tables.suspicious_columns import Suspicion, suspicion_of
 from partita.tables.table import Table, TableError, arrow
 
 MISSING_POLICIES = ("error", "drop", "mean")
