@@ -109,6 +109,13 @@ def as_rows(X: Any, name: str = "partita") -> Any:
     return _canonical(X) if sp.issparse(X) else X
 
 
+def _holds_text(X: Any) -> bool:
+    values = np.asarray(X)
+    return values.dtype.kind in "US" or any(
+        isinstance(value, (str, bytes)) for value in values.flat
+    )
+
+
 def _is_plain_pandas(X: Any) -> bool:
     """Return whether X is a pandas frame of NumPy numbers, which scikit-learn reads."""
     if type(X).__module__.partition(".")[0] != "pandas" or not X.columns.is_unique:
