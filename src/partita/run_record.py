@@ -28,13 +28,10 @@ class RunRecord(Protocol):
     """The part of a result that all estimators have."""
 
     @property
-    def trace(self) -> Trace:
-        """The iterations."""
+    def trace(self) -> Trace: ...
 
     @property
-    def stopped_by(self) -> StopReason:
-        """The reason for which it stopped."""
+    def stopped_by(self) -> StopReason: ...
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        """The paths of the assignments, with reasons."""
+    def paths(self) -> tuple[str, ...]: ...

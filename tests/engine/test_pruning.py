@@ -13,10 +13,10 @@ from partita import KMeans
 from partita._common.threads import Workers
 from partita._kernels import compiled, kernels, reference
 from partita.centers import Centers
+from partita.engine.paths.bounds_path import RowBounds
 from partita.engine.paths.center_groups import CENTERS_PER_TILE, CenterGroups
 from partita.engine.paths.choice import PATHS, memory_of, plan_for
 from partita.engine.paths.prefix_filter import main_axes, shorten
-from partita.engine.paths.row_bounds import RowBounds
 from partita.estimators.validation import make_source
 
 PRUNED = [path for path in PATHS if path != "plain"]

@@ -13,8 +13,7 @@ from partita import KMeans, kmeans_plusplus
 from partita._common.threads import Workers
 from partita._kernels import reference
 from partita.estimators.validation import make_source
-from partita.init.parallel import parallel
-from partita.init.plusplus import plusplus, run_rounds
+from partita.init.plusplus import parallel, plusplus, run_rounds
 from partita.source import plusplus_rounds
 
 pytestmark = pytest.mark.sanitize

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita._kernels import reference
+from partita._kernels.pruned_passes import bounds_stride
 from partita.centers import Centers
+from partita.engine.paths.bounds_path import RowBounds
 from partita.engine.paths.center_groups import CenterGroups
 from partita.engine.paths.prefix_filter import main_axes, shorten
-from partita.engine.paths.row_bounds import RowBounds
 
 pytestmark = [pytest.mark.compiled, pytest.mark.sanitize]
 FLOATS = [np.float32, np.float64]
@@ -253,7 +254,7 @@ def test_motion_is_what_its_twin_says(core, geometry, size):
     for use in (core, reference):
         motion = use.Motion(groups.members, groups.sizes, centers, zero, 0.01, 0.0, geometry)
         upper, other = np.arange(500, dtype=np.int32), np.full(500, 40_000, np.uint16)
-        lower = np.full((500, groups.stride), 50_000, np.uint16)
+        lower = np.full((500, bounds_stride(len(groups.sizes))), 50_000, np.uint16)
         books.append((motion, upper, other, lower))
     for _ in range(4):
         centers = centers + rng.normal(size=centers.shape) * size * (rng.random((70, 1)) < 0.4)

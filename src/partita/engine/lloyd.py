@@ -28,22 +28,17 @@ F = TypeVar("F", bound=RunRecord)
 
 @dataclass(frozen=True, slots=True)
 class LloydOptions:
-    """Options of the loop and its restarts.
-
-    `algorithm` is "auto" or a path (see paths/choice.py), `memory` the number of bytes beyond the
-    data that it may take, and `path_cache` is shared by calls on the same rows. `on_run_end` is
-    called with every run.
-    """
+    """Options of the loop and its restarts."""
 
     k: int
     halt: Halt
     empty: EmptyPolicy
     callbacks: Sequence[Callback] = ()
-    on_run_end: Callable[[Fit], None] | None = None
-    algorithm: str = "auto"
-    memory: float = math.inf
+    on_run_end: Callable[[Fit], None] | None = None  # called with every run
+    algorithm: str = "auto"  # or a path, see paths/choice.py
+    memory: float = math.inf  # bytes beyond the data that the path may take
     geometry: Geometry = EUCLIDEAN
-    path_cache: PathCache = field(default_factory=PathCache)
+    path_cache: PathCache = field(default_factory=PathCache)  # of runs on the same rows
 
 
 @np.errstate(over="ignore")  # a cost beyond the largest double is infinite

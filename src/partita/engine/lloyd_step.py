@@ -14,6 +14,7 @@ from partita.engine.paths.path import PathCache, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
 from partita.geometry import EUCLIDEAN, Geometry, Update
 from partita.moments import Moments
+from partita.source.blocks import ordered_stats
 from partita.source.protocol import Source
 from partita.stats import ClusterStats
 from partita.trace import Pass
@@ -86,7 +87,7 @@ class LloydStep:
         if self._exact:
             self.stats, gap = self._moments.stats_about(values, self.source.workers.crew)
             return self.stats, gap
-        self.stats = stats = self.source.ordered_stats(self.labels, len(values), self.origin)
+        self.stats = stats = ordered_stats(self.source, self.labels, len(values), self.origin)
         apart = np.where(stats.weight[:, None] > 0, stats.mean - values, 0.0)
         return stats, np.array([math.hypot(*row) for row in apart])
 

@@ -10,8 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from partita._common.array_types import Floats
-from partita.init.parallel import parallel
-from partita.init.plusplus import plusplus
+from partita.init.plusplus import parallel, plusplus
 from partita.init.random_starts import box, forgy, random_partition
 from partita.init.warm_start import minibatch_start
 from partita.source.protocol import Source

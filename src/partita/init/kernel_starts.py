@@ -66,9 +66,7 @@ def spectral_labels(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
 
 def at_rows(gram: Gram, which: Ints, sigma: float = 0.0) -> Centers:
     """Return centers at rows of the data."""
-    values = np.empty((len(which), gram.n + 1))
-    values[:, :-1] = gram.rows(which)
-    values[:, -1] = gram.diagonal[which]
+    values = np.column_stack([gram.rows(which), gram.diagonal[which]])
     if sigma:
         raised = gram.diagonal[which] + sigma / np.where(gram.weight > 0, gram.weight, 1.0)[which]
         values[np.arange(len(which)), which] = raised
@@ -78,11 +76,10 @@ def at_rows(gram: Gram, which: Ints, sigma: float = 0.0) -> Centers:
 
 def at_inner(gram: Gram, inner: Floats, square: Floats) -> Centers:
     """Return centers from inner products (k, n) with the rows and squares (k,), not centred."""
-    values = np.empty((len(inner), gram.n + 1))
     middle = inner.mean(axis=1, dtype=np.float64)  # any number would do: it cancels
-    values[:, :-1] = (inner - gram.shift) - (middle - gram.level)[:, None]
-    values[:, -1] = (square - middle) - (middle - gram.level)
-    return Centers(values, np.zeros(0))
+    centred = (inner - gram.shift) - (middle - gram.level)[:, None]
+    squares = (square - middle) - (middle - gram.level)
+    return Centers(np.column_stack([centred, squares]), np.zeros(0))
 
 
 def at_means(

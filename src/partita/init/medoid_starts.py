@@ -28,11 +28,12 @@ def build(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
     No randomness; the lower candidate on ties. Reads all dissimilarities k times.
     """
     medoids = [int(problem.all_gains().argmin())]
-    closest = problem.table.columns(np.array(medoids))[0].copy()
+    closest = _closest(problem, medoids)
     while len(medoids) < k:
         gain = problem.all_gains(closest)
         gain[medoids] = -1.0
-        _choose(problem, medoids, closest, int(gain.argmax()))
+        medoids.append(int(gain.argmax()))
+        closest = _closest(problem, medoids, closest)
     return np.array(medoids)
 
 
@@ -45,14 +46,10 @@ def lab(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
     while len(medoids) < k:
         free = np.delete(np.arange(n), medoids)
         sample = rng.choice(free, min(size, len(free)), replace=False)
-        subproblem = problem.subset(sample)
+        subproblem = problem.restrict(sample, sample)
         gain = subproblem.all_gains(None if closest is None else closest[sample])
-        chosen = int(sample[gain.argmin() if closest is None else gain.argmax()])
-        if closest is None:
-            medoids.append(chosen)
-            closest = problem.table.columns(np.array([chosen]))[0].copy()
-        else:
-            _choose(problem, medoids, closest, chosen)
+        medoids.append(int(sample[gain.argmin() if closest is None else gain.argmax()]))
+        closest = _closest(problem, medoids, closest)
     return np.array(medoids)
 
 
@@ -60,20 +57,21 @@ def plusplus(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
     """Draw in proportion to weight times dissimilarity to the nearest chosen candidate."""
     weight = 1.0 if problem.weight is None else problem.weight
     medoids = random(problem, 1, rng).tolist()
-    closest = problem.table.columns(np.array(medoids))[0].copy()
+    closest = _closest(problem, medoids)
     while len(medoids) < k:
         chance = weight * closest.astype(np.float64)
         chance[medoids] = 0.0
         if not chance.sum() > 0:  # the others are duplicates of chosen candidates
             chance = np.ones(len(closest))
             chance[medoids] = 0.0
-        _choose(problem, medoids, closest, int(rng.choice(len(chance), p=chance / chance.sum())))
+        medoids.append(int(rng.choice(len(chance), p=chance / chance.sum())))
+        closest = _closest(problem, medoids, closest)
     return np.array(medoids)
 
 
-def _choose(problem: MedoidProblem, medoids: list[int], closest: Floats, which: int) -> None:
-    medoids.append(which)
-    np.minimum(closest, problem.table.columns(np.array([which]))[0], out=closest)
+def _closest(problem: MedoidProblem, medoids: list[int], before: Floats | None = None) -> Floats:
+    column = problem.table.columns(np.array(medoids[-1:]))[0]
+    return column if before is None else np.asarray(np.minimum(before, column))
 
 
 MEDOID_STARTS: dict[str, Callable[[MedoidProblem, int, np.random.Generator], Ints]] = {

@@ -1,4 +1,7 @@
-"""Greedy k-means++ (Arthur and Vassilvitskii 2007): far rows are more likely to be chosen."""
+"""Greedy k-means++ (Arthur and Vassilvitskii 2007): far rows are more likely to be chosen.
+
+k-means|| (Bahmani et al. 2012) samples many rows in a few rounds, then chooses k of them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,15 @@ import math
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
+from partita._common.weighting import weighted
+from partita._kernels.weighted_draws import draw_any
+from partita.centers import Centers
+from partita.exact_weights import Weights
 from partita.source.protocol import SeedingState, Source
+
+N_ROUNDS = 5
+OVERSAMPLING = 2  # rows expected in a round, times k
 
 
 def plusplus(
@@ -36,3 +47,50 @@ def run_rounds(source: Source, seeding: SeedingState, uniform: Floats, which: In
         best = int(seeding.gains(source.take_rows(drawn)).argmax())
         which[j] = drawn[best]
         seeding.choose(best)
+
+
+def parallel(source: Source, k: int, rng: np.random.Generator) -> Floats:
+    """Choose k rows as centers, by a few passes over the data instead of k.
+
+    Each round samples every row independently with probability OVERSAMPLING·k·w·D²/Σ w·D². Greedy
+    k-means++ then chooses k of the sampled rows, each with the weight of the rows nearest to it. If
+    the rounds would sample most rows, or found too few different ones, all rows are used instead.
+    """
+    if source.n <= OVERSAMPLING * k * N_ROUNDS:
+        return plusplus(source, k, rng)[0]
+    weight = source.weights.unless_equal()
+    sampled = _SampledRows(source)
+    sampled.add(draw_any(source.n, weight, rng.random(1)))
+    for _ in range(N_ROUNDS):
+        terms = weighted(sampled.closest, weight)
+        potential = exact_total(terms)
+        if not 0 < potential < math.inf:
+            break
+        sampled.add(np.flatnonzero(rng.random(source.n) < terms * (OVERSAMPLING * k / potential)))
+    mass = np.bincount(sampled.labels, weight, minlength=len(sampled.rows)).astype(np.float64)
+    if np.count_nonzero(mass) < k:
+        return plusplus(source, k, rng)[0]
+    return plusplus(source.subset(sampled.rows, Weights.of(mass, len(mass))), k, rng)[0]
+
+
+class _SampledRows:
+    """The rows sampled so far; for every row, the nearest of them and D64 to it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.rows = np.empty(0, np.intp)
+        self.labels = np.zeros(source.n, np.intp)
+        self.closest = np.full(source.n, np.inf)
+
+    def add(self, rows: Ints) -> None:
+        if len(rows) == 0:
+            return
+        source = self._source
+        centers = Centers(source.take_rows(rows), np.zeros(source.d))
+        labels = np.full(source.n, -1, np.int32)
+        source.assign(centers, labels, None)
+        distance = source.own_distances(centers, labels)
+        nearer = distance < self.closest
+        self.labels[nearer] = labels[nearer] + len(self.rows)
+        self.closest[nearer] = distance[nearer]
+        self.rows = np.concatenate([self.rows, rows])

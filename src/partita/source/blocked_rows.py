@@ -22,17 +22,14 @@ from partita.source.blocks import (
     as_kernel_type,
     crew_slices,
     kernel_type,
-    ordered_stats,
     work_in_tiles,
 )
 from partita.source.plusplus_rounds import DenseSeeding
 from partita.source.protocol import PrunableRows, Source
 from partita.source.scoring import Scoring
 from partita.source.survey import Survey, survey_dense
-from partita.stats import ClusterStats
 
 COLUMN_VALUES = 1 << 23  # read at a time, where whole columns are needed
-ORDERED_ROWS = 1 << 16  # read at a time, where the order of the rows matters
 GOLDEN_RATIO = 0.6180339887498949  # its multiples are spread evenly and match no pattern
 
 
@@ -85,8 +82,7 @@ class BlockedRows(ABC):
         """All rows as one block, if that needs no large copy."""
 
     @abstractmethod
-    def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> Source:
-        """Copy some rows to memory, as a source with these weights, and this survey if given."""
+    def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> Source: ...
 
     def _reduce(
         self,
@@ -229,14 +225,6 @@ class BlockedRows(ABC):
 
         self._reduce(2 * self.d, run)
         return out
-
-    def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:
-        def blocks() -> Iterator[tuple[slice, Floats]]:
-            for i in range(0, self.n, ORDERED_ROWS):
-                rows = slice(i, min(self.n, i + ORDERED_ROWS))
-                yield rows, self.take_rows(np.arange(rows.start, rows.stop)) - origin
-
-        return ordered_stats(blocks, self.weights.as_floats(self.n), labels, k, self.d)
 
     def take_rows(self, rows: Ints) -> Floats:
         return np.asarray(self.read_rows(rows), dtype=np.float64)

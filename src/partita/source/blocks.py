@@ -11,6 +11,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita._kernels import compiled
 from partita.moments import Moments
+from partita.source.protocol import Source
 from partita.stats import ClusterStats
 
 BLOCKS_PER_THREAD = 4  # at least, so that no thread waits long for another
@@ -20,6 +21,7 @@ MAX_BLOCK_WORK = 1 << (29 if compiled() else 24)
 MIN_THREADED_WORK = 1 << 21  # multiply-adds: below, a second thread costs more than it saves
 MIN_CREW_WORK = 1 << 18  # the same for the threads of a crew, which are awake
 CREW_BLOCKS_PER_THREAD = 4  # that a crew shares in one call
+ORDERED_VALUES = 1 << 22  # read at a time, where the order of the rows matters
 
 RunBlock = Callable[[slice, Array], None]  # (which rows, their values)
 
@@ -94,18 +96,20 @@ def crew_slices(workers: Workers, n: int, work_per_row: int) -> Iterator[tuple[s
         yield slice(i, min(n, i + step)), workers.crew
 
 
-def ordered_stats(
-    blocks: Callable[[], Iterator[tuple[slice, Floats]]],
-    weight: Floats,
-    labels: Ints,
-    k: int,
-    d: int,
-) -> ClusterStats:
-    """Summaries by plain float sums in the order of the rows.
+def ordered_stats(source: Source, labels: Ints, k: int, origin: Floats) -> ClusterStats:
+    """Summaries by plain float sums in the order of the rows, means relative to `origin`.
 
     For data or weights so unequal that no integer grid holds them all. Slower, and from scratch in
     every pass, but still the same bits for any number of threads.
     """
+    n, d, weight = source.n, source.d, source.weights.as_floats(source.n)
+    step = max(1, min(1 << 16, ORDERED_VALUES // d))
+
+    def blocks() -> Iterator[tuple[Ints, Floats]]:
+        for i in range(0, n, step):
+            rows = np.arange(i, min(n, i + step))
+            yield rows, source.take_rows(rows) - origin
+
     mass, mean, sse = np.zeros(k), np.zeros((k, d)), np.zeros(k)
     np.add.at(mass, labels, weight)
     for rows, y in blocks():

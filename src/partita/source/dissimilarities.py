@@ -62,10 +62,6 @@ class DissimilarityTable(ABC):
         table.matrix, table._is_whole, table._prepared_points = None, False, None
         return table
 
-    def subset(self, rows: Ints) -> DissimilarityTable:
-        """Return the table of some rows, if points and candidates are the same."""
-        return self.restrict(rows, rows)
-
     def blocks(self, order: Ints, work: int = 1 << 28) -> Iterator[tuple[Floats, Ints, Ints]]:
         """Yield candidates in this order: an array, rows of it, and the candidates of these rows.
 

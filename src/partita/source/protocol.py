@@ -12,7 +12,6 @@ from partita.centers import Centers
 from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.survey import Survey
-from partita.stats import ClusterStats
 
 
 class Source(Protocol):
@@ -49,9 +48,6 @@ class Source(Protocol):
     def own_distances(self, centers: Centers, labels: Ints) -> Floats:
         """Squared distance D64 (n,) of every row to the center of its label."""
 
-    def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:
-        """Summaries by float sums in the order of the rows, if the survey is `ordered`."""
-
     def take_rows(self, rows: Ints) -> Floats:
         """Some rows (m, d), dense, as doubles."""
 
@@ -71,8 +67,9 @@ class PrunableRows(Source, Protocol):
     def kernel_rows(self) -> Array:
         """All rows in a type that kernels read."""
 
-    def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> PrunableRows:
-        """Copy some rows to memory, as a source with these weights, and this survey if given."""
+    def subset(
+        self, rows: Ints, weights: Weights, survey: Survey | None = None
+    ) -> PrunableRows: ...
 
 
 class SeedingState(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -17,9 +17,8 @@ from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.centers import Centers
 from partita.exact_weights import Weights
 from partita.moments import Moments
-from partita.source.blocks import add_up_blocks, is_small, ordered_stats, walk_blocks
+from partita.source.blocks import add_up_blocks, is_small, walk_blocks
 from partita.source.survey import MAX_GRID_RATIO, Survey, survey_at_zero
-from partita.stats import ClusterStats
 
 DENSE_VALUES = 1 << 22  # of rows that are made dense at a time
 MIN_DISTANCE_SHARE = 1e-6  # of the squared norms: below, the expanded form has few digits
@@ -156,15 +155,6 @@ class SparseSource:
 
         walk_blocks(self.workers, self.n, 8 * self._stored, begin)
         return out
-
-    def ordered_stats(self, labels: Ints, k: int, origin: Floats) -> ClusterStats:
-        def blocks() -> Iterator[tuple[slice, Floats]]:
-            step = max(1, DENSE_VALUES // self.d)
-            for i in range(0, self.n, step):
-                rows = slice(i, min(self.n, i + step))
-                yield rows, self.rows[rows].toarray().astype(np.float64) - origin
-
-        return ordered_stats(blocks, self.weights.as_floats(self.n), labels, k, self.d)
 
     def take_rows(self, rows: Ints) -> Floats:
         return np.asarray(self.rows[rows].toarray(), dtype=np.float64)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Array, Floats, Ints
+from partita._common.array_types import Array, Floats
 from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import one_blas_thread
 from partita.source.gram_matrix import Gram
@@ -20,14 +20,9 @@ EIGENVALUE_TOLERANCE = 1e-10  # relative to the largest: rounding of a zero eige
 LANCZOS_STEPS = 200
 
 
-def sample_rows(gram: Gram) -> Ints:
-    """Return up to `DENSE_ROWS` rows of positive weight, evenly spaced."""
+def _doubly_centred_sample(gram: Gram) -> Floats:
     rows = np.flatnonzero(gram.weight)
-    return np.asarray(rows[evenly_spaced(len(rows), DENSE_ROWS)])
-
-
-def _doubly_centred(gram: Gram, rows: Ints) -> Floats:
-    inner = gram.submatrix(rows)
+    inner = gram.submatrix(rows[evenly_spaced(len(rows), DENSE_ROWS)])
     inner = inner - inner.mean(axis=0)
     return np.asarray(inner - inner.mean(axis=1, keepdims=True))
 
@@ -38,14 +33,14 @@ def is_indefinite(gram: Gram) -> bool:
     The eigenvalues of a submatrix lie within those of the matrix.
     """
     with one_blas_thread():
-        values = np.linalg.eigvalsh(_doubly_centred(gram, sample_rows(gram)))
+        values = np.linalg.eigvalsh(_doubly_centred_sample(gram))
     noise = float(gram.noise.max()) * len(values)
     return bool(values[0] < -max(1e-9 * np.abs(values).max(), noise))
 
 
 def dimension(gram: Gram) -> float:
     """Return the effective dimension of the data in feature space: (Σλ)² / Σλ² of a sample."""
-    inner = _doubly_centred(gram, sample_rows(gram))
+    inner = _doubly_centred_sample(gram)
     largest = float(np.abs(inner).max())
     if not largest > 0:
         return 1.0
@@ -61,9 +56,8 @@ def needed_shift(gram: Gram) -> float:
             lowest, largest = float(values[0]), float(np.abs(values).max())
         else:
             lowest, largest = _lowest(gram)
-    return (
-        EIGENVALUE_TOLERANCE * largest - lowest if lowest < -EIGENVALUE_TOLERANCE * largest else 0.0
-    )
+    rounding = EIGENVALUE_TOLERANCE * largest
+    return rounding - lowest if lowest < -rounding else 0.0
 
 
 def leading(gram: Gram, count: int) -> Floats:
@@ -71,23 +65,22 @@ def leading(gram: Gram, count: int) -> Floats:
 
     It is the best partition into count + 1 clusters if memberships may be any numbers.
     """
-    count = max(1, min(count, gram.n - 1))
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+    count, first = max(1, min(count, gram.n - 1)), _start_vector(gram.n)
+    vectors: Floats = np.empty((gram.n, 0))
     with one_blas_thread():
-        if not (_operator(gram) @ _start_vector(gram.n)).any():
-            vectors = _start_vector(gram.n)[:, None]  # all rows are equal: there are no directions
+        if not (_operator(gram) @ first).any():
+            pass  # all rows are equal: there are no directions
         elif gram.n <= max(DENSE_ROWS, 4 * count):
             vectors = np.linalg.eigh(_dense(gram))[1][:, -count:]
         else:
-            from scipy.sparse.linalg import ArpackNoConvergence, eigsh
-
             try:
-                vectors = eigsh(
-                    _operator(gram), count, which="LA", v0=_start_vector(gram.n), tol=1e-6
-                )[1]
+                vectors = eigsh(_operator(gram), count, which="LA", v0=first, tol=1e-6)[1]
             except ArpackNoConvergence as error:
                 vectors = error.eigenvectors  # those that converged
-                if vectors.shape[1] == 0:
-                    vectors = _start_vector(gram.n)[:, None]
+    if vectors.shape[1] == 0:
+        vectors = first[:, None]
     root = np.sqrt(gram.weight)
     rows = np.divide(vectors, root[:, None], out=np.zeros_like(vectors), where=root[:, None] > 0)
     return np.asarray(rows)

@@ -41,16 +41,13 @@ class KernelStep:
         self.labels: Ints = np.full(gram.n, -1, np.int32)
         self.last = Pass(gram.path, 1.0)
         self.notes: list[str] = []
-        self.diagonal = gram.diagonal
+        self.diagonal, weight = gram.diagonal, gram.weight
         if sigma:
-            self.diagonal = gram.diagonal + weighted(np.full(gram.n, sigma), self._inverse())
+            inverse = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
+            self.diagonal = gram.diagonal + sigma * inverse
         self._sums = gram.sums(k)
         self._square = np.zeros(k)  # ‖mean‖² at the last `stats_about`
         self._touched = np.ones(k, bool)  # clusters that changed since the last `update`
-
-    def _inverse(self) -> Floats:
-        weight = self.gram.weight
-        return np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
 
     def assign(self, centers: Centers) -> int:
         before = self.labels.copy()
@@ -165,13 +162,8 @@ def best_means(
         fit = lloyd(step, start(), options, begin)
         return fit.trace[-1].cost_after, fit, step
 
-    return finish(*best_run(starts, run, options.halt, options.on_run_end))
-
-
-def finish(fit: Fit, step: KernelStep) -> KernelResult:
-    """Assign once more, to the means of the last partition."""
-    gram, members = step.gram, step.labels.copy()
-    centers = fit.centers
+    fit, step = best_run(starts, run, options.halt, options.on_run_end)
+    members, centers = step.labels.copy(), fit.centers
     if not gram.exact:
         step.recompute_sums()
         stats, gap = step.stats_about(centers)

@@ -37,7 +37,7 @@ class AlternateSearch(MedoidSearch):
             if len(members) == 0:  # a duplicate of another medoid
                 continue
             read += len(members) ** 2
-            cluster = self._problem.subset(members)
+            cluster = self._problem.restrict(members, members)
             sums = cluster.all_gains()
             # measured separately: a medoid assigned to its duplicate is not a member
             own = cluster.gains(np.ascontiguousarray(self._columns[[place]][:, members]), None)

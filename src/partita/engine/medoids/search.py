@@ -47,6 +47,7 @@ class MedoidOptions:
     """Options of a search."""
 
     method: str
+    start: Start
     halt: Halt
     callbacks: Sequence[Callback] = ()
     on_run_end: Callable[[RunRecord], None] | None = None
@@ -78,11 +79,8 @@ def descend(search: MedoidSearch, problem: MedoidProblem, options: MedoidOptions
         reason = stop_reason_after(
             so_far, options.halt if ask_halt else _NEVER_STOP, options.callbacks
         )
-        if (
-            not search.is_paused
-            and not search.loss < loss
-            and not (reason and is_callback_stop(reason))
-        ):
+        is_stuck = not search.is_paused and not search.loss < loss
+        if is_stuck and not (reason and is_callback_stop(reason)):
             reason = search.converged
         if reason:
             done = Trace(tuple(so_far))
@@ -92,13 +90,13 @@ def descend(search: MedoidSearch, problem: MedoidProblem, options: MedoidOptions
             before, labels = search.medoids.copy(), search.labels.copy()
 
 
-def run_from(
-    problem: MedoidProblem, k: int, start: Start, rng: np.random.Generator, options: MedoidOptions
+def run_once(
+    problem: MedoidProblem, k: int, rng: np.random.Generator, options: MedoidOptions
 ) -> MedoidRun:
     """Run once from one start; the medoids of a sample are costed on all points."""
     if options.method in ("clara", "onebatch"):
-        return _run_on_sample(problem, k, start, rng, options)
-    first = start(problem, k, rng)
+        return _run_on_sample(problem, k, rng, options)
+    first = options.start(problem, k, rng)
     result = descend(_search(problem, first.copy(), rng, options.method), problem, options)
     location = "computed as needed" if problem.table.matrix is None else "in memory"
     paths = (f"{result.trace[-1].path}: columns {location}",)
@@ -119,17 +117,17 @@ def _search(
 
 
 def _run_on_sample(
-    problem: MedoidProblem, k: int, start: Start, rng: np.random.Generator, options: MedoidOptions
+    problem: MedoidProblem, k: int, rng: np.random.Generator, options: MedoidOptions
 ) -> MedoidRun:
     """CLARA: a swap search on a sample. OneBatchPAM: of all candidates, valued on a sample."""
     n, clara = problem.table.n, options.method == "clara"
     default = 80 + 4 * k if clara else math.ceil(100 * math.log(n * k + 1))
     size = min(n, max(k, options.batch or default))
     sample = np.sort(rng.choice(n, size, replace=False))
-    first = None if clara else start(problem, k, rng)
+    first = None if clara else options.start(problem, k, rng)
     subproblem = problem.restrict(sample if clara else np.arange(n), sample)
     subproblem.table = materialize(subproblem.table, options.memory)  # it is read many times
-    first = start(subproblem, k, rng) if first is None else first
+    first = options.start(subproblem, k, rng) if first is None else first
     result = descend(_search(subproblem, first, rng, "fasterpam"), subproblem, options)
     medoids = sample[result.medoids] if clara else result.medoids
     closest = problem.table.columns(medoids).min(axis=0)
@@ -138,19 +136,15 @@ def _run_on_sample(
 
 
 def best_medoids(
-    problem: MedoidProblem,
-    k: int,
-    start: Start,
-    generators: Sequence[np.random.Generator],
-    options: MedoidOptions,
+    problem: MedoidProblem, k: int, rngs: Sequence[np.random.Generator], options: MedoidOptions
 ) -> MedoidRun:
     """Run once for every generator; the lowest loss wins, the earlier run on ties."""
 
     def one(rng: np.random.Generator) -> tuple[float, MedoidRun, None]:
-        result = run_from(problem, k, start, rng, options)
+        result = run_once(problem, k, rng, options)
         return result.loss, result, None
 
-    return best_run(generators, one, options.halt, options.on_run_end)[0]
+    return best_run(rngs, one, options.halt, options.on_run_end)[0]
 
 
 # --- the number of clusters -------------------------------------------------------------------
@@ -166,8 +160,7 @@ def silhouette(problem: MedoidProblem, state: NearestMedoids) -> float:
 def sweep_k(
     problem: MedoidProblem,
     ks: tuple[int, int],
-    start: Start,
-    generators: Sequence[np.random.Generator],
+    rngs: Sequence[np.random.Generator],
     options: MedoidOptions,
 ) -> tuple[MedoidRun, dict[int, float]]:
     """Choose K by the medoid silhouette, from the largest K down with warm starts.
@@ -177,7 +170,7 @@ def sweep_k(
     silhouette by K.
     """
     min_k, max_k = ks
-    best = result = best_medoids(problem, max_k, start, generators, options)
+    best = result = best_medoids(problem, max_k, rngs, options)
     scores: dict[int, float] = {}
     while True:
         k, state = len(result.medoids), NearestMedoids(problem, result.medoids)
@@ -187,4 +180,5 @@ def sweep_k(
         if k == min_k or is_callback_stop(result.stopped_by) or options.halt.is_over(result.trace):
             return best, scores
         fewer = np.delete(state.medoids, int(state.removal.argmin()))
-        result = run_from(problem, k - 1, lambda *_, m=fewer: m, generators[0], options)
+        from_fewer = replace(options, start=lambda *_, medoids=fewer: medoids)
+        result = run_once(problem, k - 1, rngs[0], from_fewer)

@@ -36,10 +36,6 @@ class MedoidProblem:
         """Return a loss in the units of the data; 0 is 0, even if the unit is infinite."""
         return loss * self._heaviest * self.table.unit if loss else 0.0
 
-    def subset(self, rows: Ints) -> MedoidProblem:
-        """Return the problem of some rows, in the same units."""
-        return self.restrict(rows, rows)
-
     def restrict(self, candidates: Ints, points: Ints) -> MedoidProblem:
         """Return the problem of some candidates and some points, in the same units."""
         subproblem = copy.copy(self)

@@ -7,18 +7,19 @@ yinyang   bounds for up to 32 groups of centers; an open row is compared with op
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Ints
 from partita._kernels import kernels
-from partita._kernels.pruned_passes import bounds_stride
+from partita._kernels.pruned_passes import UNBOUNDED, bounds_stride
 from partita.centers import Centers
 from partita.engine.paths.center_groups import CENTERS_PER_TILE, MAX_GROUPS, CenterGroups
 from partita.engine.paths.path import Path, PathKind, PathPass, PathPlan, PathStart, with_more_rows
 from partita.engine.paths.prefix_filter import PrefixFilter
 from partita.engine.paths.price import PrunedCounts, bookkeeping_cost, bounded_cost
-from partita.engine.paths.row_bounds import RowBounds
 from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.blocks import crew_slices, work_in_tiles
@@ -30,6 +31,58 @@ QUANTUM_SAMPLE_ROWS = 512
 MAX_SAMPLE_VALUES = 1 << 18  # of a sample, as it is copied
 QUANTA_PER_TYPICAL_DISTANCE = 1024
 FAR_QUANTILE, MAX_FAR_QUANTA = 0.97, 8192  # so many rows are no farther than so many quanta
+
+
+class RowBounds:
+    """Upper bounds to the own center and lower bounds to each group of others.
+
+    Bounds are not rewritten while centers move: the motion of the centers is kept instead. With
+    `center_distances` the distances between centers prove labels too.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        centers: Centers,
+        groups: CenterGroups,
+        quantum: float,
+        center_distances: bool,
+        prefix: PrefixFilter | None = None,
+    ) -> None:
+        self.groups, self.prefix = groups, prefix
+        self.fresh = True  # no pass yet: the bounds hold nothing
+        self.upper: Ints = np.full(n, UNBOUNDED, np.int32)
+        self.other: Ints = np.zeros(n, np.uint16)
+        self.lower: Ints = np.zeros((n, bounds_stride(len(groups.sizes))), np.uint16)
+        self.lower[:, len(groups.sizes) :] = 65535
+        blur = 0.0 if prefix is None else prefix.blur
+        values = np.ascontiguousarray(centers.values)
+        self._motion: Any = kernels.Motion(
+            groups.members, groups.sizes, values, centers.origin, quantum, blur, center_distances
+        )
+
+    def follow(self, centers: Centers, labels: Ints, crew: Any = None) -> Any:
+        """Add the motion of the centers to their present places; return it for the kernel."""
+        self._motion.follow(
+            np.ascontiguousarray(centers.values), centers.origin, labels, self.upper, self.other,
+            self.lower, crew,
+        )  # fmt: skip
+        return self._motion
+
+    def grow(self, n: int) -> None:
+        """Make room for more rows, without bounds."""
+        n_before = len(self.upper)
+        self.upper = np.resize(self.upper, n)
+        self.other = np.resize(self.other, n)
+        self.lower = np.resize(self.lower, (n, self.lower.shape[1]))
+        self.lower[n_before:, len(self.groups.sizes) :] = 65535
+        self.forget(np.arange(n_before, n))
+
+    def forget(self, rows: Ints) -> None:
+        """Drop the bounds of some rows."""
+        self.upper[rows] = UNBOUNDED
+        self.other[rows] = 0
+        self.lower[rows, : len(self.groups.sizes)] = 0
 
 
 class BoundsPath:
@@ -47,16 +100,13 @@ class BoundsPath:
         first, joined = bounds.fresh, self._label_newcomers(centers, sums)
         counts = self._scan(centers, sums)
         n, k, d = source.n, len(centers.values), source.d
-        moved, compared = counts.moved + joined, counts.scanned / (n * k)
+        done = PathPass(counts.moved + joined, counts.scanned / (n * k))
         if first:  # it costs more than those that follow
-            return PathPass(moved, compared)
+            return done
         scanned_features = d if bounds.prefix is None else bounds.prefix.length + 1
-        return PathPass(
-            moved,
-            compared,
-            bounded_cost(counts, n, d, scanned_features),
-            bookkeeping_cost(k, d, source.workers.n),
-        )
+        row_cost = bounded_cost(counts, n, d, scanned_features)
+        fixed_cost = bookkeeping_cost(k, d, source.workers.n)
+        return replace(done, row_cost=row_cost, fixed_cost=fixed_cost)
 
     def _label_newcomers(self, centers: Centers, sums: Moments | None) -> int:
         """Label the rows that joined by a plain pass, as bounds are about a label."""
@@ -128,17 +178,13 @@ def start_bounds(start: PathStart, prefix: PrefixFilter | None = None) -> Path |
 
 
 def _groups(start: PathStart) -> CenterGroups:
+    origin, shift = start.source.survey().grid.origin, None
+    centers = start.centers.about(origin)
+    if start.before is not None and len(start.before.values) == start.k:
+        gap = centers - start.before.about(origin)
+        shift = np.sqrt(np.einsum("kd,kd->k", gap, gap))
     most = 1 if start.plan.path == "hamerly" else MAX_GROUPS
-    origin = start.source.survey().grid.origin
-    return CenterGroups.around(start.centers.about(origin), most, _last_shift(start, origin))
-
-
-def _last_shift(start: PathStart, origin: Floats) -> Floats | None:
-    """Distance (k,) of each center to its place in the last pass."""
-    if start.before is None or len(start.before.values) != start.k:
-        return None
-    gap = start.centers.about(origin) - start.before.about(origin)
-    return np.asarray(np.sqrt(np.einsum("kd,kd->k", gap, gap)))
+    return CenterGroups.around(centers, most, shift)
 
 
 def quantum_for(start: PathStart) -> float | None:

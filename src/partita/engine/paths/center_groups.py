@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._kernels.pruned_passes import bounds_stride
 
 MAX_GROUPS = 32  # one bit each in a word
 CENTERS_PER_TILE = 14  # at most
@@ -21,17 +20,6 @@ class CenterGroups:
 
     members: Ints  # (k,)
     sizes: Ints  # (groups,)
-
-    @property
-    def stride(self) -> int:
-        """Length of a row of bounds."""
-        return bounds_stride(len(self.sizes))
-
-    @classmethod
-    def of(cls, groups: list[Ints]) -> CenterGroups:
-        """Make groups of lists of centers."""
-        members = np.concatenate(groups).astype(np.int32)
-        return cls(members, np.array([len(group) for group in groups], np.int32))
 
     @classmethod
     def around(
@@ -48,12 +36,14 @@ class CenterGroups:
             spread = centers.var(axis=0)
             centers = np.ascontiguousarray(centers[:, np.argsort(spread)[-MAX_GROUPING_FEATURES:]])
         every_center = np.arange(len(centers))
-        restless = every_center[:0] if shift is None or count == 1 else _restless(shift)
-        if restless.size == 0:
-            return cls.of(_halves(centers, every_center, count))
+        restless = every_center[:0] if shift is None else _restless(shift)
         apart = min(count - 1, -(-restless.size // CENTERS_PER_TILE))
-        calm = np.delete(every_center, restless)
-        return cls.of(_halves(centers, calm, count - apart) + _halves(centers, restless, apart))
+        calm = np.delete(every_center, restless) if apart else every_center
+        groups = _halves(centers, calm, count - apart)
+        if apart:
+            groups += _halves(centers, restless, apart)
+        sizes = np.array([len(group) for group in groups], np.int32)
+        return cls(np.concatenate(groups).astype(np.int32), sizes)
 
 
 def _restless(shift: Floats) -> Ints:
@@ -76,10 +66,10 @@ def _halves(centers: Floats, which: Ints, count: int) -> list[Ints]:
     return _halves(centers, ranked[:cut], left) + _halves(centers, ranked[cut:], count - left)
 
 
-def _main_direction(cloud: Floats, rounds: int = 2) -> Floats:
+def _main_direction(cloud: Floats) -> Floats:
     """Approximate the first principal axis; any direction is correct, a good one is faster."""
     along = cloud[np.einsum("kd,kd->k", cloud, cloud).argmax()]
-    for _ in range(rounds):
+    for _ in range(2):
         along = (along @ cloud.T) @ cloud
         size = float(np.linalg.norm(along))
         if not 0 < size < np.inf:

@@ -22,10 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PathPass:
-    """One pass over all rows.
-
-    The costs are in nanoseconds of one core (see price.py), 0 if later passes will differ.
-    """
+    """One pass over all rows; costs in nanoseconds of one core, 0 if later passes will differ."""
 
     moved: int  # rows that changed their label
     compared: float = 1.0  # share of the n·k pairs of rows and centers
@@ -104,15 +101,12 @@ class PathStart:
 
 @dataclass(frozen=True, slots=True)
 class PathKind:
-    """A row of the table of paths.
-
-    `start` makes the path, or returns the plan to follow instead.
-    """
+    """A row of the table of paths."""
 
     name: str
     suits: Callable[[PrunableRows, int], str | None]  # why "auto" takes it, where pruning pays
     memory: Callable[[PrunableRows, int], float]  # bytes beyond the data, for k centers
-    start: Callable[[PathStart], Path | PathPlan]
+    start: Callable[[PathStart], Path | PathPlan]  # or the plan to follow instead
     needs_labels: bool = True  # of a plain pass before
     needs_trial: bool = True  # on a few rows, unless the plan is forced
     settles_long: bool = False  # saves little, so it waits for centers that hardly move

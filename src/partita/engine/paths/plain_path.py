@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from partita._common.array_types import Ints
 from partita.centers import Centers
-from partita.engine.paths.path import Path, PathKind, PathPass, PathPlan, PathStart
+from partita.engine.paths.path import PathKind, PathPass
 from partita.engine.paths.price import plain_cost
 from partita.moments import Moments
 from partita.source.blocks import is_small
@@ -46,15 +46,11 @@ def why_plain(source: PrunableRows, k: int) -> str | None:
     return None
 
 
-def _start(start: PathStart) -> Path | PathPlan:
-    return PlainPath(start.source, start.labels, 0.0)
-
-
 PLAIN = PathKind(
     "plain",
     suits=lambda source, k: "few centers, and the rows would have to be copied",
     memory=lambda source, k: 0.0,
-    start=_start,
+    start=lambda start: PlainPath(start.source, start.labels, 0.0),
     needs_labels=False,
     needs_trial=False,
 )

@@ -94,13 +94,8 @@ def fit_prefix(
     sample = source.take_rows(sampled) - origin
     basis = main_axes(sample, min(longest, len(sample)))
     tried = slice(None, None, -(-len(sampled) // TRIAL_ROWS))
-    best = _cheapest_length(
-        sample[tried],
-        centers.about(origin),
-        labels[sampled[tried]],
-        basis,
-        math.inf if forced else MAX_COST_SHARE,
-    )
+    own, max_cost = labels[sampled[tried]], math.inf if forced else MAX_COST_SHARE
+    best = _cheapest_length(sample[tried], centers.about(origin), own, basis, max_cost)
     return PrefixFilter(source, origin, basis[:, :best]) if best else None
 
 
@@ -133,12 +128,12 @@ def _survivors(rows: Floats, centers: Floats, basis: Floats, threshold: Floats) 
     return max(0, int(np.count_nonzero(squares <= threshold[:, None])) - len(rows))
 
 
-def main_axes(rows: Floats, count: int, rounds: int = SUBSPACE_ROUNDS) -> Floats:
+def main_axes(rows: Floats, count: int) -> Floats:
     """Approximate the first principal axes (d, count), strongest first, by subspace iteration."""
     d = rows.shape[1]
     extra = min(d, len(rows), count + 8)
     basis = np.linalg.qr(np.random.default_rng(0).standard_normal((d, extra)))[0]
-    for _ in range(rounds):
+    for _ in range(SUBSPACE_ROUNDS):
         basis = np.linalg.qr(rows.T @ (rows @ basis))[0]
     # rotated inside the space they span, so that any number of leading axes is the best of its size
     left = np.linalg.svd(rows @ basis, full_matrices=False)[2]

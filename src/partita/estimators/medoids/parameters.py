@@ -115,31 +115,31 @@ class MedoidParameters(FitParameters):
 
         The run's medoids are positions among the counted rows; its start is in rows of X.
         """
+        begin, given = time.perf_counter(), self._given_rows(table.n)
+        counted = counted_rows(weight, table.n, self.max_k, given)
         last, halt = MaxIter(self.max_iter), self.model.halt
-        plan = MedoidOptions(
+        options = MedoidOptions(
             method=self.model.method,
+            start=self._start(X, table.n, counted, given),
             halt=last if halt is None else halt | last,  # the search ends if nothing improves
             callbacks=self.callbacks,
             on_run_end=self.on_run_end,
             batch=self.model.batch_size,
             memory=self.memory,
-            begin=time.perf_counter(),
+            begin=begin,
         )
-        given = self._given_rows(table.n)
-        counted = counted_rows(weight, table.n, self.max_k, given)
-        start = self._start(X, table.n, counted, given)
         generators = self._generators(given is not None)
         with one_blas_thread() if isinstance(table, MetricTable) else nullcontext():
             if weight is not None and len(counted) < table.n:
-                table, weight = table.subset(counted), weight[counted]
+                table, weight = table.restrict(counted, counted), weight[counted]
             if self.model.method not in SAMPLING_METHODS and self.max_k > 1:
-                table = materialize(table, plan.memory)
+                table = materialize(table, options.memory)
             problem = MedoidProblem(table, weight, workers)
             scores: dict[int, float] | None = None
             if self.k_range is None:
-                run = best_medoids(problem, self.k, start, generators, plan)
+                run = best_medoids(problem, self.k, generators, options)
             else:
-                run, scores = sweep_k(problem, self.k_range, start, generators, plan)
+                run, scores = sweep_k(problem, self.k_range, generators, options)
         medoids = counted[run.medoids]
         if run.start is not None:
             run = replace(run, start=counted[run.start])
