@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Self
 
-from partita._common.parameters import Rule, check, integer, number
+from partita._common.parameters import CALLABLE, Rule, check, integer, number
 from partita._common.text import plural
 from partita.trace import Progress
 
@@ -132,8 +132,8 @@ class AllOf(Halt):
         return " & ".join(f"({p})" if isinstance(p, AnyOf) else repr(p) for p in self.parts)
 
 
-class _OneNumber(Halt):
-    """A criterion with one number, which is checked when it is made."""
+class _OneValue(Halt):
+    """A criterion with one value, which is checked when it is made."""
 
     __slots__ = ()
     _rule: Rule = number(0)
@@ -144,7 +144,7 @@ class _OneNumber(Halt):
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class MaxIter(_OneNumber):
+class MaxIter(_OneValue):
     """Stop after `limit` iterations."""
 
     limit: int
@@ -157,7 +157,7 @@ class MaxIter(_OneNumber):
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class Shift(_OneNumber):
+class Shift(_OneValue):
     """Stop when all centers together moved by at most `tol`: ‖Θ(t) − Θ(t−1)‖ ≤ tol."""
 
     tol: float
@@ -172,7 +172,7 @@ class Shift(_OneNumber):
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class Decrease(_OneNumber):
+class Decrease(_OneValue):
     """Stop when an iteration lowered the cost by at most `tol`: J(t−1) − J(t) ≤ tol."""
 
     tol: float
@@ -184,7 +184,7 @@ class Decrease(_OneNumber):
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class RelDecrease(_OneNumber):
+class RelDecrease(_OneValue):
     """Stop when an iteration lowered the cost by at most the share `tol` of itself, or J = 0."""
 
     tol: float
@@ -224,7 +224,7 @@ class Target(Halt):
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class Deadline(_OneNumber):
+class Deadline(_OneValue):
     """Stop after the first iteration that ends `seconds` or more after the fit began.
 
     The budget is for the whole fit: restarts share it.
@@ -244,10 +244,11 @@ class Deadline(_OneNumber):
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class When(Halt):
+class When(_OneValue):
     """Stop when `test(trace)` is true; a string it returns becomes the reason."""
 
     test: Callable[[Sequence[Progress]], object]
+    _rule = CALLABLE
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
         answer = self.test(trace)

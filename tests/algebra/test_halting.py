@@ -71,6 +71,8 @@ def test_combinations_nest_and_show_themselves():
 
 
 def test_a_string_from_a_callable_is_the_reason():
+    with pytest.raises(ValueError, match=r"`When.test` must be a callable, got 3\."):
+        When(3)
     assert When(lambda trace: "the cat is hungry").reason(trace_of(1)) == "the cat is hungry"
 
 

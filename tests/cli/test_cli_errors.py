@@ -50,7 +50,7 @@ def test_wrong_data_give_3_and_name_the_file_and_the_place(tmp_path, fails, text
         (("-k", "3:3"), "LOW:HIGH with 1 <= LOW < HIGH"),
         (("--model", "-"), "only --labels can be '-'"),
         (("--report", "-"), "only --labels can be '-'"),
-        (("--report", "page.pdf"), "must end in .html, got page.pdf"),
+        (("--report", "page.pdf"), "must end in .html or .htm, got page.pdf"),
         (("--labels", "out.xlsx"), "got out.xlsx"),
         (("--only-labels",), "--only-labels needs --labels OUT"),
         (("--threads", "5000"), "4096"),

@@ -20,6 +20,7 @@ from helpers.three_groups import (
 )
 from sklearn.exceptions import NotFittedError
 
+import partita
 from partita import KMeans, k_means, kmeans_plusplus
 
 # --- values that are not numbers -----------------------------------------------------------------
@@ -265,6 +266,22 @@ def test_more_clusters_than_rows_are_refused_with_both_numbers(function):
 def test_a_model_that_was_not_fitted_says_so(method):
     with pytest.raises(NotFittedError, match="not fitted yet"):
         getattr(KMeans(), method)(X)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        partita.merge_tree,
+        partita.cells,
+        lambda X: partita.save(X, "never.partita"),
+        lambda X: partita.diagnose(X, partita.KMeans(2).fit(X)),
+        partita.plots.CriteriaDisplay.from_sweep,
+        lambda X: partita.KMeans(X).fit(X),
+    ],
+)
+def test_an_array_in_place_of_something_else_is_described_by_its_shape(call):
+    with pytest.raises((TypeError, ValueError), match=r"got an array of shape \(150, 4\)"):
+        call(np.random.default_rng(0).normal(size=(150, 4)))
 
 
 def test_what_an_unfitted_model_knows_of_its_clusters_says_so():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -23,7 +25,7 @@ class KMedians(ClusterMixin, BaseEstimator):
         X = np.asarray(X, dtype=np.float64)
         weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
         centers = self.init
-        if isinstance(centers, str):
+        if centers is None or isinstance(centers, str):
             rng = np.random.default_rng(self.random_state)
             centers = X[rng.choice(len(X), self.n_clusters, replace=False)]
         self.start_ = self.cluster_centers_ = np.array(centers)
@@ -142,6 +144,34 @@ def test_its_run_can_be_replayed(model, data):
     assert first.inertia_ > last.inertia_
 
 
+def test_a_run_without_its_start_or_length_is_not_replayed(model, data):
+    from_estimator = partita.plots.IterationsDisplay.from_estimator
+    other = copy.copy(model)
+    del other.n_iter_
+    with pytest.raises(ValueError, match=r"KMedians cannot be repeated: it has no n_iter_\."):
+        from_estimator(other, data)
+    del other.start_
+    with pytest.raises(ValueError, match="it has no start_ and no n_iter_"):
+        from_estimator(other, data)
+    skipped = dict(partita.diagnose(other, data).skipped)
+    assert skipped["not-converged"] == "the model has no `trace_` and no `n_iter_`"
+
+
+def test_init_may_be_none(data, tmp_path):
+    sweep, named = (
+        partita.choose_k(
+            data, 5, estimator=KMedians(init=init), criteria="silhouette", random_state=0
+        )
+        for init in (None, "rows")
+    )
+    assert sweep.model(3).inertia_ == named.model(3).inertia_
+    assert sweep.model(3).init is None
+    partita.save(sweep.model(3), tmp_path / "a.partita")
+    assert partita.load(tmp_path / "a.partita").init is None
+    with pytest.raises(ValueError, match=r"`init` must be.*got an array of shape \(2, 2\)"):
+        partita.choose_k(data, 5, estimator=KMedians(init=data[:2]))
+
+
 def test_a_report_shows_it(model, data, tmp_path):
     page = tmp_path / "report.html"
     partita.report.write_report(page, partita.report.Fitted(model, data))
@@ -187,6 +217,7 @@ def test_names_are_taken_once():
 
     with pytest.raises(ValueError, match=r"taken by partita\.estimators\.kmeans\.KMeans"):
         partita.register(KMeans)
-    with pytest.raises(TypeError, match="clusterer"):
-        partita.register(int)
+    for other, text in ((int, "got <class 'int'>"), (3, "got 3")):
+        with pytest.raises(TypeError, match=rf"clusterer with fit.*{text}\."):
+            partita.register(other)
     assert partita.register(KMedians) is KMedians  # again is allowed, as in a notebook

@@ -124,6 +124,17 @@ def test_a_file_that_exists_is_kept_without_force(tmp_path):
     assert same(load(path).labels_, model.labels_)
 
 
+def test_a_path_without_a_model_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"There is no file .*nope\.partita\."):
+        load(tmp_path / "nope.partita")
+    for call in (load, lambda path: save(KMeans(3, random_state=0).fit(ROWS), path)):
+        with pytest.raises(ValueError, match=r"`path` must be a text or a Path, got 3\."):
+            call(3)
+    (tmp_path / "a.csv").write_text("height,width\n180,75\n178,80\n")
+    with pytest.raises(partita.ModelFileError, match=r"not a model file.*`partita fit --model`"):
+        load(tmp_path / "a.csv")
+
+
 def test_the_reason_for_stopping_keeps_its_kinds(tmp_path):
     model = KMeans(3, random_state=0, max_iter=1).fit(ROWS)
     save(model, tmp_path / "a.partita")

@@ -153,6 +153,10 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert before == render(made).encode()
     with pytest.raises(FileExistsError, match="already exists"):
         write_report(path, made)
+    with pytest.raises(ValueError, match=r"`path` must be a name that ends in .html or .htm, got"):
+        write_report(tmp_path / "report.pdf", made)
+    with pytest.raises(ValueError, match=r"must be a Fitted, got KMeans. Use Fitted\(model, X\)\."):
+        write_report(tmp_path / "other.html", made.model)
     write_report(str(path), fitted(k=2), force=True)
     assert path.read_bytes() != before
 

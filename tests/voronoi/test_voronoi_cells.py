@@ -182,6 +182,11 @@ def test_models_without_flat_cells_are_rejected():
         cells(X)
 
 
+def test_the_repr_has_the_shape_only():
+    assert repr(Cells(np.eye(3, 4))) == "Cells of 3 centers in 4 dimensions"
+    assert repr(Cells([[2.0]], cones=True)) == "Cells (cones) of 1 center in 1 dimension"
+
+
 def test_names_in_errors_are_exported():
     assert (partita.Cells, partita.pca_plane) == (Cells, pca_plane)
     with pytest.raises(ValueError, match=r"slice\(\*partita.pca_plane\(X\)\)"):

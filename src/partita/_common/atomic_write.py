@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from partita._common.errors import ExistingFileError, Setting
+from partita._common.parameters import PATH, check
 
 Writer = Callable[[BinaryIO], object]
 
@@ -49,6 +50,7 @@ def check_new(path: str | Path, *, force: bool = False) -> int | None:
 
     An existing file is an error, unless `force`; so is a folder, or one that is missing.
     """
+    check("path", path, PATH)
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:

@@ -11,6 +11,7 @@ partita._common.errors.ParameterError: `gamma` must be a number > 0, 'scale' or 
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -84,6 +85,7 @@ def is_number(value: Any) -> bool:
 
 
 NONE = Rule(("None",), lambda value: value is None)
+PATH = Rule(("a text or a Path",), lambda value: isinstance(value, str | bytes | os.PathLike))
 CALLABLE = Rule(("a callable",), callable)
 
 
@@ -108,9 +110,23 @@ def check_parameters(model: Any, rules: Mapping[str, Rule]) -> None:
 
 def must_be(name: str, wanted: str, value: Any, advice: str = "") -> ParameterError:
     """Make the error "`name` must be wanted, got value. advice"."""
-    got = one_line(value) if isinstance(value, Got) else one_line(repr(value), MAX_VALUE_LENGTH)
-    text = f"`{name}` must be {wanted}, got {got}."
+    text = f"`{name}` must be {wanted}, got {describe_value(value)}."
     return ParameterError(f"{text} {advice}".rstrip(), parameter=name)
+
+
+def describe_value(value: Any) -> str:
+    """Return a value in one line; of an array or a table, its shape.
+
+    >>> import numpy as np
+    >>> describe_value([1, 2]), describe_value(np.ones((150, 4)))
+    ('[1, 2]', 'an array of shape (150, 4)')
+    """
+    if isinstance(value, Got):
+        return one_line(value)
+    if len(shape := getattr(value, "shape", None) or ()) > 1:
+        kind = type(value).__name__
+        return f"{'an array' if kind == 'ndarray' else f'a {kind}'} of shape {shape}"
+    return one_line(repr(value), MAX_VALUE_LENGTH)
 
 
 class Got(str):

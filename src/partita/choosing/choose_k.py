@@ -165,9 +165,9 @@ def _checked(estimator: Any) -> Any:
     if not ready or not {"n_clusters", "init"} <= set(estimator.get_params()):
         wanted = "a clusterer with the parameters n_clusters and init"
         raise must_be("estimator", wanted, estimator, "Use for example partita.KMeans(n_init=3).")
-    if not (isinstance(estimator.init, str) or callable(estimator.init)):
+    if not (estimator.init is None or isinstance(estimator.init, str) or callable(estimator.init)):
         wanted = "the name of a start or a callable, for any number of clusters"
-        raise must_be("init", wanted, Got(f"{type(estimator.init).__name__} of centers"))
+        raise must_be("init", wanted, estimator.init)
     return estimator
 
 

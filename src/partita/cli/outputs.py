@@ -50,7 +50,9 @@ class Outputs:
             if str(file) == "-":
                 raise typer.BadParameter(f"{option} must be a file; only --labels can be '-'.")
         if report is not None and not str(report).lower().endswith((".html", ".htm")):
-            raise typer.BadParameter(f"the name of the report must end in .html, got {report}.")
+            raise typer.BadParameter(
+                f"the name of the report must end in .html or .htm, got {report}."
+            )
         if labels == "":
             raise typer.BadParameter("the name of an output is empty.")
         if labels is not None and labels != "-":

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Floats, Ints
+from partita._common.parameters import describe_value
 from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.random_state import generator
 from partita._common.threads import Workers
@@ -64,8 +65,8 @@ def _check_model(model: Any) -> None:
     if hasattr(model, "fit") and not isinstance(model, type):
         check_is_fitted(model)
     raise ValueError(
-        f"`model` must be a fitted model with cluster_centers_ or labels_, got a "
-        f"{type(model).__name__} without them."
+        f"`model` must be a fitted model with cluster_centers_ or labels_, got "
+        f"{describe_value(model)}. Give for example KMeans(8).fit(X)."
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats
+from partita._common.parameters import describe_value
 from partita._common.threads import Workers
 from partita.centers import Centers
 from partita.engine.lloyd_step import LloydStep
@@ -108,8 +109,8 @@ def check_fitted(model: Any) -> None:
     """Raise an error unless the model is a fitted clusterer."""
     if not hasattr(model, "predict") or isinstance(model, type):
         raise TypeError(
-            f"`model` must be a fitted model with predict, got {model!r}. Give for example "
-            "KMeans(8).fit(X)."
+            f"`model` must be a fitted model with predict, got {describe_value(model)}. Give for "
+            "example KMeans(8).fit(X)."
         )
     check_is_fitted(model)
 

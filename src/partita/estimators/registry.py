@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any, TypeVar
 
+from partita._common.parameters import describe_value
+
 Member = TypeVar("Member", bound=type)
 
 # Imported on demand. Nothing else is imported because a file names it.
@@ -21,7 +23,7 @@ _REGISTERED: dict[str, type] = {}
 def register(cls: Member) -> Member:
     """Register a class under its name, so that `save` and `load` accept its models.
 
-    A class decorator. The class follows scikit-learn's contract; it describes itself by
+    A class decorator. The class follows scikit-learn's contract; it describe_values itself by
     `__partita_capabilities__`, and may define `__partita_state__` and `__partita_restore__`
     (without them, `save` keeps the public attributes that end in an underscore).
     See docs/design/new_member.md.
@@ -31,12 +33,13 @@ def register(cls: Member) -> Member:
     ... class Shifted(partita.KMeans):
     ...     pass
     """
-    name = cls.__name__
-    missing = [m for m in ("fit", "predict", "get_params", "set_params") if not hasattr(cls, m)]
-    if not isinstance(cls, type) or missing:
+    methods = ("fit", "predict", "get_params", "set_params")
+    if not isinstance(cls, type) or not all(hasattr(cls, name) for name in methods):
         raise TypeError(
-            f"`cls` must be a scikit-learn clusterer, got {cls!r} without {', '.join(missing)}."
+            f"`cls` must be the class of a clusterer with {', '.join(methods)}, got "
+            f"{describe_value(cls)}."
         )
+    name = cls.__name__
     known = _REGISTERED.get(name)
     redefined = known is None or _full_name(known) == _full_name(cls)  # a notebook cell run again
     if name in _BUILT_IN or not redefined:

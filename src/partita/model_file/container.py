@@ -19,6 +19,7 @@ import numpy as np
 
 from partita._common.array_types import Array
 from partita._common.atomic_write import write_atomically
+from partita._common.parameters import PATH, check
 
 HEADER = "header.json"
 MAX_HEADER_BYTES = 1 << 24  # parsed, it takes many times as many
@@ -84,8 +85,12 @@ class Container:
     """A model file open for reading. Every fault in it raises a ModelFileError."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = path
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        self.path = check("path", path, PATH)
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            raise FileNotFoundError(f"There is no file {path}.") from None
+        if not stat.S_ISREG(mode):
             raise self.error("is not a regular file")
         self._file = open(path, "rb")  # noqa: SIM115, closed by __exit__
         try:
@@ -172,7 +177,10 @@ class Container:
         """Refuse a file that is not a zip of ours before its directory is read."""
         self._file.seek(0)
         if self._size < 22 or self._file.read(4) != b"PK\x03\x04":
-            raise self.error("is not a model file: it does not begin like one")
+            raise self.error(
+                "is not a model file: it does not begin like one. Give a file written by "
+                "`partita fit --model` or `partita.save`."
+            )
         self._file.seek(max(0, self._size - 98))
         tail = self._file.read(98).rjust(98, b"\x00")
         if tail[-22:-18] != b"PK\x05\x06" or tail[-2:] != b"\x00\x00":

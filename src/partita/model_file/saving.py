@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import partita
+from partita._common.parameters import describe_value
 from partita._versions import versions
 from partita.estimators.registry import is_registered, registered_names
 from partita.estimators.saved_state import state_of
@@ -116,7 +117,7 @@ def _check_class(model: Any) -> None:
     if not is_registered(kind):
         raise TypeError(
             f"`model` must be a fitted {', '.join(registered_names())}, got "
-            f"{describe(model)[:200]} of the class {kind.__module__}.{kind.__name__}. Of a "
+            f"{describe_value(model)} of the class {kind.__module__}.{kind.__name__}. Of a "
             "pipeline, save the last step; a class of your own needs partita.register."
         )
 
@@ -172,7 +173,7 @@ def _parameters(model: Any) -> dict[str, Any]:
     if hasattr(init, "get_params"):
         centers = (getattr(init, name, None) for name in ("medoid_indices_", "cluster_centers_"))
         parameters["init"] = next((values for values in centers if values is not None), init)
-    elif "init" in parameters and not isinstance(init, str) and not callable(init):
+    elif not (init is None or isinstance(init, str) or callable(init)):
         parameters["init"] = np.asarray(init)
     return parameters
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.parameters import must_be
 from partita._common.text import listed
 from partita.chart_layout.captions import join_sentences
 from partita.choosing.criterion_kinds import CRITERION_KINDS
@@ -69,6 +70,8 @@ class CriteriaDisplay(Display):
     @classmethod
     def from_sweep(cls, sweep: Any, criteria: Sequence[str] | None = None) -> CriteriaDisplay:
         """Show the criteria of a sweep over the number of clusters: all, or those given."""
+        if not hasattr(sweep, "criteria"):
+            raise must_be("sweep", "a Sweep", sweep, "Use choose_k(X).")
         known = dict(sweep.criteria)
         wanted = known if criteria is None else criteria
         names = [wanted] if isinstance(wanted, str) else list(wanted)

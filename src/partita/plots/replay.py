@@ -20,6 +20,8 @@ from partita.estimators.fitted_models import capabilities_of, check_fitted
 from partita.estimators.labelling import matching_order
 from partita.source.raw_rows import as_doubles
 
+_ATTRIBUTES = ("start_", "n_iter_")  # of a fit that can be repeated
+
 
 def replay(model: Any, X: Any, sample_weight: Any, most: int) -> tuple[dict[int, Any], bool]:
     """Repeat the run of a fit; return models by iteration, and whether it ends like the fit.
@@ -57,11 +59,13 @@ def select_iterations(last: int, most: int) -> list[int]:
 def _replay_of(model: Any) -> Replay:
     check_fitted(model)
     capabilities = capabilities_of(model)
-    if capabilities.replay is None or model_rows.centers_of(model) is None:
+    why, absent = capabilities.why_not(REPLAY), [n for n in _ATTRIBUTES if not hasattr(model, n)]
+    if absent and capabilities.replay is not None:
+        why = f"it has no {' and no '.join(absent)}"
+    if absent or capabilities.replay is None or model_rows.centers_of(model) is None:
         raise ValueError(
-            f"The iterations of this {type(model).__name__} cannot be repeated: "
-            f"{capabilities.why_not(REPLAY)}. Fit a KMeans, SphericalKMeans or KMedoids with a "
-            "given n_clusters to rows."
+            f"The iterations of this {type(model).__name__} cannot be repeated: {why}. Fit a "
+            "KMeans, SphericalKMeans or KMedoids with a given n_clusters to rows."
         )
     return capabilities.replay
 

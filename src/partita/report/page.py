@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 from importlib.resources import files
 from typing import Any
 
 from partita._common.optional_imports import require
+from partita._common.parameters import must_be
 from partita.chart_layout.captions import format_deviations
 from partita.report import page_text
 from partita.report.charts import share_bar
@@ -18,6 +20,7 @@ from partita.report.summary import ReportAnalysis, Summary, analyse
 from partita.report.svg import chip
 from partita.tables import check_new, write_atomically
 
+SUFFIXES = (".html", ".htm")
 _SCRIPTS = ("page.js", "paint.js", "map.js")
 
 
@@ -36,6 +39,8 @@ def write_report(path: Any, fitted: Fitted, *, force: bool = False) -> Summary:
     2
     """
     check_new(path, force=force)  # before the work, not after it
+    if not os.fspath(path).lower().endswith(SUFFIXES):
+        raise must_be("path", "a name that ends in .html or .htm", path)
     analysis = analyse(fitted)
     content = _page(analysis).encode("utf-8")
     write_atomically(path, lambda file: file.write(content), force=force)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.parameters import Got, must_be
 from partita.chart_layout.model_rows import feature_names
 from partita.diagnosis import Finding
 from partita.estimators import validation
@@ -147,6 +148,8 @@ class ReportInput:
 
 def check_input(fitted: Fitted) -> ReportInput:
     """Check the input of a report, and add what was left out."""
+    if not isinstance(fitted, Fitted):
+        raise must_be("fitted", "a Fitted", Got(type(fitted).__name__), "Use Fitted(model, X).")
     fitted = _unwrapped(fitted)
     check_fitted(fitted.model)
     is_matrix = capabilities_of(fitted.model).takes_matrix

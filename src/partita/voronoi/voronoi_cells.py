@@ -14,6 +14,7 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.parameters import Got, is_integer, must_be
+from partita._common.text import plural
 from partita._common.threads import Workers, one_blas_thread
 from partita.estimators import labelling, validation
 from partita.estimators.capabilities import CELLS
@@ -29,7 +30,7 @@ MAX_CENTER_EXPONENT = 200  # of the farthest center after scaling, so that near 
 MAX_SLOPE_EXPONENT = 700  # with MAX_CENTER_EXPONENT and many features still below the overflow
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cells:
     """Voronoi cells of centers (k, d); with `cones`, the cones around their directions.
 
@@ -52,6 +53,11 @@ class Cells:
         if self.cones:
             centers = _unit(centers)
         object.__setattr__(self, "centers", centers)
+
+    def __repr__(self) -> str:
+        k, d = self.centers.shape
+        kind = "Cells (cones)" if self.cones else "Cells"
+        return f"{kind} of {plural(k, 'center')} in {plural(d, 'dimension')}"
 
     def half_spaces(self, j: int) -> tuple[Floats, Floats]:
         """Return A (k − 1, d) and b (k − 1,): x is in cell j if A @ x >= b."""
