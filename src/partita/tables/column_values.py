@@ -56,8 +56,9 @@ def to_floats(column: Any) -> Array:
     pa, pc = arrow(), arrow(".compute")
     if pa.types.is_boolean(column.type):
         column = pc.cast(column, pa.int8())
-    single = pa.types.is_float32(column.type) or pa.types.is_float16(column.type)
-    target = pa.float32() if single else pa.float64()
+    if pa.types.is_float16(column.type):  # which older pyarrow cannot cast
+        return np.asarray(column.to_numpy(), dtype=np.float32)
+    target = pa.float32() if pa.types.is_float32(column.type) else pa.float64()
     return np.asarray(pc.cast(column, target, safe=False).to_numpy())
 
 
