@@ -218,7 +218,7 @@ def test_the_text_of_a_sweep_has_verdict_reasons_and_table():
         ({"ks": []}, "at least one of them above 1"),
         ({"ks": [2, 500]}, "`ks` must be at most 300, the number of rows, got 500. Try up to 299"),
         ({"ks": [2.5]}, "`ks` must be .*got 2.5"),
-        ({"ks": "ab"}, "`ks` must be .*got 'a'"),
+        ({"ks": "2:5"}, r"`ks` must be .*got '2:5'\. Give several .*range\(2, 6\)"),
         ({"criteria": ["silhouete"]}, "names from inertia, silhouette"),
         ({"criteria": []}, "names from inertia, silhouette"),
         ({"estimator": KMeans}, "a clusterer with the parameters n_clusters and init"),

@@ -202,4 +202,5 @@ def test_the_demo_ends_with_a_report(partita, tmp_path, clusters_in):
     np.testing.assert_array_equal(
         select(read_table(tmp_path / "demo" / "wine.csv"), id="wine").X, load_wine().data
     )
-    assert "exists" in partita("demo", tmp_path / "demo", code=2)
+    again = partita("demo", tmp_path / "demo", code=2)
+    assert "wine.csv already exists. Choose another folder, or overwrite the files with" in again

@@ -127,6 +127,13 @@ def test_predict_says_how_many_rows_each_cluster_has(partita, tmp_path, file):
     assert ", ".join(f"cluster {j}: {n}" for j, n in enumerate(sizes)) in output
 
 
+def test_a_cluster_without_traits_is_described_as_in_the_report(partita, tmp_path, file):
+    page = tmp_path / "a.html"
+    words = "close to the mean in every feature"
+    assert words in " ".join(partita("fit", file, "-k", 1, "--report", page).split())
+    assert words in page.read_text(encoding="utf-8")
+
+
 def test_many_clusters_do_not_fill_the_screen(partita, tmp_path):
     rows = np.random.default_rng(0).random((300, 2))
     write_table(pa.table({"a": rows[:, 0], "b": rows[:, 1]}), tmp_path / "a.csv")

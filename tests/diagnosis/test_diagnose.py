@@ -304,7 +304,12 @@ def test_features_have_the_names_of_columns(library):
         (SimpleNamespace(labels_=[0, 1, 1]), [[1.0], [2.0]], None, "data that it was fitted to"),
         (SimpleNamespace(labels_=[-1, -1]), [[1.0], [2.0]], None, "No row of X belongs"),
         (SimpleNamespace(cluster_centers_=[[1.0]]), [[np.nan], [2.0]], None, "NaN"),
-        (SimpleNamespace(cluster_centers_=[[1.0]]), [[0.0], [2.0]], [1.0], "one per row"),
+        (
+            SimpleNamespace(cluster_centers_=[[1.0]]),
+            [[0.0], [2.0]],
+            [1.0],
+            "one number for",
+        ),
         (SimpleNamespace(cluster_centers_=[[1.0]]), np.empty((0, 1)), None, "0 sample"),
     ],
 )

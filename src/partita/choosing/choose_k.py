@@ -189,8 +189,9 @@ def _checked_ks(ks: Iterable[int] | int | None, n: int) -> Ints:
         ks = range(2, max(2, largest) + 1)
     elif is_integer(ks):
         ks = range(2, int(ks) + 1) if ks > 1 else [ks]
-    listed = list(ks) if isinstance(ks, Iterable) else [ks]
-    numbers = np.unique([check_integer("ks", k) for k in listed])
+    listed = list(ks) if isinstance(ks, Iterable) and not isinstance(ks, str) else [ks]
+    advice = "Give several as an iterable, such as range(2, 6)."
+    numbers = np.unique([check_integer("ks", k, advice=advice) for k in listed])
     if not len(numbers) or numbers[-1] < 2:
         raise must_be("ks", "numbers of clusters, at least one of them above 1", ks)
     if numbers[-1] > n:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from partita._common.errors import ExistingFileError, Setting
 from partita.cli import options as opt
 
 
@@ -30,7 +32,12 @@ def demo(
     folder.mkdir(parents=True, exist_ok=True)
     names = ("wine.csv", "wine-clusters.csv", "wine.partita", "wine.html")
     data, labels, model, report = (str(folder / name) for name in names)
-    _write_wine(data, force)
+    if not force and os.path.exists(data):
+        raise ExistingFileError(
+            f"{data} already exists. Choose another folder, or overwrite the files with {{}}.",
+            Setting("force", True),
+        )
+    _write_wine(data)
     lines = [["partita", "fit", data, "-k", "2:8", "--scale", "standard", "--id", "wine"]]
     lines += [["--labels", labels], ["--model", model], ["--report", report]]
     lines += [["--force"]] if force else []
@@ -42,7 +49,7 @@ def demo(
     typer.echo(f"\nOpen the report in a browser: {Path(report).resolve()}")
 
 
-def _write_wine(path: str, force: bool) -> None:
+def _write_wine(path: str) -> None:
     from sklearn.datasets import load_wine
 
     from partita.tables import write_table
@@ -51,4 +58,4 @@ def _write_wine(path: str, force: bool) -> None:
     wine = load_wine()
     columns = {"wine": [f"wine {i + 1}" for i in range(len(wine.data))]}
     columns |= {name: wine.data[:, t].tolist() for t, name in enumerate(wine.feature_names)}
-    write_table(arrow().table(columns), path, force=force)
+    write_table(arrow().table(columns), path, force=True)

@@ -148,7 +148,9 @@ def _cluster_table(clusters: Any, width: int) -> Any:
     table.add_column("what sets it apart", ratio=1)
     largest = sorted(clusters, key=lambda cluster: -cluster.share)[:MAX_CLUSTERS]
     for cluster in sorted(largest, key=lambda cluster: cluster.number):
-        traits = [one_line(trait.words, 60) for trait in cluster.traits[:MAX_TRAITS]] or ["–"]
+        traits = [one_line(trait.words, 60) for trait in cluster.traits[:MAX_TRAITS]]
+        if not traits:  # an empty cluster has no mean
+            traits = ["close to the mean in every feature" if cluster.size else "–"]
         table.add_row(
             str(cluster.number),
             str(cluster.size),

@@ -190,8 +190,9 @@ empty, n_threads, memory_limit
         if self.zero_rows == "error":
             which = np.flatnonzero(zero).tolist()
             raise ValueError(
-                f"`X` must not have rows of zeros, which have no direction, got {len(which)}: "
-                f"{listed(which)}. Drop them, or use zero_rows='drop' or zero_rows='separate'."
+                "`X` must not have rows of zeros, which have no direction, got zeros in "
+                f"{'row' if len(which) == 1 else 'rows'} {listed(which)}. Drop them, or use "
+                "zero_rows='drop' or zero_rows='separate'."
             )
         index = np.flatnonzero(~zero)
         return UnitRows(rows[index], X.shape[0], index, self.zero_rows)

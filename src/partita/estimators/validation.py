@@ -182,13 +182,12 @@ def check_weights(sample_weight: Any, n: int) -> Floats | None:
     try:
         weight: Floats = sample_weight.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise ParameterError(
-            f"`sample_weight` must be numeric: {error}", parameter="sample_weight"
-        ) from error
+        raise must_be("sample_weight", "numeric", sample_weight) from error
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weight.ndim}D array.")
     if len(weight) != n:
-        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(n,)}: one per row")
+        wanted = f"of shape ({n},), one number for each row"
+        raise must_be("sample_weight", wanted, Got(f"an array of shape {weight.shape}"))
     _check_weight_values(weight)
     return weight
 

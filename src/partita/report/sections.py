@@ -151,12 +151,13 @@ def _silhouette(analysis: ReportAnalysis) -> ReportChart:
     if sample is None:
         return ReportChart("", analysis.quality.silhouettes_note)
     error = f" ± {_error(sample)}" if sample.is_sampled else ""
-    rows_lie = "rows lie" if data.fitted.weight is None else "weight lies"
+    is_weighted = data.fitted.weight is not None
+    rows_lie, own = ("weight lies", "its") if is_weighted else ("rows lie", "their")
     measured, most = number_text(len(sample.values)), cluster_tables.MAX_LISTED
     remarks = [
         f"the mean is {sample.mean:.3f}{error} (the dashed line)",
-        f"{percent_text(sample.negative)} of the {rows_lie} left of 0: rows closer to another "
-        "cluster than to their own",
+        f"{percent_text(sample.negative)} of the {rows_lie} left of 0, that is, closer to another "
+        f"cluster than to {own} own",
         sample.is_sampled
         and f"{measured} of {count_text(sample.n_rows, 'row')} were measured, a sample of every "
         "cluster, each against all rows",
