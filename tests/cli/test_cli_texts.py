@@ -110,13 +110,18 @@ def test_help_answers_without_loading_anything_heavy():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_completion_is_there():
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [("partita ch", ["choose-k"]), ("partita fit --scale ", ["none", "standard", "robust"])],
+)
+def test_commands_and_values_of_options_are_completed(typed, completed):
+    last = str(typed.count(" "))
     done = subprocess.run(
         PARTITA,
-        env=environment(_PARTITA_COMPLETE="complete_bash", COMP_WORDS="partita ch", COMP_CWORD="1"),
+        env=environment(_PARTITA_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=last),
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert "choose-k" in done.stdout
+    assert done.stdout.split() == completed
 
 
 def test_predict_says_how_many_rows_each_cluster_has(partita, tmp_path, file):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,6 +61,23 @@ def one_of(names: tuple[str, ...]) -> Callable[[str], str]:
         raise typer.BadParameter(f"must be one of {', '.join(names)}, got {text!r}.{hint}")
 
     return parse_name
+
+
+def at_least(minimum: float, maximum: float = math.inf) -> Callable[[str], float]:
+    """Return a parser that accepts numbers in this range, integers if `minimum` is one."""
+    kind, noun = (int, "an integer") if isinstance(minimum, int) else (float, "a number")
+    limit = f" and at most {maximum:g}" if maximum < math.inf else ""
+
+    def parse_number(text: str) -> float:
+        try:
+            value: float = kind(text)
+        except ValueError:
+            value = math.nan
+        if minimum <= value <= maximum:
+            return value
+        raise typer.BadParameter(f"must be {noun} of at least {minimum:g}{limit}, got {text}.")
+
+    return parse_number
 
 
 def parse_delimiter(text: str) -> str:

@@ -5,15 +5,24 @@ A parameter of a command that is a record of this module stands for the options 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from partita.cli.halt_option import parse_halt
-from partita.cli.option_values import KERNELS, METRICS, KRequest, one_of, parse_delimiter, parse_k
+from partita.cli.option_values import (
+    KERNELS,
+    METRICS,
+    KRequest,
+    at_least,
+    one_of,
+    parse_delimiter,
+    parse_k,
+)
 
 ESTIMATORS = {
     "kmeans": "KMeans",
@@ -28,11 +37,17 @@ OPTIONS_OF_METHOD = {
     "metric": "medoids",
     "zero_rows": "spherical",
 }
+MISSING = ("error", "drop", "mean")
 AUTO: Any = "auto"  # of --k; typer parses defaults too
 
 
-def _option(panel: str, names: str, metavar: str, help: str, **more: Any) -> Any:
+def _option(
+    panel: str, names: str, metavar: str, help: str, choices: Iterable[str] = (), **more: Any
+) -> Any:
     """Declare an option with names like "--seed -s"; a flag has no metavar."""
+    if choices:
+        values = tuple(choices)
+        more |= {"parser": one_of(values), "autocompletion": lambda: values}
     return typer.Option(*names.split(), metavar=metavar, help=help, rich_help_panel=panel, **more)
 
 
@@ -44,12 +59,13 @@ writing = partial(_option, "Output")
 Id = Annotated[str | None, reading("--id", "NAME", "Column with names of the rows.")]
 Weight = Annotated[str | None, reading("--weight -w", "NAME", "Column with weights of the rows.")]
 MissingAsFitted = Annotated[
-    Literal["error", "drop", "mean"] | None,
+    str | None,
     reading(
         "--missing",
         "HOW",
         "Missing values: error, drop or mean (that of the fit). Default: mean if the model was "
         "fitted with it, else error.",
+        MISSING,
     ),
 ]
 
@@ -112,21 +128,23 @@ class ColumnOptions:
     id: Id = None
     weight: Weight = None
     scale: Annotated[
-        Literal["none", "standard", "robust"],
+        str,
         reading(
             "--scale -s",
             "HOW",
             "none, standard (mean and standard deviation) or robust (median and interquartile "
             "range).",
+            ("none", "standard", "robust"),
         ),
     ] = "none"
     missing: Annotated[
-        Literal["error", "drop", "mean"],
+        str,
         reading(
             "--missing",
             "HOW",
             "Missing values: stop (error), leave the row out (drop), or use the column mean "
             "(mean).",
+            MISSING,
         ),
     ] = "error"
 
@@ -155,24 +173,33 @@ class MethodOptions:
     """The estimator and its parameters; the fields have the names of the parameters."""
 
     method: Annotated[
-        Literal["kmeans", "mini-batch", "spherical", "kernel", "medoids"],
-        clustering("--method -m", "NAME", f"{', '.join(ESTIMATORS)}."),
+        str, clustering("--method -m", "NAME", f"{', '.join(ESTIMATORS)}.", ESTIMATORS)
     ] = "kmeans"
     halt: Any = None
     random_state: Annotated[
-        int, clustering("--seed", "N", "The same seed gives bit-for-bit the same result.", min=0)
+        int,
+        clustering(
+            "--seed", "N", "The same seed gives bit-for-bit the same result.", parser=at_least(0)
+        ),
     ] = 0
     n_threads: Annotated[
         int | None,
         clustering(
-            "--threads -t", "N", "Default: all cores. No effect on the result.", min=1, max=4096
+            "--threads -t",
+            "N",
+            "Default: all cores. No effect on the result.",
+            parser=at_least(1, 4096),
         ),
     ] = None
     n_init: Annotated[
-        int | None, clustering("--n-init", "N", "Number of starts; the best fit is kept.", min=1)
+        int | None,
+        clustering("--n-init", "N", "Number of starts; the best fit is kept.", parser=at_least(1)),
     ] = None
     max_iter: Annotated[
-        int | None, clustering("--max-iter", "N", "Maximum number of iterations per start.", min=1)
+        int | None,
+        clustering(
+            "--max-iter", "N", "Maximum number of iterations per start.", parser=at_least(1)
+        ),
     ] = None
     kernel: Annotated[
         str | None,
@@ -180,12 +207,14 @@ class MethodOptions:
             "--kernel",
             "NAME",
             "For --method kernel: rbf (default), laplacian, polynomial, …",
-            parser=one_of(KERNELS),
+            choices=KERNELS,
         ),
     ] = None
     gamma: Annotated[
         float | None,
-        clustering("--gamma", "X", "Of the kernel. Default: from the variance.", min=0.0),
+        clustering(
+            "--gamma", "X", "Of the kernel. Default: from the variance.", parser=at_least(0.0)
+        ),
     ] = None
     metric: Annotated[
         str | None,
@@ -193,16 +222,17 @@ class MethodOptions:
             "--metric",
             "NAME",
             "For --method medoids: euclidean (default), manhattan, cosine, …",
-            parser=one_of(METRICS),
+            choices=METRICS,
         ),
     ] = None
     zero_rows: Annotated[
-        Literal["error", "drop", "separate"] | None,
+        str | None,
         clustering(
             "--zero-rows",
             "HOW",
             "For --method spherical: rows of zeros are an error (default), get the label -1 "
             "(drop), or get a cluster of their own (separate).",
+            ("error", "drop", "separate"),
         ),
     ] = None
 

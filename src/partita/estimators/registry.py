@@ -23,7 +23,7 @@ _REGISTERED: dict[str, type] = {}
 def register(cls: Member) -> Member:
     """Register a class under its name, so that `save` and `load` accept its models.
 
-    A class decorator. The class follows scikit-learn's contract; it describe_values itself by
+    A class decorator. The class follows scikit-learn's contract; it describes itself by
     `__partita_capabilities__`, and may define `__partita_state__` and `__partita_restore__`
     (without them, `save` keeps the public attributes that end in an underscore).
     See docs/design/new_member.md.
