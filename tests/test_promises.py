@@ -67,6 +67,7 @@ def run_in_fresh_python(code: str, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.heavy
 @pytest.mark.compiled
 def test_promise_1_same_bits_without_the_compiled_core():
     code = """
@@ -84,6 +85,7 @@ print(hashlib.sha256(bits).hexdigest(), model.inertia_.hex(), model.n_iter_)
 # --- 2. labels and inertia belong to the returned centers -----------------------------------------
 
 
+@pytest.mark.heavy
 @given(problem=problems(), iterations=st.integers(1, 30))
 def test_promise_2_labels_are_the_argmin_to_the_returned_centers(problem, iterations):
     rows, start = problem
@@ -95,6 +97,7 @@ def test_promise_2_labels_are_the_argmin_to_the_returned_centers(problem, iterat
     assert model.cluster_centers_.dtype == rows.dtype
 
 
+@pytest.mark.heavy
 @given(problem=problems(), iterations=st.integers(1, 30))
 def test_promise_2_inertia_is_the_recomputed_objective(problem, iterations):
     rows, start = problem
@@ -125,6 +128,7 @@ def assert_never_rises(trace):
     assert all(step.cost_after <= step.cost * (1 + 4e-16) for step in trace)
 
 
+@pytest.mark.heavy
 @given(problem=problems(), data=st.data())
 def test_promise_3_the_trace_never_rises(problem, data):
     rows, start = problem
@@ -182,6 +186,7 @@ def test_promise_4_labels_of_exact_lloyd_at_every_iteration(dtype, name):
 # --- 5. weights, order and offset -----------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @given(problem=problems(), data=st.data())
 def test_promise_5_weights_equal_repeats(problem, data):
     rows, start = problem
@@ -197,6 +202,7 @@ def test_promise_5_weights_equal_repeats(problem, data):
     assert math.isclose(weighted.inertia_, repeated.inertia_, rel_tol=1e-13)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("unit", [1, 2, 3])
 def test_promise_5_weights_equal_repeats_next_to_a_far_row(unit):
     """Whether an outlier has carried the mean away is asked of rows as often as they count."""
@@ -211,6 +217,7 @@ def test_promise_5_weights_equal_repeats_next_to_a_far_row(unit):
         assert weighted.cluster_centers_.tobytes() == repeated.cluster_centers_.tobytes()
 
 
+@pytest.mark.heavy
 @given(problem=problems(), seed=st.integers(0, 1000))
 def test_promise_5_rows_may_be_permuted(problem, seed):
     rows, start = problem
@@ -222,6 +229,7 @@ def test_promise_5_rows_may_be_permuted(problem, seed):
     assert one.n_iter_ == other.n_iter_
 
 
+@pytest.mark.heavy
 @given(problem=problems(dtype=np.float64), offset=st.integers(-(2**20), 2**20))
 def test_promise_5_adding_a_constant_changes_only_the_centers(problem, offset):
     rows, start = problem

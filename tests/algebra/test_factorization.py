@@ -35,6 +35,7 @@ def dense(X):
     return X.toarray() if sp.issparse(X) else np.asarray(X)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([0.0, 1e6]))
 def test_the_factors_keep_their_laws(make, seed, k, offset):
@@ -169,7 +170,7 @@ def test_models_without_centers_are_rejected_with_an_alternative():
         factorize(KMeans(2).fit(X), X[:, :2])
     with pytest.raises(ValueError, match="NaN"):
         factorize(KMeans(2).fit(X), np.where(X > 5, np.nan, X))
-    with pytest.raises(ValueError, match="expected"):
+    with pytest.raises(ValueError, match="`sample_weight` must be of shape"):
         factorize(KMeans(2).fit(X), X, np.ones(3))
 
 

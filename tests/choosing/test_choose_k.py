@@ -82,6 +82,7 @@ def test_every_member_of_the_family(estimator, rows, count):
         assert (np.diff(cost) <= 1e-9 * cost[0]).all()
 
 
+@pytest.mark.heavy
 def test_kernels_separate_rings():
     rows, _ = make_circles(200, factor=0.2, noise=0.03, random_state=0)
     estimator = KernelKMeans(random_state=0, kernel="rbf", gamma=5.0)
@@ -91,6 +92,7 @@ def test_kernels_separate_rings():
     assert adjusted_rand(sweep.model(2).labels_, inner) == 1.0
 
 
+@pytest.mark.heavy
 def test_a_graph_has_an_objective_and_stability_only():
     rows = blobs(n=120)
     graph = np.exp(-squareform(pdist(rows, "sqeuclidean")))

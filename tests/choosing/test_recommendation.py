@@ -26,6 +26,7 @@ from partita.choosing.sweep import Criterion
 from partita.metrics.criteria import adjusted_rand
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("count", [2, 3, 5, 8])
 def test_separated_clusters_are_found(count):
     rng = np.random.default_rng(count)
@@ -43,6 +44,7 @@ def cloud(seed, kind, n, d):
     return rng.uniform(size=(n, d)) if kind == "uniform" else rng.normal(size=(n, d))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["uniform", "normal"])
 @pytest.mark.parametrize("d", [2, 10, 50])
 def test_data_without_structure_is_recognised(kind, d):
@@ -69,6 +71,7 @@ def test_at_most_one_in_twenty_false_alarms(kind, d, n):
     assert alarms <= 2
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "rows",
     [
@@ -83,6 +86,7 @@ def test_heavy_tails_and_long_boxes_are_not_structure(rows):
     assert choose_k(rows, range(2, 12), random_state=0).structure is False
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("metric", ["hamming", "jaccard", "euclidean"])
 def test_independent_categories_are_not_structure(metric):
     rows = (np.random.default_rng(0).random((200, 10)) < 0.5).astype(float)
@@ -91,6 +95,7 @@ def test_independent_categories_are_not_structure(metric):
     assert choose_k(rows, 6, random_state=0).structure is False
 
 
+@pytest.mark.heavy
 def test_correlated_categories_are_structure():
     rng = np.random.default_rng(0)
     profiles = rng.integers(0, 2, (3, 20))

@@ -31,6 +31,7 @@ from partita.merging.agglomeration import cheapest_pair
 from partita.stats import ClusterStats
 
 
+@pytest.mark.heavy
 @given(seed=st.integers(0, 10_000), n=st.integers(6, 60), d=st.integers(1, 4), whole=st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_the_objective_never_increases_with_k(seed, n, d, whole):
@@ -123,6 +124,7 @@ def test_criteria_ignore_clusters_without_rows():
     assert found["davies_bouldin"].value == pytest.approx(expected)
 
 
+@pytest.mark.heavy
 def test_medoids_of_more_rows_than_the_sample_size():
     rows = blobs(n=400)
     how = {"estimator": KMedoids(), "n_references": 3, "n_splits": 1, "sample_size": 150}
@@ -256,6 +258,7 @@ def test_the_first_rows_of_each_cluster(seed, most):
         assert some[labels[some] == j].tolist() == np.flatnonzero(labels == j)[:most].tolist()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("unit", [0.05, 1 / 300, 1e-9])
 def test_the_unit_of_weights_does_not_matter(unit):
     rows = blobs()
@@ -277,6 +280,7 @@ def test_a_seed_makes_every_estimator_reproducible():
         assert isinstance(first.model(4).random_state, int)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_change_nothing(threads):
     rows = blobs(centers=6, n=20_000, d=3)

@@ -31,6 +31,7 @@ def test_standard_input_folders_and_patterns(partita, tmp_path, file, blobs):
         np.testing.assert_array_equal(result.split()[1:], expected.astype(str))
 
 
+@pytest.mark.heavy
 def test_several_files_are_one_table(partita, tmp_path, file):
     header, *lines = file.read_text().splitlines(keepends=True)
     parts = [tmp_path / f"part-{i}.csv" for i in range(3)]
@@ -117,6 +118,7 @@ def test_rows_without_a_value_are_dropped_or_filled(partita, tmp_path):
     assert dropped["rows"] == [1, 3, 4, 5]
 
 
+@pytest.mark.heavy
 def test_means_are_filled_in_only_if_the_model_has_them(partita, tmp_path, file):
     model, gaps = tmp_path / "m.partita", tmp_path / "gaps.csv"
     header, first, *_ = file.read_text().splitlines()
@@ -139,6 +141,7 @@ def test_a_column_cluster_that_exists_is_kept(partita, tmp_path):
     assert (tmp_path / "b.csv").read_text().startswith("x,cluster,cluster_2\n1,a,")
 
 
+@pytest.mark.heavy
 def test_nothing_is_overwritten_without_force(partita, tmp_path, file):
     out = tmp_path / "out.csv"
     for option, name in (("--labels", out), ("--model", out), ("--report", tmp_path / "out.html")):
@@ -156,6 +159,7 @@ def test_nothing_is_overwritten_without_force(partita, tmp_path, file):
     partita("fit", file, "-k", 2, "--labels", "/dev/null", "--model", "/dev/null")
 
 
+@pytest.mark.heavy
 def test_no_output_replaces_what_is_read(partita, tmp_path, file):
     before, model = file.read_bytes(), tmp_path / "m.partita"
     output = partita("fit", file, "-k", 2, "--model", f"{tmp_path}/./{file.name}", "-f", code=2)
@@ -180,6 +184,7 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_it(partita, tmp_path,
     assert "3 clusters" in page.read_text()
 
 
+@pytest.mark.heavy
 def test_reports_are_written(partita, tmp_path, file):
     pytest.importorskip("jinja2", reason="jinja2 is not installed: no report")
     model, page = tmp_path / "m.partita", tmp_path / "a.html"
@@ -192,6 +197,7 @@ def test_reports_are_written(partita, tmp_path, file):
     assert "<html" in (tmp_path / "c.html").read_text()
 
 
+@pytest.mark.heavy
 def test_the_demo_ends_with_a_report(partita, tmp_path, clusters_in):
     pytest.importorskip("jinja2", reason="jinja2 is not installed: no report")
     output = partita("demo", tmp_path / "demo")

@@ -56,6 +56,7 @@ def test_errors_name_the_place():
         parse_halt("SamePartition(3)")
 
 
+@pytest.mark.heavy
 def test_halting_and_strict(partita, tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "a.npy", rng.normal(size=(3000, 2)))
@@ -70,6 +71,7 @@ def test_halting_and_strict(partita, tmp_path):
     assert "--halt" in output
 
 
+@pytest.mark.heavy
 def test_a_limit_of_passes_is_no_convergence(partita, tmp_path):
     rows = np.random.default_rng(0).random((5000, 3))
     np.save(tmp_path / "a.npy", rows)

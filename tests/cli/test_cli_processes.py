@@ -38,6 +38,7 @@ def noise(tmp_path_factory):
     return path
 
 
+@pytest.mark.heavy
 def test_a_full_disk_gives_3_and_leaves_no_half_file(tmp_path):
     resource = pytest.importorskip("resource", reason="this system has no limits for files")
     write_table(pa.table({"x": np.arange(5000.0)}), tmp_path / "a.csv")
@@ -52,6 +53,7 @@ def test_a_full_disk_gives_3_and_leaves_no_half_file(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"a.csv", "out.csv"}
 
 
+@pytest.mark.heavy
 def test_ctrl_c_ends_a_fit_with_130_and_what_it_had_found(tmp_path, noise):
     out, model = tmp_path / "out.npy", tmp_path / "m.partita"
     master, slave = pytest.importorskip("pty", reason="this system has no terminals").openpty()
@@ -86,6 +88,7 @@ def read_terminal(master):
         return b""
 
 
+@pytest.mark.heavy
 def test_ctrl_c_before_the_fit_saves_nothing(tmp_path):
     if not Path("/proc/self/stat").exists():
         pytest.skip("this system has no /proc, so nothing tells when the command waits for input")
@@ -156,6 +159,7 @@ def ends(path):
     return path.read_text().rstrip().endswith("</html>")
 
 
+@pytest.mark.heavy
 def test_kills_leave_no_half_file(tmp_path):
     killed(tmp_path, seed=1, times=2, longest=3)
 
@@ -214,6 +218,7 @@ def shell(words, rest="", **options):
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, **options)
 
 
+@pytest.mark.heavy
 def test_a_reader_of_stdout_that_leaves_gives_141(file, tmp_path):
     table, model = tmp_path / "a.csv", tmp_path / "m.partita"
     write_table(pa.table({"x": np.arange(30_000.0)}), table)  # more than a pipe holds
@@ -235,6 +240,7 @@ def test_a_reader_of_stdout_that_leaves_gives_141(file, tmp_path):
         run.stderr.close()
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 def test_streams_that_are_closed_or_lack_characters(file):
     for words, redirect, code in (
@@ -249,6 +255,7 @@ def test_streams_that_are_closed_or_lack_characters(file):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="there is no /dev/stdout")
 def test_labels_can_go_into_a_pipe(file):
     words = ("fit", file, "-k", 3, "-q", "--labels", "/dev/stdout")

@@ -17,6 +17,7 @@ from partita.tables import Scaling, read_table, select, write_table
 FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_labels_and_objective_are_those_of_the_api_on_every_format(
@@ -39,6 +40,7 @@ def test_labels_and_objective_are_those_of_the_api_on_every_format(
     np.testing.assert_array_equal(again["labels"], expected.labels_)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("words", "estimator"),
     [
@@ -63,6 +65,7 @@ def test_every_member_of_the_family(partita, tmp_path, file, blobs, words, estim
     np.testing.assert_array_equal(again.split()[1:], estimator.predict(blobs).astype(str))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("scale", ["standard", "robust"])
 def test_weights_and_scales_are_those_of_the_api(partita, tmp_path, blobs, scale, clusters_in):
     w = np.arange(len(blobs)) % 4
@@ -81,6 +84,7 @@ def test_weights_and_scales_are_those_of_the_api(partita, tmp_path, blobs, scale
     np.testing.assert_array_equal(again["labels"], expected.labels_)
 
 
+@pytest.mark.heavy
 def test_a_choice_of_k_is_that_of_the_api(partita, tmp_path, file, blobs, clusters_in):
     out = tmp_path / "out.csv"
     result = json.loads(partita("fit", file, "--k", "2:6", "--labels", out, "--json"))
@@ -96,6 +100,7 @@ def test_a_choice_of_k_is_that_of_the_api(partita, tmp_path, file, blobs, cluste
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.heavy
 def test_predict_finds_columns_by_name_in_any_order(partita, tmp_path, file):
     model = tmp_path / "m.partita"
     partita("fit", file, "-k", 3, "--scale", "standard", "--model", model)
@@ -113,6 +118,7 @@ def test_predict_finds_columns_by_name_in_any_order(partita, tmp_path, file):
     assert "less.csv" in output
 
 
+@pytest.mark.heavy
 def test_rows_without_names_are_taken_in_the_order_of_the_file(partita, tmp_path, blobs):
     plain, named = tmp_path / "plain.csv", tmp_path / "named.csv"
     lines = "".join(f"{a!r},{b!r},{c!r}\n" for a, b, c in (blobs * [1, 5, 25]).tolist())
@@ -128,6 +134,7 @@ def test_rows_without_names_are_taken_in_the_order_of_the_file(partita, tmp_path
     assert "taken to be 'x', 'y', 'z'" in " ".join(result["data"]["notes"])
 
 
+@pytest.mark.heavy
 def test_models_of_python_label_files(partita, tmp_path, file, blobs):
     frame = pd.DataFrame(blobs, columns=["x", "y", "z"])
     for rows in (frame, blobs):
@@ -141,6 +148,7 @@ def test_models_of_python_label_files(partita, tmp_path, file, blobs):
         assert result["warnings"] == []
 
 
+@pytest.mark.heavy
 def test_inspect_says_what_fit_made(partita, tmp_path, file, blobs):
     model = tmp_path / "m.partita"
     partita("fit", file, "-k", 3, "--scale", "standard", "--model", model, "--quiet")
@@ -158,6 +166,7 @@ def test_inspect_says_what_fit_made(partita, tmp_path, file, blobs):
     assert "standard" in text
 
 
+@pytest.mark.heavy
 def test_directions_have_no_units(partita, tmp_path, file):
     model = tmp_path / "m.partita"
     partita("fit", file, "-k", 3, "-m", "spherical", "-s", "standard", "--model", model)

@@ -28,6 +28,7 @@ DOCS = ROOT / "docs" / "cli.md"
 DOCUMENTED_IN_FULL = ("data", "summary", "scaling")  # objects whose parts docs/cli.md lists
 
 
+@pytest.mark.heavy
 def test_results_go_to_stdout_and_remarks_to_stderr(capsys, file):
     for words, out_is_empty in ((["--quiet"], True), ([], False)):
         with pytest.raises(SystemExit):
@@ -38,6 +39,7 @@ def test_results_go_to_stdout_and_remarks_to_stderr(capsys, file):
         assert "\x1b" not in out + err  # no terminal: no colours, no bars
 
 
+@pytest.mark.heavy
 def test_a_hostile_file_cannot_speak_to_the_terminal(capsys, tmp_path):
     assert one_line("a\x1b[31mb\n\u202ec\x07" + "d" * 99, 12) == "a [31mb…dddd"
     (tmp_path / "a.csv").write_text("[red]x\x1b[31m,b\x1b[7m\n1,\x1b]0;t\x07\n2,[bold]\n9,c\n")
@@ -58,6 +60,7 @@ def keys(value, path=""):
                 yield from keys(part, f"{path}{key}.")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("command", ["fit", "predict", "choose-k", "inspect"])
 def test_the_object_of_json_is_the_documented_one(partita, tmp_path, file, command):
     model = tmp_path / "m.partita"
@@ -90,6 +93,7 @@ def test_json_holds_no_nan(partita, tmp_path, capsys):
     json.loads(text)
 
 
+@pytest.mark.heavy
 def test_help_has_examples_for_every_command(partita):
     for command in ("fit", "predict", "choose-k", "inspect", "report", "demo"):
         text = partita(command, "--help")
@@ -98,6 +102,7 @@ def test_help_has_examples_for_every_command(partita):
     assert partita("--version").startswith("partita 0.")
 
 
+@pytest.mark.heavy
 def test_help_answers_without_loading_anything_heavy():
     heavy = "numpy", "scipy", "sklearn", "pyarrow", "narwhals", "matplotlib", "jinja2"
     code = (
@@ -110,6 +115,7 @@ def test_help_answers_without_loading_anything_heavy():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [("partita ch", ["choose-k"]), ("partita fit --scale ", ["none", "standard", "robust"])],
@@ -124,6 +130,7 @@ def test_commands_and_values_of_options_are_completed(typed, completed):
     assert done.stdout.split() == completed
 
 
+@pytest.mark.heavy
 def test_predict_says_how_many_rows_each_cluster_has(partita, tmp_path, file):
     model = tmp_path / "m.partita"
     partita("fit", file, "-k", 3, "--model", model)
@@ -139,6 +146,7 @@ def test_a_cluster_without_traits_is_described_as_in_the_report(partita, tmp_pat
     assert words in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.heavy
 def test_many_clusters_do_not_fill_the_screen(partita, tmp_path):
     rows = np.random.default_rng(0).random((300, 2))
     write_table(pa.table({"a": rows[:, 0], "b": rows[:, 1]}), tmp_path / "a.csv")
@@ -167,6 +175,7 @@ def test_a_column_that_is_nearly_numbers_is_said_apart(tmp_path, capsys):
     assert "not used: who" in err
 
 
+@pytest.mark.heavy
 def test_the_report_says_what_the_terminal_says_of_the_data(partita, tmp_path):
     rows = "".join(f"{i},{i % 7},{'?' if i % 9 else 'x'},{i * 3 % 11}\n" for i in range(60))
     (tmp_path / "a.csv").write_text("number,age,text,w\n" + rows)

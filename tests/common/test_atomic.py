@@ -128,6 +128,7 @@ write_atomically(sys.argv[1], slowly, force=True)
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("after", [0.0, 0.05, 0.2])
 def test_a_killed_process_leaves_the_old_file_whole(tmp_path, after):
     path = tmp_path / "a"

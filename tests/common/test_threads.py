@@ -31,6 +31,7 @@ def small_fit(seed):
     return KMeans(10, random_state=seed, max_iter=8, n_threads=2).fit(some_rows())
 
 
+@pytest.mark.heavy
 def test_fits_from_several_python_threads_do_not_disturb_each_other():
     alone = [small_fit(seed) for seed in range(4)]
     with ThreadPoolExecutor(4) as pool:
@@ -38,6 +39,7 @@ def test_fits_from_several_python_threads_do_not_disturb_each_other():
     assert all(same_bits(a, b) for a, b in zip(alone, together, strict=True))
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fit_after_fork_gives_the_same_bits():
@@ -60,6 +62,7 @@ def test_no_thread_survives_a_fit():
     assert threads() == before
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_in_the_middle_of_a_fit_finishes_it_with_the_same_bits():
@@ -107,6 +110,7 @@ def test_an_error_in_one_block_stops_the_others():
     assert len(drawn) < 10_000
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_stops_a_long_fit_within_a_second(threads):
     code = f"""

@@ -80,6 +80,7 @@ def test_a_small_group_in_small_data_is_not_an_outlier():
         assert ("outliers" in diagnose(fit(X, 5), X)) == expected
 
 
+@pytest.mark.heavy
 def test_centers_at_the_same_place():
     X = groups()
     centers = np.concatenate([fit(X).cluster_centers_, fit(X).cluster_centers_[:1]])
@@ -115,6 +116,7 @@ def test_the_first_variance_of_a_cluster_is_the_same_from_any_start():
     assert share == pytest.approx(size[1] / size.sum(), rel=1e-6)
 
 
+@pytest.mark.heavy
 def test_groups_of_unequal_spread_that_touch():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(0, 1, (2000, 2)), rng.normal([4, 0], 0.2, (60, 2))])
@@ -138,6 +140,7 @@ def test_too_few_distinct_rows():
     assert "few-distinct-rows" not in diagnose(fit(X, 3), X)
 
 
+@pytest.mark.heavy
 def test_a_fit_that_did_not_converge():
     X = np.random.default_rng(0).uniform(size=(2000, 2))
     early = KMeans(20, init="random", n_init=1, max_iter=1, random_state=0).fit(X)
@@ -148,6 +151,7 @@ def test_a_fit_that_did_not_converge():
     assert "at once" in diagnose(moved, X)["not-converged"].evidence
 
 
+@pytest.mark.heavy
 def test_a_poor_start():
     X = groups()
     stuck = KMeans(4, init=[[-1, 0], [1, 0], [10, 5], [0, 10]], n_init=1).fit(X)
@@ -208,6 +212,7 @@ ROUND = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("shape", SHAPES)
 def test_groups_that_are_not_convex(shape):
     for seed in range(3):
@@ -215,6 +220,7 @@ def test_groups_that_are_not_convex(shape):
         assert "not-convex" in diagnose(fit(X, 2), X, random_state=seed), seed
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("data", ROUND)
 @pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 40), marks=pytest.mark.slow)])
 def test_false_alarms_about_shape_are_rare(data, seeds):
@@ -225,6 +231,7 @@ def test_false_alarms_about_shape_are_rare(data, seeds):
     assert alarms <= 0.05 * len(seeds)
 
 
+@pytest.mark.heavy
 def test_the_advice_on_shape_works():
     from sklearn.neighbors import kneighbors_graph
 

@@ -33,6 +33,7 @@ from partita.diagnosis.diagnose import CHECKS
 from partita.metrics.criteria import adjusted_rand
 
 
+@pytest.mark.heavy
 def test_the_same_seed_gives_the_same_diagnosis():
     X = np.random.default_rng(0).normal(size=(30_000, 2))  # more than any sample
     model = fit(X, 5)
@@ -67,6 +68,7 @@ def test_more_rows_make_it_more_certain():
     assert "unstable" not in diagnose(model, X, sample_weight=np.full(100, 100_000))
 
 
+@pytest.mark.heavy
 def test_only_ratios_of_other_weights_matter():
     X = np.random.default_rng(1).normal(size=(400, 2))
     weight = np.random.default_rng(0).uniform(0.5, 2, 400)
@@ -76,6 +78,7 @@ def test_only_ratios_of_other_weights_matter():
     assert first
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 @pytest.mark.parametrize("unit", [1.0, 2.0**600, 2.0**-600])
 def test_offset_and_unit_do_not_matter(offset, unit):
@@ -87,6 +90,7 @@ def test_offset_and_unit_do_not_matter(offset, unit):
         assert diagnose(model, other).names == plain
 
 
+@pytest.mark.heavy
 def test_sparse_rows_are_diagnosed_as_dense_ones():
     X = np.maximum(np.random.default_rng(0).normal(size=(500, 6)), 0)
     dense, sparse = (diagnose(fit(X, 3), each) for each in (X, sp.csr_array(X)))
@@ -94,6 +98,7 @@ def test_sparse_rows_are_diagnosed_as_dense_ones():
     assert dense
 
 
+@pytest.mark.heavy
 def test_float32_is_diagnosed_as_float64():
     X = make_moons(400, noise=0.06, random_state=0)[0].astype(np.float32)
     wide = X.astype(np.float64)
@@ -107,6 +112,7 @@ def test_rows_without_weight_do_not_count():
     assert diagnose(model, X, sample_weight=weight).names == ()
 
 
+@pytest.mark.heavy
 @given(
     X=npst.arrays(
         np.float64,
@@ -158,6 +164,7 @@ def test_every_member_is_clean_on_clean_groups(model):
     assert len(found.looked) + len(found.skipped) == len(CHECKS)  # none is passed over
 
 
+@pytest.mark.heavy
 def test_labels_alone_leave_no_cluster_empty():
     X = groups()
     model = Birch(n_clusters=4).fit(X)  # whose subclusters are many more
@@ -168,6 +175,7 @@ def test_labels_alone_leave_no_cluster_empty():
     assert diagnose(kernel, X)["empty-clusters"].clusters == (2,)  # ours say how many there are
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "model", [AffinityPropagation(preference=-500, random_state=0), MeanShift(bandwidth=5.0)]
 )
@@ -183,6 +191,7 @@ def test_exemplars_and_modes_are_not_reported_as_unconverged_means(model):
     assert {("unstable", why), ("local-minimum", why)} <= set(found.skipped)
 
 
+@pytest.mark.heavy
 def test_centers_that_are_means_are_recognised():
     X, weight = groups(), np.random.default_rng(0).integers(1, 9, 400)
     fitted = KMeans(4, n_init=5, random_state=0).fit(X, sample_weight=weight)
@@ -194,6 +203,7 @@ def test_centers_that_are_means_are_recognised():
         assert "local-minimum" in diagnose(model.fit(X), X).looked
 
 
+@pytest.mark.heavy
 def test_a_bisecting_tree_has_converged():
     X = load_iris().data
     model = BisectingKMeans(3, random_state=0).fit(X)
@@ -238,6 +248,7 @@ def test_skipped_checks_have_a_reason(monkeypatch):
     assert "exact sums" in labels["inexact-sums"]
 
 
+@pytest.mark.heavy
 def test_minkowski_of_order_two_is_euclidean():
     X = groups()
     for params, flat in ((None, True), ({"p": 2}, True), ({"p": 3}, False)):

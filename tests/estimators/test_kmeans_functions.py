@@ -79,6 +79,7 @@ def test_kmeans_plusplus_takes_a_frame_and_squared_norms_as_scikit_learn_does():
     np.testing.assert_array_equal(indices, expected[1])
 
 
+@pytest.mark.heavy
 def test_kmeans_plusplus_seeds_as_well_as_scikit_learn():
     rows = load_digits().data
 

@@ -31,6 +31,7 @@ def blobs(seed, n, d, k, spread=0.6):
 # --- fits ---
 
 
+@pytest.mark.heavy
 def test_all_rows_together_find_little_to_improve():
     left = []
     for seed in range(5):
@@ -41,6 +42,7 @@ def test_all_rows_together_find_little_to_improve():
     assert min(left) > 0.98  # a long plateau that a full fit leaves in the end
 
 
+@pytest.mark.heavy
 def test_better_than_scikit_learns():
     rows = load_digits().data
     ours = [MiniBatchKMeans(10, random_state=s).fit(rows).inertia_ for s in range(10)]
@@ -312,6 +314,7 @@ def test_a_warm_start_stays_within_the_memory_it_may_take(monkeypatch):
     assert max(sizes) > 4000
 
 
+@pytest.mark.heavy
 def test_a_deadline_counts_the_start_too():
     rows, _ = blobs(19, 20_000, 10, 20)
     model = MiniBatchKMeans(200, n_init=20, init_size=20_000, random_state=0, halt=Deadline(0.01))

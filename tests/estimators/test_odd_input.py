@@ -248,6 +248,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("column", [3, 10**6, -1])
 def test_a_sparse_matrix_with_a_column_out_of_range_is_refused(column):
     """In another process, for it used to end the interpreter."""

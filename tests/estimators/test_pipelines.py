@@ -44,6 +44,7 @@ def test_what_is_no_pipeline_stays_as_it_is():
     assert unwrap_pipeline(model, X) == (model, X, None)
 
 
+@pytest.mark.heavy
 def test_names_of_features_come_through():
     pytest.importorskip("pandas")
     frame = load_wine(as_frame=True).data

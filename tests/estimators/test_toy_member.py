@@ -118,6 +118,7 @@ def test_cells_are_refused_for_its_reason(model):
         partita.cells(model)
 
 
+@pytest.mark.heavy
 def test_every_display_of_a_fit_draws_it(model, data):
     plots = partita.plots
     for display in (

@@ -137,6 +137,7 @@ def test_rows_of_another_size_were_not_kept(core):
         core.Codebook32(rows[:4, :2].copy(), np.zeros(2), like=kept)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_center_panels_beyond_the_cache_change_nothing(core, dtype):
     rng = np.random.default_rng(0)

@@ -33,6 +33,7 @@ def object_files():
     return sorted(newest)
 
 
+@pytest.mark.heavy
 def test_weak_symbols_belong_to_one_instruction_set():
     """A weak symbol exists once after linking, so its code must be for one instruction set."""
     paths = object_files()

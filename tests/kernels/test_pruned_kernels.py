@@ -117,6 +117,7 @@ def test_centers_that_go_farther_than_bounds_can_count(walk, growth, geometry):
     walk(rows, there + there[::-1], most=32, geometry=geometry)
 
 
+@pytest.mark.heavy
 @given(problem=problems(), most=st.sampled_from([1, 3, 32]), seed=st.integers(0, 99))
 def test_bounds_on_problems_full_of_ties(walk, problem, most, seed):
     rows, start = problem

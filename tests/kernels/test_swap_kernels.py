@@ -71,6 +71,7 @@ def test_scans_are_those_of_the_twin(core, problem, threads):
     np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
+@pytest.mark.heavy
 @given(problem=tables(), threads=st.integers(1, 3), limit=st.integers(1, 500))
 def test_searches_are_those_of_the_twin(core, problem, threads, limit):
     table, medoids, weight = problem

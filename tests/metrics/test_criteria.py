@@ -45,6 +45,7 @@ def partitions(draw):
     return rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4), labels, k
 
 
+@pytest.mark.heavy
 @given(problem=partitions(), offset=st.sampled_from([0.0, 1e6]))
 def test_they_are_scikit_learns(problem, offset):
     rows, labels, k = problem
@@ -77,6 +78,7 @@ def test_whole_weights_are_repeats(problem, seed):
     )
 
 
+@pytest.mark.heavy
 @given(problem=partitions())
 def test_bic_is_the_likelihood_of_every_row_in_its_own_gaussian(problem):
     rows, labels, k = problem

@@ -288,6 +288,7 @@ def test_no_matrix_of_distances_is_made():
     assert peak < 30 * rows.nbytes < 6000 * 6000
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not hasattr(os, "kill"), reason="signals are sent by os.kill")
 @pytest.mark.parametrize("k", [5, 20_000])
 @pytest.mark.parametrize("metric", ["euclidean", "canberra"])

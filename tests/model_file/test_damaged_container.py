@@ -23,6 +23,7 @@ def test_what_is_no_zip_is_refused(data, tmp_path):
     refused(tmp_path, data, "is not a model file")
 
 
+@pytest.mark.heavy
 def test_a_file_that_is_cut_off_is_refused_wherever_that_is(files, tmp_path):
     data = files["kmeans frame"][1]
     for length in [*range(0, len(data), 97), len(data) - 1]:
@@ -143,6 +144,7 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.heavy
 def test_bombs_are_refused_in_little_memory_and_time(files, tmp_path):
     """A directory and a header of a gigabyte that are not there, and one that is."""
     big = tmp_path / "header.partita"

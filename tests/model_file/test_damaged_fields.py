@@ -14,6 +14,7 @@ from partita import KMedoids, load, save
 from partita.model_file import ModelFileError, read_header
 
 
+@pytest.mark.heavy
 def test_a_newer_format_says_what_is_needed(files, tmp_path):
     def change(header):
         header.update(format_version=2, readable_by="1.5", partita="1.7")

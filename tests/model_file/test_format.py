@@ -11,6 +11,7 @@ import sys
 import zipfile
 
 import numpy as np
+import pytest
 from helpers.paths import ROOT
 from helpers.saved_models import CASES, NEW, ROWS, fitted, same
 
@@ -54,6 +55,7 @@ def test_numpy_reads_the_arrays(tmp_path):
         assert same(arrays["stats.sse"], model.stats_.sse)
 
 
+@pytest.mark.heavy
 def test_every_field_and_array_is_documented(tmp_path):
     text = DOCUMENT.read_text()
     for number, case in enumerate(CASES):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 
+import pytest
 from helpers.damaged_models import KINDS, members, zipped
 from helpers.saved_models import CASES, NEW, same
 from hypothesis import example, given, settings
@@ -34,6 +35,7 @@ def check(path, model, new):
     assert same(again.predict(new), model.predict(new))
 
 
+@pytest.mark.heavy
 @settings(max_examples=150)
 @given(
     kind=st.sampled_from(KINDS),
@@ -68,6 +70,7 @@ def test_bytes_put_in_or_cut_out_give_an_error_or_the_same_model(
     check(path, model, CASES[kind][1](NEW))
 
 
+@pytest.mark.heavy
 @settings(max_examples=150)
 @given(kind=st.sampled_from(KINDS), place=st.integers(0, 119), by=st.integers(1, 255))
 def test_flips_in_the_directory_give_an_error_or_the_same_model(kind, place, by, files, tmp_path):
@@ -90,6 +93,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.heavy
 @settings(max_examples=200)
 @given(
     kind=st.sampled_from(KINDS),

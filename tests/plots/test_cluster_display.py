@@ -71,6 +71,7 @@ def test_more_features_are_projected_and_the_caption_says_what_cells_mean():
     assert f"({size[0] ** 2 / (size**2).sum():.0%} of the variance)" in display.names[0]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("pair", [(2, 0), ("petal length (cm)", "sepal length (cm)")])
 def test_two_features_can_be_chosen(pair):
     X = load_iris(as_frame=True).data
@@ -95,6 +96,7 @@ def test_one_feature_is_a_strip_with_borders_halfway():
     assert len(display.ax_.get_yticks()) == 0
 
 
+@pytest.mark.heavy
 def test_clusters_that_are_not_convex_have_their_regions():
     X = make_circles(300, factor=0.3, noise=0.05, random_state=0)[0]
     model = KernelKMeans(2, random_state=0).fit(X)
@@ -116,6 +118,7 @@ def test_numbers_of_regions_stand_at_rows_of_their_cluster():
     assert model.predict(at).tolist() == [0, 1]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("metric", ["manhattan", "cosine"])
 def test_medoids_of_other_metrics_have_no_straight_cells(metric):
     X = blobs(3, 100)
@@ -152,6 +155,7 @@ def test_the_cells_of_directions_are_cones():
     np.testing.assert_allclose(np.linalg.norm(found.centers, axis=1), wanted)
 
 
+@pytest.mark.heavy
 def test_a_million_rows_are_sampled_and_rasterised(tmp_path):
     X = np.random.default_rng(0).normal(size=(1_000_000, 2)).astype(np.float32)
     model = KMeans(5, random_state=0, max_iter=3).fit(X)
@@ -161,6 +165,7 @@ def test_a_million_rows_are_sampled_and_rasterised(tmp_path):
     assert display.save(tmp_path / "a.svg").stat().st_size < 2e6
 
 
+@pytest.mark.heavy
 def test_sparse_rows_are_seen_as_dense_ones():
     X = np.where(load_digits().data > 8, load_digits().data, 0)
     model = KMeans(5, random_state=0).fit(X)

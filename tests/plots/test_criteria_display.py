@@ -14,6 +14,7 @@ from partita.plots import (
 )
 
 
+@pytest.mark.heavy
 def test_every_criterion_has_a_panel_with_its_vote_and_the_best_number():
     display = check(CriteriaDisplay.from_sweep(sweep()))
     assert len(display.axes_) == 9
@@ -26,6 +27,7 @@ def test_every_criterion_has_a_panel_with_its_vote_and_the_best_number():
     assert display.title in display.figure_.get_suptitle()
 
 
+@pytest.mark.heavy
 def test_a_real_sweep_is_drawn():
     found = choose_k(blobs(4, 200, seed=3), range(2, 8), n_references=2, n_splits=2, random_state=0)
     display = check(CriteriaDisplay.from_sweep(found))
@@ -57,6 +59,7 @@ def test_the_elbow_alone():
     assert CriteriaDisplay.from_sweep(sweep(), criteria="bic").panels[0].name == "bic"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("m", [1, 2, 30])
 def test_few_and_many_numbers_of_clusters(m):
     check(CriteriaDisplay.from_sweep(sweep(m)))
@@ -68,6 +71,7 @@ def test_no_panel_stays_empty():
     assert len(display.figure_.axes) == 4
 
 
+@pytest.mark.heavy
 def test_an_unknown_criterion_and_a_sweep_that_was_ended():
     with pytest.raises(ValueError, match="of the sweep, which has 'inertia'"):
         CriteriaDisplay.from_sweep(sweep(), criteria=("nothing",))

@@ -29,6 +29,7 @@ from partita.plots import (
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("k", [2, 9, 50])
 def test_no_text_covers_another_for_few_and_many_clusters(k):
     X = blobs(k, 600)
@@ -37,12 +38,14 @@ def test_no_text_covers_another_for_few_and_many_clusters(k):
         check(display)
 
 
+@pytest.mark.heavy
 def test_no_text_covers_another_where_centers_crowd():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(0, 1e-3, (400, 2)), rng.normal(100, 1, (10, 2))])
     check(ClusterDisplay.from_estimator(KMeans(30, random_state=0).fit(X), X))
 
 
+@pytest.mark.heavy
 def test_pyplot_is_neither_imported_nor_asked_for_figures(tmp_path):
     code = """
 import sys
@@ -75,6 +78,7 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
         display.plot()
 
 
+@pytest.mark.heavy
 def test_a_picture_goes_into_axes_that_are_given():
     figure = matplotlib.figure.Figure(figsize=(9, 4), layout="constrained")
     matplotlib.backends.backend_agg.FigureCanvasAgg(figure)
@@ -105,6 +109,7 @@ def test_too_few_axes_are_refused():
         display.plot(figure.subplots())
 
 
+@pytest.mark.heavy
 def test_the_settings_of_the_user_stay_as_they_are(tmp_path):
     before = dict(matplotlib.rcParams)
     model = KMeans(3, random_state=0).fit(IRIS)
@@ -112,6 +117,7 @@ def test_the_settings_of_the_user_stay_as_they_are(tmp_path):
     assert dict(matplotlib.rcParams) == before
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_a_picture_is_saved_in_the_format_of_its_name(tmp_path, ending):
     model = KMeans(3, random_state=0).fit(IRIS)
@@ -144,6 +150,7 @@ def test_colors_of_the_first_eight_differ_in_lightness_or_hue_also_in_grey():
     assert max(map(grey, PALETTE)) < 180, "too light for a white page"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "name", ["a$b$c", "$", "x_{i}", "tab\there", "new\nline", "\\frac", "", "a" * 300]
 )
@@ -156,6 +163,7 @@ def test_names_from_outside_are_text(name):
     assert any(part[:1] == name[:1] for part in shown_names)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("X", [
     [[0.0, 0.0], [1.0, 1.0]],
     [[1.0, 2.0, 3.0], [1.0, 2.0, 3.5]],
@@ -181,11 +189,13 @@ def test_odd_rows_are_drawn_all_the_same(X):
         assert display._repr_png_()
 
 
+@pytest.mark.heavy
 def test_one_cluster_is_drawn():
     for display in every_display(KMeans(1).fit(IRIS), IRIS):
         check(display)
 
 
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore:Number of distinct")
 def test_empty_clusters_are_drawn():
     X = np.repeat([[0.0, 0.0], [3.0, 1.0]], 20, axis=0)
@@ -194,6 +204,7 @@ def test_empty_clusters_are_drawn():
         check(display)
 
 
+@pytest.mark.heavy
 def test_rows_of_zeros_belong_nowhere():
     X = np.vstack([IRIS, np.zeros((3, 4))])
     for rest in ("drop", "separate"):
@@ -230,6 +241,7 @@ def test_real_data_is_drawn_without_a_text_over_another(data_folder, name, k):
         check(display)
 
 
+@pytest.mark.heavy
 def test_the_model_of_scikit_learn_is_drawn_too():
     X = load_iris(as_frame=True).data
     model = Peer(3, n_init=1, random_state=0).fit(X)

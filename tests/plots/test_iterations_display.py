@@ -20,6 +20,7 @@ from partita.plots import (
 from partita.plots.replay import select_iterations
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("model", [
     KMeans(5, init="random", n_init=3, random_state=0),
     KMeans(5, init="random", n_init=1),  # a seed that nobody knows
@@ -76,6 +77,7 @@ def test_the_steps_shown_begin_at_the_start_and_end_at_the_end(last, most):
     assert turns == sorted(turns)
 
 
+@pytest.mark.heavy
 def test_an_animation_has_a_picture_for_every_moment(tmp_path):
     from PIL import Image
 

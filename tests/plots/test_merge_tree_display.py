@@ -15,6 +15,7 @@ from partita.plots import (
 )
 
 
+@pytest.mark.heavy
 def test_the_tree_has_a_link_for_every_merge_at_its_price():
     model = KMeans(8, random_state=0).fit(IRIS)
     display = check(MergeTreeDisplay.from_estimator(model))
@@ -27,6 +28,7 @@ def test_the_tree_has_a_link_for_every_merge_at_its_price():
         assert weight == f"({(model.labels_ == int(number)).sum()})"
 
 
+@pytest.mark.heavy
 def test_a_cut_crosses_as_many_lines_as_it_leaves_clusters():
     model = KMeans(8, random_state=0).fit(IRIS)
     display = check(MergeTreeDisplay.from_estimator(model, cuts=(1, 2, 3, 7)))
@@ -36,6 +38,7 @@ def test_a_cut_crosses_as_many_lines_as_it_leaves_clusters():
     assert not np.isclose(np.subtract.outer(heights, prices), 0).any()
 
 
+@pytest.mark.heavy
 def test_cuts_at_nearly_the_same_height_share_a_name():
     X = blobs(20, 400)
     model = KMeans(20, random_state=0).fit(X)
@@ -43,6 +46,7 @@ def test_cuts_at_nearly_the_same_height_share_a_name():
     assert len(display.ax_.lines) == 19
 
 
+@pytest.mark.heavy
 def test_the_scale_is_logarithmic_where_prices_differ_by_orders():
     near = np.array([[0.0], [0.001], [1.0], [100.0], [10_000.0]])
     display = check(MergeTreeDisplay.from_estimator(KMeans(5, random_state=0).fit(near)))
@@ -51,6 +55,7 @@ def test_the_scale_is_logarithmic_where_prices_differ_by_orders():
     assert even.ax_.get_yscale() == "linear"
 
 
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore:Number of distinct")
 def test_merges_that_cost_nothing_are_said_to():
     X = np.array([[0.0], [0.0], [1.0], [50.0]])

@@ -18,6 +18,7 @@ from partita.plots import (
 )
 
 
+@pytest.mark.heavy
 def test_a_profile_is_in_units_of_deviations_and_sorted_by_what_it_explains():
     X = load_wine(as_frame=True).data
     model = KMeans(3, random_state=0).fit(X)
@@ -33,6 +34,7 @@ def test_a_profile_is_in_units_of_deviations_and_sorted_by_what_it_explains():
     assert kept.names == list(X.columns)
 
 
+@pytest.mark.heavy
 def test_many_features_are_cut_to_those_that_differ():
     X = np.random.default_rng(0).normal(size=(500, 100))
     display = check(ProfileDisplay.from_estimator(KMeans(50, random_state=0).fit(X), X))

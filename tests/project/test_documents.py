@@ -25,6 +25,7 @@ def needs_extras():
     pytest.importorskip("jinja2", reason="jinja2 is not installed: no report")
 
 
+@pytest.mark.heavy
 def test_the_readme_prints_what_it_claims(tmp_path, monkeypatch, capsys):
     code = python_of(README)
     monkeypatch.chdir(tmp_path)
@@ -36,6 +37,7 @@ def test_the_readme_prints_what_it_claims(tmp_path, monkeypatch, capsys):
         assert any(line.startswith(number) and line.endswith(rest) for line in printed), number
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("needs_extras")
 def test_the_guide_runs_and_writes_its_files(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -101,6 +101,7 @@ def mute(monkeypatch):
                     monkeypatch.setattr(owner, key, StopReason("x", *value.kinds))
 
 
+@pytest.mark.heavy
 def test_no_fit_depends_on_the_wording_of_a_stop_reason(monkeypatch):
     expected = library_facts()
     mute(monkeypatch)
@@ -108,6 +109,7 @@ def test_no_fit_depends_on_the_wording_of_a_stop_reason(monkeypatch):
     assert library_facts() == expected
 
 
+@pytest.mark.heavy
 def test_the_command_line_does_not_depend_on_the_wording_of_a_stop_reason(
     monkeypatch, tmp_path, capsys
 ):

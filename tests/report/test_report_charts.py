@@ -56,6 +56,7 @@ def test_weights_of_a_merge_tree_are_whole_and_apart_from_the_numbers():
     assert sizes - numbers >= 7 * len("1 234 567")
 
 
+@pytest.mark.heavy
 def test_pointing_at_a_silhouette_says_whose_it_is(wine):
     parser = Page(render(wine))
     for j in range(3):

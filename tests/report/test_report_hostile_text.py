@@ -42,6 +42,7 @@ def plain():
     return Page(render(with_texts(["plain"]))).shape
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("evil", EVIL, ids=lambda text: repr(text[:12]))
 def test_hostile_text_does_not_change_the_page(evil, plain):
     text = render(with_texts([evil]))
@@ -53,12 +54,14 @@ def test_hostile_text_does_not_change_the_page(evil, plain):
     assert len(text) < 300_000
 
 
+@pytest.mark.heavy
 @settings(max_examples=15)
 @given(texts=st.lists(st.text(), min_size=1, max_size=6))
 def test_no_text_changes_the_page(plain, texts):
     assert Page(render(with_texts(texts))).shape == plain
 
 
+@pytest.mark.heavy
 @given(data=st.recursive(st.text() | st.integers(), st.lists))
 def test_json_in_a_script_comes_back_and_cannot_leave_it(data):
     text = template_environment().from_string("{{ data | tojson }}").render(data=data)

@@ -54,6 +54,7 @@ def test_a_model_that_was_not_fitted_is_refused():
         render(Fitted(KMeans(2), [[0.0], [1.0]]))
 
 
+@pytest.mark.heavy
 def test_ids_come_from_any_kind_of_column():
     ids = [f"r{i}" for i in range(60)]
     odd = pd.Series(ids, index=range(100, 160))
@@ -63,6 +64,7 @@ def test_ids_come_from_any_kind_of_column():
     assert "(no name)" in Page(render(fitted(ids=pa.array([None] * 60, pa.string())))).text
 
 
+@pytest.mark.heavy
 def test_tables_bring_their_names():
     frame = pd.DataFrame(blobs(30), columns=["a", "b", "c", "wide"])
     model = KMeans(3, random_state=0).fit(frame)
@@ -115,6 +117,7 @@ def test_rows_are_named_by_their_place_in_the_source():
         assert member.name == f"row {member.row}"
 
 
+@pytest.mark.heavy
 def test_rows_are_counted_from_one_where_they_have_no_names():
     assert "Rows are counted from 1" in Page(render(fitted())).text
     assert "counted from 1" not in Page(render(fitted(ids=[f"r{i}" for i in range(60)]))).text

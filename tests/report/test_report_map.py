@@ -29,6 +29,7 @@ def test_axes_of_different_scales_say_so():
     assert says not in Page(render(Fitted(model, round_ones, diagnosis=NONE))).text
 
 
+@pytest.mark.heavy
 def test_many_rows_are_sampled_said_and_small_clusters_kept():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(60_000, 20)), rng.normal(50, 1, size=(5, 20))])

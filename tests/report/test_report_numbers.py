@@ -37,6 +37,7 @@ def test_the_numbers_are_those_of_the_api(wine):
     assert [c.silhouette for c in found.clusters] == pytest.approx(means, rel=1e-12)
 
 
+@pytest.mark.heavy
 def test_the_page_shows_the_numbers_of_the_summary(wine):
     found, text = summarise(wine), Page(render(wine)).text
     assert "3 clusters in wine.csv" in text

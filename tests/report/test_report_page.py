@@ -55,6 +55,7 @@ def test_nothing_is_fetched_and_only_this_script_and_style_may_run(wine):
         assert f"{kind}-src 'sha256-{base64.b64encode(digest).decode()}'" in policy
 
 
+@pytest.mark.heavy
 def test_the_same_record_gives_the_same_bytes(wine):
     assert render(wine) == render(wine)
 
@@ -119,6 +120,7 @@ def test_ten_thousand_columns_give_a_small_page():
     assert "9\u202f970 of 10\u202f000 features are left out" in Page(text).text
 
 
+@pytest.mark.heavy
 def test_a_thousand_clusters_are_told_by_the_largest():
     X = np.random.default_rng(0).normal(size=(3000, 3))
     made = Fitted(KMeans(1000, random_state=0, max_iter=2).fit(X), X, diagnosis=NONE)
@@ -129,6 +131,7 @@ def test_a_thousand_clusters_are_told_by_the_largest():
     assert len(text) < 2_000_000
 
 
+@pytest.mark.heavy
 def test_only_the_largest_clusters_have_their_rows_shown_in_full():
     X = np.random.default_rng(0).normal(size=(600, 3))
     made = Fitted(KMeans(80, random_state=0, max_iter=2).fit(X), X, diagnosis=NONE)

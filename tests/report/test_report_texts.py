@@ -30,6 +30,7 @@ def test_missing_values_are_called_missing():
     assert '"missing"' in page.raw["script"]  # what pointing at the row shows
 
 
+@pytest.mark.heavy
 def test_values_that_were_filled_in_are_counted():
     text = Page(render(fitted(filled=12))).text
     assert "12 missing values were filled in with means" in text
@@ -58,6 +59,7 @@ def test_rows_are_not_copied_for_their_profile():
     assert fill_missing(X, np.ones(40)) is X
 
 
+@pytest.mark.heavy
 def test_weights_are_explained():
     X, weight = blobs(40), np.arange(40) % 4.0
     model = KMeans(3, random_state=0).fit(X, sample_weight=weight)
@@ -70,6 +72,7 @@ def test_weights_are_explained():
     assert "of the weight" not in text
 
 
+@pytest.mark.heavy
 def test_traits_say_the_mean_in_the_units_of_the_user(wine):
     page = Page(render(wine))
     for cluster in summarise(wine).clusters:
@@ -82,11 +85,13 @@ def test_traits_say_the_mean_in_the_units_of_the_user(wine):
     assert "In brackets: the mean of the cluster" in page.text
 
 
+@pytest.mark.heavy
 def test_the_note_on_iterations_says_what_the_last_dot_is(wine):
     last = len(wine.model.trace_) + 1
     assert f"The last dot, at {last}, is one more assignment" in Page(render(wine)).text
 
 
+@pytest.mark.heavy
 def test_a_fit_that_began_in_a_sweep_says_so(wine):
     says = "from clusters of the sweep"
     assert says not in Page(render(wine)).text  # the model is not that of the sweep
@@ -97,6 +102,7 @@ def test_a_fit_that_began_in_a_sweep_says_so(wine):
     assert "Sweep.model repeats this fit" in Page(render(replace(own, command=""))).text
 
 
+@pytest.mark.heavy
 def test_a_report_on_other_rows_says_which_numbers_are_of_the_fit():
     X = blobs(200)
     model, others = KMeans(3, random_state=0).fit(X), blobs(150, seed=1)

@@ -22,6 +22,7 @@ from partita.report.page_text import number_text, percent_text
 from partita.report.summary import analyse
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sampled_silhouettes_are_near_the_exact_ones_and_say_so(monkeypatch, weighted):
     X = blobs(3000, k=4)
@@ -64,6 +65,7 @@ def test_the_error_of_a_sample_is_how_much_samples_differ(sigma):
     assert means.mean() == pytest.approx(weight @ values / weight.sum(), abs=0.01)
 
 
+@pytest.mark.heavy
 def test_the_share_below_zero_is_of_all_rows_however_they_were_sampled(monkeypatch):
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(0, 0.3, (6000, 2)), rng.normal(8, 2.0, (600, 2))])

@@ -23,6 +23,7 @@ def test_fifty_thousand_clusters_need_no_array_of_their_pairs():
     assert peak < 200e6  # an array of pairs would be 10 or 20 GB
 
 
+@pytest.mark.heavy
 @pytest.mark.compiled
 @pytest.mark.parametrize("dtype", [np.uint8, np.float16])
 def test_small_types_are_not_copied_whole(dtype):

@@ -107,6 +107,7 @@ print("alive")
 """
 
 
+@pytest.mark.heavy
 def test_a_wrong_byte_does_not_end_the_process(tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", SEVERAL, str(tmp_path)],

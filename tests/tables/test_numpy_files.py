@@ -78,6 +78,7 @@ def test_an_array_that_is_not_needed_takes_no_memory(tmp_path):
     assert peak_of(lambda: read_table(tmp_path / "a.npz")) < 1 << 23
 
 
+@pytest.mark.heavy
 def test_a_header_that_is_longer_than_its_values_takes_no_memory(tmp_path):
     long = b"\x93NUMPY\x02\x00" + (1 << 25).to_bytes(4, "little") + b" " * (1 << 25)
     path = zip_of(tmp_path / "a.npz", **{"X.npy": npy_of(X), "a.npy": long})

@@ -19,6 +19,7 @@ matrices = arrays(
 )
 
 
+@pytest.mark.heavy
 @given(matrices, st.sampled_from(["none", "standard", "robust"]))
 def test_undoing_leads_back(X, kind):
     scaling = Scaling.fit(X, kind)

@@ -73,6 +73,7 @@ def test_empty_lines_before_the_header_do_not_shift_it(tmp_path):
     assert table.where(0) == "line 4"
 
 
+@pytest.mark.heavy
 def test_very_many_columns_and_very_long_cells(tmp_path):
     wide = ",".join(f"x{i}" for i in range(10_000)) + "\n" + ",".join(["1.5"] * 10_000)
     assert select(read_table(write_file(tmp_path, wide))).X.shape == (1, 10_000)
@@ -147,6 +148,7 @@ def test_the_check_of_broken_files_sees_both_outcomes(tmp_path):
 cell_texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
 
 
+@pytest.mark.heavy
 @given(
     rows=st.lists(st.lists(cell_texts, min_size=3, max_size=3), min_size=1, max_size=8),
     delimiter=st.sampled_from([",", ";", "\t", "|"]),

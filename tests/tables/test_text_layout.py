@@ -73,6 +73,7 @@ def test_the_end_of_lines_is_that_of_the_first_record(tmp_path, end):
     assert copy.read_bytes() == f'"a{inner}b",c{end}1,2{end}'.encode()
 
 
+@pytest.mark.heavy
 def test_many_columns_take_linear_time(tmp_path):
     def work(n):
         text = ",".join(f"x{i}" for i in range(n)) + "\n" + (",".join(["1"] * n) + "\n") * 3

@@ -21,6 +21,7 @@ from partita.tables.text_files import (  # noqa: E402
 from partita.tables.text_records import LineNumbers, iter_records, split_record  # noqa: E402
 
 
+@pytest.mark.heavy
 def test_a_stray_quote_in_a_large_file_takes_linear_time():
     body = b'a,b\n1,"x\n' + b"1,2\n" * 200_000
     assert len(list(iter_records(body))) == 2

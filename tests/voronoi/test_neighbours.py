@@ -31,6 +31,7 @@ def shared_length(centers, i, j):
     return high - low
 
 
+@pytest.mark.heavy
 @given(st.integers(0, 2**32 - 1), st.integers(1, 20))
 def test_neighbours_in_the_plane_share_an_edge(seed, k):
     centers = np.random.default_rng(seed).normal(size=(k, 2))
@@ -88,6 +89,7 @@ CLOUDS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", CLOUDS)
 def test_the_dual_programs_give_the_depth_of_the_primal(name):
     centers = CLOUDS[name]
@@ -96,6 +98,7 @@ def test_the_dual_programs_give_the_depth_of_the_primal(name):
     np.testing.assert_allclose(facet_depths(centers, pairs), expected, atol=1e-8)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", CLOUDS)
 @pytest.mark.parametrize(
     ("most", "rounds"), [(6, 30), (0, 30), (0, 0)], ids=["triangulation", "relaxation", "programs"]
@@ -134,6 +137,7 @@ def test_centers_in_general_position_are_all_neighbours_if_they_are_few():
     np.testing.assert_array_equal(Cells(centers).neighbours(), ~np.eye(9, dtype=bool))
 
 
+@pytest.mark.heavy
 def test_few_of_many_pairs_need_a_linear_program(monkeypatch):
     solved = []
 

@@ -12,6 +12,7 @@ from partita.voronoi.polygons import lowest_regions
 from partita.voronoi.voronoi_cells import Cells
 
 
+@pytest.mark.heavy
 @given(clouds(d=2))
 def test_polygons_tile_the_box_and_hold_their_points(problem):
     X, centers = problem
@@ -27,6 +28,7 @@ def test_polygons_tile_the_box_and_hold_their_points(problem):
         assert inside(polygons[j], X[labels == j], 1e-7).all()
 
 
+@pytest.mark.heavy
 def test_many_polygons_tile_the_box_too():
     rng = np.random.default_rng(4)
     centers, X = rng.random((300, 2)) + 1e6, rng.random((2000, 2)) + 1e6
@@ -66,6 +68,7 @@ def test_cells_outside_the_box_and_behind_others_are_empty():
     assert only[0].tolist() == [[0, 0], [1, 0], [1, 2], [0, 2]]
 
 
+@pytest.mark.heavy
 @given(clouds(offsets=(0.0,)), st.integers(0, 2**32 - 1))
 def test_a_slice_is_a_true_section(problem, seed):
     _, centers = problem

@@ -18,6 +18,7 @@ from partita.voronoi.principal_plane import pca_plane
 from partita.voronoi.voronoi_cells import Cells
 
 
+@pytest.mark.heavy
 @given(clouds())
 def test_a_row_is_in_the_half_spaces_of_its_cell(problem):
     X, centers = problem
@@ -50,6 +51,7 @@ def test_a_row_on_a_face_belongs_to_the_lower_number():
     assert Cells([[1.0], [1.0]]).contains([[0.0], [5.0]]).tolist() == [0, 0]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_every_member_with_centers_has_cells(make):
     rng = np.random.default_rng(0)

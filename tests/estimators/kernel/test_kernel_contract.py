@@ -28,6 +28,7 @@ def expected(model):
     return EXPECTED_OF_MATRICES if model.kernel == "precomputed" else EXPECTED
 
 
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 @parametrize_with_checks(
     [

@@ -52,6 +52,7 @@ def test_planted_groups_are_found(form):
     assert ("sparse" in model.paths_[0]) == (form is not np.asarray)
 
 
+@pytest.mark.heavy
 @given(
     seed=st.integers(0, 10**6),
     k=st.integers(1, 5),
@@ -251,6 +252,7 @@ def test_a_given_shift_is_added_as_it_is():
         np.testing.assert_array_equal(a.labels_, b.labels_)
 
 
+@pytest.mark.heavy
 def test_a_large_sparse_graph_stays_sparse():
     """20 000 nodes: a dense product in any step of the start would take minutes."""
     rng = np.random.default_rng(0)

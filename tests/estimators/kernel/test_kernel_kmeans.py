@@ -160,6 +160,7 @@ def test_rows_of_weight_zero_count_for_nothing_but_get_a_label():
     np.testing.assert_array_equal(b.labels_[100:], a.predict(far[100:]))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "keywords",
     [

@@ -79,6 +79,7 @@ def test_points_are_no_start_for_a_matrix():
         KernelKMeans(4, kernel="precomputed", init=X[:4]).fit(rbf_kernel(X))
 
 
+@pytest.mark.heavy
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6))
 def test_plusplus_takes_rows_far_apart(seed):

@@ -33,6 +33,7 @@ def grown(kernel, X, weight, rank, seed=0):
     return nystrom
 
 
+@pytest.mark.heavy
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(3, 70),
@@ -53,6 +54,7 @@ def test_what_is_missing_is_positive_semidefinite(seed, n, rank, kernel):
     np.testing.assert_allclose(left[nystrom.pivots], 0, atol=1e-8 * size)
 
 
+@pytest.mark.heavy
 @given(
     seed=st.integers(0, 10**6),
     k=st.integers(1, 6),
@@ -79,6 +81,7 @@ def test_the_true_objective_lies_in_the_interval(seed, k, rank, kernel):
     assert model.inertia_ >= low - slack
 
 
+@pytest.mark.heavy
 def test_pivots_follow_what_is_missing():
     """The first pivot is drawn in proportion to weight times diagonal."""
     X = np.array([[1.0], [2.0], [3.0]])
@@ -91,6 +94,7 @@ def test_pivots_follow_what_is_missing():
     np.testing.assert_allclose(found, share / share.sum(), atol=0.08)
 
 
+@pytest.mark.heavy
 def test_pivots_in_blocks_are_drawn_as_one_by_one():
     """Rejection: of two rows that are nearly the same, hardly ever both are taken."""
     X = np.array([[0.0], [1e-3], [50.0], [100.0]])

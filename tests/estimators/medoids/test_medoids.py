@@ -51,6 +51,7 @@ def test_no_single_swap_lowers_the_cost(problem, seed, method):
     assert model.stopped_by_.startswith("no ")
 
 
+@pytest.mark.heavy
 @given(problem=problems(max_n=14))
 @settings(max_examples=60)
 def test_pam_is_the_definition(problem):
@@ -63,6 +64,7 @@ def test_pam_is_the_definition(problem):
     np.testing.assert_array_equal(model.medoid_indices_, medoids)
 
 
+@pytest.mark.heavy
 @given(problem=problems(), method=st.sampled_from(METHODS))
 def test_a_matrix_of_integers_its_floats_and_its_triangle_agree(problem, method):
     table, k, _ = problem
@@ -78,6 +80,7 @@ def test_a_matrix_of_integers_its_floats_and_its_triangle_agree(problem, method)
         assert model.inertia_ == plain.inertia_
 
 
+@pytest.mark.heavy
 @given(problem=problems(whole=True), method=st.sampled_from(["fasterpam", "pam", "alternate"]))
 def test_a_weight_is_so_many_repeated_rows(problem, method):
     table, k, weight = problem
@@ -94,6 +97,7 @@ def test_a_weight_is_so_many_repeated_rows(problem, method):
     assert cost == fit(table, k, weight, init=start, max_iter=1).trace_[0].cost
 
 
+@pytest.mark.heavy
 @given(problem=problems(), method=st.sampled_from(METHODS))
 def test_rows_of_weight_zero_have_no_say(problem, method):
     table, k, _ = problem
@@ -110,6 +114,7 @@ def test_rows_of_weight_zero_have_no_say(problem, method):
     assert model.inertia_ == alone.inertia_
 
 
+@pytest.mark.heavy
 @given(problem=problems(), power=st.sampled_from([-1000, -300, -30, 30, 300, 900]))
 def test_scale_does_not_matter(problem, power):
     table, k, weight = problem
@@ -123,6 +128,7 @@ def test_scale_does_not_matter(problem, power):
         np.testing.assert_array_equal(heavy.medoid_indices_, plain.medoid_indices_)
 
 
+@pytest.mark.heavy
 @given(problem=problems(), method=st.sampled_from(METHODS), size=st.integers(1, 9))
 def test_blocks_of_candidates_do_not_matter(problem, method, size):
     table, k, weight = problem
@@ -309,6 +315,7 @@ def test_sums_beyond_the_largest_double(method, init):
         np.testing.assert_array_equal(model.medoid_indices_, plain.medoid_indices_)
 
 
+@pytest.mark.heavy
 @pytest.mark.compiled  # the twin's look at a matrix takes copies
 @pytest.mark.parametrize("memory", [0, 1e6])
 @pytest.mark.parametrize("kind", ["a row of weight zero", "onebatch", "alternate", "clara"])

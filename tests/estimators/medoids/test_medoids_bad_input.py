@@ -189,6 +189,7 @@ def test_new_rows_must_fit_the_fit():
         rows.predict(X[:, :3])
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not hasattr(os, "kill"), reason="signals are sent by os.kill")
 @pytest.mark.parametrize("memory", [0, 4e9])
 def test_ctrl_c_is_heard(memory):

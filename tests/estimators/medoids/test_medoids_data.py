@@ -59,6 +59,7 @@ def test_pam_is_the_definition_on_real_dissimilarities(data_folder, name):
         np.testing.assert_array_equal(model.medoid_indices_, medoids)
 
 
+@pytest.mark.heavy
 def test_samples_come_near_the_whole():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(4000, 3)) + 6 * rng.integers(0, 3, (4000, 3))

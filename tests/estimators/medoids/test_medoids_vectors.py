@@ -117,6 +117,7 @@ def test_any_metric_of_scikit_learn_and_its_parameters():
         ] >= model.inertia_ * (1 - 1e-9)
 
 
+@pytest.mark.heavy
 def test_a_callable_is_as_good_as_a_name():
     named = KMedoids(5, metric="manhattan", random_state=0).fit(BLOBS[:150])
     for memory in (None, 0):
