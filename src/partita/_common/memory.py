@@ -19,9 +19,9 @@ def free_memory() -> float:
 def _free_on_machine() -> float:
     try:
         with open("/proc/meminfo") as file:
-            lines = dict(line.split(":", 1) for line in file)
-        return float(lines["MemAvailable"].split()[0]) * 1024
-    except (OSError, ValueError, KeyError):
+            available = next(line for line in file if line.startswith("MemAvailable:"))
+        return float(available.split()[1]) * 1024
+    except (OSError, ValueError, StopIteration):
         pass
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2)

@@ -197,7 +197,8 @@ class EuclideanClusterer(CenterClusterer):
         """Return the nearest center of each row, the lower index on ties."""
         if "cluster_centers_" not in vars(self):  # faster than scikit-learn's check
             check_is_fitted(self)
-        return labelling.nearest(*self._rows_and_centers(X))
+        X = validation.check_new_rows(self, X)
+        return labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
 
     def transform(self, X: Any) -> Any:
         """Return the distance (n, k) of each row to every center, in the dtype of X."""
