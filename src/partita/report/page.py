@@ -20,7 +20,7 @@ from partita.report.summary import ReportAnalysis, Summary, analyse
 from partita.report.svg import chip
 from partita.tables import check_new, write_atomically
 
-SUFFIXES = (".html", ".htm")
+_HTML_SUFFIXES = (".html", ".htm")
 _SCRIPTS = ("page.js", "paint.js", "map.js")
 
 
@@ -39,7 +39,7 @@ def write_report(path: Any, fitted: Fitted, *, force: bool = False) -> Summary:
     2
     """
     check_new(path, force=force)  # before the work, not after it
-    if not os.fspath(path).lower().endswith(SUFFIXES):
+    if not os.fspath(path).lower().endswith(_HTML_SUFFIXES):
         raise must_be("path", "a name that ends in .html or .htm", path)
     analysis = analyse(fitted)
     content = _page(analysis).encode("utf-8")
