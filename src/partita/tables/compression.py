@@ -1,7 +1,7 @@
 """Compressed files: gzip, bzip2 and xz, as in `wine.csv.gz`.
 
-All by the standard library. pyarrow reads gzip a fifth faster, which is a twentieth of the time to
-read a table, but it refuses zero padding, fails on an empty bzip2 stream, and has no xz.
+All by the standard library: pyarrow is a little faster, but it refuses zero padding, fails on an
+empty bzip2 stream, and has no xz.
 """
 
 from __future__ import annotations
