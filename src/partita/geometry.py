@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partita._common.array_types import Array, Floats
+from partita._common.array_types import Floats
 from partita._common.exact_sum import exact_total
 from partita.centers import Centers
 from partita.stats import ClusterStats
@@ -46,12 +46,6 @@ class Geometry(ABC):
 
         The positions are those of `sizes_and_positions`; any shapes that NumPy broadcasts.
         """
-
-    def merge_price(self, stats: ClusterStats, i: Array | int, j: Array | int) -> Floats:
-        """Return the increase of the cost if clusters i and j merge."""
-        size, place = self.sizes_and_positions(stats.weight, stats.mean)
-        gap = place[i] - place[j]
-        return self.merge_increase(size[i], size[j], np.einsum("...d,...d->...", gap, gap))
 
     @abstractmethod
     def start(self, centers: Floats) -> Floats:
