@@ -166,7 +166,7 @@ def test_the_price_of_near_directions_keeps_its_digits():
     stats = ClusterStats.of_block(rows, [0, 1], k=2)
     assert merge_price(Spherical(0.5), stats, 0, 1) == pytest.approx(angle**2 / 4, rel=1e-9)
     opposite = ClusterStats.of_block([[1.0, 0.0], [-1.0, 0.0]], [0, 1], k=2)
-    assert SPHERICAL.merge_price(opposite, 0, 1) == 2.0
+    assert merge_price(SPHERICAL, opposite, 0, 1) == 2.0
 
 
 @pytest.mark.parametrize("kind", [KMeans, MiniBatchKMeans, SphericalKMeans])
