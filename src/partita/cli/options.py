@@ -206,14 +206,17 @@ class MethodOptions:
         clustering(
             "--kernel",
             "NAME",
-            "For --method kernel: rbf (default), laplacian, polynomial, …",
+            f"For --method kernel: {', '.join(KERNELS)}. Default: rbf.",
             choices=KERNELS,
         ),
     ] = None
     gamma: Annotated[
         float | None,
         clustering(
-            "--gamma", "X", "Of the kernel. Default: from the variance.", parser=at_least(0.0)
+            "--gamma",
+            "X",
+            "Coefficient of the kernel. Default: from the variance.",
+            parser=at_least(0.0),
         ),
     ] = None
     metric: Annotated[
