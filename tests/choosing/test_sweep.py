@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.choosing_cases import QUICK, blobs
+from helpers.merge_price import merge_price
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
@@ -72,7 +73,7 @@ def test_the_cheapest_pair_is_the_cheapest_of_all(geometry):
         rows, labels = rng.normal(size=(60, 3)), np.r_[np.arange(k), rng.integers(0, k, 60 - k)]
         stats = ClusterStats.of_block(rows, labels, k=k)
         pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
-        prices = [float(geometry.merge_price(stats, i, j)) for i, j in pairs]
+        prices = [float(merge_price(geometry, stats, i, j)) for i, j in pairs]
         assert cheapest_pair(stats, geometry) == pairs[int(np.argmin(prices))]
 
 

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.merge_price import merge_price
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster import hierarchy
@@ -88,13 +89,6 @@ def test_on_the_sphere_the_same_holds_for_j_cos(problem, data):
     sums = np.array([(weight * (at == j)) @ rows for j in range(k)])
     by_sums = weight.sum() - np.linalg.norm(sums, axis=1).sum()
     np.testing.assert_allclose(tree.cost_at(k), by_sums, atol=1e-9)
-
-
-def merge_price(geometry, stats, i, j):
-    """The increase of the cost if clusters i and j merge."""
-    size, place = geometry.sizes_and_positions(stats.weight, stats.mean)
-    gap = place[i] - place[j]
-    return geometry.merge_increase(size[i], size[j], np.einsum("...d,...d->...", gap, gap))
 
 
 @given(summaries(), st.booleans())
