@@ -55,10 +55,18 @@ void count_around(Matrix<T> rows, Vector<T> middle, Vector<T> near, Array<std::i
     for (std::size_t e = 0; e < partial.size(); ++e) counts.data()[e % (3 * d)] += partial[e];
 }
 
-void exact_sum(Vector<double> values, OutVector<std::int64_t> digits) {
-    expect(digits.shape(0) == 68, "exact_sum: 68 digits expected");
+// digits (k, 136) += the exact sum of the terms of each label.
+void exact_sum(Vector<double> values, Array<std::int64_t, 2> digits,
+               std::optional<Vector<double>> weight, std::optional<Vector<std::int32_t>> labels) {
+    const std::size_t n = values.shape(0);
+    expect(digits.shape(1) == kExactDigits && (labels || digits.shape(0) == 1) &&
+               (!weight || weight->shape(0) == n),
+           "exact_sum: shapes do not fit");
     nb::gil_scoped_release release;
-    table().exact_sum(values.data(), values.shape(0), digits.data());
+    if (labels) expect_labels(*labels, n, digits.shape(0), 0);
+    table().exact_sum(
+        {values.data(), n, weight ? weight->data() : nullptr, labels ? labels->data() : nullptr},
+        digits.data());
 }
 
 template <class T>
@@ -75,7 +83,8 @@ void bind_typed(nb::module_& m) {
 void bind_data_survey(nb::module_& m) {
     bind_typed<float>(m);
     bind_typed<double>(m);
-    m.def("exact_sum", &exact_sum, "values"_a.noconvert(), "digits"_a.noconvert());
+    m.def("exact_sum", &exact_sum, "values"_a.noconvert(), "digits"_a.noconvert(),
+          "weight"_a = nb::none(), "labels"_a = nb::none());
 }
 
 }  // namespace partita::binding

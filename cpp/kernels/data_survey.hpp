@@ -40,24 +40,49 @@ void count_around(const Rows<T>& rows, const T* __restrict middle, const T* __re
     }
 }
 
-// Adds doubles without rounding, in any order: each is split into 32-bit digits of a 2176-bit
-// number. digits[i] counts units of 2^(32·i − 1088). Values must be finite.
-constexpr std::size_t kExactDigits = 68;
+// Adds values, or products weight·value, without rounding, in any order: each is split into 32-bit
+// digits of a 4352-bit number, of which there is one per label. digits[i] counts units of
+// 2^(32·i − 2176). All must be finite.
+struct Integer {  // mantissa·2^exponent with a sign
+    std::uint64_t mantissa;
+    int exponent;
+    std::int64_t sign;
+};
 
-inline void exact_sum(const double* value, std::size_t n, std::int64_t* digits) {
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::uint64_t bits = __builtin_bit_cast(std::uint64_t, value[i]);
-        const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
-        std::uint64_t mantissa = bits & 0xfffffffffffffull;
-        if (exponent) mantissa |= 1ull << 52;
-        const int place =
-            (exponent ? exponent : 1) - 1075 + 1088;  // position of the lowest bit, >= 14
-        const int digit = place >> 5, shift = place & 31;
-        const unsigned __int128 wide = static_cast<unsigned __int128>(mantissa) << shift;
-        const std::int64_t sign = bits >> 63 ? -1 : 1;
-        digits[digit] += sign * static_cast<std::int64_t>(wide & 0xffffffffu);
-        digits[digit + 1] += sign * static_cast<std::int64_t>(wide >> 32 & 0xffffffffu);
-        digits[digit + 2] += sign * static_cast<std::int64_t>(wide >> 64);
+PARTITA_INLINE Integer as_integer(double value) {
+    const std::uint64_t bits = __builtin_bit_cast(std::uint64_t, value);
+    const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
+    const std::uint64_t fraction = bits & 0xfffffffffffffull;
+    return {exponent ? fraction | 1ull << 52 : fraction, (exponent ? exponent : 1) - 1075,
+            bits >> 63 ? -1 : 1};
+}
+
+inline void exact_sum(const ExactTerms& terms, std::int64_t* digits) {
+    constexpr std::uint64_t low = 0xffffffffu;
+    for (std::size_t i = 0; i < terms.n; ++i) {
+        const Integer value = as_integer(terms.value[i]);
+        std::int64_t* out = digits + (terms.label ? terms.label[i] * kExactDigits : 0);
+        if (!terms.weight) {
+            const int place = value.exponent + kExactPoint;
+            out += place >> 5;
+            const auto wide = static_cast<unsigned __int128>(value.mantissa) << (place & 31);
+            out[0] += value.sign * static_cast<std::int64_t>(wide & low);
+            out[1] += value.sign * static_cast<std::int64_t>(wide >> 32 & low);
+            out[2] += value.sign * static_cast<std::int64_t>(wide >> 64);
+            continue;
+        }
+        const Integer weight = as_integer(terms.weight[i]);
+        const int place = value.exponent + weight.exponent + kExactPoint, shift = place & 31;
+        out += place >> 5;
+        const auto product = static_cast<unsigned __int128>(value.mantissa) * weight.mantissa;
+        const auto a = static_cast<unsigned __int128>(static_cast<std::uint64_t>(product)) << shift;
+        const auto b = (product >> 64 << shift) + (a >> 64);  // of the 64 bits above
+        const std::int64_t sign = value.sign * weight.sign;
+        out[0] += sign * static_cast<std::int64_t>(a & low);
+        out[1] += sign * static_cast<std::int64_t>(a >> 32 & low);
+        out[2] += sign * static_cast<std::int64_t>(b & low);
+        out[3] += sign * static_cast<std::int64_t>(b >> 32 & low);
+        out[4] += sign * static_cast<std::int64_t>(b >> 64);
     }
 }
 

@@ -79,7 +79,7 @@ struct KernelTable {
     void (*summarise)(const SumView&, double, std::size_t, std::size_t, const double*, double*,
                       double*, double*, double*);
     void (*square_norms)(const double*, std::size_t, std::size_t, double*);
-    void (*exact_sum)(const double*, std::size_t, std::int64_t*);
+    void (*exact_sum)(const ExactTerms&, std::int64_t*);
     PassCounts (*gram_assign)(const double*, std::size_t, std::size_t, std::size_t, std::size_t,
                               std::int32_t*);
     void (*silhouette)(const ClusterView&, Metric, const double*, std::size_t, const std::int32_t*,

@@ -140,6 +140,16 @@ struct SumView {
     std::uint8_t* cleared;      // (k) 0: this cluster's hi and lo are not yet zeroed; null: all are
 };
 
+// The terms of exact sums of doubles: value, or weight·value, for the sum of its label.
+struct ExactTerms {
+    const double* value;  // (n)
+    std::size_t n;
+    const double* weight;       // (n), or null
+    const std::int32_t* label;  // (n), or null: all 0
+};
+constexpr std::size_t kExactDigits = 136;  // 32-bit digits of an exact sum
+constexpr int kExactPoint = 2176;          // bits of them after the binary point
+
 template <class T>
 struct Rows {  // dense, row after row
     const T* data;

@@ -36,15 +36,17 @@ class Weights:
         positive = w[w > 0]
         largest = float(positive.max())
         peak = 2.0 ** math.ceil(math.log2(largest))
-        share = _common_unit(positive / peak)
-        count = math.fsum(positive / peak) / share
+        share, total = _common_unit(positive / peak), math.fsum(positive / peak)
+        if share * peak > 1 and total * peak <= MAX_WHOLE_TOTAL:
+            share = 1 / peak  # the count, and so the grid, is that of repeated rows
+        count = total / share
         if count <= MAX_WHOLE_TOTAL:
             unit = share * peak
             times = (w / unit).astype(np.int64)
             return cls(count, unit, None if (times == 1).all() else times)
         unit = peak
         uneven = largest > MAX_WEIGHT_RATIO * float(positive.min())
-        return cls(len(w), unit, values=w / unit, ordered=uneven)
+        return cls(len(positive), unit, values=w / unit, ordered=uneven)
 
     def kernel_arguments(self, rows: slice | Ints) -> dict[str, Array]:
         """Return the weights of some rows as keyword arguments of the kernels."""

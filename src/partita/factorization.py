@@ -13,9 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats
-from partita._common.exact_sum import exact_total
+from partita._common.exact_sum import exact_total, exact_totals
 from partita._common.power_of_two import largest_magnitude, scaled, square_scale
-from partita._common.weighting import weighted
 from partita.estimators.fitted_models import (
     LabelledRows,
     capabilities_of,
@@ -77,8 +76,7 @@ class Factorization:
     def mass(self) -> Floats:
         """W (k,): the diagonal of ZᵀDZ, the weights of the clusters."""
         assigned, k = self.labels >= 0, self.theta.shape[0]
-        mass = np.bincount(self.labels[assigned], self.weight[assigned], minlength=k)
-        return np.asarray(mass, dtype=np.float64)
+        return exact_totals(self.weight[assigned], self.labels[assigned], k)
 
     @property
     def means(self) -> Floats:
@@ -134,7 +132,7 @@ def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
     unit = square_scale(largest_magnitude(rows.rows, dense))
     small = replace(rows, rows=scaled(rows.rows, unit))
     residuals = small.squares_to(scaled(dense, unit))
-    left = exact_total(weighted(residuals, rows.weight))
+    left = exact_total(residuals, rows.weight)
     whole = float(replace(small, labels=np.minimum(rows.labels, 0), k=1).stats().sse[0])
     with np.errstate(over="ignore", under="ignore"):  # squares of very large numbers overflow
         residuals = residuals / unit / unit

@@ -50,7 +50,7 @@ def inertia(X: Any, z: Any, sample_weight: Any = None) -> float:
     if point.shape != rows.shape[1:] or not np.isfinite(point).all():
         raise must_be("z", f"{rows.shape[1]} finite numbers, one per feature of X", z)
     gap = rows - point
-    return exact_total(w * np.einsum("nd,nd->n", gap, gap))
+    return exact_total(np.einsum("nd,nd->n", gap, gap), w)
 
 
 def sse(X: Any, sample_weight: Any = None) -> float:
@@ -83,7 +83,7 @@ def sse_by_pairs(X: Any, sample_weight: Any = None) -> float:
     parts = [0.0]
     for i in range(1, len(rows)):
         gap = rows[:i] - rows[i]
-        parts.append(float(w[i]) * exact_total(w[:i] * np.einsum("nd,nd->n", gap, gap)))
+        parts.append(float(w[i]) * exact_total(np.einsum("nd,nd->n", gap, gap), w[:i]))
     return math.fsum(parts) / exact_total(w)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -343,21 +344,35 @@ def test_a_tally_equals_its_twin(core, dtype):
     assert (ours[:2].sum(axis=0) <= 1000).all()
 
 
-@given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=40))
-def test_exact_sum_is_rounded_once(core, values):
-    array = np.array(values, dtype=np.float64)
-    totals = []
+@given(
+    terms=st.lists(
+        st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * 2, st.integers(0, 2)),
+        max_size=40,
+    ),
+    has_weight=st.booleans(),
+)
+def test_exact_sums_are_exact(core, terms, has_weight):
+    values, weight, labels = (np.array([term[i] for term in terms]) for i in range(3))
+    arguments = values.astype(np.float64), np.zeros((3, reference.DIGITS), np.int64)
+    optional = weight.astype(np.float64) if has_weight else None, labels.astype(np.int32)
+    expected = [Fraction(0)] * 3
+    for value, times, label in terms:
+        expected[label] += Fraction(value) * (Fraction(times) if has_weight else 1)
     for module in (core, reference):
-        digits = np.zeros(reference.DIGITS, np.int64)
-        module.exact_sum(array, digits)
-        whole = sum(int(digit) << (32 * place) for place, digit in enumerate(digits))
-        totals.append(whole)
-    assert totals[0] == totals[1]
-    try:
-        expected = math.fsum(values)
-    except OverflowError:
-        return
-    assert totals[0] / (1 << 1088) == expected
+        arguments[1][:] = 0
+        module.exact_sum(*arguments, *optional)
+        wholes = [sum(int(x) << (32 * i) for i, x in enumerate(row)) for row in arguments[1]]
+        assert [Fraction(whole, 1 << reference.POINT) for whole in wholes] == expected
+
+
+def test_exact_sums_check_their_arguments(core):
+    values, digits = np.ones(3), np.zeros((2, reference.DIGITS), np.int64)
+    with pytest.raises(ValueError, match="shapes"):
+        core.exact_sum(values, digits)  # two sums, but no labels
+    with pytest.raises(ValueError, match="shapes"):
+        core.exact_sum(values, digits[:1], np.ones(2))
+    with pytest.raises(ValueError, match="labels"):
+        core.exact_sum(values, digits, None, np.array([0, 1, 2], np.int32))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
 from partita._kernels.crew import Crew
 from partita._kernels.twofold import quiet
 
-DIGITS = 68  # 32-bit digits of an exact sum of doubles
+DIGITS = 136  # 32-bit digits of an exact sum of products of doubles
+POINT = 2176  # bits of them after the binary point
 
 
 def extent(
@@ -40,19 +41,40 @@ def count_around(
     counts[2] += ((np.abs(away) < near) & (away != 0)).sum(axis=0)
 
 
-def exact_sum(values: Floats, digits: Ints) -> None:
-    """Add finite doubles to `digits` without rounding: digits[i] counts 2^(32·i − 1088)."""
+def exact_sum(
+    values: Floats, digits: Ints, weight: Floats | None = None, labels: Ints | None = None
+) -> None:
+    """Add finite values, or weight·values, to `digits` (k, 136) of their labels without rounding.
+
+    digits[j, i] counts units of 2^(32·i − 2176).
+    """
+    column = np.zeros(len(values), np.int32) if labels is None else labels
+    whole, exponent, sign = _integers(values)
+    place = exponent + POINT
+    limbs = [whole]
+    if weight is not None:
+        times, more, other = _integers(weight)
+        place, sign = place + more, sign * other
+        # the product of 32 lower and 21 higher bits each: limbs 32 bits apart
+        (a, b), (c, d) = _halves(whole), _halves(times)
+        limbs = [a * c, a * d + b * c, b * d]
+    shift, first = (place & 31).astype(np.uint64), place >> 5
+    for i, limb in enumerate(limbs):
+        low, high = (half << shift for half in _halves(limb))
+        for j, part in enumerate([*_halves(low), *_halves(high)]):
+            term = sign * part.astype(np.int64)
+            np.add.at(digits, (column, first + i + (0, 1, 1, 2)[j]), term)
+
+
+def _integers(values: Floats) -> tuple[Array, Ints, Ints]:
+    """Return mantissas < 2^53, exponents and signs: values = sign·mantissa·2^exponent."""
     mantissa, exponent = np.frexp(values)
-    whole = (np.abs(mantissa) * 2.0**53).astype(np.int64)
+    whole = (np.abs(mantissa) * 2.0**53).astype(np.uint64)
     # frexp normalises subnormal values, the core does not; the sum is the same.
     short = np.maximum(0, -1074 - (exponent - 53))
-    whole >>= short
-    place = exponent - 53 + short + 1088
-    sign = np.where(values < 0, -1, 1)
-    shift, digit = place & 31, place >> 5
-    low, high = whole & 0xFFFFFFFF, whole >> 32
-    a = low << shift
-    b = (high << shift) + (a >> 32)
-    np.add.at(digits, digit, sign * (a & 0xFFFFFFFF))
-    np.add.at(digits, digit + 1, sign * (b & 0xFFFFFFFF))
-    np.add.at(digits, digit + 2, sign * (b >> 32))
+    return whole >> short.astype(np.uint64), exponent - 53 + short, np.where(values < 0, -1, 1)
+
+
+def _halves(whole: Array) -> tuple[Array, Array]:
+    """Return the lower and the higher 32 bits."""
+    return whole & np.uint64(0xFFFFFFFF), whole >> np.uint64(32)

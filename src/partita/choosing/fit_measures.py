@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita._common.threads import Workers
 from partita.choosing.ladder import Rung
 from partita.choosing.sweep_problem import SweepProblem
@@ -91,7 +92,8 @@ class FitMeasures:
             return {}
         values = pairs.silhouettes(partition)
         if share is None:
-            return {"silhouette": Measurement(float(np.average(values, weights=partition.weight)))}
+            mean = exact_total(values, partition.weight) / exact_total(partition.weight)
+            return {"silhouette": Measurement(mean)}
         return {"silhouette": _stratified(values, number[labels], share)}
 
     def _pairwise_distances(self, rows: SweepProblem, model: Any) -> PairwiseDistances | None:

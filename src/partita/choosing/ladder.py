@@ -19,8 +19,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_totals
 from partita._common.threads import Workers
-from partita._common.weighting import weighted
 from partita.centers import Centers
 from partita.estimators.capabilities import Capabilities, set_known
 from partita.estimators.fitted_models import capabilities_of
@@ -203,6 +203,6 @@ def _most_missed(cost: Floats, weight: Floats | None, k: int) -> Ints:
     while len(kept) > k:
         remaining = cost[:, kept]
         nearest, two = remaining.argmin(axis=1), np.partition(remaining, 1, axis=1)[:, :2]
-        extra = weighted(two[:, 1] - two[:, 0], weight)
-        kept = np.delete(kept, int(np.bincount(nearest, extra, minlength=len(kept)).argmin()))
+        extra = exact_totals(two[:, 1] - two[:, 0], nearest, len(kept), weight)
+        kept = np.delete(kept, int(extra.argmin()))
     return kept

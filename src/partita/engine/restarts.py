@@ -12,7 +12,6 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.threads import one_blas_thread
-from partita._common.weighting import weighted
 from partita.centers import Centers
 from partita.engine.lloyd import LloydOptions, best_run, lloyd
 from partita.engine.lloyd_step import LloydStep
@@ -81,6 +80,6 @@ def label_and_summarise(centers: Floats, step: LloydStep) -> tuple[Ints, float, 
     step.assign(returned)
     stats, _ = step.stats_about(returned)
     weight = source.weights.unless_equal()
-    cost = weighted(source.own_distances(returned, step.labels), weight)
+    cost = exact_total(source.own_distances(returned, step.labels), weight)
     price = step.geometry.price * (source.weights.unit if weight is None else 1.0)
-    return step.labels, exact_total(cost) * price, stats.moved(step.origin)
+    return step.labels, cost * price, stats.moved(step.origin)

@@ -13,7 +13,6 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.power_of_two import largest_magnitude, square_scale
 from partita._common.threads import Workers
-from partita._common.weighting import weighted
 from partita._kernels import kernels
 from partita.centers import Centers
 from partita.estimators.validation import check_finite, check_threads, make_source
@@ -130,7 +129,7 @@ def inertia(
     with _finite_source(X, n_threads, names) as source:
         source.assign(_as_centers(centers), labels, None)
         cost = source.own_distances(_as_centers(centers), labels)
-    return exact_total(weighted(cost, weight))
+    return exact_total(cost, weight)
 
 
 def _doubles(centers: Floats) -> Floats:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.exact_sum import exact_total
+from partita._common.exact_sum import exact_total, exact_totals
 from partita._common.parameters import is_integer
-from partita._common.weighting import weighted
 from partita.estimators.capabilities import MERGES
 from partita.estimators.fitted_models import (
     capabilities_of,
@@ -219,9 +218,8 @@ def _by_distances(model: Any, labels: Ints, costs: Floats, weight: Floats | None
 def _sums_by_cluster(labels: Ints, values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
     """The weights (k,) of the clusters, and the sums (k, k) of their rows' values (n, k)."""
     k = values.shape[1]
-    sums = [np.bincount(labels, weighted(column, weight), minlength=k) for column in values.T]
-    mass = np.bincount(labels, weight, minlength=k).astype(np.float64)
-    return mass, np.array(sums, dtype=np.float64).T.copy()
+    mass = exact_totals(np.ones(len(labels)), labels, k, weight)
+    return mass, np.column_stack([exact_totals(v, labels, k, weight) for v in values.T])
 
 
 def _merge_steps(merging: Merging, empty: Array) -> tuple[Floats, Floats]:

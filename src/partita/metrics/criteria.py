@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats
-from partita._common.exact_sum import exact_total
-from partita._common.weighting import weighted
+from partita._common.exact_sum import exact_total, exact_totals
 from partita.stats import ClusterStats
 
 __all__ = [
@@ -48,7 +47,7 @@ def calinski_harabasz(stats: ClusterStats) -> float:
         return math.nan
     anchor = mean[0]  # so that an offset of the data costs no digits
     gap = (mean - anchor) - weight @ (mean - anchor) / n
-    between = exact_total(weight * np.einsum("kd,kd->k", gap, gap)) / (k - 1)
+    between = exact_total(np.einsum("kd,kd->k", gap, gap), weight) / (k - 1)
     within = exact_total(sse) / (n - k)
     if within == 0:
         return math.inf if between > 0 else math.nan
@@ -63,8 +62,8 @@ def mean_distances(distance: Array, labels: Array, k: int, weight: Array | None 
     """
     d, label = np.asarray(distance, dtype=np.float64), np.asarray(labels)
     w = None if weight is None else np.asarray(weight, dtype=np.float64)
-    mass = np.bincount(label, weights=w, minlength=k)
-    sums = np.bincount(label, weights=weighted(d, w), minlength=k)
+    mass = exact_totals(np.ones(len(d)), label, k, w)
+    sums = exact_totals(d, label, k, w)
     return np.divide(sums, mass, out=np.zeros(k), where=mass > 0)
 
 
@@ -109,7 +108,7 @@ def simplified_silhouette(first: Array, second: Array, weight: Array | None = No
     if mass == 0 or not np.isfinite(d2).all():
         return math.nan
     share = np.divide(d1, d2, out=np.ones_like(d1), where=d2 > 0)
-    return exact_total(weighted(1.0 - share, w)) / mass
+    return exact_total(1.0 - share, w) / mass
 
 
 def bic(stats: ClusterStats, n: float | None = None) -> float:
@@ -139,7 +138,7 @@ def bic(stats: ClusterStats, n: float | None = None) -> float:
     variance = exact_total(sse) / (d * (rows - k))
     if variance == 0:
         return -math.inf
-    shares = exact_total(weight * np.log(weight / rows))
+    shares = exact_total(np.log(weight / rows), weight)
     fit = shares - rows * d / 2 * math.log(2 * math.pi * variance) - d * (rows - k) / 2
     return float(-2 * fit + k * (d + 1) * math.log(rows))
 

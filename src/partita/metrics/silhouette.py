@@ -135,7 +135,7 @@ def sampled_silhouette(
     mean = _mean(values, times)
     if size == 1:
         return SilhouetteEstimate(mean, float("nan"))
-    variance = exact_total(times * (values - mean) ** 2) / (size - 1)
+    variance = exact_total((values - mean) ** 2, times) / (size - 1)
     return SilhouetteEstimate(mean, float(np.sqrt(left * variance / size)))
 
 
@@ -186,7 +186,7 @@ def _draw(
 
 
 def _mean(values: Floats, weight: Floats) -> float:
-    return exact_total(weight * values) / exact_total(weight)
+    return exact_total(values, weight) / exact_total(weight)
 
 
 class PairwiseDistances:

@@ -10,7 +10,6 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.power_of_two import largest_magnitude, scaled, square_scale
-from partita._common.weighting import weighted
 from partita.chart_layout.model_rows import centers_of
 from partita.estimators.fitted_models import capabilities_of, label_rows
 from partita.report.report_input import ReportInput
@@ -45,7 +44,7 @@ class RowDistances:
 
     def cost(self, weight: Floats | None) -> float:
         """Return J of these rows."""
-        return exact_total(weighted(self.values**2 if self.squared else self.values, weight))
+        return exact_total(self.values**2 if self.squared else self.values, weight)
 
 
 def measure_distances(data: ReportInput) -> RowDistances:

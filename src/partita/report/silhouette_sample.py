@@ -149,5 +149,5 @@ def _stratified(
     variance = left * count / np.maximum(count - 1, 1) * squares / divisor**2
     mean, error = float(share @ np.nan_to_num(means)), math.sqrt(float(share**2 @ variance))
     if len(values) == n:  # the sum of `silhouette_score`
-        mean, error = exact_total(weight * values) / exact_total(weight), 0.0
+        mean, error = exact_total(values, weight) / exact_total(weight), 0.0
     return SilhouetteSample(values, labels, means, mean, float(share @ negative), error, n)

@@ -42,7 +42,7 @@ class Nystrom:
     @property
     def trace(self) -> float:
         """Σ w·(K − K̂)_ii: the largest error of the objective."""
-        return exact_total(self.weight * self.residual)
+        return exact_total(self.residual, self.weight)
 
     def grow(self, rank: int, rng: np.random.Generator) -> None:
         """Add pivots up to `rank`, or until the residual is zero."""

@@ -14,7 +14,6 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
-from partita._common.weighting import weighted
 from partita._kernels import kernels
 from partita.centers import Centers
 from partita.engine.lloyd import LloydOptions, best_run, lloyd
@@ -171,6 +170,6 @@ def best_means(
     mass, square = fit.stats.weight, centers.values[:, -1].copy()
     centers.values[mass == 0, -1] = np.inf  # no row joins a cluster without members
     step.assign(centers)
-    cost = weighted(step.distances(centers), gram.weight)
+    cost = exact_total(step.distances(centers), gram.weight)
     stats, _ = step.stats_about(centers)
-    return KernelResult(step.labels, exact_total(cost), stats, members, mass, square, fit)
+    return KernelResult(step.labels, cost, stats, members, mass, square, fit)

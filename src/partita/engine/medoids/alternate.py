@@ -28,7 +28,7 @@ class AlternateSearch(MedoidSearch):
         self._columns = columns = self._problem.table.columns(self.medoids)
         self.labels = columns.argmin(axis=0).astype(np.int32)
         weight, closest = self._problem.weight, columns.min(axis=0).astype(np.float64)
-        self.loss = exact_total(closest if weight is None else weight * closest)
+        self.loss = exact_total(closest, weight)
 
     def improve(self) -> float:
         read = 0

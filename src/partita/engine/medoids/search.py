@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita.engine.lloyd import best_run, is_callback_stop, stop_reason_after
 from partita.engine.medoids.alternate import AlternateSearch
 from partita.engine.medoids.swap import (
@@ -154,7 +155,8 @@ def silhouette(problem: MedoidProblem, state: NearestMedoids) -> float:
     """Return the medoid silhouette: the mean of 1 − closest / next."""
     near, far = state.closest.astype(np.float64), state.next.astype(np.float64)
     share: Floats = 1.0 - np.divide(near, far, out=np.ones_like(near), where=far > 0)
-    return float(np.average(share, weights=problem.weight))
+    weight = np.ones(len(share)) if problem.weight is None else problem.weight
+    return exact_total(share, weight) / exact_total(weight)
 
 
 def sweep_k(

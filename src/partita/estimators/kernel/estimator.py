@@ -13,7 +13,6 @@ from partita._common.array_types import Array, Floats
 from partita._common.exact_sum import exact_total
 from partita._common.parameters import Got, must_be
 from partita._common.threads import Workers, one_blas_thread
-from partita._common.weighting import weighted
 from partita.estimators import validation
 from partita.estimators.base import Clusterer
 from partita.estimators.kernel import kernel_capabilities, kernel_input, matrices
@@ -208,9 +207,7 @@ default="auto"
         """Return minus the objective of X at the means."""
         check_is_fitted(self)
         nearest = self._squares(X, None)[0].min(axis=1)
-        return -exact_total(
-            weighted(nearest, validation.check_weights(sample_weight, len(nearest)))
-        )
+        return -exact_total(nearest, validation.check_weights(sample_weight, len(nearest)))
 
     def _squares(self, X: Any, diagonal: Any) -> tuple[Floats, Any]:
         """Return squared distances (n, k), and the dtype of X."""

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.threads import Workers
-from partita._common.weighting import weighted
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.medoids import medoid_capabilities
@@ -171,7 +170,7 @@ class KMedoids(Clusterer):
         self.n_clusters_ = len(medoids)
         self.cluster_centers_ = None if rows is None else rows[medoids]
         self.labels_ = labels
-        self.inertia_ = exact_total(weighted(cost, weight))
+        self.inertia_ = exact_total(cost, weight)
         self.n_swaps_ = run.swaps
         self.start_ = run.start
         self.silhouettes_ = scores
@@ -271,7 +270,7 @@ class KMedoids(Clusterer):
         """Return minus the weighted sum of dissimilarities to the nearest medoid."""
         values, parts = self._dissimilarities(X)
         weight = validation.check_weights(sample_weight, values.shape[0])
-        return -exact_total(weighted(_label(parts, np.empty(values.shape[0]))[1], weight))
+        return -exact_total(_label(parts, np.empty(values.shape[0]))[1], weight)
 
     def inverse_transform(self, codes: Any) -> Any:
         """Return rows ZΘ (n, d) from labels (n,), or from hard or soft memberships (n, k).
