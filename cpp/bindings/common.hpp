@@ -166,7 +166,7 @@ inline Grouping grouping_of(const Vector<std::int32_t>& members,
 inline Metric metric_named(const std::string& name) {
     if (name == "sqeuclidean") return Metric::squared;
     if (name == "euclidean") return Metric::euclidean;
-    expect(name == "manhattan", "pairs: sqeuclidean, euclidean or manhattan expected");
+    expect(name == "manhattan", "metric: sqeuclidean, euclidean or manhattan expected");
     return Metric::manhattan;
 }
 
@@ -177,6 +177,7 @@ void bind_exact_sums(nb::module_& m);
 void bind_pruned_passes(nb::module_& m);
 void bind_seeding(nb::module_& m);
 void bind_medoid_swaps(nb::module_& m);
+void bind_pairwise(nb::module_& m);
 void bind_gram_sums(nb::module_& m);
 void bind_silhouette_sums(nb::module_& m);
 

@@ -1,4 +1,4 @@
-// Bindings for k-medoids: swaps, pairwise dissimilarities, and the summary of a matrix.
+// Bindings for k-medoids: swaps, and the summary of a matrix.
 
 #include <nanobind/stl/tuple.h>
 
@@ -210,27 +210,6 @@ void swap_gain(Matrix<T> table, std::optional<Vector<T>> closest,
                         });
 }
 
-template <class T>
-void pair_columns(Array<const T, 3> panels, Matrix<T> centers, const std::string& metric,
-                  Array<T, 2> out, Crew* crew) {
-    const auto& use = kernels_of<T>(&table());
-    const std::size_t d = panels.shape(1), k = centers.shape(0), n = out.shape(1);
-    expect(panels.shape(2) == kPanelRows && (n + kPanelRows - 1) / kPanelRows == panels.shape(0),
-           "pairs: panels must be (n / 64, d, 64), rounded up");
-    expect(centers.shape(1) == d && out.shape(0) == k,
-           "pairs: centers (k, d), out (k, n) expected");
-    const Metric kind = metric_named(metric);
-    nb::gil_scoped_release release;
-    const Executor executor(crew);
-    const std::size_t step = items_per_part(panels.shape(0), kPartsPerThread * executor.threads());
-    parallel_for(executor, panels.shape(0), step, 0,
-                 [&](std::size_t first, std::size_t last, unsigned char*) {
-                     use.pair_columns(panels.data() + first * d * kPanelRows, d,
-                                      std::min(n, last * kPanelRows) - first * kPanelRows,
-                                      centers.data(), k, kind, out.data() + first * kPanelRows, n);
-                 });
-}
-
 // summary (5): lowest, highest, NaN or 0, largest on the diagonal, largest |a − aᵀ|.
 template <class T>
 void summarise_matrix(Matrix<T> matrix, OutVector<double> summary, Crew* crew) {
@@ -272,8 +251,6 @@ void bind_typed(nb::module_& m, const char* name) {
     m.def("swap_apply", &swap_apply<T>, "swaps"_a, "column"_a.noconvert(), "id"_a, "place"_a);
     m.def("swap_gain", &swap_gain<T>, "table"_a.noconvert(), "closest"_a.noconvert().none(),
           "weight"_a.noconvert().none(), "gain"_a.noconvert(), "crew"_a = none);
-    m.def("pair_columns", &pair_columns<T>, "panels"_a.noconvert(), "centers"_a.noconvert(),
-          "metric"_a, "out"_a.noconvert(), "crew"_a = none);
     m.def("summarise_matrix", &summarise_matrix<T>, "matrix"_a.noconvert(), "summary"_a.noconvert(),
           "crew"_a = none);
 }

@@ -42,6 +42,7 @@ NB_MODULE(core, m) {
     bind_pruned_passes(m);
     bind_seeding(m);
     bind_medoid_swaps(m);
+    bind_pairwise(m);
     bind_gram_sums(m);
     bind_silhouette_sums(m);
     m.def("spin", &spin, "rounds"_a, "single"_a);

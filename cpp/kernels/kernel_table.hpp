@@ -69,6 +69,8 @@ struct Kernels {
     double (*swap_gain)(const T*, const T*, const double*, std::size_t);
     void (*pair_columns)(const T*, std::size_t, std::size_t, const T*, std::size_t, Metric, T*,
                          std::size_t);
+    void (*pair_columns_in_double)(const T*, std::size_t, std::size_t, const double*, std::size_t,
+                                   Metric, double*, std::size_t);
     MatrixSummary (*summarise_matrix)(const T*, std::size_t, std::size_t, std::size_t);
 };
 
@@ -79,6 +81,7 @@ struct KernelTable {
     void (*summarise)(const SumView&, double, std::size_t, std::size_t, const double*, double*,
                       double*, double*, double*);
     void (*square_norms)(const double*, std::size_t, std::size_t, double*);
+    void (*exponentials)(double*, std::size_t);
     void (*exact_sum)(const ExactTerms&, std::int64_t*);
     PassCounts (*gram_assign)(const double*, std::size_t, std::size_t, std::size_t, std::size_t,
                               std::int32_t*);

@@ -15,7 +15,7 @@ PARTITA_INLINE void add_tile(const double* panel, std::size_t d, const double* r
                              const double* weight, double* sum, Simd<double>::Reg (&pair)[C][2]) {
     using S = Simd<double>;
     typename S::Reg all[2];
-    pair_sums<double, metric, C>(panel, d, rows, pair);
+    pair_sums<metric, C>(panel, d, rows, pair);
     __builtin_memcpy(all, sum, sizeof all);
 #pragma GCC unroll 8
     for (std::size_t c = 0; c < C; ++c)

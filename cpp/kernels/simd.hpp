@@ -1,4 +1,5 @@
 // A vector register of T and the operations that the kernels need, for each instruction set.
+// ratio(a, b) is a / b, and 0 where b is 0.
 //
 // Everything is in a namespace named after the instruction set, so that the linker cannot replace
 // code for one instruction set by code for another.
@@ -89,6 +90,9 @@ struct Simd<float> {
     static PARTITA_INLINE Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
     static PARTITA_INLINE Reg sub(Reg a, Reg b) { return _mm512_sub_ps(a, b); }
     static PARTITA_INLINE Reg mul(Reg a, Reg b) { return _mm512_mul_ps(a, b); }
+    static PARTITA_INLINE Reg ratio(Reg a, Reg b) {
+        return _mm512_maskz_div_ps(_mm512_cmp_ps_mask(b, set1(0), _CMP_NEQ_UQ), a, b);
+    }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm512_min_ps(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm512_max_ps(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
@@ -130,10 +134,14 @@ struct Simd<double> {
     static PARTITA_INLINE Reg widen(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
     static PARTITA_INLINE void store(double* p, Reg a) { _mm512_store_pd(p, a); }
     static PARTITA_INLINE Reg set1(double a) { return _mm512_set1_pd(a); }
+    static PARTITA_INLINE Reg fmadd(Reg a, Reg b, Reg c) { return _mm512_fmadd_pd(a, b, c); }
     static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return _mm512_fnmadd_pd(a, b, c); }
     static PARTITA_INLINE Reg add(Reg a, Reg b) { return _mm512_add_pd(a, b); }
     static PARTITA_INLINE Reg sub(Reg a, Reg b) { return _mm512_sub_pd(a, b); }
     static PARTITA_INLINE Reg mul(Reg a, Reg b) { return _mm512_mul_pd(a, b); }
+    static PARTITA_INLINE Reg ratio(Reg a, Reg b) {
+        return _mm512_maskz_div_pd(_mm512_cmp_pd_mask(b, set1(0), _CMP_NEQ_UQ), a, b);
+    }
     static PARTITA_INLINE Reg sqrt(Reg a) { return _mm512_sqrt_pd(a); }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm512_min_pd(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm512_max_pd(a, b); }
@@ -183,6 +191,9 @@ struct Simd<float> {
     static PARTITA_INLINE Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
     static PARTITA_INLINE Reg sub(Reg a, Reg b) { return _mm256_sub_ps(a, b); }
     static PARTITA_INLINE Reg mul(Reg a, Reg b) { return _mm256_mul_ps(a, b); }
+    static PARTITA_INLINE Reg ratio(Reg a, Reg b) {
+        return _mm256_and_ps(_mm256_div_ps(a, b), _mm256_cmp_ps(b, set1(0), _CMP_NEQ_UQ));
+    }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm256_min_ps(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm256_max_ps(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
@@ -227,10 +238,14 @@ struct Simd<double> {
     static PARTITA_INLINE Reg widen(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
     static PARTITA_INLINE void store(double* p, Reg a) { _mm256_store_pd(p, a); }
     static PARTITA_INLINE Reg set1(double a) { return _mm256_set1_pd(a); }
+    static PARTITA_INLINE Reg fmadd(Reg a, Reg b, Reg c) { return _mm256_fmadd_pd(a, b, c); }
     static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return _mm256_fnmadd_pd(a, b, c); }
     static PARTITA_INLINE Reg add(Reg a, Reg b) { return _mm256_add_pd(a, b); }
     static PARTITA_INLINE Reg sub(Reg a, Reg b) { return _mm256_sub_pd(a, b); }
     static PARTITA_INLINE Reg mul(Reg a, Reg b) { return _mm256_mul_pd(a, b); }
+    static PARTITA_INLINE Reg ratio(Reg a, Reg b) {
+        return _mm256_and_pd(_mm256_div_pd(a, b), _mm256_cmp_pd(b, set1(0), _CMP_NEQ_UQ));
+    }
     static PARTITA_INLINE Reg sqrt(Reg a) { return _mm256_sqrt_pd(a); }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm256_min_pd(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm256_max_pd(a, b); }
@@ -253,7 +268,7 @@ struct Simd<double> {
 
 #else
 
-// 128-bit vectors (SSE2, NEON) by the compiler's vector types. fnmadd rounds twice.
+// 128-bit vectors (SSE2, NEON) by the compiler's vector types. fmadd and fnmadd round twice.
 constexpr int kTileRows = 4;
 
 template <class T, class I>
@@ -270,10 +285,12 @@ struct Generic {
     }
     static PARTITA_INLINE void store(T* p, Reg a) { *reinterpret_cast<Reg*>(p) = a; }
     static PARTITA_INLINE Reg set1(T a) { return Reg{} + a; }
+    static PARTITA_INLINE Reg fmadd(Reg a, Reg b, Reg c) { return c + a * b; }
     static PARTITA_INLINE Reg fnmadd(Reg a, Reg b, Reg c) { return c - a * b; }
     static PARTITA_INLINE Reg add(Reg a, Reg b) { return a + b; }
     static PARTITA_INLINE Reg sub(Reg a, Reg b) { return a - b; }
     static PARTITA_INLINE Reg mul(Reg a, Reg b) { return a * b; }
+    static PARTITA_INLINE Reg ratio(Reg a, Reg b) { return b == 0 ? Reg{} : a / b; }
     static PARTITA_INLINE Reg sqrt(Reg a) {
         for (std::size_t lane = 0; lane < width; ++lane)
             a[lane] = static_cast<T>(__builtin_sqrt(a[lane]));

@@ -221,7 +221,7 @@ struct MatrixSummary {
 
 // Rows in panels of kPanelRows points: (panels, d, kPanelRows), the last panel padded with zeros.
 constexpr std::size_t kPanelRows = 64;
-enum class Metric { squared, euclidean, manhattan };
+enum class Metric { squared, euclidean, manhattan, dot, chi2 };  // the last two: pairs only
 
 // Rows sorted by cluster: see silhouette_sums.hpp.
 struct ClusterView {

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.cases import adversaries
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partita._kernels import kernels, reference
-from partita._kernels.medoid_swaps import PANEL_ROWS
 
 pytestmark = [pytest.mark.compiled, pytest.mark.sanitize]
 FLOATS = [np.float32, np.float64]
-METRICS = ["sqeuclidean", "euclidean", "manhattan"]
 
 
 @st.composite
@@ -119,26 +116,6 @@ def test_gains_are_those_of_the_twin(core, problem, threads):
         core.swap_gain(table, closest, weight, ours, core.Crew(threads))
         reference.swap_gain(table, closest, weight, twin)
         np.testing.assert_array_equal(ours, twin)
-
-
-def panels_of(rows):
-    count = -(-len(rows) // PANEL_ROWS)
-    full = np.zeros((count * PANEL_ROWS, rows.shape[1]), rows.dtype)
-    full[: len(rows)] = rows
-    return np.ascontiguousarray(full.reshape(count, PANEL_ROWS, -1).transpose(0, 2, 1))
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("name", list(adversaries(np.float64)))
-def test_pairs_are_those_of_the_twin(core, dtype, metric, name):
-    rows, _ = adversaries(dtype)[name]
-    some = np.ascontiguousarray(rows[:19])
-    ours, twin = np.empty((19, len(rows)), dtype), np.empty((19, len(rows)), dtype)
-    core.pair_columns(panels_of(rows), some, metric, ours, core.Crew(2))
-    reference.pair_columns(panels_of(rows), some, metric, twin)
-    np.testing.assert_array_equal(ours, twin)
-    np.testing.assert_array_equal(ours[:, :19], ours[:, :19].T)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

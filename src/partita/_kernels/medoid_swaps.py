@@ -1,4 +1,4 @@
-"""Swaps of k-medoids, pairwise dissimilarities, and the summary of a matrix, in NumPy."""
+"""Swaps of k-medoids, and the summary of a matrix, in NumPy."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from partita._common.array_types import Array, Floats, Ints
+from partita._common.array_types import Floats, Ints
 from partita._kernels.crew import Crew
 from partita._kernels.twofold import quiet
 
 FEW_LANES = 4  # of sums over the few rows that a candidate attracts
 SUM_LANES = 8  # of sums over all rows
-PANEL_ROWS = 64
 
 
 def _lanes(values: Floats, lanes: int) -> Floats:
@@ -171,19 +170,6 @@ def swap_gain(
         if closest is not None:
             value = np.maximum(closest.astype(np.float64) - value, 0.0)
         gain[i] = _sum(value if weight is None else weight * value)
-
-
-@quiet
-def pair_columns(
-    panels: Array, centers: Floats, metric: str, out: Floats, crew: Crew | None = None
-) -> None:
-    """Set out (k, n) to the dissimilarities of rows in panels (n / 64, d, 64) to centers (k, d)."""
-    n = out.shape[1]
-    total = np.zeros((len(centers), len(panels) * PANEL_ROWS), out.dtype)
-    for t in range(panels.shape[1]):
-        gap = panels[:, t].ravel() - centers[:, t, None]
-        total += np.abs(gap) if metric == "manhattan" else gap * gap
-    out[:] = (np.sqrt(total) if metric == "euclidean" else total)[:, :n]
 
 
 @quiet

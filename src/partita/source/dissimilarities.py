@@ -19,7 +19,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.power_of_two import largest_magnitude, square_scale
 from partita._common.threads import Workers
 from partita._kernels import kernels
-from partita._kernels.medoid_swaps import PANEL_ROWS
+from partita._kernels.pairwise import PANEL_ROWS
 
 KERNEL_METRICS = {  # names of the compiled kernel by the names of users
     "euclidean": "euclidean",
