@@ -22,15 +22,39 @@ class Update(NamedTuple):
     shift: float  # ‖centers after − centers before‖, over all centers
 
 
+class BestCenters(NamedTuple):
+    """The best center b of every cluster, and the cost of others: `cost` + `pull`·‖c − b‖²."""
+
+    centers: Centers
+    cost: Floats  # (k,)
+    pull: Floats  # (k,)
+    gap: Floats  # (k,) distance of the present centers to the best
+
+
 class Geometry(ABC):
     """The best center of a cluster, and the cost of a squared distance to it."""
 
     def __init__(self, price: float) -> None:
         self.price = price  # of a squared distance
 
-    def cost(self, stats: ClusterStats, gap: Floats) -> float:
-        """Return J at centers that are `gap` (k,) away from the means (Huygens)."""
-        return self.price * exact_total(stats.sse + stats.weight * (gap * gap))
+    @abstractmethod
+    def best(
+        self, stats: ClusterStats, origin: Floats, gap: Floats, before: Centers
+    ) -> BestCenters:
+        """Return the best center of every cluster; a cluster without one keeps its center.
+
+        The means of `stats` are relative to `origin`, and `gap` (k,) away from the centers before.
+        Costs are those of squared distances, before the price.
+        """
+
+    def cost(self, best: BestCenters) -> float:
+        """Return J at the present centers."""
+        return self.price * exact_total(best.cost + best.pull * (best.gap * best.gap))
+
+    def update(self, best: BestCenters) -> Update:
+        """Move the centers to the best."""
+        shift = math.hypot(*best.gap.tolist())
+        return Update(best.centers, self.price * exact_total(best.cost), shift)
 
     @abstractmethod
     def cost_of(self, stats: ClusterStats) -> Floats:
@@ -51,13 +75,6 @@ class Geometry(ABC):
     def start(self, centers: Floats) -> Floats:
         """Return valid centers (k, d) from any vectors."""
 
-    @abstractmethod
-    def update(self, stats: ClusterStats, origin: Floats, gap: Floats, before: Centers) -> Update:
-        """Return the best center of every cluster; a cluster without one keeps its center.
-
-        The means of `stats` are relative to `origin`, and `gap` (k,) away from the centers before.
-        """
-
 
 class Euclidean(Geometry):
     """K-means: the center is the mean, the cost is the squared distance."""
@@ -75,26 +92,27 @@ class Euclidean(Geometry):
     def start(self, centers: Floats) -> Floats:
         return centers
 
-    def update(self, stats: ClusterStats, origin: Floats, gap: Floats, before: Centers) -> Update:
+    def best(
+        self, stats: ClusterStats, origin: Floats, gap: Floats, before: Centers
+    ) -> BestCenters:
         values = stats.mean
         if np.count_nonzero(stats.weight) < len(stats.weight):
             values = np.where(stats.weight[:, None] > 0, values, before.about(origin))
-        cost = self.price * exact_total(stats.sse)
-        return Update(Centers(values, origin), cost, math.hypot(*gap.tolist()))
+        return BestCenters(Centers(values, origin), stats.sse, stats.weight, gap)
 
 
 class Spherical(Geometry):
     """Spherical K-means: rows and centers have unit length, 1 − cos = ½‖x − c‖² is the cost.
 
-    Among all unit vectors the direction of the mean has the least cost, W(1 − ‖mean‖). For a tight
-    cluster that cancels, so it is computed as ½(sse + W(1 − ‖mean‖)²), which is equal since
-    sse = W(1 − ‖mean‖²).
+    Among all unit vectors the direction u of the mean has the least cost, W(1 − ‖mean‖). For a
+    tight cluster that cancels, so it is computed as ½(sse + W(1 − ‖mean‖)²), which is equal since
+    sse = W(1 − ‖mean‖²). Another unit vector c costs ½W‖mean‖·‖c − u‖² more. Both terms are
+    positive, so rounding cannot make an update look like a step back.
     """
 
     def cost_of(self, stats: ClusterStats) -> Floats:
         """½(sse + W(1 − ‖mean‖)²) of every cluster."""
-        short = 1.0 - _lengths(stats.mean)
-        return np.asarray(self.price * (stats.sse + stats.weight * (short * short)))
+        return np.asarray(self.price * _least_cost(stats, directions(stats.mean)[1]))
 
     def sizes_and_positions(self, weight: Floats, mean: Floats) -> tuple[Floats, Floats]:
         direction, length = directions(mean)
@@ -119,14 +137,25 @@ class Spherical(Geometry):
             )
         return unit
 
-    def update(self, stats: ClusterStats, origin: Floats, gap: Floats, before: Centers) -> Update:
-        previous, mean = before.plain, stats.mean + origin
-        unit, length = directions(mean)
+    def best(
+        self, stats: ClusterStats, origin: Floats, gap: Floats, before: Centers
+    ) -> BestCenters:
+        previous = before.plain
+        unit, length = directions(stats.mean + origin)
         defined = (stats.weight > 0) & (length > 0)
         values = unit if defined.all() else np.where(defined[:, None], unit, previous)
-        gap = _lengths(mean - values)
-        shift = math.hypot(*_lengths(values - previous).tolist())
-        return Update(Centers(values, np.zeros_like(origin)), self.cost(stats, gap), shift)
+        return BestCenters(
+            Centers(values, np.zeros_like(origin)),
+            _least_cost(stats, length),
+            stats.weight * length,
+            _lengths(values - previous),
+        )
+
+
+def _least_cost(stats: ClusterStats, length: Floats) -> Floats:
+    """sse + W(1 − ‖mean‖)²: twice the cost of unit rows about the direction of their mean."""
+    short = 1.0 - length
+    return np.asarray(stats.sse + stats.weight * (short * short))
 
 
 def directions(vectors: Floats) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ from partita.centers import Centers
 from partita.empty_clusters import Assignment
 from partita.engine.paths.path import PathCache, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
-from partita.geometry import EUCLIDEAN, Geometry, Update
+from partita.geometry import EUCLIDEAN, BestCenters, Geometry, Update
 from partita.moments import Moments
 from partita.source.blocks import ordered_stats
 from partita.source.protocol import Source
@@ -33,10 +33,12 @@ class Step(Assignment, Protocol):
         """Label every row by `centers`; return how many labels changed."""
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
-        """Summaries of the present labels, means relative to `origin`; ‖mean − center‖ (k,)."""
+        """Summaries of the present labels, means relative to `origin`; ‖best − center‖ (k,)."""
+
+    # Both with the results of the last `stats_about`:
 
     def cost(self, stats: ClusterStats, gap: Floats) -> float:
-        """J at centers that are `gap` away from the means."""
+        """J at centers that are `gap` away from the best."""
 
     def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
         """The best center of every cluster; one without weight keeps its center `before`."""
@@ -58,6 +60,7 @@ class LloydStep:
         self._passes = passes or PassScheduler(source, PathPlan("plain", ""), PathCache())
         self._moments = Moments.zero(k, source.survey().grid)
         self.stats = ClusterStats.zero(k, 0)  # of the last call of `stats_about`
+        self._best: BestCenters  # of the same
 
     @property
     def labels(self) -> Ints:
@@ -86,16 +89,18 @@ class LloydStep:
         values = np.ascontiguousarray(centers.about(self.origin))
         if self._exact:
             self.stats, gap = self._moments.stats_about(values, self.source.workers.crew)
-            return self.stats, gap
-        self.stats = stats = ordered_stats(self.source, self.labels, len(values), self.origin)
-        apart = np.where(stats.weight[:, None] > 0, stats.mean - values, 0.0)
-        return stats, np.array([math.hypot(*row) for row in apart])
+        else:
+            self.stats = ordered_stats(self.source, self.labels, len(values), self.origin)
+            apart = np.where(self.stats.weight[:, None] > 0, self.stats.mean - values, 0.0)
+            gap = np.array([math.hypot(*row) for row in apart])
+        self._best = self.geometry.best(self.stats, self.origin, gap, centers)
+        return self.stats, self._best.gap
 
     def cost(self, stats: ClusterStats, gap: Floats) -> float:
-        return self.geometry.cost(stats, gap)
+        return self.geometry.cost(self._best)
 
     def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
-        return self.geometry.update(stats, self.origin, gap, before)
+        return self.geometry.update(self._best)
 
     # what a policy for empty clusters needs
 
