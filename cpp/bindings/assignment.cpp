@@ -1,4 +1,4 @@
-// Bindings of the plain passes, and distances.
+// Bindings of the plain passes over dense rows, and distances.
 
 #include "common.hpp"
 
@@ -72,29 +72,6 @@ std::pair<std::int64_t, std::int64_t> assign(const Packed<Codebook<T>>& packed, 
 }
 
 template <class T>
-std::pair<std::int64_t, std::int64_t> assign_sparse(const Packed<SparseCodebook<T>>& packed,
-                                                    const Csr<T>& rows,
-                                                    OutVector<std::int32_t> labels,
-                                                    const Sums* sums,
-                                                    std::optional<Vector<std::int64_t>> times,
-                                                    std::optional<Vector<double>> weight) {
-    const CsrRows<T> csr = rows.view();
-    const auto& book = packed.book;
-    const auto& use = kernels_of<T>(packed.use);
-    expect(csr.d == book.view().d, "assign: rows and centers have different numbers of features");
-    expect_labels(labels, csr.n, book.view().k, -1);
-    expect(!sums || sums->hi.shape(0) == book.view().k,
-           "assign: sums of another number of clusters");
-    SumView view{};
-    if (sums) view = sums->view(times, weight, csr.n, csr.d);
-    Memory memory = make_aligned<unsigned char>(use.sparse_scratch(csr.d, book.view().padded));
-    nb::gil_scoped_release release;
-    const PassCounts outcome =
-        use.assign_sparse(book.view(), csr, sums ? &view : nullptr, labels.data(), memory.get());
-    return {outcome.moved, outcome.rechecked};
-}
-
-template <class T>
 bool assign_few(Matrix<T> rows, Matrix<double> centers, OutVector<std::int32_t> labels) {
     const auto& use = kernels_of<T>(&table());
     expect(rows.shape(1) == centers.shape(1) && labels.shape(0) == rows.shape(0),
@@ -151,27 +128,7 @@ void own_distance(Matrix<T> rows, Matrix<double> centers, Vector<double> origin,
 }
 
 template <class T>
-void own_distance_sparse(const Csr<T>& rows, Matrix<double> centers, Matrix<double> squares,
-                         Vector<std::int32_t> labels, OutVector<double> out) {
-    const auto& use = kernels_of<T>(&table());
-    const CsrRows<T> csr = rows.view();
-    expect(centers.shape(1) == csr.d && out.shape(0) == csr.n &&
-               squares.shape(0) == centers.shape(0) && squares.shape(1) == 2,
-           "own_distance: shapes do not fit");
-    expect_labels(labels, csr.n, centers.shape(0), 0);
-    nb::gil_scoped_release release;
-    use.own_distance_sparse(csr, centers.data(), squares.data(), labels.data(), out.data());
-}
-
-void square_norms(Matrix<double> centers, Array<double, 2> out) {
-    expect(out.shape(0) == centers.shape(0) && out.shape(1) == 2,
-           "square_norms: out must be (k, 2)");
-    nb::gil_scoped_release release;
-    table().square_norms(centers.data(), centers.shape(0), centers.shape(1), out.data());
-}
-
-template <class T>
-void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const char* csr) {
+void bind_typed(nb::module_& m, const char* book) {
     const auto none = nb::none();
     nb::class_<Packed<Codebook<T>>>(m, book).def(
         "__init__",
@@ -203,43 +160,11 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
         },
         "centers"_a, "origin"_a, "members"_a = none, "sizes"_a = none, "like"_a = none,
         "crew"_a = none);
-    nb::class_<Packed<SparseCodebook<T>>>(m, sparse_book)
-        .def(
-            "__init__",
-            [](Packed<SparseCodebook<T>>* self, Matrix<double> centers, std::size_t longest) {
-                expect(centers.shape(0) > 0 && centers.shape(1) > 0,
-                       "codebook: centers (k, d) expected");
-                nb::gil_scoped_release release;
-                new (self) Packed<SparseCodebook<T>>{
-                    SparseCodebook<T>(centers.data(), centers.shape(0), centers.shape(1), longest),
-                    &table()};
-            },
-            "centers"_a, "longest"_a);
-    nb::class_<Csr<T>>(m, csr).def(
-        "__init__",
-        [](Csr<T>* self, Vector<std::int64_t> start, Vector<std::int32_t> column, Vector<T> value,
-           std::size_t d) {
-            expect(start.shape(0) > 0 && start.data()[0] >= 0 && column.shape(0) == value.shape(0),
-                   "csr: start, column and value do not fit");
-            nb::gil_scoped_release release;
-            for (std::size_t i = 0; i + 1 < start.shape(0); ++i)
-                expect(start.data()[i] <= start.data()[i + 1], "csr: start must not decrease");
-            expect(static_cast<std::size_t>(start.data()[start.shape(0) - 1]) <= column.shape(0),
-                   "csr: start reaches beyond the stored values");
-            for (std::int64_t p = start.data()[0]; p < start.data()[start.shape(0) - 1]; ++p)
-                expect(column.data()[p] >= 0 && static_cast<std::size_t>(column.data()[p]) < d,
-                       "csr: a column index is out of range");
-            nb::gil_scoped_acquire acquire;  // copying arrays changes reference counts
-            new (self) Csr<T>{start, column, value, d};
-        },
-        "start"_a.noconvert(), "column"_a.noconvert(), "value"_a.noconvert(), "d"_a);
     m.def("assign", &assign<T, T>, "book"_a, "rows"_a.noconvert(), "labels"_a.noconvert(),
           "sums"_a = none, "times"_a = none, "weight"_a = none, "crew"_a = none, "kept"_a = none,
           "at"_a = 0);
     m.def("keep_rows", &keep_rows<T>, "book"_a, "rows"_a.noconvert(), "crew"_a = none,
           nb::rv_policy::take_ownership);
-    m.def("assign_sparse", &assign_sparse<T>, "book"_a, "rows"_a, "labels"_a.noconvert(),
-          "sums"_a = none, "times"_a = none, "weight"_a = none);
     m.def("assign_few", &assign_few<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
           "labels"_a.noconvert());
     m.def("distances", &distances<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
@@ -248,21 +173,18 @@ void bind_typed(nb::module_& m, const char* book, const char* sparse_book, const
           "labels"_a.noconvert(), "first"_a.noconvert(), "second"_a.noconvert(), "crew"_a = none);
     m.def("own_distance", &own_distance<T>, "rows"_a.noconvert(), "centers"_a.noconvert(),
           "origin"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert(), "crew"_a = none);
-    m.def("own_distance_sparse", &own_distance_sparse<T>, "rows"_a, "centers"_a.noconvert(),
-          "squares"_a.noconvert(), "labels"_a.noconvert(), "out"_a.noconvert());
 }
 
 }  // namespace
 
 void bind_assignment(nb::module_& m) {
     nb::class_<KeptRows>(m, "KeptRows");
-    bind_typed<float>(m, "Codebook32", "SparseCodebook32", "Csr32");
-    bind_typed<double>(m, "Codebook64", "SparseCodebook64", "Csr64");
+    bind_typed<float>(m, "Codebook32");
+    bind_typed<double>(m, "Codebook64");
     const auto none = nb::none();
     m.def("assign", &assign<float, double>, "book"_a, "rows"_a.noconvert(), "labels"_a.noconvert(),
           "sums"_a = none, "times"_a = none, "weight"_a = none, "crew"_a = none, "kept"_a = none,
           "at"_a = 0);
-    m.def("square_norms", &square_norms, "centers"_a.noconvert(), "out"_a.noconvert());
 }
 
 }  // namespace partita::binding

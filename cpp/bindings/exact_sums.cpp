@@ -28,19 +28,6 @@ void move_rows(const Sums& sums, Matrix<T> rows, Vector<std::int32_t> from, Vect
         });
 }
 
-template <class T>
-void move_sparse(const Sums& sums, const Csr<T>& rows, Vector<std::int32_t> from,
-                 Vector<std::int32_t> to, std::optional<Vector<std::int64_t>> times,
-                 std::optional<Vector<double>> weight) {
-    const auto& use = kernels_of<T>(&table());
-    const CsrRows<T> csr = rows.view();
-    expect_labels(from, csr.n, sums.hi.shape(0), -1);
-    expect_labels(to, csr.n, sums.hi.shape(0), 0);
-    const SumView view = sums.view(times, weight, csr.n, csr.d);
-    nb::gil_scoped_release release;
-    use.move_sparse(view, csr, from.data(), to.data());
-}
-
 void summarise(const Sums& sums, double unit, Matrix<double> centers, OutVector<double> weight,
                Array<double, 2> mean, OutVector<double> sse, OutVector<double> gap, Crew* crew) {
     const std::size_t k = sums.hi.shape(0), d = sums.origin.shape(0);
@@ -64,8 +51,6 @@ void bind_typed(nb::module_& m) {
     const auto none = nb::none();
     m.def("move_rows", &move_rows<T>, "sums"_a, "rows"_a.noconvert(), "before"_a.noconvert(),
           "after"_a.noconvert(), "times"_a = none, "weight"_a = none, "crew"_a = none);
-    m.def("move_sparse", &move_sparse<T>, "sums"_a, "rows"_a, "before"_a.noconvert(),
-          "after"_a.noconvert(), "times"_a = none, "weight"_a = none);
 }
 
 }  // namespace

@@ -45,6 +45,9 @@ struct Kernels {
                          double*);
     void (*own_distance_sparse)(const CsrRows<T>&, const double*, const double*,
                                 const std::int32_t*, double*);
+    void (*square_lengths)(const CsrRows<T>&, double, double*);
+    void (*seed_distances_sparse)(const CsrRows<T>&, double, const double*, const CsrRows<double>&,
+                                  const double*, const double*, double*);
     void (*sketch_rows)(const Rows<T>&, T, const SketchView&);
     std::size_t (*seed_scratch)(std::size_t d, std::size_t count, std::size_t chosen);
     void (*seed_gain)(const Rows<T>&, T, const T*, std::size_t, const double*, const T*,

@@ -5,6 +5,8 @@
 
 namespace partita::PARTITA_ISA {
 
+constexpr double kMinSeedShare = 1e-6;  // of the squared lengths: below it, digits cancel
+
 // Scores of V vectors of centers for one row.
 template <class T, int V>
 PARTITA_INLINE void sparse_scores(const SparseBookView<T>& book, const std::int32_t* column,
@@ -147,12 +149,23 @@ void move_sparse(const SumView& sums, const CsrRows<T>& rows, const std::int32_t
         if (from[i] != to[i]) move_sparse_row(sums, rows, i, from[i], to[i]);
 }
 
+// Twofold sums of products have the same bits with fused operations and without as long as no product
+// comes near the limits of the doubles. Distances outside these bounds are D64, feature by feature.
+constexpr double kMinTwofoldSquare = 0x1p-900, kMaxTwofoldSquare = 0x1p990;
+constexpr double kMinTwofoldProduct = 0x1p-960;  // below it, the rounding error is left out
+constexpr double kMinTwofoldShare = 0x1p-40;     // of ‖c‖²: below it, too many digits cancel
+
+PARTITA_INLINE Twofold bounded_prod(double a, double b) {
+    const Twofold p = two_prod(a, b);
+    return {p.head, __builtin_fabs(p.head) < kMinTwofoldProduct ? 0.0 : p.tail};
+}
+
 // ‖c‖² of each center as head and tail, out: (k, 2).
 inline void square_norms(const double* centers, std::size_t k, std::size_t d, double* out) {
     for (std::size_t j = 0; j < k; ++j) {
         Twofold sum{0.0, 0.0};
         for (std::size_t t = 0; t < d; ++t)
-            sum = add(sum, two_prod(centers[j * d + t], centers[j * d + t]));
+            sum = add(sum, bounded_prod(centers[j * d + t], centers[j * d + t]));
         out[2 * j] = sum.head;
         out[2 * j + 1] = sum.tail;
     }
@@ -173,20 +186,78 @@ double plain_distance(const CsrRows<T>& rows, std::size_t i, const double* cente
 }
 
 // out_i = ‖x_i − centers[label_i]‖² for sparse rows, from stored values only: ‖c‖² + Σ x² − 2·x·c
-// in twofold arithmetic. If even that cancels, feature by feature.
+// in twofold arithmetic, rounded once. If even that cancels, D64.
 template <class T>
 void own_distance_sparse(const CsrRows<T>& rows, const double* centers, const double* squares,
                          const std::int32_t* label, double* out) {
     for (std::size_t i = 0; i < rows.n; ++i) {
         const std::size_t j = static_cast<std::size_t>(label[i]);
-        Twofold sum{squares[2 * j], squares[2 * j + 1]};
+        const double norm = squares[2 * j];
+        Twofold sum{norm, squares[2 * j + 1]};
         for (std::int64_t p = rows.start[i]; p < rows.start[i + 1]; ++p) {
             const double x = static_cast<double>(rows.value[p]);
             const double c = centers[j * rows.d + static_cast<std::size_t>(rows.column[p])];
-            sum = add(sum, add(two_prod(x, x), two_prod(-2.0 * x, c)));
+            sum = add(sum, add(bounded_prod(x, x), bounded_prod(-2.0 * x, c)));
         }
-        const bool clear = sum.head > 0x1p-55 * squares[2 * j] && sum.head < __builtin_inf();
+        const bool in_range = sum.head > kMinTwofoldSquare && sum.head < kMaxTwofoldSquare &&
+                              norm < kMaxTwofoldSquare;
+        const bool clear = in_range && sum.head > kMinTwofoldShare * norm;
         out[i] = clear ? sum.head : plain_distance(rows, i, centers + j * rows.d);
+    }
+}
+
+// out_i = ‖x_i·scale‖², stored values in order: D64 of dense rows to 0.
+template <class T>
+void square_lengths(const CsrRows<T>& rows, double scale, double* out) {
+    for (std::size_t i = 0; i < rows.n; ++i) {
+        double sum = 0.0;
+        for (std::int64_t p = rows.start[i]; p < rows.start[i + 1]; ++p) {
+            const double y = static_cast<double>(rows.value[p]) * scale;
+            sum += y * y;
+        }
+        out[i] = sum;
+    }
+}
+
+// D64 of a row times `scale` and another sparse row: features that are zero in both add nothing.
+template <class T>
+double merged_distance(const CsrRows<T>& rows, std::size_t i, double scale,
+                       const CsrRows<double>& others, std::size_t j) {
+    std::int64_t p = rows.start[i], q = others.start[j];
+    const std::int64_t p_end = rows.start[i + 1], q_end = others.start[j + 1];
+    double sum = 0.0;
+    while (p < p_end || q < q_end) {
+        const std::int32_t left = p < p_end ? rows.column[p] : INT32_MAX;
+        const std::int32_t right = q < q_end ? others.column[q] : INT32_MAX;
+        const double x = left <= right ? static_cast<double>(rows.value[p++]) * scale : 0.0;
+        const double c = right <= left ? others.value[q++] : 0.0;
+        sum += (x - c) * (x - c);
+    }
+    return sum;
+}
+
+// out (n, m): squared distances of scaled rows to m candidates of k-means++, as ‖x‖² + ‖c‖² − 2·x·c
+// with stored values in order. Where that cancels, by differences: a duplicate is at exactly 0.
+template <class T>
+void seed_distances_sparse(const CsrRows<T>& rows, double scale, const double* squares,
+                           const CsrRows<double>& candidates,
+                           const double* by_feature,  // (d, m) the candidates, dense
+                           const double* lengths,     // (m) their squared lengths
+                           double* __restrict out) {
+    const std::size_t m = candidates.n;
+    for (std::size_t i = 0; i < rows.n; ++i, out += m) {
+        for (std::size_t j = 0; j < m; ++j) out[j] = 0.0;
+        for (std::int64_t p = rows.start[i]; p < rows.start[i + 1]; ++p) {
+            const double x = static_cast<double>(rows.value[p]) * scale;
+            const double* c = by_feature + static_cast<std::size_t>(rows.column[p]) * m;
+            for (std::size_t j = 0; j < m; ++j) out[j] += x * c[j];
+        }
+        for (std::size_t j = 0; j < m; ++j) {
+            const double both = squares[i] + lengths[j];
+            out[j] = both - 2.0 * out[j];
+            if (!(out[j] > kMinSeedShare * both))
+                out[j] = merged_distance(rows, i, scale, candidates, j);
+        }
     }
 }
 

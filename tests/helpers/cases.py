@@ -103,3 +103,9 @@ def labels_per_iteration(source, start, limit):
     halt = SamePartition() | MaxIter(limit)
     lloyd(step, centers, LloydOptions(len(start), halt, POLICIES["relocate"], [watch]), 0.0)
     return seen
+
+
+def sums_of(module, moments):
+    """The sums of `moments` for the kernels of a module."""
+    g = moments.grid
+    return module.Sums(moments.hi, moments.lo, g.origin, g.up, g.scale, g.limb)

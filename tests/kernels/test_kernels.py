@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from helpers.cases import adversaries, problems
+from helpers.cases import adversaries, problems, sums_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,25 +24,9 @@ def book_for(module, dtype, centers, origin):
     return make(np.ascontiguousarray(centers, dtype=np.float64), origin)
 
 
-def csr_for(module, matrix):
-    make = module.Csr32 if matrix.dtype == np.float32 else module.Csr64
-    start, column = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
-    return make(start, column, matrix.data, matrix.shape[1])
-
-
-def sparse_book_for(module, dtype, centers):
-    make = module.SparseCodebook32 if dtype == np.float32 else module.SparseCodebook64
-    return make(np.ascontiguousarray(centers, dtype=np.float64), 90)
-
-
 def grid_for(rows, weights, origin=None):
     low, high = rows.min(axis=0).astype(float), rows.max(axis=0).astype(float)
     return Grid.of_extent(low, high, low if origin is None else origin, weights)
-
-
-def sums_of(module, moments):
-    g = moments.grid
-    return module.Sums(moments.hi, moments.lo, g.origin, g.up, g.scale, g.limb)
 
 
 def weights_of(kind, n):
@@ -238,60 +221,6 @@ def test_summaries_are_right_to_the_last_digits(dtype, name):
     np.testing.assert_allclose(stats.mean[0] + moments.grid.origin, mean.astype(float), rtol=1e-13,
                                atol=1e-13 * float(np.abs(x).max()))  # fmt: skip
     assert math.isclose(stats.sse[0], sse, rel_tol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("k", [1, 3, 20, 150])
-def test_sparse_rows_give_what_the_twin_gives(core, dtype, weighted, k):
-    rng = np.random.default_rng(k)
-    matrix = sp.random(300, 90, density=0.1, format="csr", random_state=4, dtype=dtype)
-    matrix.data = np.round(matrix.data * 4).astype(dtype)  # ties
-    weights = weights_of("real" if weighted else "none", 300)
-    dense = matrix.toarray()
-    grid = grid_for(dense, weights, np.zeros(90))
-    centers = dense[rng.choice(300, k)].astype(float)
-    ours, twin = Moments.zero(k, grid), Moments.zero(k, grid)
-    a, b = np.full(300, -1, np.int32), np.full(300, -1, np.int32)
-    keywords = weights.kernel_arguments(slice(None))
-    for _ in range(2):
-        rows = csr_for(core, matrix)
-        core.assign_sparse(sparse_book_for(core, dtype, centers), rows, a, sums_of(core, ours),
-                           **keywords)  # fmt: skip
-        reference.assign_sparse(
-            sparse_book_for(reference, dtype, centers), csr_for(reference, matrix), b,
-            sums_of(reference, twin), **keywords,
-        )  # fmt: skip
-        np.testing.assert_array_equal(a, b)
-        np.testing.assert_array_equal(ours.hi, twin.hi)
-        np.testing.assert_array_equal(ours.lo, twin.lo)
-        centers = centers * 0.5
-    out, expected = np.empty(300), np.empty(300)
-    squares, twin_squares = np.empty((k, 2)), np.empty((k, 2))
-    core.square_norms(centers, squares)
-    reference.square_norms(centers, twin_squares)
-    assert squares.tobytes() == twin_squares.tobytes()
-    core.own_distance_sparse(csr_for(core, matrix), centers, squares, a, out)
-    reference.own_distance_sparse(csr_for(reference, matrix), centers, squares, a, expected)
-    np.testing.assert_allclose(out, expected, rtol=1e-14, atol=0)
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("seed", range(5))
-def test_sparse_rows_that_share_nothing_are_told_apart_by_the_last_bit(core, dtype, seed):
-    """Unit rows without a common feature are √2 apart: only how D64 rounds decides."""
-    matrix = sp.random(200, 400, density=0.01, format="csr", random_state=seed, dtype=np.float64)
-    length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    matrix = sp.diags(1 / np.where(length > 0, length, 1)) @ matrix
-    matrix = sp.csr_matrix(matrix.astype(dtype))
-    centers = matrix[:40].toarray().astype(float)
-    centers[7] = np.random.default_rng(seed).random(400) / 20  # one has every feature
-    a, b = np.full(200, -1, np.int32), np.full(200, -1, np.int32)
-    core.assign_sparse(sparse_book_for(core, dtype, centers), csr_for(core, matrix), a)
-    reference.assign_sparse(
-        sparse_book_for(reference, dtype, centers), csr_for(reference, matrix), b
-    )
-    np.testing.assert_array_equal(a, b)
 
 
 @given(problem=problems())

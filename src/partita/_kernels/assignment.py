@@ -10,7 +10,7 @@ from partita._common.array_types import Floats, Ints
 from partita._common.power_of_two import square_scale
 from partita._kernels.crew import Crew
 from partita._kernels.exact_sums import Sums, move_rows
-from partita._kernels.twofold import Twofold, add, quiet, two_prod
+from partita._kernels.twofold import quiet
 
 MAX_CENTER = 2.0**400  # beyond it, or below its inverse, squares of centers may leave the range
 _BLOCK_SCORES = 1 << 20  # distances computed at a time
@@ -56,45 +56,6 @@ def keep_rows(book: Codebook, rows: Floats, crew: Crew | None = None) -> KeptRow
     return KeptRows(rows)
 
 
-@dataclass(frozen=True)
-class SparseCodebook:
-    """Centers (k, d) for sparse rows of at most `longest` stored values; without an origin."""
-
-    centers: Floats
-    longest: int
-
-
-SparseCodebook32 = SparseCodebook64 = SparseCodebook
-
-
-@dataclass(frozen=True)
-class Csr:
-    """Rows in compressed sparse form; `start` may begin anywhere in `column` and `value`."""
-
-    start: Ints
-    column: Ints
-    value: Floats
-    d: int
-
-    def __post_init__(self) -> None:
-        if len(self.start) == 0 or (np.diff(self.start) < 0).any():
-            raise ValueError("csr: start must not decrease")
-        used = self.column[self.start[0] : self.start[-1]]
-        if used.size and not (used.min() >= 0 and used.max() < self.d):
-            raise ValueError("csr: a column index is out of range")
-
-    def dense(self) -> Floats:
-        """Return the rows as a dense array of doubles."""
-        out = np.zeros((len(self.start) - 1, self.d))
-        row = np.repeat(np.arange(len(out)), np.diff(self.start))
-        used = slice(self.start[0], self.start[-1])
-        out[row, self.column[used]] = self.value[used]
-        return out
-
-
-Csr32 = Csr64 = Csr
-
-
 @quiet
 def d64(rows: Floats, centers: Floats, origin: Floats | None = None, scale: float = 1.0) -> Floats:
     """Squared distances (n, k) by definition: in double, features in order, nothing fused."""
@@ -135,19 +96,6 @@ def assign(
     if sums is not None:
         move_rows(sums, rows, before, labels, times, weight)
     return int((before != labels).sum()), 0
-
-
-def assign_sparse(
-    book: SparseCodebook,
-    rows: Csr,
-    labels: Ints,
-    sums: Sums | None = None,
-    times: Ints | None = None,
-    weight: Floats | None = None,
-) -> tuple[int, int]:
-    """`assign` for sparse rows."""
-    dense = Codebook(book.centers, np.zeros(rows.d))
-    return assign(dense, rows.dense(), labels, sums, times, weight)
 
 
 def assign_few(rows: Floats, centers: Floats, labels: Ints) -> bool:
@@ -198,19 +146,3 @@ def own_distance(
     for t in range(rows.shape[1]):
         gap = (rows[:, t].astype(np.float64) - origin[t]) - centers[labels, t]
         out += gap * gap
-
-
-def own_distance_sparse(
-    rows: Csr, centers: Floats, squares: Floats, labels: Ints, out: Floats
-) -> None:
-    """`own_distance` for sparse rows; the compiled kernel uses `squares` from `square_norms`."""
-    own_distance(rows.dense(), centers, np.zeros(rows.d), labels, out)
-
-
-@quiet
-def square_norms(centers: Floats, out: Floats) -> None:
-    """Set out (k, 2) to the head and tail of ‖c‖² of each center."""
-    total: Twofold = (np.zeros(len(centers)), np.zeros(len(centers)))
-    for t in range(centers.shape[1]):
-        total = add(total, two_prod(centers[:, t], centers[:, t]))
-    out[:, 0], out[:, 1] = total

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._kernels.crew import Crew
 from partita._kernels.twofold import Twofold, add, divide, multiply, quiet, two_prod
-
-if TYPE_CHECKING:
-    from partita._kernels.assignment import Csr
 
 FEATURE_LANES = 8  # of ‖Σ w·y‖²: fixed, for the same bits everywhere
 
@@ -83,18 +79,6 @@ def move_rows(
             term *= times[moved, None]
         np.add.at(total, after[moved], term)
         np.subtract.at(total, before[moved][left], term[left])
-
-
-def move_sparse(
-    sums: Sums,
-    rows: Csr,
-    before: Ints,
-    after: Ints,
-    times: Ints | None = None,
-    weight: Floats | None = None,
-) -> None:
-    """`move_rows` for sparse rows."""
-    move_rows(sums, rows.dense(), before, after, times, weight)
 
 
 def _integer(n: Ints) -> Twofold:

@@ -13,18 +13,15 @@ from partita._kernels.weighted_draws import LEAF_ROWS, draw_any, draw_rows
 
 def leaf_sums(values: Floats) -> Floats:
     """Sums of every `LEAF_ROWS` values, in eight lanes added in a fixed tree."""
-    out = np.empty(-(-len(values) // LEAF_ROWS))
-    for leaf in range(len(out)):
-        leaf_values = values[leaf * LEAF_ROWS : (leaf + 1) * LEAF_ROWS]
-        padded = np.zeros(-(-len(leaf_values) // 8) * 8)
-        padded[: len(leaf_values)] = leaf_values
-        lane = np.zeros(8)
-        for eight in padded.reshape(-1, 8):
-            lane += eight
-        out[leaf] = ((lane[0] + lane[1]) + (lane[2] + lane[3])) + (
-            (lane[4] + lane[5]) + (lane[6] + lane[7])
-        )
-    return out
+    padded = np.zeros((-(-len(values) // LEAF_ROWS), LEAF_ROWS // 8, 8))
+    padded.reshape(-1)[: len(values)] = values
+    lanes = np.zeros((8, len(padded)))
+    for i in range(LEAF_ROWS // 8):
+        lanes += padded[:, i].T
+    return np.asarray(
+        ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]))
+        + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
+    )
 
 
 @dataclass(frozen=True)

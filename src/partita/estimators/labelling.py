@@ -106,8 +106,8 @@ def two_nearest(workers: Workers, X: Any, centers: Floats) -> Nearest:
         return Nearest(labels, first, second)
     source = make_source(X, None, workers)
     if isinstance(source, SparseSource):
-        for j, distance in enumerate(_sparse_distances(source, values)):
-            np.copyto(labels, j, where=distance < first)
+        source.assign(_as_centers(values), labels, None)
+        for distance in _sparse_distances(source, values):
             np.minimum(second, np.maximum(first, distance), out=second)
             np.minimum(first, distance, out=first)
         return Nearest(labels, first, second)

@@ -13,6 +13,7 @@ from partita._common.power_of_two import largest_magnitude, power_of_two
 from partita._common.threads import Workers
 from partita._common.weighting import weighted
 from partita._kernels import kernels
+from partita._kernels.seeding import leaf_sums
 from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.centers import Centers
 from partita.exact_weights import Weights
@@ -20,22 +21,17 @@ from partita.moments import Moments
 from partita.source.blocks import add_up_blocks, is_small, walk_blocks
 from partita.source.survey import MAX_GRID_RATIO, Survey, survey_at_zero
 
-DENSE_VALUES = 1 << 22  # of rows that are made dense at a time
-MIN_DISTANCE_SHARE = 1e-6  # of the squared norms: below, the expanded form has few digits
-
 
 class SparseSeeding:
     """The rounds of k-means++ for sparse rows."""
 
-    def __init__(
-        self, n: int, weight: Floats | None, distances: Callable[[Floats], Floats]
-    ) -> None:
-        self._weight, self._distances = weight, distances
-        self.closest = np.full(n, np.inf)
-        if weight is not None:
-            self.closest[weight == 0] = 0.0  # nothing to gain there
-        self.potential = np.zeros(-(-n // LEAF_ROWS))
-        self._closer = np.empty((n, 0))
+    def __init__(self, rows: SparseSource) -> None:
+        self._rows, self._weight = rows, rows.weights.unless_equal()
+        self.closest = np.full(rows.n, np.inf)
+        if self._weight is not None:
+            self.closest[self._weight == 0] = 0.0  # nothing to gain there
+        self.potential = np.zeros(-(-rows.n // LEAF_ROWS))
+        self._closer = np.empty((rows.n, 0))
 
     def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
         return False
@@ -46,17 +42,16 @@ class SparseSeeding:
     def gains(self, rows: Floats) -> Floats:
         # Σ w·max(0, closest − distance)
         with np.errstate(over="ignore", invalid="ignore"):  # rows of weight zero may be anywhere
-            self._closer = np.minimum(self._distances(rows), self.closest[:, None])
+            self._closer = np.minimum(self._rows.seed_distances(rows), self.closest[:, None])
             is_closer = self._closer < self.closest[:, None]
             gain = np.where(is_closer, self.closest[:, None] - self._closer, 0)
         if self._weight is not None:
             gain *= self._weight[:, None]
-        return np.asarray(gain.sum(axis=0))
+        return np.asarray(gain.cumsum(axis=0, out=gain)[-1])  # a running sum: one order for all
 
     def choose(self, which: int) -> None:
         self.closest = self._closer[:, which].copy()
-        term = weighted(self.closest, self._weight)
-        self.potential = np.add.reduceat(term, np.arange(0, len(term), LEAF_ROWS))
+        self.potential = leaf_sums(weighted(self.closest, self._weight))
 
 
 class SparseSource:
@@ -89,12 +84,21 @@ class SparseSource:
             rows = self.rows if weight is None else self.rows[weight > 0]
             ends = rows.min(axis=0), rows.max(axis=0)
             low, high = (end.toarray().ravel().astype(np.float64) for end in ends)
-            size = np.abs(rows.data)
-            size = size[size > 0]
-            has_far_values = size.size > 0 and bool(size.max() / MAX_GRID_RATIO > np.median(size))
-            ordered = self.weights.ordered or has_far_values
+            ordered = self.weights.ordered or self._has_far_values()
             self._survey = survey_at_zero(low, high, self.weights, self._sum_up, ordered)
         return self._survey
+
+    def _has_far_values(self) -> bool:
+        """Return whether the largest value is far beyond the median of those that are not 0."""
+        times = self.weights.times  # a row of weight 3 counts as three rows
+        if times is None:
+            times = (self.weights.as_floats(self.n) > 0).astype(np.int64)
+        counts, size = np.repeat(times, np.diff(self._start)), np.abs(self.rows.data)
+        far = size.max(initial=0.0, where=counts > 0) / MAX_GRID_RATIO
+        small = (size > 0) & (size < far)
+        if not small.any():
+            return False
+        return 2 * int(counts[small].sum()) >= int(counts[size > 0].sum())
 
     def survey_from_sample(self, rows: Ints) -> None:
         """Survey all rows, as stored values are few."""
@@ -162,27 +166,40 @@ class SparseSource:
     def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> SparseSource:
         return SparseSource(self.rows[rows], weights, self.workers, survey)
 
-    def seeding(self, k: int, trials: int) -> SparseSeeding:
-        return SparseSeeding(self.n, self.weights.unless_equal(), self._distances)
+    def square_lengths(self, scale: float = 1.0) -> Floats:
+        """‖x·scale‖² (n,): the bits of D64 of dense rows to 0."""
+        out = np.empty(self.n)
 
-    def _distances(self, candidates: Floats) -> Floats:
-        rows, squares, scale = self._scaled
-        scaled = candidates * scale
-        length = np.einsum("cd,cd->c", scaled, scaled)
-        both = squares[:, None] + length
-        distance = both - 2.0 * (rows @ scaled.T)
-        # a duplicate must be at exactly zero
-        close = np.flatnonzero((distance <= MIN_DISTANCE_SHARE * both).any(axis=1))
-        step = max(1, DENSE_VALUES // scaled.size)
-        for i in range(0, len(close), step):
-            chunk = close[i : i + step]
-            gap = rows[chunk].toarray()[:, None] - scaled
-            distance[chunk] = np.einsum("ncd,ncd->nc", gap, gap)
-        return np.asarray(distance)
+        def begin() -> Callable[[slice], None]:
+            return lambda rows: kernels.square_lengths(self._block(rows), scale, out[rows])
+
+        walk_blocks(self.workers, self.n, self._stored, begin)
+        return out
+
+    def seeding(self, k: int, trials: int) -> SparseSeeding:
+        return SparseSeeding(self)
+
+    def seed_distances(self, candidates: Floats) -> Floats:
+        """Squared distances (n, m) of all rows to candidates (m, d), times a common factor."""
+        scale, squares = self._scale_and_squares
+        scaled, out = candidates * scale, np.empty((self.n, len(candidates)))
+        which, column = np.nonzero(scaled)
+        start = np.searchsorted(which, np.arange(len(scaled) + 1))
+        values = scaled[which, column], scaled.shape[1]
+        drawn = kernels.Csr64(start.astype(np.int64), column.astype(np.int32), *values)
+        lengths, by_feature = np.empty(len(scaled)), np.ascontiguousarray(scaled.T)
+        kernels.square_lengths(drawn, 1.0, lengths)
+
+        def begin() -> Callable[[slice], None]:
+            return lambda rows: kernels.seed_distances_sparse(
+                self._block(rows), scale, squares[rows], drawn, by_feature, lengths, out[rows]
+            )
+
+        walk_blocks(self.workers, self.n, len(scaled) * self._stored, begin)
+        return out
 
     @cached_property
-    def _scaled(self) -> tuple[Any, Floats, float]:
-        """The rows as doubles, scaled near 1 by a power of two, their squared norms, the scale."""
+    def _scale_and_squares(self) -> tuple[float, Floats]:
+        """The power of two that scales the rows near 1, and ‖x‖² (n,) of the scaled rows."""
         scale = power_of_two(largest_magnitude(self.rows))
-        rows = self.rows.astype(np.float64) * scale
-        return rows, np.asarray(rows.multiply(rows).sum(axis=1)).ravel(), scale
+        return scale, self.square_lengths(scale)

@@ -61,12 +61,13 @@ def _lengths(X: Any, workers: Workers) -> tuple[Floats, Ints]:
 
 
 def _squares(X: Any, workers: Workers) -> Floats:
-    """Squared distance (n,) of every row to 0."""
-    make = SparseSource if sp.issparse(X) else DenseSource
-    source, origin = make(X, Weights.of(None, X.shape[0]), workers), np.zeros(X.shape[1])
-    labels = np.zeros(X.shape[0], np.int32)
+    """D64 (n,) of every row to 0, the same for dense and sparse rows."""
+    weights = Weights.of(None, X.shape[0])
     with np.errstate(over="ignore", invalid="ignore"):
-        return source.own_distances(Centers(origin[None], origin), labels)
+        if sp.issparse(X):
+            return SparseSource(X, weights, workers).square_lengths()
+        origin, labels = np.zeros(X.shape[1]), np.zeros(X.shape[0], np.int32)
+        return DenseSource(X, weights, workers).own_distances(Centers(origin[None], origin), labels)
 
 
 def _divide(values: Array, length: Floats, power: Ints, out: Array) -> None:
