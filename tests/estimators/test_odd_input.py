@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from decimal import Decimal
 
 import numpy as np
@@ -234,28 +232,6 @@ def test_a_sparse_matrix_without_entries_is_one_point():
         model = KMeans(2, random_state=0).fit(sp.csr_array((5, 3)))
     assert model.inertia_ == 0
     np.testing.assert_array_equal(model.labels_, np.zeros(5))
-
-
-CORRUPT = """
-import numpy as np, scipy.sparse as sp
-from partita import KMeans
-indptr = np.arange(4, dtype=np.int32)
-rows = sp.csr_array((np.ones(3), np.array([0, 1, {column}], np.int32), indptr), shape=(3, 3))
-try:
-    KMeans(2, init=np.eye(3)[:2]).fit(rows)
-except ValueError as error:
-    print(error)
-"""
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize("column", [3, 10**6, -1])
-def test_a_sparse_matrix_with_a_column_out_of_range_is_refused(column):
-    """In another process, for it used to end the interpreter."""
-    code = CORRUPT.format(column=column)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "must have column indices from 0 to" in done.stdout
 
 
 # --- few rows, few values ------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.power_of_two import largest_magnitude, square_scale
+from partita._common.sparse_format import check_sparse
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita.centers import Centers
@@ -173,6 +174,8 @@ def decode(codes: Any, centers: Any) -> Any:
     """ZΘ (n, d): the center of each label (n,), or mixtures by memberships (n, k)."""
     k = centers.shape[0]
     sparse = sp.issparse(codes)
+    if sparse:
+        check_sparse(codes, "codes")
     Z: Any = codes.tocsr() if sparse else np.asarray(codes)
     if Z.ndim == 1 and Z.dtype.kind in "iu":
         if Z.size and not (Z.min() >= 0 and Z.max() < k):

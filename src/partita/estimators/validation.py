@@ -15,6 +15,7 @@ from partita._common import parameters as accept
 from partita._common.array_types import Array, Floats
 from partita._common.errors import ParameterError
 from partita._common.parameters import Got, check, must_be
+from partita._common.sparse_format import canonical_csr, check_sparse
 from partita._common.text import listed
 from partita._common.threads import Workers, default_threads
 from partita.exact_weights import Weights
@@ -79,6 +80,8 @@ def as_rows(X: Any, name: str = "partita") -> Any:
         raise must_be("X", "a table of numbers with one row per sample", X)
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         raise must_be("X", "computed", Got(f"a {type(X).__name__}"), "Pass X.collect().")
+    if sp.issparse(X):
+        check_sparse(X)  # before compiled code reads it
     if is_frame(X) and not _is_plain_pandas(X):
         X = from_frame(X)
     if isinstance(X, np.ma.MaskedArray):
@@ -106,7 +109,7 @@ def as_rows(X: Any, name: str = "partita") -> Any:
             raise
         text = f"`X` must be numeric, got text: {error}. Drop it or encode it as numbers."
         raise ParameterError(text, parameter="X") from error
-    return _canonical(X) if sp.issparse(X) else X
+    return canonical_csr(X) if sp.issparse(X) else X
 
 
 def _holds_text(X: Any) -> bool:
@@ -123,19 +126,6 @@ def _is_plain_pandas(X: Any) -> bool:
     kinds = [getattr(kind, "subtype", kind) for kind in X.dtypes]
     plain = [isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds]
     return len(plain) > 0 and all(plain)
-
-
-def _canonical(X: Any) -> Any:
-    """CSR with sorted indices in range, no duplicates, and column indices that fit 32 bits."""
-    if X.shape[1] > np.iinfo(np.int32).max:
-        raise must_be("X", "at most 2^31 - 1 features wide", Got(f"{X.shape[1]} features"))
-    if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
-        low, high, last = X.indices.min(), X.indices.max(), X.shape[1] - 1
-        raise ValueError(f"`X` must have column indices from 0 to {last}, got {low} to {high}.")
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
 
 
 def check_finite(source: Source, X: Any, names: Any = None) -> None:
@@ -229,6 +219,8 @@ def as_centers(given: Any, name: str, k: int | str, d: int | str) -> Floats:
         state = "without centers in the space of X" if hasattr(given, "labels_") else "not fitted"
         raise must_be(name, f"{wanted} or a fitted model", Got(f"a {type(given).__name__} {state}"))
     given = getattr(given, "cluster_centers_", given)
+    if sp.issparse(given):
+        check_sparse(given, name)
     if np.iscomplexobj(given):
         raise must_be(name, wanted, Got("complex numbers"))
     try:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array
+from partita._common.sparse_format import MAX_FEATURES, compressed_problems
 from partita.model_file.container import as_storable
 
 MAX_PACKED_DEPTH = 20
@@ -154,18 +155,12 @@ def _unpack_csr(content: dict[str, Any], array: Callable[[str], Array]) -> Any:
         raise ValueError("a sparse matrix is malformed")
     data, indices, indptr = (array(str(name)) for name in names)
     rows, columns = shape
+    if rows < 0 or not 0 <= columns <= MAX_FEATURES or data.ndim != 1:
+        raise ValueError("a sparse matrix is malformed")
     # SciPy does not check these, and would read outside the arrays
-    if not (
-        data.ndim == indices.ndim == indptr.ndim == 1
-        and indices.dtype.kind == indptr.dtype.kind == "i"
-        and 0 <= columns < 2**31
-        and len(indptr) == rows + 1
-        and indptr[0] == 0
-        and indptr[-1] == len(indices) == len(data)
-        and (indptr[1:] >= indptr[:-1]).all()  # differences could overflow
-        and (len(indices) == 0 or (indices.min() >= 0 and indices.max() < columns))
-    ):
-        raise ValueError("a sparse matrix has indices out of range")
+    problem = next(compressed_problems(indptr, indices, len(data), (rows, columns)), None)
+    if problem or indptr[-1] != len(data):
+        raise ValueError(f"a sparse matrix is malformed: {problem or 'values without an index'}")
     make = sp.csr_array if content.get("array") is True else sp.csr_matrix
     return make((data, indices, indptr), shape=(rows, columns))
 
