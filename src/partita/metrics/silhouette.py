@@ -15,8 +15,8 @@ from partita._common.random_state import generator
 from partita._common.threads import Workers, one_blas_thread
 from partita.estimators import validation
 from partita.estimators.medoids.metric import Metric, check_matrix, check_metric
-from partita.geometry import directions
 from partita.metrics.mean_distances import Partition, of_table, of_vectors
+from partita.source.cosine import unit_doubles
 from partita.source.dissimilarities import DissimilarityTable
 
 MAX_VALUES_PER_THREAD = 1 << 21  # dissimilarities measured at once, if there is no kernel for them
@@ -212,9 +212,9 @@ class PairwiseDistances:
         if plain is not None:  # a power of two does not change silhouettes
             scale = square_scale(largest_magnitude(doubles))
             self._name, self._vectors = plain, scaled(doubles, scale)
-        elif not sp.issparse(X) and isinstance(metric, str) and metric == "cosine":
-            unit, length = directions(doubles)  # 1 − cos is half of their squared distance
-            self._name, self._vectors = "sqeuclidean", unit if length.all() else None
+        elif not sp.issparse(X) and measure.is_cosine:
+            unit, is_zero = unit_doubles(doubles, workers)  # 1 − cos is half their squared distance
+            self._name, self._vectors = "sqeuclidean", None if is_zero.any() else unit
         if self._vectors is None:
             self._table = measure.table(doubles, workers, self._columns_per_task)
 

@@ -22,6 +22,7 @@ from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers, one_blas_thread
 from partita._kernels import kernels
 from partita.estimators import validation
+from partita.source.cosine import cosine_distances, cosine_table
 from partita.source.dataframes import from_frame, is_frame
 from partita.source.dissimilarities import (
     KERNEL_METRICS,
@@ -61,6 +62,7 @@ class Metric:
         self.metric = metric
         self.params: dict[str, Any] = dict(params or {})
         self.allows_nan = isinstance(metric, str) and metric == "nan_euclidean"
+        self.is_cosine = isinstance(metric, str) and metric == "cosine" and not self.params
         if sp.issparse(X) and not callable(metric) and metric not in SPARSE_METRICS:
             wanted = f"{choice(*SPARSE_METRICS).text} for sparse X"
             raise must_be("metric", wanted, metric, "Or pass X.toarray().")
@@ -105,6 +107,8 @@ class Metric:
         """Return the table of rows; a thread measures `task` of them at once."""
         if self.plain and not sp.issparse(X):
             return VectorTable(X, self.plain, workers)
+        if self.is_cosine:
+            return cosine_table(X, workers, task)
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         slow, rows = callable(self.metric), self._ready(X)
         if slow:
@@ -122,6 +126,8 @@ class Metric:
 
     def between(self, X: Any, centers: Any, workers: Workers) -> tuple[Floats, float]:
         """Return doubles (n, k) and their unit; X is dense or sparse as the centers are."""
+        if self.is_cosine:
+            return cosine_distances(X, centers, workers), 1.0
         if not self.plain or sp.issparse(X):
             with one_blas_thread():
                 values = self.measure(self._ready(X), self._ready(centers))
