@@ -181,6 +181,7 @@ def fits(seed):
         return
     with np.errstate(all="ignore"):
         found = model.predict(case.X), model.transform(case.X), model.score(case.X)
+        found = *found, model.soft_membership(case.X)
     yield case.model, model, *found
     if seed % 4 == 0:
         counted = case.X.shape[0] if case.weight is None else np.count_nonzero(case.weight)

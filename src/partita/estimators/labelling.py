@@ -149,10 +149,11 @@ def soft(labels: Ints, cost: Floats, temperature: float) -> Floats:
     rows = np.arange(len(labels))
     with np.errstate(over="ignore", invalid="ignore"):
         above = cost - cost[rows, labels, None]
-        # fmax: infinite costs share equally
-        share = (
-            np.exp(-np.fmax(above / temperature, 0.0)) if temperature > 0 else (above == 0) * 1.0
-        )
+        share = np.asarray(above == 0, dtype=np.float64)
+        if temperature > 0:
+            # fmax: infinite costs share equally
+            share = np.ascontiguousarray(-np.fmax(above / temperature, 0.0), dtype=np.float64)
+            kernels.exponentials(share)  # those of NumPy depend on the processor
     share[rows, labels] = 1.0
     share /= share.sum(axis=1, keepdims=True)
     # an equal share at a lower index, by a tie or by rounding, is lowered by the last bit
