@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from partita import MiniBatchKMeans
 from partita._common.threads import Workers
@@ -160,3 +164,15 @@ def test_a_cluster_that_moved_begins_anew():
         both = merge_batch(seen, source, 0.9, rng)
     assert both.weight[1] == 0
     assert (both.mean[1] > 90).all()
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_a_trial_run_may_drop_clusters(make):
+    """The best of several starts then has fewer centers than n_clusters."""
+    X = make(np.repeat([[0.0, 1.0], [5.0, 2.0]], 6, axis=0))
+    model = MiniBatchKMeans(4, init="random", n_init=3, empty="drop", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    assert len(model.cluster_centers_) == 2
+    assert model.inertia_ == 0

@@ -13,7 +13,7 @@ from helpers.fuzzing import attempt
 from partita import EmptyClusterError, KMeans, MiniBatchKMeans, SphericalKMeans, kmeans_plusplus
 
 LATTICES = ("whole", "tenths", "counts")
-KINDS = (*LATTICES, "normal", "scales")
+KINDS = (*LATTICES, "normal", "scales", "extreme", "far")
 STARTS = ("k-means++", "k-means||", "random", "box", "random-partition", "mini-batch")
 GIVEN = ("dense rows", "sparse rows", "other points")
 MODELS = {"KMeans": KMeans, "SphericalKMeans": SphericalKMeans, "MiniBatchKMeans": MiniBatchKMeans}
@@ -45,6 +45,14 @@ class SparseCase:
     @property
     def k(self):
         return self.options["n_clusters"]
+
+    @property
+    def is_ordered(self):
+        """Whether sums may be floats in the order of the rows."""
+        positive = None if self.weight is None else self.weight[self.weight > 0]
+        return self.kind == "far" or (
+            positive is not None and positive.max() > 1e9 * positive.min()
+        )
 
     @property
     def has_given_start(self):
@@ -105,11 +113,14 @@ def stored_rows(rng, n, d, kind):
         values = 1.0 + rng.poisson(0.5, (n, d))
     else:
         values = rng.normal(size=(n, d))
-        if kind == "scales":
-            values *= 10.0 ** rng.integers(-3, 4, d) * 10.0 ** rng.choice([0, 0, -100, 100])
+    if kind == "scales":
+        values *= 10.0 ** rng.integers(-3, 4, d) * 10.0 ** rng.choice([0, 0, -100, 100])
+    elif kind == "extreme":  # squares leave the range of doubles
+        values *= 10.0 ** rng.choice([-160, 150, 170, -300, 300]) * 10.0 ** rng.integers(-6, 7, d)
+    elif kind == "far":  # no grid holds all values
+        values[rng.random((n, d)) < 0.05] *= 1e15
     dtypes = {"whole": [np.float64, np.float32, np.int64], "counts": [np.float32, np.int32]}
-    small = np.abs(values).max(initial=0.0) < 1e30 and values.any()
-    dtype = rng.choice(dtypes.get(kind, [np.float64, np.float32] if small else [np.float64]))
+    dtype = rng.choice(dtypes.get(kind, [np.float64, np.float32]))
     if not 1e-30 < np.abs(values).max(initial=1.0) < 1e30:
         dtype = np.float64
     rows = (values * dense).astype(dtype)
@@ -160,7 +171,8 @@ def without_zeros(init, rng):
 
 def weights(rng, n):
     """None, whole or real weights, some zero."""
-    kind = rng.choice(["none", "none", "equal", "whole", "halves", "real"])
+    kinds = ["none", "none", "equal", "whole", "halves", "real", "uneven"]
+    kind = rng.choice(kinds, p=[0.2, 0.2, 0.1, 0.2, 0.1, 0.15, 0.05])
     if kind == "none":
         return None
     values = {
@@ -168,6 +180,7 @@ def weights(rng, n):
         "whole": rng.integers(0, 4, n).astype(float),
         "halves": rng.integers(0, 5, n) * 0.5,
         "real": rng.random(n) * (rng.random(n) < 0.8),
+        "uneven": 10.0 ** rng.integers(-12, 1, n),
     }[kind]
     return values if values.any() else None
 

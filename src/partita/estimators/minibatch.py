@@ -141,7 +141,8 @@ class MiniBatchKMeans(EuclideanClusterer):
             order = RandomOrder(source, rng)
             source.survey_from_sample(order.first(min(order.n, SURVEY_ROWS)))
             start = settings.best_start(source, data.X, order, rng)
-            run = NestedBatchRun(source, order, settings.k, settings.batches, rng, settings.memory)
+            k = len(start)  # fewer than n_clusters if a trial run dropped empty clusters
+            run = NestedBatchRun(source, order, k, settings.batches, rng, settings.memory)
             small = settings.small_shift(source)
             fit = run.run(start, settings.empty, self.halt, small, settings.callbacks, begin)
             if settings.on_run_end is not None:
