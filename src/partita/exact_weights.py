@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.power_of_two import ceil_log2
 
 MAX_WEIGHT_RATIO = 2.0**30  # above it, light rows fall below the grid that heavy ones set
 MAX_WHOLE_TOTAL = 2.0**36  # units of weight that are counted as integers
@@ -35,7 +36,7 @@ class Weights:
         w = np.asarray(weight, dtype=np.float64)
         positive = w[w > 0]
         largest = float(positive.max())
-        peak = 2.0 ** math.ceil(math.log2(largest))
+        peak = 2.0 ** ceil_log2(largest)
         share, total = _common_unit(positive / peak), math.fsum(positive / peak)
         if share * peak > 1 and total * peak <= MAX_WHOLE_TOTAL:
             share = 1 / peak  # the count, and so the grid, is that of repeated rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
-from partita._common.power_of_two import power_of_two
+from partita._common.power_of_two import ceil_log2, power_of_two
 from partita._kernels import kernels
 from partita.exact_weights import Weights
 from partita.stats import ClusterStats
@@ -49,7 +48,7 @@ class Grid:
 
 def bits_for(count: float) -> int:
     """Bits per term such that `count` terms sum to less than 2^62 and a double can hold each."""
-    return min(50, 61 - math.ceil(math.log2(max(2, count))))
+    return min(50, 61 - ceil_log2(max(2, count)))
 
 
 class Moments:

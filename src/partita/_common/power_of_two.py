@@ -14,6 +14,16 @@ MAX_SQUARED = 2.0**300  # above it, or below its inverse, squares or their sums 
 MAX_EXPONENT = 1000  # of a scale
 
 
+def ceil_log2(value: float) -> int:
+    """Return the least e with value <= 2^e, exactly; `math.log2` rounds, not the same everywhere.
+
+    >>> ceil_log2(16.0), ceil_log2(16.0 + 2.0**-48)
+    (4, 5)
+    """
+    fraction, exponent = math.frexp(value)
+    return exponent - (fraction == 0.5)
+
+
 def power_of_two(largest: float, max_exponent: int = MAX_EXPONENT) -> float:
     """Return the power of two that brings `largest` to [½, 1), within 2^±max_exponent."""
     return 2.0 ** max(-max_exponent, min(max_exponent, -math.frexp(largest)[1]))
