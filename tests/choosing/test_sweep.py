@@ -24,7 +24,14 @@ from partita import (
 )
 from partita._common.threads import Workers
 from partita.choosing.fit_measures import FitMeasures, first_of_each
-from partita.choosing.ladder import MIN_RELATIVE_DECREASE, Ladder, Rung, climb_down, ladder_of
+from partita.choosing.ladder import (
+    MIN_RELATIVE_DECREASE,
+    Ladder,
+    Rung,
+    _farthest,
+    climb_down,
+    ladder_of,
+)
 from partita.choosing.sweep_problem import SweepProblem
 from partita.geometry import EUCLIDEAN, SPHERICAL
 from partita.halting import MaxIter, RelDecrease
@@ -101,6 +108,13 @@ def test_a_fit_that_costs_more_than_one_with_fewer_clusters_is_repeated():
     climb_down(ladder, [2, 3, 4, 5], 99, lambda rung: heard.append((rung.k, rung.cost)))
     assert heard == [(5, 10.0), (4, 11.0), (3, 7.0), (2, 9.0), (4, 6.0), (5, 5.0)]
     assert ladder.began == 7
+
+
+def test_of_rows_that_are_equally_far_the_first_are_taken():
+    distance = np.random.default_rng(0).integers(0, 3, 5000).astype(np.float64)
+    for count in (0, 1, 10, 3000):
+        expected = sorted(sorted(range(5000), key=lambda row: -distance[row])[:count])
+        np.testing.assert_array_equal(_farthest(distance, count), expected)
 
 
 def test_more_clusters_start_at_the_farthest_rows():

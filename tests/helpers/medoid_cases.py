@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
-import scipy.sparse as sp
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 from helpers import medoid_reference as reference
 from partita import KMedoids
-from partita.metrics.silhouette import silhouette_samples
 
 METHODS = ["fasterpam", "pam", "alternate", "clara", "onebatch"]
 BLOBS = make_blobs(300, 3, centers=7, random_state=0)[0]
@@ -45,33 +41,3 @@ def recomputed(table, model, weight=None):
 def fit(table, k, weight=None, **keywords):
     keywords = {"metric": "precomputed", "random_state": 0, **keywords}
     return KMedoids(k, **keywords).fit(table, sample_weight=weight)
-
-
-def digests_of_named_metrics() -> str:
-    """One line of bits for each fit under a metric that needs no BLAS, dense and sparse."""
-    rng = np.random.default_rng(2)
-    tables = {
-        "lattice": rng.integers(-2, 3, (150, 4)).astype(np.float64),
-        "normal": rng.normal(size=(120, 37)),
-        "single": rng.normal(size=(120, 9)).astype(np.float32),
-    }
-    lines = []
-    for name, rows in tables.items():
-        for metric in ("cosine", "euclidean", "manhattan", "sqeuclidean"):
-            for X in (rows, sp.csr_array(rows)):
-                if sp.issparse(X) and metric == "sqeuclidean":
-                    continue
-                for keywords in ({}, {"memory_limit": 0, "n_threads": 2}):
-                    model = KMedoids(6, metric=metric, random_state=0, **keywords).fit(X)
-                    silhouettes = silhouette_samples(X, model.labels_, metric=metric)
-                    digest = bits_of(model, model.predict(X), model.transform(X), silhouettes)
-                    lines.append(f"{name} {metric} {type(X).__name__} {keywords} {digest}")
-    return "\n".join(lines)
-
-
-def bits_of(model, *arrays) -> str:
-    """A digest of a fit and of arrays that belong to it."""
-    digest = hashlib.sha256()
-    for values in (model.labels_, model.medoid_indices_, np.float64(model.inertia_), *arrays):
-        digest.update(np.ascontiguousarray(values).tobytes())
-    return digest.hexdigest()[:16]

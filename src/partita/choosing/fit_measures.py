@@ -129,4 +129,4 @@ def _stratified(values: Floats, labels: Array, share: Floats) -> Measurement:
     variance = np.bincount(labels, share * (values - mean[labels]) ** 2) / mass
     stratum = mass / mass.sum()
     error = float(np.sqrt((stratum**2 * variance / np.bincount(labels)).sum()))
-    return Measurement(float(stratum @ mean), error)
+    return Measurement(float((stratum * mean).sum()), error)

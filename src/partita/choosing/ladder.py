@@ -194,7 +194,8 @@ def _costs(model: Any, X: Any) -> Floats:
 
 
 def _farthest(distance: Floats, count: int) -> Ints:
-    return np.sort(np.argpartition(-distance, max(0, count - 1))[:count])
+    """The numbers of the farthest rows, the lower ones on ties: `argpartition` leaves them open."""
+    return np.sort(np.argsort(-distance, kind="stable")[:count])
 
 
 def _most_missed(cost: Floats, weight: Floats | None, k: int) -> Ints:

@@ -46,7 +46,8 @@ def calinski_harabasz(stats: ClusterStats) -> float:
     if k < 2 or n <= k:
         return math.nan
     anchor = mean[0]  # so that an offset of the data costs no digits
-    gap = (mean - anchor) - weight @ (mean - anchor) / n
+    away = mean - anchor
+    gap = away - (weight[:, None] * away).sum(axis=0) / n  # not by BLAS, whose bits vary
     between = exact_total(np.einsum("kd,kd->k", gap, gap), weight) / (k - 1)
     within = exact_total(sse) / (n - k)
     if within == 0:
@@ -184,8 +185,8 @@ def adjusted_rand(one: Any, other: Any, weight: Array | None = None) -> float:
     w = np.asarray(weight, dtype=np.float64)
     both = crossed(one, other, w / w.sum())
     rows, columns = both.sum(axis=1), both.sum(axis=0)
-    chance = float(rows @ rows) * float(columns @ columns)
-    largest = 0.5 * float(rows @ rows + columns @ columns)
+    first, second = float((rows * rows).sum()), float((columns * columns).sum())
+    chance, largest = first * second, 0.5 * (first + second)
     agreement = float((both * both).sum())
     return (agreement - chance) / (largest - chance) if largest > chance else 1.0
 
