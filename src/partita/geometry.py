@@ -10,6 +10,7 @@ import numpy as np
 
 from partita._common.array_types import Floats
 from partita._common.exact_sum import exact_total
+from partita._common.row_squares import row_squares
 from partita.centers import Centers
 from partita.stats import ClusterStats
 
@@ -173,7 +174,7 @@ def _share(one: Floats, whole: Floats) -> Floats:
 
 
 def _lengths(vectors: Floats) -> Floats:
-    return np.asarray(np.sqrt(np.einsum("kd,kd->k", vectors, vectors)))
+    return np.asarray(np.sqrt(row_squares(vectors)))
 
 
 EUCLIDEAN, SPHERICAL = Euclidean(1.0), Spherical(0.5)

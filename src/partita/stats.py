@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Array, Floats
+from partita._common.row_squares import row_squares
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class ClusterStats:
         np.add.at(mean, label, w[:, None] * (x - anchor))
         mean = np.divide(mean, total[:, None], out=mean, where=total[:, None] > 0)
         gap = (x - anchor) - mean[label]
-        sse = np.bincount(label, weights=w * np.einsum("nd,nd->n", gap, gap), minlength=k)
+        sse = np.bincount(label, weights=w * row_squares(gap), minlength=k)
         mean = np.where(total[:, None] > 0, mean + anchor, 0.0)
         return cls(total, mean, np.asarray(sse, dtype=np.float64))
 
@@ -61,7 +62,7 @@ class ClusterStats:
         return ClusterStats(
             weight=weight,
             mean=self.mean + share[:, None] * gap,
-            sse=self.sse + other.sse + self.weight * share * np.einsum("kd,kd->k", gap, gap),
+            sse=self.sse + other.sse + self.weight * share * row_squares(gap),
         )
 
     def scaled(self, factor: float) -> ClusterStats:
@@ -75,7 +76,7 @@ class ClusterStats:
     def cost_at(self, centers: Floats) -> Floats:
         """Cost (k,) of the clusters about any centers: sse + weight·‖mean − center‖² (Huygens)."""
         gap = self.mean - centers
-        return np.asarray(self.sse + self.weight * np.einsum("kd,kd->k", gap, gap))
+        return np.asarray(self.sse + self.weight * row_squares(gap))
 
     def merge_price(self, i: Array | int, j: Array | int) -> Floats:
         """Increase of the sse if clusters i and j merge: w_i·w_j/(w_i + w_j)·‖mean_i − mean_j‖²."""

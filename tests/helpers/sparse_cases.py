@@ -114,9 +114,10 @@ def stored_rows(rng, n, d, kind):
     else:
         values = rng.normal(size=(n, d))
     if kind == "scales":
-        values *= 10.0 ** rng.integers(-3, 4, d) * 10.0 ** rng.choice([0, 0, -100, 100])
+        values *= ten_to(rng.integers(-3, 4, d)) * ten_to(rng.choice([0, 0, -100, 100], 1))
     elif kind == "extreme":  # squares leave the range of doubles
-        values *= 10.0 ** rng.choice([-160, 150, 170, -300, 300]) * 10.0 ** rng.integers(-6, 7, d)
+        reach = rng.choice([-160, 150, 170, -300, 300], 1)
+        values *= ten_to(reach) * ten_to(rng.integers(-6, 7, d))
     elif kind == "far":  # no grid holds all values
         values[rng.random((n, d)) < 0.05] *= 1e15
     dtypes = {"whole": [np.float64, np.float32, np.int64], "counts": [np.float32, np.int32]}
@@ -130,6 +131,11 @@ def stored_rows(rng, n, d, kind):
     if rng.random() < 0.3:
         X = with_stored_zeros(X, rng)
     return shuffled(X, rng) if rng.random() < 0.3 else X
+
+
+def ten_to(exponents):
+    """Powers of ten: those of NumPy depend on the processor."""
+    return np.array([float(f"1e{exponent}") for exponent in exponents])
 
 
 def with_stored_zeros(X, rng):
@@ -180,7 +186,7 @@ def weights(rng, n):
         "whole": rng.integers(0, 4, n).astype(float),
         "halves": rng.integers(0, 5, n) * 0.5,
         "real": rng.random(n) * (rng.random(n) < 0.8),
-        "uneven": 10.0 ** rng.integers(-12, 1, n),
+        "uneven": ten_to(rng.integers(-12, 1, n)),
     }[kind]
     return values if values.any() else None
 
@@ -196,6 +202,11 @@ def fits(seed):
         found = model.predict(case.X), model.transform(case.X), model.score(case.X)
         found = *found, model.soft_membership(case.X)
     yield case.model, model, *found
+    half = case.X.shape[0] // 2
+    if case.model == "MiniBatchKMeans" and half >= case.k and case.weight is None:
+        model, parts = MiniBatchKMeans(**case.options), (case.X[half:], case.X[:half])
+        batches = attempt(lambda: [model.partial_fit(part) for part in parts], EmptyClusterError)
+        yield "partial_fit", batches if isinstance(batches, Exception) else model
     if seed % 4 == 0:
         counted = case.X.shape[0] if case.weight is None else np.count_nonzero(case.weight)
         k = min(case.k, counted)

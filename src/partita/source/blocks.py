@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.row_squares import row_squares
 from partita._common.threads import Workers
 from partita._kernels import compiled
 from partita.moments import Moments
@@ -118,7 +119,7 @@ def ordered_stats(source: Source, labels: Ints, k: int, origin: Floats) -> Clust
     with np.errstate(over="ignore"):
         for rows, y in blocks():
             gap = y - mean[labels[rows]]
-            np.add.at(sse, labels[rows], weight[rows] * np.einsum("nd,nd->n", gap, gap))
+            np.add.at(sse, labels[rows], weight[rows] * row_squares(gap))
     return ClusterStats(mass, mean, sse)
 
 
