@@ -12,7 +12,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Self
 
-from partita._common.parameters import CALLABLE, Rule, check, integer, number
+from partita._common.parameters import (
+    CALLABLE,
+    Got,
+    Rule,
+    check,
+    describe_value,
+    integer,
+    must_be,
+    number,
+)
 from partita._common.text import plural
 from partita.trace import Progress
 
@@ -90,8 +99,15 @@ class Halt(ABC):
 
 def _checked(other: object) -> Halt:
     if not isinstance(other, Halt):
-        raise TypeError(f"a halting criterion combines with another one, got {other!r}")
+        text = f"a halting criterion must be combined with another one, got {describe_value(other)}"
+        raise TypeError(f"{text}.")
     return other
+
+
+_CRITERIA = Rule(
+    ("a tuple of halting criteria",),
+    lambda parts: isinstance(parts, tuple) and all(isinstance(part, Halt) for part in parts),
+)
 
 
 def _parts(halt: Halt, kind: type[AnyOf] | type[AllOf]) -> tuple[Halt, ...]:
@@ -103,6 +119,9 @@ class AnyOf(Halt):
     """Stop as soon as one of the parts gives a reason."""
 
     parts: tuple[Halt, ...]
+
+    def __post_init__(self) -> None:
+        check("AnyOf.parts", self.parts, _CRITERIA)
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
         first = next((why for part in self.parts if (why := part.reason(trace))), None)
@@ -120,6 +139,9 @@ class AllOf(Halt):
     """Stop when all the parts give a reason at the same iteration."""
 
     parts: tuple[Halt, ...]
+
+    def __post_init__(self) -> None:
+        check("AllOf.parts", self.parts, _CRITERIA)
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
         reasons = [why for part in self.parts if (why := part.reason(trace)) is not None]
@@ -211,10 +233,11 @@ class SamePartition(Halt):
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class Target(Halt):
+class Target(_OneValue):
     """Stop when the cost after the update is at most `limit`."""
 
     limit: float
+    _rule = number()
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
         cost = trace[-1].cost_after
@@ -252,8 +275,13 @@ class When(_OneValue):
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
         answer = self.test(trace)
-        if not answer:
-            return None
+        try:
+            if not answer:
+                return None
+        except (TypeError, ValueError) as error:  # an array has no truth value
+            wanted = "a callable that returns a text or a truth value"
+            got = Got(f"one that returned {describe_value(answer)}")
+            raise must_be("When.test", wanted, got) from error
         name = getattr(self.test, "__name__", type(self.test).__name__)
         return StopReason.of(
             answer if isinstance(answer, str) else f"{name} requested a stop", "when"

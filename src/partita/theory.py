@@ -35,8 +35,11 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
+from partita._common.number_arrays import as_any_array, as_float_array
 from partita._common.parameters import Got, check_integer, must_be
 from partita.stats import ClusterStats
+
+MAX_POINTS = 1000  # whose partitions are counted: numbers of 2000 digits, within seconds
 
 
 def inertia(X: Any, z: Any, sample_weight: Any = None) -> float:
@@ -46,9 +49,10 @@ def inertia(X: Any, z: Any, sample_weight: Any = None) -> float:
     4.0
     """
     rows, w = _rows(X, sample_weight)
-    point = np.asarray(z, dtype=np.float64)
+    wanted = f"{rows.shape[1]} finite numbers, one per feature of X"
+    point = as_float_array("z", z, wanted)
     if point.shape != rows.shape[1:] or not np.isfinite(point).all():
-        raise must_be("z", f"{rows.shape[1]} finite numbers, one per feature of X", z)
+        raise must_be("z", wanted, z)
     gap = rows - point
     return exact_total(np.einsum("nd,nd->n", gap, gap), w)
 
@@ -104,10 +108,11 @@ def merge_price(U: Any, V: Any, weight_u: Any = None, weight_v: Any = None) -> f
     >>> merge_price([[0.0]], [[4.0]])
     8.0
     """
-    (u, wu), (v, wv) = _rows(U, weight_u), _rows(V, weight_v)
+    (u, wu), (v, wv) = _rows(U, weight_u, "U", "weight_u"), _rows(V, weight_v, "V", "weight_v")
     if u.shape[1] != v.shape[1]:
         raise ValueError(
-            f"U has {u.shape[1]} features but V has {v.shape[1]}; both must have the same number."
+            f"`U` has {u.shape[1]} features but `V` has {v.shape[1]}; both must have the same "
+            "number."
         )
     both, weight = np.concatenate([u, v]), np.concatenate([wu, wv])
     stats = ClusterStats.of_block(both, np.repeat([0, 1], [len(u), len(v)]), k=2, weight=weight)
@@ -121,9 +126,9 @@ def gradient(X: Any, labels: Any, centers: Any, sample_weight: Any = None) -> Fl
     [[8.0]]
     """
     rows, w = _rows(X, sample_weight)
-    theta = np.asarray(centers, dtype=np.float64)
+    wanted = f"an array of shape (k, {rows.shape[1]}), one column per feature of X"
+    theta = as_float_array("centers", centers, wanted)
     if theta.ndim != 2 or theta.shape[1] != rows.shape[1]:
-        wanted = f"an array of shape (k, {rows.shape[1]}), one column per feature of X"
         raise must_be("centers", wanted, Got(f"shape {theta.shape}"))
     label = _labels(labels, len(rows), len(theta))
     slope = np.zeros_like(theta)
@@ -137,7 +142,7 @@ def stirling(n: int, k: int) -> int:
     >>> stirling(4, 2), stirling(10, 3), stirling(25, 4)
     (7, 9330, 46771289738810)
     """
-    n, k = check_integer("n", n, 0), check_integer("k", k, 0)
+    n, k = check_integer("n", n, 0, MAX_POINTS), check_integer("k", k, 0)
     if k == 0 or k > n:
         return int(n == k)
     terms = [(1 if (k - j) % 2 == 0 else -1) * math.comb(k, j) * j**n for j in range(k + 1)]
@@ -150,7 +155,7 @@ def partition_count(n: int, most: int | None = None) -> int:
     >>> partition_count(4), partition_count(4, 2)
     (15, 8)
     """
-    n = check_integer("n", n, 0)
+    n = check_integer("n", n, 0, MAX_POINTS)
     limit = n if most is None else min(n, check_integer("most", most, 0))
     return sum(stirling(n, k) for k in range(limit + 1))
 
@@ -163,7 +168,7 @@ def partitions(n: int, k: int) -> Iterator[Ints]:
     >>> [labels.tolist() for labels in partitions(3, 2)]
     [[0, 0, 1], [0, 1, 0], [0, 1, 1]]
     """
-    n, k = check_integer("n", n, 0), check_integer("k", k, 0)
+    n, k = check_integer("n", n, 0, MAX_POINTS), check_integer("k", k, 0)
     if n == k == 0:
         return iter([np.zeros(0, np.int32)])
     return _in_order(n, k) if 1 <= k <= n else iter(())
@@ -186,27 +191,30 @@ def _in_order(n: int, k: int) -> Iterator[Ints]:
         labels[n - (k - begun) :] = np.arange(begun, k)  # the last points start the missing blocks
 
 
-def _rows(X: Any, sample_weight: Any) -> tuple[Floats, Floats]:
-    rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+def _rows(
+    X: Any, sample_weight: Any, name: str = "X", weight_name: str = "sample_weight"
+) -> tuple[Floats, Floats]:
+    wanted = "finite numbers of shape (n, d) with n >= 1"
+    rows = as_float_array(name, X.toarray() if hasattr(X, "toarray") else X, wanted)
     if rows.ndim != 2 or len(rows) == 0:
-        raise ValueError(f"`X` must have shape (n, d) with n >= 1, got {rows.shape}.")
+        raise must_be(name, wanted, Got(f"shape {rows.shape}"))
     if not np.isfinite(rows).all():
-        raise ValueError("`X` must be finite, got NaN or infinity.")
+        raise must_be(name, wanted, Got("NaN or infinity"))
+    wanted = f"{len(rows)} finite numbers >= 0, not all zero, one per row"
     weight = np.ones(len(rows)) if sample_weight is None else sample_weight
-    w = np.asarray(weight, dtype=np.float64)
+    w = as_float_array(weight_name, weight, wanted)
     if w.shape != (len(rows),) or not (np.isfinite(w) & (w >= 0)).all() or not w.any():
-        wanted = f"{len(rows)} finite numbers >= 0, not all zero, one per row"
-        raise must_be("sample_weight", wanted, Got(f"an array of shape {w.shape}"))
+        raise must_be(weight_name, wanted, Got(f"an array of shape {w.shape}"))
     return rows, w
 
 
 def _labels(labels: Any, n: int, k: int | None = None) -> Array:
-    given = np.asarray(labels)
+    wanted = f"{n} integers, one per row"
+    given = as_any_array("labels", labels, wanted)
     if given.shape != (n,) or given.dtype.kind not in "iu":
-        got = Got(f"shape {given.shape} and dtype {given.dtype}")
-        raise must_be("labels", f"{n} integers, one per row", got)
+        raise must_be("labels", wanted, Got(f"shape {given.shape} and dtype {given.dtype}"))
     low, high = int(given.min()), int(given.max())
     last = high if k is None else k - 1
     if low < 0 or high > last:
-        raise ValueError(f"`labels` must be from 0 to {last}, got {low} to {high}.")
+        raise must_be("labels", f"from 0 to {max(0, last)}", Got(f"{low} to {high}"))
     return np.unique(given, return_inverse=True)[1].reshape(-1) if k is None else given

@@ -66,7 +66,7 @@ def test_combinations_nest_and_show_themselves():
     halt = MaxIter(3) | (Shift(0.5) & (Target(1) | Deadline(9)))
     assert repr(halt) == "MaxIter(3) | (Shift(0.5) & (Target(1) | Deadline(9)))"
     assert halt.reason(trace_of(9, 1, shift=0.1)) is not None
-    with pytest.raises(TypeError, match="combines with another"):
+    with pytest.raises(TypeError, match="combined with another"):
         MaxIter(3) | 5
 
 

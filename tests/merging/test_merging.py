@@ -285,9 +285,9 @@ def test_medoids_merge_as_a_look_at_all_pairs_says(seed, k, ties):
 def test_what_does_not_fit_is_said():
     model = KMeans(3, random_state=0).fit(np.arange(10.0)[:, None])
     tree = merge_tree(model)
-    with pytest.raises(ValueError, match="between 1 and 3, got 4"):
+    with pytest.raises(ValueError, match="an integer from 1 to 3, got 4"):
         tree.labels_at(4)
-    with pytest.raises(TypeError, match=r"must be an integer, got 2\.5"):
+    with pytest.raises(ValueError, match=r"must be an integer from 1 to 3, got 2\.5"):
         tree.labels_at(2.5)
     with pytest.raises(ValueError, match="`sample_weight` needs X"):
         merge_tree(model, sample_weight=np.ones(10))

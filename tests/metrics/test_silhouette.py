@@ -230,8 +230,8 @@ ROWS = [[0.0], [1.0], [5.0]]
     [
         (ROWS, [0, 0, 0], {}, "Number of labels is 1"),
         (ROWS, [0, 1, 2], {}, r"Valid values are 2 to n_samples - 1 = 2"),
-        (ROWS, [0, 1], {}, r"`labels` must have shape \(3,\), got \(2,\)"),
-        (ROWS, [[0], [1], [1]], {}, "`labels` must have shape"),
+        (ROWS, [0, 1], {}, r"`labels` must be of shape \(3,\), .*got an array of shape \(2,\)"),
+        (ROWS, [[0], [1], [1]], {}, "`labels` must be of shape"),
         (ROWS, [0, np.nan, 1], {}, "`labels` must not contain NaN, got 1 in 3 rows"),
         (ROWS, np.array([0, "a", None], object), {}, "cannot be sorted"),
         ([[0.0], [np.nan], [1.0]], [0, 0, 1], {}, "contains NaN"),

@@ -73,7 +73,7 @@ def test_no_panel_stays_empty():
 
 @pytest.mark.heavy
 def test_an_unknown_criterion_and_a_sweep_that_was_ended():
-    with pytest.raises(ValueError, match="of the sweep, which has 'inertia'"):
+    with pytest.raises(ValueError, match="`criteria` must be names from inertia"):
         CriteriaDisplay.from_sweep(sweep(), criteria=("nothing",))
     assert "interrupted" in CriteriaDisplay.from_sweep(sweep(complete=False)).caption
     check(CriteriaDisplay.from_sweep(sweep(verdict="no structure: " + "because " * 30, best_k=1)))

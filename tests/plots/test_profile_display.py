@@ -71,7 +71,7 @@ def test_sparse_and_weighted_profiles():
 
 
 def test_names_must_be_as_many_as_features():
-    with pytest.raises(ValueError, match="`feature_names` must have 4 names"):
+    with pytest.raises(ValueError, match="`feature_names` must be a sequence of 4 names"):
         ProfileDisplay.from_estimator(
             KMeans(2, random_state=0).fit(IRIS), IRIS, feature_names=["a", "b"]
         )

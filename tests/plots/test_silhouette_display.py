@@ -78,5 +78,5 @@ def test_weights_of_silhouettes_are_repeats():
 
 
 def test_labels_must_be_as_many_as_rows():
-    with pytest.raises(ValueError, match=r"`labels` must have shape \(150,\)"):
+    with pytest.raises(ValueError, match=r"`labels` must be of shape \(150,\)"):
         SilhouetteDisplay.from_labels(IRIS, [0, 1])

@@ -33,14 +33,14 @@ from partita.tables import Scaling
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"labels": [0, 1]}, "`labels` must have 60 entries, one for each row, got 2"),
-        ({"ids": ["a"]}, "`ids` must have 60 entries, one for each row, got 1"),
-        ({"names": ["a"]}, "`feature_names` must have 4 names"),
+        ({"labels": [0, 1]}, "`labels` must be 60 integers, one for each row, got shape"),
+        ({"ids": ["a"]}, "`ids` must be a sequence of 60 names, one for each row, got 1 items"),
+        ({"names": ["a"]}, "`names` must be a sequence of 4 names"),
         (
             {"original": np.ones((60, 3))},
             r"`original` must have the shape of X, \(60, 4\), got \(60, 3\)",
         ),
-        ({"weight": [1.0]}, "sample_weight"),
+        ({"weight": [1.0]}, "`weight` must be of shape"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from partita._common.errors import ExistingFileError, Setting
-from partita._common.parameters import PATH, check
+from partita._common.parameters import FLAG, check, check_path
 
 Writer = Callable[[BinaryIO], object]
 
@@ -30,6 +30,7 @@ def write_atomically(path: str | Path, writer: Writer, *, force: bool = False) -
     ...     Path(f"{folder}/a.txt").read_bytes()
     b'whole'
     """
+    path = check_path("path", path)
     mode = check_new(path, force=force)
     if mode is not None and not stat.S_ISREG(mode):
         _write_to_device(path, writer)
@@ -50,7 +51,8 @@ def check_new(path: str | Path, *, force: bool = False) -> int | None:
 
     An existing file is an error, unless `force`; so is a folder, or one that is missing.
     """
-    check("path", path, PATH)
+    path = check_path("path", path)
+    check("force", force, FLAG)
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 MAX_LISTED = 5  # items before "and 3 more"
+MAX_COMPARED = 100  # characters of a text that may be a misspelt name
 JOINERS = "\u200c\u200d"  # part of Persian words and of emoji families
 
 
@@ -28,6 +30,17 @@ def plural(count: int, noun: str, number: Callable[[int], str] = str) -> str:
     ('1 row', '3 rows')
     """
     return f"{number(count)} {noun}{'s' * (count != 1)}"
+
+
+def did_you_mean(text: str, names: Iterable[str], word: Callable[[Any], str] = repr) -> str:
+    """Return "Did you mean 'x'?" if a name is similar to the text, else nothing.
+
+    >>> did_you_mean("kmeans++", ["random", "k-means++"]), did_you_mean("box", ["random"])
+    ("Did you mean 'k-means++'?", '')
+    """
+    lowered = {name.lower(): name for name in names}
+    similar = difflib.get_close_matches(text[:MAX_COMPARED].lower(), lowered, n=1)
+    return f"Did you mean {word(lowered[similar[0]])}?" if similar else ""
 
 
 def printable(item: Any) -> str:

@@ -20,6 +20,8 @@ from typing import Any
 
 from partita._kernels import kernels
 
+MAX_THREADS = 1024  # of a call, whatever is asked for: every thread takes memory
+
 
 def default_threads() -> int:
     """Return PARTITA_NUM_THREADS, else OMP_NUM_THREADS, else the cores this process may use.
@@ -28,8 +30,9 @@ def default_threads() -> int:
     """
     for variable in ("PARTITA_NUM_THREADS", "OMP_NUM_THREADS"):
         text = os.environ.get(variable, "").split(",")[0].strip()
-        if text.isdigit() and int(text) > 0:
-            return int(text)
+        digits = text.lstrip("0")[:9]  # a longer number is above the maximum too
+        if text.isdecimal() and digits:
+            return min(int(digits), MAX_THREADS)
     worker = sys.modules.get("distributed.worker")
     if worker is not None and getattr(worker.thread_state, "execution_state", None) is not None:
         return 1

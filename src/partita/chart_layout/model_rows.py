@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
+from partita._common.parameters import check_items
 from partita._common.random_state import generator
 from partita._common.text import format_number, plural
 from partita._common.threads import Workers
@@ -78,13 +79,13 @@ def sample_note(m: int, n: int) -> str:
     return f"{format_number(m)} of {format_number(n)} rows, sampled" if m < n else ""
 
 
-def feature_names(model: Any, X: Any, d: int, given: Any = None) -> list[str]:
+def feature_names(
+    model: Any, X: Any, d: int, given: Any = None, parameter: str = "feature_names"
+) -> list[str]:
     """Names of the features: given, of the model, of the table, or numbers."""
-    known: Any = getattr(model, "feature_names_in_", None) if given is None else list(given)
-    if given is not None and len(known) != d:
-        raise ValueError(
-            f"`feature_names` must have {d} names, one for each feature, got {len(known)}."
-        )
+    known: Any = getattr(model, "feature_names_in_", None)
+    if given is not None:
+        known = check_items(parameter, given, d, "names, one for each feature")
     if known is None:
         known = validation.feature_attributes(X).get("feature_names_in_")
     return [f"feature {t}" for t in range(d)] if known is None else [str(name) for name in known]

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
-from partita._common.parameters import is_integer
+from partita._common.parameters import describe_value, is_integer
 from partita._common.text import listed
 from partita.chart_layout.cluster_profile import feature_moments
 from partita.chart_layout.model_rows import DrawnRows
@@ -113,7 +113,7 @@ def _two_features(features: Any, names: list[str]) -> tuple[int, int]:
     if i == j:
         raise ValueError(
             f"`features` must be two different names or numbers below {len(names)}, got "
-            f"{features!r}. The names are {listed(names)}."
+            f"{describe_value(features)}. The names are {listed(names)}."
         )
     return i, j
 

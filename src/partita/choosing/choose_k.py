@@ -11,7 +11,17 @@ from scipy.spatial.distance import squareform
 from sklearn.base import clone
 
 from partita._common.array_types import Floats, Ints
-from partita._common.parameters import Got, check_integer, is_integer, must_be
+from partita._common.parameters import (
+    CALLABLE,
+    VERBOSITY,
+    Got,
+    check,
+    check_integer,
+    check_names,
+    is_integer,
+    must_be,
+    optional,
+)
 from partita._common.random_state import generator
 from partita._common.threads import Workers
 from partita.choosing.criterion_kinds import CRITERION_KINDS
@@ -26,6 +36,7 @@ from partita.estimators.kmeans import KMeans
 from partita.exact_weights import as_repeats
 
 DEFAULT_MAX_K = (10, 60)  # the largest number tried by default is √n within these limits
+MAX_REPEATS = 10_000  # references, and splits into halves
 MAX_MAGNITUDE = 1e140  # of X: squares and their sums must stay within the doubles
 
 
@@ -64,7 +75,8 @@ def choose_k(
         Names of columns; None: all that apply to the estimator. "gap" also tests whether there is
         structure. "prediction_strength" and "stability" need several sweeps.
     n_references, n_splits : int, default=10 and 5
-        Number of uniform tables for "gap", and of random splits of the data into halves.
+        Number of uniform tables for "gap", and of random splits of the data into halves; each is a
+        sweep of its own. At most 10000.
     sample_size : int, default=1000
         Rows of a sample, if all of them would take too long: for the gap statistic, for halves of
         the data (twice as many), and for silhouettes.
@@ -96,16 +108,16 @@ def choose_k(
     model = _estimator(estimator, rng)
     names = _checked_names(criteria)
     sizes = (
-        check_integer("n_references", n_references, 2),
-        check_integer("n_splits", n_splits, 1),
+        check_integer("n_references", n_references, 2, MAX_REPEATS),
+        check_integer("n_splits", n_splits, 1, MAX_REPEATS),
         check_integer("sample_size", sample_size, 2),
     )
     with Workers(validation.check_threads(getattr(model, "n_threads", None))) as workers:
         ladder, problem = _open(model, X, sample_weight, workers)
         numbers = _checked_ks(ks, problem.n)
         fits = SweepFits(model, X, sample_weight, feature_names=feature_names)
-        if callback is not None and not callable(callback):
-            raise must_be("callback", "a callable or None", callback)
+        check("callback", callback, optional(CALLABLE))
+        check("verbose", verbose, VERBOSITY)
         printer = _print_progress if verbose else None
         callbacks = [one for one in (callback, printer) if one is not None]
         return SweepRun(problem, numbers, names, fits, rng, workers, callbacks).run(ladder, *sizes)
@@ -174,9 +186,7 @@ def _checked(estimator: Any) -> Any:
 def _checked_names(criteria: Iterable[str] | None) -> tuple[str, ...]:
     if criteria is None:
         return tuple(CRITERION_KINDS)
-    chosen = (criteria,) if isinstance(criteria, str) else tuple(criteria)
-    if not chosen or not set(chosen) <= set(CRITERION_KINDS):
-        raise must_be("criteria", f"names from {', '.join(CRITERION_KINDS)}", criteria)
+    chosen = check_names("criteria", criteria, CRITERION_KINDS)
     return tuple(name for name in CRITERION_KINDS if name in chosen or name == "inertia")
 
 
@@ -188,16 +198,21 @@ def _checked_ks(ks: Iterable[int] | int | None, n: int) -> Ints:
         largest = min(high, max(low, math.ceil(math.sqrt(n))), n - 1)
         ks = range(2, max(2, largest) + 1)
     elif is_integer(ks):
-        ks = range(2, int(ks) + 1) if ks > 1 else [ks]
-    listed = list(ks) if isinstance(ks, Iterable) and not isinstance(ks, str) else [ks]
-    advice = "Give several as an iterable, such as range(2, 6)."
-    numbers = np.unique([check_integer("ks", k, advice=advice) for k in listed])
+        ks = range(2, int(ks) + 1) if 1 < ks <= n else [int(ks)]
+    scalar = isinstance(ks, str | bytes) or getattr(ks, "ndim", None) == 0
+    several = ks if isinstance(ks, Iterable) and not scalar else [ks]
+    numbers = np.unique([_checked_number(k, n) for k in several])
     if not len(numbers) or numbers[-1] < 2:
         raise must_be("ks", "numbers of clusters, at least one of them above 1", ks)
-    if numbers[-1] > n:
-        wanted, advice = f"at most {n}, the number of rows", f"Try up to {max(2, n - 1)} clusters."
-        raise must_be("ks", wanted, int(numbers[-1]), advice)
     return numbers
+
+
+def _checked_number(k: Any, n: int) -> int:
+    advice = "Give several as an iterable, such as range(2, 6)."
+    if check_integer("ks", k, advice=advice) > n:
+        advice = f"Try up to {max(2, n - 1)} clusters."
+        raise must_be("ks", f"at most {n}, the number of rows", k, advice)
+    return int(k)
 
 
 def _print_progress(progress: SweepProgress) -> None:

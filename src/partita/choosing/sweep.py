@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.base import clone
 
 from partita._common.array_types import Floats
-from partita._common.parameters import must_be
+from partita._common.parameters import is_integer, must_be
 from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.estimators.fitted_models import capabilities_of
 from partita.estimators.validation import feature_attributes
@@ -44,7 +44,7 @@ class SweepFits:
 
     def model(self, k: int) -> Any:
         """Return the fitted estimator with k clusters."""
-        if k not in self.models:
+        if not is_integer(k) or k not in self.models:
             advice = f"Use one of {', '.join(map(str, sorted(self.models)))}."
             raise must_be("k", "a number of clusters of this sweep", k, advice)
         model = self.models[k]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import typer
+
+from partita._common.parameters import describe_value
+from partita._common.text import did_you_mean
 
 # those that can be computed from the rows of a file
 KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid", "cosine", "linear", "chi2")
@@ -56,9 +58,9 @@ def one_of(names: tuple[str, ...]) -> Callable[[str], str]:
     def parse_name(text: str) -> str:
         if text in names:
             return text
-        similar = difflib.get_close_matches(text, names, n=1)
-        hint = f" Did you mean {similar[0]}?" if similar else ""
-        raise typer.BadParameter(f"must be one of {', '.join(names)}, got {text!r}.{hint}")
+        hint = did_you_mean(text, names, str)
+        wanted = f"must be one of {', '.join(names)}, got {describe_value(text)}."
+        raise typer.BadParameter(f"{wanted} {hint}".rstrip())
 
     return parse_name
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from partita._common.array_types import Array, Floats
-from partita._common.parameters import check, check_integer, integer, optional
+from partita._common.parameters import FLAG, check, check_integer, integer, optional
 from partita._common.random_state import generator
 from partita._common.threads import Workers
 from partita.estimators import validation
 from partita.estimators.kmeans import KMeans
 from partita.init.plusplus import plusplus
 from partita.source.dataframes import is_frame, names_of
+
+MAX_TRIALS = 10_000  # of a round of k-means++
 
 
 def k_means(
@@ -36,6 +38,7 @@ def k_means(
     >>> inertia
     0.5
     """
+    check("return_n_iter", return_n_iter, FLAG)
     model = KMeans(
         n_clusters,
         init=init,
@@ -72,7 +75,7 @@ def kmeans_plusplus(
     """
     del x_squared_norms
     k = check_integer("n_clusters", n_clusters)
-    check("n_local_trials", n_local_trials, optional(integer(1)))
+    check("n_local_trials", n_local_trials, optional(integer(1, MAX_TRIALS)))
     names = names_of(X) if is_frame(X) else None
     X = validation.as_rows(X, "kmeans_plusplus")
     weight = validation.check_weights(sample_weight, X.shape[0])

@@ -31,7 +31,7 @@ callable, array or model, default="k-means++"
         init(X, n_clusters, random_state=…); + of a fitted model, its `cluster_centers_` are used.
     n_init : "auto" or int, default="auto"
         Number of starts, of which the best result is kept: 1 for "k-means++", "k-means||",
-        "mini-batch" and given centers, 10 for the others.
+        "mini-batch" and given centers, 10 for the others. At most 100000.
     max_iter : int, default=300
         Maximum number of iterations of a single run.
     tol : float, default=1e-4
@@ -56,7 +56,8 @@ callable, array or model, default="k-means++"
         + What to do with an empty cluster: move it to the farthest row, keep its center, continue
         without it, or raise an error.
     n_threads : int or None, default=None
-        + Number of threads; None means PARTITA_NUM_THREADS, OMP_NUM_THREADS, or all cores.
+        + Number of threads; None means PARTITA_NUM_THREADS, OMP_NUM_THREADS, or all cores. No more
+        than 1024 are used.
     memory_limit : float or None, default=None
         + Bytes that a fit may use for bounds and copies, in addition to the data. If they do not
         fit, a path that needs less is taken. None means a quarter of the free memory.

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
+from partita._common.number_arrays import as_any_array
+from partita._common.parameters import Got, must_be
 from partita._common.power_of_two import largest_magnitude, square_scale
 from partita._common.sparse_format import check_sparse
 from partita._common.threads import Workers
@@ -175,22 +177,21 @@ def decode(codes: Any, centers: Any) -> Any:
     """ZΘ (n, d): the center of each label (n,), or mixtures by memberships (n, k)."""
     k = centers.shape[0]
     sparse = sp.issparse(codes)
+    wanted = f"integer labels (n,) or memberships (n, {k})"
     if sparse:
         check_sparse(codes, "codes")
-    Z: Any = codes.tocsr() if sparse else np.asarray(codes)
+    Z: Any = codes.tocsr() if sparse else as_any_array("codes", codes, wanted)
     if Z.ndim == 1 and Z.dtype.kind in "iu":
         if Z.size and not (Z.min() >= 0 and Z.max() < k):
-            raise ValueError(f"`codes` must be from 0 to {k - 1}, got {Z.min()} to {Z.max()}.")
+            raise must_be("codes", f"from 0 to {k - 1}", Got(f"{Z.min()} to {Z.max()}"))
         return centers[Z]
-    wanted = f"`codes` must be integer labels (n,) or memberships (n, {k}), got"
     if Z.ndim != 2 or Z.shape[1] != k or Z.dtype.kind not in "fiub":
-        raise ValueError(f"{wanted} an array of shape {Z.shape} and dtype {Z.dtype}.")
+        got = Got(f"an array of shape {Z.shape} and dtype {Z.dtype}")
+        raise must_be("codes", wanted, got)
     sums = np.asarray(Z.sum(axis=1, dtype=np.float64)).ravel()
     if not ((Z.data if sparse else Z) >= 0).all() or not (np.abs(sums - 1) <= MAX_SUM_ERROR).all():
-        raise ValueError(
-            f"{wanted} rows that are negative or do not add up to 1 (transform returns distances). "
-            "Use the results of predict or soft_membership."
-        )
+        got = Got("rows that are negative or do not add up to 1 (transform returns distances)")
+        raise must_be("codes", wanted, got, "Use the results of predict or soft_membership.")
     rows = Z @ centers
     return rows if sp.issparse(rows) else rows.astype(centers.dtype, copy=False)
 

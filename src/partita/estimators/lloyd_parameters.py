@@ -14,7 +14,6 @@ from partita._common.array_types import Floats
 from partita._common.memory import free_memory
 from partita._common.parameters import Rule, check, check_parameters, must_be
 from partita._common.random_state import as_random_state
-from partita._common.threads import default_threads
 from partita._common.warnings import warn
 from partita.empty_clusters import POLICIES, EmptyPolicy
 from partita.engine.paths.choice import PATHS
@@ -28,6 +27,7 @@ from partita.trace import Callback, Progress
 # scikit-learn's names, and ours; all give the same answer by the fastest path
 FASTEST_PATH_NAMES = ("lloyd", "elkan", "auto")
 SPREAD_STARTS = ("k-means++", "k-means||", "mini-batch")  # one run from such a start is enough
+MAX_RUNS = 100_000  # of `n_init`; each has a random generator of its own
 INIT_ADVICE = "init may also be an array, a fitted model or a callable."
 
 
@@ -36,7 +36,7 @@ class FitParameters:
 
     rules: ClassVar[Mapping[str, Rule]] = {
         "n_clusters": accept.integer(1),
-        "n_init": accept.either(accept.integer(1), accept.choice("auto")),
+        "n_init": accept.either(accept.integer(1, MAX_RUNS), accept.choice("auto")),
         "max_iter": accept.integer(1),
         "tol": accept.number(0),
         "empty": accept.choice(*POLICIES),
@@ -46,6 +46,7 @@ class FitParameters:
             "For example, halt=partita.halting.RelDecrease(1e-3).",
         ),
         "callback": accept.optional(accept.CALLABLE),
+        "verbose": accept.VERBOSITY,
         "n_threads": validation.N_THREADS,
         "memory_limit": accept.optional(
             accept.number(0), "The unit is bytes; None means a share of free memory."
@@ -57,7 +58,7 @@ class FitParameters:
         check_parameters(model, self.rules)
         self.model = model
         self.k, self.max_iter = int(model.n_clusters), int(model.max_iter)
-        self.threads = default_threads() if model.n_threads is None else int(model.n_threads)
+        self.threads = validation.check_threads(model.n_threads)
 
     @property
     def memory(self) -> float:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partita._common.array_types import Array, Floats
-from partita._common.parameters import Rule, integer, number, optional
+from partita._common.parameters import FLAG, Rule, integer, number, optional
 from partita._common.random_state import generator, spawn_generators
 from partita._common.threads import Workers
 from partita._common.warnings import warn
@@ -218,6 +218,7 @@ class BatchParameters(LloydParameters):
         "init_size": optional(integer(1)),
         "max_no_improvement": optional(integer(0)),
         "reassignment_ratio": number(0),
+        "compute_labels": FLAG,
     }
     spread_runs = random_runs = N_STARTS
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.parameters import check, choice
+from partita._common.parameters import FLAG, check_parameters, choice
 from partita._common.text import listed
 from partita._common.threads import Workers
 from partita.estimators import labelling, validation
@@ -21,7 +21,7 @@ from partita.halting import Halt
 from partita.source.unit_rows import row_lengths, unit_rows
 from partita.trace import Callback
 
-ZERO_ROWS = ("error", "drop", "separate")
+RULES = {"zero_rows": choice("error", "drop", "separate"), "normalized": FLAG}
 MAX_LENGTH_ERROR = 1e-5  # how far from 1 the length of a row may be if normalized=True
 
 
@@ -100,15 +100,14 @@ empty, n_threads, memory_limit
         )
 
     def _restore_own(self, saved: FieldReader, d: int) -> int:
-        if self.zero_rows not in ZERO_ROWS or type(self.normalized) is not bool:
-            raise ValueError("zero_rows or normalized has an unknown value")
+        check_parameters(self, RULES)
         return super()._restore_own(saved, d)
 
     def _label_range(self, k: int) -> tuple[int, int]:
         return {"drop": (-1, k - 1), "separate": (0, k)}.get(self.zero_rows, (0, k - 1))
 
     def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
-        check("zero_rows", self.zero_rows, choice(*ZERO_ROWS))
+        check_parameters(self, RULES)
         X, features = validation.check_fit_rows(self, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_row_count(X.shape[0], k)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,11 @@ from sklearn.utils.validation import validate_data
 from partita._common import parameters as accept
 from partita._common.array_types import Array, Floats
 from partita._common.errors import ParameterError
-from partita._common.parameters import Got, check, must_be
+from partita._common.number_arrays import as_float_array
+from partita._common.parameters import MAX_REASON_LENGTH, Got, check, describe_value, must_be
 from partita._common.sparse_format import canonical_csr, check_sparse
-from partita._common.text import listed
-from partita._common.threads import Workers, default_threads
+from partita._common.text import listed, one_line
+from partita._common.threads import MAX_THREADS, Workers, default_threads
 from partita.exact_weights import Weights
 from partita.source.dataframes import from_frame, is_frame
 from partita.source.dense import DenseSource
@@ -74,25 +74,30 @@ def _is_ready(X: Any) -> bool:
     )
 
 
-def as_rows(X: Any, name: str = "partita") -> Any:
-    """Return X as a C-ordered array or canonical CSR; `check_finite` comes later."""
+def as_rows(X: Any, name: str = "partita", parameter: str = "X") -> Any:
+    """Return X as a C-ordered array or canonical CSR; `check_finite` comes later.
+
+    `name` is the estimator or function, `parameter` the argument that errors are about.
+    """
     if X is None:
-        raise must_be("X", "a table of numbers with one row per sample", X)
+        raise must_be(parameter, "a table of numbers with one row per sample", X)
     if hasattr(X, "collect") and hasattr(X, "lazy"):
-        raise must_be("X", "computed", Got(f"a {type(X).__name__}"), "Pass X.collect().")
+        raise must_be(parameter, "computed", Got(f"a {type(X).__name__}"), "Pass X.collect().")
     if sp.issparse(X):
-        check_sparse(X)  # before compiled code reads it
+        check_sparse(X, parameter)  # before compiled code reads it
     if is_frame(X) and not _is_plain_pandas(X):
         X = from_frame(X)
     if isinstance(X, np.ma.MaskedArray):
         masked = int(np.ma.getmaskarray(X).sum())
         if masked:
             got = Got(f"a masked array with {masked} masked values")
-            raise must_be("X", "complete", got, "Fill them (X.filled(...)) or drop their rows.")
+            raise must_be(
+                parameter, "complete", got, "Fill them (X.filled(...)) or drop their rows."
+            )
         X = np.asarray(X.data)
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
         advice = "Convert times first, for example (X - X.min()) / np.timedelta64(1, 's')."
-        raise must_be("X", "numeric", Got(f"times ({X.dtype})"), advice)
+        raise must_be(parameter, "numeric", Got(f"times ({X.dtype})"), advice)
     as_is = isinstance(X, np.ndarray) and X.dtype in BLOCKWISE_DTYPES
     try:
         X = check_array(
@@ -102,18 +107,41 @@ def as_rows(X: Any, name: str = "partita") -> Any:
             order=None if as_is else "C",
             ensure_all_finite=False,
             estimator=name,
-            input_name="X",
+            input_name=parameter,
         )
-    except ValueError as error:
-        if not _holds_text(X):
-            raise
-        text = f"`X` must be numeric, got text: {error}. Drop it or encode it as numbers."
-        raise ParameterError(text, parameter="X") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise not_a_table(X, error, parameter) from error
     return canonical_csr(X) if sp.issparse(X) else X
 
 
+def not_a_table(X: Any, error: Exception, parameter: str = "X") -> Exception:
+    """Return the error about X that a user sees: scikit-learn's own about shapes, else in words."""
+    reason = one_line(error, MAX_REASON_LENGTH).rstrip(".")
+    if isinstance(error, OverflowError):
+        return must_be(parameter, "numbers up to 1.8e308", Got(f"a larger one ({reason})"))
+    holds_text = _holds_text(X)
+    if not holds_text and not reason.startswith(("float()", "setting an array element")):
+        return error
+    if holds_text:
+        text = (
+            f"`{parameter}` must be numeric, got text: {reason}. Drop it or encode it as numbers."
+        )
+    else:
+        wanted = "a table of numbers with one row per sample"
+        text = f"`{parameter}` must be {wanted}, got {describe_value(X)} ({reason})."
+    # scikit-learn's checks demand a TypeError for objects that are not numbers
+    if isinstance(error, TypeError):
+        return TypeError(text)
+    return ParameterError(text, parameter=parameter)
+
+
 def _holds_text(X: Any) -> bool:
-    values = np.asarray(X)
+    if isinstance(X, str | bytes):
+        return True
+    try:
+        values = np.asarray(X)
+    except ValueError:  # rows of different lengths
+        return False
     return values.dtype.kind in "US" or any(
         isinstance(value, (str, bytes)) for value in values.flat
     )
@@ -160,36 +188,29 @@ def nonfinite_kinds(values: Array) -> str:
     return " and ".join(kind for kind, present in kinds.items() if present)
 
 
-def check_weights(sample_weight: Any, n: int) -> Floats | None:
+def check_weights(sample_weight: Any, n: int, parameter: str = "sample_weight") -> Floats | None:
     """Return weights (n,) as doubles, or None if every row counts once."""
     if sample_weight is None:
         return None
-    if isinstance(sample_weight, numbers.Number):
-        sample_weight = np.full(n, sample_weight, dtype=np.float64)
-    sample_weight = np.asarray(sample_weight)
-    if sample_weight.dtype.kind == "c":
-        raise must_be("sample_weight", "real", Got("complex numbers"))
-    try:
-        weight: Floats = sample_weight.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise must_be("sample_weight", "numeric", sample_weight) from error
+    weight = as_float_array(parameter, sample_weight, "numeric")
+    if weight.ndim == 0:
+        weight = np.full(n, weight)
     if weight.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar, got {weight.ndim}D array.")
+        raise must_be(parameter, "a 1D array or scalar", Got(f"a {weight.ndim}D array"))
     if len(weight) != n:
         wanted = f"of shape ({n},), one number for each row"
-        raise must_be("sample_weight", wanted, Got(f"an array of shape {weight.shape}"))
-    _check_weight_values(weight)
+        raise must_be(parameter, wanted, Got(f"an array of shape {weight.shape}"))
+    _check_weight_values(weight, parameter)
     return weight
 
 
-def _check_weight_values(weight: Floats) -> None:
-    n, name = len(weight), "sample_weight"
+def _check_weight_values(weight: Floats, name: str) -> None:
+    n = len(weight)
     wrong, negative = int((~np.isfinite(weight)).sum()), int((weight < 0).sum())
     if wrong:
-        text = f"Input sample_weight contains NaN or infinity in {wrong} of {n} rows."
-        raise ParameterError(f"{text} Every weight must be finite.", parameter=name)
+        raise must_be(name, "finite", Got(f"NaN or infinity in {wrong} of {n} rows"))
     if negative:
-        text = f"Negative values in data passed to `sample_weight`: {negative} of {n} weights."
+        text = f"Negative values in data passed to `{name}`: {negative} of {n} weights."
         raise ParameterError(f"{text} Every weight must be >= 0.", parameter=name)
     largest = float(weight.max())
     if largest == 0:
@@ -203,7 +224,7 @@ def _check_weight_values(weight: Floats) -> None:
 def check_threads(n_threads: int | None) -> int:
     """Return how many threads to use."""
     check("n_threads", n_threads, N_THREADS)
-    return default_threads() if n_threads is None else int(n_threads)
+    return default_threads() if n_threads is None else min(int(n_threads), MAX_THREADS)
 
 
 def make_source(X: Any, weight: Floats | None, workers: Workers) -> DenseSource | SparseSource:
@@ -221,12 +242,8 @@ def as_centers(given: Any, name: str, k: int | str, d: int | str) -> Floats:
     given = getattr(given, "cluster_centers_", given)
     if sp.issparse(given):
         check_sparse(given, name)
-    if np.iscomplexobj(given):
-        raise must_be(name, wanted, Got("complex numbers"))
-    try:
-        centers = np.array(given.toarray() if sp.issparse(given) else given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise must_be(name, wanted, Got(f"values that are not numbers ({error})")) from error
+    dense = given.toarray() if sp.issparse(given) else given
+    centers = np.array(as_float_array(name, dense, wanted))
     if centers.ndim != 2:
         raise must_be(name, wanted, Got(f"an array of shape {centers.shape}"))
     wrong = int((~np.isfinite(centers)).any(axis=1).sum())
@@ -260,6 +277,7 @@ def check_row_count(n: int, k: int) -> None:
     """Require at least as many rows as clusters."""
     if n < k:
         raise ParameterError(
-            f"n_samples={n} should be >= n_clusters={k}. Lower n_clusters or pass more rows.",
+            f"n_samples={n} should be >= n_clusters={describe_value(k)}. Lower n_clusters or pass "
+            "more rows.",
             parameter="n_clusters",
         )

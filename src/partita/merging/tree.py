@@ -13,7 +13,7 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total, exact_totals
-from partita._common.parameters import is_integer
+from partita._common.parameters import check_integer
 from partita.estimators.capabilities import MERGES
 from partita.estimators.fitted_models import (
     capabilities_of,
@@ -136,11 +136,7 @@ class MergeTree:
         return np.asarray(centers, dtype=np.float64)
 
     def _steps(self, k: int) -> int:
-        if not is_integer(k):
-            raise TypeError(f"`k` must be an integer, got {k!r}.")
-        if not 1 <= k <= self.n_clusters:
-            raise ValueError(f"`k` must be between 1 and {self.n_clusters}, got {k}.")
-        return self.n_clusters - int(k)
+        return self.n_clusters - check_integer("k", k, 1, self.n_clusters)
 
     def __repr__(self) -> str:
         if not len(self.prices):

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
-from partita._common.parameters import check_integer
+from partita._common.number_arrays import as_any_array
+from partita._common.parameters import Got, check_integer, must_be
 from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.random_state import generator
 from partita._common.threads import Workers, one_blas_thread
@@ -239,11 +240,10 @@ class PairwiseDistances:
 
 def _partition(labels: Any, n: int, sample_weight: Any) -> Partition:
     """Check labels of any kind, and number them."""
-    given = np.asarray(labels)
+    wanted = f"of shape ({n},), one label for each row of `X`"
+    given = as_any_array("labels", labels, wanted)
     if given.shape != (n,):
-        raise ValueError(
-            f"`labels` must have shape ({n},), got {given.shape}. Give one label for each row of X."
-        )
+        raise must_be("labels", wanted, Got(f"an array of shape {given.shape}"))
     if given.dtype.kind in "fc" and np.isnan(given).any():
         raise ValueError(
             f"`labels` must not contain NaN, got {int(np.isnan(given).sum())} in {n} rows. Give "

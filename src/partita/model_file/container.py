@@ -19,7 +19,7 @@ import numpy as np
 
 from partita._common.array_types import Array
 from partita._common.atomic_write import write_atomically
-from partita._common.parameters import PATH, check
+from partita._common.parameters import check_path
 
 HEADER = "header.json"
 MAX_HEADER_BYTES = 1 << 24  # parsed, it takes many times as many
@@ -85,7 +85,7 @@ class Container:
     """A model file open for reading. Every fault in it raises a ModelFileError."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = check("path", path, PATH)
+        self.path = path = check_path("path", path)
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError:

@@ -11,7 +11,20 @@ from typing import Any
 import numpy as np
 
 import partita
-from partita._common.parameters import describe_value
+from partita._common.array_types import Floats
+from partita._common.number_arrays import as_float_array
+from partita._common.parameters import (
+    FLAG,
+    TEXT,
+    Got,
+    check,
+    check_items,
+    check_path,
+    describe_value,
+    having,
+    must_be,
+    optional,
+)
 from partita._versions import versions
 from partita.estimators.registry import is_registered, registered_names
 from partita.estimators.saved_state import state_of
@@ -20,6 +33,12 @@ from partita.model_file.loading import FORMAT, READABLE_BY, VERSION, assemble
 from partita.model_file.packed_values import Packer, UnsupportedValueError, describe
 from partita.model_file.preparation import without_preparation
 
+_SCALING_ARRAYS = "center", "scale"
+_RULES = {
+    "scaling": optional(having("kind", *_SCALING_ARRAYS, wanted="a Scaling")),
+    "fingerprint": optional(TEXT),
+    "note": optional(TEXT),
+}
 _VERSIONS_SAVED = ("python", "numpy", "scipy", "scikit-learn", "machine", "kernel")
 
 
@@ -75,6 +94,9 @@ def save(
     """
     from sklearn.utils.validation import check_is_fitted
 
+    path = check_path("path", path)
+    check("labels", labels, FLAG)
+    check("force", force, FLAG)
     model, first = without_preparation(model)
     _check_class(model)
     check_is_fitted(model)
@@ -133,17 +155,28 @@ def _pack_metadata(
     for name in [name for name, value in metadata.items() if value is None]:
         source = first if first is not None and hasattr(first, name) else saved
         metadata[name] = getattr(source, name, None)
+    for name, rule in _RULES.items():
+        check(name, metadata[name], rule)
+    d = model.n_features_in_
     names, scaling, fill = (metadata[name] for name in ("names", "scaling", "fill"))
     if names is not None:
-        names = [str(name) for name in names]
+        names = list(map(str, check_items("names", names, d, "names, one for each feature")))
         if len(set(names)) < len(names):
             raise ModelFileError("`names` must be distinct, got a name twice.")
     if scaling is not None:
-        arrays = {part: np.asarray(getattr(scaling, part), float) for part in ("center", "scale")}
-        scaling = packer.pack({"kind": str(scaling.kind), **arrays}, "scaling")
+        parts = {part: _numbers("scaling", getattr(scaling, part), d) for part in _SCALING_ARRAYS}
+        scaling = packer.pack({"kind": str(scaling.kind), **parts}, "scaling")
     if fill is not None:
-        fill = packer.pack(np.asarray(fill, dtype=np.float64), "fill")
+        fill = packer.pack(_numbers("fill", fill, d), "fill")
     return {**metadata, "names": names, "scaling": scaling, "fill": fill}
+
+
+def _numbers(name: str, value: Any, d: int) -> Floats:
+    wanted = f"{'a Scaling of ' * (name == 'scaling')}{d} finite numbers, one for each feature"
+    values = as_float_array(name, value, wanted)
+    if values.shape != (d,):
+        raise must_be(name, wanted, Got(f"an array of shape {values.shape}"))
+    return values
 
 
 def _pack_all(

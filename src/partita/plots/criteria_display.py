@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._common.parameters import must_be
-from partita._common.text import listed
+from partita._common.parameters import check_names, must_be
 from partita.chart_layout.captions import join_sentences
 from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.plots import style
@@ -73,13 +72,7 @@ class CriteriaDisplay(Display):
         if not hasattr(sweep, "criteria"):
             raise must_be("sweep", "a Sweep", sweep, "Use choose_k(X).")
         known = dict(sweep.criteria)
-        wanted = known if criteria is None else criteria
-        names = [wanted] if isinstance(wanted, str) else list(wanted)
-        if not names or any(name not in known for name in names):
-            raise ValueError(
-                f"`criteria` must be criteria of the sweep, which has {listed(known) or 'none'}, "
-                f"got {criteria!r}."
-            )
+        names = check_names("criteria", tuple(known) if criteria is None else criteria, known)
         legend = "↑ high is better, ↓ low is better; a ring marks the pick; grey titles do not vote"
         voters = getattr(sweep, "voters", names)
         return cls(

@@ -11,9 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from partita._common.parameters import check, check_path, must_be, number
 from partita.plots import style
 from partita.plots.style import matplotlib
 
+DPI = number(10, 10_000)
 _MAX_COLUMNS = 3
 _TEXT_SHARE = 0.94  # of the width: hinted glyphs are up to 4 % wider than measured ones
 
@@ -119,6 +121,11 @@ class Display(ABC):
 
     def save(self, path: str | Path, dpi: float = 200) -> Path:
         """Write the picture to a file; its extension sets the format."""
+        path = check_path("path", path)
+        check("dpi", dpi, DPI)
+        known = self.figure_.canvas.get_supported_filetypes()
+        if (suffix := Path(path).suffix) and suffix[1:].lower() not in known:
+            raise must_be("path", f"a name that ends in .{', .'.join(sorted(known))}", path)
         self.figure_.savefig(path, dpi=dpi)
         return Path(path)
 
@@ -138,7 +145,7 @@ class Display(ABC):
         return FigureAxes(tuple(axes[: self._n_panels]), owns_figure=True)
 
     def _check_axes(self, ax: Any) -> FigureAxes:
-        axes = tuple(np.ravel(ax))
+        axes = tuple(np.ravel(np.asarray(ax, dtype=object)))
         if len(axes) != self._n_panels or not all(hasattr(one, "get_position") for one in axes):
             raise ValueError(
                 f"`ax` must hold {self._n_panels} matplotlib Axes, one for each panel of "

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.parameters import check_integer
+from partita._common.parameters import check, check_integer, check_path, must_be, number
 from partita._common.text import format_number
 from partita.chart_layout import model_rows
 from partita.chart_layout.captions import join_sentences
@@ -17,12 +17,13 @@ from partita.chart_layout.projection import Box, view_rows
 from partita.estimators.fitted_models import unwrap_pipeline, without_feature_names
 from partita.plots import style
 from partita.plots.cluster_display import axis_labels
-from partita.plots.display import Display, FigureAxes, new_figure
+from partita.plots.display import DPI, Display, FigureAxes, new_figure
 from partita.plots.replay import replay
 from partita.plots.scene_drawing import draw_scene
 from partita.plots.style import matplotlib
 from partita.source.raw_rows import as_doubles
 
+_SECONDS = number(0.02, 600)  # of a frame; a GIF counts in hundredths
 _MAX_POINTS = 3000  # in every panel
 _PANEL_MARKER_SCALE = 0.35
 
@@ -112,14 +113,14 @@ class IterationsDisplay(Display):
         return 0.8 + rows * (1.5 if columns > 1 else 3.4)
 
     def _draw(self, target: FigureAxes) -> None:
-        for number, ax in enumerate(target.axes):
-            self._draw_frame(ax, number, _PANEL_MARKER_SCALE)
+        for i, ax in enumerate(target.axes):
+            self._draw_frame(ax, i, _PANEL_MARKER_SCALE)
         target.write_texts(self.title, self.caption)
 
-    def _draw_frame(self, ax: Any, number: int, marker_scale: float = 1.0) -> None:
-        frame, ink = self.frames[number], style.TEXT_COLOR
+    def _draw_frame(self, ax: Any, i: int, marker_scale: float = 1.0) -> None:
+        frame, ink = self.frames[i], style.TEXT_COLOR
         draw_scene(ax, frame.scene, self.box, self.equal, marker_scale)
-        paths = np.stack([past.scene.centers for past in self.frames[: number + 1]], axis=1)
+        paths = np.stack([past.scene.centers for past in self.frames[: i + 1]], axis=1)
         for path in paths:  # (frames, 2) of one center
             ax.plot(*path.T, color=ink, lw=0.8, marker=".", ms=2, zorder=3)
         ax.scatter(*frame.scene.centers.T, s=22, c=ink, marker="+", linewidths=1.2, zorder=4)
@@ -128,12 +129,13 @@ class IterationsDisplay(Display):
 
     def animate(self, seconds: float = 0.8) -> Any:
         """Return a matplotlib animation in a new figure, with so many seconds for every frame."""
+        check("seconds", seconds, _SECONDS)
         figure = new_figure(4.2)
 
-        def draw(number: int) -> Any:
+        def draw(i: int) -> Any:
             with matplotlib().rc_context(style.RC_PARAMS):
                 figure.clear()
-                self._draw_frame(figure.add_subplot(), number)
+                self._draw_frame(figure.add_subplot(), i)
             return figure.axes
 
         return matplotlib(".animation").FuncAnimation(
@@ -142,6 +144,11 @@ class IterationsDisplay(Display):
 
     def save_animation(self, path: str | Path, seconds: float = 0.8, dpi: float = 100) -> Path:
         """Write the animation as a GIF."""
+        path = check_path("path", path)
+        check("seconds", seconds, _SECONDS)
+        check("dpi", dpi, DPI)
+        if not path.lower().endswith(".gif"):
+            raise must_be("path", "a name that ends in .gif", path)
         writer = matplotlib(".animation").PillowWriter(fps=1 / seconds)
         self.animate(seconds).save(path, writer=writer, dpi=dpi)
         return Path(path)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
-from partita._common.parameters import check_integer
+from partita._common.parameters import check_integers
 from partita._common.text import format_number
 from partita.chart_layout import model_rows
 from partita.chart_layout.captions import join_sentences
@@ -63,8 +63,8 @@ class MergeTreeDisplay(Display):
         k = len(tree.linkage) + 1
         if cuts is None:
             cuts = _steepest_cut(tree.linkage[:, 2])
-        elif max((check_integer("cuts", cut) for cut in cuts), default=1) >= k:
-            raise ValueError(f"`cuts` must be below the number of clusters ({k}), got {cuts!r}.")
+        else:
+            cuts = check_integers("cuts", cuts, 1, k - 1)
         return cls(
             title=f"{model_rows.title_text(model)}: what merging them would add to J",
             caption=join_sentences(["at the leaves: the cluster, and its weight in brackets"]),

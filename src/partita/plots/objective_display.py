@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.parameters import TEXT, check, optional
 from partita._common.text import plural
 from partita.chart_layout import model_rows
 from partita.chart_layout.axis_range import axis_range
@@ -50,6 +51,7 @@ class ObjectiveDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, *, name: str | None = None) -> ObjectiveDisplay:
         """Read the trace of a fitted model of this package; `name` is for the legend."""
+        check("name", name, optional(TEXT))
         model, _, _ = unwrap_pipeline(model)
         check_fitted(model)
         trace = getattr(model, "trace_", None)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
-from partita._common.parameters import check_integer
+from partita._common.parameters import FLAG, check, check_integer
 from partita._common.text import format_number
 from partita.chart_layout import model_rows
 from partita.chart_layout.captions import format_deviations, join_sentences
@@ -58,6 +58,7 @@ class ProfileDisplay(Display):
     ) -> ProfileDisplay:
         """Compare the centers of a fitted model with X (all rows of it)."""
         most = check_integer("most", most)
+        check("sort", sort, FLAG)
         model, X, names = unwrap_pipeline(model, X)
         names = names if feature_names is None else feature_names
         rows = model_rows.select_rows(model, X, sample_weight, names=names, most=None)

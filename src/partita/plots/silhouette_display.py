@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats
+from partita._common.number_arrays import as_any_array
+from partita._common.parameters import Got, must_be
 from partita._common.text import format_number
 from partita.chart_layout import model_rows
 from partita.chart_layout.captions import join_sentences
@@ -21,6 +23,7 @@ from partita.estimators.fitted_models import (
     count_clusters,
     unwrap_pipeline,
 )
+from partita.estimators.medoids.metric import check_metric
 from partita.metrics.silhouette import silhouette_samples
 from partita.plots import style
 from partita.plots.display import Display, FigureAxes
@@ -86,12 +89,13 @@ class SilhouetteDisplay(Display):
         random_state: Any = 0,
     ) -> SilhouetteDisplay:
         """Measure rows of X in the clusters given, one label per row."""
-        rows, labels = validation.as_rows(X), np.asarray(labels)
+        check_metric(metric, None)
+        rows = validation.as_rows(X)
         n = rows.shape[0]
+        wanted = f"of shape ({n},), one label for each row of `X`"
+        labels = as_any_array("labels", labels, wanted)
         if labels.shape != (n,):
-            raise ValueError(
-                f"`labels` must have shape ({n},), one label for each row, got {labels.shape}."
-            )
+            raise must_be("labels", wanted, Got(f"an array of shape {labels.shape}"))
         weight = validation.check_weights(sample_weight, n)
         drawn = model_rows.sample_index(n, _MAX_ROWS, random_state)
         rows = rows[drawn][:, drawn] if metric == "precomputed" else rows[drawn]

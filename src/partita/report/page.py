@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 from importlib.resources import files
 from typing import Any
 
 from partita._common.optional_imports import require
-from partita._common.parameters import must_be
+from partita._common.parameters import check_path, must_be
 from partita.chart_layout.captions import format_deviations
 from partita.report import page_text
 from partita.report.charts import share_bar
@@ -38,8 +37,9 @@ def write_report(path: Any, fitted: Fitted, *, force: bool = False) -> Summary:
     >>> write_report(path, Fitted(KMeans(2, random_state=0).fit(X), X)).n_clusters
     2
     """
+    path = check_path("path", path)
     check_new(path, force=force)  # before the work, not after it
-    if not os.fspath(path).lower().endswith(_HTML_SUFFIXES):
+    if not path.lower().endswith(_HTML_SUFFIXES):
         raise must_be("path", "a name that ends in .html or .htm", path)
     analysis = analyse(fitted)
     content = _page(analysis).encode("utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from partita._common.parameters import describe_value
 from partita.report.page_text import count_text, number_text, safe_line
 from partita.report.quality import FitQuality
 from partita.report.report_input import ReportInput
@@ -33,7 +34,7 @@ def provenance_of(
         ("Model", safe_line(_model(data.model), 600)),
         ("Start", _start(data)),
         ("Objective", _objective(quality)),
-        ("Seed", "" if fitted.seed is None else safe_line(fitted.seed)),
+        ("Seed", _seed_text(fitted.seed)),
         ("Time", "" if fitted.seconds is None else f"{fitted.seconds:.3g} seconds"),
         ("Created", _line(fitted.created)),
         ("Versions", _line(", ".join(versions), 800)),
@@ -88,3 +89,9 @@ def _model(model: Any) -> str:
         return " ".join(repr(model).split())
     except Exception:  # the repr of a parameter must not break the report
         return type(model).__name__
+
+
+def _seed_text(seed: Any) -> str:
+    if seed is None:
+        return ""
+    return safe_line(seed if isinstance(seed, str) else describe_value(seed))

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from partita._common import parameters as accept
 from partita._common.array_types import Floats, Ints
+from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, must_be
 from partita.chart_layout.model_rows import feature_names
 from partita.diagnosis import Finding
@@ -24,6 +26,22 @@ from partita.estimators.fitted_models import (
 from partita.report.page_text import safe_line
 
 _SCALERS = {"StandardScaler": "standard", "RobustScaler": "robust"}
+_RULES = {
+    "scaling": accept.optional(accept.having("kind", wanted="a Scaling")),
+    "sweep": accept.optional(accept.having("verdict", "criteria", "is_own", wanted="a Sweep")),
+    "diagnosis": accept.optional(accept.having("findings", "looked", wanted="a Diagnosis")),
+    "source": accept.TEXT,
+    "command": accept.TEXT,
+    "seconds": accept.optional(accept.number(0, finite=True)),
+    "versions": accept.optional(accept.KEYWORDS),
+    "rows_total": accept.optional(accept.integer(0, 2**63)),
+    "left_out": accept.optional(accept.KEYWORDS),
+    "fingerprint": accept.TEXT,
+    "created": accept.TEXT,
+    "filled": accept.integer(0, 2**63),
+    "remarks": accept.instance(Sequence, "a sequence of texts"),
+    "advice": accept.optional(accept.CALLABLE),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,24 +168,30 @@ def check_input(fitted: Fitted) -> ReportInput:
     """Check the input of a report, and add what was left out."""
     if not isinstance(fitted, Fitted):
         raise must_be("fitted", "a Fitted", Got(type(fitted).__name__), "Use Fitted(model, X).")
+    accept.check_parameters(fitted, _RULES)
     fitted = _unwrapped(fitted)
     check_fitted(fitted.model)
     is_matrix = capabilities_of(fitted.model).takes_matrix
     rows = validation.as_rows(fitted.X, "a report")
-    original = rows if fitted.original is None else validation.as_rows(fitted.original, "a report")
+    original = (
+        rows
+        if fitted.original is None
+        else validation.as_rows(fitted.original, "a report", "original")
+    )
     if original.shape != rows.shape:
         raise ValueError(
             f"`original` must have the shape of X, {rows.shape}, got {original.shape}. It "
             "holds the same rows in other units."
         )
-    names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names)
+    names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names, "names")
     n = len(fitted.model.labels_) if is_matrix else rows.shape[0]
     model = without_feature_names(fitted.model)
-    labels = model.predict(rows) if fitted.labels is None else np.asarray(fitted.labels)
-    for name, values in (("labels", labels), ("ids", fitted.ids), ("kept", fitted.kept)):
-        if values is not None and (m := len(values)) != n:
-            raise ValueError(f"`{name}` must have {n} entries, one for each row, got {m}.")
-    weight = validation.check_weights(fitted.weight, n)
+    labels = model.predict(rows) if fitted.labels is None else _numbers("labels", fitted.labels, n)
+    kept = np.arange(n) if fitted.kept is None else _numbers("kept", fitted.kept, n)
+    ids = _as_sequence(fitted.ids)
+    if ids is not None:
+        ids = accept.check_items("ids", ids, n, "names, one for each row")
+    weight = validation.check_weights(fitted.weight, n, "weight")
     weight = np.ones(n) if weight is None else weight
     k = count_clusters(model)
     labels = np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp)
@@ -181,12 +205,20 @@ def check_input(fitted: Fitted) -> ReportInput:
         names=tuple(safe_line(name) for name in names),
         labels=labels,
         weight=weight,
-        ids=_as_sequence(fitted.ids),
-        row_numbers=1 + (np.arange(n) if fitted.kept is None else np.asarray(fitted.kept)),
+        ids=ids,
+        row_numbers=1 + kept,
         is_matrix=is_matrix,
         cluster_weight=np.bincount(labels[inside], weight[inside], k).astype(np.float64),
         cluster_rows=np.split(order, np.searchsorted(labels[order], np.arange(k + 1)))[1:-1],
     )
+
+
+def _numbers(name: str, value: Any, n: int) -> Ints:
+    wanted = f"{n} integers, one for each row"
+    numbers = as_any_array(name, value, wanted)
+    if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
+        raise must_be(name, wanted, Got(f"shape {numbers.shape} and dtype {numbers.dtype}"))
+    return numbers
 
 
 def _unwrapped(fitted: Fitted) -> Fitted:

@@ -203,12 +203,12 @@ def check_dissimilarities(values: Floats) -> None:
     lowest, highest = float(values.min(initial=0.0)), float(values.max(initial=0.0))
     if not (math.isfinite(lowest) and math.isfinite(highest)):
         raise ValueError(
-            "The metric must be finite for all pairs of rows, got NaN or infinity. Check X for "
+            "`metric` must be finite for all pairs of rows, got NaN or infinity. Check X for "
             "values that the metric does not support, or use another metric."
         )
     if lowest < -1e-6 * highest:
         raise ValueError(
-            f"The metric must be >= 0 for all pairs of rows, got {lowest:.3g}. {SIMILARITY_ADVICE}"
+            f"`metric` must be >= 0 for all pairs of rows, got {lowest:.3g}. {SIMILARITY_ADVICE}"
         )
     if lowest < 0:
         np.maximum(values, 0.0, out=values)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from partita._common.parameters import check_path
 from partita._common.text import listed
 from partita.tables import cell_types
 from partita.tables.arrow_files import read_arrow
@@ -56,9 +59,7 @@ def read_table(
     ([1.5, 2.5], ';')
     """
     options = TextOptions(delimiter, encoding, header)
-    paths = [path] if isinstance(path, (str, Path)) else list(path)
-    if not paths:
-        raise TableError("`path` must name at least one file, got none.", parameter="path")
+    paths = _checked_paths(path)
     if STDIN in map(str, paths):
         if len(paths) > 1:
             raise TableError(f"{STDIN} (standard input) cannot be combined with files.")
@@ -71,6 +72,17 @@ def read_table(
     if source is not None:
         tables = [_with_source(table, source) for table in tables]
     return _with_inferred_types(_concatenate(tables, name))
+
+
+def _checked_paths(path: Any) -> list[str]:
+    """The paths as texts; an integer would be a file descriptor."""
+    several = isinstance(path, Iterable) and not isinstance(path, str | bytes | os.PathLike)
+    paths = list(path) if several and getattr(path, "ndim", 1) == 1 else [path]
+    if not paths:
+        raise TableError("`path` must name at least one file, got none.", parameter="path")
+    if any(isinstance(one, str) and not one for one in paths):
+        raise TableError("The path of the data is empty. Give the path of a file.")
+    return [check_path("path", one) for one in paths]
 
 
 def _read_file(raw: bytes, name: str, file: Path | None, options: TextOptions) -> Table:

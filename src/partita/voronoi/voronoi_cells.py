@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.parameters import Got, is_integer, must_be
+from partita._common.number_arrays import as_any_array, as_float_array
+from partita._common.parameters import FLAG, Got, check, is_integer, must_be
+from partita._common.power_of_two import largest_magnitude, square_scale
 from partita._common.text import plural
 from partita._common.threads import Workers, one_blas_thread
 from partita.estimators import labelling, validation
@@ -47,6 +49,7 @@ class Cells:
     cones: bool = False  # all faces go through 0, so only the direction of a row matters
 
     def __post_init__(self) -> None:
+        check("cones", self.cones, FLAG)
         centers = validation.as_centers(self.centers, "centers", "k", "d")
         if 0 in centers.shape:
             raise must_be("centers", "of shape (k, d) with k, d >= 1", Got(centers.shape))
@@ -60,9 +63,14 @@ class Cells:
         return f"{kind} of {plural(k, 'center')} in {plural(d, 'dimension')}"
 
     def half_spaces(self, j: int) -> tuple[Floats, Floats]:
-        """Return A (k − 1, d) and b (k − 1,): x is in cell j if A @ x >= b."""
+        """Return A (k − 1, d) and b (k − 1,): x is in cell j if A @ x >= b.
+
+        A row of A is the own center minus another one, scaled by a power of two if squares of the
+        centers would be too large or too small for a double.
+        """
         own, others = self.centers[self._number(j)], np.delete(self.centers, j, axis=0)
-        normal = own - others
+        # a half space stays the same if both its sides are scaled; squares stay in range
+        normal = (own - others) * square_scale(largest_magnitude(self.centers))
         if self.cones:
             return normal, np.zeros(len(others))
         # ½(‖c_j‖² − ‖c_l‖²), without the squares of an offset
@@ -119,14 +127,7 @@ class Cells:
         This is a true section: a cell that the plane misses is empty.
         """
         d = self.centers.shape[1]
-        start, span = np.asarray(origin, dtype=np.float64), np.asarray(axes, dtype=np.float64)
-        if start.shape != (d,) or span.shape != (2, d):
-            raise ValueError(
-                f"`origin` and `axes` must have shapes ({d},) and (2, {d}), got {start.shape} and "
-                f"{span.shape}."
-            )
-        if not (np.isfinite(start).all() and np.isfinite(span).all()):
-            raise ValueError("`origin` and `axes` must be finite, got NaN or infinity.")
+        start, span = _finite("origin", origin, (d,)), _finite("axes", axes, (2, d))
         if self.cones:
             return PlaneCells(self.centers @ span.T, self.centers @ -start)
         away = self.centers - start
@@ -158,12 +159,12 @@ class Cells:
         return int(j)
 
     def _labels(self, labels: Any, n: int) -> Ints:
-        given, k = np.asarray(labels), len(self.centers)
+        k = len(self.centers)
+        wanted = f"integers from -1 to {k - 1}, one for each of {n} rows"
+        given = as_any_array("labels", labels, wanted)
         fits = given.shape == (n,) and given.dtype.kind in "iu"
         if not fits or (n and not (given.min() >= -1 and given.max() < k)):
-            got = Got(f"shape {given.shape} and dtype {given.dtype}")
-            wanted = f"integers from -1 to {k - 1}, one for each of {n} rows"
-            raise must_be("labels", wanted, got)
+            raise must_be("labels", wanted, Got(f"shape {given.shape} and dtype {given.dtype}"))
         return given
 
     def _rows(self, X: Any) -> Any:
@@ -217,6 +218,16 @@ def cells(model: Any) -> Cells:
     return Cells(model.cluster_centers_, cones=capabilities.geometry is SPHERICAL)
 
 
+def _finite(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
+    wanted = f"finite numbers of shape {shape}"
+    values = as_float_array(name, value, wanted)
+    if values.shape != shape:
+        raise must_be(name, wanted, Got(f"an array of shape {values.shape}"))
+    if not np.isfinite(values).all():
+        raise must_be(name, wanted, Got("NaN or infinity"))
+    return values
+
+
 def _unit(centers: Floats) -> Floats:
     """Centers at unit length; those of a fit stay as they are, so that labels equal `predict`."""
     unit, length = directions(centers)
@@ -229,8 +240,9 @@ def _unit(centers: Floats) -> Floats:
 
 
 def _box(box: Any) -> Floats:
-    edges = np.asarray(box, dtype=np.float64)
+    wanted = "(xmin, ymin, xmax, ymax) with min < max, all finite"
+    edges = as_float_array("box", box, wanted)
     fits = edges.shape == (4,) and bool(np.isfinite(edges).all())
     if not fits or not (edges[:2] < edges[2:]).all():
-        raise must_be("box", "(xmin, ymin, xmax, ymax) with min < max, all finite", box)
+        raise must_be("box", wanted, box)
     return edges

@@ -224,5 +224,5 @@ def test_matrices_beyond_the_grid(power):
 
 @pytest.mark.parametrize("wrong", [{"gamma": -2}, {"degree": None}, {"coef0": "1"}])
 def test_parameters_of_the_kernel_are_checked_wherever_they_are_given(wrong):
-    with pytest.raises(ValueError, match="must be a number"):
+    with pytest.raises(ValueError, match="must be a finite number"):
         KernelKMeans(2, kernel="poly", kernel_params=wrong).fit(sample(20)[0])

@@ -46,7 +46,7 @@ def spoiled(value, row=3, column=7, both=True, dtype=np.float64):
         (lambda t: np.empty((0, 0), t), "0 sample"),
         (
             lambda t: np.full((2, 2), "a"),
-            r"`X` must be numeric: could not convert string to float: ",
+            r"`X` must be numeric, got text: could not convert string to float: ",
         ),
         (lambda t: np.eye(3) * 1j, "omplex"),
     ],
@@ -89,7 +89,10 @@ def test_a_sparse_matrix_of_dissimilarities():
         ({"n_clusters": 151}, "n_samples=150 should be >= n_clusters=151"),
         ({"metric": "euclid"}, "`metric` must be .*got 'euclid'"),
         ({"metric": None}, "`metric` must be .*got None"),
-        ({"metric_params": 3}, "`metric_params` must be a dictionary or None, got 3"),
+        (
+            {"metric_params": 3},
+            "`metric_params` must be a dictionary with text keys or None, got 3",
+        ),
         (
             {"metric": "precomputed", "metric_params": {"p": 1}},
             r"`metric_params` must be None with metric='precomputed', got \{'p': 1\}",
@@ -126,7 +129,7 @@ def test_a_sparse_matrix_of_dissimilarities():
             {"init": lambda X, k, random_state: [1]},
             "3 different rows from 0 to 149, got 1 numbers",
         ),
-        ({"n_init": 0}, "`n_init` must be an integer >= 1 or 'auto', got 0"),
+        ({"n_init": 0}, "`n_init` must be an integer from 1 to 100000 or 'auto', got 0"),
         ({"max_iter": 0}, "`max_iter` must be an integer >= 1, got 0"),
         ({"batch_size": 0}, "`batch_size` must be an integer >= 1 or None, got 0"),
         ({"k_range": 5}, "`k_range` must be two integers 2 <= low <= high or None, got 5"),
@@ -144,7 +147,7 @@ def test_a_sparse_matrix_of_dissimilarities():
         ({"random_state": "a"}, "`random_state` must be .*got 'a'"),
         (
             {"metric": lambda a, b: -1.0},
-            r"The metric must be >= 0 for all pairs of rows, got -1",
+            r"`metric` must be >= 0 for all pairs of rows, got -1",
         ),
         ({"metric": lambda a, b: float("nan")}, "NaN or infinity"),
         (

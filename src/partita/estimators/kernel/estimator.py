@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats
 from partita._common.exact_sum import exact_total
+from partita._common.number_arrays import as_float_array
 from partita._common.parameters import Got, must_be
 from partita._common.threads import Workers, one_blas_thread
 from partita.estimators import validation
@@ -214,7 +215,7 @@ default="auto"
         check_is_fitted(self)
         with Workers(validation.check_threads(self.n_threads)) as workers:
             X, kind = self._new(X, workers)
-            if self.kernel_ is None:
+            if self.kernel_ is None or diagonal is not None:
                 diagonal = _check_diagonal(diagonal, X.shape[0], self.kernel)
             return np.maximum(self._space.squares(X, diagonal, workers), 0.0), kind
 
@@ -260,10 +261,11 @@ def _check_diagonal(diagonal: Any, n: int, kernel: str) -> Floats:
     if diagonal is None:
         wanted = f"k(x, x) of every new row with kernel={kernel!r}"
         raise must_be("diagonal", wanted, None, "K(new, training) does not contain it.")
-    values = np.asarray(diagonal, dtype=np.float64)
+    wanted = f"one finite number for each of {n} rows"
+    values = as_float_array("diagonal", diagonal, wanted)
     if values.shape != (n,) or not np.isfinite(values).all():
         got = Got(f"an array of shape {values.shape} with values up to {values.max(initial=0):g}")
-        raise must_be("diagonal", f"one finite number for each of {n} rows", got)
+        raise must_be("diagonal", wanted, got)
     return values
 
 

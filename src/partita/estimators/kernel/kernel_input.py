@@ -32,13 +32,17 @@ _PARAMETERS = {
     "polynomial": ("gamma", "degree", "coef0"),
     "sigmoid": ("gamma", "coef0"),
 }
-_NUMBERS = {"gamma": number(above=0), "degree": number(above=0), "coef0": number()}
+_NUMBERS = {
+    "gamma": number(above=0, finite=True),
+    "degree": number(above=0, finite=True),
+    "coef0": number(finite=True),
+}
 RULES: dict[str, Rule] = {
     "kernel": either(choice(*sorted({*PAIRWISE_KERNEL_FUNCTIONS, *GIVEN})), accept.CALLABLE),
     **_NUMBERS,
     "gamma": either(_NUMBERS["gamma"], choice("scale", "auto")),
-    "kernel_params": optional(accept.instance(dict, "a dictionary")),
-    "diagonal_shift": optional(either(number(0), choice("auto"))),
+    "kernel_params": optional(accept.KEYWORDS),
+    "diagonal_shift": optional(either(number(0, finite=True), choice("auto"))),
     "approximation": choice("auto", "exact", "nystrom"),
 }
 MEDIAN_SAMPLE_ROWS = 1024

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partita._common.array_types import Array, Floats
+from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, check, choice, must_be
 from partita._common.random_state import as_random_state
 from partita.centers import Centers
@@ -67,11 +68,11 @@ def starts(parameters: FitParameters, X: Any) -> list[Start]:
 
 
 def _given_start(init: Any, X: Any, k: int, is_matrix: bool) -> KernelStart:
-    flat = None if hasattr(init, "get_params") else np.asarray(init)
+    wanted = f"{k} row numbers or {X.shape[0]} labels, as integers"
+    flat = None if hasattr(init, "get_params") else as_any_array("init", init, wanted)
     if flat is not None and flat.ndim == 1 and flat.dtype.kind in "iu":
         return _rows_or_labels(flat, X.shape[0], k)
     if is_matrix or (flat is not None and flat.ndim == 1):
-        wanted = f"{k} row numbers or {X.shape[0]} labels, as integers"
         advice = "A matrix has no points that could be centers." if is_matrix else ""
         raise must_be("init", wanted, Got(f"an array of shape {np.shape(init)}"), advice)
     return KernelStart("points", validation.check_initial_centers(init, X, k))

@@ -192,6 +192,8 @@ class KMedoids(Clusterer):
             return None, features, table, None
         rows, features = validation.check_fit_rows(self, X)
         metric = Metric(self.metric, self.metric_params, rows)
+        if self.metric_params and not callable(self.metric):
+            metric.check(rows[:2])
         rows = self._checked(rows, metric, features.get("feature_names_in_"))
         return rows, features, metric.table(rows, workers), metric
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.utils.validation import validate_data
 from partita._common import parameters as accept
 from partita._common.array_types import Array, Floats
 from partita._common.errors import ParameterError
+from partita._common.number_arrays import as_any_array, returning_numbers
 from partita._common.parameters import Got, check, choice, must_be
 from partita._common.power_of_two import largest_magnitude, square_scale
 from partita._common.spaced_rows import evenly_spaced
@@ -50,7 +50,7 @@ CHUNK_VALUES = 1 << 21  # dissimilarities measured at once
 def check_metric(metric: Any, params: Any) -> None:
     """Check the metric and its parameters as far as they do not depend on the data."""
     check("metric", metric, accept.either(choice(*METRICS), accept.CALLABLE))
-    check("metric_params", params, accept.optional(accept.instance(Mapping, "a dictionary")))
+    check("metric_params", params, accept.optional(accept.KEYWORDS))
     if params and metric == "precomputed":
         raise must_be("metric_params", "None with metric='precomputed'", params)
 
@@ -100,7 +100,10 @@ class Metric:
 
     def measure(self, rows: Any, others: Any) -> Floats:
         """Return the dissimilarities (a, b) of rows, by scikit-learn."""
-        values = pairwise_distances(rows, others, metric=self.metric, **self.params)
+        metric = self.metric
+        if callable(metric):
+            metric = returning_numbers("metric", metric)
+        values = pairwise_distances(rows, others, metric=metric, **self.params)
         return np.asarray(values, dtype=np.float64)
 
     def table(self, X: Any, workers: Workers, task: int = 16) -> DissimilarityTable:
@@ -232,7 +235,7 @@ def as_matrix(X: Any) -> Array:
         )
     if is_frame(X):
         X = from_frame(X) if type(X).__module__.partition(".")[0] != "pandas" else X.to_numpy()
-    values = np.asarray(X)
+    values = as_any_array("X", X, "a matrix of numbers")
     if values.dtype.kind == "c":
         raise ValueError(
             "Complex data not supported: `X` must be real, got complex dissimilarities."
@@ -240,8 +243,8 @@ def as_matrix(X: Any) -> Array:
     if values.dtype.kind not in "fiub":
         try:
             values = values.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"`X` must be numeric: {error}") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise validation.not_a_table(X, error) from error
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
         values = values.astype(np.float64)
     if values.size == 0:
