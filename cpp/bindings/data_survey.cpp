@@ -34,25 +34,25 @@ void extent(Matrix<T> rows, OutVector<T> low, OutVector<T> high, OutVector<T> ta
         }
 }
 
-// counts (3, d): values below `middle`, equal to it, and otherwise nearer to it than `near`.
+// counts (4, d) += values below cuts[0], above cuts[1], below cuts[2], above cuts[3].
 template <class T>
-void count_around(Matrix<T> rows, Vector<T> middle, Vector<T> near, Array<std::int64_t, 2> counts,
-                  Crew* crew) {
+void count_beyond(Matrix<T> rows, Matrix<T> cuts, Array<std::int64_t, 2> counts,
+                  std::optional<Vector<std::int64_t>> times, Crew* crew) {
     const auto& use = kernels_of<T>(&table());
     const std::size_t n = rows.shape(0), d = rows.shape(1);
-    expect(
-        middle.shape(0) == d && near.shape(0) == d && counts.shape(0) == 3 && counts.shape(1) == d,
-        "count_around: shapes do not fit");
+    expect(cuts.shape(0) == 4 && cuts.shape(1) == d && counts.shape(0) == 4 &&
+               counts.shape(1) == d && (!times || times->shape(0) == n),
+           "count_beyond: shapes do not fit");
     nb::gil_scoped_release release;
     const Executor executor(crew);
     const std::size_t step = rows_per_part(executor, n);
-    std::vector<std::uint32_t> partial((n + step - 1) / step * 3 * d);
+    std::vector<std::int64_t> partial((n + step - 1) / step * 4 * d);
     parallel_for(executor, n, step, 0, [&](std::size_t first, std::size_t last, unsigned char*) {
-        std::uint32_t* part = partial.data() + first / step * 3 * d;
-        use.count_around({rows.data() + first * d, last - first, d}, middle.data(), near.data(),
-                         part, part + d, part + 2 * d);
+        use.count_beyond({rows.data() + first * d, last - first, d}, cuts.data(),
+                         times ? times->data() + first : nullptr,
+                         partial.data() + first / step * 4 * d);
     });
-    for (std::size_t e = 0; e < partial.size(); ++e) counts.data()[e % (3 * d)] += partial[e];
+    for (std::size_t e = 0; e < partial.size(); ++e) counts.data()[e % (4 * d)] += partial[e];
 }
 
 // digits (k, 136) += the exact sum of the terms of each label.
@@ -74,8 +74,8 @@ void bind_typed(nb::module_& m) {
     const auto none = nb::none();
     m.def("extent", &extent<T>, "rows"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert(),
           "taint"_a.noconvert(), "weight"_a = none, "crew"_a = none);
-    m.def("count_around", &count_around<T>, "rows"_a.noconvert(), "middle"_a.noconvert(),
-          "near"_a.noconvert(), "counts"_a.noconvert(), "crew"_a = none);
+    m.def("count_beyond", &count_beyond<T>, "rows"_a.noconvert(), "cuts"_a.noconvert(),
+          "counts"_a.noconvert(), "times"_a = none, "crew"_a = none);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Statistics of the data before a fit: the extent of each feature, non-finite values, and counts of
-// values around a middle. Also the exact sum of doubles, and a loop that measures peak throughput.
+// values beyond cuts. Also the exact sum of doubles, and a loop that measures peak throughput.
 #pragma once
 
 #include "simd.hpp"
@@ -22,20 +22,63 @@ void extent(const Rows<T>& rows, const double* weight, T* low, T* high, T* taint
     }
 }
 
-// Counts, for each feature, the values below `middle`, equal to it, and otherwise nearer to it than
-// `near`.
+// Counts of values beyond cuts (4, d): below cuts[0], above cuts[1], below cuts[2], above cuts[3].
+
+// An integer as wide as T: the result of a comparison of vectors.
 template <class T>
-void count_around(const Rows<T>& rows, const T* __restrict middle, const T* __restrict near,
-                  std::uint32_t* __restrict below, std::uint32_t* __restrict at,
-                  std::uint32_t* __restrict around) {
+struct CountOf;
+template <>
+struct CountOf<float> {
+    using Type = std::int32_t;
+};
+template <>
+struct CountOf<double> {
+    using Type = std::int64_t;
+};
+
+// The counts of one vector of features. At most 2^31 − 1 rows.
+template <class T>
+PARTITA_INLINE void count_vector(const Rows<T>& rows, const T* cuts, std::int64_t* counts) {
+    constexpr std::size_t bytes = sizeof(typename Simd<T>::Reg), lanes = bytes / sizeof(T);
+    typedef T Vector __attribute__((vector_size(bytes)));
+    typedef T Unaligned __attribute__((vector_size(bytes), aligned(alignof(T)), may_alias));
+    typedef typename CountOf<T>::Type Counts __attribute__((vector_size(bytes)));
+    auto load = [](const T* x) -> Vector { return *reinterpret_cast<const Unaligned*>(x); };
+    const std::size_t d = rows.d;
+    const Vector below = load(cuts), above = load(cuts + d);
+    const Vector far_below = load(cuts + 2 * d), far_above = load(cuts + 3 * d);
+    Counts count[4] = {};
     for (std::size_t i = 0; i < rows.n; ++i) {
-        const T* __restrict x = rows.data + i * rows.d;
-        for (std::size_t t = 0; t < rows.d; ++t) {
-            const T away = x[t] - middle[t];
-            const std::uint32_t same = away == 0;
-            below[t] += away < 0;
-            at[t] += same;
-            around[t] += (away < near[t]) & (-away < near[t]) & !same;
+        const Vector x = load(rows.data + i * d);
+        count[0] -= x < below;  // true is −1
+        count[1] -= x > above;
+        count[2] -= x < far_below;
+        count[3] -= x > far_above;
+    }
+    for (std::size_t c = 0; c < 4; ++c)
+        for (std::size_t t = 0; t < lanes; ++t) counts[c * d + t] += count[c][t];
+}
+
+// Adds to counts (4, d); a row of `times` t counts t times.
+template <class T>
+void count_beyond(const Rows<T>& rows, const T* __restrict cuts, const std::int64_t* times,
+                  std::int64_t* __restrict counts) {
+    constexpr std::size_t lanes = sizeof(typename Simd<T>::Reg) / sizeof(T);
+    constexpr std::size_t kBlockRows = 256;  // which stay in the cache
+    const std::size_t d = rows.d, in_vectors = times ? 0 : d / lanes * lanes;
+    for (std::size_t first = 0; first < rows.n; first += kBlockRows) {
+        const std::size_t last = first + kBlockRows < rows.n ? first + kBlockRows : rows.n;
+        for (std::size_t t = 0; t < in_vectors; t += lanes)
+            count_vector<T>({rows.data + first * d + t, last - first, d}, cuts + t, counts + t);
+        for (std::size_t i = first; i < last; ++i) {
+            const T* __restrict x = rows.data + i * d;
+            const std::int64_t weight = times ? times[i] : 1;
+            for (std::size_t t = in_vectors; t < d; ++t) {
+                counts[t] += x[t] < cuts[t] ? weight : 0;
+                counts[t + d] += x[t] > cuts[t + d] ? weight : 0;
+                counts[t + 2 * d] += x[t] < cuts[t + 2 * d] ? weight : 0;
+                counts[t + 3 * d] += x[t] > cuts[t + 3 * d] ? weight : 0;
+            }
         }
     }
 }

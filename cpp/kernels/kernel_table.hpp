@@ -62,8 +62,7 @@ struct Kernels {
                      const double*, std::int64_t*, T*, T*, std::int32_t*, double*,
                      const SketchView&, unsigned char*);
     void (*extent)(const Rows<T>&, const double*, T*, T*, T*);
-    void (*count_around)(const Rows<T>&, const T*, const T*, std::uint32_t*, std::uint32_t*,
-                         std::uint32_t*);
+    void (*count_beyond)(const Rows<T>&, const T*, const std::int64_t*, std::int64_t*);
     void (*gram_move)(const GramMoves<T>&, std::size_t, std::size_t);
     double (*spin)(std::int64_t, T*);
     void (*medoid_two_nearest)(const SwapView<T>&);

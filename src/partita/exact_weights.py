@@ -11,6 +11,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.power_of_two import ceil_log2
 
 MAX_WEIGHT_RATIO = 2.0**30  # above it, light rows fall below the grid that heavy ones set
+COUNTS_PER_UNIT = 2.0**31  # of weights that are not whole, where they must be integers
 MAX_WHOLE_TOTAL = 2.0**36  # units of weight that are counted as integers
 
 
@@ -74,6 +75,20 @@ class Weights:
     def unless_equal(self) -> Floats | None:
         """Return the weights (n,) as the user gave them; None if all are equal."""
         return None if self.all_equal else self.as_floats(0)
+
+    def counts(self) -> Ints | None:
+        """Return the weights (n,) as integers, to be counted; None if all are equal.
+
+        Whole ones are exact; others are rounded to 2^-31 of the unit.
+        """
+        if self.values is None:
+            return self.times
+        return np.asarray(np.rint(self.values * COUNTS_PER_UNIT), dtype=np.int64)
+
+    def total_count(self, n: int) -> int:
+        """Return the sum of `counts`."""
+        counts = self.counts()
+        return n if counts is None else int(counts.sum())
 
     @property
     def all_equal(self) -> bool:

@@ -24,7 +24,8 @@ def bits(model, X, weight=None):
 def case(seed):
     """Rows, starting centers and whole weights of a random problem."""
     rng = np.random.default_rng(seed)
-    n, d = int(rng.integers(40, 3000)), int(rng.integers(1, 6))  # grids change above 2048 rows
+    n = int(rng.choice([6, 20, 100, 3000]))  # grids change above 2048 rows
+    d = int(rng.integers(1, 6))
     X = rng.normal(size=(n, d)) * rng.choice([1, 1e3, 1e-5]) + rng.choice([0.0, 1e4])
     X = X.astype(rng.choice([np.float32, np.float64]))
     times = rng.integers(0, 4, n) * rng.choice([1, 2])
@@ -35,7 +36,7 @@ def case(seed):
 @pytest.mark.parametrize("estimator", FAMILY)
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
 def test_whole_weights_equal_repeated_rows_in_every_number(estimator, storage):
-    for seed in range(12):
+    for seed in range(40):
         X, init, times = case(seed)
         repeated = np.repeat(X, times, axis=0)
         model, other = (estimator(len(init), init=init, n_init=1, tol=0) for _ in range(2))
@@ -59,3 +60,50 @@ def test_a_power_of_two_scales_weights_and_costs_exactly(estimator):
         assert model.score(X, sample_weight=weight) == 64 * other.score(
             X, sample_weight=weight / 64
         )
+
+
+def uneven_case(seed):
+    """Rows with outliers, constants, dominating values and heavy tails; starting centers."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 700))
+    X = np.column_stack(
+        [
+            rng.normal(size=n),
+            rng.integers(0, 3, n),
+            np.where(rng.random(n) < 0.9, 2.5, rng.normal(size=n)),
+            rng.standard_cauchy(n),
+            np.full(n, 0.1),
+            rng.normal(size=n) * np.where(rng.random(n) < rng.uniform(0.4, 0.6), 1.0, 1e8),
+        ]
+    )
+    far = rng.integers(0, n, 2)
+    X[far[0], 0], X[far[1], 2] = 10.0 ** rng.integers(3, 11, 2)
+    return X.astype(rng.choice([np.float32, np.float64])), int(rng.integers(1, 6)), rng
+
+
+@pytest.mark.parametrize("estimator", FAMILY)
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_the_order_of_the_rows_changes_no_bit(estimator, storage):
+    for seed in range(40):
+        X, k, rng = uneven_case(seed)
+        weight = [None, rng.random(len(X)), rng.integers(1, 4, len(X)) * 1.0][seed % 3]
+        order = rng.permutation(len(X))
+        shuffled = weight if weight is None else weight[order]
+        model, other = (estimator(k, init=X[:k].copy(), n_init=1, tol=0) for _ in range(2))
+        model.fit(storage(X), sample_weight=weight)
+        other.fit(storage(X[order]), sample_weight=shuffled)
+        assert np.array_equal(model.labels_[order], other.labels_)
+        assert bits(model, storage(X), weight) == bits(other, storage(X[order]), shuffled), seed
+
+
+def test_rows_without_weight_change_no_bit():
+    for seed in range(15):
+        X, k, rng = uneven_case(seed)
+        extra = rng.normal(size=(rng.integers(1, 3000), X.shape[1])).astype(X.dtype) * 1e12
+        both, order = np.vstack([X, extra]), rng.permutation(len(X) + len(extra))
+        for weight in (np.ones(len(X)), rng.random(len(X))):
+            padded = np.concatenate([weight, np.zeros(len(extra))])
+            model, other = (KMeans(k, init=X[:k].copy(), n_init=1, tol=0) for _ in range(2))
+            model.fit(X, sample_weight=weight)
+            other.fit(both[order], sample_weight=padded[order])
+            assert bits(model, X, weight) == bits(other, both, padded), seed

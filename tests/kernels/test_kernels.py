@@ -261,16 +261,19 @@ def test_extent_equals_the_twin_and_taints_what_is_not_finite(core, dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_a_tally_equals_its_twin(core, dtype):
-    rng = np.random.default_rng(0)
-    rows = rng.integers(-3, 4, (1000, 37)).astype(dtype)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 5, 1000])
+def test_counts_beyond_cuts_equal_their_twin(core, dtype, weighted, n):
+    rng = np.random.default_rng(n)
+    rows = rng.integers(-3, 4, (n, 37)).astype(dtype)
     rows[:, ::3] *= dtype(0.1)
-    middle, near = rows[0].copy(), np.linspace(0, 4, 37).astype(dtype)
-    ours, twin = np.zeros((3, 37), np.int64), np.zeros((3, 37), np.int64)
-    core.count_around(rows, middle, near, ours, core.Crew(3))
-    reference.count_around(rows, middle, near, twin)
+    cuts = np.vstack([rng.integers(-3, 4, (3, 37)), np.full(37, np.inf)]).astype(dtype)
+    times = rng.integers(0, 2**40, n) if weighted else None
+    ours, twin = np.zeros((4, 37), np.int64), np.zeros((4, 37), np.int64)
+    core.count_beyond(rows, cuts, ours, times, core.Crew(3))
+    reference.count_beyond(rows, cuts, twin, times)
     np.testing.assert_array_equal(ours, twin)
-    assert (ours[:2].sum(axis=0) <= 1000).all()
+    assert (ours[3] == 0).all()
 
 
 @given(

@@ -1,36 +1,136 @@
-"""The first look at the data: a shortcut gives what the long way gives."""
+"""The first look at the data: shortcuts and the order of rows do not change what it finds."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partita._common.threads import Workers
 from partita.estimators.validation import make_source
-from partita.source.survey import survey_dense
+from partita.source import survey as survey_module
+from partita.source.survey import MAX_GRID_RATIO, MAX_MEAN_ORIGIN_RATIO
 
 pytestmark = pytest.mark.sanitize
 
 
-@given(seed=st.integers(0, 10_000), kind=st.integers(0, 4), rare=st.integers(1, 400))
-def test_counting_clears_no_feature_that_needs_the_median(seed, kind, rare):
-    """Counting only spares the look at a column: the origin is what the columns themselves say."""
+def columns_of(seed, n):
+    """Columns (n, d) that have outliers, constants, dominating values, ties or heavy tails."""
     rng = np.random.default_rng(seed)
-    column = (
-        rng.normal(size=400),
-        (rng.random(400) < 0.1).astype(float),
-        np.zeros(400),
-        np.where(rng.random(400) < 0.4, 1.0, 1.0 + rng.normal(size=400) * 1e-9),
-        rng.integers(0, 3, 400).astype(float),
-    )[kind]
-    column = column.copy()
-    column[:rare] += np.where(rng.random(rare) < 0.02, 10.0 ** rng.integers(0, 12, rare), 0.0)
-    rows = np.column_stack([rng.permutation(column), rng.normal(size=400)])
+    few = rng.integers(0, max(1, n // 50) + 1)
+    far = np.zeros(n)
+    far[:few] = 10.0 ** rng.integers(0, 15, few)
+    tight = np.where(rng.random(n) < rng.random(), 1.0, 1.0 + rng.normal(size=n) * 1e-9)
+    plain = [
+        rng.normal(size=n),
+        (rng.random(n) < 0.1).astype(float),
+        (rng.random(n) < 0.5).astype(float),
+        np.zeros(n),
+        tight,
+        rng.integers(0, 9, n).astype(float),
+        rng.standard_cauchy(n) ** 3,
+        np.where(rng.random(n) < 0.5, -0.0, 0.0),
+        np.where(rng.random(n) < 0.45, 1e9, rng.normal(size=n)),
+    ]
+    columns = [*plain, *(column + far for column in plain)]
+    return np.column_stack([rng.permutation(column) for column in columns])
+
+
+def survey_of(X, weight=None):
     with Workers(1) as workers:
-        source = make_source(rows, None, workers)
-        spared = source.survey()
-        looked = survey_dense(source, source._sum_up, count=False)
-    np.testing.assert_array_equal(spared.grid.origin, looked.grid.origin)
-    assert spared.ordered == looked.ordered
+        return make_source(X, weight, workers).survey()
+
+
+def bits(survey):
+    grid = survey.grid
+    parts = grid.origin, grid.up, survey.low, survey.high
+    return [a.tobytes() for a in parts], grid.scale, grid.limb, survey.spread, survey.ordered
+
+
+def lower_median(values):
+    return np.sort(values)[(len(values) - 1) // 2]
+
+
+@pytest.mark.parametrize("n", [3, 40, 400, 3000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_origin_is_the_median_where_the_extent_is_far_beyond_the_typical_deviation(n, dtype):
+    """Counting only spares the look at a column: the origin is what the columns themselves say."""
+    used = 0
+    for seed in range(8):
+        X = columns_of(seed, n).astype(dtype)
+        survey, far = survey_of(X), False
+        for column, origin in zip(X.astype(np.float64).T, survey.grid.origin, strict=True):
+            median, extent = lower_median(column), column.max() - column.min()
+            away = np.abs(column - median)
+            deviation = lower_median(away[away > 0]) if away.any() else 0.0
+            if extent > MAX_MEAN_ORIGIN_RATIO * deviation > 0:
+                assert origin == median
+                far, used = far or extent > MAX_GRID_RATIO * deviation, used + 1
+            else:  # near the mean
+                assert abs(origin - column.mean()) <= extent / 32
+        assert survey.ordered == far
+    assert used > 8
+
+
+@given(seed=st.integers(0, 10_000), n=st.sampled_from([5, 60, 400, 900]), single=st.booleans())
+def test_rows_may_be_permuted(seed, n, single):
+    X = columns_of(seed, n).astype(np.float32 if single else np.float64)
+    order = np.random.default_rng(seed).permutation(n)
+    weights = None, np.random.default_rng(seed).random(n), np.arange(n) % 3 * 1.0
+    for weight in weights:
+        shuffled = weight if weight is None else weight[order]
+        assert bits(survey_of(X, weight)) == bits(survey_of(X[order], shuffled))
+
+
+@given(seed=st.integers(0, 10_000), n=st.sampled_from([5, 60, 400]), unit=st.integers(1, 3))
+def test_whole_weights_equal_repeated_rows(seed, n, unit):
+    X, rng = columns_of(seed, n), np.random.default_rng(seed)
+    times = unit * rng.integers(0, 4, n)
+    times[0] = unit
+    weighted, repeated = survey_of(X, times.astype(float)), survey_of(np.repeat(X, times, axis=0))
+    assert bits(weighted) == bits(repeated)
+
+
+@pytest.mark.parametrize("counting_passes", [1, 2])
+@pytest.mark.parametrize("sample_rows", [(1, 1), (7, 7)])
+def test_guesses_do_not_change_the_survey(monkeypatch, counting_passes, sample_rows):
+    before = [bits(survey_of(columns_of(seed, 300))) for seed in range(6)]
+    monkeypatch.setattr(survey_module, "MAX_COUNTING_PASSES", counting_passes)
+    monkeypatch.setattr(survey_module, "SAMPLE_ROWS", sample_rows)
+    assert before == [bits(survey_of(columns_of(seed, 300))) for seed in range(6)]
+
+
+def test_most_features_are_cleared_without_their_columns(monkeypatch):
+    """Columns are slow: continuous and discrete features without outliers must not need them."""
+    rng = np.random.default_rng(0)
+    n = 20_000
+    X = np.column_stack(
+        [
+            rng.normal(size=(n, 60)),
+            rng.random((n, 40)) < 0.5,
+            rng.random((n, 20)) < 0.03,
+            rng.integers(0, 256, (n, 20)),
+            rng.integers(0, 5, (n, 20)),
+            rng.exponential(size=(n, 20)),
+            rng.standard_t(2, (n, 20)),
+        ]
+    )
+    X[0, 0] = 1e9
+    read = []
+    with Workers(1) as workers:
+        source = make_source(X, None, workers)
+        columns = source.columns
+        monkeypatch.setattr(source, "columns", lambda f: (read.extend(f), columns(f))[1])
+        source.survey()
+    assert read == [0]
+
+
+def test_sparse_rows_count_by_their_weights():
+    """The typical value decides whether one is too far for a grid: weights count, zeros do not."""
+    X = sp.csr_array(np.array([[1.0, 0.0], [2.0**60, 0.0], [2.0**60, 2.0**60]]))
+    times = np.array([9, 1, 1])
+    repeated = sp.csr_array(np.repeat(X.toarray(), times, axis=0))
+    surveys = survey_of(X), survey_of(X, times.astype(float)), survey_of(repeated)
+    assert [survey.ordered for survey in surveys] == [False, True, True]

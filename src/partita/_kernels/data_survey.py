@@ -6,7 +6,6 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._kernels.crew import Crew
-from partita._kernels.twofold import quiet
 
 DIGITS = 136  # 32-bit digits of an exact sum of products of doubles
 POINT = 2176  # bits of them after the binary point
@@ -30,15 +29,16 @@ def extent(
         np.fmax(high, np.fmax.reduce(rows, axis=0), out=high)
 
 
-@quiet
-def count_around(
-    rows: Floats, middle: Floats, near: Floats, counts: Ints, crew: Crew | None = None
+def count_beyond(
+    rows: Floats, cuts: Floats, counts: Ints, times: Ints | None = None, crew: Crew | None = None
 ) -> None:
-    """Add to counts (3, d) the values below `middle`, equal to it, and nearer to it than `near`."""
-    away = rows - middle
-    counts[0] += (away < 0).sum(axis=0)
-    counts[1] += (away == 0).sum(axis=0)
-    counts[2] += ((np.abs(away) < near) & (away != 0)).sum(axis=0)
+    """Add to counts (4, d) the values below cuts[0], above cuts[1], below cuts[2], above cuts[3].
+
+    A row of `times` t counts t times.
+    """
+    weight = np.ones(len(rows), np.int64) if times is None else times
+    for count, cut, is_beyond in zip(counts, cuts, (np.less, np.greater) * 2, strict=True):
+        count += weight @ is_beyond(rows, cut)
 
 
 def exact_sum(

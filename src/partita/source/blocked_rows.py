@@ -17,6 +17,7 @@ from partita.centers import Centers
 from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.blocks import (
+    ALIGN,
     RunBlock,
     add_up_blocks,
     as_kernel_type,
@@ -30,7 +31,36 @@ from partita.source.scoring import Scoring
 from partita.source.survey import Survey, survey_dense
 
 COLUMN_VALUES = 1 << 23  # read at a time, where whole columns are needed
+CACHED_VALUES = 1 << 17  # for each thread, where two kernels read them in turn
+MERGED_VALUES = 64  # of rows side by side
 GOLDEN_RATIO = 0.6180339887498949  # its multiples are spread evenly and match no pattern
+
+
+class BeyondCounter:
+    """Counts of values beyond cuts (4, d), block by block: see kernels.count_beyond."""
+
+    def __init__(self, cuts: Floats, times: Ints | None) -> None:
+        self._times, self._cuts = times, cuts
+        self._parts: list[Ints] = []
+        # Rows side by side make long loops of few features.
+        self._merged = 1 if times is not None else max(1, MERGED_VALUES // cuts.shape[1])
+        self._merged_cuts = np.tile(cuts, self._merged)
+
+    def add(self, rows: slice, block: Array, crew: Any) -> None:
+        """Count the values of a block of rows."""
+        times, d = None if self._times is None else self._times[rows], block.shape[1]
+        whole = len(block) // self._merged * self._merged
+        counts = np.zeros((4, self._merged * d), np.int64)
+        merged = block[:whole].reshape(-1, self._merged * d)
+        kernels.count_beyond(merged, self._merged_cuts, counts, times, crew)
+        part = counts.reshape(4, self._merged, d).sum(axis=1)
+        if whole < len(block):
+            kernels.count_beyond(block[whole:], self._cuts, part)
+        self._parts.append(part)
+
+    def counts(self) -> Ints:
+        """Return the counts (4, d) of all blocks."""
+        return np.asarray(sum(self._parts, np.zeros(self._cuts.shape, np.int64)))
 
 
 class BlockedRows(ABC):
@@ -118,23 +148,20 @@ class BlockedRows(ABC):
             self._reduce(4 * self.d, run)
             low, high, taint = np.array(parts, np.float64).swapaxes(0, 1)
             tainted = np.flatnonzero(np.isnan(taint).any(axis=0))
-            self._extent = np.fmin.reduce(low), np.fmax.reduce(high), tainted
+            # -0.0 becomes 0.0: which of both zeros comes first must not matter
+            self._extent = np.fmin.reduce(low) + 0.0, np.fmax.reduce(high) + 0.0, tainted
         return self._extent
 
     def survey(self) -> Survey:
         if self._survey is None:
-            self._make_survey(self._sum_up)
-        assert self._survey is not None
+            self._survey = survey_dense(self, self)
         return self._survey
 
     def survey_from_sample(self, rows: Ints) -> None:
-        """Make a survey that takes the mean and the spread of some rows for those of all."""
+        """Make a survey from the extent of all rows and the mean and the medians of some."""
         sample = self.subset(rows, self.weights.subset(rows))
         assert isinstance(sample, BlockedRows)
-        self._make_survey(sample._sum_up)
-
-    def _make_survey(self, sum_up: Callable[[Moments], None]) -> None:
-        self._survey = survey_dense(self, sum_up, count=self.weights.all_equal)
+        self._survey = survey_dense(self, sample)
 
     def sample(self, most: int, features: Ints | slice) -> Floats:
         """About `most` rows, spread evenly; a row of weight w counts as w rows."""
@@ -167,27 +194,30 @@ class BlockedRows(ABC):
         self._reduce(len(features), run)
         return columns
 
-    def count_around(self, middle: Floats, near: Floats) -> Ints:
-        """Count the values (3, d) below, at and near the middle: see kernels.count_around."""
-        middle, near = middle.astype(self.kernel_dtype), near.astype(self.kernel_dtype)
-        parts: list[Ints] = []
+    def count_beyond(self, cuts: Floats) -> Ints:
+        """Count the values beyond cuts (4, d): see kernels.count_beyond."""
+        counter = BeyondCounter(cuts, self.weights.counts())
+        self._reduce(4 * self.d, lambda rows, block, _, crew: counter.add(rows, block, crew))
+        return counter.counts()
 
-        def run(rows: slice, block: Array, _: None, crew: Any) -> None:
-            counts = np.zeros((3, self.d), np.int64)
-            kernels.count_around(block, middle, near, counts, crew)
-            parts.append(counts)
-
-        self._reduce(4 * self.d, run)
-        return np.asarray(sum(parts))
-
-    def _sum_up(self, moments: Moments) -> None:
+    def sum_up(self, moments: Moments, cuts: Floats | None = None) -> Ints:
+        """Add all rows to the sums, and count as `count_beyond` while they are in the cache."""
         unlabelled, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
+        counter = None if cuts is None else BeyondCounter(cuts, self.weights.counts())
+        step = self.workers.n * (CACHED_VALUES // self.d // ALIGN * ALIGN + ALIGN)
 
         def run(rows: slice, block: Array, own: Moments, crew: Any) -> None:
-            weights = self.weights.kernel_arguments(rows)
-            kernels.move_rows(own.sums, block, unlabelled[rows], first[rows], **weights, crew=crew)
+            for i in range(0, len(block), step):
+                part = slice(rows.start + i, min(rows.start + i + step, rows.stop))
+                values, weights = block[i : i + step], self.weights.kernel_arguments(part)
+                kernels.move_rows(
+                    own.sums, values, unlabelled[part], first[part], **weights, crew=crew
+                )
+                if counter is not None:
+                    counter.add(part, values, crew)
 
         self._reduce(4 * self.d, run, moments)
+        return np.empty((4, 0), np.int64) if counter is None else counter.counts()
 
     # --- the passes ---
 

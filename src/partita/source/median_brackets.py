@@ -1,0 +1,83 @@
+"""Features without outliers, found by counting.
+
+The median of a feature and the typical deviation from it take whole columns. Most features are
+cleared without them, by counts over all rows: a sample suggests an interval, and the counts prove
+that it holds the median and that most values are not near it. The sample decides how features are
+examined, never what is found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from partita._common.array_types import Array, Floats, Ints
+
+RANK_SHARE = 0.34  # of a sample: below a bracket, and above it
+MIN_TIED_SHARE = 1 / 8  # of a sample at its median: the values are discrete
+
+
+@dataclass(frozen=True, slots=True)
+class MedianBrackets:
+    """Intervals that are supposed to hold the lower medians of d features."""
+
+    ranked: Floats  # (d, m) sorted values of a sample
+    low: Floats  # (d,)
+    high: Floats  # (d,), equal to `low` where one value is supposed to be the median
+    near: Floats  # (d,) the deviation in question
+
+    @classmethod
+    def of_sample(cls, sample: Floats, near: Floats) -> MedianBrackets:
+        """Make brackets from some rows (m, d)."""
+        ranked = np.sort(sample.T, axis=1)
+        m = ranked.shape[1]
+        middle, outside = ranked[:, (m - 1) // 2], int(RANK_SHARE * m)
+        tied = (ranked == middle[:, None]).sum(axis=1) >= MIN_TIED_SHARE * m
+        low = np.where(tied, middle, ranked[:, min(outside, (m - 1) // 2)])
+        high = np.where(tied, middle, ranked[:, max(m - 1 - outside, (m - 1) // 2)])
+        return cls(ranked, low, high, near)
+
+    def cuts(self, dtype: Any) -> Floats:
+        """Return what to count beyond (4, d): the bracket, and all that is near to it.
+
+        The latter is rounded outwards.
+        """
+        with np.errstate(over="ignore"):  # beyond infinity there is nothing to count
+            inner = np.array([self.low, self.high]).astype(dtype)
+            outer = np.array([self.low - self.near, self.high + self.near]).astype(dtype)
+            outer = np.nextafter(outer, np.array([[-np.inf], [np.inf]], dtype))
+        return np.concatenate([inner, outer])
+
+    def cleared(self, counts: Ints, total: int) -> Array:
+        """Return which features have a typical deviation of at least `near`, by counts (4, d).
+
+        The typical deviation is the lower median of the deviations from the median M that are not
+        0. With e values equal to M, it is at least `near` if less than half of the other total − e
+        are nearer than that: if N − e < (total − e) / 2, where N counts all that are near to the
+        bracket. Where a bracket is wider than a point, e is unknown, but at least 1.
+        """
+        below, above, far_below, far_above = counts
+        inside = (2 * below < total) & (2 * above <= total)
+        equal = np.where(self.low == self.high, total - below - above, 1)
+        return np.asarray(inside & (2 * (total - far_below - far_above) < total + equal))
+
+    def refined(self, counts: Ints, total: int, which: Array) -> MedianBrackets | None:
+        """Return brackets for another try at `which` features; None if no other is at hand.
+
+        The next value of the sample on the side where the median is; in a bracket that discrete
+        values fill, its middle. No other is better where the median is known.
+        """
+        m = self.ranked.shape[1]
+        down, up = 2 * counts[0] >= total, 2 * counts[1] > total
+        place = np.full(len(self.low), (m - 1) // 2)
+        place[down] = (self.ranked[down] < self.low[down, None]).sum(axis=1) - 1
+        place[up] = (self.ranked[up] <= self.high[up, None]).sum(axis=1)
+        again = which & (place >= 0) & (place < m)
+        again &= down | up | (self.near < self.high - self.low)
+        if not again.any():
+            return None
+        value = self.ranked[np.arange(len(place)), np.clip(place, 0, m - 1)]
+        low, high = (np.where(again, value, end) for end in (self.low, self.high))
+        return replace(self, low=low, high=high)
