@@ -56,14 +56,23 @@ void pair_columns_in_double(Array<const float, 3> panels, Matrix<float> centers,
                               table().single.pair_columns_in_double);
 }
 
-void exponentials(nb::ndarray<double, nb::c_contig, nb::device::cpu> values, Crew* crew) {
-    const auto use = table().exponentials;
+using Values = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+void replace_values(Values values, void (*use)(double*, std::size_t), Crew* crew) {
     nb::gil_scoped_release release;
     const Executor executor(crew);
     parallel_for(executor, values.size(), kPartValues, 0,
                  [&](std::size_t first, std::size_t last, unsigned char*) {
                      use(values.data() + first, last - first);
                  });
+}
+
+void exponentials(Values values, Crew* crew) {
+    replace_values(values, table().exponentials, crew);
+}
+
+void exponentials_less_one(Values values, Crew* crew) {
+    replace_values(values, table().exponentials_less_one, crew);
 }
 
 template <class Function>
@@ -79,6 +88,8 @@ void bind_pairwise(nb::module_& m) {
     bind_pairs(m, &pair_columns<double>);
     bind_pairs(m, &pair_columns_in_double);
     m.def("exponentials", &exponentials, "values"_a.noconvert(), "crew"_a = nb::none());
+    m.def("exponentials_less_one", &exponentials_less_one, "values"_a.noconvert(),
+          "crew"_a = nb::none());
 }
 
 }  // namespace partita::binding

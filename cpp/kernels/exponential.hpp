@@ -46,4 +46,28 @@ inline void exponentials(double* values, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) values[i] = exponential(values[i]);
 }
 
+// eˣ − 1 = 2ᵏ·(eʳ − 1) + (2ᵏ − 1) for x ≤ 0: near 0 the error is relative to x.
+PARTITA_INLINE double exponential_less_one(double x) {
+    constexpr double kLowest = -64;  // −1 long before
+    x = kLowest > x ? kLowest : x;
+    const double rounded = x * kLog2E + kRounder, k = rounded - kRounder;
+    const double high = x - k * kLn2High, low = k * kLn2Low;
+    const double r = high - low, r_error = (high - r) - low;
+    double q = kExpTerms[0];
+    for (std::size_t i = 1; i < sizeof kExpTerms / sizeof *kExpTerms; ++i) q = q * r + kExpTerms[i];
+    const double value = r + (r_error + (r * r) * q);
+    std::uint64_t bits, rounder;
+    __builtin_memcpy(&bits, &rounded, sizeof bits);
+    __builtin_memcpy(&rounder, &kRounder, sizeof rounder);
+    const std::uint64_t factor_bits = (bits - rounder + 1023) << 52;
+    double factor;
+    __builtin_memcpy(&factor, &factor_bits, sizeof factor);
+    return value * factor + (factor - 1);
+}
+
+// Replaces n values, none above 0, by their exponentials less one.
+inline void exponentials_less_one(double* values, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) values[i] = exponential_less_one(values[i]);
+}
+
 }  // namespace partita::PARTITA_ISA

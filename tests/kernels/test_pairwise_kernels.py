@@ -141,3 +141,35 @@ def test_exponentials_at_the_edges(core):
     found = exponentials(core, [0.0, -0.0, np.nan, np.inf, -np.inf, 1e308, -1e308])
     np.testing.assert_array_equal(found, [1, 1, np.nan, np.inf, 0, np.inf, 0])
     assert exponentials(core, []).shape == (0,)
+
+
+# --- exponentials less one -----------------------------------------------------------------------
+
+
+def less_one(module, values, crew=None):
+    out = np.array(values, dtype=np.float64)
+    module.exponentials_less_one(out, crew)
+    return out
+
+
+def negative_exponents():
+    values = exponents()
+    return values[values <= 0]
+
+
+def test_exponentials_less_one_are_those_of_the_twin(core):
+    values = np.append(negative_exponents(), [np.nan, -np.inf])
+    twin = less_one(reference, values)
+    for crew in (None, core.Crew(2)):
+        np.testing.assert_array_equal(less_one(core, values, crew), twin)
+    for n in range(20):
+        np.testing.assert_array_equal(less_one(core, values[:n]), twin[:n])
+
+
+def test_exponentials_less_one_are_within_two_ulp_and_never_fall(core):
+    values = np.sort(negative_exponents())
+    exact = np.array([math.expm1(x) for x in values.tolist()])
+    found = less_one(core, values)
+    assert np.abs(found.view(np.int64) - exact.view(np.int64))[values < 0].max() <= 2
+    assert (found[1:] >= found[:-1]).all()
+    np.testing.assert_array_equal(less_one(core, [0.0, -0.0, -1e308, -np.inf]), [0, 0, -1, -1])

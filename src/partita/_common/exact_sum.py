@@ -11,6 +11,7 @@ from partita._kernels import kernels
 from partita._kernels.data_survey import DIGITS, POINT
 
 FSUM_MAX_VALUES = 4096  # above it, the kernel is faster
+MAX_POWER = 1000  # of two, at which doubles keep all their digits
 
 
 def exact_total(values: Floats, weight: Floats | None = None) -> float:
@@ -59,17 +60,21 @@ def exact_totals(
 
 def _rounded(digits: Ints) -> Floats:
     """Return the doubles (k,) next to the exact sums."""
-    wholes = [0] * len(digits)
     rows, places = np.nonzero(digits)
+    wholes = [0] * len(digits)
+    lowest = int(places.min()) if len(places) else 0
     for row, place, digit in zip(
-        rows.tolist(), places.tolist(), digits[rows, places].tolist(), strict=True
+        rows.tolist(), (places - lowest).tolist(), digits[rows, places].tolist(), strict=True
     ):
         wholes[row] += digit << (32 * place)
-    return np.array([_quotient(whole) for whole in wholes])
+    return np.array([_scaled(whole, 32 * lowest - POINT) for whole in wholes])
 
 
-def _quotient(whole: int) -> float:
+def _scaled(whole: int, power: int) -> float:
+    """Return whole·2^power, rounded once."""
+    if power > -MAX_POWER and whole.bit_length() + power < MAX_POWER:  # nothing leaves the range
+        return math.ldexp(float(whole), power)
     try:
-        return whole / (1 << POINT)
+        return (whole << max(power, 0)) / (1 << max(-power, 0))
     except OverflowError:
         return math.inf if whole > 0 else -math.inf

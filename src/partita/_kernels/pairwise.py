@@ -14,6 +14,7 @@ LOWEST_EXPONENT, HIGHEST_EXPONENT = -746.0, 710.0  # beyond: 0 and infinity
 LOG2_E = float.fromhex("0x1.71547652b82fep+0")
 LN2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")  # 42 bits: its product with k is exact
 LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")
+LOWEST_LESS_ONE = -64.0  # eˣ − 1 is −1 long before
 ROUNDER = float.fromhex("0x1.8p52")  # added to a small number, it rounds to an integer
 EXP_TERMS = tuple(  # of q(r) = (eʳ − 1 − r) / r², the highest power first
     float.fromhex(term)
@@ -78,3 +79,20 @@ def exponentials(values: Floats, crew: Crew | None = None) -> None:
     biased = rounded.view(np.int64) - np.float64(ROUNDER).view(np.int64) + 2 * 1023
     half = biased >> 1
     values[...] = value * (half << 52).view(np.float64) * ((biased - half) << 52).view(np.float64)
+
+
+@quiet
+def exponentials_less_one(values: Floats, crew: Crew | None = None) -> None:
+    """Replace every double x ≤ 0 by eˣ − 1 = 2ᵏ·(eʳ − 1) + (2ᵏ − 1), accurate near 0 too."""
+    x = np.maximum(values, LOWEST_LESS_ONE)
+    rounded = x * LOG2_E + ROUNDER
+    k = rounded - ROUNDER
+    high, low = x - k * LN2_HIGH, k * LN2_LOW
+    r = high - low
+    q = np.full_like(x, EXP_TERMS[0])
+    for term in EXP_TERMS[1:]:
+        q = q * r + term
+    value = r + (((high - r) - low) + (r * r) * q)
+    biased = rounded.view(np.int64) - np.float64(ROUNDER).view(np.int64) + 1023
+    factor = (biased << 52).view(np.float64)
+    values[...] = value * factor + (factor - 1)
