@@ -14,7 +14,8 @@ from partita import load
 from partita.model_file import ModelFileError
 
 KINDS = ("kmeans frame", "minibatch stream", "spherical drop csr", "medoids csr",
-         "medoids k_range", "kernel", "kernel nystrom", "kernel cut")  # fmt: skip
+         "medoids k_range", "kernel", "kernel nystrom", "kernel cut",
+         "kernel linear nystrom")  # fmt: skip
 
 
 def members(data):

@@ -118,6 +118,10 @@ CASES = {
         lambda: KernelKMeans(3, approximation="nystrom", n_components=12, random_state=0).fit(ROWS),
         lambda X: X,
     ),
+    "kernel linear nystrom": (
+        lambda: KernelKMeans(3, kernel="linear", approximation="nystrom", random_state=0).fit(ROWS),
+        lambda X: X,
+    ),
     "kernel nystrom csr": (
         lambda: KernelKMeans(
             3, kernel="laplacian", approximation="nystrom", n_components=9, random_state=0

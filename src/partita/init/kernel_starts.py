@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_totals
 from partita._common.random_state import spawn_generators
 from partita._common.weighting import weighted
 from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
@@ -47,7 +48,8 @@ def plusplus_rows(gram: Gram, k: int, rng: np.random.Generator) -> Ints:
 
 def _squares(gram: Gram, which: Ints) -> Floats:
     """Squared distances (m, n) of rows to all."""
-    squares = gram.diagonal - 2 * gram.rows(which) + gram.diagonal[which, None]
+    inner = gram.rows(which)
+    squares = (gram.diagonal - inner) + (gram.diagonal[which, None] - inner)
     squares[np.arange(len(which)), which] = 0.0
     return np.maximum(squares, 0.0)  # rounding may make those of duplicates negative
 
@@ -74,25 +76,25 @@ def at_rows(gram: Gram, which: Ints, sigma: float = 0.0) -> Centers:
     return Centers(values, np.zeros(0))
 
 
-def at_inner(gram: Gram, inner: Floats, square: Floats) -> Centers:
-    """Return centers from inner products (k, n) with the rows and squares (k,), not centred."""
-    middle = inner.mean(axis=1, dtype=np.float64)  # any number would do: it cancels
-    centred = (inner - gram.shift) - (middle - gram.level)[:, None]
-    squares = (square - middle) - (middle - gram.level)
-    return Centers(np.column_stack([centred, squares]), np.zeros(0))
+def at_points(closeness: Floats) -> Centers:
+    """Return centers at points, from their closeness (k, n) to the rows."""
+    return Centers(np.column_stack([closeness, np.zeros(len(closeness))]), np.zeros(0))
 
 
 def at_means(
     gram: Gram, labels: Ints, k: int, rng: np.random.Generator, sigma: float = 0.0
 ) -> Centers:
     """Return centers at the means of a partition; a random row for a cluster without weight."""
-    sums, mass = gram.sums(k), np.bincount(labels, weights=gram.weight, minlength=k)
+
+    def add(values: Floats) -> Floats:
+        return exact_totals(values, labels, k, gram.weight)
+
+    sums, mass = gram.sums(k), exact_totals(gram.weight, labels, k)
     gram.move(np.arange(gram.n), np.full(gram.n, -1, np.int32), labels, sums)
     whole = np.where(mass > 0, mass, 1.0)
     values = np.empty((k, gram.n + 1))
     values[:, :-1] = gram.values(sums) / whole[:, None]
-    own = values[labels, np.arange(gram.n)]
-    values[:, -1] = np.bincount(labels, weights=gram.weight * own, minlength=k) / whole
+    values[:, -1] = add(gram.own(sums, labels)) / whole**2
     if sigma:
         rows = np.flatnonzero(gram.weight)
         values[labels[rows], rows] += sigma / whole[labels[rows]]

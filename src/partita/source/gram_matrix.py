@@ -1,7 +1,8 @@
 """Gram matrices: in memory, recomputed row by row, or sparse.
 
-A Gram is centred: `shift` is subtracted from every row and column. No shift changes distances in
-feature space, and centring keeps digits for data far from the origin.
+Distances in feature space do not change if a number a_i is subtracted from row i and column i of a
+Gram matrix. Half of the diagonal makes it −½‖φ_i − φ_l‖² with zeros on the diagonal: data far from
+the origin of feature space then costs no digits, and no origin has to be chosen.
 """
 
 from __future__ import annotations
@@ -13,98 +14,106 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
+from partita._common.content_keys import content_keys
+from partita._common.exact_sum import exact_totals
 from partita._common.power_of_two import power_of_two
-from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers
 from partita._kernels import compiled, kernels
 from partita.exact_weights import Weights
 from partita.moments import bits_for
-from partita.source.kernel_function import KernelFunction, gram_rows
+from partita.source.gram_tiles import gram_rows
+from partita.source.kernel_function import KernelFunction
+from partita.source.kernel_rows import KernelRows
 
-CENTRE_SAMPLE_ROWS = 64  # rows among which the new origin is chosen
 CALL_VALUES = 1 << (28 if compiled() else 22)  # read in one kernel call: some tenths of a second
 PRODUCT_VALUES = 1 << 22  # multiplied by a vector at once
-RECOMPUTED_VALUES = 1 << 24  # computed at once where the matrix does not fit in memory
+RECOMPUTED_VALUES = 1 << 22  # computed at once where the matrix does not fit in memory
+ENTRY_ROUNDINGS = 8  # of an inner product that was given, in units of the last place
 
 
 class Gram(ABC):
-    """Inner products of n weighted rows in feature space."""
+    """Inner products of n weighted rows in feature space, up to a number per row."""
 
-    exact = True  # rows that are read again have the same bits
     path: str
 
-    def __init__(self, n: int, dtype: Any, points: Any, weights: Weights, workers: Workers) -> None:
+    def __init__(self, n: int, points: Any, weights: Weights, workers: Workers) -> None:
         self.n, self.weights, self.workers = n, weights, workers
-        self.dtype = np.dtype(dtype)  # of the inner products
         self._points = points  # (n, …) the rows, if they have coordinates
         self.weight = weights.as_floats(n)
-        self.shift, self.level = np.zeros(n), 0.0
+        self.shift, self.diagonal = np.zeros(n), np.zeros(n)
+        self.noise = 0.0  # bound of the rounding errors that cancelling may leave
 
-    def centre(self, diagonal: Floats, span: tuple[float, float] | None) -> None:
-        """Set the shift and the grid from K_ii; `span` is (min, max) of K, None if definite.
-
-        The new origin is the row of a sample with the least median distance to the others, which
-        a few outliers do not change.
-        """
-        sample = np.flatnonzero(self.weight)
-        sample = sample[evenly_spaced(len(sample), CENTRE_SAMPLE_ROWS)]
-        inner = self.raw(sample).astype(np.float64)
-        own = inner[:, sample]
-        squares = (diagonal[sample] - own) - (own - diagonal[sample, None])
-        middle = int(np.argmin(np.median(squares, axis=1)))
-        self.shift = inner[middle]
-        self.level = float(diagonal[sample[middle]])
-        self._set_grid(diagonal, span)
-
-    def _set_grid(self, diagonal: Floats, span: tuple[float, float] | None) -> None:
-        self.diagonal = (diagonal - self.shift) - (self.shift - self.level)
-        self.noise = 8 * np.finfo(self.dtype).eps * np.abs(diagonal)  # bound of rounding errors
-        if span is None:  # Cauchy-Schwarz: no value exceeds the largest on the diagonal
-            reach = 2 * float(np.abs(self.diagonal).max()) + float(self.noise.max())
-        else:
-            away = max(span[1] - self.level, self.level - span[0])
-            reach = 2 * away + 2 * float(np.abs(self.shift - self.level).max())
+    def _set_grid(self, reach: float) -> None:
+        """Set the grid of sums for inner products up to `reach`."""
         if reach > 0 and not 2.0**-900 < reach < 2.0**900:
             raise ValueError(
                 "The inner products of the kernel must be between 2^-900 and 2^900 at their "
                 f"largest, got {reach:.3g}. Multiply the matrix, or the data, by one number."
             )
+        self.reach = reach
         bits = bits_for(self.weights.count)
         self.scale = 2.0**bits * power_of_two(reach, 900)
         self.limb = 2.0**bits
 
     def submatrix(self, rows: Ints) -> Floats:
-        """Return the inner products (m, m) of some rows with each other, centred."""
-        inner = self._raw_submatrix(rows) - self.shift[rows]
-        return np.asarray(inner - (self.shift[rows] - self.level)[:, None], dtype=np.float64)
+        """Return the inner products (m, m) of some rows with each other."""
+        inner = self._raw_submatrix(rows).astype(np.float64) - self.shift[rows]
+        return np.asarray(inner - self.shift[rows, None])
 
     @abstractmethod
     def _raw_submatrix(self, rows: Ints) -> Floats: ...
 
     @abstractmethod
-    def raw(self, which: Ints | slice) -> Floats:
-        """Return some rows (m, n), not centred."""
+    def raw(self, which: Ints) -> Floats:
+        """Return some rows (m, n), without the shift."""
 
     def rows(self, which: Ints) -> Floats:
-        """Return some rows (m, n), centred."""
+        """Return some rows (m, n)."""
         inner = self.raw(which) - self.shift
-        inner -= (self.shift[which] - self.level)[:, None]
-        return np.asarray(inner, dtype=np.float64)
+        return np.asarray(inner - self.shift[which, None], dtype=np.float64)
 
     def times(self, vector: Floats) -> Floats:
-        """Return the centred matrix times a vector (n,)."""
+        """Return the matrix times a vector (n,)."""
         size = max(1, PRODUCT_VALUES // self.n)
         parts = [
-            self.raw(slice(i, i + size)).astype(np.float64, copy=False) @ vector
+            self.raw(np.arange(i, min(self.n, i + size))).astype(np.float64, copy=False) @ vector
             for i in range(0, self.n, size)
         ]
-        drift = float((self.shift - self.level) @ vector)
-        return np.asarray(np.concatenate(parts) - drift - self.shift * vector.sum())
+        product = np.concatenate(parts) - self.shift @ vector
+        return np.asarray(product - self.shift * vector.sum())
 
     def points(self, which: Ints) -> Floats:
-        """Return coordinates (m, …) that differ for different rows."""
-        rows: Any = self.raw(which) if self._points is None else self._points[which]
+        """Return coordinates (m, …) that differ for different rows.
+
+        Without coordinates they are the sorted inner products, which do not depend on the order of
+        rows, and the inner products.
+        """
+        if self._points is None:
+            inner = self.raw(which)
+            return np.concatenate([np.sort(inner, axis=1), inner], axis=1)
+        rows = self._points[which]
         return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
+
+    def sample(self, max_count: int) -> tuple[Ints, Floats]:
+        """Return numbers (m,) of rows of positive weight, and the weight of each and its equals.
+
+        They have the lowest keys of their content, so they do not depend on the order of rows.
+        Rows without coordinates have keys by few numbers, and each stands for itself.
+        """
+        rows = np.flatnonzero(self.weight)
+        if self._points is None:
+            numbers = np.stack([2 * self.shift + self.diagonal, *self._row_extent()], axis=1)
+            rows = rows[np.argsort(content_keys(numbers[rows]), kind="stable")[:max_count]]
+            return rows, self.weight[rows]
+        keys = content_keys(self._points[rows])
+        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+        count = min(len(first), max_count)
+        taken = number < count
+        return rows[first[:count]], exact_totals(self.weight[rows[taken]], number[taken], count)
+
+    def _row_extent(self) -> tuple[Floats, Floats]:
+        """Return the lowest and the highest entry (n,) of each row of a given matrix."""
+        raise NotImplementedError
 
     def sums(self, k: int) -> Ints:
         """Return sums of no rows."""
@@ -137,7 +146,7 @@ class Gram(ABC):
     def _add(self, which: Ints, before: Ints, after: Ints, sums: Ints) -> None:
         rows, places = self._block(which)
         kernels.gram_move(
-            rows, places, before, after, self.shift[which] - self.level, self.shift, self.scale,
+            rows, places, before, after, self.shift[which], self.shift, self.scale,
             self.limb, sums, crew=self.workers.crew,
             **self.weights.kernel_arguments(which),
         )  # fmt: skip
@@ -148,7 +157,10 @@ class Gram(ABC):
 
 
 class DenseGram(Gram):
-    """A matrix in memory."""
+    """A matrix in memory: inner products, or those less half of the diagonal.
+
+    `reach` bounds the entries without the diagonal's halves; None: the extent of the entries.
+    """
 
     path = "gram"
 
@@ -156,63 +168,75 @@ class DenseGram(Gram):
         self,
         matrix: Floats,
         points: Any,
-        span: tuple[float, float] | None,
         weights: Weights,
         workers: Workers,
+        reach: float | None = None,
     ) -> None:
-        super().__init__(len(matrix), matrix.dtype, points, weights, workers)
+        super().__init__(len(matrix), points, weights, workers)
         self.matrix = matrix
-        self.centre(matrix.diagonal().astype(np.float64), span)
+        diagonal = matrix.diagonal().astype(np.float64)
+        self.shift = 0.5 * diagonal
+        eps = float(np.finfo(matrix.dtype).eps)
+        self.noise = ENTRY_ROUNDINGS * eps * float(np.abs(diagonal).max())
+        self._set_grid(float(matrix.max()) - float(matrix.min()) if reach is None else reach)
 
-    def raw(self, which: Ints | slice) -> Floats:
+    def raw(self, which: Ints) -> Floats:
         return np.asarray(self.matrix[which])
 
     def _raw_submatrix(self, rows: Ints) -> Floats:
         return np.asarray(self.matrix[np.ix_(rows, rows)])
+
+    def _row_extent(self) -> tuple[Floats, Floats]:
+        return self.matrix.min(axis=1), self.matrix.max(axis=1)
 
     def _block(self, which: Ints) -> tuple[Floats, Ints]:
         return self.matrix, which
 
 
 class RecomputedGram(Gram):
-    """A matrix whose rows are computed whenever they are needed, and not kept."""
+    """A matrix whose rows are computed whenever they are needed, with the bits of `DenseGram`."""
 
-    exact = False  # BLAS may round a row differently in another block
     path = "gram rows made again"
 
-    def __init__(self, kernel: KernelFunction, X: Any, weights: Weights, workers: Workers) -> None:
-        super().__init__(X.shape[0], X.dtype, X, weights, workers)
-        self.kernel, self.X = kernel, X
-        self.centre(kernel.diagonal(X), None if kernel.definite else self._span())
+    def __init__(
+        self,
+        kernel: KernelFunction,
+        rows: KernelRows,
+        weights: Weights,
+        workers: Workers,
+        reach: float | None,
+    ) -> None:
+        super().__init__(len(rows), rows.values, weights, workers)
+        self._kernel, self._rows = kernel, rows
+        self._set_grid(self._largest() if reach is None else reach)
 
-    def raw(self, which: Ints | slice) -> Floats:
-        return gram_rows(self.kernel, self.X[which], self.X, self.workers)
+    def raw(self, which: Ints) -> Floats:
+        return gram_rows(self._kernel, which, self._rows, self.workers)
 
     def _raw_submatrix(self, rows: Ints) -> Floats:
-        return self.kernel.between(self.X[rows])
+        return self.raw(rows)[:, rows]
 
     def _step(self) -> int:
         return max(1, RECOMPUTED_VALUES // self.n)
 
-    def _span(self) -> tuple[float, float]:
-        low, high, step = np.inf, -np.inf, self._step()
-        for i in range(0, self.n, step):
-            rows = self.raw(slice(i, i + step))
-            low, high = min(low, float(rows.min())), max(high, float(rows.max()))
-        return low, high
+    def _largest(self) -> float:
+        step, everything = self._step(), np.arange(self.n)
+        blocks = (everything[i : i + step] for i in range(0, self.n, step))
+        return max(float(np.abs(self.raw(block)).max()) for block in blocks)
 
 
 class SparseGram(Gram):
-    """A sparse matrix (canonical CSR, symmetric) that stays sparse: it is not centred."""
+    """A sparse matrix (canonical CSR, symmetric) that stays sparse: it is not shifted."""
 
     path = "sparse gram"
 
     def __init__(self, matrix: Any, weights: Weights, workers: Workers) -> None:
-        super().__init__(matrix.shape[0], np.float64, None, weights, workers)
+        super().__init__(matrix.shape[0], None, weights, workers)
         self.matrix = matrix
-        values = matrix.data if matrix.nnz else np.zeros(1)
-        span = min(0.0, float(values.min())), max(0.0, float(values.max()))
-        self._set_grid(matrix.diagonal().astype(np.float64), span)
+        self.diagonal = matrix.diagonal().astype(np.float64)
+        eps = float(np.finfo(np.float64).eps)
+        self.noise = ENTRY_ROUNDINGS * eps * float(np.abs(self.diagonal).max())
+        self._set_grid(float(np.abs(matrix.data).max()) if matrix.nnz else 0.0)
         times = 1.0 if weights.values is None else np.repeat(weights.values, np.diff(matrix.indptr))
         term = matrix.data.astype(np.float64) * times * self.scale
         high = np.rint(term)
@@ -222,11 +246,15 @@ class SparseGram(Gram):
             for part in (high, low)
         ]
 
-    def raw(self, which: Ints | slice) -> Floats:
+    def raw(self, which: Ints) -> Floats:
         return np.asarray(self.matrix[which].toarray(), dtype=np.float64)
 
     def _raw_submatrix(self, rows: Ints) -> Floats:
         return np.asarray(self.matrix[rows][:, rows].toarray(), dtype=np.float64)
+
+    def _row_extent(self) -> tuple[Floats, Floats]:
+        low, high = self.matrix.min(axis=1), self.matrix.max(axis=1)
+        return low.toarray().ravel(), high.toarray().ravel()
 
     def times(self, vector: Floats) -> Floats:
         return np.asarray(self.matrix @ vector)

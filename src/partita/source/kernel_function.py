@@ -1,136 +1,227 @@
-"""Kernels: inner products of rows in feature space."""
+"""Kernels: inner products and distances of rows in feature space."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
-from partita._common.spaced_rows import evenly_spaced
-from partita._common.threads import Workers, one_blas_thread
-from partita.geometry import directions
+from partita._common.exact_sum import exact_total
+from partita._common.parameters import Got, must_be
+from partita._common.threads import Workers
+from partita.source import kernel_formulas as formulas
+from partita.source.callable_kernel import call_own, call_pairs
+from partita.source.kernel_rows import KernelRows, measure, squared_norms
+from partita.source.unit_rows import unit_rows
 
-TILE_ROWS = 1024  # and columns; fixed, so that bits do not depend on the number of threads
-SHIFT_INVARIANT = ("linear", "rbf")  # moving the data changes no distance, and saves digits
 DEFINITE_KERNELS = ("linear", "rbf", "laplacian", "cosine", "chi2")
-UNIT_NORM = ("rbf", "laplacian")  # exp(0): every row has length 1
-STRIP_COLUMNS = 64  # transposed at once, so that writes stay in cache
-DIAGONAL_ROWS = 64  # rows of a block whose diagonal is read
+EXPONENTIAL_KERNELS = {"rbf": "sqeuclidean", "laplacian": "manhattan", "chi2": "chi2"}
+NONNEGATIVE_ROWS = ("chi2", "additive_chi2")
+ENTRY_ROUNDINGS = 8  # of an inner product, in units of the last place
 
 
 @dataclass(frozen=True, slots=True)
 class KernelFunction:
-    """A kernel by name or as a callable of two rows, as `pairwise_kernels` takes it."""
+    """A kernel by a name of scikit-learn, or a callable of two rows.
+
+    Named kernels are sums over the features in order, in double precision, and formulas without
+    functions of the machine: k(x, y) has the same bits wherever and with whatever it is computed.
+    """
 
     metric: Any
     params: dict[str, Any] = field(default_factory=dict)
     origin: Floats | None = None  # (d,) subtracted from rows first
 
-    @classmethod
-    def about(cls, origin: Floats, metric: Any, params: dict[str, Any]) -> KernelFunction:
-        """Make the kernel; rows are moved by `origin` if distances do not change by it."""
-        return cls(metric, params, origin if metric in SHIFT_INVARIANT else None)
+    def about(self, origin: Floats) -> KernelFunction:
+        """Return the kernel of rows moved by `origin`, if no distance changes by it."""
+        return replace(self, origin=origin) if self._name == "linear" else self
 
     @property
     def definite(self) -> bool:
         """True if the kernel is known to be positive semidefinite."""
-        if self.metric == "polynomial":
-            degree, coef0 = self.params["degree"], self.params["coef0"]
-            return float(degree).is_integer() and degree >= 1 and coef0 >= 0
-        return isinstance(self.metric, str) and self.metric in DEFINITE_KERNELS
+        if self._name == "polynomial":
+            degree, coef0 = self._degree, self.params.get("coef0", 1)
+            return degree.is_integer() and degree >= 1 and coef0 >= 0
+        return self._name in DEFINITE_KERNELS
 
-    def place(self, X: Any) -> Any:
-        """Return rows in the form that `between` takes."""
-        if sp.issparse(X):
-            if self.origin is None or not self.origin.any():
-                return X
-            X = X.toarray()  # as the rows of the fit, which were moved
-        if self.metric == "cosine":
-            return directions(X)[0]
-        return X if self.origin is None else (X - self.origin).astype(X.dtype, copy=False)
+    @property
+    def descends(self) -> bool:
+        """True if no distance in feature space can be negative, so that no step raises J."""
+        return self.definite or self._name == "additive_chi2"
+
+    @property
+    def _name(self) -> str:
+        return self.metric if isinstance(self.metric, str) else ""
+
+    @property
+    def _degree(self) -> float:
+        return float(self.params.get("degree", 3))
+
+    @property
+    def _multiplied_out(self) -> bool:
+        return (
+            self._name == "polynomial" and self.definite and formulas.is_whole_degree(self._degree)
+        )
+
+    def _gamma(self, d: int) -> float:
+        default = 1.0 if self._name == "chi2" else 1.0 / d
+        return float(self.params.get("gamma") or default)
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def place(self, X: Any, like: Any = None) -> Any:
+        """Return rows as the kernel compares them; sparse or dense as the rows `like`, if given."""
+        if like is not None and sp.issparse(like) != sp.issparse(X):
+            X = X.toarray() if sp.issparse(X) else sp.csr_array(X)
+        if self._name in NONNEGATIVE_ROWS:
+            _check_nonnegative(X, self._name)
+        if self._name == "cosine":
+            with Workers(1) as workers:
+                return unit_rows(X.astype(np.float64), workers)[0]
+        if self.origin is None or not self.origin.any():
+            return X
+        return (X.toarray() if sp.issparse(X) else X) - self.origin
+
+    def prepare(self, placed: Any, numbered: bool = False) -> KernelRows:
+        """Return placed rows with what the kernel needs of each; `numbered`: they are the data."""
+        rows = KernelRows.of(placed)
+        if numbered and callable(self.metric):
+            rows = replace(rows, numbers=np.arange(len(rows)))
+        if self._multiplied_out or (sp.issparse(placed) and self._by_squares):
+            return replace(rows, own=squared_norms(rows))
+        if self._by_squares or self._name in ("laplacian", *NONNEGATIVE_ROWS):
+            return rows
+        return replace(rows, own=0.5 * self._own_products(rows))
+
+    @property
+    def _by_squares(self) -> bool:
+        return self._name in ("linear", "cosine", "rbf")
+
+    # --- pairs ------------------------------------------------------------------------------------
+
+    def closeness(self, a: KernelRows, b: KernelRows) -> Floats:
+        """Return −½‖φ(x) − φ(y)‖² (len(a), len(b)): inner products, up to a number per row.
+
+        Nothing cancels in those of named kernels, except of the sigmoid.
+        """
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            return self._checked(self._closeness(a, b))
+
+    def _closeness(self, a: KernelRows, b: KernelRows) -> Floats:
+        gamma = self._gamma(b.values.shape[1])
+        if self._name in EXPONENTIAL_KERNELS:
+            pairs = measure(EXPONENTIAL_KERNELS[self._name], a, b)
+            return formulas.exponential_less_one(pairs, -gamma)
+        if self._name in ("linear", "cosine"):
+            pairs = measure("sqeuclidean", a, b)
+            return np.multiply(pairs, -0.5, out=pairs)
+        if self._name == "additive_chi2":
+            return np.negative(measure("chi2", a, b))
+        if self._multiplied_out:
+            coef0 = float(self.params.get("coef0", 1))
+            pairs = gamma * measure("sqeuclidean", a, b)
+            own = gamma * a.own + coef0, gamma * b.own + coef0
+            return formulas.polynomial_closeness(pairs, *own, int(self._degree))
+        pairs = self._inner(a, b)
+        pairs -= a.own[:, None] + b.own
+        return pairs
 
     def between(self, a: Any, b: Any = None) -> Floats:
-        """Return the inner products (len(a), len(b)); of `a` with itself if b is None."""
-        from sklearn.metrics.pairwise import pairwise_kernels
+        """Return the inner products (len(a), len(b)) of placed rows; of `a` with itself if None."""
+        rows = KernelRows.of(a)
+        columns = rows if b is None else KernelRows.of(b)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            if sp.issparse(a) and self._name == "rbf":
+                rows, columns = (replace(x, own=squared_norms(x)) for x in (rows, columns))
+            return self._checked(self._inner(rows, columns))
 
-        with np.errstate(over="ignore", invalid="ignore"):
-            inner = pairwise_kernels(a, b, metric=self.metric, **self.params)
-        inner = np.asarray(inner.toarray() if sp.issparse(inner) else inner)
-        if not np.isfinite(inner).all():
-            raise ValueError(
-                f"kernel={self.metric!r} gave NaN or infinity for some rows. Scale the data, or "
-                "use other parameters of the kernel."
-            )
-        return inner
+    def _inner(self, a: KernelRows, b: KernelRows) -> Floats:
+        if callable(self.metric):
+            return call_pairs(self.metric, self.params, a, b)
+        if self._name in EXPONENTIAL_KERNELS:
+            pairs = measure(EXPONENTIAL_KERNELS[self._name], a, b)
+            return formulas.exponential(pairs, -self._gamma(b.values.shape[1]))
+        if self._name == "additive_chi2":
+            return np.negative(measure("chi2", a, b))
+        return self._of_products(measure("dot", a, b), b.values.shape[1])
+
+    def _of_products(self, products: Floats, d: int) -> Floats:
+        """Return k from the products of rows."""
+        if self._name in ("linear", "cosine"):
+            return products
+        argument = self._gamma(d) * products + float(self.params.get("coef0", 1))
+        if self._name == "sigmoid":
+            return formulas.hyperbolic_tangent(argument)
+        return formulas.power(argument, self._degree)
 
     def diagonal(self, a: Any) -> Floats:
-        """Return the inner products (n,) of rows with themselves."""
-        if self.metric in UNIT_NORM:
-            return np.ones(a.shape[0])
-        size = 1 if callable(self.metric) else DIAGONAL_ROWS
-        parts = [self.between(a[i : i + size]).diagonal() for i in range(0, a.shape[0], size)]
-        return np.concatenate(parts).astype(np.float64)
+        """Return the inner products (n,) of placed rows with themselves."""
+        return self._checked(self._own_products(KernelRows.of(a)))
 
+    def _own_products(self, rows: KernelRows) -> Floats:
+        if callable(self.metric):
+            return call_own(self.metric, self.params, rows)
+        if self._name in EXPONENTIAL_KERNELS:
+            return np.ones(len(rows))
+        if self._name == "additive_chi2":
+            return np.zeros(len(rows))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._of_products(squared_norms(rows), rows.values.shape[1])
 
-def gram_matrix(
-    kernel: KernelFunction, X: Any, workers: Workers
-) -> tuple[Floats, tuple[float, float]]:
-    """Return the Gram matrix (n, n) in the dtype of X, exactly symmetric, and (min, max) of it."""
-    n = X.shape[0]
-    out = np.empty((n, n), X.dtype)
-    starts = range(0, n, TILE_ROWS)
-    tiles = [(i, j) for i in starts for j in starts if i <= j]
-    span = np.empty((len(tiles), 2))
+    def _checked(self, inner: Floats) -> Floats:
+        if not np.isfinite(inner).all():
+            raise self._not_finite()
+        return inner
 
-    def fill(number: int) -> None:
-        i, j = tiles[number]
-        rows, columns = slice(i, i + TILE_ROWS), slice(j, j + TILE_ROWS)
-        if i < j:
-            tile = kernel.between(X[rows], X[columns])
-            for first in range(0, len(tile), STRIP_COLUMNS):
-                strip = tile[first : first + STRIP_COLUMNS]
-                out[columns, i + first : i + first + len(strip)] = strip.T
+    def _not_finite(self) -> ValueError:
+        return ValueError(
+            f"kernel={self.metric!r} gave NaN or infinity for some rows. Scale the data, or "
+            "use other parameters of the kernel."
+        )
+
+    # --- magnitudes, which do not depend on the order of rows -------------------------------------
+
+    def reach(self, rows: KernelRows) -> float | None:
+        """Return a bound of |closeness|; None if only all pairs can tell."""
+        if self._name in EXPONENTIAL_KERNELS:
+            return 1.0
+        if self._name in ("cosine", "sigmoid"):
+            return 2.5  # and rounding
+        if self._name in ("linear", "additive_chi2"):
+            bound = self._extent_bound(rows)
+        elif self._multiplied_out:
+            with np.errstate(over="ignore"):
+                bound = 2.5 * float(self._own_products(rows).max())
         else:
-            tile = kernel.between(X[rows])
-            tile = np.triu(tile) + np.triu(tile, 1).T
-        out[rows, columns] = tile
-        span[number] = tile.min(), tile.max()
+            return None
+        if not np.isfinite(bound):
+            raise self._not_finite()
+        return bound
 
-    share_tiles(workers, len(tiles), fill)
-    return out, (float(span[:, 0].min()), float(span[:, 1].max()))
+    def _extent_bound(self, rows: KernelRows) -> float:
+        values = rows.values
+        low, high = values.min(axis=0), values.max(axis=0)
+        if sp.issparse(values):
+            low, high = low.toarray().ravel(), high.toarray().ravel()
+        with np.errstate(over="ignore"):
+            if self._name == "additive_chi2":
+                return 2.0 * exact_total(high.astype(np.float64))
+            extent = high.astype(np.float64) - low
+            return exact_total(extent * extent)
 
-
-def gram_rows(kernel: KernelFunction, a: Any, X: Any, workers: Workers) -> Floats:
-    """Return the inner products (len(a), n) of some rows with all, in the dtype of X."""
-    n = X.shape[0]
-    out = np.empty((a.shape[0], n), X.dtype)
-
-    def fill(number: int) -> None:
-        columns = slice(number * TILE_ROWS, (number + 1) * TILE_ROWS)
-        out[:, columns] = kernel.between(a, X[columns])
-
-    share_tiles(workers, -(-n // TILE_ROWS), fill)
-    return out
-
-
-def share_tiles(workers: Workers, count: int, fill: Callable[[int], None]) -> None:
-    """Call fill(number) for every tile in several threads; BLAS runs in the calling thread."""
-
-    def work(numbers: Iterator[int]) -> None:
-        for number in numbers:
-            fill(number)
-
-    with one_blas_thread():
-        workers.share(count, work)
+    def noise(self, rows: KernelRows) -> float:
+        """Return a bound of the rounding errors of what cancels in closeness."""
+        own = float(np.abs(rows.own).max()) if rows.own.size else 0.0
+        return ENTRY_ROUNDINGS * float(np.finfo(np.float64).eps) * own
 
 
-def is_symmetric(kernel: KernelFunction, X: Any) -> bool:
-    """Return whether a callable gives k(a, b) = k(b, a) on a few rows."""
-    rows = X[evenly_spaced(X.shape[0], 8)]
-    forward, backward = kernel.between(rows, rows[::-1]), kernel.between(rows[::-1], rows)
-    gap = np.abs(forward - backward.T).max()
-    return bool(gap <= 1e-8 * np.abs(forward).max())
+def _check_nonnegative(X: Any, name: str) -> None:
+    if sp.issparse(X):
+        advice = "Use X.toarray()."
+        raise must_be("X", f"dense with kernel={name!r}", Got("a sparse matrix"), advice)
+    if X.size and X.min() < 0:
+        got = Got(f"values down to {X.min():.3g}")
+        raise must_be("X", f"without negative values with kernel={name!r}", got)

@@ -194,13 +194,13 @@ def test_the_least_shift(n, weighted):
     across = np.eye(n) - np.outer(root, root) / weight.sum()
     lowest = np.linalg.eigvalsh(across @ (root[:, None] * K * root) @ across)[0]
     with Workers(1) as workers:
-        gram = DenseGram(K, None, (K.min(), K.max()), Weights.of(weight, n), workers)
+        gram = DenseGram(K, None, Weights.of(weight, n), workers)
         assert is_indefinite(gram)
         assert needed_shift(gram) == pytest.approx(-lowest, rel=1e-5)
         assert needed_shift(gram) >= -lowest
         sparse = SparseGram(sp.csr_array(K), Weights.of(weight, n), workers)
         assert needed_shift(sparse) == pytest.approx(-lowest, rel=1e-5)
-        good = DenseGram(K @ K, None, None, Weights.of(weight, n), workers)
+        good = DenseGram(K @ K, None, Weights.of(weight, n), workers)
         assert not is_indefinite(good)
         assert needed_shift(good) == 0
 
@@ -210,7 +210,7 @@ def test_the_relaxed_solution_bounds_the_objective():
     X, start, weight = sample(90)
     K = X @ X.T
     with Workers(1) as workers:
-        gram = DenseGram(K, X, None, Weights.of(weight, 90), workers)
+        gram = DenseGram(K, X, Weights.of(weight, 90), workers)
         rows = leading(gram, 3)
     root = np.sqrt(weight)
     flat = rows * root[:, None]

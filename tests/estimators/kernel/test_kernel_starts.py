@@ -96,7 +96,7 @@ def test_plusplus_of_a_linear_kernel_takes_the_rows_of_k_means(weighted):
     X, _, weight = sample(600, 3, 4)
     weights = Weights.of(weight if weighted else None, 600)
     with Workers(1) as workers:
-        gram = DenseGram(linear_kernel(X), X, None, weights, workers)
+        gram = DenseGram(linear_kernel(X), X, weights, workers)
         source = DenseSource(X, weights, workers)
         for seed in range(10):
             ours = plusplus_rows(gram, 7, np.random.default_rng(seed))

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.sanitize
 def grown(kernel, X, weight, rank, seed=0):
     function = KernelFunction(kernel, KERNELS[kernel])
     with Workers(2) as workers:
-        nystrom = Nystrom(function, X, weight, workers)
+        nystrom = Nystrom(function, function.place(X), weight, workers)
         nystrom.grow(rank // 2, np.random.default_rng(seed))
         nystrom.grow(rank, np.random.default_rng(seed + 1))  # it may be continued
     return nystrom

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats
-from partita._common.spaced_rows import evenly_spaced
+from partita._common.exact_sum import exact_total
 from partita._common.threads import one_blas_thread
 from partita.source.gram_matrix import Gram
 
@@ -20,11 +20,14 @@ EIGENVALUE_TOLERANCE = 1e-10  # relative to the largest: rounding of a zero eige
 LANCZOS_STEPS = 200
 
 
-def _doubly_centred_sample(gram: Gram) -> Floats:
-    rows = np.flatnonzero(gram.weight)
-    inner = gram.submatrix(rows[evenly_spaced(len(rows), DENSE_ROWS)])
-    inner = inner - inner.mean(axis=0)
-    return np.asarray(inner - inner.mean(axis=1, keepdims=True))
+def _doubly_centred_sample(gram: Gram) -> tuple[Floats, Floats]:
+    """Return inner products (m, m) of rows about their mean, and their shares of weight (m,)."""
+    rows, mass = gram.sample(DENSE_ROWS)
+    share = mass / exact_total(mass)
+    inner = gram.submatrix(rows)
+    mean = (inner * share).sum(axis=1)
+    inner = (inner - mean) - (mean - (mean * share).sum())[:, None]
+    return inner, share
 
 
 def is_indefinite(gram: Gram) -> bool:
@@ -32,20 +35,32 @@ def is_indefinite(gram: Gram) -> bool:
 
     The eigenvalues of a submatrix lie within those of the matrix.
     """
+    inner, _ = _doubly_centred_sample(gram)
     with one_blas_thread():
-        values = np.linalg.eigvalsh(_doubly_centred_sample(gram))
-    noise = float(gram.noise.max()) * len(values)
+        values = np.linalg.eigvalsh(inner)
+    noise = gram.noise * len(values)
     return bool(values[0] < -max(1e-9 * np.abs(values).max(), noise))
 
 
 def dimension(gram: Gram) -> float:
     """Return the effective dimension of the data in feature space: (Σλ)² / Σλ² of a sample."""
-    inner = _doubly_centred_sample(gram)
+    inner, share = _doubly_centred_sample(gram)
     largest = float(np.abs(inner).max())
     if not largest > 0:
         return 1.0
     inner /= largest  # so that no square overflows
-    return max(1.0, float(np.trace(inner)) ** 2 / float((inner * inner).sum()))
+    trace = float((share * inner.diagonal()).sum())
+    squares = float((share[:, None] * share * (inner * inner)).sum())
+    return max(1.0, trace**2 / squares) if squares > 0 else 1.0
+
+
+def variance(gram: Gram) -> float:
+    """Return the variance of the rows in feature space."""
+    sums, labels = gram.sums(1), np.zeros(gram.n, np.int32)
+    gram.move(np.arange(gram.n), labels - 1, labels, sums)
+    mass = exact_total(gram.weight)
+    inner = exact_total(gram.own(sums, labels), gram.weight) / mass
+    return max(0.0, (exact_total(gram.diagonal, gram.weight) - inner) / mass)
 
 
 def needed_shift(gram: Gram) -> float:

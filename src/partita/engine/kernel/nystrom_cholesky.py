@@ -15,9 +15,10 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.spaced_rows import evenly_spaced
-from partita._common.threads import Workers
+from partita._common.threads import Workers, one_blas_thread
 from partita._kernels.weighted_draws import index_in_cumsum
-from partita.source.kernel_function import KernelFunction, share_tiles
+from partita.source.gram_tiles import share_tiles
+from partita.source.kernel_function import KernelFunction
 
 PIVOT_BLOCK = 64  # pivots proposed at once
 BLOCK_ROWS = 8192  # fixed, so that bits do not depend on the number of threads
@@ -32,9 +33,9 @@ class Nystrom:
     def __init__(self, kernel: KernelFunction, X: Any, weight: Floats, workers: Workers) -> None:
         self.kernel, self.X, self.weight, self.workers = kernel, X, weight, workers
         self.residual = kernel.diagonal(X)  # (n,) of K − K̂
-        if (self.residual < 0).any():
+        if (self.residual < 0).any() or kernel.metric == "additive_chi2":
             raise ValueError(_INDEFINITE_MESSAGE)
-        self._floor = RESIDUAL_ROUNDINGS * np.finfo(X.dtype).eps * self.residual
+        self._floor = RESIDUAL_ROUNDINGS * np.finfo(np.float64).eps * self.residual
         self.residual[self.residual <= self._floor] = 0.0
         self.pivots: Ints = np.empty(0, np.intp)
         self.features: Floats = np.empty((X.shape[0], 0))
@@ -68,7 +69,7 @@ class Nystrom:
         A row is accepted with the probability that the pivots before it left its residual.
         """
         known = self.features[drawn, :have]
-        left = self.kernel.between(self.X[drawn]).astype(np.float64) - known @ known.T
+        left = self.kernel.between(self.X[drawn]) - known @ known.T
         factor = np.zeros((len(drawn), len(drawn)))
         accepted: list[int] = []
         for i, row in enumerate(drawn):
@@ -94,7 +95,7 @@ class Nystrom:
 
         def fill(number: int) -> None:
             rows = slice(number * BLOCK_ROWS, (number + 1) * BLOCK_ROWS)
-            column = self.kernel.between(self.X[rows], pivot_rows).astype(np.float64)
+            column = self.kernel.between(self.X[rows], pivot_rows)
             column -= self.features[rows, :have] @ known.T
             new = solve_triangular(factor, column.T, lower=True, check_finite=False).T
             self.features[rows, columns] = new
@@ -103,7 +104,8 @@ class Nystrom:
             left[left <= self._floor[rows]] = 0.0
             self.residual[rows] = left
 
-        share_tiles(self.workers, len(indefinite), fill)
+        with one_blas_thread():
+            share_tiles(self.workers, len(indefinite), fill)
         if indefinite.any():
             raise ValueError(_INDEFINITE_MESSAGE)
         self.residual[pivots] = 0.0
@@ -140,10 +142,11 @@ class NystromMap:
 
         def fill(number: int) -> None:
             rows = slice(number * BLOCK_ROWS, (number + 1) * BLOCK_ROWS)
-            column = self.kernel.between(self.pivots, X[rows]).astype(np.float64)
+            column = self.kernel.between(self.pivots, X[rows])
             out[rows] = solve_triangular(self.factor, column, lower=True, check_finite=False).T
 
-        share_tiles(workers, -(-X.shape[0] // BLOCK_ROWS), fill)
+        with one_blas_thread():
+            share_tiles(workers, -(-X.shape[0] // BLOCK_ROWS), fill)
         return out
 
 

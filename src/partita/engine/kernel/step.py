@@ -1,7 +1,8 @@
 """Kernel K-means under the shared loop: means in feature space, given by their inner products.
 
 A center is a row of n + 1 numbers: its inner product with every row of the data, and its squared
-norm. The loop needs ‖φ_i − c‖² = K_ii − 2⟨φ_i, c⟩ + ‖c‖² and Huygens' theorem, no more.
+norm. The loop needs ‖φ_i − c‖² = K_ii − 2⟨φ_i, c⟩ + ‖c‖² and Huygens' theorem, no more. All sums
+over rows are exact (integers, or rounded once), so the order of rows changes no bit.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._common.exact_sum import exact_total
+from partita._common.exact_sum import exact_total, exact_totals
 from partita._kernels import kernels
 from partita.centers import Centers
 from partita.engine.lloyd import LloydOptions, best_run, lloyd
@@ -47,6 +48,8 @@ class KernelStep:
         self._sums = gram.sums(k)
         self._square = np.zeros(k)  # ‖mean‖² at the last `stats_about`
         self._touched = np.ones(k, bool)  # clusters that changed since the last `update`
+        self._distance: Floats = np.zeros(gram.n)  # to the own center, at the last `stats_about`
+        self.unshifted_sse: Floats = np.zeros(k)  # at the last `stats_about`, as without `sigma`
 
     def assign(self, centers: Centers) -> int:
         before = self.labels.copy()
@@ -63,24 +66,48 @@ class KernelStep:
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
         """Return weight and sse of every cluster (means of length 0), and its gap to the center."""
-        k, weight = len(self._sums), self.gram.weight
-        labels = np.maximum(self.labels, 0)  # rows without a label have no weight
-
-        def add(values: Floats) -> Floats:
-            return np.asarray(np.bincount(labels, weights=weight * values, minlength=k))
-
-        mass = add(np.ones(self.gram.n))
+        labels = self._used_labels()
+        mass = self._mass()
         whole = np.where(mass > 0, mass, 1.0)
-        square = add(self.gram.own(self._sums, labels)) / whole**2
-        self._square = square = np.where(mass > 0, square + self.sigma / whole, 0.0)
-        sse = np.maximum(add(self.diagonal) - mass * square, self._min_square)
-        inner = centers.values[labels, np.arange(self.gram.n)]
-        apart = square - 2 * add(inner) / whole + centers.values[:, -1]
+        inner = self._add(self.gram.own(self._sums, labels))
+        self._square = square = np.where(mass > 0, inner / whole**2 + self.sigma / whole, 0.0)
+        along = centers.values[labels, np.arange(self.gram.n)]
+        apart = square - 2 * self._add(along) / whole + centers.values[:, -1]
         gap = np.sqrt(np.where((mass > 0) & self._touched, np.maximum(apart, 0.0), 0.0))
-        return ClusterStats(mass, np.zeros((k, 0)), sse), gap
+        self._distance = self.distances(centers)
+        self.unshifted_sse = self._sse(inner, whole)
+        return ClusterStats(mass, np.zeros((len(mass), 0)), self._shifted_sse()), gap
+
+    def _used_labels(self) -> Ints:
+        return np.maximum(self.labels, 0)  # rows without a label have no weight
+
+    def _mass(self) -> Floats:
+        if self.gram.weights.all_equal:
+            count = np.bincount(self.labels, minlength=len(self._sums))
+            return np.asarray(count * self.gram.weights.unit)
+        return exact_totals(self.gram.weight, self._used_labels(), len(self._sums))
+
+    def _add(self, values: Floats) -> Floats:
+        """Σ w·values of every cluster, rounded once."""
+        return exact_totals(values, self._used_labels(), len(self._sums), self.gram.weight)
+
+    def _sse(self, inner: Floats, whole: Floats) -> Floats:
+        """Σ w·K_ii − ‖Σ w·φ‖² / W of every cluster, without `sigma`."""
+        sse = -inner / whole
+        if self.gram.diagonal.any():
+            sse = sse + self._add(self.gram.diagonal)
+        return np.asarray(sse if self.sigma else np.maximum(sse, self._min_square))
+
+    def _shifted_sse(self) -> Floats:
+        if not self.sigma:
+            return self.unshifted_sse
+        counted = self.labels[self.gram.weight > 0]
+        count = np.bincount(counted, minlength=len(self._sums))
+        sse = self.unshifted_sse + self.sigma * np.maximum(count - 1, 0)
+        return np.asarray(np.maximum(sse, self._min_square))
 
     def cost(self, stats: ClusterStats, gap: Floats) -> float:
-        return exact_total(stats.sse + stats.weight * (gap * gap))
+        return exact_total(self._distance, self.gram.weight)
 
     def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
         values = before.values.copy()
@@ -92,13 +119,16 @@ class KernelStep:
             own = np.flatnonzero(new[self.labels] & (self.gram.weight > 0))
             values[self.labels[own], own] += self.sigma / stats.weight[self.labels[own]]
         self._touched[:] = False
-        return Update(Centers(values, NO_ORIGIN), exact_total(stats.sse), math.hypot(*gap.tolist()))
+        centers = Centers(values, NO_ORIGIN)
+        cost = exact_total(self.distances(centers), self.gram.weight)
+        return Update(centers, cost, math.hypot(*gap.tolist()))
 
     # --- the `Assignment` of a policy for empty clusters
 
     def distances(self, centers: Centers) -> Floats:
-        own = centers.values[self.labels, np.arange(self.gram.n)]
-        squares = self.diagonal - 2 * own + centers.values[self.labels, -1]
+        labels = self._used_labels()
+        own = centers.values[labels, np.arange(self.gram.n)]
+        squares = self.diagonal + (centers.values[labels, -1] - 2 * own)
         return np.asarray(np.maximum(squares, self._min_square))
 
     def rows(self, which: Ints) -> Floats:
@@ -118,13 +148,6 @@ class KernelStep:
         self._sums = np.delete(self._sums, clusters, axis=0)
         self._touched = np.ones(len(self._sums), bool)
 
-    def recompute_sums(self) -> None:
-        """Recompute the sums: rows that were computed twice may have had other bits."""
-        self._sums[:] = 0
-        rows = np.flatnonzero(self.labels >= 0)
-        self.gram.move(rows, np.full(len(rows), -1, np.int32), self.labels[rows], self._sums)
-        self._touched[:] = True
-
 
 @dataclass(frozen=True, slots=True)
 class KernelResult:
@@ -133,9 +156,10 @@ class KernelResult:
     labels: Ints  # (n,)
     inertia: float
     stats: ClusterStats  # of these labels
+    unshifted_cost: float  # Σ sse of these labels, as without a shift of the diagonal
     members: Ints  # (n,) the partition of which the centers are the means
     mass: Floats  # (k,) weight of these members; 0 for a cluster without rows
-    square: Floats  # (k,) ‖mean‖², centred
+    square: Floats  # (k,) ‖mean‖²
     fit: Fit
 
 
@@ -162,14 +186,11 @@ def best_means(
         return fit.trace[-1].cost_after, fit, step
 
     fit, step = best_run(starts, run, options.halt, options.on_run_end)
-    members, centers = step.labels.copy(), fit.centers
-    if not gram.exact:
-        step.recompute_sums()
-        stats, gap = step.stats_about(centers)
-        centers = step.update(stats, gap, centers).centers
-    mass, square = fit.stats.weight, centers.values[:, -1].copy()
+    members, centers, mass = step.labels.copy(), fit.centers, fit.stats.weight
+    square = centers.values[:, -1].copy()
     centers.values[mass == 0, -1] = np.inf  # no row joins a cluster without members
     step.assign(centers)
     cost = exact_total(step.distances(centers), gram.weight)
     stats, _ = step.stats_about(centers)
-    return KernelResult(step.labels, cost, stats, members, mass, square, fit)
+    unshifted = exact_total(step.unshifted_sse)
+    return KernelResult(step.labels, cost, stats, unshifted, members, mass, square, fit)

@@ -13,7 +13,7 @@ from partita._common.array_types import Array, Floats
 from partita._common.exact_sum import exact_total
 from partita._common.number_arrays import as_float_array
 from partita._common.parameters import Got, must_be
-from partita._common.threads import Workers, one_blas_thread
+from partita._common.threads import Workers
 from partita.estimators import validation
 from partita.estimators.base import Clusterer
 from partita.estimators.kernel import kernel_capabilities, kernel_input, matrices
@@ -25,6 +25,11 @@ from partita.trace import Callback
 @dataclass(eq=False, repr=False)
 class KernelKMeans(Clusterer):
     """K-means in the feature space of a kernel.
+
+    Named kernels are computed in double precision, by distances, so that rows far from the origin
+    lose no digits, and the result has the same bits on any machine. This does not hold for a
+    callable, a polynomial of a degree that is not whole or above 64, "nystrom", "spectral" and
+    diagonal_shift="auto".
 
     After a fit to a matrix, `transform` and `score` are not available, because K(new, training)
     does not contain k(x, x); use `predict`, `soft_membership` or `distances(K, diagonal)`.
@@ -63,7 +68,8 @@ class KernelKMeans(Clusterer):
         makes an indefinite kernel positive semidefinite, so that no iteration raises the
         objective. None adds nothing, and warns if a kernel is indefinite; the normalized cut
         treats it as "auto". The shift brings a row of the fit nearer to its own cluster; `predict`
-        treats every row as new, and may find it nearer to another.
+        treats every row as new, and may find it nearer to another. A shift that is far larger than
+        any kernel needs is refused, since it takes digits from all distances.
     init : {"auto", "k-means++", "random", "random-partition", "spectral"}, array or callable, \
 default="auto"
         The start. "k-means++": rows far apart in feature space; "random": random rows;
@@ -80,8 +86,9 @@ default="auto"
         space. At 0 a run continues until no label changes: late iterations are cheap, since
         only rows that moved are read.
     memory_limit : float or None, default=None
-        The maximum number of bytes of the Gram matrix, or its approximation. None means half of
-        the free memory.
+        The maximum number of bytes of the Gram matrix (8 per entry, for rows of any type), or its
+        approximation. None means half of the free memory. A matrix that is kept and rows that are
+        recomputed give the same bits.
 
     Attributes
     ----------
@@ -153,7 +160,7 @@ default="auto"
         validation.check_row_count(X.shape[0], parameters.k)
         X = _as_floats(X)
         _check_range(weight)
-        with Workers(parameters.threads) as workers, one_blas_thread():
+        with Workers(parameters.threads) as workers:
             if self._given():
                 fit = fit_matrix(parameters, X, weight, workers)
             else:
@@ -226,7 +233,7 @@ default="auto"
         validation.check_finite(validation.make_source(X, None, workers), X, self._names())
         if self._degree is not None:
             return matrices.cut_rows(X, self._degree), kind
-        return (X if self.kernel_ is None else self.kernel_.place(X)), kind
+        return (X if self.kernel_ is None else self.kernel_.place(X, self._space.kept_rows)), kind
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
         with Workers(validation.check_threads(self.n_threads)) as workers:

@@ -13,10 +13,10 @@ from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.parameters import Got, must_be
 from partita._common.random_state import spawn_generators
-from partita._common.threads import Workers
+from partita._common.threads import Workers, one_blas_thread
 from partita._common.warnings import warn
 from partita.empty_clusters import POLICIES
-from partita.engine.kernel.definiteness import dimension
+from partita.engine.kernel.definiteness import dimension, variance
 from partita.engine.kernel.nystrom_cholesky import Nystrom
 from partita.engine.kernel.step import best_means
 from partita.engine.lloyd import LloydOptions
@@ -31,6 +31,7 @@ from partita.init.plusplus import plusplus
 from partita.run_record import Fit
 from partita.source.gram_matrix import Gram
 from partita.source.kernel_function import KernelFunction
+from partita.source.kernel_rows import KernelRows
 from partita.source.protocol import Source
 from partita.stats import ClusterStats
 
@@ -77,7 +78,7 @@ def fit_matrix(
         matrices.check_square(X, "Gram matrix")
         every = starts(parameters, X)
     gram = matrices.given_gram(X, weight, workers)
-    fit = _fit_gram(parameters, every, gram, None, X, diagonal_shift, "the matrix was given")
+    fit = _fit_gram(parameters, every, gram, None, diagonal_shift, "the matrix was given")
     return replace(fit, degree=weight) if model.kernel == kernel_input.CUT else fit
 
 
@@ -86,10 +87,9 @@ def fit_rows(
 ) -> KernelFit:
     """Fit rows of features; `source` has surveyed them."""
     model, n, workers = parameters.model, X.shape[0], source.workers
-    origin = kernel_input.median_row(X, weight)
-    kernel = kernel_input.kernel_of(model, origin, source.survey().spread)
-    every, rows = starts(parameters, X), kernel.place(X)
-    room, need = parameters.memory, float(n) * n * X.dtype.itemsize
+    kernel = kernel_input.kernel_of(model, X.shape[1], source.survey().spread)
+    every = starts(parameters, X)
+    room, need = parameters.memory, matrices.gram_bytes(n)
     if model.approximation == "nystrom" and model.diagonal_shift is not None:
         advice = "Nyström needs a positive semidefinite kernel; use approximation='exact'."
         wanted = "None with approximation='nystrom'"
@@ -104,29 +104,33 @@ def fit_rows(
             UserWarning,
         )
     if model.approximation == "nystrom" or too_large:
-        return _fit_features(parameters, every, kernel, rows, weight, workers)
+        kernel = kernel.about(source.survey().grid.origin)
+        with one_blas_thread():
+            return _fit_features(parameters, every, kernel, kernel.place(X), weight, workers)
+    rows = kernel.prepare(kernel.place(X), numbered=True)
     gram = matrices.computed_gram(kernel, rows, weight, workers, room)
-    note = f"{need / 1e9:.3g} GB for the Gram matrix {'fit' if gram.exact else 'do not fit'}"
-    return _fit_gram(parameters, every, gram, kernel, rows, model.diagonal_shift, note)
+    note = f"{need / 1e9:.3g} GB for the Gram matrix {'fit' if need <= room else 'do not fit'}"
+    return _fit_gram(parameters, every, gram, (kernel, rows), model.diagonal_shift, note)
 
 
 def _fit_gram(
     parameters: KernelParameters,
     every: list[Start],
     gram: Gram,
-    kernel: KernelFunction | None,
-    X: Any,
+    computed: tuple[KernelFunction, KernelRows] | None,
     diagonal_shift: Any,
     note: str,
 ) -> KernelFit:
-    known = kernel is not None and kernel.definite
+    """Fit by a Gram; `computed`: the kernel and the rows it is of, unless it was given."""
+    kernel, rows = computed or (None, None)
+    known = kernel is not None and kernel.descends
     warned, sigma = matrices.shift_of(diagonal_shift, gram, known)
-    weight, k = gram.weight, parameters.k
+    k = parameters.k
 
     def run(start: Start, rng: np.random.Generator) -> Any:
-        return in_gram(start(rng), gram, kernel, X, k, rng, sigma)
+        return in_gram(start(rng), gram, kernel, rows, k, rng, sigma)
 
-    halt = parameters.halt_at(float(weight @ gram.diagonal / weight.sum()))
+    halt = parameters.halt_at(variance(gram) if parameters.model.tol else 0.0)
     result = best_means(
         gram,
         _with_generators(parameters, every, run),
@@ -138,16 +142,13 @@ def _fit_gram(
     )
     if not (known or warned or sigma) and _rises(result.fit):
         matrices.warn_indefinite()
-    stats = result.stats
-    beyond = np.count_nonzero(weight) - np.count_nonzero(stats.weight)
-    cost = exact_total(stats.sse) - sigma * beyond
     return KernelFit(
         result.labels,
         result.inertia,
-        (cost, cost),
-        stats,
+        (result.unshifted_cost, result.unshifted_cost),
+        result.stats,
         result.fit,
-        MeansSpace(gram, result, kernel, X),
+        MeansSpace(gram, result, kernel, None if rows is None else rows.values),
         dimension(gram),
         kernel,
         sigma,
@@ -185,7 +186,7 @@ def _fit_features(
 
     def run(start: Start, seed: np.random.Generator) -> Floats:
         def of_points(points: Floats) -> Floats:
-            return mapped.features(kernel.place(points.astype(X.dtype)), workers)
+            return mapped.features(kernel.place(points.astype(X.dtype), X), workers)
 
         return in_features(start(seed), source, of_points, parameters.k, seed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from partita.estimators.capabilities import AFFINITIES, INNER_PRODUCTS, ROWS, Ca
 from partita.estimators.kernel import kernel_input
 from partita.estimators.kernel.feature_space import MeansSpace, PivotSpace
 from partita.estimators.saved_state import FieldReader, restored_stats
+from partita.exact_weights import Weights
+from partita.moments import bits_for
 from partita.source.kernel_function import KernelFunction
 
 # Kernels to which every feature contributes on its own scale
@@ -51,11 +54,13 @@ def declare(model: Any) -> Capabilities:
 def _pairwise(model: Any, X: Any) -> Floats:
     """Distances (n, n) in feature space between rows, or of a matrix of inner products."""
     if model.kernel_ is not None:
-        gram = model.kernel_.between(model.kernel_.place(X))
+        rows = model.kernel_.prepare(model.kernel_.place(X), numbered=True)
+        squares = -2.0 * model.kernel_.closeness(rows, rows)
     else:
-        gram = X.toarray() if sp.issparse(X) else X
-    diagonal = gram.diagonal().astype(np.float64)
-    distances = np.sqrt(np.maximum(diagonal[:, None] + diagonal[None] - 2.0 * gram, 0.0))
+        gram = (X.toarray() if sp.issparse(X) else X).astype(np.float64, copy=False)
+        diagonal = gram.diagonal()
+        squares = (diagonal[:, None] - gram) + (diagonal - gram)
+    distances = np.sqrt(np.maximum(squares, 0.0))
     distances = np.maximum(distances, distances.T)
     np.fill_diagonal(distances, 0.0)
     return np.asarray(distances)
@@ -115,15 +120,27 @@ def _restore_space(saved: FieldReader, kernel: Any, k: int, d: int) -> Any:
     m = len(saved.ints("columns", (None,), 0, _MAX_COLUMNS if kernel else d - 1))
     if m == 0:
         raise ValueError("space.columns is empty")
-    mean = saved.rows("mean", (k, m))
-    if not hasattr(mean, "indptr"):
-        raise ValueError("space.mean is not sparse")
+    square, mass = saved.floats("square", (k,), finite=False), saved.floats("mass", (k,))
+    members, weight = saved.ints("members", (m,), 0, k - 1), saved.floats("weight", (m,))
+    scale, limb = saved.number("scale", finite=True), saved.number("limb", finite=True)
+    if not (weight > 0).all() or not (mass[members] > 0).all():
+        raise ValueError("space.weight and space.mass of members must be positive")
+    max_limb = 2.0 ** bits_for(Weights.of(weight, m).count)  # above it, sums would overflow
+    if not (_is_power_of_two(scale) and _is_power_of_two(limb) and limb <= max_limb):
+        raise ValueError(f"space.scale and space.limb (up to {max_limb:g}) must be powers of two")
     return MeansSpace.of_parts(
         kernel=kernel,
         rows=saved.rows("rows", (m, d)) if kernel else None,
         columns=saved.ints("columns", (m,), 0, _MAX_COLUMNS),
+        members=members.astype(np.int32),
+        weight=weight,
         off=saved.floats("off", (m,)),
-        level=saved.number("level", finite=True),
-        square=saved.floats("square", (k,), finite=False),
-        mean=mean,
+        mass=mass,
+        square=square,
+        scale=scale,
+        limb=limb,
     )
+
+
+def _is_power_of_two(value: float) -> bool:
+    return value > 0 and math.frexp(value)[0] == 0.5

@@ -8,16 +8,12 @@ import time
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import numpy as np
-import scipy.sparse as sp
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from partita._common import parameters as accept
-from partita._common.array_types import Floats
 from partita._common.errors import ParameterError
 from partita._common.parameters import Rule, check, choice, either, number, optional
 from partita._common.random_state import generator
-from partita._common.spaced_rows import evenly_spaced
 from partita._common.text import listed
 from partita.estimators.lloyd_parameters import FitParameters
 from partita.halting import Halt, Shift
@@ -45,7 +41,6 @@ RULES: dict[str, Rule] = {
     "diagonal_shift": optional(either(number(0, finite=True), choice("auto"))),
     "approximation": choice("auto", "exact", "nystrom"),
 }
-MEDIAN_SAMPLE_ROWS = 1024
 
 
 class KernelParameters(FitParameters):
@@ -86,7 +81,7 @@ def check_kernel_params(metric: str, params: dict[str, Any]) -> None:
             check(name, params[name], rule)
 
 
-def kernel_of(model: Any, origin: Floats, spread: float) -> KernelFunction:
+def kernel_of(model: Any, d: int, spread: float) -> KernelFunction:
     """Return the kernel with its parameters; `spread` is the root of the mean variance."""
     metric = model.kernel
     params: dict[str, Any] = {}
@@ -94,22 +89,13 @@ def kernel_of(model: Any, origin: Floats, spread: float) -> KernelFunction:
         metric = _SYNONYMS.get(metric, metric)
         params = {name: getattr(model, name) for name in _PARAMETERS.get(metric, ())}
     if "gamma" in params:
-        params["gamma"] = _gamma(model.gamma, metric, len(origin), spread)
+        params["gamma"] = _gamma(model.gamma, metric, d, spread)
     elif metric == "chi2" and not isinstance(model.gamma, str):
         params["gamma"] = float(model.gamma)
     params.update(model.kernel_params or {})
     if isinstance(metric, str):
         check_kernel_params(metric, params)
-    return KernelFunction.about(origin, metric, params)
-
-
-def median_row(X: Any, weight: Floats | None) -> Floats:
-    """Return the median (d,) of a sample of rows, which outliers do not move; 0 for sparse rows."""
-    if sp.issparse(X):
-        return np.zeros(X.shape[1])  # zeros stay zeros
-    rows = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
-    sample = X[rows[evenly_spaced(len(rows), MEDIAN_SAMPLE_ROWS)]]
-    return np.asarray(np.median(sample, axis=0), dtype=np.float64)
+    return KernelFunction(metric, params)
 
 
 def _gamma(gamma: Any, metric: str, d: int, spread: float) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita._common.parameters import Got, must_be
 from partita._common.text import listed
 from partita._common.threads import Workers
@@ -16,9 +17,12 @@ from partita.engine.kernel.definiteness import is_indefinite, needed_shift
 from partita.estimators.validation import nonfinite_kinds
 from partita.exact_weights import Weights
 from partita.source.gram_matrix import DenseGram, Gram, RecomputedGram, SparseGram
-from partita.source.kernel_function import KernelFunction, gram_matrix, is_symmetric
+from partita.source.gram_tiles import gram_matrix, is_symmetric
+from partita.source.kernel_function import KernelFunction
+from partita.source.kernel_rows import KernelRows
 
 BLOCK_VALUES = 1 << 22  # values that are checked together
+MAX_SHIFT_RATIO = 8.0  # of a given shift to the largest that a kernel can need
 TILE_ROWS = 512  # of the comparison with the transpose
 
 
@@ -96,21 +100,31 @@ def given_gram(X: Any, weight: Floats | None, workers: Workers) -> Gram:
     weights = Weights.of(weight, X.shape[0])
     if sp.issparse(X):
         return SparseGram(X, weights, workers)
-    return DenseGram(X, None, (float(X.min()), float(X.max())), weights, workers)
+    return DenseGram(X, None, weights, workers)
 
 
 def computed_gram(
-    kernel: KernelFunction, X: Any, weight: Floats | None, workers: Workers, memory: float
+    kernel: KernelFunction, rows: KernelRows, weight: Floats | None, workers: Workers, memory: float
 ) -> Gram:
     """Return the Gram of a kernel: in memory if it fits, else its rows are computed as needed."""
-    n = X.shape[0]
-    weights = Weights.of(weight, n)
-    if callable(kernel.metric) and not is_symmetric(kernel, X):
+    weights = Weights.of(weight, len(rows))
+    if callable(kernel.metric) and not is_symmetric(kernel, rows.values):
         raise must_be("kernel", "symmetric: k(a, b) = k(b, a)", kernel.metric)
-    if n * n * X.dtype.itemsize > memory:
-        return RecomputedGram(kernel, X, weights, workers)
-    matrix, span = gram_matrix(kernel, X, workers)
-    return DenseGram(matrix, X, None if kernel.definite else span, weights, workers)
+    reach = kernel.reach(rows)
+    gram: Gram
+    if gram_bytes(len(rows)) > memory:
+        gram = RecomputedGram(kernel, rows, weights, workers, reach)
+    else:
+        matrix = gram_matrix(kernel, rows, workers)
+        reach = float(np.abs(matrix).max()) if reach is None else reach
+        gram = DenseGram(matrix, rows.values, weights, workers, reach)
+    gram.noise = kernel.noise(rows)
+    return gram
+
+
+def gram_bytes(n: int) -> float:
+    """Return the memory of a Gram matrix of doubles."""
+    return 8.0 * n * n
 
 
 def shift_of(diagonal_shift: Any, gram: Gram, definite: bool) -> tuple[bool, float]:
@@ -120,10 +134,21 @@ def shift_of(diagonal_shift: Any, gram: Gram, definite: bool) -> tuple[bool, flo
     """
     if isinstance(diagonal_shift, str):
         return False, 0.0 if definite else needed_shift(gram)
-    if diagonal_shift is not None or definite or not is_indefinite(gram):
-        return False, float(diagonal_shift or 0.0)
+    if diagonal_shift is not None:
+        return False, _check_shift(float(diagonal_shift), gram)
+    if definite or not is_indefinite(gram):
+        return False, 0.0
     warn_indefinite()
     return True, 0.0
+
+
+def _check_shift(shift: float, gram: Gram) -> float:
+    """Return a given shift; no kernel needs more than the total weight times its largest entry."""
+    limit = MAX_SHIFT_RATIO * exact_total(gram.weight) * gram.reach
+    if shift > limit > 0:
+        advice = "A larger one takes digits from all distances; 'auto' is the least that helps."
+        raise must_be("diagonal_shift", f"at most {limit:.3g} for these rows", shift, advice)
+    return shift
 
 
 def warn_indefinite() -> None:

@@ -17,8 +17,8 @@ from partita.estimators import validation
 from partita.estimators.kernel.kernel_input import CUT, GIVEN
 from partita.estimators.lloyd_parameters import FitParameters
 from partita.init.kernel_starts import (
-    at_inner,
     at_means,
+    at_points,
     at_rows,
     plusplus_rows,
     spectral_labels,
@@ -26,7 +26,9 @@ from partita.init.kernel_starts import (
 from partita.init.plusplus import plusplus
 from partita.init.random_starts import forgy, forgy_rows, random_partition
 from partita.source.gram_matrix import Gram
-from partita.source.kernel_function import KernelFunction, gram_rows
+from partita.source.gram_tiles import closeness_to
+from partita.source.kernel_function import KernelFunction
+from partita.source.kernel_rows import KernelRows
 from partita.source.protocol import Source
 from partita.stats import ClusterStats
 
@@ -95,7 +97,7 @@ def in_gram(
     start: KernelStart,
     gram: Gram,
     kernel: KernelFunction | None,
-    X: Any,
+    rows: KernelRows | None,
     k: int,
     rng: np.random.Generator,
     sigma: float,
@@ -103,9 +105,9 @@ def in_gram(
     """Return the centers of a start in feature space, by a Gram matrix."""
     if start.kind == "points":
         assert kernel is not None
-        points = kernel.place(start.values.astype(X.dtype))
-        inner = gram_rows(kernel, points, X, gram.workers)
-        return at_inner(gram, inner, kernel.diagonal(points))
+        assert rows is not None
+        points = kernel.place(start.values.astype(rows.values.dtype), rows.values)
+        return at_points(closeness_to(kernel, kernel.prepare(points), rows, gram.workers))
     if start.kind == "rows":
         return at_rows(gram, start.values, sigma)
     if start.kind == "labels":
