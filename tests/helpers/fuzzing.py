@@ -1,20 +1,19 @@
-"""What the fuzzers share: bits of fits, and the same fits in processes with other instructions.
+"""What the fuzzers share: the bits of fits of many random cases, here and on other machines.
 
-A module of cases has a function `fits(seed)` that yields (name, fitted model or error) of one
-random case. As a script, `python fuzzing.py MODULE FIRST LAST` prints the digests of its fits.
+A module of cases has a function `fits(seed)` that yields (name, fitted model or error, *arrays) of
+one random case.
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import os
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
+
+from helpers.fit_digests import digest_of
+from helpers.other_machines import text_on
 
 ATTRIBUTES = (
     "cluster_centers_", "labels_", "inertia_", "n_iter_", "start_", "medoid_indices_",
@@ -22,30 +21,17 @@ ATTRIBUTES = (
 )  # fmt: skip
 
 
-def digest(*values):
-    """A short text of the bits of arrays and numbers, their types and shapes."""
-    state = hashlib.blake2b(digest_size=8)
-    for value in values:
-        parts = [value]
-        if hasattr(value, "indptr"):
-            parts = [value.indptr.astype(np.int64), value.indices.astype(np.int64), value.data]
-        for part in map(np.asarray, parts):
-            state.update(f"{part.dtype}{part.shape}".encode())
-            state.update(str(part).encode() if part.dtype.kind == "O" else part.tobytes())
-    return state.hexdigest()
-
-
 def model_digest(model, *more):
-    """The bits of all that a model learned, and of more values."""
+    """The bits of all that a model learned, and of more arrays; the text of an error."""
     if isinstance(model, Exception):
         return f"{type(model).__name__}: {model}"
-    learned = [
-        getattr(model, name) for name in ATTRIBUTES if getattr(model, name, None) is not None
-    ]
+    learned = [getattr(model, name, None) for name in ATTRIBUTES]
+    learned = [value.toarray() if sp.issparse(value) else value for value in learned]
     costs = [(step.cost, step.cost_after, step.shift) for step in getattr(model, "trace_", ())]
     stats = getattr(model, "stats_", None)
     sums = () if stats is None else (stats.weight, stats.mean, stats.sse)
-    return digest(*learned, *sums, np.array(costs), *more)
+    given = [value for value in learned if value is not None and not isinstance(value, str)]
+    return digest_of(*given, *sums, np.array(costs), *more)
 
 
 def attempt(function, *errors):
@@ -58,46 +44,19 @@ def attempt(function, *errors):
             return error
 
 
-def case_digests(module, seeds):
-    """{"seed name": digest} of the fits of a module of cases."""
+def case_digests(module, first, last):
+    """One line for each fit of the seeds from `first` to `last` − 1: seed, name, digest."""
     fits = importlib.import_module(module).fits
-    return {
-        f"{seed} {name}": model_digest(model, *more)
-        for seed in seeds
+    return "\n".join(
+        f"{seed} {name} {model_digest(model, *more)}"
+        for seed in range(first, last)
         for name, model, *more in fits(seed)
-    }
-
-
-def old_cpu():
-    """The environment of an older CPU: the instructions that NumPy and OpenBLAS find."""
-    core = getattr(np, "_core", None) or np.core
-    umath = core._multiarray_umath
-    found = [name for name in umath.__cpu_dispatch__ if umath.__cpu_features__.get(name)]
-    disabled = {"NPY_DISABLE_CPU_FEATURES": " ".join(found)} if found else {}
-    return {**disabled, "OPENBLAS_CORETYPE": "Nehalem"}
-
-
-def case_digests_elsewhere(module, seeds, environment):
-    """`case_digests` of another process with some environment variables; seeds is a range."""
-    command = [sys.executable, __file__, module, str(seeds.start), str(seeds.stop)]
-    folder = str(Path(__file__).parent.parent)
-    path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        command,
-        env={**os.environ, "PYTHONPATH": path, **environment},
-        capture_output=True,
-        text=True,
     )
-    assert done.returncode == 0, done.stderr
-    return dict(line.rsplit("\t", 1) for line in done.stdout.splitlines())
 
 
-def differences(ours, theirs):
-    """Names of the cases that differ."""
-    assert len(ours) == len(theirs) > 0
-    return [name for name in ours if ours[name] != theirs.get(name)]
-
-
-if __name__ == "__main__":
-    for case, bits in case_digests(sys.argv[1], range(*map(int, sys.argv[2:4]))).items():
-        print(case.replace("\n", " "), bits.replace("\n", " "), sep="\t")
+def different_cases(module, first, last, machine):
+    """The lines of `case_digests` here that are others on another machine."""
+    here = case_digests(module, first, last).splitlines()
+    there = text_on(machine, case_digests, module, first, last).splitlines()
+    assert len(here) == len(there) >= last - first
+    return [line for line, other in zip(here, there, strict=True) if line != other]

@@ -33,13 +33,13 @@ MACHINES = {
 }
 
 
-def text_on(machine: str, function: Callable[[], str]) -> str:
+def text_on(machine: str, function: Callable[..., str], *arguments: str | int) -> str:
     """What a function of a module in `helpers` returns there."""
     code = f"""
 import sys
 sys.path.insert(0, {str(TESTS)!r})
 from {function.__module__} import {function.__name__} as call
-sys.stdout.write(call())
+sys.stdout.write(call(*{arguments!r}))
 """
     environment = {**os.environ, **MACHINES[machine]}
     done = subprocess.run(

@@ -192,7 +192,7 @@ def weights(rng, n):
 
 
 def fits(seed):
-    """The fits of a seed, for `fuzzing.case_digests`: its model, and distances to its centers."""
+    """The fits of a seed, for `fuzzing.case_digests`: its model, and what it says of its rows."""
     case = sparse_case(seed)
     model = case.fit()
     if isinstance(model, Exception):
