@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from helpers.cases import adversaries, fit_from, labels_per_iteration, problems, same_bits
-from helpers.fit_digests import digests_of_fits
-from helpers.other_machines import MACHINES, text_on
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
@@ -82,13 +80,6 @@ bits = model.cluster_centers_.tobytes() + model.labels_.tobytes()
 print(hashlib.sha256(bits).hexdigest(), model.inertia_.hex(), model.n_iter_)
 """
     assert run_in_fresh_python(code) == run_in_fresh_python(code, PARTITA_KERNEL="numpy")
-
-
-@pytest.mark.heavy
-@pytest.mark.compiled
-@pytest.mark.parametrize("machine", list(MACHINES))
-def test_promise_1_same_bits_on_another_machine(machine):
-    assert text_on(machine, digests_of_fits).splitlines() == digests_of_fits().splitlines()
 
 
 # --- 2. labels and inertia belong to the returned centers -----------------------------------------

@@ -6,19 +6,27 @@ one random case.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import warnings
 
 import numpy as np
 import scipy.sparse as sp
 
-from helpers.fit_digests import digest_of
 from helpers.other_machines import text_on
 
 ATTRIBUTES = (
     "cluster_centers_", "labels_", "inertia_", "n_iter_", "start_", "medoid_indices_",
     "objective_interval_", "diagonal_shift_",
 )  # fmt: skip
+
+
+def digest_of(*values):
+    """A digest of arrays and numbers."""
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(np.ascontiguousarray(value).tobytes())
+    return digest.hexdigest()[:16]
 
 
 def model_digest(model, *more):

@@ -7,7 +7,6 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from helpers.fit_digests import digest_of, medoid_digests
 from helpers.medoid_cases import BLOBS
 from sklearn.metrics import pairwise_distances
 
@@ -16,11 +15,6 @@ from partita._common.threads import Workers
 from partita.source.cosine import cosine_table
 
 FORMS = [np.asarray, sp.csr_array]
-
-
-def test_bits_of_named_metrics_do_not_depend_on_threads_or_memory():
-    bits = [line.rsplit(maxsplit=1)[1] for line in medoid_digests()]
-    assert bits[::2] == bits[1::2]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -47,7 +41,8 @@ def test_the_length_of_a_row_does_not_count(form):
     plain = KMedoids(5, metric="cosine", random_state=0).fit(form(BLOBS))
     powers = np.ldexp(BLOBS, rng.integers(-900, 900, (len(BLOBS), 1)))  # rounds nothing
     model = KMedoids(5, metric="cosine", random_state=0).fit(form(powers))
-    assert digest_of(model.labels_, model.inertia_) == digest_of(plain.labels_, plain.inertia_)
+    np.testing.assert_array_equal(model.medoid_indices_, plain.medoid_indices_)
+    assert model.inertia_ == plain.inertia_
     np.testing.assert_array_equal(model.predict(form(powers)), plain.labels_)
     for length in (1e-300, 1e-20, 1e15):
         model = KMedoids(5, metric="cosine", random_state=0).fit(form(BLOBS * length))
