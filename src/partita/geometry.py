@@ -14,6 +14,8 @@ from partita._common.row_squares import row_squares
 from partita.centers import Centers
 from partita.stats import ClusterStats
 
+UNIT_SQUARE_ERROR = 2.0**-48  # of squared distances between rounded unit vectors
+
 
 class Update(NamedTuple):
     """The result of moving the centers to their clusters."""
@@ -56,6 +58,16 @@ class Geometry(ABC):
         """Move the centers to the best."""
         shift = math.hypot(*best.gap.tolist())
         return Update(best.centers, self.price * exact_total(best.cost), shift)
+
+    def centers_of(self, stats: ClusterStats, otherwise: Floats) -> Floats:
+        """Return the best centers (k, d); `otherwise` for clusters without one.
+
+        Those are empty, or rows in opposite directions whose sum is zero: every center costs the
+        same.
+        """
+        zero = np.zeros(stats.mean.shape[1])
+        here = Centers(np.asarray(otherwise, dtype=np.float64), zero)
+        return self.best(stats, zero, np.zeros(len(stats.weight)), here).centers.values
 
     @abstractmethod
     def cost_of(self, stats: ClusterStats) -> Floats:
@@ -127,6 +139,8 @@ class Spherical(Geometry):
         """
         both = one + two
         length = np.sqrt(np.maximum(both * both - one * two * square, 0.0))
+        # Opposite directions, as far as unit vectors can tell: their sum cancels.
+        length = np.where(4.0 - square < UNIT_SQUARE_ERROR, np.abs(one - two), length)
         return np.asarray(_share(one, both + length) * two * square)
 
     def start(self, centers: Floats) -> Floats:

@@ -65,6 +65,10 @@ class ClusterStats:
             sse=self.sse + other.sse + self.weight * share * row_squares(gap),
         )
 
+    def take(self, clusters: Array | list[int]) -> ClusterStats:
+        """Return the summaries of some clusters."""
+        return ClusterStats(self.weight[clusters], self.mean[clusters], self.sse[clusters])
+
     def scaled(self, factor: float) -> ClusterStats:
         """Return the summary with every weight multiplied by `factor`, as for decay."""
         return ClusterStats(self.weight * factor, self.mean, self.sse * factor)

@@ -112,10 +112,8 @@ class SessionLadder(Ladder):
             tree = MergeTree.of(stats, self._geometry, centers)
             return Rung(k, self.session.fit(k, tree.centers_at(k)))
         i, j = cheapest_pair(stats, self._geometry)
-        total = stats.weight[i] + stats.weight[j]
-        share = stats.weight[j] / total if total > 0 else 0.0
         start = np.delete(centers, j, axis=0)
-        start[i] = stats.mean[i] + share * (stats.mean[j] - stats.mean[i])
+        start[[i]] = self._geometry.centers_of(stats.take([i]).merge(stats.take([j])), start[[i]])
         return Rung(k, self.session.fit_merged(i, j, start))
 
     def more(self, rung: Rung, k: int) -> Rung:

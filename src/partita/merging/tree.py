@@ -123,17 +123,14 @@ class MergeTree:
     def centers_at(self, k: int) -> Floats:
         """Return the best centers (k, d) of the k clusters, of unit length on the sphere.
 
-        As a warm start, they cost at most `cost_at(k)`.
+        A cluster without a best one (empty, or of opposite directions) gets that of its first
+        member. As a warm start, they cost at most `cost_at(k)`.
         """
-        stats = self.stats_at(k)
-        centers, has_center = stats.mean, stats.weight > 0
-        if self._geometry is not EUCLIDEAN:
-            centers, length = directions(stats.mean)
-            has_center = has_center & (length > 0)
-        if not has_center.all() and self._centers is not None:
-            lowest = np.unique(self.labels_at(k), return_index=True)[1]
-            centers = np.where(has_center[:, None], centers, self._centers[lowest])
-        return np.asarray(centers, dtype=np.float64)
+        stats, lowest = self.stats_at(k), np.unique(self.labels_at(k), return_index=True)[1]
+        own = self._centers
+        if own is None:
+            own = _some_centers(self.stats_at(self.n_clusters), self._geometry)
+        return self._geometry.centers_of(stats, own[lowest])
 
     def _steps(self, k: int) -> int:
         return self.n_clusters - check_integer("k", k, 1, self.n_clusters)
@@ -209,6 +206,15 @@ def _by_distances(model: Any, labels: Ints, costs: Floats, weight: Floats | None
     squares[empty] = squares[:, empty] = 0.0
     squares = np.maximum((squares + squares.T) / 2, 0.0)
     return MergeTree(*_merge_steps(DistanceMerging(mass, squares), empty), model.inertia_)
+
+
+def _some_centers(stats: ClusterStats, geometry: Geometry) -> Floats:
+    """The means (k, d), or their directions; the first axis for a mean of zeros."""
+    if geometry is EUCLIDEAN:
+        return stats.mean
+    unit, length = directions(stats.mean)
+    unit[length == 0, 0] = 1.0
+    return unit
 
 
 def _sums_by_cluster(labels: Ints, values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
