@@ -9,16 +9,13 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers.fuzzing import case_digests, case_digests_elsewhere, differences, model_digest, old_cpu
+from helpers.fuzzing import different_cases, model_digest
 from helpers.kernel_fuzz_cases import DEFINITE, problem, true_objective
+from helpers.other_machines import MACHINES
 
 CASES = "helpers.kernel_fuzz_cases"
 SHORT = range(60)
 PARTS = [range(first, first + 250) for first in range(60, 2060, 250)]
-ENVIRONMENTS = {
-    "twin": {"PARTITA_KERNEL": "numpy"},
-    "older CPU": {"PARTITA_KERNEL": "portable", **old_cpu()},
-}
 
 
 def costs(model):
@@ -125,15 +122,12 @@ def test_every_promise_in_many_cases(seeds):
         check_problem(seed)
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_the_same_bits_on_other_machines(environment):
-    elsewhere = case_digests_elsewhere(CASES, SHORT, ENVIRONMENTS[environment])
-    assert differences(case_digests(CASES, SHORT), elsewhere) == []
+@pytest.mark.parametrize("machine", list(MACHINES))
+def test_the_same_bits_on_other_machines(machine):
+    assert not different_cases(CASES, 0, 60, machine)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_the_same_bits_on_other_machines_in_many_cases(environment):
-    seeds = range(60, 2060)
-    elsewhere = case_digests_elsewhere(CASES, seeds, ENVIRONMENTS[environment])
-    assert differences(case_digests(CASES, seeds), elsewhere) == []
+@pytest.mark.parametrize("machine", list(MACHINES))
+def test_the_same_bits_on_other_machines_in_many_cases(machine):
+    assert not different_cases(CASES, 60, 2060, machine)
