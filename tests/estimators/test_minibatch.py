@@ -7,6 +7,7 @@ import copy
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.cases import same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import MiniBatchKMeans as Theirs
@@ -123,15 +124,23 @@ def test_halting():
     assert model.n_iter_ <= 2
 
 
-def test_a_batch_stays_within_the_memory_it_may_take():
-    rows, _ = blobs(8, 50_000, 8, 5)
-    seen = []
-    model = MiniBatchKMeans(
-        5, random_state=0, max_no_improvement=None, memory_limit=10_000 * 64, callback=seen.append
-    )
-    model.fit(rows)
-    assert model.stopped_by_ == "no point of the batch changed its cluster"
-    assert max(step.moved_points for step in seen) <= 10_000
+@pytest.mark.parametrize("init", ["k-means++", "mini-batch"])
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_a_batch_that_does_not_fit_is_read_again_and_gives_the_same_bits(init, n_init):
+    rows, _ = blobs(8, 20_000, 8, 5)
+    fits, sizes = [], []
+    for limit in (0, 3000 * 64, None):
+        seen = []
+        model = MiniBatchKMeans(
+            5, init=init, n_init=n_init, random_state=0, max_no_improvement=None,
+            memory_limit=limit, callback=seen.append,
+        ).fit(rows)  # fmt: skip
+        fits.append(model)
+        sizes.append(max(step.moved_points for step in seen))
+    assert same_bits(fits[0], fits[2])
+    assert same_bits(fits[1], fits[2])
+    assert len(set(sizes)) == 1
+    assert fits[0].stopped_by_ == "no point changed its cluster"
 
 
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
@@ -301,16 +310,15 @@ def test_one_iteration_is_counted():
     assert (model.n_steps_, model.n_iter_) == (1, 1)
 
 
-def test_a_warm_start_stays_within_the_memory_it_may_take(monkeypatch):
+@pytest.mark.parametrize("limit", [0, None])
+def test_a_warm_start_grows_whatever_the_memory_limit(monkeypatch, limit):
     rows, _ = blobs(18, 20_000, 8, 5)
     sizes = []
-    plain = NestedBatchRun._grow
+    grow = NestedBatchRun._grow
     monkeypatch.setattr(
-        NestedBatchRun, "_grow", lambda self, at: (plain(self, at), sizes.append(self._size))[0]
+        NestedBatchRun, "_grow", lambda self, at: (grow(self, at), sizes.append(self._size))[0]
     )
-    KMeans(5, init="mini-batch", random_state=0, memory_limit=0).fit(rows)
-    assert sizes == []
-    KMeans(5, init="mini-batch", random_state=0).fit(rows)
+    KMeans(5, init="mini-batch", random_state=0, memory_limit=limit).fit(rows)
     assert max(sizes) > 4000
 
 

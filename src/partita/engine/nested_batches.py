@@ -29,7 +29,7 @@ from partita.engine.restarts import best_of
 from partita.geometry import Euclidean
 from partita.halting import Halt, MaxIter, SamePartition, StopReason, When
 from partita.run_record import Fit
-from partita.source.protocol import Source, batch_of
+from partita.source.protocol import Source, batch_within
 from partita.stats import ClusterStats
 from partita.trace import Callback, Progress
 
@@ -72,11 +72,15 @@ class RandomOrder:
 
 
 def best_start(
-    sample: Source, starts: Sequence[Callable[[], Floats]], k: int, empty: EmptyPolicy
+    sample: Source,
+    starts: Sequence[Callable[[], Floats]],
+    k: int,
+    empty: EmptyPolicy,
+    memory: float = math.inf,
 ) -> Floats:
     """Return the start of least cost on a sample, after a few iterations there."""
     halt = SamePartition() | MaxIter(START_ITERATIONS)
-    return best_of(sample, starts, LloydOptions(k, halt, empty)).centers
+    return best_of(sample, starts, LloydOptions(k, halt, empty, memory=memory)).centers
 
 
 class NestedBatchRun:
@@ -97,10 +101,6 @@ class NestedBatchRun:
         self._best, self._since = math.inf, 0  # cost, and iterations since
         self.rows_read = 0
         self._size = min(order.n, max(batches.first, MIN_ROWS_PER_CLUSTER * k))
-        # a batch is a copy of its rows; while it grows there are two
-        dense = source.prunable_rows is not None
-        self._row_bytes = source.d * source.dtype.itemsize if dense else 0
-        self._max_rows = memory / (1.5 * self._row_bytes) if dense else math.inf
         self._step = self._first_step(k)
 
     def run(
@@ -140,25 +140,25 @@ class NestedBatchRun:
         return fit.stats.moved(fit.centers.origin).scaled(self._step.geometry.price)
 
     def _first_step(self, k: int) -> LloydStep:
-        batch = batch_of(self.source, self._order.first(self._size))
-        plan = self._plan(batch, k)
+        batch, plan = self._batch(self._order.first(self._size), k)
         passes = PassScheduler(batch, replace(plan, why=f"{plan.why}, {batch.n} rows"), PathCache())
         return LloydStep(batch, k, Euclidean(self._mass / _mass(batch)), passes)
 
-    def _plan(self, batch: Source, k: int) -> PathPlan:
-        room = max(0.0, self._memory - self._size * self._row_bytes)  # that the batch leaves
-        return plan_for(batch, k, "auto", room)
+    def _batch(self, rows: Ints, k: int) -> tuple[Source, PathPlan]:
+        """Some rows, and the path for k centers; half as large while the next batch is made."""
+        batch, left = batch_within(self.source, rows, self._memory / 1.5)
+        return batch, plan_for(batch, k, "auto", left)
 
     def _grow(self, centers: Centers) -> Centers:
         """Double the batch."""
         rows = self._order.first(min(self._order.n, 2 * self._size))
         light = light_clusters(self._step.stats.weight, self.batches.reassign)
         if len(light):
-            newcomers = batch_of(self.source, rows[self._size :])
+            newcomers, _ = batch_within(self.source, rows[self._size :], self._memory / 3)
             centers = reassign_light_clusters(centers, light, newcomers, self._rng)
         self._size = len(rows)
-        batch = batch_of(self.source, rows)
-        self._step.grow(batch, self._plan(batch, len(centers.values)))
+        batch, plan = self._batch(rows, len(centers.values))
+        self._step.grow(batch, plan)
         self._step.geometry = Euclidean(self._mass / _mass(batch))
         return centers
 
@@ -183,9 +183,8 @@ class NestedBatchRun:
         return last.cost_after + 2 * self.noise()
 
     def is_large(self, cost: float) -> bool:
-        """Return whether no more rows are needed, or no more fit into memory."""
-        enough = self.batches.patience is not None and self.noise() <= MAX_NOISE_SHARE * cost
-        return enough or 2 * self._size > self._max_rows
+        """Return whether no more rows are needed."""
+        return self.batches.patience is not None and self.noise() <= MAX_NOISE_SHARE * cost
 
     def _settled(self, trace: Sequence[Progress], last: Halt | None) -> str | None:
         """Return why the passes over a batch end: it grows then, unless it is large enough."""

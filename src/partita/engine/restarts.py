@@ -50,12 +50,15 @@ def best_fit(
 ) -> tuple[Fit, LloydStep]:
     """Return the best run as the loop left it, and the step that made it, to go on from."""
     begin = time.perf_counter()
-    plan = plan_for(source, options.k, options.algorithm, options.memory)
+    runs = len(starts)
+    plan = plan_for(source, options.k, options.algorithm, options.memory, runs)
 
     def run(start: Callable[[], Floats]) -> tuple[float, Fit, LloydStep]:
         passes = PassScheduler(source, plan, options.path_cache)
         step = LloydStep(source, options.k, options.geometry, passes)
         fit = _run(step, np.ascontiguousarray(start(), dtype=np.float64), options, begin)
+        if plan.lean:
+            passes.give_up_bounds()
         return fit.trace[-1].cost_after, fit, step
 
     with one_blas_thread() if plan.path == "prefix" else nullcontext():

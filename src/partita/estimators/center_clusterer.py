@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.saved_state import FieldReader, restored_stats
 from partita.geometry import EUCLIDEAN, Geometry
 from partita.source.dense import DenseSource
+from partita.source.scoring import packed_bytes
 from partita.source.sparse import SparseSource
 from partita.stats import ClusterStats
 
@@ -38,6 +40,7 @@ class FitInput:
     rows: Any  # of the source: X, or its rows at unit length
     weight: Floats | None  # of these rows
     features: dict[str, Any]  # the attributes `n_features_in_` and `feature_names_in_`
+    memory: float  # bytes that copies of the rows left of those allowed
     labels_of_X: Callable[[Ints, int], Array]  # (labels of the source's rows, k) -> labels of X
 
 
@@ -57,8 +60,13 @@ class CenterClusterer(Clusterer):
         return Capabilities(geometry=self._geometry, lacks=lacks, exact_sums=True, costs=costs)
 
     @abstractmethod
-    def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
-        """Check X and its weights; there must be at least k rows."""
+    def _fit_input(
+        self, X: Any, sample_weight: Any, k: int, workers: Workers, memory: float = math.inf
+    ) -> FitInput:
+        """Check X and its weights; there must be at least k rows.
+
+        Rows are copied only within `memory` bytes, else they are converted in every pass.
+        """
 
     def _restore_own(self, saved: FieldReader, d: int) -> int:
         centers = saved.floats("cluster_centers", (None, d))
@@ -75,7 +83,10 @@ class CenterClusterer(Clusterer):
     ) -> list[Callable[[], Floats]]:
         """One function per run that returns its starting centers."""
         starts, source = parameters.starts(data.X), data.source
-        spare = plan_for(source, options.k, options.algorithm, options.memory).spare
+        memory, runs = options.memory, len(starts)
+        spare = plan_for(source, options.k, options.algorithm, memory, runs).spare
+        packed = packed_bytes(source.n, source.d)  # of an earlier run, if they fit
+        spare = max(0.0, spare - packed if packed <= spare else spare)
         seeds = spawn_generators(generator(self.random_state), len(starts))
         return [
             lambda start=start, seed=seed: start(source, seed, spare)  # type: ignore[misc]
@@ -86,9 +97,6 @@ class CenterClusterer(Clusterer):
         self, data: FitInput, parameters: LloydParameters, path_cache: PathCache | None = None
     ) -> LloydOptions:
         """Options of the loop; `path_cache` is that of earlier runs on the same rows."""
-        path_cache = PathCache() if path_cache is None else path_cache
-        if path_cache.memory is None:
-            path_cache.memory = parameters.memory
         return LloydOptions(
             parameters.k,
             parameters.halt(data.source),
@@ -96,9 +104,9 @@ class CenterClusterer(Clusterer):
             parameters.callbacks,
             parameters.on_run_end,
             parameters.algorithm,
-            path_cache.memory,
+            data.memory,
             self._geometry,
-            path_cache,
+            PathCache() if path_cache is None else path_cache,
         )
 
     def _keep(self, result: LabelledRun, data: FitInput) -> Self:
@@ -175,7 +183,8 @@ class LloydClusterer(CenterClusterer):
         del y  # scikit-learn's pipelines pass it
         parameters = LloydParameters(self)
         with Workers(parameters.threads) as workers:
-            data = self._fit_input(X, sample_weight, parameters.k, workers)
+            k, memory = parameters.k, parameters.memory
+            data = self._fit_input(X, sample_weight, k, workers, memory)
             options = self._lloyd_options(data, parameters)
             result = best_of(data.source, self._starts(data, parameters, options), options)
         self._warn_if_empty(np.bincount(result.labels), len(result.centers), parameters.k)
@@ -185,13 +194,17 @@ class LloydClusterer(CenterClusterer):
 class EuclideanClusterer(CenterClusterer):
     """Label rows by the squared distance to centers."""
 
-    def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
-        X, features = validation.check_fit_rows(self, X)
+    def _fit_input(
+        self, X: Any, sample_weight: Any, k: int, workers: Workers, memory: float = math.inf
+    ) -> FitInput:
+        given = X
+        X, features = validation.check_fit_rows(self, X, memory)
+        memory -= validation.copied_bytes(given, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_row_count(X.shape[0], k)
         source = validation.make_source(X, weight, workers)
         validation.check_finite(source, X, features.get("feature_names_in_"))
-        return FitInput(source, X, X, weight, features, lambda labels, k: labels)
+        return FitInput(source, X, X, weight, features, memory, lambda labels, k: labels)
 
     def predict(self, X: Any) -> Array:
         """Return the nearest center of each row, the lower index on ties."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 from partita._common.array_types import Floats
@@ -29,11 +30,13 @@ class LloydSession:
         self._estimator, self._path_cache = estimator, PathCache()
         self._halt = halt if estimator.halt is None else estimator.halt
         self._last: tuple[Any, LloydStep] | None = None
-        self.data = estimator._fit_input(X, weight, 1, workers)
+        # the limit is for the passes: what measures the clusters needs the rows as an array
+        data = estimator._fit_input(X, weight, 1, workers)
+        self.data = replace(data, memory=LloydParameters(estimator).memory)
 
     def fit(self, k: int, start: Floats | None = None) -> Any:
         """Fit from centers, or by the estimator's own starts and restarts."""
-        model = self._model(k)
+        model, self._last = self._model(k), None  # whose bounds take memory
         parameters = LloydParameters(model)
         options = model._lloyd_options(self.data, parameters, self._path_cache)
         starts = model._starts(self.data, parameters, options) if start is None else [lambda: start]

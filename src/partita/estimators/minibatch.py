@@ -27,11 +27,11 @@ from partita.engine.nested_batches import (
 )
 from partita.engine.restarts import label_and_summarise
 from partita.estimators import validation
-from partita.estimators.center_clusterer import EuclideanClusterer
+from partita.estimators.center_clusterer import EuclideanClusterer, FitInput
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.saved_state import FieldReader
 from partita.halting import Halt, Shift
-from partita.source.protocol import Source, batch_of
+from partita.source.protocol import Source, batch_within
 from partita.stats import ClusterStats
 from partita.trace import Callback
 
@@ -136,13 +136,13 @@ class MiniBatchKMeans(EuclideanClusterer):
         settings = BatchParameters(self)
         rng = generator(self.random_state)
         with Workers(settings.threads) as workers:
-            data = self._fit_input(X, sample_weight, settings.k, workers)
+            data = self._fit_input(X, sample_weight, settings.k, workers, settings.memory)
             source = data.source
             order = RandomOrder(source, rng)
             source.survey_from_sample(order.first(min(order.n, SURVEY_ROWS)))
-            start = settings.best_start(source, data.X, order, rng)
+            start = settings.best_start(data, order, rng)
             k = len(start)  # fewer than n_clusters if a trial run dropped empty clusters
-            run = NestedBatchRun(source, order, k, settings.batches, rng, settings.memory)
+            run = NestedBatchRun(source, order, k, settings.batches, rng, data.memory)
             small = settings.small_shift(source)
             fit = run.run(start, settings.empty, self.halt, small, settings.callbacks, begin)
             if settings.on_run_end is not None:
@@ -181,9 +181,9 @@ class MiniBatchKMeans(EuclideanClusterer):
         first = not hasattr(self, "cluster_centers_")
         with Workers(settings.threads) as workers:
             if first:
-                data = self._fit_input(X, sample_weight, settings.k, workers)
+                data = self._fit_input(X, sample_weight, settings.k, workers, settings.memory)
                 source, rng, dtype = data.source, generator(self.random_state), data.source.dtype
-                start = settings.best_start(source, data.X, RandomOrder(source, rng), rng)
+                start = settings.best_start(data, RandomOrder(source, rng), rng)
                 seen = ClusterStats(np.zeros(len(start)), start, np.zeros(len(start)))
             else:
                 X = validation.check_new_rows(self, X)
@@ -246,15 +246,14 @@ class BatchParameters(LloydParameters):
             return None
         return Shift(math.sqrt(self.model.tol) * source.survey().spread)
 
-    def best_start(
-        self, source: Source, X: Any, order: RandomOrder, rng: np.random.Generator
-    ) -> Floats:
+    def best_start(self, data: FitInput, order: RandomOrder, rng: np.random.Generator) -> Floats:
         """Select the start with the lowest cost after a few iterations on some rows."""
         rows = order.first(min(order.n, self._init_size))
-        sample, starts = batch_of(source, rows), self.starts(X[rows])
+        sample, memory = batch_within(data.source, rows, data.memory)
+        starts = self.starts(data.X[rows])
         if len(starts) == 1:
-            return starts[0](sample, rng, 0.0)
+            return starts[0](sample, rng, memory)
         seeds = spawn_generators(rng, len(starts))
         pairs = zip(starts, seeds, strict=True)
-        calls = [partial(start, sample, seed, math.inf) for start, seed in pairs]
-        return best_start(sample, calls, self.k, self.empty)
+        calls = [partial(start, sample, seed, memory) for start, seed in pairs]
+        return best_start(sample, calls, self.k, self.empty, memory)

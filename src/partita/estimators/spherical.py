@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
@@ -18,6 +20,7 @@ from partita.estimators.center_clusterer import FitInput, LloydClusterer
 from partita.estimators.saved_state import FieldReader
 from partita.geometry import SPHERICAL
 from partita.halting import Halt
+from partita.source.row_views import SelectedRows
 from partita.source.unit_rows import row_lengths, unit_rows
 from partita.trace import Callback
 
@@ -106,15 +109,20 @@ empty, n_threads, memory_limit
     def _label_range(self, k: int) -> tuple[int, int]:
         return {"drop": (-1, k - 1), "separate": (0, k)}.get(self.zero_rows, (0, k - 1))
 
-    def _fit_input(self, X: Any, sample_weight: Any, k: int, workers: Workers) -> FitInput:
+    def _fit_input(
+        self, X: Any, sample_weight: Any, k: int, workers: Workers, memory: float = math.inf
+    ) -> FitInput:
         check_parameters(self, RULES)
-        X, features = validation.check_fit_rows(self, X)
+        given = X
+        X, features = validation.check_fit_rows(self, X, memory)
+        memory -= validation.copied_bytes(given, X)
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_row_count(X.shape[0], k)
-        unit = self._directions(X, workers, features.get("feature_names_in_"))
+        unit = self._directions(X, workers, features.get("feature_names_in_"), memory)
+        memory -= validation.copied_bytes(X, unit.rows)
         weight = unit.check(k, weight)
         source = validation.make_source(unit.rows, weight, workers)
-        return FitInput(source, X, unit.rows, weight, features, unit.labels_of_X)
+        return FitInput(source, X, unit.rows, weight, features, memory, unit.labels_of_X)
 
     def predict(self, X: Any) -> Array:
         """Return the center at the smallest angle to each row; rows of zeros as in `fit`."""
@@ -176,9 +184,14 @@ empty, n_threads, memory_limit
         unit = self._new_rows(X)
         return unit.rows, np.arange(unit.n)[unit.index]
 
-    def _directions(self, X: Any, workers: Workers, names: Any) -> UnitRows:
-        """Select the rows that are not zero, at unit length."""
-        rows, length = (X, row_lengths(X, workers)) if self.normalized else unit_rows(X, workers)
+    def _directions(
+        self, X: Any, workers: Workers, names: Any, memory: float = math.inf
+    ) -> UnitRows:
+        """Select the rows that are not zero, at unit length; as copies within `memory` bytes."""
+        if self.normalized:
+            rows, length = X, row_lengths(X, workers)
+        else:
+            rows, length = unit_rows(X, workers, memory)
         if not np.isfinite(length).all():
             validation.check_finite(validation.make_source(X, None, workers), X, names)
         zero = length == 0
@@ -194,7 +207,9 @@ empty, n_threads, memory_limit
                 "zero_rows='drop' or zero_rows='separate'."
             )
         index = np.flatnonzero(~zero)
-        return UnitRows(rows[index], X.shape[0], index, self.zero_rows)
+        dense_bytes = 0 if sp.issparse(X) else 2 * 8 * X.shape[0] * X.shape[1]
+        chosen = rows[index] if dense_bytes <= memory else SelectedRows(rows, index)
+        return UnitRows(chosen, X.shape[0], index, self.zero_rows)
 
 
 @dataclass(frozen=True, slots=True)

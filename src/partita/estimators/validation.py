@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,26 +20,36 @@ from partita._common.sparse_format import canonical_csr, check_sparse
 from partita._common.text import listed, one_line
 from partita._common.threads import MAX_THREADS, Workers, default_threads
 from partita.exact_weights import Weights
+from partita.source.blocks import kernel_type
 from partita.source.dataframes import from_frame, is_frame
 from partita.source.dense import DenseSource
 from partita.source.protocol import Source
 from partita.source.sparse import SparseSource
 
 FLOAT_DTYPES = [np.float64, np.float32]
-BLOCKWISE_DTYPES = (np.uint8, np.float16)  # converted block by block instead of copied whole
+# converted block by block instead of copied whole
+SMALL_DTYPES = {np.dtype(np.uint8), np.dtype(np.float16)}
 FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 MIN_WEIGHT, MAX_TOTAL_WEIGHT = 1e-290, 1e306
 N_THREADS = accept.optional(accept.integer(1), "None uses all cores available to this process.")
 
 
-def check_fit_rows(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
-    """Return rows to fit as a C-ordered array or canonical CSR, and the attributes of features.
+def check_fit_rows(estimator: Any, X: Any, memory: float = math.inf) -> tuple[Any, dict[str, Any]]:
+    """Return rows to fit as an array or canonical CSR, and the attributes of features.
 
-    The estimator itself is not changed, so that a fit that fails leaves an earlier one intact.
+    An array that would have to be copied stays as it is if the copy takes more than `memory` bytes;
+    `DenseSource` then converts it block by block. The estimator itself is not changed, so that a
+    fit that fails leaves an earlier one intact.
     """
     if _is_ready(X):
         return X, {"n_features_in_": X.shape[1]}
-    return as_rows(X, name=type(estimator).__name__), feature_attributes(X)
+    return as_rows(X, type(estimator).__name__, memory=memory), feature_attributes(X)
+
+
+def copied_bytes(X: Any, rows: Any) -> int:
+    """Return the bytes of checked rows that are a copy of X, 0 if they are X itself."""
+    is_copy = isinstance(rows, np.ndarray) and rows is not X and rows.flags.owndata
+    return int(rows.nbytes) if is_copy else 0
 
 
 def feature_attributes(X: Any) -> dict[str, Any]:
@@ -74,10 +85,13 @@ def _is_ready(X: Any) -> bool:
     )
 
 
-def as_rows(X: Any, name: str = "partita", parameter: str = "X") -> Any:
-    """Return X as a C-ordered array or canonical CSR; `check_finite` comes later.
+def as_rows(
+    X: Any, name: str = "partita", parameter: str = "X", memory: float = math.inf
+) -> Any:
+    """Return X as an array or canonical CSR; `check_finite` comes later.
 
-    `name` is the estimator or function, `parameter` the argument that errors are about.
+    `name` is the estimator or function, `parameter` the argument that errors are about. Arrays are
+    in C order unless the copy would take more than `memory` bytes.
     """
     if X is None:
         raise must_be(parameter, "a table of numbers with one row per sample", X)
@@ -98,7 +112,9 @@ def as_rows(X: Any, name: str = "partita", parameter: str = "X") -> Any:
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
         advice = "Convert times first, for example (X - X.min()) / np.timedelta64(1, 's')."
         raise must_be(parameter, "numeric", Got(f"times ({X.dtype})"), advice)
-    as_is = isinstance(X, np.ndarray) and X.dtype in BLOCKWISE_DTYPES
+    if is_frame(X) and _is_one_array(X) and 8 * X.size > memory:
+        X = X.to_numpy()  # not a copy, as long as all columns are in one block
+    as_is = _is_converted_in_blocks(X, memory)
     try:
         X = check_array(
             X,
@@ -135,6 +151,14 @@ def not_a_table(X: Any, error: Exception, parameter: str = "X") -> Exception:
     return ParameterError(text, parameter=parameter)
 
 
+def _is_converted_in_blocks(X: Any, memory: float) -> bool:
+    """Return whether an array is left to `DenseSource` instead of copied whole."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
+        return False
+    copy_bytes = X.size * kernel_type(X.dtype).itemsize
+    return X.dtype in SMALL_DTYPES or (not _is_ready(X) and copy_bytes > memory)
+
+
 def _holds_text(X: Any) -> bool:
     if isinstance(X, str | bytes):
         return True
@@ -154,6 +178,12 @@ def _is_plain_pandas(X: Any) -> bool:
     kinds = [getattr(kind, "subtype", kind) for kind in X.dtypes]
     plain = [isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds]
     return len(plain) > 0 and all(plain)
+
+
+def _is_one_array(X: Any) -> bool:
+    """Return whether all columns of a plain pandas frame have one type, as arrays have."""
+    kinds = set(X.dtypes)
+    return len(kinds) == 1 and isinstance(next(iter(kinds)), np.dtype) and not kinds & SMALL_DTYPES
 
 
 def check_finite(source: Source, X: Any, names: Any = None) -> None:

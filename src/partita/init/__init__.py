@@ -18,8 +18,8 @@ from partita.source.protocol import Source
 Start = Callable[[Source, int, np.random.Generator, float], Floats]
 
 STARTS: dict[str, Start] = {
-    "k-means++": lambda source, k, rng, memory: plusplus(source, k, rng)[0],
-    "k-means||": lambda source, k, rng, memory: parallel(source, k, rng),
+    "k-means++": lambda source, k, rng, memory: plusplus(source, k, rng, memory=memory)[0],
+    "k-means||": lambda source, k, rng, memory: parallel(source, k, rng, memory),
     "mini-batch": minibatch_start,
     "random": lambda source, k, rng, memory: forgy(source, k, rng),  # scikit-learn's name
     "forgy": lambda source, k, rng, memory: forgy(source, k, rng),

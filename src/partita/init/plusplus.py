@@ -18,22 +18,28 @@ from partita.exact_weights import Weights
 from partita.source.protocol import SeedingState, Source
 
 N_ROUNDS = 5
+ROWS_DRAWN_AT_ONCE = 1 << 16
 OVERSAMPLING = 2  # rows expected in a round, times k
 
 
 def plusplus(
-    source: Source, k: int, rng: np.random.Generator, trials: int | None = None
+    source: Source,
+    k: int,
+    rng: np.random.Generator,
+    trials: int | None = None,
+    memory: float = math.inf,
 ) -> tuple[Floats, Ints]:
     """Choose k rows as centers; return them and their row numbers.
 
     Each round draws `trials` rows with probability proportional to weight times squared distance to
     the nearest chosen row, and keeps the one that lowers the sum of these most. The default,
-    2 + ⌊ln k⌋, is scikit-learn's. Memory: some 20 bytes a row, and one byte for every value.
+    2 + ⌊ln k⌋, is scikit-learn's. Memory: some 16 bytes a row, and within `memory` bytes a sketch
+    of one byte for every value.
     """
     trials = trials or 2 + int(math.log(k))
     uniform = rng.random(1 + (k - 1) * trials)
     which = np.empty(k, np.int64)
-    run_rounds(source, source.seeding(k, trials), uniform, which)
+    run_rounds(source, source.seeding(k, trials, memory), uniform, which)
     return source.take_rows(which), which
 
 
@@ -49,7 +55,7 @@ def run_rounds(source: Source, seeding: SeedingState, uniform: Floats, which: In
         seeding.choose(best)
 
 
-def parallel(source: Source, k: int, rng: np.random.Generator) -> Floats:
+def parallel(source: Source, k: int, rng: np.random.Generator, memory: float = math.inf) -> Floats:
     """Choose k rows as centers, by a few passes over the data instead of k.
 
     Each round samples every row independently with probability OVERSAMPLING·k·w·D²/Σ w·D². Greedy
@@ -57,7 +63,7 @@ def parallel(source: Source, k: int, rng: np.random.Generator) -> Floats:
     the rounds would sample most rows, or found too few different ones, all rows are used instead.
     """
     if source.n <= OVERSAMPLING * k * N_ROUNDS:
-        return plusplus(source, k, rng)[0]
+        return plusplus(source, k, rng, memory=memory)[0]
     weight = source.weights.unless_equal()
     sampled = _SampledRows(source)
     sampled.add(draw_any(source.n, weight, rng.random(1)))
@@ -66,11 +72,21 @@ def parallel(source: Source, k: int, rng: np.random.Generator) -> Floats:
         potential = exact_total(terms)
         if not 0 < potential < math.inf:
             break
-        sampled.add(np.flatnonzero(rng.random(source.n) < terms * (OVERSAMPLING * k / potential)))
+        sampled.add(_draw_each(terms, OVERSAMPLING * k / potential, rng))
     mass = np.bincount(sampled.labels, weight, minlength=len(sampled.rows)).astype(np.float64)
     if np.count_nonzero(mass) < k:
-        return plusplus(source, k, rng)[0]
-    return plusplus(source.subset(sampled.rows, Weights.of(mass, len(mass))), k, rng)[0]
+        return plusplus(source, k, rng, memory=memory)[0]
+    few = source.subset(sampled.rows, Weights.of(mass, len(mass)))
+    return plusplus(few, k, rng, memory=memory)[0]
+
+
+def _draw_each(terms: Floats, factor: float, rng: np.random.Generator) -> Ints:
+    """Draw every row independently with probability terms·factor."""
+    drawn = []
+    for i in range(0, len(terms), ROWS_DRAWN_AT_ONCE):
+        chance = terms[i : i + ROWS_DRAWN_AT_ONCE] * factor
+        drawn.append(i + np.flatnonzero(rng.random(len(chance)) < chance))
+    return np.concatenate(drawn)
 
 
 class _SampledRows:
@@ -79,7 +95,7 @@ class _SampledRows:
     def __init__(self, source: Source) -> None:
         self._source = source
         self.rows = np.empty(0, np.intp)
-        self.labels = np.zeros(source.n, np.intp)
+        self.labels = np.zeros(source.n, np.int32)
         self.closest = np.full(source.n, np.inf)
 
     def add(self, rows: Ints) -> None:
@@ -90,7 +106,8 @@ class _SampledRows:
         labels = np.full(source.n, -1, np.int32)
         source.assign(centers, labels, None)
         distance = source.own_distances(centers, labels)
+        labels += len(self.rows)
         nearer = distance < self.closest
-        self.labels[nearer] = labels[nearer] + len(self.rows)
-        self.closest[nearer] = distance[nearer]
+        np.copyto(self.labels, labels, where=nearer)
+        np.copyto(self.closest, distance, where=nearer)
         self.rows = np.concatenate([self.rows, rows])

@@ -9,7 +9,7 @@ from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.protocol import Source
 
-ROWS_PER_CALL = 1 << 14
+MAX_ROWS_MOVED, MAX_VALUES_MOVED = 1 << 14, 1 << 18  # at a time
 
 
 def forgy(source: Source, k: int, rng: np.random.Generator) -> Floats:
@@ -32,8 +32,9 @@ def random_partition(source: Source, k: int, rng: np.random.Generator) -> Floats
     grid = source.survey().grid
     labels, drawn = np.full(source.n, -1, np.int32), rng.integers(k, size=source.n, dtype=np.int32)
     moments = Moments.zero(k, grid)
-    for i in range(0, source.n, ROWS_PER_CALL):
-        rows = np.arange(i, min(source.n, i + ROWS_PER_CALL))
+    step = max(1, min(MAX_ROWS_MOVED, MAX_VALUES_MOVED // source.d))
+    for i in range(0, source.n, step):
+        rows = np.arange(i, min(source.n, i + step))
         source.move(rows, drawn[rows], labels, moments)
     stats = moments.stats()
     is_empty = stats.weight == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from partita._common.array_types import Floats
@@ -14,15 +16,16 @@ from partita.engine.nested_batches import (
     best_start,
 )
 from partita.init.plusplus import plusplus
-from partita.source.protocol import Source, batch_of
+from partita.source.protocol import Source, batch_within
 
 
 def minibatch_start(
-    source: Source, k: int, rng: np.random.Generator, memory: float = np.inf
+    source: Source, k: int, rng: np.random.Generator, memory: float = math.inf
 ) -> Floats:
     """Centers (k, d) of a growing part of the rows, from the best of a few k-means++ starts."""
     order, batches, empty = RandomOrder(source, rng), BatchOptions(), relocate
-    sample = batch_of(source, order.first(3 * max(batches.first, k)))
-    start = best_start(sample, [lambda: plusplus(sample, k, rng)[0]] * N_STARTS, k, empty)
-    run = NestedBatchRun(source, order, k, batches, rng, max(0.0, memory))
+    sample, left = batch_within(source, order.first(3 * max(batches.first, k)), memory)
+    starts = [lambda: plusplus(sample, k, rng, memory=left)[0]] * N_STARTS
+    start = best_start(sample, starts, k, empty, left)
+    run = NestedBatchRun(source, order, k, batches, rng, memory)
     return run.run(start, empty).centers.plain

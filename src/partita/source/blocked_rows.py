@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -137,19 +139,21 @@ class BlockedRows(ABC):
     def extent(self) -> tuple[Floats, Floats, Ints]:
         """Lowest and highest value (d,) over rows of weight; which columns are not finite."""
         if self._extent is None:
-            weight, parts = self.weights.unless_equal(), []
+            weight, lock = self.weights.unless_equal(), threading.Lock()
+            low, high, taint = np.full(self.d, np.inf), np.full(self.d, -np.inf), np.zeros(self.d)
 
             def run(rows: slice, block: Array, _: None, crew: Any) -> None:
                 part = np.empty((3, self.d), self.kernel_dtype)
                 part[0], part[1], part[2] = np.inf, -np.inf, 0.0  # the last: NaN if not finite
                 kernels.extent(block, *part, None if weight is None else weight[rows], crew)
-                parts.append(part)
+                with lock:
+                    np.fmin(low, part[0], out=low)
+                    np.fmax(high, part[1], out=high)
+                    np.add(taint, part[2], out=taint)
 
             self._reduce(4 * self.d, run)
-            low, high, taint = np.array(parts, np.float64).swapaxes(0, 1)
-            tainted = np.flatnonzero(np.isnan(taint).any(axis=0))
             # -0.0 becomes 0.0: which of both zeros comes first must not matter
-            self._extent = np.fmin.reduce(low) + 0.0, np.fmax.reduce(high) + 0.0, tainted
+            self._extent = low + 0.0, high + 0.0, np.flatnonzero(np.isnan(taint))
         return self._extent
 
     def survey(self) -> Survey:
@@ -202,17 +206,16 @@ class BlockedRows(ABC):
 
     def sum_up(self, moments: Moments, cuts: Floats | None = None) -> Ints:
         """Add all rows to the sums, and count as `count_beyond` while they are in the cache."""
-        unlabelled, first = np.full(self.n, -1, np.int32), np.zeros(self.n, np.int32)
         counter = None if cuts is None else BeyondCounter(cuts, self.weights.counts())
         step = self.workers.n * (CACHED_VALUES // self.d // ALIGN * ALIGN + ALIGN)
 
         def run(rows: slice, block: Array, own: Moments, crew: Any) -> None:
-            for i in range(0, len(block), step):
-                part = slice(rows.start + i, min(rows.start + i + step, rows.stop))
-                values, weights = block[i : i + step], self.weights.kernel_arguments(part)
-                kernels.move_rows(
-                    own.sums, values, unlabelled[part], first[part], **weights, crew=crew
-                )
+            first = np.zeros(min(step, len(block)), np.int32)
+            for part in split_slice(rows, step):
+                values = block[part.start - rows.start : part.stop - rows.start]
+                labels, to = first[: len(values)] - 1, first[: len(values)]
+                weights = self.weights.kernel_arguments(part)
+                kernels.move_rows(own.sums, values, labels, to, **weights, crew=crew)
                 if counter is not None:
                     counter.add(part, values, crew)
 
@@ -259,8 +262,8 @@ class BlockedRows(ABC):
     def take_rows(self, rows: Ints) -> Floats:
         return np.asarray(self.read_rows(rows), dtype=np.float64)
 
-    def seeding(self, k: int, trials: int) -> DenseSeeding:
-        return DenseSeeding(self, self._seed_scale, k, trials)
+    def seeding(self, k: int, trials: int, memory: float = math.inf) -> DenseSeeding:
+        return DenseSeeding(self, self._seed_scale, (k, trials), memory)
 
     @cached_property
     def _seed_scale(self) -> float:

@@ -22,7 +22,8 @@ MAX_BLOCK_WORK = 1 << (29 if compiled() else 24)
 MIN_THREADED_WORK = 1 << 21  # multiply-adds: below, a second thread costs more than it saves
 MIN_CREW_WORK = 1 << 18  # the same for the threads of a crew, which are awake
 CREW_BLOCKS_PER_THREAD = 4  # that a crew shares in one call
-ORDERED_VALUES = 1 << 22  # read at a time, where the order of the rows matters
+ORDERED_VALUES = 1 << 18  # read at a time, where the order of the rows matters
+CONVERTED_BYTES = 1 << 20  # of rows that a thread converts at a time: they stay in its cache
 
 RunBlock = Callable[[slice, Array], None]  # (which rows, their values)
 
@@ -31,6 +32,17 @@ def block_rows(work_per_row: int) -> int:
     """Number of rows in a block, given the multiply-adds of a row."""
     rows = MAX_BLOCK_WORK // max(1, work_per_row)
     return max(ALIGN, min(1 << 16, rows // ALIGN * ALIGN))
+
+
+def converted_rows(d: int, dtype: np.dtype[Any]) -> int:
+    """Number of rows that a thread converts at a time: at least one leaf of the seeding."""
+    return max(ALIGN, CONVERTED_BYTES // (d * dtype.itemsize) // ALIGN * ALIGN)
+
+
+def split_slice(rows: slice, step: int) -> Iterator[slice]:
+    """Cut consecutive rows into slices of `step` rows."""
+    for i in range(rows.start, rows.stop, step):
+        yield slice(i, min(i + step, rows.stop))
 
 
 def is_small(n: int, work_per_row: int) -> bool:

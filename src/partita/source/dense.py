@@ -11,22 +11,27 @@ from partita._common.array_types import Array, Ints
 from partita._common.threads import Workers
 from partita.exact_weights import Weights
 from partita.source.blocked_rows import BlockedRows
-from partita.source.blocks import RunBlock, as_kernel_type, is_small, walk_blocks
+from partita.source.blocks import RunBlock, converted_rows, is_small, split_slice, walk_blocks
+from partita.source.row_views import RowView, SelectedRows
 from partita.source.survey import Survey
 
 
 class DenseSource(BlockedRows):
-    """An array (n, d): float32 and float64 are read in place, other types block by block."""
+    """Rows (n, d): float32 and float64 in order are read in place, others block by block.
+
+    Blocks are converted into a buffer of each thread, which stays in its cache.
+    """
 
     def __init__(
-        self, rows: Array, weights: Weights, workers: Workers, survey: Survey | None = None
+        self, rows: RowView, weights: Weights, workers: Workers, survey: Survey | None = None
     ) -> None:
         super().__init__(rows.shape, rows.dtype, weights, workers, survey)
         self.rows = rows
-        self._native = rows.dtype in (np.float32, np.float64)
-        if self._native and rows.flags.c_contiguous:
+        if isinstance(rows, np.ndarray) and self._is_ready(rows):
             self.in_place = rows
-        self.copy_bytes = 0 if self.in_place is not None else rows.size * self.dtype.itemsize
+        self.row_bytes = self.d * rows.dtype.itemsize
+        values = self.n * self.d if self.in_place is None else 0
+        self.copy_bytes = values * self.kernel_dtype.itemsize
 
     @property
     def prunable_rows(self) -> DenseSource:
@@ -35,22 +40,63 @@ class DenseSource(BlockedRows):
     @cached_property
     def kernel_rows(self) -> Array:
         """All rows in a type that kernels read."""
-        return as_kernel_type(self.rows)
+        if self.in_place is not None:
+            return self.in_place
+        whole = np.empty((self.n, self.d), self.kernel_dtype)
+
+        def copy(rows: slice, block: Array) -> None:
+            whole[rows] = block
+
+        self.each_block(self.d, lambda: copy)
+        return whole
 
     def each_block(self, work_per_row: int, begin: Callable[[], RunBlock]) -> None:
         def begin_slices() -> Callable[[slice], None]:
             run = begin()
-            return lambda rows: run(rows, as_kernel_type(self.rows[rows]))
+            if self.in_place is not None:
+                in_place = self.in_place
+                return lambda rows: run(rows, in_place[rows])
+            read = self._reader()
+
+            def run_parts(rows: slice) -> None:
+                for part in split_slice(rows, converted_rows(self.d, self.kernel_dtype)):
+                    run(part, read(part))
+
+            return run_parts
 
         walk_blocks(self.workers, self.n, work_per_row, begin_slices)
+
+    def _reader(self) -> Callable[[slice], Array]:
+        """Return a function that converts some rows; its results share one buffer."""
+        buffer = np.empty((0, self.d), self.kernel_dtype)
+
+        def read(rows: slice) -> Array:
+            nonlocal buffer
+            values = self.rows[rows]
+            if self._is_ready(values):
+                return values
+            if len(buffer) < len(values):
+                buffer = np.empty(values.shape, self.kernel_dtype)
+            np.copyto(buffer[: len(values)], values)
+            return buffer[: len(values)]
+
+        return read
+
+    def _is_ready(self, rows: Array) -> bool:
+        aligned = rows.flags.c_contiguous and rows.flags.aligned
+        return bool(rows.dtype == self.kernel_dtype and aligned)
 
     def read_rows(self, rows: Ints) -> Array:
         return self.rows[rows]
 
     def whole_rows(self, work_per_row: int) -> Array | None:
-        if self._native or is_small(self.n, work_per_row):
-            return as_kernel_type(self.rows)
+        if self.in_place is not None or is_small(self.n, work_per_row):
+            return self.kernel_rows
         return None
 
     def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> DenseSource:
-        return DenseSource(self.rows[rows], weights, self.workers, survey)
+        chosen = np.ascontiguousarray(self.rows[rows])
+        return DenseSource(chosen, weights, self.workers, survey)
+
+    def selection(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> DenseSource:
+        return DenseSource(SelectedRows(self.rows, rows), weights, self.workers, survey)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 SKETCH_RANGE_SHARE = 0.98  # of the rows lie within the range of a sketch
 MIN_SKETCH_CANDIDATES = 64  # in all rounds
 MAX_SKETCH_FEATURES = 1 << 15  # so that sums of products of bytes fit 32 bits
+MAX_SAMPLE_VALUES = 1 << 18  # from which its range is taken
 MAX_CALL_WORK = 1 << 29  # multiply-adds: some tenths of a second, so that Ctrl-C is handled
 MAX_ONE_THREAD_NANOSECONDS = 8e5  # a shorter round is not worth a second thread
 
@@ -24,11 +26,15 @@ MAX_ONE_THREAD_NANOSECONDS = 8e5  # a shorter round is not worth a second thread
 class DenseSeeding:
     """The state of k-means++: the squared distance of every row to the nearest chosen one.
 
-    For many rounds over rows in memory it also has a sketch: every value in one byte. For most rows
-    the sketch proves that a candidate cannot be nearer. It changes no result.
+    For many rounds over rows in memory it also has a sketch, if that fits `memory`: every value in
+    one byte. For most rows the sketch proves that a candidate cannot be nearer. It changes no
+    result.
     """
 
-    def __init__(self, rows: BlockedRows, scale: float, k: int, trials: int) -> None:
+    def __init__(
+        self, rows: BlockedRows, scale: float, counts: tuple[int, int], memory: float
+    ) -> None:
+        k, trials = counts
         self._rows, self.scale, self.trials = rows, scale, trials
         n, dtype = rows.n, rows.kernel_dtype
         self._weight = rows.weights.unless_equal()
@@ -43,7 +49,7 @@ class DenseSeeding:
         self._chosen = 0
         self._sketch: tuple[Ints, Floats, float] | None = None
         pays = k * trials >= MIN_SKETCH_CANDIDATES and n >= 4 * LEAF_ROWS
-        if pays and rows.d <= MAX_SKETCH_FEATURES and rows.prunable_rows is not None:
+        if pays and rows.prunable_rows is not None and _sketch_bytes(n, rows.d) <= memory:
             self._make_sketch()
 
     def at_once(self, j: int, uniform: Floats, which: Ints) -> bool:
@@ -115,11 +121,11 @@ class DenseSeeding:
 
     def _make_sketch(self) -> None:
         source = self._rows
-        sample = source.sample(max(128, min(1024, (1 << 18) // source.d)), slice(None)) * self.scale
+        sample = source.sample(_sample_rows(source.d), slice(None)) * self.scale
         middle = np.median(sample, axis=0)
         reach = float(np.quantile(np.abs(sample - middle).max(axis=1), SKETCH_RANGE_SHARE))
         step = reach / 127 if reach > 0 else 1.0
-        self._panel_bytes = -(-source.d // 4) * 64 + 192  # of 16 rows
+        self._panel_bytes = _panel_bytes(source.d)
         data = np.empty(-(-source.n // 16) * self._panel_bytes + 64, np.uint8)
         start = -data.ctypes.data % 64  # whole cache lines
         self._sketch = data[start:], middle, step
@@ -128,3 +134,19 @@ class DenseSeeding:
             kernels.sketch_rows(block, self.scale, extra["sketch"])
 
         self._walk(4 * source.d, run)
+
+
+def _panel_bytes(d: int) -> int:
+    """Bytes of 16 rows of a sketch."""
+    return -(-d // 4) * 64 + 192
+
+
+def _sample_rows(d: int) -> int:
+    """Number of rows that the range of a sketch is taken from."""
+    return max(128, min(1024, MAX_SAMPLE_VALUES // d))
+
+
+def _sketch_bytes(n: int, d: int) -> float:
+    """Bytes of a sketch while it is made; inf if there are too many features for one."""
+    sample = 4 * 8 * _sample_rows(d) * d  # and its differences to the middle
+    return n * _panel_bytes(d) / 16 + sample if d <= MAX_SKETCH_FEATURES else math.inf

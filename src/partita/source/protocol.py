@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,13 +55,17 @@ class Source(Protocol):
     def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> Source:
         """Copy some rows to memory, as a source with these weights, and this survey if given."""
 
-    def seeding(self, k: int, trials: int) -> SeedingState:
-        """The state of k-means++ before the first row is chosen."""
+    def seeding(self, k: int, trials: int, memory: float = math.inf) -> SeedingState:
+        """The state of k-means++ before the first row is chosen.
+
+        `memory` bytes may be used to make the rounds faster.
+        """
 
 
 class PrunableRows(Source, Protocol):
     """Dense rows in memory, as pruned passes need them."""
 
+    row_bytes: int  # of one row, in the type of the data
     copy_bytes: int  # that `kernel_rows` takes; 0 if it is the data itself
 
     @property
@@ -70,6 +75,9 @@ class PrunableRows(Source, Protocol):
     def subset(
         self, rows: Ints, weights: Weights, survey: Survey | None = None
     ) -> PrunableRows: ...
+
+    def selection(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> PrunableRows:
+        """Some rows like `subset`, but without a copy: they are read again in every pass."""
 
 
 class SeedingState(Protocol):
@@ -91,3 +99,17 @@ class SeedingState(Protocol):
 def batch_of(source: Source, rows: Ints) -> Source:
     """Copy some rows to memory with their weights, on the grid of all rows."""
     return source.subset(rows, source.weights.subset(rows), source.survey())
+
+
+def batch_within(source: Source, rows: Ints, memory: float) -> tuple[Source, float]:
+    """Return `batch_of`, and the bytes it leaves of `memory`.
+
+    Dense rows that do not fit are not copied, but read again in every pass.
+    """
+    dense = source.prunable_rows
+    if dense is None:
+        return batch_of(source, rows), memory
+    left = memory - len(rows) * dense.row_bytes
+    if left >= 0:
+        return batch_of(source, rows), left
+    return dense.selection(rows, source.weights.subset(rows), source.survey()), memory

@@ -20,6 +20,11 @@ PACK_MIN_VALUES = 1 << 14  # fewer are packed on the fly as quickly as they are 
 PACK_MAX_CENTERS = 256  # with more, packing takes little of a pass
 
 
+def packed_bytes(n: int, d: int) -> int:
+    """Bytes of n packed rows."""
+    return 4 * n * (d + 2)
+
+
 class Scoring:
     """Chooses the codebook of each pass over n rows, and packs rows that are read often.
 
@@ -50,7 +55,7 @@ class Scoring:
             and rows is not None
             and self._n * self._d > PACK_MIN_VALUES
             and len(values) <= PACK_MAX_CENTERS
-            and 4 * self._n * (self._d + 2) <= memory
+            and packed_bytes(self._n, self._d) <= memory
         ):
             self._packed = kernels.keep_rows(book, rows, crew)
         return book, self._packed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -176,7 +177,7 @@ class SparseSource:
         walk_blocks(self.workers, self.n, self._stored, begin)
         return out
 
-    def seeding(self, k: int, trials: int) -> SparseSeeding:
+    def seeding(self, k: int, trials: int, memory: float = math.inf) -> SparseSeeding:
         return SparseSeeding(self)
 
     def seed_distances(self, candidates: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,34 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita.centers import Centers
 from partita.exact_weights import Weights
-from partita.source.blocks import as_kernel_type, walk_blocks
+from partita.source.blocks import as_kernel_type, kernel_type, split_slice, walk_blocks
 from partita.source.dense import DenseSource
+from partita.source.row_views import RowView
 from partita.source.sparse import SparseSource
 
 MIN_EXACT_SQUARE, MAX_EXACT_SQUARE = 1e-280, 1e280  # no square in between under- or overflowed
 CACHED_VALUES = 1 << 18  # that stay in cache
 
 
-def unit_rows(X: Any, workers: Workers) -> tuple[Any, Floats]:
-    """Return a copy of the rows at unit length, and their lengths (n,); zero rows stay zero.
+class UnitLength:
+    """Dense rows at unit length, divided when they are read."""
 
-    The length of a row with NaN or infinity is not finite.
+    def __init__(self, rows: RowView, length: Floats, power: Ints) -> None:
+        self._rows, self._length, self._power = rows, length, power
+        self.shape, self.dtype = rows.shape, kernel_type(rows.dtype)
+
+    def __getitem__(self, rows: slice | Ints) -> Array:
+        values = as_kernel_type(self._rows[rows])
+        out = np.empty(values.shape, self.dtype)
+        _divide(values, self._length[rows, None], self._power[rows, None], out)
+        return out
+
+
+def unit_rows(X: Any, workers: Workers, memory: float = math.inf) -> tuple[Any, Floats]:
+    """Return the rows at unit length, and their lengths (n,); zero rows stay zero.
+
+    They are a copy if it takes no more than `memory` bytes. The length of a row with NaN or
+    infinity is not finite.
     """
     length, power = _lengths(X, workers)
     if sp.issparse(X):
@@ -30,15 +47,16 @@ def unit_rows(X: Any, workers: Workers) -> tuple[Any, Floats]:
         _divide(X.data, np.repeat(length, stored), np.repeat(power, stored), data)
         rows = type(X)((data, X.indices, X.indptr), shape=X.shape)
         return rows, _whole(length, power)
-    out = np.empty(X.shape, np.float64 if X.dtype == np.float64 else np.float32)
+    view, (n, d) = UnitLength(X, length, power), X.shape
+    if n * d * view.dtype.itemsize > memory:
+        return view, _whole(length, power)
+    out = np.empty(X.shape, view.dtype)
 
-    def divide_rows(rows: slice) -> None:
-        step = max(1, CACHED_VALUES // X.shape[1])
-        for i in range(rows.start, rows.stop, step):
-            few = slice(i, min(i + step, rows.stop))
-            _divide(as_kernel_type(X[few]), length[few, None], power[few, None], out[few])
+    def copy(rows: slice) -> None:
+        for part in split_slice(rows, max(1, CACHED_VALUES // d)):
+            out[part] = view[part]
 
-    walk_blocks(workers, X.shape[0], 16 * X.shape[1], lambda: divide_rows)
+    walk_blocks(workers, n, 16 * d, lambda: copy)
     return out, _whole(length, power)
 
 

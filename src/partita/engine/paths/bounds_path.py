@@ -221,7 +221,8 @@ def bounds_plan(k: int, why: str) -> PathPlan:
 
 def bounds_memory(source: PrunableRows, k: int, bytes_per_row: int) -> float:
     """Bytes for bounds of `bytes_per_row`, and for everything else that the passes need."""
-    between = 16 * k * k if k * k <= 2 * source.n else 0  # distances between centers, temporarily
+    # distances between centers, temporarily, with the rows of those that are measured
+    between = 16 * k * k + 16 * k * source.d if k * k <= 2 * source.n else 0
     return source.n * bytes_per_row + between + source.copy_bytes
 
 

@@ -17,10 +17,16 @@ PATHS = tuple(PATH_KINDS)
 LEAN_PATHS = ("hamerly", "plain")  # in place of one that needs too much memory
 
 
-def plan_for(source: Source, k: int, algorithm: str, memory: float) -> PathPlan:
-    """Choose the path for k centers within `memory` bytes beyond the data."""
+def plan_for(source: Source, k: int, algorithm: str, memory: float, runs: int = 1) -> PathPlan:
+    """Choose the path for k centers within `memory` bytes beyond the data.
+
+    With several `runs` the best so far is kept while the next one is made: with its bounds, if both
+    fit.
+    """
     plan = _plan(source, k, algorithm, memory)
-    return replace(plan, spare=memory - memory_of(plan.path, source, k))
+    needed = memory_of(plan.path, source, k)
+    lean = runs > 1 and 2 * needed > memory
+    return replace(plan, spare=memory - needed * (1 if lean else min(runs, 2)), lean=lean)
 
 
 def _plan(source: Source, k: int, algorithm: str, memory: float) -> PathPlan:

@@ -114,7 +114,9 @@ def _suits(source: PrunableRows, k: int) -> str | None:
 
 def _memory(source: PrunableRows, k: int) -> float:
     n, d = source.n, source.d
-    return n * (12 * d + 16) + source.copy_bytes  # coordinates three times while the tree is built
+    # coordinates three times while the tree is built, and labels in its order afterwards; boxes and
+    # candidates of the leaves
+    return n * (12 * d + 20) + n // 16 * (16 * d + 64) + source.copy_bytes
 
 
 def _start(start: PathStart) -> Path | PathPlan:

@@ -61,6 +61,7 @@ class PathPlan:
     why: str
     forced: bool = False  # it must not be left for another
     spare: float = 0.0  # bytes beyond those that the path needs, which plain passes may use
+    lean: bool = False  # a run must give up its bounds before the next one begins
 
     def __str__(self) -> str:
         return f"{self.path}: {self.why}"
@@ -68,9 +69,8 @@ class PathPlan:
 
 @dataclass(slots=True)
 class PathCache:
-    """Objects that runs on the same rows share, such as a tree, within `memory` bytes."""
+    """Objects that runs on the same rows share, such as a tree."""
 
-    memory: float | None = None
     _made: dict[str, Any] = field(default_factory=dict)
 
     def once(self, key: str, make: Callable[[], T]) -> T:

@@ -29,7 +29,8 @@ SUBSPACE_ROUNDS = 2
 MAX_PASSES_FOR_ROTATION, TILE_SPEEDUP = 3.0, 4.0
 GIVE_UP_RATIO = 1.5  # times the cheapest
 MAX_COST_SHARE = 0.75  # of a plain pass, that a pass by the filter may cost
-PROJECTED_ROWS = 1024  # of one task
+MIN_PROJECTED_ROWS, MAX_PROJECTED_ROWS = 64, 1024  # of one task
+PROJECTED_VALUES = 1 << 17  # of one task, about: they stay in cache
 
 
 class PrefixFilter:
@@ -54,17 +55,18 @@ class PrefixFilter:
 def _project(source: PrunableRows, origin: Floats, basis: Floats) -> Floats:
     """(y', ‖y − Qy'‖) of every row y = x − origin, with Q the basis and y' = Qᵀy, in float32."""
     n, out = source.n, np.empty((source.n, basis.shape[1] + 1), np.float32)
+    step = max(MIN_PROJECTED_ROWS, min(MAX_PROJECTED_ROWS, PROJECTED_VALUES // source.d))
 
     def work(numbers: Iterator[int]) -> None:
         for number in numbers:
-            rows = slice(number * PROJECTED_ROWS, min(n, (number + 1) * PROJECTED_ROWS))
+            rows = slice(number * step, min(n, (number + 1) * step))
             y = source.kernel_rows[rows] - origin
             short = y @ basis
             rest = np.einsum("nd,nd->n", y, y) - np.einsum("nd,nd->n", short, short)
             out[rows, :-1] = short
             out[rows, -1] = np.sqrt(np.maximum(rest, 0.0))
 
-    source.workers.share(-(-n // PROJECTED_ROWS), work)
+    source.workers.share(-(-n // step), work)
     return out
 
 
@@ -73,6 +75,12 @@ def shorten(rows: Floats, basis: Floats) -> Floats:
     short = rows @ basis
     rest = rows - short @ basis.T
     return np.column_stack([short, np.sqrt(np.einsum("nd,nd->n", rest, rest))])
+
+
+def filter_bytes(n: int, k: int, d: int) -> int:
+    """Bytes of the filter of n rows, and of the sample of rows and centers that it is fitted to."""
+    longest = min(MAX_LENGTH, d // 4) + 1
+    return 4 * n * longest + 8 * (2 * SAMPLE_ROWS + 2 * k + 4 * longest) * (d + longest)
 
 
 def fit_prefix(
@@ -87,7 +95,7 @@ def fit_prefix(
     longest = max(1, min(MAX_LENGTH, int(d * LENGTH_SHARES[-1])))
     sampled = np.arange(n)
     if n > SAMPLE_ROWS:
-        sampled = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE_ROWS])
+        sampled = np.sort(np.random.default_rng(0).choice(n, SAMPLE_ROWS, replace=False))
     work = longest * d * (4.0 * SUBSPACE_ROUNDS * len(sampled) + 2.0 * n)
     if TILE_SPEEDUP * work > MAX_PASSES_FOR_ROTATION * 2.0 * n * k * d and not forced:
         return None

@@ -11,7 +11,7 @@ from partita.engine.paths.bounds_path import (
     start_bounds,
 )
 from partita.engine.paths.path import Path, PathKind, PathPlan, PathStart
-from partita.engine.paths.prefix_filter import MAX_LENGTH, fit_prefix
+from partita.engine.paths.prefix_filter import filter_bytes, fit_prefix
 from partita.source.protocol import PrunableRows
 
 MIN_FEATURES, MIN_CENTERS = 64, 64  # from which a prefix may pay
@@ -35,8 +35,7 @@ def _suits(source: PrunableRows, k: int) -> str | None:
 
 
 def _memory(source: PrunableRows, k: int) -> float:
-    filter_bytes = 4 * (min(MAX_LENGTH, source.d // 4) + 1)
-    return bounds_memory(source, k, grouped_bytes(k) + filter_bytes)
+    return bounds_memory(source, k, grouped_bytes(k)) + filter_bytes(source.n, k, source.d)
 
 
 PREFIX = PathKind("prefix", _suits, _memory, _start, needs_trial=False)

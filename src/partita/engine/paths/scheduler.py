@@ -144,6 +144,10 @@ class PassScheduler:
 
     # --- changes from outside ---
 
+    def give_up_bounds(self) -> None:
+        """Free the memory of the path; a later pass is a plain one."""
+        self._path, self._trial = PlainPath(self._source, self.labels, 0.0), None
+
     def forget(self, rows: Ints) -> None:
         """Accept labels of `rows` that were changed in place."""
         self._path.forget(rows)
@@ -155,12 +159,20 @@ class PassScheduler:
             self._path = PlainPath(self._source, labels, self._memory)
         self._trial, self._all_labelled = None, False
 
+    def _fits(self, source: Source, plan: PathPlan) -> bool:
+        """Return whether the present path for other rows fits the memory of a plan for them."""
+        if self._before is None:
+            return False
+        k = len(self._before.values)
+        room = plan.spare + memory_of(plan.path, source, k)
+        return memory_of(self._path.name, source, k) <= room
+
     def grow(self, source: Source, plan: PathPlan) -> None:
         """Go on with more rows, the present ones first, by a plan for them."""
         self._source, self._memory = source, plan.spare
         self._cache, self._trial = PathCache(), None
         rows = source.prunable_rows
-        if rows is not None and self._path.grow(rows):
+        if rows is not None and self._fits(source, plan) and self._path.grow(rows):
             return
         self._path = PlainPath(source, with_more_rows(self.labels, source.n), plan.spare)
         self._all_labelled = False

@@ -198,7 +198,7 @@ class KMedoids(Clusterer):
         return rows, features, metric.table(rows, workers), metric
 
     def _checked(self, rows: Any, metric: Metric, names: Any) -> Any:
-        if rows.dtype in validation.BLOCKWISE_DTYPES:
+        if rows.dtype in validation.SMALL_DTYPES:
             rows = np.ascontiguousarray(rows, dtype=np.float32)
         if not metric.allows_nan:
             with Workers(1) as workers:
