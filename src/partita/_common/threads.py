@@ -8,19 +8,24 @@ the kernels release the GIL.
 
 from __future__ import annotations
 
+import _thread
 import functools
-import itertools
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
+from queue import SimpleQueue
 from typing import Any
+
+import numpy as np
 
 from partita._kernels import kernels
 
 MAX_THREADS = 1024  # of a call, whatever is asked for: every thread takes memory
+THREAD_HEADROOM_BYTES = 1 << 20  # that must be free for a thread to start
+BLAS_BUFFER_BYTES = 160 << 20  # of address space, that each thread of OpenBLAS maps at first
+MEMORY_ADVICE = "Use a smaller memory_limit (in bytes), fewer threads (n_threads) or fewer rows."
 
 
 def default_threads() -> int:
@@ -60,6 +65,15 @@ def one_blas_thread() -> AbstractContextManager[object]:
     return limits
 
 
+def has_room_for_blas(threads: int) -> bool:
+    """Return whether BLAS can map its buffers: OpenBLAS ends the process where it cannot."""
+    try:
+        np.empty(threads * BLAS_BUFFER_BYTES, np.uint8)
+    except MemoryError:
+        return False
+    return True
+
+
 @functools.cache
 def _libraries() -> Any:
     """NumPy's and SciPy's BLAS; finding them takes as long as a small fit."""
@@ -70,11 +84,14 @@ def _libraries() -> Any:
 
 
 class Workers:
-    """Up to n threads that share a list of tasks; used as a context manager."""
+    """Up to n threads that share a list of tasks; used as a context manager.
+
+    Where the system allows fewer threads, fewer do the work; the caller alone if need be.
+    """
 
     def __init__(self, n: int) -> None:
         self.n = n
-        self._pool: ThreadPoolExecutor | None = None
+        self._helpers: Helpers | None = None
         self._crew: Any = None
 
     @property
@@ -87,13 +104,15 @@ class Workers:
     def __enter__(self) -> Workers:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._crew is not None:
             self._crew.dismiss()  # a traceback may keep it alive
             self._crew = None
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
+        if self._helpers is not None:
+            self._helpers.dismiss()
+            self._helpers = None
+        if isinstance(error, MemoryError):
+            raise MemoryError(f"Out of memory ({error}). {MEMORY_ADVICE}") from error
 
     def share(self, tasks: int, work: Callable[[Iterator[int]], None]) -> None:
         """Run `work(numbers)` in each thread; together they process all numbers below `tasks`.
@@ -104,34 +123,119 @@ class Workers:
         if threads <= 1:
             work(iter(range(tasks)))
             return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.n - 1, thread_name_prefix="partita")
-        stop = threading.Event()
-        counter = itertools.count()
-        lock = threading.Lock()
+        if self._helpers is None:
+            self._helpers = Helpers()
+        shared = SharedTasks(tasks, work)
+        self._helpers.call(threads - 1, shared)
+        shared.lead()
 
-        def draw() -> Iterator[int]:
-            while not stop.is_set():
-                with lock:
-                    number = next(counter)
-                if number >= tasks:
-                    return
-                yield number
 
-        def join() -> None:
-            try:
-                work(draw())
-            except BaseException:
-                stop.set()
-                raise
+class SharedTasks:
+    """Tasks that the caller and its helpers draw from.
 
-        # The caller works too; threads that have not started when it is done are cancelled.
-        futures = [self._pool.submit(join) for _ in range(threads - 1)]
+    The caller waits only for helpers that have begun, so one that is late or never started holds
+    nobody up.
+    """
+
+    def __init__(self, tasks: int, work: Callable[[Iterator[int]], None]) -> None:
+        self._tasks, self._work = tasks, work
+        self._next, self._inside = 0, 0
+        self._is_open, self._is_stopped = True, False
+        self._error: BaseException | None = None
+        self._lock, self._helpers_left = threading.Lock(), threading.Lock()
+        self._helpers_left.acquire()
+
+    def lead(self) -> None:
+        """Work in the calling thread, wait for the helpers, and raise the error of one of them."""
         try:
-            work(draw())
+            self._work(self._draw())
+        except BaseException:
+            self._is_stopped = True
+            raise
         finally:
-            stop.set()
-            started = [future for future in futures if not future.cancel()]
-            wait(started)
-        for future in started:
-            future.result()
+            with self._lock:
+                self._is_open, is_alone = False, self._inside == 0
+            if not is_alone:
+                self._helpers_left.acquire()
+        if self._error is not None:
+            raise self._error
+
+    def help(self) -> None:
+        """Work in another thread, unless the caller is done."""
+        with self._lock:
+            if not self._is_open:
+                return
+            self._inside += 1
+        try:
+            self._work(self._draw())
+        except BaseException as error:
+            self._is_stopped, self._error = True, error
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0 and not self._is_open:
+                    self._helpers_left.release()
+
+    def _draw(self) -> Iterator[int]:
+        while True:
+            with self._lock:
+                number = self._next
+                self._next += 1
+            if number >= self._tasks or self._is_stopped:
+                return
+            yield number
+
+
+class Helpers:
+    """Threads that wait for tasks.
+
+    Started by `_thread`, as `threading.Thread.start` waits for ever if the new thread runs out of
+    memory before it reports itself.
+    """
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[SharedTasks | None] = SimpleQueue()
+        self._finished: list[Any] = []  # one lock of each thread, which it releases at its end
+        self._process = os.getpid()
+
+    def call(self, count: int, tasks: SharedTasks) -> None:
+        """Let up to `count` threads help; start those that are missing, if the system allows."""
+        while len(self._finished) < count and self._start():
+            pass
+        for _ in range(min(count, len(self._finished))):
+            self._calls.put(tasks)
+
+    def dismiss(self) -> None:
+        """End the threads."""
+        if os.getpid() != self._process:  # a forked child has none of them
+            return
+        for _ in self._finished:
+            self._calls.put(None)
+        for lock in self._finished:
+            lock.acquire()
+        self._finished = []
+
+    def _start(self) -> bool:
+        finished, ready = threading.Lock(), threading.Lock()
+        finished.acquire()
+        ready.acquire()
+        try:
+            bytearray(THREAD_HEADROOM_BYTES)  # what a thread needs at once; else it would abort
+            _thread.start_new_thread(self._serve, (ready, finished))
+        except (RuntimeError, MemoryError):  # "can't start new thread"
+            return False
+        ready.acquire()
+        self._finished.append(finished)
+        return True
+
+    def _serve(self, ready: Any, finished: Any) -> None:
+        try:
+            try:
+                kernels.Crew(1)  # the memory that a C++ exception needs, while there is some
+            finally:
+                ready.release()
+            while (tasks := self._calls.get()) is not None:
+                tasks.help()
+                del tasks  # which may hold the rows of a fit
+        finally:
+            finished.release()

@@ -25,6 +25,7 @@ from partita.source.blocks import (
     as_kernel_type,
     crew_slices,
     kernel_type,
+    split_slice,
     work_in_tiles,
 )
 from partita.source.plusplus_rounds import DenseSeeding
@@ -43,7 +44,7 @@ class BeyondCounter:
 
     def __init__(self, cuts: Floats, times: Ints | None) -> None:
         self._times, self._cuts = times, cuts
-        self._parts: list[Ints] = []
+        self._total, self._lock = np.zeros(cuts.shape, np.int64), threading.Lock()
         # Rows side by side make long loops of few features.
         self._merged = 1 if times is not None else max(1, MERGED_VALUES // cuts.shape[1])
         self._merged_cuts = np.tile(cuts, self._merged)
@@ -58,11 +59,12 @@ class BeyondCounter:
         part = counts.reshape(4, self._merged, d).sum(axis=1)
         if whole < len(block):
             kernels.count_beyond(block[whole:], self._cuts, part)
-        self._parts.append(part)
+        with self._lock:
+            self._total += part
 
     def counts(self) -> Ints:
         """Return the counts (4, d) of all blocks."""
-        return np.asarray(sum(self._parts, np.zeros(self._cuts.shape, np.int64)))
+        return self._total
 
 
 class BlockedRows(ABC):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +60,7 @@ def _halves(centers: Floats, which: Ints, count: int) -> list[Ints]:
         return [which]
     cloud = centers[which] - centers[which].mean(axis=0)
     along = _main_direction(cloud)
-    ranked = which[np.argsort(cloud @ along, kind="stable")]
+    ranked = which[np.argsort(np.einsum("kd,d->k", cloud, along), kind="stable")]
     left = count // 2
     cut = round(len(which) * left / count / CENTERS_PER_TILE) * CENTERS_PER_TILE
     cut = min(max(cut, left), len(which) - (count - left))
@@ -67,11 +68,14 @@ def _halves(centers: Floats, which: Ints, count: int) -> list[Ints]:
 
 
 def _main_direction(cloud: Floats) -> Floats:
-    """Approximate the first principal axis; any direction is correct, a good one is faster."""
+    """Approximate the first principal axis; any direction is correct, a good one is faster.
+
+    Without BLAS, which ends the process where memory is short.
+    """
     along = cloud[np.einsum("kd,kd->k", cloud, cloud).argmax()]
     for _ in range(2):
-        along = (along @ cloud.T) @ cloud
-        size = float(np.linalg.norm(along))
+        along = np.einsum("k,kd->d", np.einsum("kd,d->k", cloud, along), cloud)
+        size = math.sqrt(np.einsum("d,d->", along, along))
         if not 0 < size < np.inf:
             return np.ones(cloud.shape[1])
         along = along / size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from partita._common.threads import has_room_for_blas
 from partita.engine.paths.bounds_path import (
     NO_QUANTUM,
     bounds_memory,
@@ -20,6 +21,8 @@ MIN_FEATURES, MIN_CENTERS = 64, 64  # from which a prefix may pay
 def _start(start: PathStart) -> Path | PathPlan:
     if quantum_for(start) is None:
         return NO_QUANTUM
+    if not has_room_for_blas(start.source.workers.n):
+        return bounds_plan(start.k, "too little memory for the products of a prefix")
     prefix = start.cache.once(
         "prefix", lambda: fit_prefix(start.source, start.centers, start.labels, start.plan.forced)
     )
