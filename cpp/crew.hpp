@@ -9,12 +9,16 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#ifdef __GLIBCXX__
+#include <cxxabi.h>
+#endif
 #ifdef __unix__
 #include <unistd.h>
 #endif
@@ -23,13 +27,23 @@
 
 namespace partita {
 
+// Takes the memory in which this thread keeps its exceptions. The first exception would, but glibc
+// ends the process if there is none left, as is the case when std::bad_alloc is thrown.
+inline void reserve_exception_memory() {
+#ifdef __GLIBCXX__
+    [[maybe_unused]] abi::__cxa_eh_globals* volatile taken = abi::__cxa_get_globals();
+#endif
+}
+
 class Crew {
 public:
     // The caller is thread 0. The other threads start with the first job that has parts for them.
     explicit Crew(std::size_t threads)
         : scratch_(std::max<std::size_t>(threads, 1)),
           poll_time_(threads > 1 && threads <= std::thread::hardware_concurrency() ? kPollTime
-                                                                                   : kNoPolling) {}
+                                                                                   : kNoPolling) {
+        reserve_exception_memory();
+    }
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
     ~Crew() { dismiss(); }
@@ -52,14 +66,15 @@ public:
 
     std::size_t threads() const { return scratch_.size(); }
 
-    // Memory of one thread, valid until the next job. Only the caller may request it.
+    // Memory of one thread, valid until the next job; null if there is too little. Only the caller
+    // may request it: helpers allocate nothing, so they throw nothing.
     unsigned char* scratch(std::size_t thread, std::size_t bytes) {
         Scratch& scratch = scratch_[thread];
-        if (scratch.bytes < bytes) {
+        if (scratch.bytes < bytes || !scratch.memory) {
             scratch.memory.reset();
             scratch.bytes = 0;
-            scratch.memory = make_aligned<unsigned char>(bytes);
-            scratch.bytes = bytes;
+            scratch.memory = make_aligned_or_null<unsigned char>(bytes);
+            if (scratch.memory) scratch.bytes = bytes;
         }
         return scratch.memory.get();
     }
@@ -131,9 +146,11 @@ private:
             owner_process_ = process_id();
             first_wakeup_ = wakeups_.load();
             try {
+                helpers_.reserve(threads() - 1);
                 for (std::size_t thread = 1; thread < threads(); ++thread)
                     helpers_.emplace_back([this, thread] { help(thread); });
             } catch (const std::system_error&) {  // go on with as many as the system allows
+            } catch (const std::bad_alloc&) {
             }
         }
         return !helpers_.empty() && process_id() == owner_process_;

@@ -57,7 +57,7 @@ Result parallel_reduce(Crew& crew, std::size_t items, std::size_t step, const Su
     };
     const std::lock_guard<std::mutex> lock(crew.mutex());
     const std::size_t parts = (items + step - 1) / step;
-    const std::size_t threads = std::max<std::size_t>(1, std::min(crew.threads(), parts));
+    std::size_t threads = std::max<std::size_t>(1, std::min(crew.threads(), parts));
     const std::size_t columns = sums ? sums->d + 2 : 0, values = sums ? sums->k * columns : 0;
     const std::size_t sums_offset = (scratch_bytes + 63) / 64 * 64;
     std::vector<ThreadState> states(threads);
@@ -65,6 +65,11 @@ Result parallel_reduce(Crew& crew, std::size_t items, std::size_t step, const Su
         ThreadState& state = states[thread];
         state.scratch =
             crew.scratch(thread, sums_offset + (thread && sums ? 16 * values + sums->k : 0));
+        if (!state.scratch) {  // go on with the threads that have memory
+            if (thread == 0) throw std::bad_alloc();
+            threads = thread;
+            break;
+        }
         if (!sums) continue;
         state.sums = *sums;
         if (thread == 0) continue;

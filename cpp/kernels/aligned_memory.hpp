@@ -24,15 +24,21 @@ struct AlignedDelete {
 template <class T>
 using Aligned = std::unique_ptr<T[], AlignedDelete<T>>;
 template <class T>
-Aligned<T> make_aligned(std::size_t n) {
+Aligned<T> make_aligned_or_null(std::size_t n) {
     const std::size_t bytes = (n * sizeof(T) + 127) / kCacheLineBytes * kCacheLineBytes;
     const std::size_t alignment = bytes < kHugePageMinBytes ? kCacheLineBytes : kHugePageBytes;
-    void* memory = ::operator new[](bytes, std::align_val_t(alignment));
+    void* memory = ::operator new[](bytes, std::align_val_t(alignment), std::nothrow);
 #ifdef __linux__
-    if (alignment == kHugePageBytes)
+    if (memory && alignment == kHugePageBytes)
         madvise(memory, bytes / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
 #endif
     return Aligned<T>(static_cast<T*>(memory), {alignment});
+}
+template <class T>
+Aligned<T> make_aligned(std::size_t n) {
+    Aligned<T> memory = make_aligned_or_null<T>(n);
+    if (!memory) throw std::bad_alloc();
+    return memory;
 }
 
 }  // namespace partita

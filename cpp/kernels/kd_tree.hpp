@@ -32,7 +32,8 @@ public:
                         (static_cast<double>(rows[i * d + t]) - origin[t]) * scale);
             }
         });
-        std::vector<Part> parts{{0, n, false, {}}};
+        std::vector<Part> parts{{0, n, false}};
+        std::vector<std::uint8_t> first_of_leaf(n);  // threads must not allocate
         for (std::size_t level = 0; level < kSerialLevels; ++level) {
             std::vector<Part> next;
             for (const Part& part : parts) {
@@ -40,18 +41,20 @@ public:
                 if (cut == part.first) {
                     next.push_back(part);
                 } else {
-                    next.push_back({part.first, cut, !part.moved, {}});
-                    next.push_back({cut, part.last, !part.moved, {}});
+                    next.push_back({part.first, cut, !part.moved});
+                    next.push_back({cut, part.last, !part.moved});
                 }
             }
             parts = std::move(next);
         }
         share(parts.size(), [&](std::size_t first, std::size_t last) {
             for (std::size_t p = first; p < last; ++p)
-                build_leaves(points, spare, parts[p], parts[p].begin);
+                build_leaves(points, spare, parts[p], first_of_leaf);
         });
-        for (const Part& part : parts)
-            begin_.insert(begin_.end(), part.begin.begin(), part.begin.end());
+        const auto leaves = std::count(first_of_leaf.begin(), first_of_leaf.end(), 1);
+        begin_.reserve(static_cast<std::size_t>(leaves) + 1);
+        for (std::size_t i = 0; i < n; ++i)
+            if (first_of_leaf[i]) begin_.push_back(static_cast<std::int32_t>(i));
         begin_.push_back(static_cast<std::int32_t>(n));
         add_boxes(share);
     }
@@ -79,8 +82,7 @@ private:
     };
     struct Part {
         std::size_t first, last;
-        bool moved;                       // true: the rows are in the spare points
-        std::vector<std::int32_t> begin;  // first rows of its leaves
+        bool moved;  // true: the rows are in the spare points
     };
     struct Boxes {
         std::vector<double> middle, half;
@@ -157,19 +159,19 @@ private:
 
     // Splits a part into leaves and writes their rows.
     void build_leaves(Points& points, Points& spare, const Part& part,
-                      std::vector<std::int32_t>& begin) {
+                      std::vector<std::uint8_t>& first_of_leaf) {
         const std::size_t cut = split(points, spare, part);
         if (cut == part.first) {
             const Points& from = part.moved ? spare : points;
-            begin.push_back(static_cast<std::int32_t>(part.first));
+            first_of_leaf[part.first] = 1;
             for (std::size_t i = part.first; i < part.last; ++i) {
                 order_[i] = from.row[i];
                 for (std::size_t t = 0; t < d_; ++t) values_[t * n_ + i] = from.y[i * d_ + t];
             }
             return;
         }
-        build_leaves(points, spare, {part.first, cut, !part.moved, {}}, begin);
-        build_leaves(points, spare, {cut, part.last, !part.moved, {}}, begin);
+        build_leaves(points, spare, {part.first, cut, !part.moved}, first_of_leaf);
+        build_leaves(points, spare, {cut, part.last, !part.moved}, first_of_leaf);
     }
 
     // Boxes around leaves, in double, enlarged by the rounding to float32; then around kBoxFan of

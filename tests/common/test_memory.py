@@ -13,7 +13,6 @@ import pytest
 from partita import KernelKMeans, KMeans, KMedoids
 from partita._common import memory
 
-
 FIND_GROUPS = memory._limited_groups.__wrapped__  # which does not remember them
 
 

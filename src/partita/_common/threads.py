@@ -166,23 +166,28 @@ class SharedTasks:
             if not self._is_open:
                 return
             self._inside += 1
+        drawn: list[int] = []
         try:
-            self._work(self._draw())
+            self._work(self._draw(drawn))
         except BaseException as error:
-            self._is_stopped, self._error = True, error
+            # without memory to begin, it leaves all tasks to the others
+            if drawn or not isinstance(error, MemoryError):
+                self._is_stopped, self._error = True, error
         finally:
             with self._lock:
                 self._inside -= 1
                 if self._inside == 0 and not self._is_open:
                     self._helpers_left.release()
 
-    def _draw(self) -> Iterator[int]:
+    def _draw(self, last: list[int] | None = None) -> Iterator[int]:
         while True:
             with self._lock:
                 number = self._next
                 self._next += 1
             if number >= self._tasks or self._is_stopped:
                 return
+            if last is not None:
+                last[:] = [number]
             yield number
 
 

@@ -110,11 +110,11 @@ class CenterClusterer(Clusterer):
         )
 
     def _keep(self, result: LabelledRun, data: FitInput) -> Self:
+        labels = data.labels_of_X(result.labels, len(result.centers))
         self._keep_features(data.features)
         self._keep_run(result.fit)
         assert result.fit.start is not None
         self.start_ = result.fit.start
-        labels = data.labels_of_X(result.labels, len(result.centers))
         self._keep_centers(result.centers, labels, result.inertia, result.stats)
         return self
 
@@ -204,6 +204,7 @@ class EuclideanClusterer(CenterClusterer):
         validation.check_row_count(X.shape[0], k)
         source = validation.make_source(X, weight, workers)
         validation.check_finite(source, X, features.get("feature_names_in_"))
+        memory = max(0.0, memory)
         return FitInput(source, X, X, weight, features, memory, lambda labels, k: labels)
 
     def predict(self, X: Any) -> Array:

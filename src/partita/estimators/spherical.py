@@ -119,7 +119,7 @@ empty, n_threads, memory_limit
         weight = validation.check_weights(sample_weight, X.shape[0])
         validation.check_row_count(X.shape[0], k)
         unit = self._directions(X, workers, features.get("feature_names_in_"), memory)
-        memory -= validation.copied_bytes(X, unit.rows)
+        memory = max(0.0, memory - validation.copied_bytes(X, unit.rows))
         weight = unit.check(k, weight)
         source = validation.make_source(unit.rows, weight, workers)
         return FitInput(source, X, unit.rows, weight, features, memory, unit.labels_of_X)

@@ -85,9 +85,7 @@ def _is_ready(X: Any) -> bool:
     )
 
 
-def as_rows(
-    X: Any, name: str = "partita", parameter: str = "X", memory: float = math.inf
-) -> Any:
+def as_rows(X: Any, name: str = "partita", parameter: str = "X", memory: float = math.inf) -> Any:
     """Return X as an array or canonical CSR; `check_finite` comes later.
 
     `name` is the estimator or function, `parameter` the argument that errors are about. Arrays are
@@ -112,8 +110,8 @@ def as_rows(
     if getattr(getattr(X, "dtype", None), "kind", None) in ("m", "M"):
         advice = "Convert times first, for example (X - X.min()) / np.timedelta64(1, 's')."
         raise must_be(parameter, "numeric", Got(f"times ({X.dtype})"), advice)
-    if is_frame(X) and _is_one_array(X) and 8 * X.size > memory:
-        X = X.to_numpy()  # not a copy, as long as all columns are in one block
+    if is_frame(X) and 8 * X.size > memory and _is_wide_numeric(X):
+        X = X.to_numpy()  # no copy if the columns are in one block, one instead of two if not
     as_is = _is_converted_in_blocks(X, memory)
     try:
         X = check_array(
@@ -180,10 +178,11 @@ def _is_plain_pandas(X: Any) -> bool:
     return len(plain) > 0 and all(plain)
 
 
-def _is_one_array(X: Any) -> bool:
-    """Return whether all columns of a plain pandas frame have one type, as arrays have."""
-    kinds = set(X.dtypes)
-    return len(kinds) == 1 and isinstance(next(iter(kinds)), np.dtype) and not kinds & SMALL_DTYPES
+def _is_wide_numeric(X: Any) -> bool:
+    """Return whether pandas makes an array of numbers of a frame, of a type that is not small."""
+    kinds = list(X.dtypes)
+    numeric = all(isinstance(kind, np.dtype) and kind.kind in "fiu" for kind in kinds)
+    return numeric and np.result_type(*kinds) not in SMALL_DTYPES
 
 
 def check_finite(source: Source, X: Any, names: Any = None) -> None:

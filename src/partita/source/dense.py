@@ -68,15 +68,13 @@ class DenseSource(BlockedRows):
 
     def _reader(self) -> Callable[[slice], Array]:
         """Return a function that converts some rows; its results share one buffer."""
-        buffer = np.empty((0, self.d), self.kernel_dtype)
+        rows_at_once = min(self.n, converted_rows(self.d, self.kernel_dtype))
+        buffer = np.empty((rows_at_once, self.d), self.kernel_dtype)
 
         def read(rows: slice) -> Array:
-            nonlocal buffer
             values = self.rows[rows]
             if self._is_ready(values):
                 return values
-            if len(buffer) < len(values):
-                buffer = np.empty(values.shape, self.kernel_dtype)
             np.copyto(buffer[: len(values)], values)
             return buffer[: len(values)]
 

@@ -23,6 +23,7 @@ def plan_for(source: Source, k: int, algorithm: str, memory: float, runs: int = 
     With several `runs` the best so far is kept while the next one is made: with its bounds, if both
     fit.
     """
+    memory = max(0.0, memory)
     plan = _plan(source, k, algorithm, memory)
     needed = memory_of(plan.path, source, k)
     lean = runs > 1 and 2 * needed > memory
