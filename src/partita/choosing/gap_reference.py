@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.logarithm import logarithm
 from partita._common.threads import Workers
 from partita.choosing.ladder import climb_down
 from partita.choosing.sweep_problem import SweepProblem
@@ -109,8 +110,8 @@ def sweep_curve(problem: SweepProblem, ks: Ints, workers: Workers) -> SweepCurve
         _, first, second = problem.nearest(rungs[k].model, workers)
         if first is not None and second is not None and k > 1:
             silhouette[number] = criteria.simplified_silhouette(first, second, problem.weight)
-    log_cost = np.log(np.maximum([rungs[k].cost for k in ks.tolist()], MIN_COST))
-    return SweepCurve(log_cost, np.nan_to_num(silhouette))
+    log_cost = [logarithm(max(rungs[k].cost, MIN_COST)) for k in ks.tolist()]
+    return SweepCurve(np.array(log_cost), np.nan_to_num(silhouette))
 
 
 def uniform_box(rows: Floats, rotate: bool) -> Sampler:

@@ -14,6 +14,8 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats
 from partita._common.exact_sum import exact_total, exact_totals
+from partita._common.logarithm import logarithm
+from partita._common.row_squares import row_squares
 from partita.stats import ClusterStats
 
 __all__ = [
@@ -48,7 +50,7 @@ def calinski_harabasz(stats: ClusterStats) -> float:
     anchor = mean[0]  # so that an offset of the data costs no digits
     away = mean - anchor
     gap = away - (weight[:, None] * away).sum(axis=0) / n  # not by BLAS, whose bits vary
-    between = exact_total(np.einsum("kd,kd->k", gap, gap), weight) / (k - 1)
+    between = exact_total(row_squares(gap), weight) / (k - 1)
     within = exact_total(sse) / (n - k)
     if within == 0:
         return math.inf if between > 0 else math.nan
@@ -85,7 +87,7 @@ def davies_bouldin(stats: ClusterStats, spread: Array) -> float:
         return math.nan
     worst = np.zeros(len(mean))
     for j, center in enumerate(mean):  # row by row: K² distances are not kept
-        gap = np.sqrt(np.einsum("kd,kd->k", mean - center, mean - center))
+        gap = np.sqrt(row_squares(mean - center))
         both = s + s[j]
         ratio = np.divide(both, gap, out=np.where(both > 0, np.inf, 0.0), where=gap > 0)
         ratio[j] = 0.0
@@ -139,9 +141,10 @@ def bic(stats: ClusterStats, n: float | None = None) -> float:
     variance = exact_total(sse) / (d * (rows - k))
     if variance == 0:
         return -math.inf
-    shares = exact_total(np.log(weight / rows), weight)
-    fit = shares - rows * d / 2 * math.log(2 * math.pi * variance) - d * (rows - k) / 2
-    return float(-2 * fit + k * (d + 1) * math.log(rows))
+    logs = np.array([logarithm(share) for share in (weight / rows).tolist()])
+    shares = exact_total(logs, weight)
+    fit = shares - rows * d / 2 * logarithm(2 * math.pi * variance) - d * (rows - k) / 2
+    return float(-2 * fit + k * (d + 1) * logarithm(rows))
 
 
 def elbow(ks: Sequence[int] | Array, values: Array) -> int | None:

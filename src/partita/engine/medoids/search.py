@@ -11,6 +11,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
+from partita._common.logarithm import logarithm
 from partita.engine.lloyd import best_run, is_callback_stop, stop_reason_after
 from partita.engine.medoids.alternate import AlternateSearch
 from partita.engine.medoids.swap import (
@@ -122,7 +123,7 @@ def _run_on_sample(
 ) -> MedoidRun:
     """CLARA: a swap search on a sample. OneBatchPAM: of all candidates, valued on a sample."""
     n, clara = problem.table.n, options.method == "clara"
-    default = 80 + 4 * k if clara else math.ceil(100 * math.log(n * k + 1))
+    default = 80 + 4 * k if clara else math.ceil(100 * logarithm(n * k + 1))
     size = min(n, max(k, options.batch or default))
     sample = np.sort(rng.choice(n, size, replace=False))
     first = None if clara else options.start(problem, k, rng)
