@@ -67,9 +67,7 @@ void replace_values(Values values, void (*use)(double*, std::size_t), Crew* crew
                  });
 }
 
-void exponentials(Values values, Crew* crew) {
-    replace_values(values, table().exponentials, crew);
-}
+void exponentials(Values values, Crew* crew) { replace_values(values, table().exponentials, crew); }
 
 void exponentials_less_one(Values values, Crew* crew) {
     replace_values(values, table().exponentials_less_one, crew);
