@@ -10,6 +10,7 @@ from partita._common.array_types import Floats
 from partita._kernels import kernels
 
 MAX_WHOLE_DEGREE = 64  # of polynomials that are multiplied out
+STRIP_ROWS = 32  # of a tile, for formulas of many operations
 
 
 def is_whole_degree(degree: float) -> bool:
@@ -55,29 +56,49 @@ def power(base: Floats, degree: float) -> Floats:
 def polynomial_closeness(squares: Floats, a: Floats, b: Floats, degree: int) -> Floats:
     """Return −½‖φ(x) − φ(y)‖² for k = q^p, where nothing cancels, however far the origin is.
 
-    `squares` is γ‖x − y‖²; a and b are γ‖x‖² + c of rows and columns. With m = (a + b) / 2 and
-    h = (a − b) / 2, q = m − squares / 2, and the result is minus
+    `squares` is γ‖x − y‖² and is overwritten; a and b are γ‖x‖² + c of rows and columns. With
+    m = (a + b) / 2, h = (a − b) / 2 and q = m − squares / 2, the result is minus
     Σ C(p, r)·m^(p−r)·h^r over even r ≥ 2, and (squares / 2)·Σ m^i·q^(p−1−i).
     """
-    half = 0.5 * squares
-    mean, gap = 0.5 * (a[:, None] + b), 0.5 * (a[:, None] - b)
-    inner = mean - half
-    total, mean_power = np.ones_like(mean), np.ones_like(mean)
-    for _ in range(degree - 1):
-        mean_power *= mean
-        total = total * inner + mean_power
-    total *= half
+    for i in range(0, len(squares), STRIP_ROWS):  # so that all of it stays in cache
+        strip = slice(i, i + STRIP_ROWS)
+        _polynomial_strip(squares[strip], a[strip, None], b, degree)
+    return squares
+
+
+def _polynomial_strip(half: Floats, a: Floats, b: Floats, degree: int) -> None:
+    half *= 0.5
     if degree > 1:
-        total += _even_terms(mean, gap * gap, degree)
-    return np.negative(total, out=total)
+        mean, gap = a + b, a - b
+        mean *= 0.5
+        gap *= 0.5
+        gap *= gap
+        inner = mean - half
+        half *= _mixed_powers(mean, inner, degree - 1)
+        half += _even_terms(mean, gap, degree)
+    np.negative(half, out=half)
+
+
+def _mixed_powers(mean: Floats, inner: Floats, degree: int) -> Floats:
+    """Σ mean^i·inner^(degree−i), by Horner's rule."""
+    total, power = mean + inner, mean
+    for _ in range(degree - 1):
+        power = power * mean
+        total *= inner
+        total += power
+    return total
 
 
 def _even_terms(mean: Floats, square: Floats, degree: int) -> Floats:
     """Σ C(p, r)·mean^(p−r)·square^(r/2) over even r ≥ 2, by Horner's rule."""
     highest = degree - degree % 2
+    if highest == 2:
+        return np.asarray(square * mean * 3.0 if degree == 3 else square)
     power, mean_square = (mean if degree % 2 else np.ones_like(mean)), mean * mean
     total = math.comb(degree, highest) * power
     for r in range(highest - 2, 0, -2):
         power = power * mean_square
-        total = total * square + math.comb(degree, r) * power
-    return np.asarray(total * square)
+        total *= square
+        total += math.comb(degree, r) * power
+    total *= square
+    return np.asarray(total)

@@ -122,7 +122,8 @@ class KernelFunction:
             return np.negative(measure("chi2", a, b))
         if self._multiplied_out:
             coef0 = float(self.params.get("coef0", 1))
-            pairs = gamma * measure("sqeuclidean", a, b)
+            pairs = measure("sqeuclidean", a, b)
+            pairs *= gamma
             own = gamma * a.own + coef0, gamma * b.own + coef0
             return formulas.polynomial_closeness(pairs, *own, int(self._degree))
         pairs = self._inner(a, b)

@@ -94,9 +94,12 @@ def _sparse_measure(name: str, a: KernelRows, b: KernelRows) -> Floats:
 
 def _measure_close_pairs(squares: Floats, a: KernelRows, b: KernelRows) -> None:
     """Replace squared distances that are small beside the norms, where digits cancelled."""
-    if not squares.size or squares.min() >= MIN_SQUARE_SHARE * (a.own.max() + b.own.max()):
+    if not squares.size:
         return
-    rows, columns = np.nonzero(squares < MIN_SQUARE_SHARE * (a.own[:, None] + b.own))
+    limit = MIN_SQUARE_SHARE * (a.own + b.own.max())
+    near = np.flatnonzero(squares.min(axis=1) < limit)  # rows with a candidate
+    rows, columns = np.nonzero(squares[near] < MIN_SQUARE_SHARE * (a.own[near, None] + b.own))
+    rows = near[rows]
     for i in range(0, len(rows), CLOSE_PAIRS):
         some, others = rows[i : i + CLOSE_PAIRS], columns[i : i + CLOSE_PAIRS]
         gaps = KernelRows.of(sp.csr_array(a.values[some] - b.values[others]))
