@@ -74,3 +74,20 @@ def test_infinite_values_without_weight_do_not_count():
     values, weight = np.array([math.inf, 2.0, math.nan]), np.array([0.0, 3.0, 0.0])
     assert exact_total(values, weight) == 6.0
     assert exact_totals(values, np.array([0, 1, 1]), 2, weight).tolist() == [0.0, 6.0]
+
+
+def test_totals_of_terms_of_all_sizes_are_rounded_once():
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        values, weight = (
+            np.ldexp(rng.normal(size=4), rng.integers(-1070, 1020, 4)) for _ in range(2)
+        )
+        weight = np.abs(weight)
+        true = sum(
+            Fraction(v) * Fraction(w) for v, w in zip(values.tolist(), weight.tolist(), strict=True)
+        )
+        try:
+            rounded = float(true)
+        except OverflowError:
+            rounded = math.inf if true > 0 else -math.inf
+        assert exact_total(values, weight) == rounded

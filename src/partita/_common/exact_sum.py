@@ -72,7 +72,8 @@ def _rounded(digits: Ints) -> Floats:
 
 def _scaled(whole: int, power: int) -> float:
     """Return whole·2^power, rounded once."""
-    if power > -MAX_POWER and whole.bit_length() + power < MAX_POWER:  # nothing leaves the range
+    bits = whole.bit_length()
+    if power > -MAX_POWER and max(bits, bits + power) < MAX_POWER:  # nothing leaves the range
         return math.ldexp(float(whole), power)
     try:
         return (whole << max(power, 0)) / (1 << max(-power, 0))
