@@ -13,6 +13,8 @@ from helpers.iris_fits import (
     fit_iris,
     near_rows,
 )
+from helpers.other_machines import MACHINES, text_on
+from helpers.sparse_cases import relocation_by_the_last_digit
 from sklearn.exceptions import ConvergenceWarning
 
 from partita import EmptyClusterError, KMeans
@@ -104,3 +106,9 @@ def test_many_empty_clusters_are_relocated_to_different_points(make):
     model = KMeans(10, init=init).fit(make(IRIS))
     assert set(model.labels_) == set(range(10))
     assert model.trace_[0].empty == 9
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("machine", list(MACHINES))
+def test_the_same_sparse_row_is_relocated_on_every_machine(machine):
+    assert text_on(machine, relocation_by_the_last_digit) == relocation_by_the_last_digit()

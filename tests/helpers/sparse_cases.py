@@ -212,3 +212,11 @@ def fits(seed):
         k = min(case.k, counted)
         keywords = {"random_state": seed, "sample_weight": case.weight, "n_threads": 1}
         yield "kmeans_plusplus", None, *kmeans_plusplus(case.X, k, **keywords)
+
+
+def relocation_by_the_last_digit():
+    """The objective of a fit in which rows at rounded distances compete for an empty cluster."""
+    rows = np.random.default_rng(9).integers(0, 6, (8, 3)) * 0.1
+    start = np.vstack([rows[:2], rows[:1]])
+    model = KMeans(3, init=start, n_init=1, tol=0, n_threads=1).fit(sp.csr_array(rows))
+    return repr(float(model.inertia_))
