@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from helpers.voronoi_cases import SQUARE
@@ -154,13 +156,30 @@ def test_few_of_many_pairs_need_a_linear_program(monkeypatch):
     assert len(solved) < (4950 - count) + 300  # all that are none, and few others
 
 
-@pytest.mark.parametrize("far", [1e8, 1e16, 1e30, 1e200, -1.7e308])
+@pytest.mark.parametrize("far", [1e8, 1e16, 1e30, 1e154, 1e200, 1e300, -1.7e308])
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
 def test_a_center_far_away_hides_no_neighbours(d, far):
     near = np.random.default_rng(0).normal(size=(12, d))
     shared = Cells(np.vstack([near, np.full((1, d), far)])).neighbours()
     np.testing.assert_array_equal(shared[:12, :12], Cells(near).neighbours())
     assert shared[12].any()
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e-160, 1.0, 1e16, 1e154, 1e300])
+@pytest.mark.parametrize("d", [1, 2, 3, 8])
+def test_centers_of_any_size_have_neighbours_without_a_warning(d, size):
+    rng = np.random.default_rng(d)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k in (1, 2, 5, 9):
+            centers = rng.normal(size=(k, d)) * size
+            twice = np.vstack([centers, centers[:1], np.full((1, d), size)])
+            for given in (centers, twice, np.full((k, d), size)):
+                shared = Cells(given).neighbours()
+                np.testing.assert_array_equal(shared, shared.T)
+                assert not shared.diagonal().any()
+                distinct = np.unique(given, axis=0, return_index=True)[1]
+                assert shared[distinct].any(axis=1).all() == (len(distinct) > 1)
 
 
 @pytest.mark.parametrize("d", [1, 3, 6])

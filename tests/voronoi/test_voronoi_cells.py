@@ -226,3 +226,17 @@ def test_names_in_errors_are_exported():
 def test_invalid_parameters_of_cells(call, message):
     with pytest.raises(ValueError, match=message):
         call(Cells(SQUARE))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1.0, 1e16, 1e154, 1e200, 1e307])
+def test_half_spaces_of_centers_of_any_size_hold_their_rows(size):
+    centers = np.random.default_rng(0).uniform(-1, 1, (5, 3))
+    rows = np.random.default_rng(1).uniform(-1, 1, (30, 3))
+    labels = Cells(centers).contains(rows)
+    for j in range(5):
+        A, b = Cells(centers * size).half_spaces(j)
+        assert np.isfinite(A).all()
+        assert np.isfinite(b).all()
+        if size > 1e-200:  # below, products with the rows vanish
+            inside = (b[:, None] <= A @ (rows * size).T).all(axis=0)
+            np.testing.assert_array_equal(inside, labels == j)

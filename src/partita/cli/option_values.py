@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import typer
 
-from partita._common.parameters import describe_value
-from partita._common.text import did_you_mean
+from partita._common.parameters import MAX_VALUE_LENGTH, describe_value
+from partita._common.text import did_you_mean, one_line
 
 # those that can be computed from the rows of a file
 KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid", "cosine", "linear", "chi2")
@@ -77,7 +77,8 @@ def at_least(minimum: float, maximum: float = math.inf) -> Callable[[str], float
             value = math.nan
         if minimum <= value <= maximum:
             return value
-        raise typer.BadParameter(f"must be {noun} of at least {minimum:g}{limit}, got {text}.")
+        shown = one_line(text, MAX_VALUE_LENGTH)
+        raise typer.BadParameter(f"must be {noun} of at least {minimum:g}{limit}, got {shown}.")
 
     return parse_number
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -19,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats
+from partita._common.parameters import Rule, check_parameters
 from partita._common.warnings import warn
 from partita.estimators import labelling, saved_state, validation
 from partita.estimators.capabilities import Capabilities
@@ -60,6 +62,10 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     @abstractmethod
     def __partita_capabilities__(self) -> Capabilities:
         """Describe what this model offers; see `Capabilities`."""
+
+    @abstractmethod
+    def _rules(self) -> Mapping[str, Rule]:
+        """The values that each parameter accepts; a file with others is refused."""
 
     @abstractmethod
     def _restore_own(self, saved: FieldReader, d: int) -> int:
@@ -127,6 +133,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         return replace(state, covered=covered, needed=self._needed_parameters)
 
     def __partita_restore__(self, saved: FieldReader) -> None:
+        check_parameters(self, self._rules())
         d = saved_state.restore_common(self, saved)
         k = self._n_features_out = self._restore_own(saved, d)
         if saved.has("labels"):

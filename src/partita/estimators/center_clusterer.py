@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.parameters import Rule
 from partita._common.random_state import generator, spawn_generators
 from partita._common.threads import Workers
 from partita.engine.lloyd import LloydOptions
@@ -67,6 +68,9 @@ class CenterClusterer(Clusterer):
 
         Rows are copied only within `memory` bytes, else they are converted in every pass.
         """
+
+    def _rules(self) -> Mapping[str, Rule]:
+        return LloydParameters.rules
 
     def _restore_own(self, saved: FieldReader, d: int) -> int:
         centers = saved.floats("cluster_centers", (None, d))

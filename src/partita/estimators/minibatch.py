@@ -123,6 +123,9 @@ class MiniBatchKMeans(EuclideanClusterer):
     def _own_state(self) -> dict[str, Any]:
         return {"generator": self._rng}
 
+    def _rules(self) -> Mapping[str, Rule]:
+        return BatchParameters.rules
+
     def _restore_own(self, saved: FieldReader, d: int) -> int:
         self.n_steps_ = saved.integer("n_steps", 0, 2**62)
         has_rng = saved.has("generator")

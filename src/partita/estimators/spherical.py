@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -11,13 +12,12 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.parameters import FLAG, check_parameters, choice
+from partita._common.parameters import FLAG, Rule, check_parameters, choice
 from partita._common.text import listed
 from partita._common.threads import Workers
 from partita.estimators import labelling, validation
 from partita.estimators.capabilities import FEATURES, MEANS, Capabilities
 from partita.estimators.center_clusterer import FitInput, LloydClusterer
-from partita.estimators.saved_state import FieldReader
 from partita.geometry import SPHERICAL
 from partita.halting import Halt
 from partita.source.row_views import SelectedRows
@@ -102,9 +102,8 @@ empty, n_threads, memory_limit
             place_rows=self._place_rows,
         )
 
-    def _restore_own(self, saved: FieldReader, d: int) -> int:
-        check_parameters(self, RULES)
-        return super()._restore_own(saved, d)
+    def _rules(self) -> Mapping[str, Rule]:
+        return {**super()._rules(), **RULES}
 
     def _label_range(self, k: int) -> tuple[int, int]:
         return {"drop": (-1, k - 1), "separate": (0, k)}.get(self.zero_rows, (0, k - 1))

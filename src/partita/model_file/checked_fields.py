@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -9,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array
+from partita._common.parameters import describe_value
 
 MAX_COUNT = 2**31 - 1  # features, clusters, iterations
-MAX_CHARACTERS_SHOWN = 80  # of a wrong value, in a message
 Shape = tuple[int | None, ...]  # None: any length
 _T = TypeVar("_T")
 
@@ -43,11 +44,11 @@ class CheckedFields:
             raise self._error(name, value, f"an integer from {least} to {most}")
         return value
 
-    def number(self, name: str, finite: bool = False) -> float:
-        """Return a number that is not NaN."""
+    def number(self, name: str, least: float = -math.inf, finite: bool = False) -> float:
+        """Return a number of at least `least`, not NaN."""
         value = self._get(name)
-        if type(value) not in (int, float) or value != value:
-            raise self._error(name, value, "a number")
+        if type(value) not in (int, float) or not value >= least:
+            raise self._error(name, value, f"a number{f' >= {least:g}' * (least > -math.inf)}")
         try:
             number = float(value)
         except OverflowError:
@@ -161,5 +162,5 @@ class CheckedFields:
 
     def _error(self, name: str, value: Any, wanted: str) -> FieldError:
         is_array = hasattr(value, "dtype")
-        shown = f"an array of {value.dtype}" if is_array else repr(value)[:MAX_CHARACTERS_SHOWN]
+        shown = f"an array of {value.dtype}" if is_array else describe_value(value)
         return FieldError(f"{self._full(name)} must be {wanted}, got {shown}")

@@ -12,6 +12,7 @@ import partita
 from partita._common.array_types import Array, Floats
 from partita.estimators.registry import member_class, registered_names
 from partita.estimators.saved_state import restore_state
+from partita.estimators.validation import check_threads
 from partita.model_file.checked_fields import CheckedFields, FieldError
 from partita.model_file.container import Container, ModelFileError
 from partita.model_file.packed_values import unpack
@@ -20,7 +21,6 @@ from partita.model_file.preparation import with_preparation
 FORMAT = "partita model"
 VERSION = 1
 READABLE_BY = "0.1.0"  # the oldest partita that reads what this one writes
-_MAX_THREADS = 4096
 
 _HEADER_FIELDS = (
     "format", "format_version", "readable_by", "class", "partita", "versions", "created", "names",
@@ -161,9 +161,7 @@ def assemble(header: Mapping[str, Any], array: Callable[[str], Array]) -> Any:
     known, packed = model_class().get_params(), top.mapping("parameters")
     parameters = {name: unpack(value, array) for name, value in packed.items() if name in known}
     model = model_class(**parameters)
-    threads = getattr(model, "n_threads", None)
-    if threads is not None and not (type(threads) is int and 1 <= threads <= _MAX_THREADS):
-        raise FieldError(f"`n_threads` must be None or 1 to {_MAX_THREADS}, got {threads!r}.")
+    check_threads(getattr(model, "n_threads", None))
     restore_state(model, CheckedFields(LazyValues(top.mapping("fitted"), array)))
     d = getattr(model, "n_features_in_", None)
     if type(d) is not int or d < 1:

@@ -172,19 +172,9 @@ def check_input(fitted: Fitted) -> ReportInput:
     fitted = _unwrapped(fitted)
     check_fitted(fitted.model)
     is_matrix = capabilities_of(fitted.model).takes_matrix
-    rows = validation.as_rows(fitted.X, "a report")
-    original = (
-        rows
-        if fitted.original is None
-        else validation.as_rows(fitted.original, "a report", "original")
-    )
-    if original.shape != rows.shape:
-        raise ValueError(
-            f"`original` must have the shape of X, {rows.shape}, got {original.shape}. It "
-            "holds the same rows in other units."
-        )
+    rows, original = _checked_rows(fitted, is_matrix)
     names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names, "names")
-    n = len(fitted.model.labels_) if is_matrix else rows.shape[0]
+    n = rows.shape[0]
     model = without_feature_names(fitted.model)
     labels = model.predict(rows) if fitted.labels is None else _numbers("labels", fitted.labels, n)
     kept = np.arange(n) if fitted.kept is None else _numbers("kept", fitted.kept, n)
@@ -211,6 +201,24 @@ def check_input(fitted: Fitted) -> ReportInput:
         cluster_weight=np.bincount(labels[inside], weight[inside], k).astype(np.float64),
         cluster_rows=np.split(order, np.searchsorted(labels[order], np.arange(k + 1)))[1:-1],
     )
+
+
+def _checked_rows(fitted: Fitted, is_matrix: bool) -> tuple[Any, Any]:
+    """The rows as clustered and in the user's units; a matrix must be that of the fit."""
+    rows = validation.as_rows(fitted.X, "a report")
+    n = len(fitted.model.labels_) if is_matrix and hasattr(fitted.model, "labels_") else None
+    if n not in (None, rows.shape[0]):
+        wanted = f"the matrix of shape ({n}, {n}) that the model was fitted to"
+        raise must_be("X", wanted, Got(f"an array of shape {rows.shape}"))
+    if fitted.original is None:
+        return rows, rows
+    original = validation.as_rows(fitted.original, "a report", "original")
+    if original.shape != rows.shape:
+        raise ValueError(
+            f"`original` must have the shape of X, {rows.shape}, got {original.shape}. It "
+            "holds the same rows in other units."
+        )
+    return rows, original
 
 
 def _numbers(name: str, value: Any, n: int) -> Ints:

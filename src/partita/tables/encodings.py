@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 
+from partita._common.parameters import describe_value
 from partita.tables.table import TableError
 
 UTF16_SAMPLE_BYTES = 4096
@@ -68,7 +69,7 @@ def codec_name(encoding: str) -> str:
         return codecs.lookup(encoding).name
     except (LookupError, UnicodeError, ValueError):
         raise TableError(
-            f"`encoding` must be the name of a text encoding, got {encoding!r}. Examples: utf-8, "
-            "latin-1, utf-16.",
+            f"`encoding` must be the name of a text encoding, got {describe_value(encoding)}. "
+            "Examples: utf-8, latin-1, utf-16.",
             parameter="encoding",
         ) from None

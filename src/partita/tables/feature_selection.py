@@ -11,6 +11,7 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import Setting
+from partita._common.parameters import describe_value
 from partita._common.text import listed, plural
 from partita.tables.column_values import read_column
 from partita.tables.suspicious_columns import Suspicion, suspicion_of
@@ -147,7 +148,7 @@ def _check_known(table: Table, names: Iterable[str]) -> None:
         if name not in known:
             similar = listed(difflib.get_close_matches(name, table.names, n=3, cutoff=0.5))
             hint = f"Did you mean {similar}?" if similar else f"It has {listed(table.names)}."
-            raise TableError(f"{table.name} has no column {name!r}. {hint}")
+            raise TableError(f"{table.name} has no column {describe_value(name)}. {hint}")
 
 
 def _cells(table: Table, name: str) -> Any:

@@ -29,6 +29,7 @@ from partita.voronoi.polygons import lowest_regions
 
 UNIT_LENGTH_TOLERANCE = 1e-6  # rounding of float32 directions
 MAX_CENTER_EXPONENT = 200  # of the farthest center after scaling, so that near ones keep digits
+MAX_SCALE_EXPONENT = 1022  # of a normal double
 MAX_SLOPE_EXPONENT = 700  # with MAX_CENTER_EXPONENT and many features still below the overflow
 
 
@@ -70,11 +71,12 @@ class Cells:
         """
         own, others = self.centers[self._number(j)], np.delete(self.centers, j, axis=0)
         # a half space stays the same if both its sides are scaled; squares stay in range
-        normal = (own - others) * square_scale(largest_magnitude(self.centers))
+        scale = square_scale(largest_magnitude(self.centers), max_exponent=MAX_SCALE_EXPONENT)
+        normal = own * scale - others * scale
         if self.cones:
             return normal, np.zeros(len(others))
         # ½(‖c_j‖² − ‖c_l‖²), without the squares of an offset
-        return normal, np.asarray(np.einsum("kd,kd->k", normal, (own + others) / 2))
+        return normal, np.asarray(np.einsum("kd,kd->k", normal, own / 2 + others / 2))
 
     def contains(self, X: Any, j: int | None = None) -> Array:
         """Return the cell (n,) of each row, as `predict` does; with j, whether (n,) it is cell j.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from partita._common.array_types import Array, Floats
 from partita._common.exact_sum import exact_total
 from partita._common.number_arrays import as_float_array
-from partita._common.parameters import Got, must_be
+from partita._common.parameters import Got, Rule, must_be
 from partita._common.threads import Workers
 from partita.estimators import validation
 from partita.estimators.base import Clusterer
@@ -148,6 +149,9 @@ default="auto"
     __partita_capabilities__ = kernel_capabilities.declare
     _own_state = kernel_capabilities.own_state
     _restore_own = kernel_capabilities.restore
+
+    def _rules(self) -> Mapping[str, Rule]:
+        return kernel_input.KernelParameters.rules
 
     # --- fitting ----------------------------------------------------------------------------------
 

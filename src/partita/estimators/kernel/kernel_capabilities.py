@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Floats
-from partita._common.parameters import check_parameters
 from partita.engine.kernel.nystrom_cholesky import NystromMap
 from partita.estimators import capabilities as needs
 from partita.estimators.capabilities import AFFINITIES, INNER_PRODUCTS, ROWS, Capabilities, lacking
@@ -84,7 +83,6 @@ def own_state(model: Any) -> dict[str, Any]:
 
 def restore(model: Any, saved: FieldReader, d: int) -> int:
     """Set the attributes of a fit from a file; return the number of clusters."""
-    check_parameters(model, kernel_input.RULES)
     kernel = None
     if saved.has("kernel"):
         known = saved.nested("kernel")
@@ -100,7 +98,7 @@ def restore(model: Any, saved: FieldReader, d: int) -> int:
     model.diagonal_shift_ = saved.number("diagonal_shift", finite=True)
     model.kernel_ = kernel
     model._space = _restore_space(saved.nested("space"), kernel, k, d)
-    model._dimension = saved.number("dimension", finite=True)
+    model._dimension = saved.number("dimension", 0.0, finite=True)
     model._degree = saved.floats("degree", (d,)) if saved.has("degree") else None
     if model._degree is not None and (kernel is not None or (model._degree <= 0).any()):
         raise ValueError("degree must be positive, and only a graph has one")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
+from partita._common.parameters import Rule
 from partita._common.threads import Workers
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
@@ -148,6 +149,9 @@ class KMedoids(Clusterer):
     __partita_capabilities__ = medoid_capabilities.declare
     _own_state = medoid_capabilities.own_state
     _restore_own = medoid_capabilities.restore
+
+    def _rules(self) -> Mapping[str, Rule]:
+        return MedoidParameters.rules
 
     # --- fitting ----------------------------------------------------------------------------------
 

@@ -99,7 +99,9 @@ def own_state(model: Any) -> dict[str, Any]:
 def restore(model: Any, saved: FieldReader, d: int) -> int:
     """Set the attributes of a fit from a file; return the number of clusters."""
     check_metric(model.metric, model.metric_params)
-    last_row = d - 1 if not saved.has("metric") else 2**62
+    last_row = 2**62 if saved.has("metric") else d - 1
+    if saved.has("labels"):
+        last_row = min(last_row, len(saved.ints("labels", (None,), 0, 2**62)) - 1)
     medoids = saved.ints("medoid_indices", (None,), 0, last_row)
     if (k := len(medoids)) == 0:
         raise ValueError("medoid_indices is empty")
@@ -108,12 +110,12 @@ def restore(model: Any, saved: FieldReader, d: int) -> int:
         model._metric, model.cluster_centers_ = _restore_metric(saved, k, d)
     model.medoid_indices_, model.n_clusters_ = medoids, k
     model.n_swaps_ = saved.integer("n_swaps", 0, 2**62)
-    model.start_ = saved.ints("start", (None,), 0, 2**62) if saved.has("start") else None
+    model.start_ = saved.ints("start", (None,), 0, last_row) if saved.has("start") else None
     model.silhouettes_ = saved.mapping("silhouettes") if saved.has("silhouettes") else None
     for n, score in (model.silhouettes_ or {}).items():
         if type(n) is not int or type(score) is not float:
             raise ValueError("silhouettes must map numbers of clusters to numbers")
-    model._weight = saved.number("weight", finite=True)
+    model._weight = saved.number("weight", validation.MIN_WEIGHT, finite=True)
     return k
 
 
