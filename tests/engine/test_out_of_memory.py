@@ -112,8 +112,13 @@ def test_memory_that_ends_in_a_task_is_an_error_that_says_what_to_do(in_caller):
             with other_began:
                 pass
 
-    with pytest.raises(MemoryError, match=r"no bytes.*memory_limit"), Workers(2) as workers:
-        workers.share(1000, work)
+    def share():
+        with Workers(1), Workers(2) as workers:
+            workers.share(1000, work)
+
+    with pytest.raises(MemoryError, match=r"no bytes.*memory_limit") as raised:
+        share()
+    assert str(raised.value).count("Out of memory") == 1
 
 
 def test_threads_end_with_the_workers_after_an_error():

@@ -141,7 +141,7 @@ def print_table():
         dtype = case.get("dtype", "float32")
         size = {"uint8": 1, "bool": 1, "float16": 2, "float32": 4, "memmap": 4}.get(dtype, 8)
         peaks = [f"{measure(case, limit)['peak'] / 1e6:.0f} |" for limit in LIMITS]
-        row = f"| {name} | {case['n'] * case['d'] * size / 1e6:.0f} |"
+        row = f"| {name.replace('|', chr(92) + '|')} | {case['n'] * case['d'] * size / 1e6:.0f} |"
         print(row, f"{floor_bytes(case) / 1e6:.0f} |", *peaks, flush=True)
 
 

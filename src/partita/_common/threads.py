@@ -111,7 +111,7 @@ class Workers:
         if self._helpers is not None:
             self._helpers.dismiss()
             self._helpers = None
-        if isinstance(error, MemoryError):
+        if isinstance(error, MemoryError) and MEMORY_ADVICE not in str(error):
             raise MemoryError(f"Out of memory ({error}). {MEMORY_ADVICE}") from error
 
     def share(self, tasks: int, work: Callable[[Iterator[int]], None]) -> None:
@@ -225,7 +225,7 @@ class Helpers:
         finished.acquire()
         ready.acquire()
         try:
-            bytearray(THREAD_HEADROOM_BYTES)  # what a thread needs at once; else it would abort
+            np.empty(THREAD_HEADROOM_BYTES, np.uint8)  # what a thread needs at once, or it aborts
             _thread.start_new_thread(self._serve, (ready, finished))
         except (RuntimeError, MemoryError):  # "can't start new thread"
             return False

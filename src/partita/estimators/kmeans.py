@@ -59,11 +59,12 @@ callable, array or model, default="k-means++"
         + Number of threads; None means PARTITA_NUM_THREADS, OMP_NUM_THREADS, or all cores. No more
         than 1024 are used.
     memory_limit : float or None, default=None
-        + Bytes of working memory beyond the data, the results and what every fit needs: 32 bytes
-        a row (80 with weights), 160 for each value of a center, 4 MB, and for each thread 2 MB (or
-        256 rows of numbers) and 16 bytes for each value of a center. What does not fit is not made (copies, bounds, trees,
-        sketches), which takes time but changes no bit. Sparse rows, and data frames until they are
-        one array, are not counted. None means a quarter of the free memory.
+        + Bytes of working memory beyond the data, the results and what every fit needs: 32 bytes a
+        row (80 with weights), 160 for each value of a center, 4 MB, and for each thread 2 MB (or
+        256 rows of numbers) and 16 bytes for each value of a center. What does not fit is not made
+        (copies, bounds, trees, sketches), which takes time but changes no bit. Sparse rows, and
+        data frames until they are one array, are not counted. None means a quarter of the free
+        memory.
 
     Attributes
     ----------
