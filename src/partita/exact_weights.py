@@ -20,14 +20,14 @@ class Weights:
     """Weights of rows: all equal, integer multiples of a unit, or other values up to one unit.
 
     Integer weights multiply integers and so equal repeated rows bit for bit. Weights so unequal
-    that no grid holds them all are `ordered`: their sums are floats, added in the order of rows.
+    that no grid holds them all are `beyond_grid`: their sums are long integers, which take longer.
     """
 
     count: float  # an upper bound of the total weight in units
     unit: float = 1.0
     times: Ints | None = None  # (n,)
     values: Floats | None = None  # (n,), at most 1
-    ordered: bool = False
+    beyond_grid: bool = False
 
     @classmethod
     def of(cls, weight: Array | None, n: int) -> Weights:
@@ -48,7 +48,7 @@ class Weights:
             return cls(count, unit, None if (times == 1).all() else times)
         unit = peak
         uneven = largest > MAX_WEIGHT_RATIO * float(positive.min())
-        return cls(len(positive), unit, values=w / unit, ordered=uneven)
+        return cls(len(positive), unit, values=w / unit, beyond_grid=uneven)
 
     def kernel_arguments(self, rows: slice | Ints) -> dict[str, Array]:
         """Return the weights of some rows as keyword arguments of the kernels."""

@@ -90,14 +90,14 @@ def test_merge_price_is_what_merging_costs(block):
         ([1, 2, 3], "whole"),
         ([0.25, 0.5, 2.75], "whole"),
         ([0, 0.1, 0.3], "real"),
-        ([1e-30, 0.1, 1e9], "ordered"),
+        ([1e-30, 0.1, 1e9], "beyond_grid"),
     ],
 )
 def test_weights_take_the_simplest_form_that_holds_them(given_weights, kind):
     given_weights = None if given_weights is None else np.array(given_weights, dtype=float)
     weights = Weights.of(given_weights, 3)
     assert (weights.times is not None) == (kind == "whole")
-    assert (weights.values is not None) == (kind in ("real", "ordered"))
-    assert weights.ordered == (kind == "ordered")
+    assert (weights.values is not None) == (kind in ("real", "beyond_grid"))
+    assert weights.beyond_grid == (kind == "beyond_grid")
     expected = np.ones(3) if given_weights is None else given_weights
     np.testing.assert_array_equal(weights.as_floats(3), expected)

@@ -245,7 +245,7 @@ def test_skipped_checks_have_a_reason(monkeypatch):
     centers = fit(X)
     del centers.trace_, centers.n_iter_
     assert "X is not the data" in dict(diagnose(centers, X[:50]).skipped)["not-converged"]
-    assert "exact sums" in labels["inexact-sums"]
+    assert "exact sums" in labels["unequal-magnitudes"]
 
 
 @pytest.mark.heavy

@@ -77,7 +77,7 @@ def uneven_case(seed):
         ]
     )
     far = rng.integers(0, n, 2)
-    X[far[0], 0], X[far[1], 2] = 10.0 ** rng.integers(3, 11, 2)
+    X[far[0], 0], X[far[1], 2] = 10.0 ** rng.integers(3, 17, 2)  # the farthest: beyond a grid
     return X.astype(rng.choice([np.float32, np.float64])), int(rng.integers(1, 6)), rng
 
 
@@ -107,3 +107,14 @@ def test_rows_without_weight_change_no_bit():
             model.fit(X, sample_weight=weight)
             other.fit(both[order], sample_weight=padded[order])
             assert bits(model, X, weight) == bits(other, both, padded), seed
+
+
+def test_weights_that_no_grid_holds_may_come_in_any_order():
+    for seed in range(15):
+        X, k, rng = uneven_case(seed)
+        weight = 2.0 ** rng.integers(-40, 40, len(X)) * rng.random(len(X))
+        order = rng.permutation(len(X))
+        model, other = (KMeans(k, init=X[:k].copy(), n_init=1, tol=0) for _ in range(2))
+        model.fit(X, sample_weight=weight)
+        other.fit(X[order], sample_weight=weight[order])
+        assert bits(model, X, weight) == bits(other, X[order], weight[order]), seed

@@ -47,14 +47,6 @@ class SparseCase:
         return self.options["n_clusters"]
 
     @property
-    def is_ordered(self):
-        """Whether sums may be floats in the order of the rows."""
-        positive = None if self.weight is None else self.weight[self.weight > 0]
-        return self.kind == "far" or (
-            positive is not None and positive.max() > 1e9 * positive.min()
-        )
-
-    @property
     def has_given_start(self):
         return not isinstance(self.options["init"], str)
 

@@ -42,7 +42,7 @@ def threads_and_memory_change_nothing(case):
 
 def order_of_rows_changes_nothing(case):
     """From given centers; a batch is drawn by the number of a row."""
-    if not case.has_given_start or case.model == "MiniBatchKMeans" or case.is_ordered:
+    if not case.has_given_start or case.model == "MiniBatchKMeans":
         return
     order = np.random.default_rng(case.X.nnz).permutation(case.X.shape[0])
     weight = None if case.weight is None else case.weight[order]
@@ -51,7 +51,7 @@ def order_of_rows_changes_nothing(case):
 
 def weights_are_repeated_rows(case):
     """From given centers, with whole weights."""
-    if not case.has_given_start or case.model == "MiniBatchKMeans" or case.is_ordered:
+    if not case.has_given_start or case.model == "MiniBatchKMeans":
         return
     n = case.X.shape[0]
     weight = np.random.default_rng(n).integers(1, 4, n).astype(float)

@@ -95,14 +95,14 @@ def test_a_fit_from_given_centers_is_that_of_the_estimator():
     assert listed.inertia == model.inertia_
 
 
-def test_weights_that_no_grid_holds_are_summed_in_the_order_of_the_rows():
+def test_weights_that_no_grid_holds_are_summed_alike_in_any_blocks():
     rows = data(np.float64)
     weight = 10.0 ** np.random.default_rng(0).integers(-12, 12, len(rows))
     with Workers(2) as workers:
         listed = run(blocks_of(rows, weight, workers), STARTS["random"])
         source = make_source(rows, weight, workers)
         held = run(source, STARTS["random"])
-    assert source.survey().ordered
+    assert source.survey().beyond_grid
     np.testing.assert_array_equal(listed.centers, held.centers)
 
 

@@ -46,7 +46,7 @@ def survey_of(X, weight=None):
 def bits(survey):
     grid = survey.grid
     parts = grid.origin, grid.up, survey.low, survey.high
-    return [a.tobytes() for a in parts], grid.scale, grid.limb, survey.spread, survey.ordered
+    return [a.tobytes() for a in parts], grid.scale, grid.limb, survey.spread, survey.beyond_grid
 
 
 def lower_median(values):
@@ -70,7 +70,7 @@ def test_the_origin_is_the_median_where_the_extent_is_far_beyond_the_typical_dev
                 far, used = far or extent > MAX_GRID_RATIO * deviation, used + 1
             else:  # near the mean
                 assert abs(origin - column.mean()) <= extent / 32
-        assert survey.ordered == far
+        assert survey.beyond_grid == far
     assert used > 8
 
 
@@ -133,4 +133,4 @@ def test_sparse_rows_count_by_their_weights():
     times = np.array([9, 1, 1])
     repeated = sp.csr_array(np.repeat(X.toarray(), times, axis=0))
     surveys = survey_of(X), survey_of(X, times.astype(float)), survey_of(repeated)
-    assert [survey.ordered for survey in surveys] == [False, True, True]
+    assert [survey.beyond_grid for survey in surveys] == [False, True, True]

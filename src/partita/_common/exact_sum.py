@@ -58,6 +58,22 @@ def exact_totals(
     return np.where(limits == 0, _rounded(digits), limits)
 
 
+class LongSums:
+    """Sums (k, d) of the columns of rows by label, as long integers; rows may come in blocks."""
+
+    def __init__(self, k: int, d: int) -> None:
+        self._digits = np.zeros((d, k, DIGITS), np.int64)
+
+    def add(self, rows: Floats, labels: Ints, weight: Floats) -> None:
+        """Add weight·rows, which must be finite, without rounding."""
+        for digits, column in zip(self._digits, rows.T, strict=True):
+            kernels.exact_sum(np.ascontiguousarray(column), digits, weight, labels)
+
+    def totals(self) -> Floats:
+        """Return the sums (k, d), each rounded once."""
+        return np.stack([_rounded(digits) for digits in self._digits], axis=1)
+
+
 def _rounded(digits: Ints) -> Floats:
     """Return the doubles (k,) next to the exact sums."""
     rows, places = np.nonzero(digits)

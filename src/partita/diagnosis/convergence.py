@@ -86,20 +86,20 @@ def _gain_of_update(fit: FitContext) -> float | None:
     return (before - fit.cost) / before if 0 < before < np.inf else 0.0
 
 
-def check_exact_sums(fit: FitContext) -> Finding | None:
-    """Report weights or values so unequal that sums were not exact."""
+def check_magnitudes(fit: FitContext) -> Finding | None:
+    """Report weights or values so unequal that sums need long integers."""
     if not capabilities_of(fit.model).exact_sums:
         raise CheckSkipped(
             "only partita's KMeans, MiniBatchKMeans and SphericalKMeans have exact sums"
         )
     with Workers(fit.threads) as workers:
-        ordered = make_source(fit.rows, fit.weight, workers).survey().ordered
-    if not ordered:
+        beyond_grid = make_source(fit.rows, fit.weight, workers).survey().beyond_grid
+    if not beyond_grid:
         return None
     return Finding(
-        "inexact-sums",
-        "Some weights or values are so much larger than the others that sums are rounded: the "
-        "result may depend on the order of the rows.",
+        "unequal-magnitudes",
+        "Some weights or values are so much larger than the others that the sums of clusters take "
+        "much longer, and small rows hardly count.",
         f"Weights from {fit.weight.min():.3g} to {fit.weight.max():.3g}, values up to "
         f"{float(abs(fit.rows).max()):.3g}.",
         "Look for fill values (1e37, -999…) and wrong weights.",

@@ -28,7 +28,7 @@ class Check(NamedTuple):
 FACES = ROWS, SPACE, CELLS, SEVERAL_CLUSTERS
 CHECKS = (
     Check("not-converged", convergence.check_convergence),
-    Check("inexact-sums", convergence.check_exact_sums, (ROWS,)),
+    Check("unequal-magnitudes", convergence.check_magnitudes, (ROWS,)),
     Check("scale", features.check_scale, (ROWS, FEATURES)),
     Check("constant-features", features.check_constant_features, (ROWS, FEATURES)),
     Check("correlated-features", features.check_correlated_features, (ROWS, FEATURES, SPACE)),

@@ -14,7 +14,7 @@ from partita.engine.paths.path import PathCache, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
 from partita.geometry import EUCLIDEAN, BestCenters, Geometry, Update
 from partita.moments import Moments
-from partita.source.blocks import ordered_stats
+from partita.source.blocks import stats_by_long_sums
 from partita.source.protocol import Source
 from partita.stats import ClusterStats
 from partita.trace import Pass
@@ -55,7 +55,7 @@ class LloydStep:
         passes: PassScheduler | None = None,
     ) -> None:
         self.source, self.geometry = source, geometry
-        self._exact = not source.survey().ordered
+        self._exact = not source.survey().beyond_grid
         self.last = Pass("plain", 1.0)
         self._passes = passes or PassScheduler(source, PathPlan("plain", ""), PathCache())
         self._moments = Moments.zero(k, source.survey().grid)
@@ -90,7 +90,7 @@ class LloydStep:
         if self._exact:
             self.stats, gap = self._moments.stats_about(values, self.source.workers.crew)
         else:
-            self.stats = ordered_stats(self.source, self.labels, len(values), self.origin)
+            self.stats = stats_by_long_sums(self.source, self.labels, len(values), self.origin)
             apart = np.where(self.stats.weight[:, None] > 0, self.stats.mean - values, 0.0)
             gap = np.array([math.hypot(*row) for row in apart])
         self._best = self.geometry.best(self.stats, self.origin, gap, centers)

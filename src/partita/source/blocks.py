@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.exact_sum import LongSums, exact_totals
 from partita._common.row_squares import row_squares
 from partita._common.threads import Workers
 from partita._kernels import compiled
@@ -22,7 +23,8 @@ MAX_BLOCK_WORK = 1 << (29 if compiled() else 24)
 MIN_THREADED_WORK = 1 << 21  # multiply-adds: below, a second thread costs more than it saves
 MIN_CREW_WORK = 1 << 18  # the same for the threads of a crew, which are awake
 CREW_BLOCKS_PER_THREAD = 4  # that a crew shares in one call
-ORDERED_VALUES = 1 << 18  # read at a time, where the order of the rows matters
+LONG_SUM_VALUES = 1 << 18  # read at a time for long sums
+LONG_SUMS = 1 << 16  # kept at a time: 70 MB
 CONVERTED_BYTES = 1 << 20  # of rows that a thread converts at a time: they stay in its cache
 
 RunBlock = Callable[[slice, Array], None]  # (which rows, their values)
@@ -109,30 +111,34 @@ def crew_slices(workers: Workers, n: int, work_per_row: int) -> Iterator[tuple[s
         yield slice(i, min(n, i + step)), workers.crew
 
 
-def ordered_stats(source: Source, labels: Ints, k: int, origin: Floats) -> ClusterStats:
-    """Summaries by plain float sums in the order of the rows, means relative to `origin`.
+def stats_by_long_sums(source: Source, labels: Ints, k: int, origin: Floats) -> ClusterStats:
+    """Summaries by sums of long integers, means relative to `origin`.
 
-    For data or weights so unequal that no integer grid holds them all. Slower, and from scratch in
-    every pass, but still the same bits for any number of threads.
+    For data or weights so unequal that no grid holds them all. Slower, and from scratch in every
+    pass, but as independent of order, blocks and threads as sums on a grid.
     """
     n, d, weight = source.n, source.d, source.weights.as_floats(source.n)
-    step = max(1, min(1 << 16, ORDERED_VALUES // d))
+    label = np.maximum(labels, 0)  # rows without a label have no weight
+    mass, mean, square = exact_totals(weight, label, k), np.empty((k, d)), np.zeros(n)
+    step = max(1, min(1 << 16, LONG_SUM_VALUES // d))
 
-    def blocks() -> Iterator[tuple[Ints, Floats]]:
+    def blocks() -> Iterator[tuple[slice, Floats]]:
         for i in range(0, n, step):
             rows = np.arange(i, min(n, i + step))
-            yield rows, source.take_rows(rows) - origin
+            yield slice(i, i + step), source.take_rows(rows) - origin
 
-    mass, mean, sse = np.zeros(k), np.zeros((k, d)), np.zeros(k)
-    np.add.at(mass, labels, weight)
-    for rows, y in blocks():
-        np.add.at(mean, labels[rows], weight[rows, None] * y)
+    width = max(1, LONG_SUMS // k)
+    for first in range(0, d, width):
+        features = slice(first, first + width)
+        sums = LongSums(k, min(width, d - first))
+        for rows, y in blocks():
+            sums.add(y[:, features], label[rows], weight[rows])
+        mean[:, features] = sums.totals()
     np.divide(mean, mass[:, None], out=mean, where=mass[:, None] > 0)
     with np.errstate(over="ignore"):
         for rows, y in blocks():
-            gap = y - mean[labels[rows]]
-            np.add.at(sse, labels[rows], weight[rows] * row_squares(gap))
-    return ClusterStats(mass, mean, sse)
+            square[rows] = row_squares(y - mean[label[rows]])
+    return ClusterStats(mass, mean, exact_totals(square, label, k, weight))
 
 
 def kernel_type(dtype: Any) -> np.dtype[Any]:

@@ -85,8 +85,8 @@ class SparseSource:
             rows = self.rows if weight is None else self.rows[weight > 0]
             ends = rows.min(axis=0), rows.max(axis=0)
             low, high = (end.toarray().ravel().astype(np.float64) for end in ends)
-            ordered = self.weights.ordered or self._has_far_values()
-            self._survey = survey_at_zero(low, high, self.weights, self._sum_up, ordered)
+            beyond_grid = self.weights.beyond_grid or self._has_far_values()
+            self._survey = survey_at_zero(low, high, self.weights, self._sum_up, beyond_grid)
         return self._survey
 
     def _has_far_values(self) -> bool:

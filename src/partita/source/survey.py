@@ -30,7 +30,7 @@ class Survey:
 
     grid: Grid
     spread: float  # √ of the mean variance of the features
-    ordered: bool  # sums must be floats in the order of the rows
+    beyond_grid: bool  # no grid holds the sums: they are long integers
     low: Floats  # (d,) lowest values, over rows of weight
     high: Floats  # (d,)
 
@@ -46,19 +46,19 @@ def survey_dense(rows: BlockedRows, seen: BlockedRows) -> Survey:
     """
     (low, high, _), weights = rows.extent(), rows.weights
     if float(low.min()) < -1e307 or float(high.max()) > 1e307:  # differences would overflow
-        return survey_at_zero(low, high, weights, seen.sum_up, ordered=weights.ordered)
+        return survey_at_zero(low, high, weights, seen.sum_up, beyond_grid=weights.beyond_grid)
     extent = high - low
     moments = Moments.zero(1, Grid.of_extent(low, high, low, weights))
     suspects = _sum_up_and_suspect(extent, seen, moments)
     mean, spread = _mean_and_spread(moments)
     step = np.ldexp(1.0, np.maximum(np.frexp(extent)[1] - 6, -1060))
-    origin, ordered = low + step * np.rint(mean / step), weights.ordered
+    origin, beyond_grid = low + step * np.rint(mean / step), weights.beyond_grid
     for t, values in zip(suspects, seen.columns(suspects), strict=True):
         median, deviation = _median_and_deviation(values, seen.weights.counts())
         if extent[t] > MAX_MEAN_ORIGIN_RATIO * deviation > 0:
             origin[t] = median
-            ordered = ordered or bool(extent[t] > MAX_GRID_RATIO * deviation)
-    return Survey(Grid.of_extent(low, high, origin, weights), spread, ordered, low, high)
+            beyond_grid = beyond_grid or bool(extent[t] > MAX_GRID_RATIO * deviation)
+    return Survey(Grid.of_extent(low, high, origin, weights), spread, beyond_grid, low, high)
 
 
 def _sum_up_and_suspect(extent: Floats, rows: BlockedRows, moments: Moments) -> Ints:
@@ -80,14 +80,14 @@ def _sum_up_and_suspect(extent: Floats, rows: BlockedRows, moments: Moments) -> 
 
 
 def survey_at_zero(
-    low: Floats, high: Floats, weights: Weights, sum_up: Callable[[Moments], Any], ordered: bool
+    low: Floats, high: Floats, weights: Weights, sum_up: Callable[[Moments], Any], beyond_grid: bool
 ) -> Survey:
     """Survey with the origin 0: for sparse data, whose zeros must stay zeros."""
     origin = np.zeros_like(low)
     grid = Grid.of_extent(np.minimum(origin, low), np.maximum(origin, high), origin, weights)
     moments = Moments.zero(1, grid)
     sum_up(moments)
-    return Survey(grid, _mean_and_spread(moments)[1], ordered, low, high)
+    return Survey(grid, _mean_and_spread(moments)[1], beyond_grid, low, high)
 
 
 def _mean_and_spread(moments: Moments) -> tuple[Floats, float]:
