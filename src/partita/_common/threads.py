@@ -74,6 +74,13 @@ def has_room_for_blas(threads: int) -> bool:
     return True
 
 
+def check_room_for_blas(threads: int) -> None:
+    """Raise a MemoryError where BLAS would end the process."""
+    if not has_room_for_blas(threads):
+        need = threads * BLAS_BUFFER_BYTES / 1e6
+        raise MemoryError(f"BLAS needs {need:.0f} MB of address space for its buffers")
+
+
 @functools.cache
 def _libraries() -> Any:
     """NumPy's and SciPy's BLAS; finding them takes as long as a small fit."""

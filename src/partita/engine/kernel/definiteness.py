@@ -12,7 +12,7 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats
 from partita._common.exact_sum import exact_total
-from partita._common.threads import one_blas_thread
+from partita._common.threads import check_room_for_blas, one_blas_thread
 from partita.source.gram_matrix import Gram
 
 DENSE_ROWS = 400  # up to which all eigenvalues are computed
@@ -36,6 +36,7 @@ def is_indefinite(gram: Gram) -> bool:
     The eigenvalues of a submatrix lie within those of the matrix.
     """
     inner, _ = _doubly_centred_sample(gram)
+    check_room_for_blas(1)
     with one_blas_thread():
         values = np.linalg.eigvalsh(inner)
     noise = gram.noise * len(values)
@@ -65,6 +66,7 @@ def variance(gram: Gram) -> float:
 
 def needed_shift(gram: Gram) -> float:
     """Return the least sigma such that K + diag(sigma / weight) is definite on such vectors."""
+    check_room_for_blas(1)
     with one_blas_thread():
         if gram.n <= DENSE_ROWS:
             values = np.linalg.eigvalsh(_dense(gram))
@@ -84,6 +86,7 @@ def leading(gram: Gram, count: int) -> Floats:
 
     count, first = max(1, min(count, gram.n - 1)), _start_vector(gram.n)
     vectors: Floats = np.empty((gram.n, 0))
+    check_room_for_blas(1)
     with one_blas_thread():
         if not (_operator(gram) @ first).any():
             pass  # all rows are equal: there are no directions

@@ -15,7 +15,7 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.spaced_rows import evenly_spaced
-from partita._common.threads import Workers, one_blas_thread
+from partita._common.threads import Workers, check_room_for_blas, one_blas_thread
 from partita._kernels.weighted_draws import index_in_cumsum
 from partita.source.gram_tiles import share_tiles
 from partita.source.kernel_function import KernelFunction
@@ -138,6 +138,7 @@ class NystromMap:
         """Return F (n, r) of rows in the form that the kernel takes."""
         from scipy.linalg import solve_triangular
 
+        check_room_for_blas(workers.n)
         out = np.empty((X.shape[0], len(self.factor)))
 
         def fill(number: int) -> None:

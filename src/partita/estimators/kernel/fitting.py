@@ -13,7 +13,7 @@ from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.parameters import Got, must_be
 from partita._common.random_state import spawn_generators
-from partita._common.threads import Workers, one_blas_thread
+from partita._common.threads import Workers, check_room_for_blas, has_room_for_blas, one_blas_thread
 from partita._common.warnings import warn
 from partita.empty_clusters import POLICIES
 from partita.engine.kernel.definiteness import dimension, variance
@@ -95,7 +95,7 @@ def fit_rows(
         wanted = "None with approximation='nystrom'"
         raise must_be("diagonal_shift", wanted, model.diagonal_shift, advice)
     auto = model.approximation == "auto" and model.diagonal_shift is None
-    too_large = auto and need > room and kernel.definite
+    too_large = auto and need > room and kernel.definite and has_room_for_blas(workers.n)
     if too_large:
         warn(
             f"The Gram matrix of {n} rows needs {need / 1e9:.3g} GB and memory_limit allows "
@@ -104,6 +104,7 @@ def fit_rows(
             UserWarning,
         )
     if model.approximation == "nystrom" or too_large:
+        check_room_for_blas(workers.n)
         kernel = kernel.about(source.survey().grid.origin)
         with one_blas_thread():
             return _fit_features(parameters, every, kernel, kernel.place(X), weight, workers)
