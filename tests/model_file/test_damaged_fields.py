@@ -228,3 +228,11 @@ def test_what_a_file_says_cannot_speak_to_a_terminal(files, tmp_path):
         with pytest.raises(ModelFileError) as caught:
             load(path)
         assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("name", ["n_iter", "trace", "stopped_by", "paths"])
+def test_the_record_of_a_run_is_whole_or_absent(name, files, tmp_path):
+    def drop(header):
+        del header["fitted"][name]
+
+    refused(tmp_path, changed(files["kmeans frame"][1], drop), "must all be there, or none")

@@ -85,6 +85,7 @@ def restore_state(model: Any, fields: FieldReader) -> None:
 # --- the part that all built-in members share -----------------------------------------------------
 
 _PLAIN_ATTRIBUTES = ("n_features_in", "n_iter", "stopped_by", "paths", "inertia")
+_RUN_FIELDS = ("n_iter", "trace", "stopped_by", "paths")  # none after `partial_fit`
 _COVERED_ATTRIBUTES = frozenset(
     {"trace_", _FEATURE_NAMES, "_n_features_out", "_sklearn_output_config"}
 )
@@ -114,6 +115,8 @@ def restore_common(model: Any, saved: FieldReader) -> int:
     """Restore what all built-in members have, except labels; return the number of features."""
     d = saved.integer("n_features_in", 1)
     model.n_features_in_, model.inertia_ = d, saved.number("inertia")
+    if len({saved.has(name) for name in _RUN_FIELDS}) > 1:
+        raise ValueError(f"{', '.join(_RUN_FIELDS)} must all be there, or none of them")
     if saved.has("n_iter"):
         model.n_iter_ = saved.integer("n_iter")
     if saved.has("trace"):

@@ -13,6 +13,7 @@ from partita._common.array_types import Array
 from partita._common.parameters import describe_value
 
 MAX_COUNT = 2**31 - 1  # features, clusters, iterations
+MAX_COLUMN_INTEGER = 2**62  # rows moved, for example
 Shape = tuple[int | None, ...]  # None: any length
 _T = TypeVar("_T")
 
@@ -99,6 +100,8 @@ class CheckedFields:
         allowed = {"int": (int,), "float": (int, float), "str": (str,)}[kind]
         if not isinstance(values, list) or not all(type(item) in allowed for item in values):
             raise FieldError(f"{self._full(name)} must be a list of {kind}")
+        if kind == "int" and not all(abs(item) <= MAX_COLUMN_INTEGER for item in values):
+            raise FieldError(f"{self._full(name)} has values beyond {MAX_COLUMN_INTEGER}")
         return [float(item) if kind == "float" else item for item in values]
 
     def floats(self, name: str, shape: Shape, *, finite: bool = True) -> Array:

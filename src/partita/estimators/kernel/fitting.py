@@ -219,7 +219,8 @@ def _find_rank(parameters: KernelParameters, nystrom: Nystrom, weight: Floats | 
     """Grow the features to the given rank, or until the error is small; return the reason."""
     rng = parameters.rng.spawn(1)[0]
     n, n_components = len(nystrom.weight), parameters.model.n_components
-    room = max(1, int(parameters.memory / (3 * 8 * n)))  # the features, a copy, and the engine's
+    # the features, a copy, and the engine's; `memory_limit` may be infinite
+    room = max(1, int(min(n, parameters.memory / (3 * 8 * n))))
     if n_components != "auto":
         nystrom.grow(min(int(n_components), n), rng)
         enough = len(nystrom.pivots) < int(n_components)
