@@ -276,6 +276,30 @@ def test_counts_beyond_cuts_equal_their_twin(core, dtype, weighted, n):
     assert (ours[3] == 0).all()
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", [1, 3, 37, 100])
+@pytest.mark.parametrize("kind", ["equal", "times", "weight"])
+def test_a_total_equals_its_twin(core, dtype, d, kind):
+    rng = np.random.default_rng(d)
+    for n in (1, 70, 5000):
+        rows = rng.normal(size=(n, d)).astype(dtype)
+        weight = {"times": rng.integers(1, 5, n), "weight": rng.random(n)}.get(kind)
+        weights = Weights.of(weight, n)
+        cuts = np.sort(rng.normal(size=(4, d)), axis=0).astype(dtype)
+        results = []
+        for module in (core, reference):
+            moments = Moments.zero(1, grid_for(rows, weights))
+            parts = moments.hi, moments.lo, moments.grid.origin, moments.grid.up
+            sums = module.Sums(*parts, moments.grid.scale, moments.grid.limb)
+            counts = np.zeros((4, d), np.int64)
+            arguments = weights.kernel_arguments(slice(None))
+            crew = module.Crew(3)
+            module.total_rows(sums, rows, cuts, counts, weights.counts(), **arguments, crew=crew)
+            results.append((moments.hi, moments.lo, counts))
+        for ours, twin in zip(*results, strict=True):
+            np.testing.assert_array_equal(ours, twin)
+
+
 @given(
     terms=st.lists(
         st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * 2, st.integers(0, 2)),

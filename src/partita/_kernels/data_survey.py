@@ -6,6 +6,7 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._kernels.crew import Crew
+from partita._kernels.exact_sums import Sums, move_rows
 
 DIGITS = 136  # 32-bit digits of an exact sum of products of doubles
 POINT = 2176  # bits of them after the binary point
@@ -39,6 +40,22 @@ def count_beyond(
     weight = np.ones(len(rows), np.int64) if times is None else times
     for count, cut, is_beyond in zip(counts, cuts, (np.less, np.greater) * 2, strict=True):
         count += weight @ is_beyond(rows, cut)
+
+
+def total_rows(
+    sums: Sums,
+    rows: Floats,
+    cuts: Floats,
+    counts: Ints,
+    counted: Ints | None = None,
+    times: Ints | None = None,
+    weight: Floats | None = None,
+    crew: Crew | None = None,
+) -> None:
+    """Add all rows to cluster 0 of the sums, and count as `count_beyond`, each `counted` times."""
+    none, first = np.full(len(rows), -1, np.int32), np.zeros(len(rows), np.int32)
+    move_rows(sums, rows, none, first, times, weight)
+    count_beyond(rows, cuts, counts, counted)
 
 
 def exact_sum(

@@ -19,13 +19,11 @@ from partita.centers import Centers
 from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.blocks import (
-    ALIGN,
     RunBlock,
     add_up_blocks,
     as_kernel_type,
     crew_slices,
     kernel_type,
-    split_slice,
     work_in_tiles,
 )
 from partita.source.plusplus_rounds import DenseSeeding
@@ -34,37 +32,24 @@ from partita.source.scoring import Scoring
 from partita.source.survey import Survey, survey_dense
 
 COLUMN_VALUES = 1 << 23  # read at a time, where whole columns are needed
-CACHED_VALUES = 1 << 17  # for each thread, where two kernels read them in turn
-MERGED_VALUES = 64  # of rows side by side
 GOLDEN_RATIO = 0.6180339887498949  # its multiples are spread evenly and match no pattern
 
 
-class BeyondCounter:
-    """Counts of values beyond cuts (4, d), block by block: see kernels.count_beyond."""
+class BlockCounts:
+    """Counts (4, d) of all blocks, which threads add; a row counts `times` times."""
 
-    def __init__(self, cuts: Floats, times: Ints | None) -> None:
-        self._times, self._cuts = times, cuts
-        self._total, self._lock = np.zeros(cuts.shape, np.int64), threading.Lock()
-        # Rows side by side make long loops of few features.
-        self._merged = 1 if times is not None else max(1, MERGED_VALUES // cuts.shape[1])
-        self._merged_cuts = np.tile(cuts, self._merged)
+    def __init__(self, times: Ints | None, d: int) -> None:
+        self.counts = np.zeros((4, d), np.int64)
+        self._times, self._lock = times, threading.Lock()
 
-    def add(self, rows: slice, block: Array, crew: Any) -> None:
-        """Count the values of a block of rows."""
-        times, d = None if self._times is None else self._times[rows], block.shape[1]
-        whole = len(block) // self._merged * self._merged
-        counts = np.zeros((4, self._merged * d), np.int64)
-        merged = block[:whole].reshape(-1, self._merged * d)
-        kernels.count_beyond(merged, self._merged_cuts, counts, times, crew)
-        part = counts.reshape(4, self._merged, d).sum(axis=1)
-        if whole < len(block):
-            kernels.count_beyond(block[whole:], self._cuts, part)
+    def counted(self, rows: slice) -> Ints | None:
+        """Return how often some rows count; None: once."""
+        return None if self._times is None else self._times[rows]
+
+    def add(self, counts: Ints) -> None:
+        """Add the counts of a block."""
         with self._lock:
-            self._total += part
-
-    def counts(self) -> Ints:
-        """Return the counts (4, d) of all blocks."""
-        return self._total
+            self.counts += counts
 
 
 class BlockedRows(ABC):
@@ -202,27 +187,28 @@ class BlockedRows(ABC):
 
     def count_beyond(self, cuts: Floats) -> Ints:
         """Count the values beyond cuts (4, d): see kernels.count_beyond."""
-        counter = BeyondCounter(cuts, self.weights.counts())
-        self._reduce(4 * self.d, lambda rows, block, _, crew: counter.add(rows, block, crew))
-        return counter.counts()
+        total = BlockCounts(self.weights.counts(), self.d)
 
-    def sum_up(self, moments: Moments, cuts: Floats | None = None) -> Ints:
-        """Add all rows to the sums, and count as `count_beyond` while they are in the cache."""
-        counter = None if cuts is None else BeyondCounter(cuts, self.weights.counts())
-        step = self.workers.n * (CACHED_VALUES // self.d // ALIGN * ALIGN + ALIGN)
+        def run(rows: slice, block: Array, _: None, crew: Any) -> None:
+            counts = np.zeros((4, self.d), np.int64)
+            kernels.count_beyond(block, cuts, counts, total.counted(rows), crew)
+            total.add(counts)
+
+        self._reduce(4 * self.d, run)
+        return total.counts
+
+    def sum_up(self, moments: Moments, cuts: Floats) -> Ints:
+        """Add all rows to the sums, and count as `count_beyond`."""
+        total = BlockCounts(self.weights.counts(), self.d)
 
         def run(rows: slice, block: Array, own: Moments, crew: Any) -> None:
-            first = np.zeros(min(step, len(block)), np.int32)
-            for part in split_slice(rows, step):
-                values = block[part.start - rows.start : part.stop - rows.start]
-                labels, to = first[: len(values)] - 1, first[: len(values)]
-                weights = self.weights.kernel_arguments(part)
-                kernels.move_rows(own.sums, values, labels, to, **weights, crew=crew)
-                if counter is not None:
-                    counter.add(part, values, crew)
+            counts, weights = np.zeros((4, self.d), np.int64), self.weights.kernel_arguments(rows)
+            arguments = block, cuts, counts, total.counted(rows)
+            kernels.total_rows(own.sums, *arguments, **weights, crew=crew)
+            total.add(counts)
 
         self._reduce(4 * self.d, run, moments)
-        return np.empty((4, 0), np.int64) if counter is None else counter.counts()
+        return total.counts
 
     # --- the passes ---
 

@@ -44,11 +44,13 @@ class MedianBrackets:
 
         The latter is rounded outwards.
         """
+        cuts = np.empty((4, len(self.low)), dtype)
         with np.errstate(over="ignore"):  # beyond infinity there is nothing to count
-            inner = np.array([self.low, self.high]).astype(dtype)
-            outer = np.array([self.low - self.near, self.high + self.near]).astype(dtype)
-            outer = np.nextafter(outer, np.array([[-np.inf], [np.inf]], dtype))
-        return np.concatenate([inner, outer])
+            cuts[0], cuts[1] = self.low, self.high
+            cuts[2], cuts[3] = self.low - self.near, self.high + self.near
+        for cut, outwards in ((cuts[2], -np.inf), (cuts[3], np.inf)):
+            np.nextafter(cut, cuts.dtype.type(outwards), out=cut)
+        return cuts
 
     def cleared(self, counts: Ints, total: int) -> Array:
         """Return which features have a typical deviation of at least `near`, by counts (4, d).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,7 +46,10 @@ def survey_dense(rows: BlockedRows, seen: BlockedRows) -> Survey:
     """
     (low, high, _), weights = rows.extent(), rows.weights
     if float(low.min()) < -1e307 or float(high.max()) > 1e307:  # differences would overflow
-        return survey_at_zero(low, high, weights, seen.sum_up, beyond_grid=weights.beyond_grid)
+        cuts = np.zeros((4, rows.d), rows.kernel_dtype)  # nothing is asked about them
+        return survey_at_zero(
+            low, high, weights, lambda m: seen.sum_up(m, cuts), beyond_grid=weights.beyond_grid
+        )
     extent = high - low
     moments = Moments.zero(1, Grid.of_extent(low, high, low, weights))
     suspects = _sum_up_and_suspect(extent, seen, moments)
@@ -80,7 +83,11 @@ def _sum_up_and_suspect(extent: Floats, rows: BlockedRows, moments: Moments) -> 
 
 
 def survey_at_zero(
-    low: Floats, high: Floats, weights: Weights, sum_up: Callable[[Moments], Any], beyond_grid: bool
+    low: Floats,
+    high: Floats,
+    weights: Weights,
+    sum_up: Callable[[Moments], object],
+    beyond_grid: bool,
 ) -> Survey:
     """Survey with the origin 0: for sparse data, whose zeros must stay zeros."""
     origin = np.zeros_like(low)
