@@ -5,7 +5,6 @@ python tests/helpers/little_memory.py '{"case": "plain", "threads": 8, "megabyte
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import json
 import os
@@ -42,8 +41,12 @@ SECONDS = 300  # after which a fit is ended: it hangs
 def endings(case, threads, megabytes):
     """How fits ended that had so much more address space than before: "same" is a whole fit."""
     arguments = json.dumps({"case": case, "threads": threads, "megabytes": list(megabytes)})
-    command = [sys.executable, __file__, arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # so that memory that is free is no longer part of the address space
+    settings = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+    done = subprocess.run(
+        [sys.executable, __file__, arguments], env={**os.environ, **settings}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -79,24 +82,27 @@ def limit_address_space(megabytes):
     resource.setrlimit(resource.RLIMIT_AS, (unlimited if megabytes < 0 else size, unlimited))
 
 
-def ending(work, expected, megabytes):
-    """How a fit ended in a forked process, and whether that process is still usable."""
+def limited(work, expected, megabytes):
+    """How a fit ends, and whether the process is usable afterwards."""
+    limit_address_space(megabytes)
+    try:
+        text = "same" if work() == expected else "other bits"
+    except MemoryError as error:
+        text = f"MemoryError: {error}"
+    except BaseException:
+        limit_address_space(-1)
+        text = traceback.format_exc()
+    limit_address_space(-1)
+    return text if work() == expected else "other bits afterwards"
+
+
+def forked(work):
+    """The text that `work` returns in a forked process, or its exit code."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         signal.alarm(SECONDS)
-        limit_address_space(megabytes)
-        try:
-            text = "same" if work() == expected else "other bits"
-        except MemoryError as error:
-            text = f"MemoryError: {error}"
-        except BaseException:
-            limit_address_space(-1)
-            text = traceback.format_exc()
-        limit_address_space(-1)
-        if work() != expected:
-            text = "other bits afterwards"
-        os.write(write, text.encode()[:4000])
+        os.write(write, work().encode()[:4000])
         os._exit(0)
     os.close(write)
     _, status = os.waitpid(child, 0)
@@ -109,11 +115,14 @@ def ending(work, expected, megabytes):
 def run_case(name, threads, megabytes):
     case = CASES[name]
     rows, k = rows_of(case), case["k"]
-    fit(name, threads, rows[:400], min(k, 60))  # loads the modules
-    expected = fit(name, threads, rows, k)
-    ctypes.CDLL(None).malloc_trim(0)
-    work = lambda: fit(name, threads, rows, k)  # noqa: E731
-    print(json.dumps([ending(work, expected, more) for more in megabytes]))
+    fit(name, 1, rows[:400], min(k, 60))  # loads the modules
+
+    def work():
+        return fit(name, threads, rows, k)
+
+    expected = forked(work)
+    endings = [forked(lambda more=more: limited(work, expected, more)) for more in megabytes]
+    print(json.dumps(endings))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
-from partita._common.threads import one_blas_thread
+from partita._common.threads import has_room_for_blas, one_blas_thread
 from partita.centers import Centers
 from partita.engine.lloyd import LloydOptions, best_run, lloyd
 from partita.engine.lloyd_step import LloydStep
@@ -61,7 +61,9 @@ def best_fit(
             passes.give_up_bounds()
         return fit.trace[-1].cost_after, fit, step
 
-    with one_blas_thread() if plan.path == "prefix" else nullcontext():
+    # setting the threads of BLAS may start some, after a fork; without room the path avoids BLAS
+    uses_blas = plan.path == "prefix" and has_room_for_blas(source.workers.n)
+    with one_blas_thread() if uses_blas else nullcontext():
         return best_run(starts, run, options.halt, options.on_run_end)
 
 
