@@ -34,7 +34,7 @@ def assert_whole_or_memory_error(endings):
 @pytest.mark.compiled
 @pytest.mark.parametrize("case", ["blocks", "prefix", "uint8"])
 def test_a_fit_is_whole_or_raises_memory_error(case):
-    endings = little_memory.endings(case, 8, [0.3, 2.5, 10, 90, 1000])
+    endings = little_memory.endings(case, 8, [0.3, 2.5, 10, 90, 8000])
     assert_whole_or_memory_error(endings)
     assert endings[-1] == "same"
 
