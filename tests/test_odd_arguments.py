@@ -11,6 +11,7 @@ import copy
 import inspect
 import io
 import itertools
+import os
 import re
 import signal
 import time
@@ -299,3 +300,58 @@ def test_some_odd_arguments_are_accepted_or_named(quiet):
 @pytest.mark.slow
 def test_all_odd_arguments_are_accepted_or_named(quiet):
     check(1.0)
+
+
+NAMED = {
+    "a number of threads beyond any machine is capped": (
+        lambda: KMeans(2, n_threads=10**30).fit(X), None),
+    "references": (lambda: choose_k(X, n_references=10**30), "`n_references` must be an"),
+    "numbers of clusters": (lambda: choose_k(X, 10**30), "`ks` must be at most 24"),
+    "criteria": (lambda: choose_k(X, criteria=3), "`criteria` must be names from inertia"),
+    "a misspelt criterion": (
+        lambda: choose_k(X, criteria=["silhouete"]), "Did you mean 'silhouette'?"),
+    "a misspelt start": (lambda: KMeans(init="kmeans++").fit(X), "Did you mean 'k-means++'?"),
+    "a misspelt metric": (lambda: KMedoids(metric="euclidian").fit(X), "Did you mean 'euclidean'?"),
+    "an unknown parameter of a metric": (
+        lambda: KMedoids(2, metric="minkowski", metric_params={"q": 3}).fit(X),
+        "`metric_params` must suit metric='minkowski'"),
+    "a metric that returns text": (
+        lambda: KMedoids(2, metric=lambda a, b: "far").fit(X),
+        "`metric` must be a callable that returns a number, got one that returned 'far'"),
+    "an integer beyond the doubles": (
+        lambda: KMeans(1).fit([[10**400]]), "`X` must be numbers up to 1.8e308"),
+    "a dictionary of rows": (lambda: KMeans(1).fit({"a": [1]}), "`X` must be a table of numbers"),
+    "ragged weights": (
+        lambda: KMeans(1).fit(X, sample_weight=[[1], [2, 3]]), "`sample_weight` must be numeric"),
+    "scaling": (
+        lambda: partita.save(KMeans(2).fit(X), "a.partita", scaling=3),
+        "`scaling` must be a Scaling or None, got 3."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_error_says_what_to_give_instead(name, quiet):
+    call, said = NAMED[name]
+    if said is None:
+        call()
+        return
+    with pytest.raises((ValueError, TypeError)) as caught:
+        call()
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("descriptor", [True, False, 0, 1, 2])
+def test_an_integer_is_no_path_and_no_stream_is_closed(descriptor, quiet):
+    model = KMeans(2, random_state=0).fit(X)
+    display = plots.ObjectiveDisplay.from_estimator(model)
+    for call in (
+        lambda: partita.load(descriptor),
+        lambda: partita.save(model, descriptor, force=True),
+        lambda: report.write_report(descriptor, report.Fitted(model, X), force=True),
+        lambda: display.save(descriptor),
+        lambda: tables.read_table(descriptor),
+        lambda: tables.write_atomically(descriptor, lambda file: None, force=True),
+    ):
+        with pytest.raises(ValueError, match="`path` must be a text or a Path, got"):
+            call()
+    os.fstat(int(descriptor))

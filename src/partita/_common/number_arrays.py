@@ -44,6 +44,8 @@ def returning_numbers(name: str, function: Callable[..., Any]) -> Callable[..., 
 
     def call(*args: Any, **keywords: Any) -> float:
         value = function(*args, **keywords)
+        if isinstance(value, float):  # NumPy's doubles too; called for every pair of rows
+            return value
         try:
             if not isinstance(value, str | bytes) and not np.iscomplexobj(value):
                 return float(value)

@@ -138,7 +138,8 @@ class NystromMap:
         """Return F (n, r) of rows in the form that the kernel takes."""
         from scipy.linalg import solve_triangular
 
-        check_room_for_blas(workers.n)
+        blocks = -(-X.shape[0] // BLOCK_ROWS)
+        check_room_for_blas(min(workers.n, blocks))
         out = np.empty((X.shape[0], len(self.factor)))
 
         def fill(number: int) -> None:
@@ -147,7 +148,7 @@ class NystromMap:
             out[rows] = solve_triangular(self.factor, column, lower=True, check_finite=False).T
 
         with one_blas_thread():
-            share_tiles(workers, -(-X.shape[0] // BLOCK_ROWS), fill)
+            share_tiles(workers, blocks, fill)
         return out
 
 

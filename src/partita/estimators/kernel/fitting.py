@@ -17,7 +17,7 @@ from partita._common.threads import Workers, check_room_for_blas, has_room_for_b
 from partita._common.warnings import warn
 from partita.empty_clusters import POLICIES
 from partita.engine.kernel.definiteness import dimension, variance
-from partita.engine.kernel.nystrom_cholesky import Nystrom
+from partita.engine.kernel.nystrom_cholesky import BLOCK_ROWS, Nystrom
 from partita.engine.kernel.step import best_means
 from partita.engine.lloyd import LloydOptions
 from partita.engine.restarts import best_of
@@ -95,7 +95,8 @@ def fit_rows(
         wanted = "None with approximation='nystrom'"
         raise must_be("diagonal_shift", wanted, model.diagonal_shift, advice)
     auto = model.approximation == "auto" and model.diagonal_shift is None
-    too_large = auto and need > room and kernel.definite and has_room_for_blas(workers.n)
+    threads = min(workers.n, -(-n // BLOCK_ROWS))  # that call BLAS
+    too_large = auto and need > room and kernel.definite and has_room_for_blas(threads)
     if too_large:
         warn(
             f"The Gram matrix of {n} rows needs {need / 1e9:.3g} GB and memory_limit allows "
@@ -104,7 +105,7 @@ def fit_rows(
             UserWarning,
         )
     if model.approximation == "nystrom" or too_large:
-        check_room_for_blas(workers.n)
+        check_room_for_blas(threads)
         kernel = kernel.about(source.survey().grid.origin)
         with one_blas_thread():
             return _fit_features(parameters, every, kernel, kernel.place(X), weight, workers)
