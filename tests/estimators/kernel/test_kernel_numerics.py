@@ -163,7 +163,9 @@ def distance_kernel(a, b):
     return -float(np.abs(a - b).sum())
 
 
-@pytest.mark.parametrize("kernel", [distance_kernel, RBF(2.0), DotProduct()], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [distance_kernel, RBF(2.0), DotProduct()], ids=["distance", "RBF", "DotProduct"]
+)
 def test_a_callable_gives_the_same_bits_held_and_remade(kernel):
     X, start, _ = sample(40)
     with warnings.catch_warnings():
