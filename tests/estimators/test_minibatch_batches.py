@@ -116,6 +116,13 @@ def test_the_batch_grows_until_its_chance_is_worth_little():
         assert run.noise() < 1e-3 * model.inertia_
 
 
+class FirstBatchRun(NestedBatchRun):
+    """A run whose first batch never grows."""
+
+    def is_large(self, cost):
+        return True
+
+
 def test_a_batch_knows_what_all_rows_will_cost():
     """400 rows and 20 clusters: the batch itself looks a tenth too cheap."""
     off = []
@@ -123,10 +130,8 @@ def test_a_batch_knows_what_all_rows_will_cost():
         rows, rng = blobs(seed, 40_000, 6, 20, spread=0.2)
         with Workers(1) as workers:
             source = make_source(rows, None, workers)
-            memory = 600 * 6 * 8  # bytes: the batch cannot grow
-            run = NestedBatchRun(
-                source, RandomOrder(source, rng), 20, BatchOptions(first=400), rng, memory
-            )
+            order = RandomOrder(source, rng)
+            run = FirstBatchRun(source, order, 20, BatchOptions(first=400), rng)
             fit = run.run(rows[:20], relocate, MaxIter(4))
             true = row_costs(source, fit.centers).sum()
             off.append((fit.trace[-1].cost_after / true, run._cost_of_all(fit.trace[-1]) / true))
