@@ -177,3 +177,8 @@ def test_a_reason_survives_pickle_and_copy():
     for twin in (pickle.loads(pickle.dumps(reason)), copy.deepcopy(reason)):
         assert twin == reason
         assert twin.kinds == reason.kinds
+
+
+def test_a_limit_may_be_an_integer_of_numpy():
+    model = KMeans(8, halt=MaxIter(np.int64(1)), init="random", n_init=1, random_state=0)
+    assert model.fit(np.random.default_rng(0).normal(size=(99, 2))).stopped_by_.kind == "max_iter"

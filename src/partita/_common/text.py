@@ -29,7 +29,7 @@ def plural(count: int, noun: str, number: Callable[[int], str] = str) -> str:
     >>> plural(1, "row"), plural(3, "row")
     ('1 row', '3 rows')
     """
-    return f"{number(count)} {noun}{'s' * (count != 1)}"
+    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def did_you_mean(text: str, names: Iterable[str], word: Callable[[Any], str] = repr) -> str:
