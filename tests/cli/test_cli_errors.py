@@ -53,7 +53,7 @@ def test_wrong_data_give_3_and_name_the_file_and_the_place(tmp_path, fails, text
         (("--report", "page.pdf"), "must end in .html or .htm, got page.pdf"),
         (("--labels", "out.xlsx"), "got out.xlsx"),
         (("--only-labels",), "--only-labels needs --labels OUT"),
-        (("--threads", "5000"), "must be an integer of at least 1 and at most 4096, got 5000."),
+        (("--threads", "5000"), "must be an integer of at least 1 and at most 1024, got 5000."),
         (("-m", "medoids", "--metric", "manhatten"), "Did you mean manhattan?"),
         (("-m", "kernel", "--kernel", "zzz"), "one of rbf, laplacian"),
         (("-k", "-3"), ""),

@@ -188,7 +188,7 @@ class MethodOptions:
             "--threads -t",
             "N",
             "Default: all cores. No effect on the result.",
-            parser=at_least(1, 4096),
+            parser=at_least(1, 1024),
         ),
     ] = None
     n_init: Annotated[
