@@ -24,6 +24,7 @@ from partita._kernels import kernels
 
 MAX_THREADS = 1024  # of a call, whatever is asked for: every thread takes memory
 THREAD_HEADROOM_BYTES = 1 << 20  # that must be free for a thread to start
+START_SECONDS = 5.0  # after which a new thread is taken for lost: it had no memory to report
 BLAS_BUFFER_BYTES = 160 << 20  # of address space, that each thread of OpenBLAS maps at first
 MEMORY_ADVICE = "Use a smaller memory_limit (in bytes), fewer threads (n_threads) or fewer rows."
 
@@ -169,11 +170,11 @@ class SharedTasks:
 
     def help(self) -> None:
         """Work in another thread, unless the caller is done."""
+        drawn: list[int] = []  # before it is inside: there may be no memory for it
         with self._lock:
             if not self._is_open:
                 return
             self._inside += 1
-        drawn: list[int] = []
         try:
             self._work(self._draw(drawn))
         except BaseException as error:
@@ -202,45 +203,51 @@ class Helpers:
     """Threads that wait for tasks.
 
     Started by `_thread`, as `threading.Thread.start` waits for ever if the new thread runs out of
-    memory before it reports itself.
+    memory before it reports itself. A thread counts only while it serves, so none that ended early
+    is waited for.
     """
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[SharedTasks | None] = SimpleQueue()
-        self._finished: list[Any] = []  # one lock of each thread, which it releases at its end
+        self._lock, self._all_left = threading.Lock(), threading.Lock()
+        self._all_left.acquire()
+        self._serving = 0
+        self._is_open, self._can_start = True, True
         self._process = os.getpid()
 
     def call(self, count: int, tasks: SharedTasks) -> None:
         """Let up to `count` threads help; start those that are missing, if the system allows."""
-        while len(self._finished) < count and self._start():
-            pass
-        for _ in range(min(count, len(self._finished))):
+        while self._serving < count and self._can_start:
+            self._can_start = self._start()
+        for _ in range(min(count, self._serving)):
             self._calls.put(tasks)
 
     def dismiss(self) -> None:
         """End the threads."""
         if os.getpid() != self._process:  # a forked child has none of them
             return
-        for _ in self._finished:
+        with self._lock:
+            self._is_open, serving = False, self._serving
+        for _ in range(serving):
             self._calls.put(None)
-        for lock in self._finished:
-            lock.acquire()
-        self._finished = []
+        if serving:
+            self._all_left.acquire()
 
     def _start(self) -> bool:
-        finished, ready = threading.Lock(), threading.Lock()
-        finished.acquire()
+        ready = threading.Lock()
         ready.acquire()
         try:
             np.empty(THREAD_HEADROOM_BYTES, np.uint8)  # what a thread needs at once, or it aborts
-            _thread.start_new_thread(self._serve, (ready, finished))
+            _thread.start_new_thread(self._serve, (ready,))
         except (RuntimeError, MemoryError):  # "can't start new thread"
             return False
-        ready.acquire()
-        self._finished.append(finished)
-        return True
+        return ready.acquire(timeout=START_SECONDS)
 
-    def _serve(self, ready: Any, finished: Any) -> None:
+    def _serve(self, ready: Any) -> None:
+        with self._lock:
+            if not self._is_open:
+                return
+            self._serving += 1
         try:
             try:
                 kernels.Crew(1)  # the memory that a C++ exception needs, while there is some
@@ -250,4 +257,7 @@ class Helpers:
                 tasks.help()
                 del tasks  # which may hold the rows of a fit
         finally:
-            finished.release()
+            with self._lock:
+                self._serving -= 1
+                if self._serving == 0 and not self._is_open:
+                    self._all_left.release()
