@@ -27,6 +27,7 @@ for keywords in ({}, {"approximation": "nystrom"}, {"kernel": "sigmoid"}, {"init
 """
 
 
+@pytest.mark.compiled  # the twins need more memory
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_blas_does_not_end_the_process():
     """OpenBLAS exits where it cannot map its buffers; kernels without it need none."""
