@@ -24,6 +24,7 @@ from partita._kernels import kernels
 
 MAX_THREADS = 1024  # of a call, whatever is asked for: every thread takes memory
 THREAD_HEADROOM_BYTES = 1 << 20  # that must be free for a thread to start
+END_SECONDS = 5.0  # after which a thread that has nothing to do is taken for lost
 START_SECONDS = 5.0  # after which a new thread is taken for lost: it had no memory to report
 BLAS_BUFFER_BYTES = 160 << 20  # of address space, that each thread of OpenBLAS maps at first
 MEMORY_ADVICE = "Use a smaller memory_limit (in bytes), fewer threads (n_threads) or fewer rows."
@@ -182,10 +183,11 @@ class SharedTasks:
             if drawn or not isinstance(error, MemoryError):
                 self._is_stopped, self._error = True, error
         finally:
-            with self._lock:
-                self._inside -= 1
-                if self._inside == 0 and not self._is_open:
-                    self._helpers_left.release()
+            self._lock.acquire()  # `with` takes memory, and there may be none
+            self._inside -= 1
+            if self._inside == 0 and not self._is_open:
+                self._helpers_left.release()
+            self._lock.release()
 
     def _draw(self, last: list[int] | None = None) -> Iterator[int]:
         while True:
@@ -231,7 +233,7 @@ class Helpers:
         for _ in range(serving):
             self._calls.put(None)
         if serving:
-            self._all_left.acquire()
+            self._all_left.acquire(timeout=END_SECONDS)
 
     def _start(self) -> bool:
         ready = threading.Lock()
@@ -257,7 +259,8 @@ class Helpers:
                 tasks.help()
                 del tasks  # which may hold the rows of a fit
         finally:
-            with self._lock:
-                self._serving -= 1
-                if self._serving == 0 and not self._is_open:
-                    self._all_left.release()
+            self._lock.acquire()  # `with` takes memory, and there may be none
+            self._serving -= 1
+            if self._serving == 0 and not self._is_open:
+                self._all_left.release()
+            self._lock.release()
