@@ -105,7 +105,7 @@ def test_weights(path, kind):
     weight = {
         "whole": rng.integers(0, 4, len(rows)).astype(float),
         "real": rng.random(len(rows)),
-        "far apart": 10.0 ** rng.integers(-12, 12, len(rows)),  # float sums in the rows' order
+        "far apart": 10.0 ** rng.integers(-12, 12, len(rows)),  # long sums
     }[kind]
     start = starts(rows, 70)
     plain = fit_from(rows, start, algorithm="plain", sample_weight=weight)

@@ -22,13 +22,12 @@ from partita._kernels import compiled, kernels
 from partita.exact_weights import Weights
 from partita.moments import bits_for
 from partita.source.gram_tiles import gram_rows
-from partita.source.kernel_function import KernelFunction
+from partita.source.kernel_function import ENTRY_ROUNDINGS, KernelFunction
 from partita.source.kernel_rows import KernelRows
 
 CALL_VALUES = 1 << (28 if compiled() else 22)  # read in one kernel call: some tenths of a second
 PRODUCT_VALUES = 1 << 22  # multiplied by a vector at once
 RECOMPUTED_VALUES = 1 << 20  # computed at once where the matrix does not fit in memory
-ENTRY_ROUNDINGS = 8  # of an inner product that was given, in units of the last place
 
 
 class Gram(ABC):

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.row_squares import row_squares
 from partita._kernels import kernels
 from partita._kernels.pairwise import PANEL_ROWS
 from partita.source.dissimilarities import pack_panels
@@ -112,8 +113,4 @@ def squared_norms(rows: KernelRows) -> Floats:
         row = np.repeat(np.arange(len(rows)), np.diff(rows.values.indptr))
         data = rows.values.data
         return np.bincount(row, weights=data * data, minlength=len(rows)).astype(np.float64)
-    total = np.zeros(rows.panels.shape[0] * PANEL_ROWS)
-    for t in range(rows.panels.shape[1]):
-        values = rows.panels[:, t].ravel().astype(np.float64)
-        total += values * values
-    return total[: len(rows)]
+    return row_squares(rows.values)
