@@ -139,6 +139,40 @@ class Workers:
         shared.lead()
 
 
+class Gate:
+    """Counts the threads inside; one that ends before it enters is not waited for."""
+
+    def __init__(self) -> None:
+        self.inside = 0
+        self._is_open = True
+        self._lock, self._last_left = threading.Lock(), threading.Lock()
+        self._last_left.acquire()
+
+    def enter(self) -> bool:
+        """Enter, unless the gate is closed."""
+        with self._lock:
+            self.inside += self._is_open
+            return self._is_open
+
+    def leave(self) -> None:
+        """Leave, without taking memory (as `with` does): there may be none."""
+        self._lock.acquire()
+        self.inside -= 1
+        if self.inside == 0 and not self._is_open:
+            self._last_left.release()
+        self._lock.release()
+
+    def close(self) -> int:
+        """Let no more threads in; return how many are inside."""
+        with self._lock:
+            self._is_open = False
+            return self.inside
+
+    def wait(self, seconds: float = -1) -> None:
+        """Wait until the last of those inside has left, or so many seconds."""
+        self._last_left.acquire(timeout=seconds)
+
+
 class SharedTasks:
     """Tasks that the caller and its helpers draw from.
 
@@ -148,11 +182,9 @@ class SharedTasks:
 
     def __init__(self, tasks: int, work: Callable[[Iterator[int]], None]) -> None:
         self._tasks, self._work = tasks, work
-        self._next, self._inside = 0, 0
-        self._is_open, self._is_stopped = True, False
+        self._next, self._lock = 0, threading.Lock()
+        self._gate, self._is_stopped = Gate(), False
         self._error: BaseException | None = None
-        self._lock, self._helpers_left = threading.Lock(), threading.Lock()
-        self._helpers_left.acquire()
 
     def lead(self) -> None:
         """Work in the calling thread, wait for the helpers, and raise the error of one of them."""
@@ -162,20 +194,16 @@ class SharedTasks:
             self._is_stopped = True
             raise
         finally:
-            with self._lock:
-                self._is_open, is_alone = False, self._inside == 0
-            if not is_alone:
-                self._helpers_left.acquire()
+            if self._gate.close():
+                self._gate.wait()
         if self._error is not None:
             raise self._error
 
     def help(self) -> None:
         """Work in another thread, unless the caller is done."""
         drawn: list[int] = []  # before it is inside: there may be no memory for it
-        with self._lock:
-            if not self._is_open:
-                return
-            self._inside += 1
+        if not self._gate.enter():
+            return
         try:
             self._work(self._draw(drawn))
         except BaseException as error:
@@ -183,11 +211,7 @@ class SharedTasks:
             if drawn or not isinstance(error, MemoryError):
                 self._is_stopped, self._error = True, error
         finally:
-            self._lock.acquire()  # `with` takes memory, and there may be none
-            self._inside -= 1
-            if self._inside == 0 and not self._is_open:
-                self._helpers_left.release()
-            self._lock.release()
+            self._gate.leave()
 
     def _draw(self, last: list[int] | None = None) -> Iterator[int]:
         while True:
@@ -211,29 +235,25 @@ class Helpers:
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[SharedTasks | None] = SimpleQueue()
-        self._lock, self._all_left = threading.Lock(), threading.Lock()
-        self._all_left.acquire()
-        self._serving = 0
-        self._is_open, self._can_start = True, True
+        self._gate, self._can_start = Gate(), True
         self._process = os.getpid()
 
     def call(self, count: int, tasks: SharedTasks) -> None:
         """Let up to `count` threads help; start those that are missing, if the system allows."""
-        while self._serving < count and self._can_start:
+        while self._gate.inside < count and self._can_start:
             self._can_start = self._start()
-        for _ in range(min(count, self._serving)):
+        for _ in range(min(count, self._gate.inside)):
             self._calls.put(tasks)
 
     def dismiss(self) -> None:
         """End the threads."""
         if os.getpid() != self._process:  # a forked child has none of them
             return
-        with self._lock:
-            self._is_open, serving = False, self._serving
+        serving = self._gate.close()
         for _ in range(serving):
             self._calls.put(None)
         if serving:
-            self._all_left.acquire(timeout=END_SECONDS)
+            self._gate.wait(END_SECONDS)
 
     def _start(self) -> bool:
         ready = threading.Lock()
@@ -246,10 +266,8 @@ class Helpers:
         return ready.acquire(timeout=START_SECONDS)
 
     def _serve(self, ready: Any) -> None:
-        with self._lock:
-            if not self._is_open:
-                return
-            self._serving += 1
+        if not self._gate.enter():
+            return
         try:
             try:
                 kernels.Crew(1)  # the memory that a C++ exception needs, while there is some
@@ -259,8 +277,4 @@ class Helpers:
                 tasks.help()
                 del tasks  # which may hold the rows of a fit
         finally:
-            self._lock.acquire()  # `with` takes memory, and there may be none
-            self._serving -= 1
-            if self._serving == 0 and not self._is_open:
-                self._all_left.release()
-            self._lock.release()
+            self._gate.leave()
