@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita.diagnosis.lattice import lattice_steps
 from partita.diagnosis.row_sample import RowSample
 from partita.estimators import labelling
 
@@ -21,12 +22,14 @@ BINS_TO_CENTER = 5  # from the face
 class CenterPair:
     """Two neighbours, and the weight in slabs across the line from center to center.
 
-    `slabs[FACE_BIN]` is the slab at their face; the centers are `BINS_TO_CENTER` to each side.
+    `slabs[FACE_BIN]` is the slab at their face; the centers are `BINS_TO_CENTER` to each side. The
+    unit of lengths is the distance between the centers.
     """
 
     first: int
     second: int
     slabs: Floats
+    step: float = 0.0  # along that line, of the coarsest lattice: see `lattice_steps`
 
     @property
     def face(self) -> float:
@@ -51,6 +54,7 @@ class BoundaryDensity:
 
 def measure_boundaries(sample: RowSample, centers: Floats, threads: int) -> BoundaryDensity:
     """Measure a sample of rows against two or more centers."""
+    steps = lattice_steps(sample)
     square = labelling.squares(sample.rows, centers, threads, None)  # (m, k)
     apart = np.sqrt(labelling.squares(centers, centers, threads, None))
     margin, face = _margins(square, apart, sample.labels)
@@ -60,7 +64,10 @@ def measure_boundaries(sample: RowSample, centers: Floats, threads: int) -> Boun
         along = (square[members[i], j] - square[members[i], i]) / (2 * apart[i, j])
         deviation[rows] = _standard_deviation(along, sample.weight[members[i]])
     relative = np.divide(margin, deviation, out=np.full(len(margin), np.inf), where=deviation > 0)
-    pairs = tuple(_pairs(sample, square, apart, face, members))
+    pairs = tuple(
+        replace(pair, step=_step_between(centers[pair.first] - centers[pair.second], steps))
+        for pair in _pairs(sample, square, apart, face, members)
+    )
     return BoundaryDensity(sample, relative, pairs)
 
 
@@ -102,6 +109,11 @@ def _pairs(
         position = (square[rows, i] - square[rows, j]) / (2 * apart[i, j] ** 2)  # centers at ∓½
         bins, _ = np.histogram(position, edges, weights=sample.weight[rows])
         yield CenterPair(i, j, np.convolve(bins, np.ones(3), mode="same"))
+
+
+def _step_between(gap: Floats, steps: Floats) -> float:
+    """The longest step of a lattice along the line between two centers, in lengths of that line."""
+    return float((np.abs(gap) * steps).max() / (gap @ gap))
 
 
 def _rows_by_label(labels: Ints, k: int) -> list[Ints]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from partita._common.text import plural
-from partita.diagnosis.boundary_density import FACE_BIN, CenterPair
+from partita.diagnosis.boundary_density import BIN_WIDTH, FACE_BIN, CenterPair
 from partita.diagnosis.finding import Finding, list_few, percent
 from partita.diagnosis.fit_context import FitContext
 
@@ -18,6 +18,7 @@ NO_GAP_MIN_RATIO = 0.75  # density at the face over that at the centers: there i
 TOUCHING_MIN_RATIO = 0.25  # the same, where two round groups are four deviations apart
 GAP_MIN_RATIO = 3.0  # density on both sides of a gap over that in it
 GAP_MIN_ERRORS = 4.0  # standard errors of the difference of two counts
+MAX_STEP = 1.5 * BIN_WIDTH  # of a lattice: with longer ones, a slab without rows may be no gap
 SLAB_MIN_ROWS = 20  # to call a slab occupied
 UNEQUAL_WEIGHT_RATIO, UNEQUAL_RADIUS_RATIO = 10.0, 2.0  # a face midway is then in the wrong place
 
@@ -122,7 +123,7 @@ def _is_uneven(fit: FitContext, pair: CenterPair) -> bool:
 
 def gap_next_to_face(pair: CenterPair) -> float:
     """The weight in a gap between the face and a dense slab beyond; 0 if there is no such gap."""
-    if pair.face < SLAB_MIN_ROWS:
+    if pair.face < SLAB_MIN_ROWS or pair.step > MAX_STEP:
         return 0.0
     for side in (pair.slabs[FACE_BIN:], pair.slabs[FACE_BIN::-1]):  # from the face outwards
         beyond = np.maximum.accumulate(side[::-1])[::-1]

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from partita._common.array_types import Floats, Ints
-from partita.diagnosis.finding import CheckSkipped, Finding
+from partita.diagnosis.finding import CheckSkipped, Finding, list_few
 from partita.diagnosis.fit_context import FitContext
+from partita.diagnosis.lattice import lattice_steps, without_coarse_lattices
 from partita.diagnosis.refits import fit_quietly
 from partita.diagnosis.row_sample import RowSample
 from partita.estimators.kernel.estimator import KernelKMeans
@@ -35,8 +36,8 @@ def check_convexity(fit: FitContext) -> Finding | None:
     """Report if following neighbours from row to row gives other groups."""
     if fit.k < 2 or fit.d < 2:
         raise CheckSkipped("there is one cluster or one feature only")
-    sample = fit.sample(min(SAMPLE_ROWS, max(1, MAX_SAMPLE_VALUES // fit.d)), "graph")
-    sample, k = _without_tiny_clusters(sample)
+    fit, lattices = _without_lattices(fit)
+    sample, k = _without_tiny_clusters(_sample(fit))
     if k < 2 or len(sample.weight) < MIN_ROWS_PER_CLUSTER * k:
         raise CheckSkipped(f"it needs two clusters of {MIN_ROWS_PER_CLUSTER} distinct rows")
     rows, weight = as_doubles(sample.rows) - fit.mean, sample.weight
@@ -67,8 +68,25 @@ def check_convexity(fit: FitContext) -> Finding | None:
         "not-convex",
         "The data may have groups that K-means cannot separate (not convex, or very unequal).",
         f"Following neighbours from row to row, {'; '.join(evidence)}{sample.note}.",
-        f"Plot the clusters, and try {_recipe(k, scores)}.",
+        f"Plot the clusters, and try {_recipe(k, scores, lattices)}.",
     )
+
+
+def _sample(fit: FitContext) -> RowSample:
+    return fit.sample(min(SAMPLE_ROWS, max(1, MAX_SAMPLE_VALUES // fit.d)), "graph")
+
+
+def _without_lattices(fit: FitContext) -> tuple[FitContext, tuple[str | int, ...]]:
+    """Leave out features of few values, whose gaps are none between groups; and their names."""
+    sample = _sample(fit)
+    steps = lattice_steps(sample)
+    if not steps.any():
+        return fit, ()
+    kept = without_coarse_lattices(as_doubles(sample.rows), steps, NEIGHBOURS)
+    if len(kept) < 2:
+        raise CheckSkipped("fewer than two features have values enough to be neighbours by them")
+    left_out = tuple(fit.names[t] for t in np.setdiff1d(np.arange(fit.d), kept))
+    return (fit.with_features(kept) if left_out else fit), left_out
 
 
 def _without_tiny_clusters(sample: RowSample) -> tuple[RowSample, int]:
@@ -129,12 +147,15 @@ def _count_broken(mutual: Any, labels: Ints, k: int) -> int:
     return int((pieces >= 2).sum())
 
 
-def _recipe(k: int, scores: dict[int, tuple[int, float]]) -> str:
+def _recipe(k: int, scores: dict[int, tuple[int, float]], left_out: tuple[str | int, ...]) -> str:
     """Name the graph, by its number of neighbours, whose cut is best; 0 stands for K-means."""
     best = min(scores, key=lambda neighbours: scores[neighbours])
     if not best:
         return "KernelKMeans with other kernels, or sklearn.cluster.HDBSCAN"
-    return (
+    recipe = (
         f"KernelKMeans({k}, kernel='normalized-cut').fit(G @ G.T), where G = "
         f"sklearn.neighbors.kneighbors_graph(X, {best}, include_self=True)"
     )
+    if not left_out:
+        return recipe
+    return f"{recipe} and X is without {list_few(left_out)}: so few values make no neighbours"
