@@ -6,21 +6,28 @@ Nothing heavy is imported before a command runs, so `partita --help` is fast.
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import suppress
+from typing import Any
+
+FIRST_SIGNAL_EXIT = 128  # plus the number of a signal: the exit code of what it ended
 
 
 def main() -> None:
     """Run the command line: the console script `partita`, and `python -m partita`."""
-    code = 130
+    code = FIRST_SIGNAL_EXIT + signal.SIGINT
     try:
         _prepare_streams()
+        _end_cleanly_by_signals()
         code = _run()
     except KeyboardInterrupt:  # during an import, before a command could handle it
         print("Interrupted: nothing was saved", file=sys.stderr)
-    if code == 130:
-        # after an interrupted import, Python would end by the signal instead of the code
-        sys.stdout.flush()
-        sys.stderr.flush()
+    if code >= FIRST_SIGNAL_EXIT:
+        # Python would flush stdout, whose reader may be gone, or repeat an interrupted import
+        if code == FIRST_SIGNAL_EXIT + signal.SIGINT:
+            with suppress(OSError):
+                sys.stdout.flush()
         os._exit(code)
     raise SystemExit(code)
 
@@ -50,3 +57,16 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, open until exit
         elif mode == "w" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+
+
+def _end_cleanly_by_signals() -> None:
+    """Let SIGTERM and SIGHUP raise SystemExit, so that temporary files are removed."""
+
+    def terminate(number: int, frame: Any) -> None:
+        signal.signal(number, signal.SIG_DFL)  # a second one ends the process at once
+        raise SystemExit(FIRST_SIGNAL_EXIT + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # not under nohup
+            signal.signal(number, terminate)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from partita.cli import options as opt
+from partita.cli.console import console
 from partita.cli.error_handling import collect_warnings, typed_command
 
 
@@ -43,7 +44,7 @@ def choose_k(
             prepared = workflow.prepare(workflow.read(read), columns)
         outcome = workflow.cluster(prepared, k, method, typed_command(ctx), reporter)
         if report is not None:
-            with reporter.show_status("writing the report"):
+            with reporter.show_status("writing the report"), outputs.keep_error():
                 outputs.write_report(workflow.report_input(outcome))
     if json:
         show_results.print_json(
@@ -52,11 +53,14 @@ def choose_k(
             sweep=show_results.sweep_json(outcome.sweep),
             interrupted=outcome.interrupted,
             outputs=outputs.saved,
+            errors=outputs.error_texts(),
             warnings=warnings,
         )
     elif not quiet:
         show_results.print_notes([*show_results.data_notes(prepared), *warnings])
-        show_results.print_sweep(outcome.sweep)
-        show_results.print_saved_files(outputs.saved)
+        out = console()
+        show_results.print_sweep(outcome.sweep, out)
+        show_results.print_saved_files(outputs.saved, out)
+    outputs.raise_errors()
     if outcome.interrupted:
         raise outputs.interrupted("the sweep was stopped early; these are its results so far")

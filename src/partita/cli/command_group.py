@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_origin
 
@@ -12,15 +12,23 @@ import typer
 from typer.core import TyperGroup
 
 from partita.cli import choose_k, demo, fit, inspect, options, predict, report
-from partita.cli.error_handling import ARGUMENTS_KEY, handle_errors
+from partita.cli.error_handling import ARGUMENTS_KEY, exit_code_of, handle_errors
 
 
 class CommandGroup(TyperGroup):
-    """A group that keeps the arguments as typed, so that a result can name its command."""
+    """A group that keeps the arguments as typed, for results, and ends in one way."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[ARGUMENTS_KEY] = tuple(args)
         return super().parse_args(ctx, args)
+
+    def main(  # type: ignore[override]
+        self, args: Any = None, *, standalone_mode: bool = True, **extra: Any
+    ) -> Any:
+        run = partial(super().main, args, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return run()
+        raise SystemExit(exit_code_of(run))
 
 
 def _expand_records(command: Callable[..., None]) -> Callable[..., None]:

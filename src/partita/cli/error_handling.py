@@ -8,12 +8,13 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
 
 from partita._common.errors import Setting, WordedError
+from partita.cli.console import print_message
 
 EXIT_BUG, EXIT_USAGE, EXIT_DATA, EXIT_NOT_CONVERGED, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
 EXIT_STDOUT_CLOSED = 141  # 128 + SIGPIPE, as a shell reports it
@@ -32,20 +33,75 @@ def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
     def run(debug: bool, **values: Any) -> None:
         try:
             command(**values)
-        except (typer.Exit, typer.Abort, typer.BadParameter):
+        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
             raise
-        except BrokenPipeError:
-            # Python flushes stdout when it exits; that must not fail again
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(EXIT_STDOUT_CLOSED) from None
         except (Exception, KeyboardInterrupt) as error:
             if debug:
                 raise
-            code, text = _exit_of(error)
-            typer.echo(_printable(text), err=True)
+            code, text = exit_of(error)
+            print_message(text)
             raise typer.Exit(code) from None
 
     return run
+
+
+def exit_code_of(run: Callable[[], Any]) -> int:
+    """Run typer's part of a command line, and return its exit code.
+
+    Usage errors are printed as all others are. A reader that closed stdout, as `head` does, ends
+    the command without a message, wherever the output was written.
+    """
+    try:
+        return _exit_code_of(run)
+    except SystemExit as end:  # of typer and of rich, if a stream is closed
+        if not _is_stream_closed(end):
+            raise
+    except BrokenPipeError:
+        pass
+    _discard_stdout()
+    return EXIT_STDOUT_CLOSED
+
+
+def _exit_code_of(run: Callable[[], Any]) -> int:
+    try:
+        code = run() or 0
+        sys.stdout.flush()
+        return int(code)
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # stdout goes to a disk that is full
+        _discard_stdout()
+        code, text = exit_of(error)
+        print_message(text)
+        return code
+    except Exception as error:
+        # typer has the base class of its usage errors at another place in each version
+        if not hasattr(error, "format_message"):
+            raise
+        _print_usage_error(error)
+        return EXIT_USAGE
+
+
+def _is_stream_closed(end: BaseException) -> bool:
+    error: BaseException | None = end
+    while error is not None and not isinstance(error, BrokenPipeError):
+        error = error.__context__
+    return error is not None
+
+
+def _discard_stdout() -> None:
+    """Let Python's last flush of stdout not fail again."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print_usage_error(error: Any) -> None:
+    if type(error).__name__ == "NoArgsIsHelpError":  # the help is printed
+        return
+    context = getattr(error, "ctx", None)
+    print_message(f"Error: {error.format_message().removeprefix('Invalid value: ')}")
+    if context is not None:
+        print_message(f"Try '{context.command_path} --help'.")
 
 
 def option_text(setting: Setting) -> str:
@@ -54,14 +110,22 @@ def option_text(setting: Setting) -> str:
     return Setting(name, setting.value).as_option()
 
 
-def _printable(text: str) -> str:
-    """Replace characters that a terminal would interpret."""
-    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+def error_text(error: BaseException) -> str:
+    """Word an error for this command line."""
+    match error:
+        case WordedError():
+            return error.worded(option_text)
+        case MemoryError():
+            return "not enough memory. Use fewer rows or columns."
+        case OSError() if error.strerror:
+            path = "" if error.filename is None else f"{error.filename}: "
+            return f"{path}{error.strerror}"
+    return str(error)
 
 
-def _exit_of(error: BaseException) -> tuple[int, str]:
+def exit_of(error: BaseException) -> tuple[int, str]:
     """Return the exit code for an error, and its message."""
-    text = error.worded(option_text) if isinstance(error, WordedError) else str(error)
+    text = error_text(error)
     match error:
         case Interrupted():
             return EXIT_INTERRUPTED, f"Interrupted: {text}"
@@ -69,12 +133,7 @@ def _exit_of(error: BaseException) -> tuple[int, str]:
             return EXIT_INTERRUPTED, "Interrupted: nothing was saved"
         case FileExistsError() | ImportError():
             return EXIT_USAGE, f"Error: {text}"
-        case MemoryError():
-            return EXIT_DATA, "Error: not enough memory. Use fewer rows or columns."
-        case OSError():
-            path = f"{error.filename}: " if error.filename is not None else ""
-            return EXIT_DATA, f"Error: {path}{error.strerror or text}"
-        case ValueError():
+        case MemoryError() | OSError() | ValueError():
             return EXIT_DATA, f"Error: {text}"
     name = type(error).__name__
     return EXIT_BUG, f"Error: {name}: {text}\nThis is a bug in partita; --debug shows a traceback."

@@ -8,6 +8,7 @@ import typer
 
 from partita._common.text import plural
 from partita.cli import options as opt
+from partita.cli.console import console, print_message
 from partita.cli.error_handling import EXIT_NOT_CONVERGED, collect_warnings, typed_command
 
 
@@ -44,7 +45,7 @@ def fit(
 
     outputs = Outputs(labels, only_labels, columns.id, model, report, force)
     outputs.check(read.data, json=json)
-    form = "json" if json else "quiet" if quiet or labels == "-" else "text"
+    form = "json" if json else "quiet" if quiet else "text"
     reporter = ProgressReporter(form != "text")
     with collect_warnings() as warnings:
         with reporter.show_status("reading"):
@@ -55,14 +56,13 @@ def fit(
         except KeyboardInterrupt:
             state = f"the fit is complete, with {_state(outcome.model)}, but not its outputs"
             raise outputs.interrupted(state) from None
-    if labels == "-":
+    if outputs.uses_stdout:
         outputs.print_labels(prepared, outcome.labels)
-    if outputs.errors:
-        raise outputs.errors[0]
+    outputs.raise_errors()
     if outcome.interrupted:
         raise outputs.interrupted(f"the fit was stopped early, with {_state(outcome.model)}")
     if strict and not outcome.converged:
-        typer.echo(f"Not converged: {outcome.model.stopped_by_}", err=True)
+        print_message(f"Not converged: {outcome.model.stopped_by_}")
         raise typer.Exit(EXIT_NOT_CONVERGED)
 
 
@@ -84,8 +84,7 @@ def _write_and_show(
         show_results.print_notes(show_results.data_notes(outcome.prepared))
     is_described = form == "json" or (form == "text" and not outcome.interrupted)
     if is_described or outputs.report is not None:
-        with outputs.keep_error():
-            _describe(outcome, outputs, form, reporter, warnings)
+        _describe(outcome, outputs, form, reporter, warnings)
 
 
 def _describe(outcome: Any, outputs: Any, form: str, reporter: Any, warnings: list[str]) -> None:
@@ -94,22 +93,26 @@ def _describe(outcome: Any, outputs: Any, form: str, reporter: Any, warnings: li
 
     if outcome.interrupted:
         reporter.print_line(outputs.with_saved_files("Stopped early") + "; summary follows")
-    with reporter.show_status("describing the clusters"):
+    summary = None
+    with reporter.show_status("describing the clusters"), outputs.keep_error():
         summary = outputs.write_report(workflow.report_input(outcome))
     if form == "json":
         show_results.print_json(
             command="fit",
             data=show_results.data_json(outcome.prepared),
-            summary=summary.to_dict(),
+            summary=None if summary is None else summary.to_dict(),
             sweep=show_results.sweep_json(outcome.sweep),
             converged=outcome.converged,
             interrupted=outcome.interrupted,
             outputs=outputs.saved,
+            errors=outputs.error_texts(),
             warnings=warnings,
         )
-    elif form == "text":
+    elif form == "text" and summary is not None:
+        out = console(stderr=outputs.uses_stdout)
         show_results.print_notes(warnings)
-        show_results.print_summary(summary)
+        show_results.print_summary(summary, out)
+        advice = "nothing was saved; --labels, --model and --report write files"
         show_results.print_saved_files(
-            outputs.saved, "nothing was saved; --labels, --model and --report write files"
+            outputs.saved, out, "" if outputs.uses_stdout or outputs.errors else advice
         )

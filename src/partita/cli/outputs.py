@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,12 +16,16 @@ import typer
 
 from partita import model_file
 from partita._common.optional_imports import require
-from partita.cli.error_handling import Interrupted
+from partita.cli.console import print_message
+from partita.cli.error_handling import Interrupted, error_text
 from partita.cli.workflow import FitOutcome, PreparedData
 from partita.tables import check_new, format_of, write_table, write_text
 from partita.tables.compression import without_compression_suffix
 from partita.tables.file_formats import FORMAT_OF_SUFFIX
 from partita.tables.table import arrow
+
+STDOUT, STDERR = 1, 2
+_STREAM = re.compile(r"-|/dev/stdout|/dev/stderr|/(?:dev|proc/self)/fd/(\d{1,6})")
 
 
 @dataclass(slots=True)
@@ -44,18 +49,22 @@ class Outputs:
         Labels may replace the data, since they are a copy of it. No output may replace `inputs`.
         """
         labels, report = self.labels, self.report
-        if labels == "-" and json:
-            raise typer.BadParameter("--labels - and --json both print to stdout. Choose one.")
+        if self.uses_stdout and json:
+            raise typer.BadParameter(
+                f"--labels {labels} and --json both print to stdout. Choose one."
+            )
         for option, file in (("--model", self.model), ("the report", report)):
-            if str(file) == "-":
-                raise typer.BadParameter(f"{option} must be a file; only --labels can be '-'.")
+            if file is not None and stream_of(file) in (STDOUT, STDERR):
+                raise typer.BadParameter(
+                    f"{option} must be a file, got {file}; only --labels can be printed."
+                )
         if report is not None and not str(report).lower().endswith((".html", ".htm")):
             raise typer.BadParameter(
                 f"the name of the report must end in .html or .htm, got {report}."
             )
         if labels == "":
             raise typer.BadParameter("the name of an output is empty.")
-        if labels is not None and labels != "-":
+        if labels is not None and stream_of(labels) is None:
             _check_suffix(labels)
         protected = {os.path.realpath(path) for path in inputs}
         copied = {os.path.realpath(path) for path in data}
@@ -65,7 +74,12 @@ class Outputs:
                 raise typer.BadParameter(
                     f"{path} is an input of this command. Choose another name."
                 )
-        self._check_files([path for path in paths if path != "-" and not _is_device(path)])
+        streams = {path: stream_of(path) for path in paths}
+        for path, stream in streams.items():
+            if stream is not None:
+                _check_open(path, stream)
+        files = [path for path in paths if streams[path] is None and not _is_device(path)]
+        self._check_files(files)
         if report is not None:
             require("jinja2", "a report", "report")
 
@@ -81,6 +95,11 @@ class Outputs:
                     f"{path} cannot be written: no permission for the folder {folder}"
                 )
 
+    @property
+    def uses_stdout(self) -> bool:
+        """True if the labels are printed: other text belongs on stderr then."""
+        return self.labels is not None and stream_of(self.labels) == STDOUT
+
     @contextmanager
     def keep_error(self) -> Iterator[None]:
         """Keep an error for later, so that the other files are written."""
@@ -92,21 +111,29 @@ class Outputs:
             self.errors.append(error)
 
     def write_labels(self, prepared: PreparedData, labels: Any) -> None:
-        """Write the labels to a file; "-" is for `print_labels`."""
-        if self.labels is None or self.labels == "-":
+        """Write the labels to a file or a stream; stdout is for `print_labels`."""
+        if self.labels is None or self.uses_stdout:
             return
-        format = format_of(self.labels, prepared.table.format)
-        data, layout = self._add_labels(prepared, labels, format), prepared.table.layout(format)
-        write_table(data, self.labels, format, force=self.force, **layout)
+        stream = stream_of(self.labels)
+        if stream is not None:
+            with open(os.dup(stream), "wb") as file:
+                self._write_as_text(file, prepared, labels)
+        else:
+            format = format_of(self.labels, prepared.table.format)
+            data, layout = self._add_labels(prepared, labels, format), prepared.table.layout(format)
+            write_table(data, self.labels, format, force=self.force, **layout)
         self.saved["labels"] = self.labels
 
     def print_labels(self, prepared: PreparedData, labels: Any) -> None:
-        """Print the table with its labels as text on stdout."""
-        data, layout = self._add_labels(prepared, labels, "csv"), prepared.table.layout("csv")
+        """Print the table with its labels on stdout."""
         sys.stdout.flush()
+        self._write_as_text(sys.stdout.buffer, prepared, labels)
+
+    def _write_as_text(self, file: Any, prepared: PreparedData, labels: Any) -> None:
+        data, layout = self._add_labels(prepared, labels, "csv"), prepared.table.layout("csv")
         delimiter = prepared.table.delimiter or layout["delimiter"] or ","
-        write_text(data, sys.stdout.buffer, delimiter, newline=layout["newline"] or "\n")
-        sys.stdout.buffer.flush()
+        write_text(data, file, delimiter, newline=layout["newline"] or "\n")
+        file.flush()
 
     def _add_labels(self, prepared: PreparedData, labels: Any, format: str) -> Any:
         """Return a copy of the table with a column `cluster`, empty for rows that were left out.
@@ -149,11 +176,23 @@ class Outputs:
         """Write the report, if requested; return its summary in any case."""
         from partita.report import summarise, write_report
 
-        if self.report is None:
-            return summarise(fitted)
-        summary = write_report(self.report, fitted, force=self.force)
-        self.saved["report"] = str(self.report)
-        return summary
+        if self.report is not None:
+            with self.keep_error():
+                summary = write_report(self.report, fitted, force=self.force)
+                self.saved["report"] = str(self.report)
+                return summary
+        return summarise(fitted)
+
+    def error_texts(self) -> list[str]:
+        """Return why outputs could not be written."""
+        return list(dict.fromkeys(map(error_text, self.errors)))
+
+    def raise_errors(self) -> None:
+        """Raise the first error that was kept; print the others."""
+        for text in self.error_texts()[1:]:
+            print_message(f"Error: {text}")
+        if self.errors:
+            raise self.errors[0]
 
     def with_saved_files(self, text: str) -> str:
         """Return the text, followed by the files written so far."""
@@ -171,6 +210,26 @@ def _check_suffix(labels: str) -> None:
         raise typer.BadParameter(
             f"the suffix of --labels must be one of {', '.join(FORMAT_OF_SUFFIX)}, got {labels}."
         )
+
+
+def stream_of(path: str | Path) -> int | None:
+    """Return the descriptor that a path stands for: 1 for - and /dev/stdout; None for a file.
+
+    A stream may be redirected to a file. That must be written to, never replaced.
+    """
+    match = _STREAM.fullmatch(os.path.normpath(path))
+    if match is None:
+        return None
+    return {"-": STDOUT, "/dev/stdout": STDOUT, "/dev/stderr": STDERR}.get(match[0]) or int(
+        match[1]
+    )
+
+
+def _check_open(path: str, stream: int) -> None:
+    try:
+        os.fstat(stream)
+    except OSError as error:
+        raise OSError(error.errno, f"{path} cannot be written: {error.strerror}") from None
 
 
 def _is_device(path: str) -> bool:

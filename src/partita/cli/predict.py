@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import typer
-
 from partita._common.text import plural
 from partita.cli import options as opt
+from partita.cli.console import console
 from partita.cli.error_handling import collect_warnings
 
 
@@ -34,12 +33,15 @@ def predict(
     from partita.cli import show_results, workflow
     from partita.cli.outputs import Outputs
 
+    if labels is None and not json:
+        labels = "-"
     outputs = Outputs(labels, only_labels, id, force=force)
     outputs.check(inputs=(model,), json=json)
     with collect_warnings() as warnings:
         fitted, prepared = workflow.prepare_for_model(model, read, id, missing)
         clusters = fitted.predict(prepared.X)
-        outputs.write_labels(prepared, clusters)
+        with outputs.keep_error():
+            outputs.write_labels(prepared, clusters)
     if json:
         ids = prepared.selection.ids
         show_results.print_json(
@@ -51,14 +53,16 @@ def predict(
             ids=None if ids is None else ids.to_pylist(),
             sizes=show_results.cluster_sizes(clusters),
             outputs=outputs.saved,
+            errors=outputs.error_texts(),
             warnings=warnings,
         )
-        return
-    if not quiet:
-        show_results.print_notes([*show_results.data_notes(prepared), *warnings])
-    if labels in (None, "-"):
-        outputs.print_labels(prepared, clusters)
     elif not quiet:
-        typer.echo(f"{plural(len(clusters), 'row')} labelled by {model}")
-        show_results.print_cluster_sizes(clusters)
-        show_results.print_saved_files(outputs.saved)
+        show_results.print_notes([*show_results.data_notes(prepared), *warnings])
+    if outputs.uses_stdout:
+        outputs.print_labels(prepared, clusters)
+    if not (json or quiet):
+        out = console(stderr=outputs.uses_stdout)
+        out.print(f"{plural(len(clusters), 'row')} labelled by {model}", soft_wrap=True)
+        show_results.print_cluster_sizes(clusters, out)
+        show_results.print_saved_files(outputs.saved, out)
+    outputs.raise_errors()

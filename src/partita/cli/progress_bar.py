@@ -11,7 +11,7 @@ from typing import Any
 
 from rich import progress as rich
 
-from partita.cli.console import PipeConsole
+from partita.cli.console import console
 
 _STAGES = {"references": "uniform data"}  # of a sweep, where the text is not the stage's name
 
@@ -24,7 +24,7 @@ class ProgressReporter:
     """
 
     def __init__(self, quiet: bool = False) -> None:
-        self.console = PipeConsole(stderr=True)
+        self.console = console(stderr=True)
         self.is_shown = self.console.is_terminal and not quiet
         self.interrupted = False
         self._bars: Any = None
@@ -57,7 +57,7 @@ class ProgressReporter:
     def print_line(self, text: str) -> None:
         """Print a line above the bars, on a terminal."""
         if self.is_shown:
-            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+            self.console.print(text, soft_wrap=True)
 
     def _update(self, name: str, share: float, detail: str) -> None:
         if self._bars is None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from partita.cli import options as opt
+from partita.cli.console import console
 from partita.cli.error_handling import collect_warnings, typed_command
 
 
@@ -52,7 +53,8 @@ def report(
         outputs.write_report(workflow.report_input(outcome, [*made_by, *remarks]))
     if not quiet:
         show_results.print_notes([*show_results.data_notes(prepared), *remarks, *warnings])
-        show_results.print_saved_files(outputs.saved)
+        show_results.print_saved_files(outputs.saved, console())
+    outputs.raise_errors()
 
 
 def _weight_remarks(fitted: Any, weight: str | None) -> list[str]:

@@ -13,6 +13,7 @@ from rich.text import Text
 from partita._common.text import format_number, one_line, plural
 from partita.chart_layout.model_rows import centers_of, is_spherical
 from partita.cli import show_results
+from partita.cli.console import console
 from partita.estimators.fitted_models import count_clusters
 
 MAX_CLUSTERS = 8  # columns of the table
@@ -45,7 +46,7 @@ def to_dict(fitted: Any) -> dict[str, Any]:
 
 def print_model(fitted: Any, path: Path) -> None:
     """Print facts on a model, and a table of its centers."""
-    out, saved, k = show_results.console(), fitted.saved_, count_clusters(fitted)
+    out, saved, k = console(), fitted.saved_, count_clusters(fitted)
     title = f"{path}: {type(fitted).__name__}, {plural(k, 'cluster')}"
     out.print(title, style="bold", soft_wrap=True)
     reason = getattr(fitted, "stopped_by_", None)

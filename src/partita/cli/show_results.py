@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ import partita
 from partita._common.json_values import to_json_values
 from partita._common.text import listed, one_line, plural
 from partita.choosing.sweep import legend_lines, table_rows
-from partita.cli.console import PipeConsole
+from partita.cli.console import print_message, wrapped
 from partita.cli.workflow import column_remarks
 from partita.tables.feature_selection import EXCLUDED, NOT_CHOSEN
 from partita.tables.text_files import layout_note
@@ -29,11 +28,6 @@ MAX_FINDINGS = 6
 MAX_CLUSTERS = 20  # rows of the table
 MAX_TEXT = 500  # characters of a note or a finding
 WIDTH_BEFORE_TRAITS = 36  # characters of the table's first columns
-
-
-def console() -> Console:
-    """Return a console for stdout on which data is never read as markup."""
-    return PipeConsole(highlight=False, markup=False, emoji=False)
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -87,7 +81,7 @@ def sweep_json(sweep: Any) -> dict[str, Any] | None:
 def print_notes(notes: Sequence[str]) -> None:
     """Print notes on stderr."""
     for note in notes:
-        typer.echo(f"Note: {one_line(note, MAX_TEXT)}", err=True)
+        print_message(f"Note: {one_line(note, MAX_TEXT)}")
 
 
 def data_notes(prepared: Any) -> list[str]:
@@ -113,9 +107,8 @@ def data_notes(prepared: Any) -> list[str]:
 # --- a fit ----------------------------------------------------------------------------------------
 
 
-def print_summary(summary: Any) -> None:
+def print_summary(summary: Any, out: Console) -> None:
     """Print a fit in a few lines, its clusters as a table, and its findings."""
-    out = console()
     scaled = "" if summary.scale == "none" else f", scaled ({summary.scale})"
     size = f"{plural(summary.rows, 'row')}, {plural(summary.features, 'feature')}"
     print_item(out, f"{one_line(summary.source, 60)}: {size}{scaled}", 0)
@@ -125,7 +118,7 @@ def print_summary(summary: Any) -> None:
     if summary.silhouette is not None:
         numbers.append(f"silhouette {summary.silhouette:.3f}")
     title = f"{plural(summary.n_clusters, 'cluster')} by {summary.method}:"
-    out.print(_join_within(numbers, out.width, title), style="bold")
+    out.print(_join_within(numbers, out.width, title), style="bold", soft_wrap=True)
     if summary.verdict:
         print_item(out, summary.verdict, 0, hang=0)
     if summary.iterations is not None:
@@ -165,8 +158,7 @@ def _join_within(items: list[str], width: int, title: str = "") -> str:
     """Join items with commas, after a title, in lines that break only between items."""
     words = [title, *(f"{item}," for item in items[:-1]), *items[-1:]]
     text = " ".join(word.replace(" ", "\xa0") for word in words if word)
-    lines = textwrap.wrap(text, max(1, width), break_long_words=False, break_on_hyphens=False)
-    return "\n".join(lines).replace("\xa0", " ")
+    return "\n".join(wrapped(text, width, hang=0)).replace("\xa0", " ")
 
 
 def _print_findings(out: Console, findings: Any) -> None:
@@ -187,24 +179,15 @@ def _print_findings(out: Console, findings: Any) -> None:
 
 def print_item(out: Console, text: str, indent: int, style: str = "", hang: int = 2) -> None:
     """Print a paragraph; lines after the first are indented by `hang` more."""
-    lines = textwrap.wrap(
-        text,
-        max(20, out.width),
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + hang),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    for line in lines:
+    for line in wrapped(text, out.width, indent, hang):
         out.print(line, style=style, soft_wrap=True)
 
 
 # --- a sweep, labels, files -----------------------------------------------------------------------
 
 
-def print_sweep(sweep: Any) -> None:
+def print_sweep(sweep: Any, out: Console) -> None:
     """Print the verdict, the reasons, and the criteria in tables that fit the terminal."""
-    out = console()
     print_item(out, sweep.verdict, 0, "bold", hang=0)
     for reason in sweep.reasons:
         print_item(out, f"- {reason}", 2)
@@ -244,18 +227,16 @@ def cluster_sizes(labels: Any) -> dict[int, int]:
     return dict(zip(clusters.tolist(), counts.tolist(), strict=True))
 
 
-def print_cluster_sizes(labels: Any) -> None:
+def print_cluster_sizes(labels: Any, out: Console) -> None:
     """Print the number of rows in each cluster."""
     items = [f"cluster {j}: {count}" for j, count in cluster_sizes(labels).items()]
     if len(items) > MAX_CLUSTERS:
         items = [*items[:MAX_CLUSTERS], f"and {len(items) - MAX_CLUSTERS} more"]
-    out = console()
-    out.print(_join_within(items, out.width))
+    out.print(_join_within(items, out.width), soft_wrap=True)
 
 
-def print_saved_files(files: dict[str, str], if_none: str = "") -> None:
+def print_saved_files(files: dict[str, str], out: Console, if_none: str = "") -> None:
     """Print the paths of the files written, or `if_none`."""
-    out = console()
     if files or if_none:
         out.print()
     for kind, path in files.items():
