@@ -14,6 +14,8 @@ from sklearn.exceptions import NotFittedError
 from helpers.damaged_models import npy
 from partita import report, save
 from partita.cli import show_model
+from partita.model_file.contents import read_contents
+from partita.model_file.loading import read_labeller
 
 VALUES = (
     None, True, False, 0, 1, -1, 2, 3, 7, 2**31, 2**62, 10**30, 10**400, -(10**400), 0.5, -0.0,
@@ -162,6 +164,16 @@ def suitable_rows(model, sparse):
     return sp.csr_array(rows) if sparse else rows
 
 
+def use_without_class(path, rows=None):
+    """Do what the command line does with a file without the class of its model."""
+    contents = read_contents(path)
+    show_model.print_model(contents, path)
+    show_model.to_dict(contents)
+    labeller = read_labeller(path)
+    width = labeller.n_features_in_
+    return labeller.predict(np.full((2, width), 3.0) if rows is None else rows)
+
+
 def use(model, rows, path, with_report=False):
     """Do everything that a fitted model can do; ValueErrors are answers, other errors are not."""
     inner = model[-1] if hasattr(model, "steps") else model
@@ -173,8 +185,6 @@ def use(model, rows, path, with_report=False):
         "membership_": lambda: inner.membership_ if hasattr(inner, "labels_") else None,
         "repr": lambda: (repr(model), str(getattr(inner, "stopped_by_", ""))),
         "trace": lambda: inner.trace_.to_dict() if hasattr(inner, "trace_") else None,
-        "print": lambda: show_model.print_model(inner, path),
-        "dictionary": lambda: show_model.to_dict(inner),
         "save": lambda: save(model, path, force=True),
     }
     if hasattr(inner, "inverse_transform"):

@@ -6,10 +6,13 @@ from inside.
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+
 import numpy as np
 import pytest
 from helpers.damaged_models import members, zipped
-from helpers.mutated_models import mutated, suitable_rows, use
+from helpers.mutated_models import mutated, suitable_rows, use, use_without_class
 from helpers.saved_models import CASES, fitted
 
 from partita import load, save
@@ -52,6 +55,8 @@ def check(originals, cases, folder):
             model = load(path)
         except ModelFileError:
             counts["refused"] += 1
+            with contextlib.suppress(ValueError):
+                use_without_class(path)
             continue
         except Exception as error:
             faults.append(f"{case}, {kind}, {how}: load: {type(error).__name__}: {error}")
@@ -60,10 +65,19 @@ def check(originals, cases, folder):
         try:
             rows = suitable_rows(model, "csr" in kind)
             use(model, rows, folder / "again.partita", case % REPORT_EVERY == 0)
+            check_labels_without_class(model, path, rows)
         except AssertionError as fault:
             faults.append(f"{case}, {kind}, {how}: {fault}")
     assert not faults, "\n".join(faults)
     assert min(counts.values()) > len(cases) / 10, counts
+
+
+def check_labels_without_class(model, path, rows):
+    model = model[-1] if hasattr(model, "steps") else model
+    with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.suppress(ValueError):
+        warnings.simplefilter("ignore")
+        labels = model.predict(rows)
+        assert np.array_equal(use_without_class(path, rows), labels), "other labels"
 
 
 def test_a_few_mutated_files_are_refused_or_work(originals, tmp_path, capsys):

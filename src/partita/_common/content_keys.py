@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from partita._common.array_types import Array
+from partita._common.sparse_format import is_sparse
 
 _FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
@@ -20,7 +20,7 @@ def content_keys(rows: Any) -> Array:
     True
     """
     keys = np.zeros(rows.shape[0], np.uint64)
-    if not sp.issparse(rows):
+    if not is_sparse(rows):
         for column in np.asarray(rows).T:
             keys = _mixed(keys ^ _bits(column))
         return keys

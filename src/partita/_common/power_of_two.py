@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from partita._common.array_types import Floats
+from partita._common.sparse_format import is_sparse
 
 MAX_SQUARED = 2.0**300  # above it, or below its inverse, squares or their sums may leave the range
 MAX_EXPONENT = 1000  # of a scale
@@ -50,7 +50,7 @@ def square_scales(largest: Floats) -> Floats:
 def largest_magnitude(*arrays: Any) -> float:
     """Return max |x| over dense and sparse arrays; 0 if all are empty."""
     largest = 0.0
-    for values in (array.data if sp.issparse(array) else array for array in arrays):
+    for values in (array.data if is_sparse(array) else array for array in arrays):
         if values.size:
             largest = max(largest, abs(float(values.max())), abs(float(values.min())))
     return largest

@@ -5,6 +5,7 @@ SciPy checks little when a matrix is made, and nothing when its arrays are chang
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,12 @@ from partita._common.array_types import Array, Ints
 from partita._common.parameters import Got, must_be
 
 MAX_FEATURES = np.iinfo(np.int32).max  # column indices have 32 bits
+
+
+def is_sparse(X: Any) -> bool:
+    """Return whether X is a sparse matrix or array of SciPy, which need not be imported for it."""
+    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
+    return issparse is not None and bool(issparse(X))
 
 
 def check_sparse(X: Any, name: str = "X") -> None:

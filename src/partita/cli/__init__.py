@@ -41,7 +41,9 @@ def _run() -> int:
         print(f"Error: {error}", file=sys.stderr)
         return 2
     from partita.cli.command_group import app
+    from partita.cli.without_pandas import refuse_pandas
 
+    refuse_pandas()
     try:
         app(prog_name="partita")
     except SystemExit as end:

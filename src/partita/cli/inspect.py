@@ -21,11 +21,11 @@ def inspect(
       partita inspect wine.partita
       partita inspect wine.partita --json
     """
-    from partita import model_file
     from partita.cli import show_model, show_results
+    from partita.model_file.contents import read_contents
 
-    fitted = model_file.read_model(model)
+    contents = read_contents(model)
     if json:
-        show_results.print_json(command="inspect", file=str(model), **show_model.to_dict(fitted))
+        show_results.print_json(command="inspect", file=str(model), **show_model.to_dict(contents))
     else:
-        show_model.print_model(fitted, model)
+        show_model.print_model(contents, model)

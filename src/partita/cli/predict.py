@@ -32,13 +32,16 @@ def predict(
     """
     from partita.cli import show_results, workflow
     from partita.cli.outputs import Outputs
+    from partita.model_file.loading import read_labeller
 
     if labels is None and not json:
         labels = "-"
     outputs = Outputs(labels, only_labels, id, force=force)
     outputs.check(inputs=(model,), json=json)
     with collect_warnings() as warnings:
-        fitted, prepared = workflow.prepare_for_model(model, read, id, missing)
+        fitted, prepared = workflow.prepare_for_model(
+            model, read, id, missing, read_model=read_labeller
+        )
         clusters = fitted.predict(prepared.X)
         with outputs.keep_error():
             outputs.write_labels(prepared, clusters)

@@ -5,33 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from partita._common.text import format_number, one_line, plural
-from partita.chart_layout.model_rows import centers_of, is_spherical
 from partita.cli import show_results
 from partita.cli.console import console
-from partita.estimators.fitted_models import count_clusters
+from partita.model_file.contents import ModelContents
 
 MAX_CLUSTERS = 8  # columns of the table
 MAX_FEATURES = 30  # rows of the table
 
 
-def to_dict(fitted: Any) -> dict[str, Any]:
+def to_dict(contents: ModelContents) -> dict[str, Any]:
     """Return the content of a model."""
-    saved, scaling = fitted.saved_, fitted.saved_.scaling
+    saved, scaling = contents.saved, contents.saved.scaling
     return {
-        "method": type(fitted).__name__,
-        "n_clusters": count_clusters(fitted),
-        "features": _feature_names(fitted),
-        "weights": _weights(fitted),
-        "centers": _centers(fitted),
-        "objective": getattr(fitted, "inertia_", None),
-        "iterations": getattr(fitted, "n_iter_", None),
-        "stopped_by": getattr(fitted, "stopped_by_", None),
+        "method": contents.class_name,
+        "n_clusters": contents.n_clusters,
+        "features": _feature_names(contents),
+        "weights": contents.weights,
+        "centers": _centers(contents),
+        "objective": contents.objective,
+        "iterations": contents.iterations,
+        "stopped_by": contents.stopped_by,
         "scaling": None
         if scaling is None
         else {"kind": scaling.kind, "center": scaling.center, "scale": scaling.scale},
@@ -44,20 +42,20 @@ def to_dict(fitted: Any) -> dict[str, Any]:
     }
 
 
-def print_model(fitted: Any, path: Path) -> None:
+def print_model(contents: ModelContents, path: Path) -> None:
     """Print facts on a model, and a table of its centers."""
-    out, saved, k = console(), fitted.saved_, count_clusters(fitted)
-    title = f"{path}: {type(fitted).__name__}, {plural(k, 'cluster')}"
+    out, saved = console(), contents.saved
+    title = f"{path}: {contents.class_name}, {plural(contents.n_clusters, 'cluster')}"
     out.print(title, style="bold", soft_wrap=True)
-    reason = getattr(fitted, "stopped_by_", None)
+    reason, iterations, objective = contents.stopped_by, contents.iterations, contents.objective
     facts = {
-        "J": f"{fitted.inertia_:.6g}" if hasattr(fitted, "inertia_") else None,
-        "stopped": f"after {plural(fitted.n_iter_, 'iteration')}: {reason}" if reason else None,
+        "J": None if objective is None else f"{objective:.6g}",
+        "stopped": f"after {plural(iterations or 0, 'iteration')}: {reason}" if reason else None,
         "scaling": None if saved.scaling is None else saved.scaling.kind,
         "missing": "filled in with means" if saved.fill is not None else None,
         "made by": saved.note,
         "made at": saved.created,
-        "partita": (saved.versions or {}).get("partita"),
+        "partita": saved.versions.get("partita"),
         "data": saved.fingerprint,
     }
     for name, value in facts.items():
@@ -65,38 +63,28 @@ def print_model(fitted: Any, path: Path) -> None:
             text = f"{name}  {one_line(value, show_results.MAX_TEXT)}"
             show_results.print_item(out, text, 8 - len(name), hang=2 + len(name))
     out.print()
-    out.print(_center_table(fitted, k))
+    out.print(_center_table(contents))
 
 
-def _centers(fitted: Any) -> Any:
+def _centers(contents: ModelContents) -> Any:
     """Return the centers in the units of the data; directions have no units."""
-    centers, scaling = centers_of(fitted), fitted.saved_.scaling
-    if centers is None or scaling is None or is_spherical(fitted):
+    centers, scaling = contents.centers, contents.saved.scaling
+    if centers is None or scaling is None or contents.are_directions:
         return centers
     return scaling.undo(centers)
 
 
-def _feature_names(fitted: Any) -> list[str]:
-    names = fitted.saved_.names or getattr(fitted, "feature_names_in_", None)
-    if names is None:
-        names = [f"c{i}" for i in range(fitted.n_features_in_)]
-    return [str(name) for name in names]
+def _feature_names(contents: ModelContents) -> list[str]:
+    return list(contents.feature_names or (f"c{i}" for i in range(contents.n_features)))
 
 
-def _weights(fitted: Any) -> Any:
-    if (stats := getattr(fitted, "stats_", None)) is not None:
-        return stats.weight
-    if (labels := getattr(fitted, "labels_", None)) is not None:
-        return np.bincount(labels[labels >= 0], minlength=count_clusters(fitted))
-    return None
-
-
-def _center_table(fitted: Any, k: int) -> Table:
+def _center_table(contents: ModelContents) -> Table:
     """Return a table of the centers: a row for each feature, a column for each cluster."""
-    names, centers, weights = _feature_names(fitted), _centers(fitted), _weights(fitted)
+    names, centers, weights = _feature_names(contents), _centers(contents), contents.weights
+    k = contents.n_clusters
     shown = min(k, MAX_CLUSTERS)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("direction" if is_spherical(fitted) else "center", overflow="fold")
+    table.add_column("direction" if contents.are_directions else "center", overflow="fold")
     for j in range(shown):
         table.add_column(f"{j}", justify="right", no_wrap=True)
     if weights is not None:

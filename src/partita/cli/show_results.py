@@ -17,7 +17,6 @@ from rich.text import Text
 import partita
 from partita._common.json_values import to_json_values
 from partita._common.text import listed, one_line, plural
-from partita.choosing.sweep import legend_lines, table_rows
 from partita.cli.console import print_message, wrapped
 from partita.cli.workflow import column_remarks
 from partita.tables.feature_selection import EXCLUDED, NOT_CHOSEN
@@ -188,6 +187,8 @@ def print_item(out: Console, text: str, indent: int, style: str = "", hang: int 
 
 def print_sweep(sweep: Any, out: Console) -> None:
     """Print the verdict, the reasons, and the criteria in tables that fit the terminal."""
+    from partita.choosing.sweep import legend_lines, table_rows
+
     print_item(out, sweep.verdict, 0, "bold", hang=0)
     for reason in sweep.reasons:
         print_item(out, f"- {reason}", 2)

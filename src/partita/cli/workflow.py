@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,12 +15,13 @@ from partita import model_file
 from partita._common.errors import PartitaError, Setting
 from partita._common.text import listed, plural
 from partita._versions import versions
-from partita.choosing.choose_k import choose_k
 from partita.cli.option_values import KRequest
 from partita.cli.options import ColumnOptions, MethodOptions, ReadOptions
-from partita.cli.progress_bar import ProgressReporter
 from partita.halting import StopReason
 from partita.tables import Scaling, Selection, Table, TableError, read_table, select
+
+if TYPE_CHECKING:
+    from partita.cli.progress_bar import ProgressReporter
 
 MAX_COMMAS_IN_NAME = 7  # of a column in a list
 
@@ -88,10 +89,15 @@ def _split(parts: list[str], known: set[str]) -> Iterator[str]:
 
 
 def prepare_for_model(
-    path: Path, options: ReadOptions, id: str | None, missing: str | None, weight: str | None = None
+    path: Path,
+    options: ReadOptions,
+    id: str | None,
+    missing: str | None,
+    weight: str | None = None,
+    read_model: Callable[[Path], Any] = model_file.read_model,
 ) -> tuple[Any, PreparedData]:
     """Return the model in a file, and rows with its columns, scaling and means."""
-    fitted = model_file.read_model(path)
+    fitted = read_model(path)
     saved = fitted.saved_
     table, names = _with_model_names(read(options), fitted, path)
     vars(fitted).pop("feature_names_in_", None)  # the rows are arrays without names
@@ -219,6 +225,8 @@ def _fit(
     prepared: PreparedData, k: KRequest, method: MethodOptions, reporter: ProgressReporter
 ) -> tuple[Any, Any]:
     """Return the fitted model, and the sweep that chose its number of clusters."""
+    from partita.choosing.choose_k import choose_k
+
     X, weight = prepared.X, prepared.selection.weight
     if k.fixed is not None:
         model = method.estimator(k.fixed)

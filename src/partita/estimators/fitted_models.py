@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats
 from partita._common.parameters import describe_value
-from partita._common.sparse_format import check_sparse
+from partita._common.sparse_format import check_sparse, is_sparse
 from partita._common.threads import Workers
 from partita.centers import Centers
 from partita.engine.lloyd_step import LloydStep
@@ -89,7 +87,7 @@ def unwrap_pipeline(model: Any, X: Any = None) -> tuple[Any, Any, Any]:
     A model that is not a pipeline is returned as it is, with X. Names are None if not known.
     """
     names = None
-    if sp.issparse(X):
+    if is_sparse(X):
         check_sparse(X)
     while hasattr(model, "steps") and hasattr(model, "named_steps"):
         for _, step in model.steps[:-1]:
@@ -111,6 +109,8 @@ def _names_after(step: Any, names: Any) -> Any:
 
 def check_fitted(model: Any) -> None:
     """Raise an error unless the model is a fitted clusterer."""
+    from sklearn.utils.validation import check_is_fitted
+
     if not hasattr(model, "predict") or isinstance(model, type):
         raise TypeError(
             f"`model` must be a fitted model with predict, got {describe_value(model)}. Give for "

@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, must_be
 from partita._common.power_of_two import largest_magnitude, square_scale
-from partita._common.sparse_format import check_sparse
+from partita._common.sparse_format import check_sparse, is_sparse
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita.centers import Centers
@@ -30,7 +29,7 @@ def nearest(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Array
     """The label of each row by D64 to `centers`."""
     if X.shape[0] == 0:
         return np.empty(0, np.int32)
-    if X.shape[0] < _UNPACKED_MAX_ROWS and not sp.issparse(X) and np.isfinite(X).all():
+    if X.shape[0] < _UNPACKED_MAX_ROWS and not is_sparse(X) and np.isfinite(X).all():
         labels = np.empty(len(X), np.int32)
         if kernels.assign_few(as_kernel_type(X), _doubles(centers), labels):
             return labels
@@ -168,15 +167,17 @@ def soft(labels: Ints, cost: Floats, temperature: float) -> Floats:
 
 def one_hot(labels: Ints, k: int) -> Any:
     """The sparse 0/1 membership matrix (n, k); rows with label −1 are empty."""
+    from scipy.sparse import csr_array
+
     labelled = labels >= 0
     start = np.concatenate([[0], np.cumsum(labelled)])
-    return sp.csr_array((np.ones(start[-1]), labels[labelled], start), shape=(len(labels), k))
+    return csr_array((np.ones(start[-1]), labels[labelled], start), shape=(len(labels), k))
 
 
 def decode(codes: Any, centers: Any) -> Any:
     """ZΘ (n, d): the center of each label (n,), or mixtures by memberships (n, k)."""
     k = centers.shape[0]
-    sparse = sp.issparse(codes)
+    sparse = is_sparse(codes)
     wanted = f"integer labels (n,) or memberships (n, {k})"
     if sparse:
         check_sparse(codes, "codes")
@@ -193,7 +194,7 @@ def decode(codes: Any, centers: Any) -> Any:
         got = Got("rows that are negative or do not add up to 1 (transform returns distances)")
         raise must_be("codes", wanted, got, "Use the results of predict or soft_membership.")
     rows = Z @ centers
-    return rows if sp.issparse(rows) else rows.astype(centers.dtype, copy=False)
+    return rows if is_sparse(rows) else rows.astype(centers.dtype, copy=False)
 
 
 def matching_order(centers: Floats, theirs: Floats) -> Ints:

@@ -8,24 +8,18 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.parameters import FLAG, Rule, check_parameters, choice
-from partita._common.text import listed
+from partita._common.parameters import Rule, check_parameters
 from partita._common.threads import Workers
 from partita.estimators import labelling, validation
 from partita.estimators.capabilities import FEATURES, MEANS, Capabilities
 from partita.estimators.center_clusterer import FitInput, LloydClusterer
+from partita.estimators.directions import RULES, DirectionRules, UnitRows
 from partita.geometry import SPHERICAL
 from partita.halting import Halt
-from partita.source.row_views import SelectedRows
-from partita.source.unit_rows import row_lengths, unit_rows
 from partita.trace import Callback
-
-RULES = {"zero_rows": choice("error", "drop", "separate"), "normalized": FLAG}
-MAX_LENGTH_ERROR = 1e-5  # how far from 1 the length of a row may be if normalized=True
 
 
 @dataclass(eq=False, repr=False)
@@ -164,9 +158,7 @@ empty, n_threads, memory_limit
         return len(self.cluster_centers_) + (self.zero_rows == "separate")
 
     def _nearest(self, unit: UnitRows) -> Array:
-        centers = self.cluster_centers_
-        labels = labelling.nearest(unit.rows, centers, self.n_threads, self._names())
-        return unit.labels_of_X(labels, len(centers))
+        return unit.nearest(self.cluster_centers_, self.n_threads, self._names())
 
     def _cosine_distances(self, unit: UnitRows) -> Floats:
         out = np.ones((unit.n, len(self.cluster_centers_)))
@@ -186,68 +178,5 @@ empty, n_threads, memory_limit
     def _directions(
         self, X: Any, workers: Workers, names: Any, memory: float = math.inf
     ) -> UnitRows:
-        """Select the rows that are not zero, at unit length; as copies within `memory` bytes."""
-        if self.normalized:
-            rows, length = X, row_lengths(X, workers)
-        else:
-            rows, length = unit_rows(X, workers, memory)
-        if not np.isfinite(length).all():
-            validation.check_finite(validation.make_source(X, None, workers), X, names)
-        zero = length == 0
-        if self.normalized:
-            _check_unit(length, zero)
-        if not zero.any():
-            return UnitRows(rows, X.shape[0], slice(None), self.zero_rows)
-        if self.zero_rows == "error":
-            which = np.flatnonzero(zero).tolist()
-            raise ValueError(
-                "`X` must not have rows of zeros, which have no direction, got zeros in "
-                f"{'row' if len(which) == 1 else 'rows'} {listed(which)}. Drop them, or use "
-                "zero_rows='drop' or zero_rows='separate'."
-            )
-        index = np.flatnonzero(~zero)
-        dense_bytes = 0 if sp.issparse(X) else 2 * 8 * X.shape[0] * X.shape[1]
-        chosen = rows[index] if dense_bytes <= memory else SelectedRows(rows, index)
-        return UnitRows(chosen, X.shape[0], index, self.zero_rows)
-
-
-@dataclass(frozen=True, slots=True)
-class UnitRows:
-    """The rows of X that are not zero, at unit length."""
-
-    rows: Any
-    n: int  # rows of X
-    index: Ints | slice  # of `rows` in X
-    zero_rows: str  # as in `SphericalKMeans`
-
-    def check(self, k: int, weight: Floats | None) -> Floats | None:
-        """Return the weights of these rows; there must be at least k rows, one with weight."""
-        if self.rows.shape[0] < k:
-            raise ValueError(
-                f"`n_clusters` must be at most the number of rows that are not zero, got {k} with "
-                f"{self.rows.shape[0]} such rows of {self.n}. Lower n_clusters or give more rows."
-            )
-        weight = None if weight is None else weight[self.index]
-        if weight is not None and not weight.any():
-            raise ValueError(
-                "`sample_weight` must be positive for at least one row of X that is not zero."
-            )
-        return weight
-
-    def labels_of_X(self, labels: Array, k: int) -> Array:
-        """Labels (n,) of all rows of X, with rows of zeros after k clusters or in none."""
-        if isinstance(self.index, slice):
-            return labels
-        out = np.full(self.n, k if self.zero_rows == "separate" else -1, np.int32)
-        out[self.index] = labels
-        return out
-
-
-def _check_unit(length: Floats, zero: Array) -> None:
-    wrong = np.flatnonzero((np.abs(length - 1) > MAX_LENGTH_ERROR) & ~zero)
-    if wrong.size:
-        raise ValueError(
-            f"`normalized=True` needs rows of unit length, got {len(wrong)} others: row {wrong[0]} "
-            f"has length {length[wrong[0]]:.6g}. Divide the rows by their lengths, or use "
-            "normalized=False."
-        )
+        rules = DirectionRules(self.zero_rows, self.normalized)
+        return UnitRows.of(X, rules, workers, names, memory)

@@ -1,4 +1,7 @@
-"""Checks of user input: rows, weights, centers and threads in the form that the engine takes."""
+"""Checks of user input: rows, weights, centers and threads in the form that the engine takes.
+
+scikit-learn is imported by the checks that need it: rows of a file are labelled without it.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,13 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from partita._common import parameters as accept
 from partita._common.array_types import Array, Floats
 from partita._common.errors import ParameterError
 from partita._common.number_arrays import as_float_array
 from partita._common.parameters import MAX_REASON_LENGTH, Got, check, describe_value, must_be
-from partita._common.sparse_format import canonical_csr, check_sparse
+from partita._common.sparse_format import canonical_csr, check_sparse, is_sparse
 from partita._common.text import listed, one_line
 from partita._common.threads import MAX_THREADS, Workers, default_threads
 from partita.exact_weights import Weights
@@ -54,13 +53,12 @@ def copied_bytes(X: Any, rows: Any) -> int:
 
 def feature_attributes(X: Any) -> dict[str, Any]:
     """Return the number of features of X, and their names if it has names."""
-    probe = _Probe()
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import validate_data
+
+    probe = BaseEstimator()  # receives the attributes in place of the model
     validate_data(probe, X, reset=True, skip_check_array=True)
     return {name: value for name, value in vars(probe).items() if name in FEATURE_ATTRIBUTES}
-
-
-class _Probe(BaseEstimator):  # type: ignore[misc]
-    """Receives the attributes of features in place of an estimator."""
 
 
 def check_new_rows(estimator: Any, X: Any) -> Any:
@@ -68,6 +66,8 @@ def check_new_rows(estimator: Any, X: Any) -> Any:
     named = hasattr(estimator, "feature_names_in_")
     if _is_ready(X) and not named and X.shape[1] == estimator.n_features_in_:
         return X
+    from sklearn.utils.validation import validate_data
+
     rows = as_rows(X, name=type(estimator).__name__)
     validate_data(estimator, X, reset=False, skip_check_array=True)
     return rows
@@ -91,11 +91,13 @@ def as_rows(X: Any, name: str = "partita", parameter: str = "X", memory: float =
     `name` is the estimator or function, `parameter` the argument that errors are about. Arrays are
     in C order unless the copy would take more than `memory` bytes.
     """
+    from sklearn.utils import check_array
+
     if X is None:
         raise must_be(parameter, "a table of numbers with one row per sample", X)
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         raise must_be(parameter, "computed", Got(f"a {type(X).__name__}"), "Pass X.collect().")
-    if sp.issparse(X):
+    if is_sparse(X):
         check_sparse(X, parameter)  # before compiled code reads it
     if is_frame(X) and not _is_plain_pandas(X):
         X = from_frame(X)
@@ -125,7 +127,7 @@ def as_rows(X: Any, name: str = "partita", parameter: str = "X", memory: float =
         )
     except (TypeError, ValueError, OverflowError) as error:
         raise not_a_table(X, error, parameter) from error
-    return canonical_csr(X) if sp.issparse(X) else X
+    return canonical_csr(X) if is_sparse(X) else X
 
 
 def not_a_table(X: Any, error: Exception, parameter: str = "X") -> Exception:
@@ -259,7 +261,7 @@ def check_threads(n_threads: int | None) -> int:
 def make_source(X: Any, weight: Floats | None, workers: Workers) -> DenseSource | SparseSource:
     """Return the source of checked rows."""
     weights = Weights.of(weight, X.shape[0])
-    return (SparseSource if sp.issparse(X) else DenseSource)(X, weights, workers)
+    return (SparseSource if is_sparse(X) else DenseSource)(X, weights, workers)
 
 
 def as_centers(given: Any, name: str, k: int | str, d: int | str) -> Floats:
@@ -269,9 +271,9 @@ def as_centers(given: Any, name: str, k: int | str, d: int | str) -> Floats:
         state = "without centers in the space of X" if hasattr(given, "labels_") else "not fitted"
         raise must_be(name, f"{wanted} or a fitted model", Got(f"a {type(given).__name__} {state}"))
     given = getattr(given, "cluster_centers_", given)
-    if sp.issparse(given):
+    if is_sparse(given):
         check_sparse(given, name)
-    dense = given.toarray() if sp.issparse(given) else given
+    dense = given.toarray() if is_sparse(given) else given
     centers = np.array(as_float_array(name, dense, wanted))
     if centers.ndim != 2:
         raise must_be(name, wanted, Got(f"an array of shape {centers.shape}"))

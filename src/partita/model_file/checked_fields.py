@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from partita._common.array_types import Array
 from partita._common.parameters import describe_value
+from partita._common.sparse_format import is_sparse
 
 MAX_COUNT = 2**31 - 1  # features, clusters, iterations
 MAX_COLUMN_INTEGER = 2**62  # rows moved, for example
@@ -115,7 +115,7 @@ class CheckedFields:
     def rows(self, name: str, shape: Shape, *, gaps: bool = False) -> Any:
         """Return rows, dense or sparse, finite unless `gaps` are allowed."""
         rows = self._shaped(name, shape)
-        values = rows.data if sp.issparse(rows) else rows
+        values = rows.data if is_sparse(rows) else rows
         if values.dtype not in (np.float32, np.float64):
             raise self._error(name, rows, "rows of floats")
         if not gaps:
@@ -137,7 +137,7 @@ class CheckedFields:
 
     def _shaped(self, name: str, shape: Shape) -> Any:
         array = self._get(name)
-        if not isinstance(array, np.ndarray) and not sp.issparse(array):
+        if not isinstance(array, np.ndarray) and not is_sparse(array):
             raise self._error(name, array, "an array")
         pairs = zip(array.shape, shape, strict=False)
         if len(array.shape) != len(shape) or any(length not in (None, n) for n, length in pairs):

@@ -6,22 +6,25 @@ from collections import UserDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import partita
 from partita._common.array_types import Array, Floats
+from partita.estimators.center_model import GEOMETRY_OF_CLASS, restore_center_model
 from partita.estimators.registry import member_class, registered_names
 from partita.estimators.saved_state import restore_state
 from partita.estimators.validation import check_threads
 from partita.model_file.checked_fields import CheckedFields, FieldError
 from partita.model_file.container import Container, ModelFileError
 from partita.model_file.packed_values import unpack
-from partita.model_file.preparation import with_preparation
 
 FORMAT = "partita model"
 VERSION = 1
 READABLE_BY = "0.1.0"  # the oldest partita that reads what this one writes
 
+T = TypeVar("T")
+Header = Mapping[str, Any]
+ReadArray = Callable[[str], Array]  # by name
 _HEADER_FIELDS = (
     "format", "format_version", "readable_by", "class", "partita", "versions", "created", "names",
     "scaling", "fill", "fingerprint", "note", "parameters", "dropped", "fitted", "extra",
@@ -96,15 +99,30 @@ def load(path: str | Path) -> Any:
     ...     load(f"{folder}/a.partita").predict([[8]])
     array([1], dtype=int32)
     """
+    from partita.model_file.preparation import with_preparation
+
     return with_preparation(read_model(path))
 
 
 def read_model(path: str | Path) -> Any:
     """Return the model without its preparation: it takes rows as it was fitted to them."""
+    return read_file(path, assemble)
+
+
+def read_labeller(path: str | Path) -> Any:
+    """Return an object that labels rows as the model does, with `predict` and `saved_`.
+
+    Where centers are enough, it is a `CenterModel`, made without scikit-learn; else the model.
+    """
+    return read_file(path, _assemble_labeller)
+
+
+def read_file(path: str | Path, make: Callable[[Header, ReadArray], T]) -> T:
+    """Return what `make` builds of the header and the arrays of a file."""
     with Container(path) as file:
         header = _checked_header(file)
         try:
-            return assemble(header, file.array)
+            return make(header, file.array)
         except ModelFileError:
             raise
         except (ValueError, TypeError, OverflowError) as error:
@@ -155,7 +173,18 @@ def _printable(value: Any) -> str:
     return ascii(value[:80])[1:-1] if isinstance(value, str) else "unknown"
 
 
-def assemble(header: Mapping[str, Any], array: Callable[[str], Array]) -> Any:
+def _assemble_labeller(header: Header, array: ReadArray) -> Any:
+    name, top = header["class"], CheckedFields(header)
+    if name not in GEOMETRY_OF_CLASS:
+        return assemble(header, array)
+    parameters = LazyValues(top.mapping("parameters"), array)
+    fields = CheckedFields(LazyValues(top.mapping("fitted"), array))
+    model = restore_center_model(name, parameters, fields)
+    model.saved_ = read_saved(header, {}, array, model.n_features_in_)
+    return model
+
+
+def assemble(header: Header, array: ReadArray) -> Any:
     """Return the model of a checked header; a ValueError, TypeError or OverflowError if invalid."""
     top, model_class = CheckedFields(header), member_class(header["class"])
     known, packed = model_class().get_params(), top.mapping("parameters")
@@ -166,13 +195,12 @@ def assemble(header: Mapping[str, Any], array: Callable[[str], Array]) -> Any:
     d = getattr(model, "n_features_in_", None)
     if type(d) is not int or d < 1:
         raise FieldError(f"`n_features_in` must be an integer >= 1, got {d!r}.")
-    model.saved_ = _saved(header, parameters, array, d)
+    model.saved_ = read_saved(header, parameters, array, d)
     return model
 
 
-def _saved(
-    header: Mapping[str, Any], parameters: dict[str, Any], array: Callable[[str], Array], d: int
-) -> Saved:
+def read_saved(header: Header, parameters: dict[str, Any], array: ReadArray, d: int) -> Saved:
+    """Return the contents of a header other than the model, for d features."""
     from partita.tables.scaling import SCALING_KINDS, Scaling
 
     top, unpacked = CheckedFields(header), CheckedFields(LazyValues(header, array))

@@ -13,10 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from partita._common.array_types import Array
-from partita._common.sparse_format import MAX_FEATURES, compressed_problems
+from partita._common.sparse_format import MAX_FEATURES, compressed_problems, is_sparse
 from partita.model_file.container import as_storable
 
 MAX_PACKED_DEPTH = 20
@@ -26,7 +25,7 @@ _CSR_PARTS = ("data", "indices", "indptr")
 _SEED_FIELDS = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
 _NONFINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 # the state of these is a few integers, and any integers are a valid state
-_BIT_GENERATORS = {"PCG64": np.random.PCG64, "PCG64DXSM": np.random.PCG64DXSM}
+_BIT_GENERATORS = ("PCG64", "PCG64DXSM")  # of numpy.random
 
 
 class UnsupportedValueError(ValueError):
@@ -59,7 +58,7 @@ class Packer:
             return self._pack_mapping(value, name, depth)
         if isinstance(value, np.ndarray):
             return {"$array": self._store(value, name)}
-        if sp.issparse(value) and value.format == "csr":
+        if is_sparse(value) and value.format == "csr":
             return self._pack_csr(value, name)
         if isinstance(value, np.random.Generator):
             return {"$generator": self._pack_generator(value, name, depth)}
@@ -78,7 +77,9 @@ class Packer:
 
     def _pack_csr(self, value: Any, name: str) -> Any:
         parts = {part: self._store(getattr(value, part), f"{name}.{part}") for part in _CSR_PARTS}
-        is_array = isinstance(value, sp.sparray)
+        from scipy.sparse import sparray
+
+        is_array = isinstance(value, sparray)
         return {"$csr": {**parts, "shape": list(value.shape), "array": is_array}}
 
     def _pack_generator(self, value: np.random.Generator, name: str, depth: int) -> Any:
@@ -148,6 +149,8 @@ def _are_pairs(content: Any) -> bool:
 
 
 def _unpack_csr(content: dict[str, Any], array: Callable[[str], Array]) -> Any:
+    from scipy.sparse import csr_array, csr_matrix
+
     names, shape = [content.get(part) for part in _CSR_PARTS], content.get("shape")
     if not all(isinstance(name, str) for name in names) or not (
         isinstance(shape, list) and len(shape) == 2 and all(type(n) is int for n in shape)
@@ -161,7 +164,7 @@ def _unpack_csr(content: dict[str, Any], array: Callable[[str], Array]) -> Any:
     problem = next(compressed_problems(indptr, indices, len(data), (rows, columns)), None)
     if problem or indptr[-1] != len(data):
         raise ValueError(f"a sparse matrix is malformed: {problem or 'values without an index'}")
-    make = sp.csr_array if content.get("array") is True else sp.csr_matrix
+    make = csr_array if content.get("array") is True else csr_matrix
     return make((data, indices, indptr), shape=(rows, columns))
 
 
@@ -172,7 +175,9 @@ def _unpack_generator(content: Any) -> np.random.Generator:
         if type(pool_size) is not int or not 4 <= pool_size <= 64:
             raise ValueError("a random generator has a seed pool of an unknown size")
         sequence = np.random.SeedSequence(**{field: seeds[field] for field in _SEED_FIELDS})
-        bit_generator = _BIT_GENERATORS[state["bit_generator"]](sequence)
+        if state["bit_generator"] not in _BIT_GENERATORS:
+            raise ValueError("a random generator is of an unknown kind")
+        bit_generator = getattr(np.random, state["bit_generator"])(sequence)
         bit_generator.state = state
     except (KeyError, IndexError, TypeError, OverflowError, AttributeError) as error:
         raise ValueError(f"a random generator is malformed: {error}") from error

@@ -31,7 +31,6 @@ from partita.estimators.saved_state import state_of
 from partita.model_file.container import ModelFileError, write_container
 from partita.model_file.loading import FORMAT, READABLE_BY, VERSION, assemble
 from partita.model_file.packed_values import Packer, UnsupportedValueError, describe
-from partita.model_file.preparation import without_preparation
 
 _SCALING_ARRAYS = "center", "scale"
 _RULES = {
@@ -93,6 +92,8 @@ def save(
     (array([ True]), 'two heights, two widths')
     """
     from sklearn.utils.validation import check_is_fitted
+
+    from partita.model_file.preparation import without_preparation
 
     path = check_path("path", path)
     check("labels", labels, FLAG)

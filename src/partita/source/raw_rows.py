@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from partita._common.array_types import Floats
+from partita._common.sparse_format import is_sparse
 
 VALUES_PER_SLICE = 1 << 20
 
@@ -24,4 +24,4 @@ def row_slices(n: int, width: int) -> list[slice]:
 
 def as_doubles(rows: Any) -> Floats:
     """Convert rows to a dense array of doubles."""
-    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
+    return np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)

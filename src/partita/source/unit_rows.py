@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.sparse_format import is_sparse
 from partita._common.threads import Workers
 from partita.centers import Centers
 from partita.exact_weights import Weights
@@ -42,7 +42,7 @@ def unit_rows(X: Any, workers: Workers, memory: float = math.inf) -> tuple[Any, 
     infinity is not finite.
     """
     length, power = _lengths(X, workers)
-    if sp.issparse(X):
+    if is_sparse(X):
         stored, data = np.diff(X.indptr), np.empty_like(X.data)
         _divide(X.data, np.repeat(length, stored), np.repeat(power, stored), data)
         rows = type(X)((data, X.indices, X.indptr), shape=X.shape)
@@ -70,7 +70,7 @@ def _lengths(X: Any, workers: Workers) -> tuple[Floats, Ints]:
     square, power = _squares(X, workers), np.zeros(X.shape[0], np.int64)
     inexact = np.flatnonzero(~((square > MIN_EXACT_SQUARE) & (square < MAX_EXACT_SQUARE)))
     for i in inexact:
-        row = X.data[X.indptr[i] : X.indptr[i + 1]] if sp.issparse(X) else X[i]
+        row = X.data[X.indptr[i] : X.indptr[i + 1]] if is_sparse(X) else X[i]
         row = row.astype(np.float64)
         peak = float(np.abs(row).max(initial=0.0))
         power[i] = np.frexp(peak)[1] if np.isfinite(peak) else 0
@@ -82,7 +82,7 @@ def _squares(X: Any, workers: Workers) -> Floats:
     """D64 (n,) of every row to 0, the same for dense and sparse rows."""
     weights = Weights.of(None, X.shape[0])
     with np.errstate(over="ignore", invalid="ignore"):
-        if sp.issparse(X):
+        if is_sparse(X):
             return SparseSource(X, weights, workers).square_lengths()
         origin, labels = np.zeros(X.shape[1]), np.zeros(X.shape[0], np.int32)
         return DenseSource(X, weights, workers).own_distances(Centers(origin[None], origin), labels)

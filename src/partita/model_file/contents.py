@@ -1,0 +1,100 @@
+"""The contents of a model file as values, read without the class of the model."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from partita._common.array_types import Floats
+from partita.estimators.center_model import GEOMETRY_OF_CLASS
+from partita.geometry import SPHERICAL
+from partita.model_file.checked_fields import CheckedFields, FieldError
+from partita.model_file.loading import Header, LazyValues, ReadArray, Saved, read_file, read_saved
+from partita.model_file.packed_values import unpack
+from partita.source.raw_rows import as_doubles
+
+MAX_ROW = 2**62  # an index of a row
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelContents:
+    """The facts about a model in its file; None where the file has none."""
+
+    class_name: str
+    n_features: int
+    n_clusters: int
+    feature_names: tuple[str, ...] | None  # those that `fit` saw, or of the columns of a file
+    centers: Floats | None  # (k, d) as the model was fitted; None if they have no coordinates
+    are_directions: bool  # the centers
+    weights: Floats | None  # (k,) of the rows of each cluster
+    objective: float | None
+    iterations: int | None
+    stopped_by: str | None
+    saved: Saved
+
+
+def read_contents(path: str | Path) -> ModelContents:
+    """Return the contents of a model file; `ModelFileError` if they are not valid.
+
+    >>> import tempfile
+    >>> from partita import KMeans, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(KMeans(2, random_state=0).fit([[1], [2], [9]]), f"{folder}/a.partita")
+    ...     read_contents(f"{folder}/a.partita").weights
+    array([2., 1.])
+    """
+    return read_file(path, _contents)
+
+
+def _contents(header: Header, array: ReadArray) -> ModelContents:
+    top = CheckedFields(header)
+    fields = CheckedFields(LazyValues(top.mapping("fitted"), array))
+    d = fields.integer("n_features_in", 1)
+    saved = read_saved(header, _parameters(top, array), array, d)
+    names = fields.texts("feature_names", d) if fields.has("feature_names") else None
+    centers = None
+    if fields.has("cluster_centers"):
+        centers = as_doubles(fields.rows("cluster_centers", (None, d), gaps=True))
+    weights = _weights(fields, centers)
+    shown = weights if centers is None else centers
+    if shown is None or len(shown) == 0:
+        raise FieldError("the file holds no clusters")
+    return ModelContents(
+        class_name=header["class"],
+        n_features=d,
+        n_clusters=len(shown),
+        feature_names=saved.names or (None if names is None else tuple(names)),
+        centers=centers,
+        are_directions=GEOMETRY_OF_CLASS.get(header["class"]) is SPHERICAL,
+        weights=weights,
+        objective=fields.number("inertia") if fields.has("inertia") else None,
+        iterations=fields.integer("n_iter") if fields.has("n_iter") else None,
+        stopped_by=fields.text("stopped_by") if fields.has("stopped_by") else None,
+        saved=saved,
+    )
+
+
+def _parameters(top: CheckedFields, array: ReadArray) -> dict[str, Any]:
+    """Return the parameters, without those that only a newer partita can unpack."""
+    parameters: dict[str, Any] = {}
+    for name, value in top.mapping("parameters").items():
+        with suppress(ValueError):
+            parameters[name] = unpack(value, array)
+    return parameters
+
+
+def _weights(fields: CheckedFields, centers: Floats | None) -> Floats | None:
+    """Return the weights (k,) of the clusters, by their summaries or by the labels of the rows."""
+    k = None if centers is None else len(centers)
+    if fields.has("stats"):
+        return fields.nested("stats").floats("weight", (k,))
+    if fields.has("medoid_indices"):
+        k = len(fields.ints("medoid_indices", (k,), 0, MAX_ROW))
+    if k is None or not fields.has("labels"):
+        return None
+    labels = fields.ints("labels", (None,), -1, k - 1)
+    return np.bincount(labels[labels >= 0], minlength=k).astype(np.float64)
