@@ -14,7 +14,7 @@ from partita.tables import (  # noqa: E402
 from partita.tables.cell_types import is_number  # noqa: E402
 
 
-def test_decimal_commas_go_with_semicolons_only(tmp_path):
+def test_decimal_commas_go_with_semicolons(tmp_path):
     assert read_columns(write_file(tmp_path, "a;b\n1,5;-2e1\n,5;3\n")) == {
         "a": [1.5, 0.5],
         "b": [-20, 3],
@@ -23,18 +23,15 @@ def test_decimal_commas_go_with_semicolons_only(tmp_path):
         "c0": [1.5, 3.5],
         "c1": [2.5, 4.5],
     }
-    # with points elsewhere in the file, commas may be anything
-    assert read_columns(write_file(tmp_path, "a;b\n1,5;2.5\n"))["a"] == ["1,5"]
-    assert read_columns(write_file(tmp_path, "a\tb\n1,234\t2\n"))["a"] == ["1,234"]
+    # each column is read by itself
+    assert read_columns(write_file(tmp_path, "a;b\n1,5;2.5\n")) == {"a": [1.5], "b": [2.5]}
 
 
-@pytest.mark.parametrize("cell", ['"1,234"', "3.5 kg", "1_000", "0x10", "1e", "--1", "٣", "1.2.3"])
+@pytest.mark.parametrize("cell", ["3.5 kg", "1_000", "0x10", "1e", "--1", "٣", "1.2.3"])
 def test_what_only_looks_like_a_number_is_text(tmp_path, cell):
     found = select(read_table(write_file(tmp_path, f"a,b\n1,{cell}\n2,{cell}\n")))
     assert found.names == ("a",)
-    words = "thousands separators" if cell == '"1,234"' else "text"
-    assert words in found.left_out["b"]
-    assert "line 2" in found.left_out["b"]
+    assert found.left_out["b"] == f"text, as {cell!r} in line 2"
 
 
 def test_numbers_are_read_as_python_reads_them(tmp_path):
@@ -56,10 +53,9 @@ def test_booleans_are_numbers_and_dates_are_not(tmp_path):
 
 
 @pytest.mark.parametrize("cell", ["1{}x", "1,{}x", "1.{}x", "1e{}x", ".{}x", "{}"])
-@pytest.mark.parametrize("delimiter", [",", ";"])
-def test_long_cells_are_tried_in_linear_time(cell, delimiter, monkeypatch):
+def test_long_cells_are_tried_in_linear_time(cell, monkeypatch):
     monkeypatch.setattr("partita.tables.cell_types.MAX_NUMBER_CHARACTERS", 10**9)
-    assert growth(lambda n: is_number(cell.format("1" * n), delimiter), 500) < 32
+    assert growth(lambda n: is_number(cell.format("1" * n)), 500) < 32
 
 
 def test_cells_longer_than_any_double_are_no_numbers():
@@ -97,7 +93,7 @@ def test_decimal_commas_go_with_every_delimiter_but_the_comma(tmp_path, delimite
 
 
 def test_a_comma_that_may_part_thousands_is_decimal_only_beside_another(tmp_path):
-    assert read_columns(write_file(tmp_path, "a\tb\n1,234\t2\n"))["a"] == ["1,234"]
+    assert read_columns(write_file(tmp_path, "a\tb\n1,234\t2\n"))["a"] == [1234]
     assert read_columns(write_file(tmp_path, "a\tb\n1,234\t0,125\n"))["a"] == [1.234]
     assert read_columns(write_file(tmp_path, "a;b\n1,234;2\n"))["a"] == [1.234]
 
@@ -105,10 +101,8 @@ def test_a_comma_that_may_part_thousands_is_decimal_only_beside_another(tmp_path
 def test_points_between_thousands_do_not_make_commas_text(tmp_path):
     rows = "".join(f"1.{i:03};{i},5\n" for i in range(40))
     (tmp_path / "a.csv").write_text("x;y\n" + rows)
-    table = read_table(tmp_path / "a.csv")
-    found = select(table)
-    assert found.names == ("y",)
-    assert found.nearly == ("x",)
-    assert "thousands separators" in found.left_out["x"]
+    found = select(read_table(tmp_path / "a.csv"))
+    assert found.names == ("x", "y")
+    assert found.X[1].tolist() == [1001, 1.5]
     (tmp_path / "b.csv").write_text("x;y\n1.5;0,5\n2.25;1,5\n")
-    assert select(read_table(tmp_path / "b.csv")).names == ("x",)
+    assert select(read_table(tmp_path / "b.csv")).X.tolist() == [[1.5, 0.5], [2.25, 1.5]]

@@ -12,7 +12,7 @@ from partita.tables import (  # noqa: E402
     select,
     write_table,
 )
-from partita.tables.text_files import detect_delimiter  # noqa: E402
+from partita.tables.text_layout import detect_delimiter  # noqa: E402
 
 
 @pytest.mark.parametrize("first", ["1,NA,3", "1,,3", "?,2,3", ",,3", "-1e5, ,inf"])
@@ -87,7 +87,7 @@ def test_many_columns_take_linear_time(tmp_path):
 def test_the_delimiter_is_found_by_few_cells(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "partita.tables.text_files.is_number", lambda *cell: asked.append(cell) is None
+        "partita.tables.text_layout.is_number", lambda *cell: asked.append(cell) is None
     )
     row = b",".join([b"1"] * 50_000) + b"\n"
     assert detect_delimiter(row * 20) == ","

@@ -13,11 +13,9 @@ from partita.tables import (  # noqa: E402
     TableError,
     read_table,
 )
-from partita.tables.text_files import (  # noqa: E402
-    TextOptions,
-    detect_delimiter,
-    read_text,
-)
+from partita.tables.file_options import FileOptions  # noqa: E402
+from partita.tables.text_files import read_text  # noqa: E402
+from partita.tables.text_layout import detect_delimiter  # noqa: E402
 from partita.tables.text_records import LineNumbers, iter_records, split_record  # noqa: E402
 
 
@@ -68,7 +66,7 @@ def test_quotes_open_at_the_start_of_a_cell_only(tmp_path):
 def test_records_are_the_rows_that_are_parsed(letters, delimiter):
     body = "".join(letters).replace("{}", delimiter).encode()
     try:
-        found = read_text(body, "here", TextOptions(delimiter, "utf-8", header=False))
+        found = read_text(body, "here", FileOptions(delimiter, "utf-8", header=False))
     except TableError:
         return
     assert len(list(iter_records(body, delimiter))) == found.data.num_rows

@@ -18,6 +18,7 @@ METRICS = (
     "euclidean", "sqeuclidean", "manhattan", "cosine", "chebyshev", "correlation", "canberra",
     "braycurtis", "hamming", "jaccard", "mahalanobis", "seuclidean",
 )  # fmt: skip
+SEPARATORS = {"point": ".", "comma": ",", "space": " ", "apostrophe": "'"}
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 
 
@@ -90,3 +91,12 @@ def parse_delimiter(text: str) -> str:
         names = ", ".join(DELIMITERS)
         raise typer.BadParameter(f"must be a single character or one of {names}, got {text!r}.")
     return delimiter
+
+
+def parse_separator(text: str) -> str:
+    """Return a separator of decimals or thousands, given as a character or by its name."""
+    separator = SEPARATORS.get(text, text)
+    if separator not in SEPARATORS.values():
+        names = ", ".join(SEPARATORS)
+        raise typer.BadParameter(f"must be one of . , ' or {names}, got {describe_value(text)}.")
+    return separator

@@ -22,6 +22,7 @@ from partita.cli.option_values import (
     one_of,
     parse_delimiter,
     parse_k,
+    parse_separator,
 )
 
 ESTIMATORS = {
@@ -78,8 +79,9 @@ class ReadOptions:
         list[str],
         typer.Argument(
             metavar="DATA",
-            help="A file (CSV, TSV, Parquet, Feather, .npy, .npz; may be compressed, like "
-            ".csv.gz), several files that form one table, a folder, or - for standard input.",
+            help="A file (CSV, TSV, .xlsx, JSON lines, Parquet, Feather, .npy, .npz; may be "
+            "compressed, like .csv.gz), several files that form one table, a folder, or - for "
+            "standard input.",
         ),
     ]
     delimiter: Annotated[
@@ -102,6 +104,43 @@ class ReadOptions:
             "Whether the first line has column names. Default: yes, unless it has only numbers "
             "and empty cells.",
         ),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        reading(
+            "--decimal",
+            "CHAR",
+            "Decimal separator of numbers: point or comma. Default: detected for each column.",
+            parser=parse_separator,
+        ),
+    ] = None
+    thousands: Annotated[
+        str | None,
+        reading(
+            "--thousands",
+            "CHAR",
+            "Thousands separator: comma, point, space or apostrophe. Default: detected.",
+            parser=parse_separator,
+        ),
+    ] = None
+    na: Annotated[
+        list[str] | None,
+        reading(
+            "--na", "TEXT", "Another text or number that means missing, like -999; repeatable."
+        ),
+    ] = None
+    skip_rows: Annotated[
+        int | None,
+        reading(
+            "--skip-rows",
+            "N",
+            "Lines above the header. Default: title lines are detected; 0: there are none.",
+            parser=at_least(0, 2**31),
+        ),
+    ] = None
+    sheet: Annotated[
+        str | None,
+        reading("--sheet", "NAME", "Sheet of a workbook, or its number. Default: the first table."),
     ] = None
     source_column: str | None = None
 

@@ -43,6 +43,11 @@ def read(options: ReadOptions) -> Table:
         delimiter=options.delimiter,
         encoding=options.encoding,
         header=options.header,
+        decimal=options.decimal,
+        thousands=options.thousands,
+        na=options.na or (),
+        skip_rows=options.skip_rows,
+        sheet=options.sheet,
         source=options.source_column,
     )
 

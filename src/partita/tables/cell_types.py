@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-import math
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-import numpy as np
-
+from partita.tables.cell_options import CellOptions
+from partita.tables.number_styles import (
+    NumberStyle,
+    are_styled_numbers,
+    is_styled_number,
+    read_styled_numbers,
+)
+from partita.tables.plain_numbers import (
+    INFINITY,
+    MAX_NUMBER_CHARACTERS,
+    NUMBER,
+    matches,
+    to_numbers,
+)
 from partita.tables.table import arrow
 
-MISSING_MARKERS = ("", "na", "n/a", "#n/a", "nan", "-nan", "+nan", "null", "none", "?")
+MISSING_MARKERS = (
+    "", "na", "n/a", "n.a.", "n.a", "nan", "-nan", "+nan", "null", "none", "?", "<na>", "nil",
+    "-", "–", "—", "−", "--", "---", ".", "..", "...", "…", "k.a.", "k. a.",
+    # errors of spreadsheets, in several languages
+    "#div/0!", "#n/a", "#n/a!", "#name?", "#null!", "#num!", "#ref!", "#value!", "#spill!",
+    "#calc!", "#error!", "#getting_data", "#nv", "#wert!", "#bezug!", "#zahl!", "#valeur!", "#nom?",
+    "#nombre!", "#nul!", "#¡div/0!", "#¡ref!", "#¡valor!", "#¡num!", "#¿nombre?", "#rif!",
+    "#valore!", "#nome?", "#valor!", "#núm!", "err:502", "1.#qnan", "1.#ind", "-1.#ind",
+)  # fmt: skip
 DECIMAL_SAMPLE_ROWS = 1000  # rows searched for decimal commas
-MAX_NUMBER_CHARACTERS = 1077  # length of -5e-324 written out, the longest double
-MAX_EXACT_INTEGER = 2**53  # every integer up to this is a double
 
-# Python matches these with single cells, RE2 with columns. No two adjacent parts match the same
-# digits, otherwise Python's backtracking would be exponential.
-_EXPONENT = r"([eE][+-]?\d+)?"
-_NUMBER = rf"[+-]?(\d+(\.\d*)?|\.\d+){_EXPONENT}"
-_INTEGER = r"[+-]?\d+"
-_INFINITY = r"[+-]?(?i:inf|infinity)"
-_DECIMAL_COMMA = rf"[+-]?\d*,\d+{_EXPONENT}"
-_DECIMAL_POINT = rf"[+-]?(\d+\.\d*|\.\d+){_EXPONENT}"
-_WITH_THOUSANDS = "[+-]?\\d{1,3}([,.'’ \u00a0\u202f]\\d{3})+([.,]\\d+)?"
-_AMBIGUOUS_COMMA = r"[+-]?[1-9]\d{0,2},\d{3}"  # decimal, or a thousands separator
-_THOUSANDS_POINT = r"[+-]?[1-9]\d{0,2}(\.\d{3})+"
+# of cells that are numbers with signs around them
+_DECIMAL_COMMA = r"[^,]*,[0-9]+[^0-9,]*"
+_DECIMAL_POINT = r"[^.]*\.[0-9]+[^0-9.]*"
+_AMBIGUOUS_COMMA = r"[^0-9.,]*[1-9][0-9]{0,2},[0-9]{3}[^0-9.,]*"  # decimal, or thousands
+_AMBIGUOUS_POINT = r"[^0-9.,]*[1-9][0-9]{0,2}\.[0-9]{3}[^0-9.,]*"
 _LEADING_ZERO = r"\s*0\d+\s*"
+_PLAIN = f"{NUMBER}|{INFINITY}"
+_PLAIN_CELL = re.compile(_PLAIN)
 
 
 def is_missing(cell: str) -> bool:
@@ -34,13 +48,21 @@ def is_missing(cell: str) -> bool:
     return cell.strip().lower() in MISSING_MARKERS
 
 
-def is_number(cell: str, delimiter: str = ",") -> bool:
-    """Return whether a cell is a number; unless commas are delimiters, 1,5 is one too."""
+def is_number(cell: str) -> bool:
+    """Return whether a cell is a number, plain or in the style of an office."""
     cell = cell.strip()
     if len(cell) > MAX_NUMBER_CHARACTERS:
         return False
-    patterns = (_NUMBER, _INFINITY) if delimiter == "," else (_NUMBER, _INFINITY, _DECIMAL_COMMA)
-    return any(re.fullmatch(pattern, cell, re.ASCII) for pattern in patterns)
+    return bool(_PLAIN_CELL.fullmatch(cell)) or is_styled_number(cell)
+
+
+def decimal_of_file(columns: Any, delimiter: str, options: CellOptions) -> str:
+    """Return the decimal separator that most likely holds where a column leaves it open."""
+    if options.decimal is not None:
+        return options.decimal
+    if options.thousands in (",", "."):
+        return "." if options.thousands == "," else ","
+    return "," if has_decimal_comma(columns, delimiter) else "."
 
 
 def has_decimal_comma(columns: Any, delimiter: str) -> bool:
@@ -49,88 +71,106 @@ def has_decimal_comma(columns: Any, delimiter: str) -> bool:
     If the delimiter is a semicolon, 1,234 counts as decimal. Otherwise it may be above a thousand,
     so another cell must show that commas are decimal.
     """
-    if delimiter == ",":
-        return False
     pa, pc = arrow(), arrow(".compute")
     head = columns.slice(0, DECIMAL_SAMPLE_ROWS)
-    chunks = [chunk for column in head.columns for chunk in column.chunks]
-    cells = pc.utf8_trim_whitespace(pa.chunked_array(chunks))
-    with_comma = cells.filter(_matches(cells, _DECIMAL_COMMA))
+    texts = [column for column in head.columns if pa.types.is_string(column.type)]
+    cells = pa.chunked_array([chunk for column in texts for chunk in column.chunks], pa.string())
+    with_comma = _numbers_with(cells, ",")
+    with_comma = with_comma.filter(matches(with_comma, _DECIMAL_COMMA))
     if delimiter != ";":
-        with_comma = with_comma.filter(pc.invert(_matches(with_comma, _AMBIGUOUS_COMMA)))
-    with_point = cells.filter(_matches(cells, _DECIMAL_POINT))
+        with_comma = with_comma.filter(pc.invert(matches(with_comma, _AMBIGUOUS_COMMA)))
+    if len(with_comma) == 0:
+        return False
+    with_point = _numbers_with(cells, ".")
+    with_point = with_point.filter(matches(with_point, _DECIMAL_POINT))
     # next to 1,5 the point of 1.000 is a thousands separator
-    no_decimal_point = pc.all(_matches(with_point, _THOUSANDS_POINT)).as_py() is not False
-    return len(with_comma) > 0 and no_decimal_point
+    return pc.all(matches(with_point, _AMBIGUOUS_POINT)).as_py() is not False
 
 
-def infer_types(columns: Any, decimal_comma: bool = False) -> Any:
+def _numbers_with(cells: Any, mark: str) -> Any:
+    """Return the cells that are numbers with this separator."""
+    pc = arrow(".compute")
+    marked = pc.utf8_trim_whitespace(cells.filter(pc.match_substring(cells, mark)))
+    return marked.filter(are_styled_numbers(marked))
+
+
+class InferredColumns(NamedTuple):
+    """Columns of text, converted where all cells are numbers or booleans."""
+
+    data: Any
+    styles: dict[str, NumberStyle]  # of the numbers that are not written plainly
+
+
+def infer_types(columns: Any, decimal: str, options: CellOptions) -> InferredColumns:
     """Convert columns of text whose cells are all numbers, or all booleans."""
-    converted = [_infer_type(column, decimal_comma) for column in columns.columns]
-    return arrow().table(converted, names=columns.column_names)
+    converted, styles = [], {}
+    for name, column in zip(columns.column_names, columns.columns, strict=True):
+        is_text = arrow().types.is_string(column.type)
+        values, style = _infer_type(column, decimal, options) if is_text else (column, None)
+        converted.append(mask_missing_numbers(values, options.missing))
+        if style is not None and not style.is_plain:
+            styles[name] = style
+    return InferredColumns(arrow().table(converted, names=columns.column_names), styles)
 
 
-def _infer_type(column: Any, decimal_comma: bool) -> Any:
+def _infer_type(column: Any, decimal: str, options: CellOptions) -> tuple[Any, NumberStyle | None]:
     pa, pc = arrow(), arrow(".compute")
-    if not decimal_comma and len(column) and is_number(column[0].as_py()):
-        numbers = _to_numbers(column)  # most columns hold only numbers and need no trimming
+    is_plain = len(column) > 0 and is_number(column[0].as_py())
+    if is_plain and decimal == ",":  # the points may separate thousands
+        is_plain = not pc.any(pc.match_substring(column, ".")).as_py()
+    if is_plain:
+        numbers = to_numbers(column)  # most columns hold only numbers and need no trimming
         if numbers is not None:
-            return numbers
-    values = without_missing(column)
+            return numbers, None
+    values = without_missing(column, options.missing)
     known = values.drop_null()
     if len(known) == 0:
-        return pa.chunked_array([pa.nulls(len(values))])
+        return pa.chunked_array([pa.nulls(len(values))]), None
     first = known[0].as_py()
     if first.lower() in ("true", "false"):
-        return _to_booleans(values, column)
-    if not is_number(first, ";" if decimal_comma else ","):
-        return column
-    if decimal_comma:
-        if pc.any(pc.match_substring(values, ".")).as_py():
-            return column
-        values = pc.replace_substring(values, ",", ".", max_replacements=1)
-    numbers = _to_numbers(values)
-    return column if numbers is None else numbers
+        return _to_booleans(values, column), None
+    if not is_number(first):
+        return column, None
+    numbers = to_numbers(values) if decimal == "." else None
+    if numbers is not None:
+        return numbers, None
+    styled = read_styled_numbers(values, decimal, options)
+    if styled is None and decimal == "," and not pc.any(pc.match_substring(values, ".")).as_py():
+        numbers = to_numbers(pc.replace_substring(values, ",", ".", max_replacements=1))  # inf
+    return styled or (column if numbers is None else numbers, None)
 
 
-def _to_numbers(values: Any) -> Any:
-    """Return cells as integers or floats, None if they are neither or would change."""
+def first_of_other_style(values: Any, decimal: str, options: CellOptions) -> int | None:
+    """Return the first row whose number does not fit the style of the rows above it."""
+    fitting, failing = 0, len(values) + 1
+    while failing - fitting > 1:  # what fits all rows fits the first ones too
+        middle = (fitting + failing) // 2
+        head = values.slice(0, middle)
+        fits = to_numbers(head) is not None
+        if fits or read_styled_numbers(head, decimal, options) is not None:
+            fitting = middle
+        else:
+            failing = middle
+    return None if failing > len(values) else failing - 1
+
+
+def mask_missing_numbers(column: Any, missing: Sequence[str]) -> Any:
+    """Replace numbers by null that the user called missing, like -999."""
     pa, pc = arrow(), arrow(".compute")
-    try:
-        floats = pc.cast(values, pa.float64())
-    except pa.ArrowInvalid:
-        return None
-    try:
-        return pc.cast(values, pa.int64())  # alone, this would accept 0x1F too
-    except pa.ArrowInvalid:
-        pass
-    if pc.any(pc.is_nan(floats)).as_py():  # nan(7), and markers of missing values
-        return None
-    largest = pc.min_max(pc.abs(floats)).as_py()["max"] or 0.0
-    return floats if largest <= MAX_EXACT_INTEGER or first_inexact_cell(values) is None else None
+    if not missing or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return column
+    numbers = [float(text) for text in missing if _PLAIN_CELL.fullmatch(text)]
+    floats = pc.cast(column, pa.float64(), safe=False)
+    is_marker = pc.is_in(floats, value_set=pa.array(numbers, pa.float64()))
+    return pc.if_else(is_marker, pa.scalar(None, column.type), column) if numbers else column
 
 
-def first_inexact_cell(values: Any) -> int | None:
-    """Return the first row whose integer is not a double; None if some cells are not integers."""
-    pc = arrow(".compute")
-    if not pc.all(_matches(values, _INTEGER)).as_py():
-        return None  # with 1e20 or 1.5 in the column, all of it is doubles
-    min_length = len(str(MAX_EXACT_INTEGER))
-    is_long = pc.fill_null(pc.greater_equal(pc.utf8_length(values), min_length), False)
-    rows = np.flatnonzero(is_long.to_numpy(zero_copy_only=False)).tolist()
-    return next((row for row in rows if not _is_exact(values[row].as_py())), None)
-
-
-def _is_exact(cell: str) -> bool:
-    is_finite = len(cell) <= MAX_NUMBER_CHARACTERS and math.isfinite(float(cell))
-    return is_finite and int(float(cell)) == int(cell)
-
-
-def without_missing(column: Any) -> Any:
+def without_missing(column: Any, more_markers: Sequence[str] = ()) -> Any:
     """Trim the cells, and replace markers of missing values by null."""
     pa, pc = arrow(), arrow(".compute")
     trimmed = pc.utf8_trim_whitespace(column)
-    missing = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(MISSING_MARKERS, trimmed.type))
+    markers = pa.array([*MISSING_MARKERS, *more_markers], trimmed.type)
+    missing = pc.is_in(pc.utf8_lower(trimmed), value_set=markers)
     return pc.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
 
 
@@ -141,15 +181,14 @@ def _to_booleans(values: Any, column: Any) -> Any:
     return pc.equal(lower, "true") if pc.all(is_boolean).as_py() else column
 
 
-def are_numbers(values: Any, decimal: str, with_thousands: bool = False) -> Any:
-    """Return which cells are numbers, perhaps like 82,652.19 or 1 000; null for missing ones."""
-    number = _NUMBER if decimal == "." else f"{_INTEGER}{_EXPONENT}|{_DECIMAL_COMMA}"
-    return _matches(values, f"{number}|{_INFINITY}{f'|{_WITH_THOUSANDS}' * with_thousands}")
+def are_numbers(values: Any) -> Any:
+    """Return which cells are numbers, plain or in any style; null for missing ones."""
+    return arrow(".compute").or_(matches(values, _PLAIN), are_styled_numbers(values))
 
 
 def has_leading_zeros(column: Any) -> bool:
     """Return whether a cell is an integer like 01003."""
-    return bool(arrow(".compute").any(_matches(column, _LEADING_ZERO)).as_py())
+    return bool(arrow(".compute").any(matches(column, _LEADING_ZERO)).as_py())
 
 
 def are_dates(values: Any) -> bool:
@@ -163,7 +202,3 @@ def are_dates(values: Any) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
-
-
-def _matches(values: Any, pattern: str) -> Any:
-    return arrow(".compute").match_substring_regex(values, f"^(?:{pattern})$")

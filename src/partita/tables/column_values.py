@@ -10,7 +10,7 @@ import numpy as np
 from partita._common.array_types import Array
 from partita.tables import cell_types
 from partita.tables.arrow_files import plain_values
-from partita.tables.cell_types import MAX_EXACT_INTEGER
+from partita.tables.plain_numbers import MAX_EXACT_INTEGER, first_inexact_cell
 from partita.tables.table import Table, arrow
 
 NEARLY_NUMERIC_SHARE = 0.9  # share of numbers from which text in a column is likely a mistake
@@ -93,32 +93,33 @@ def _inexact_reason(table: Table, row: int) -> str:
 def _read_text(table: Table, column: Any) -> ColumnValues:
     """Return why text is no feature, and whether it is nearly numeric."""
     pc = arrow(".compute")
-    values = cell_types.without_missing(column)
+    values = cell_types.without_missing(column, table.cells.missing)
     n_known = len(values) - values.null_count
     if n_known == 0:
         return _EMPTY
     if cell_types.are_dates(values):
         return ColumnValues(None, "dates")
 
-    def first(mask: Any) -> str:
-        row = pc.index(mask, True).as_py()
+    def cell(row: int) -> str:
         return f"{_shortened(values[row].as_py())} in {table.where(row)}"
 
-    nearly_numbers = cell_types.are_numbers(values, table.decimal, with_thousands=True)
-    if pc.sum(nearly_numbers).as_py() < NEARLY_NUMERIC_SHARE * n_known:
-        return ColumnValues(None, f"text, as {first(pc.invert(nearly_numbers))}")
-    numbers = cell_types.are_numbers(values, table.decimal)
+    numbers = cell_types.are_numbers(values)
     n_numbers = pc.sum(numbers).as_py()
-    if n_numbers == n_known:
-        row = cell_types.first_inexact_cell(values)
-        if row is not None:
-            return ColumnValues(None, _inexact_reason(table, row))
+    first_text = pc.index(pc.fill_null(numbers, True), False).as_py()
+    if n_numbers < NEARLY_NUMERIC_SHARE * n_known:
+        return ColumnValues(None, f"text, as {cell(first_text)}")
+    if n_numbers < n_known:
+        why = f"{n_numbers} of {n_known} values are numbers, but not {cell(first_text)}"
+        return ColumnValues(None, why, is_nearly_numeric=True)
+    row = first_inexact_cell(values)
+    if row is not None:
+        return ColumnValues(None, _inexact_reason(table, row))
+    row = cell_types.first_of_other_style(values, table.decimal, table.cells)
+    if row is None:
         return ColumnValues(None, "numbers stored as text", is_nearly_numeric=True)
-    with_thousands = pc.and_not(nearly_numbers, numbers)
-    if pc.any(with_thousands).as_py():
-        why = f"numbers with thousands separators, as {first(with_thousands)}"
-    else:
-        why = f"{n_numbers} of {n_known} values are numbers, but not {first(pc.invert(numbers))}"
+    if row == pc.index(pc.is_valid(values), True).as_py():
+        return ColumnValues(None, f"text, as {cell(row)}")
+    why = f"its numbers are written in several ways: {cell(row)} is unlike those above it"
     return ColumnValues(None, why, is_nearly_numeric=True)
 
 

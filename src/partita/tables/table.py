@@ -10,6 +10,7 @@ from typing import Any
 
 from partita._common.errors import PartitaError
 from partita._common.optional_imports import require
+from partita.tables.cell_options import CELLS_AS_DETECTED, CellOptions
 
 
 class TableError(PartitaError):
@@ -66,6 +67,8 @@ class Table:
         The format that the suffix of a text file stands for, with any delimiter.
     index : tuple of str
         Columns that are the index of a pandas frame: features only if named explicitly.
+    cells : CellOptions
+        What the user said about separators and missing values.
     """
 
     data: Any
@@ -82,6 +85,7 @@ class Table:
     index: tuple[str, ...] = ()
     named_as: str | None = None
     kept: Any = None
+    cells: CellOptions = CELLS_AS_DETECTED
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -13,11 +13,14 @@ from partita._common.parameters import check_path
 from partita._common.text import listed
 from partita.tables import cell_types
 from partita.tables.arrow_files import read_arrow
+from partita.tables.cell_options import CellOptions
 from partita.tables.compression import decompress
 from partita.tables.file_formats import detect_format, expand_path, read_bytes
+from partita.tables.file_options import FileOptions, missing_markers
+from partita.tables.number_notes import number_notes
 from partita.tables.numpy_files import read_numpy
 from partita.tables.table import Table, TableError, arrow, first_line
-from partita.tables.text_files import TextOptions, read_text
+from partita.tables.text_files import read_text
 
 STDIN = "-"
 _READERS = {"parquet": read_arrow, "feather": read_arrow, "npy": read_numpy, "npz": read_numpy}
@@ -29,6 +32,11 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    na: str | Sequence[str] = (),
+    skip_rows: int | None = None,
+    sheet: str | int | None = None,
     source: str | None = None,
 ) -> Table:
     """Read a file or several, all files of a folder or pattern, or standard input ("-").
@@ -46,6 +54,16 @@ def read_table(
     header : bool or None, default=None
         Whether the first line of text has the column names; None: yes, unless it has only numbers
         and gaps.
+    decimal : {".", ","} or None, default=None
+        The decimal separator of text; None: detected for each column.
+    thousands : {",", ".", " ", "'"} or None, default=None
+        The thousands separator of text; None: detected for each column.
+    na : str or sequence of str, default=()
+        Texts and numbers that mean "missing", in addition to the usual ones.
+    skip_rows : int or None, default=None
+        Lines above the header; None: title lines are detected, and reported in the notes.
+    sheet : str, int or None, default=None
+        The name of a workbook's sheet, or its number from 1; None: the first that has a table.
     source : str or None, default=None
         The name of a column to add, with the file of each row.
 
@@ -58,7 +76,8 @@ def read_table(
     >>> table.data["x"].to_pylist(), table.delimiter
     ([1.5, 2.5], ';')
     """
-    options = TextOptions(delimiter, encoding, header)
+    cells = CellOptions(decimal, thousands, missing_markers(na))
+    options = FileOptions(delimiter, encoding, header, skip_rows, sheet, cells)
     paths = _checked_paths(path)
     if STDIN in map(str, paths):
         if len(paths) > 1:
@@ -71,7 +90,7 @@ def read_table(
         tables = [_read_file(read_bytes(file), str(file), file, options) for file in files]
     if source is not None:
         tables = [_with_source(table, source) for table in tables]
-    return _with_inferred_types(_concatenate(tables, name))
+    return _with_inferred_types(replace(_concatenate(tables, name), cells=cells))
 
 
 def _checked_paths(path: Any) -> list[str]:
@@ -85,7 +104,7 @@ def _checked_paths(path: Any) -> list[str]:
     return [check_path("path", one) for one in paths]
 
 
-def _read_file(raw: bytes, name: str, file: Path | None, options: TextOptions) -> Table:
+def _read_file(raw: bytes, name: str, file: Path | None, options: FileOptions) -> Table:
     raw = decompress(raw, name)
     format = detect_format(raw, name, file)
     if format in _READERS:
@@ -158,8 +177,17 @@ def _check_same_columns(first: Table, other: Table) -> None:
 def _with_inferred_types(table: Table) -> Table:
     """Convert columns of text that hold numbers, once the rows of all files are together."""
     if table.text is None:
-        return table
-    comma = cell_types.has_decimal_comma(table.text, table.delimiter or ",")
-    notes = (*table.notes, "numbers have a decimal comma") if comma else table.notes
-    data = cell_types.infer_types(table.text, comma)
-    return replace(table, data=data, decimal="," if comma else ".", notes=notes)
+        return replace(table, data=_without_markers(table.data, table.cells.missing))
+    decimal = cell_types.decimal_of_file(table.data, table.delimiter or ",", table.cells)
+    data, styles = cell_types.infer_types(table.data, decimal, table.cells)
+    notes = (*table.notes, "numbers have a decimal comma") if decimal == "," else table.notes
+    notes = (*notes, *number_notes(table.text, data, styles, table.cells.missing))
+    return replace(table, data=data, decimal=decimal, notes=notes)
+
+
+def _without_markers(data: Any, missing: Sequence[str]) -> Any:
+    """Replace numbers by null that the user called missing."""
+    if not missing:
+        return data
+    columns = [cell_types.mask_missing_numbers(column, missing) for column in data.columns]
+    return arrow().table(columns, names=data.column_names, metadata=data.schema.metadata)

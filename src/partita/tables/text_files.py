@@ -1,4 +1,4 @@
-"""Read text files: detect encoding, delimiter and header, then split into cells of text.
+"""Read text files: detect encoding, delimiter, titles and header, then split into cells of text.
 
 `cell_types` converts whole columns afterwards, once all files are read.
 """
@@ -7,14 +7,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from partita._common.text import listed, plural
-from partita.tables.cell_types import is_missing, is_number
+from partita.tables.cell_types import is_missing
 from partita.tables.encodings import to_utf8
+from partita.tables.file_options import FileOptions
 from partita.tables.table import Table, TableError, TableFile, arrow
+from partita.tables.text_layout import (
+    DELIMITER_NAMES,
+    SAMPLE_RECORDS,
+    count_title_rows,
+    detect_delimiter,
+    first_lines,
+    is_header,
+    table_width,
+)
 from partita.tables.text_records import (
     LineNumbers,
     check_quotes_closed,
@@ -24,33 +34,22 @@ from partita.tables.text_records import (
 )
 
 PARSE_BLOCK_BYTES = 1 << 22
-DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
-# the sample by which delimiters are compared
-SAMPLE_BYTES = 1 << 20  # and the rest of the line
-SAMPLE_RECORDS = 100
-SAMPLE_CELLS = 1000
-_LINE_END = re.compile(rb"[\r\n]")
-SPACE_RIVAL_MIN_SHARE = 0.5  # of records of one width, for a delimiter to compete with spaces
+_SEPARATOR_LINE = re.compile(rb'"?sep=([^"\r\n\x80-\xff])"?[ \t;,]*(?:\r\n|\r|\n)', re.IGNORECASE)
+_ONE_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
-class TextOptions:
-    """The layout of a text file as far as the user specified it; None: detect it."""
+class _Text:
+    """The text of a table, from its first line on, and how it is delimited."""
 
-    delimiter: str | None = None
-    encoding: str | None = None
-    header: bool | None = None
-
-    def __post_init__(self) -> None:
-        delimiter = "," if self.delimiter is None else self.delimiter
-        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
-            raise TableError(
-                f"`delimiter` must be a single ASCII character, got {delimiter!r}.",
-                parameter="delimiter",
-            )
+    body: bytes  # UTF-8
+    name: str
+    delimiter: str
+    first_line: int = 1  # its number in the file
+    notes: tuple[str, ...] = ()
 
 
-def read_text(raw: bytes, name: str, options: TextOptions) -> Table:
+def read_text(raw: bytes, name: str, options: FileOptions) -> Table:
     """Read a text file; all its cells are text, in `data` and in `text`."""
     body, encoding = to_utf8(raw, options.encoding, name)
     if not body.strip():
@@ -61,17 +60,15 @@ def read_text(raw: bytes, name: str, options: TextOptions) -> Table:
             f"{name}, line {line}: there is a NUL byte, so this is not text, or it is damaged. Set "
             "the encoding if you know it, or save the file again."
         )
-    delimiter = options.delimiter or detect_delimiter(body)
-    check_quotes_closed(body, delimiter, name)
-    if delimiter == " ":
-        body = collapse_spaces(body)
-    record = next(iter_records(body, delimiter))
-    first_line = split_record(record.text.decode(), delimiter)
-    header = is_header(first_line, delimiter) if options.header is None else options.header
-    names, notes = _column_names(first_line, header, detected=options.header is None)
-    lines = LineNumbers(body, delimiter)
-    cells = _parse(body, names, delimiter, header, name)
+    text = _table_of(body, name, options)
+    delimiter, record = text.delimiter, next(iter_records(text.body, text.delimiter))
+    first_row = split_record(record.text.decode(), delimiter)
+    header = is_header(first_row) if options.header is None else options.header
+    names, notes = column_names(first_row, header, detected=options.header is None)
+    lines = LineNumbers(text.body, delimiter, text.first_line)
+    cells = _parse(text, names, header)
     file = TableFile(name, cells.num_rows, lambda row: lines.of(row + header))
+    layout = layout_note(encoding, DELIMITER_NAMES.get(delimiter, repr(delimiter)))
     return Table(
         data=cells,
         name=name,
@@ -79,14 +76,51 @@ def read_text(raw: bytes, name: str, options: TextOptions) -> Table:
         delimiter=delimiter,
         encoding=encoding,
         newline=record.end.decode() or "\n",
-        notes=(layout_note(encoding, DELIMITER_NAMES.get(delimiter, repr(delimiter))), *notes),
+        notes=(layout, *text.notes, *notes),
         parts=(file,),
         text=cells,
         named=header,
     )
 
 
-def _column_names(
+def _table_of(body: bytes, name: str, options: FileOptions) -> _Text:
+    """Find the delimiter and the first line of the table."""
+    start, first_line = 0, 1
+    for _ in range(options.skip_rows or 0):
+        start, first_line = _ONE_LINE.match(body, start).end(), first_line + 1  # type: ignore[union-attr]
+        if start >= len(body):
+            break
+    separator_line = _SEPARATOR_LINE.match(body, start)  # Excel's own, above the table
+    delimiter = options.delimiter
+    if separator_line is not None:
+        start, first_line = separator_line.end(), first_line + 1
+        delimiter = delimiter or separator_line[1].decode()
+    body = body[start:] if start else body
+    if not body.strip():
+        raise TableError(f"{name} has nothing after the lines that are skipped.")
+    delimiter = delimiter or detect_delimiter(body)
+    check_quotes_closed(body, delimiter, name, first_line)
+    if delimiter == " ":
+        body = collapse_spaces(body)
+    text = _Text(body, name, delimiter, first_line)
+    is_asked = options.skip_rows is None and options.header is not False
+    return _without_titles(text) if is_asked else text
+
+
+def _without_titles(text: _Text) -> _Text:
+    """Leave out title lines above the header."""
+    sample = iter_records(first_lines(text.body), text.delimiter, text.first_line)
+    records = list(islice(sample, SAMPLE_RECORDS))
+    rows = [split_record(record.text.decode(), text.delimiter) for record in records]
+    count = count_title_rows(rows, table_width(rows))
+    if count == 0:
+        return text
+    header = records[count]
+    note = f"{plural(header.line - text.first_line, 'title line')} skipped"
+    return replace(text, body=text.body[header.start :], first_line=header.line, notes=(note,))
+
+
+def column_names(
     first_line: list[str], header: bool, detected: bool
 ) -> tuple[list[str], tuple[str, ...]]:
     """Return a distinct name for every column, and notes about them."""
@@ -116,8 +150,8 @@ def unique_names(names: list[str]) -> tuple[list[str], tuple[str, ...]]:
     return unique, (note,) if changes else ()
 
 
-def _parse(body: bytes, names: list[str], delimiter: str, header: bool, name: str) -> Any:
-    pa, csv = arrow(), arrow(".csv")
+def _parse(text: _Text, names: list[str], header: bool) -> Any:
+    pa, csv, body = arrow(), arrow(".csv"), text.body
     ragged_rows: list[Any] = []
 
     def reject_row(row: Any) -> str:
@@ -131,7 +165,7 @@ def _parse(body: bytes, names: list[str], delimiter: str, header: bool, name: st
                 column_names=names, skip_rows_after_names=int(header), block_size=block_bytes
             ),
             parse_options=csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=reject_row
+                delimiter=text.delimiter, newlines_in_values=True, invalid_row_handler=reject_row
             ),
             convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         )
@@ -144,12 +178,13 @@ def _parse(body: bytes, names: list[str], delimiter: str, header: bool, name: st
                 raise
             return parse(min(len(body) + 1, 2**31 - 1))  # a record may be longer than a block
     except pa.ArrowInvalid as error:
-        raise TableError(_parse_error_text(body, len(names), delimiter, name, error)) from None
+        raise TableError(_parse_error_text(text, len(names), error)) from None
 
 
-def _parse_error_text(body: bytes, width: int, delimiter: str, name: str, error: Exception) -> str:
+def _parse_error_text(text: _Text, width: int, error: Exception) -> str:
     """Return what is wrong with a file that cannot be parsed: most often a ragged row."""
-    for record in iter_records(body, delimiter):
+    delimiter, name = text.delimiter, text.name
+    for record in iter_records(text.body, delimiter, text.first_line):
         n_cells = len(split_record(record.text.decode(), delimiter))
         if n_cells != width:
             between = DELIMITER_NAMES.get(delimiter, repr(delimiter))
@@ -165,55 +200,3 @@ def layout_note(encoding: str, delimiter: str) -> str:
     """Return the note on the layout of a text file."""
     encoding = {"utf-8-sig": "UTF-8 with a byte order mark"}.get(encoding, encoding)
     return f"read as {encoding}, delimiter {delimiter}"
-
-
-# --- layout ---------------------------------------------------------------------------------------
-
-
-def detect_delimiter(body: bytes) -> str:
-    """Return the delimiter that gives most records the same width, then the most numbers."""
-    sample = _sample(body)
-    scores = {delimiter: _score(sample, delimiter) for delimiter in DELIMITER_NAMES}
-    best = max(scores, key=lambda delimiter: scores[delimiter])
-    if best == " ":
-        rivals = [d for d in scores if d != " " and scores[d][0] > SPACE_RIVAL_MIN_SHARE]
-        # spaces between words lose to a rival, unless they separate more numbers: 1,5 2,5
-        if rivals and scores[" "][1] <= max(scores[delimiter][1] for delimiter in rivals):
-            best = max(rivals, key=lambda delimiter: scores[delimiter])
-    return best if scores[best][0] > 0 else ","
-
-
-def _sample(body: bytes) -> bytes:
-    """Return the first lines, whole."""
-    line_end = _LINE_END.search(body, SAMPLE_BYTES)
-    return body if line_end is None else body[: line_end.end()]
-
-
-def _score(sample: bytes, delimiter: str) -> tuple[float, float]:
-    """Return the share of records with the same number of cells, and of cells with numbers."""
-    records = list(islice(iter_records(sample, delimiter), SAMPLE_RECORDS))
-    # a stray quote opens a cell without an end, whose content is not counted
-    texts = [record.text.decode().strip(" ") for record in records if not record.is_open]
-    rows = [split_record(text, delimiter) for text in texts]
-    if delimiter == " ":
-        rows = [[cell for cell in row if cell] for row in rows]
-    width, n_rows = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
-    if width < 2:
-        return 0.0, 0.0
-    cells_per_row = SAMPLE_CELLS // len(rows)
-    cells: list[str] = []
-    for number, row in enumerate(rows):
-        step = max(1, len(row) // cells_per_row)
-        cells += row[number % step :: step]  # other columns in each row
-    numbers = sum(is_number(cell, delimiter) for cell in cells)
-    return n_rows / len(records), numbers / len(cells)
-
-
-def is_header(first_line: list[str], delimiter: str) -> bool:
-    """Return whether the cells of a first line are names, not only numbers and gaps."""
-    values = [cell for cell in first_line if not is_missing(cell)]
-    if not values or not all(is_number(cell, delimiter) for cell in values):
-        return True
-    # pandas names columns 0, 1, … and leaves the cell above the index empty
-    numbers = [str(i) for i in range(len(first_line) - 1)]
-    return not first_line[0].strip() and first_line[1:] == numbers

@@ -22,20 +22,23 @@ class TextRecord(NamedTuple):
     text: bytes
     end: bytes  # its line ending
     is_open: bool  # the file ends inside one of its quoted cells
+    start: int  # its first byte
 
 
-def iter_records(body: bytes, delimiter: str = ",") -> Iterator[TextRecord]:
+def iter_records(body: bytes, delimiter: str = ",", first_line: int = 1) -> Iterator[TextRecord]:
     """Yield the records of a file. Empty lines are skipped; quoted cells may span lines."""
-    start, previous_lines, quoted = 0, list[bytes](), False
-    for number, match in enumerate(_LINE.finditer(body), 1):
-        if not previous_lines and not match[1]:
-            continue
-        start = start if previous_lines else number
+    line, start, previous_lines, quoted = 0, 0, list[bytes](), False
+    for number, match in enumerate(_LINE.finditer(body), first_line):
+        if not previous_lines:
+            if not match[1]:
+                continue
+            line, start = number, match.start()
         quoted = _is_quote_open(match[1], quoted, delimiter)
         if quoted and match.end() < len(body):  # the cell continues on the next line
             previous_lines.append(match[0])
             continue
-        yield TextRecord(start, b"".join([*previous_lines, match[1]]), match[2], quoted)
+        text = b"".join([*previous_lines, match[1]])
+        yield TextRecord(line, text, match[2], quoted, start)
         previous_lines = []
 
 
@@ -57,9 +60,10 @@ def _opening_quote(delimiter: str) -> re.Pattern[bytes]:
 class LineNumbers:
     """The lines where records begin, computed once and only as far as requested."""
 
-    def __init__(self, body: bytes, delimiter: str) -> None:
+    def __init__(self, body: bytes, delimiter: str, first_line: int = 1) -> None:
         self._body = body
-        self._remaining = iter_records(body, delimiter)
+        self._first_line = first_line
+        self._remaining = iter_records(body, delimiter, first_line)
         self._lines = array("q")
         self._one_line_each: bool | None = None
 
@@ -68,11 +72,11 @@ class LineNumbers:
         if self._one_line_each is None:
             self._one_line_each = b'"' not in self._body and not _EMPTY_LINE.search(self._body)
         if self._one_line_each:
-            return record + 1
+            return record + self._first_line
         while len(self._lines) <= record:
             following = next(self._remaining, None)
             if following is None:
-                return record + 1
+                return record + self._first_line
             self._lines.append(following.line)
         return self._lines[record]
 
@@ -86,11 +90,11 @@ def split_record(record: str, delimiter: str) -> list[str]:
     return [c[1:-1].replace('""', '"') if c[:1] == c[-1:] == '"' else c for c in cells]
 
 
-def check_quotes_closed(body: bytes, delimiter: str, name: str) -> None:
+def check_quotes_closed(body: bytes, delimiter: str, name: str, first_line: int = 1) -> None:
     """Refuse a file that ends inside a quoted cell."""
     if body.count(b'"') % 2 == 0:
         return
-    for record in iter_records(body, delimiter):
+    for record in iter_records(body, delimiter, first_line):
         if record.is_open:
             raise TableError(
                 f"{name}, line {record.line}: a quote opens here and is never closed. Close it, or "

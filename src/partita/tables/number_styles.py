@@ -1,0 +1,201 @@
+"""Numbers as offices write them: $1,234.50, 30.785,12 €, 12 %, (1.5), 1.5-.
+
+A column is read in one style. It is numeric only if all its cells fit that style.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from partita.tables.cell_options import SEPARATORS, CellOptions
+from partita.tables.plain_numbers import EXPONENT, matches, to_numbers
+from partita.tables.table import arrow
+
+MAX_STYLED_CHARACTERS = 100  # of a cell with a number
+# Python matches these patterns with single cells, RE2 with columns.
+_SPACES = " \u00a0\u202f\u2009"
+_GAP = f"[{_SPACES}]*"
+_MINUS = "[-−–]"
+_SIGN = "[-+−–]"
+_CURRENCY = (
+    "(?:(?:US|NZ|HK|MX|[ACRS])?[$]|[€£¥₹₽₺₩₪₫₴₦₱฿₡₲₸₼₾¢¤]"
+    "|USD|EUR|GBP|CHF|JPY|CNY|RMB|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|RON|BGN|TRY|RUB|UAH|BRL"
+    "|MXN|ARS|CLP|COP|ZAR|KRW|SGD|HKD|TWD|THB|IDR|MYR|PHP|VND|ILS|AED|SAR|EGP"
+    "|SFr[.]?|Fr[.]?|kr[.]?|Rs[.]?|zł|Kč|Ft|lei)"
+)
+_GROUPS = f"(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]*)?"  # after a space
+_BODY = rf"(?:[0-9][0-9.,'’]*(?:{_GROUPS})?|[.,][0-9]+){EXPONENT}"
+_AFTER = f"(?:{_GAP}%)?(?:{_GAP}{_CURRENCY})?"
+_BEFORE = f"(?:{_CURRENCY}{_GAP}{_SIGN}{_GAP}|(?:{_SIGN}{_GAP})?(?:(?:{_CURRENCY}|%){_GAP})?)"
+_STYLED = "|".join(
+    (
+        f"{_BEFORE}{_BODY}{_AFTER}",
+        f"(?:{_CURRENCY}{_GAP})?{_BODY}{_AFTER}{_GAP}{_MINUS}",  # 1.5-
+        rf"(?:{_CURRENCY}{_GAP})?\({_GAP}(?:{_CURRENCY}{_GAP})?{_BODY}{_AFTER}{_GAP}\)"
+        rf"(?:{_GAP}(?:%|{_CURRENCY}))?",  # (1.5), of accountants
+    )
+)
+_STYLED_CELL = re.compile(_STYLED)
+_START = rf"^(?:(?:{_SIGN}|{_CURRENCY}|%|\(){_GAP})+"
+_END = rf"(?:{_GAP}(?:{_MINUS}|{_CURRENCY}|%|\)))+$"
+_NEGATIVE = rf"^[^0-9]*(?:{_MINUS}|\()|{_MINUS}$"
+_ZERO = "[^1-9%]*"
+
+
+class NumberStyle(NamedTuple):
+    """The way in which the numbers of a column are written."""
+
+    decimal: str
+    thousands: str = ""  # "" if no cell has such a separator
+    is_percent: bool = False
+    has_signs: bool = False  # currencies, parentheses, a minus after the number, …
+    is_ambiguous: bool = False  # as 1,234: another reading fits all cells too
+
+    @property
+    def is_plain(self) -> bool:
+        """True for 1.5 and 1,5: there is nothing to say about these numbers."""
+        return not (self.thousands or self.is_percent or self.has_signs or self.is_ambiguous)
+
+
+def is_styled_number(cell: str) -> bool:
+    """Return whether a cell is a number in any style; its separators may be in wrong places."""
+    return len(cell) <= MAX_STYLED_CHARACTERS and _STYLED_CELL.fullmatch(cell) is not None
+
+
+def are_styled_numbers(values: Any) -> Any:
+    """Return which cells are numbers in any style; null for missing ones."""
+    return matches(values, _STYLED)
+
+
+def read_styled_numbers(
+    values: Any, file_decimal: str, options: CellOptions
+) -> tuple[Any, NumberStyle] | None:
+    """Return trimmed cells as numbers, with their style; None if no style fits all of them.
+
+    Where two styles fit, as for 1,234, the decimal separator of the file decides. With a currency,
+    three digits after a separator are always thousands, because amounts have two decimals.
+    """
+    signs = _signs_of(values)
+    if signs is None:
+        return None
+    readings = _fitting_readings(_bodies(values, signs), options, "+" not in signs.all)
+    if not readings:
+        return None
+    if signs.currency:
+        best = max(readings, key=lambda reading: bool(reading.thousands))
+    else:
+        best = next((r for r in readings if r.decimal == file_decimal), readings[0])
+    has_signs = bool(signs.currency or signs.is_percent or signs.all & set("()−–") or signs.trail)
+    style = NumberStyle(
+        best.decimal, best.thousands, signs.is_percent, has_signs, len(readings) > 1
+    )
+    return best.numbers, style
+
+
+# --- signs around the digits ----------------------------------------------------------------------
+
+
+class _Signs(NamedTuple):
+    all: set[str]  # characters
+    currency: str = ""
+    is_percent: bool = False
+    trail: bool = False  # a minus after the number
+
+
+def _signs_of(values: Any) -> _Signs | None:
+    """Return what surrounds the digits; None unless it is the same for all cells.
+
+    Percentages and other numbers, or two currencies, are not of one unit. 0 needs no unit.
+    """
+    pc = arrow(".compute")
+    around = pc.unique(pc.replace_substring_regex(values, _BODY, "0")).drop_null().to_pylist()
+    if not all(map(is_styled_number, around)):
+        return None
+    found = set("".join(around)) - {"0"}
+    if not found:
+        return _Signs(found)
+    if not pc.all(are_styled_numbers(values)).as_py():
+        return None
+    is_percent = "%" in found
+    if is_percent and not pc.all(matches_percent_or_zero(values)).as_py():
+        return None
+    currencies = {re.sub(f"[-+−–()%0{_SPACES}]", "", text).rstrip(".") for text in around} - {""}
+    if len(currencies) > 1:
+        return None
+    trail = any(text.endswith(("-", "−", "–")) for text in around)
+    return _Signs(found, next(iter(currencies), ""), is_percent, trail)
+
+
+def matches_percent_or_zero(values: Any) -> Any:
+    """Return which cells have a percent sign or are 0; null for missing ones."""
+    pc = arrow(".compute")
+    return pc.or_(pc.match_substring(values, "%"), matches(values, _ZERO))
+
+
+def _bodies(values: Any, signs: _Signs) -> Any:
+    """Return the digits and separators of the cells, with a minus in front of negative ones."""
+    pc = arrow(".compute")
+    bodies = values
+    if signs.all:
+        bodies = pc.replace_substring_regex(bodies, _START, "")
+        bodies = pc.replace_substring_regex(bodies, _END, "")
+        negative = pc.match_substring_regex(values, _NEGATIVE)
+        bodies = pc.if_else(negative, pc.binary_join_element_wise("-", bodies, ""), bodies)
+    for letter, plain in (*((space, " ") for space in _SPACES[1:]), ("’", "'")):
+        bodies = pc.replace_substring(bodies, letter, plain)
+    return bodies
+
+
+# --- separators among the digits ------------------------------------------------------------------
+
+
+class _Reading(NamedTuple):
+    decimal: str
+    thousands: str
+    numbers: Any
+
+
+def _fitting_readings(bodies: Any, options: CellOptions, may_have_spaces: bool) -> list[_Reading]:
+    """Return the readings that fit all cells: one at most, except for cells like 1,234."""
+    pc = arrow(".compute")
+    used = {mark for mark in SEPARATORS if pc.any(pc.match_substring(bodies, mark)).as_py()}
+    if " " in used and not may_have_spaces:  # +43 664 123 456
+        return []
+    readings: list[_Reading] = []
+    for decimal in (".", ","):
+        others = used - {decimal}
+        thousands = "".join(others)
+        if len(others) > 1 or not options.allow(decimal, thousands):
+            continue
+        if not used and readings:
+            break  # digits alone are the same in both
+        numbers = _read(bodies, decimal, thousands)
+        if numbers is not None:
+            readings.append(_Reading(decimal, thousands, numbers))
+    return readings
+
+
+def _read(bodies: Any, decimal: str, thousands: str) -> Any:
+    """Return the numbers if all cells fit these separators, else None."""
+    pc = arrow(".compute")
+    if thousands:
+        mark, point = re.escape(thousands), re.escape(decimal)
+        groups = rf"[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+"
+        if thousands == ",":
+            groups += "|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}"  # 12,34,567 in India
+        whole = f"-?(?:(?:{groups}|[0-9]+)(?:{point}[0-9]*)?|{point}[0-9]+)"
+        if not pc.all(matches(bodies, whole)).as_py() or _are_codes(bodies, mark):
+            return None
+        bodies = pc.replace_substring(bodies, thousands, "")
+    if decimal == ",":
+        bodies = pc.replace_substring(bodies, ",", ".", max_replacements=1)
+    return to_numbers(bodies)
+
+
+def _are_codes(bodies: Any, mark: str) -> bool:
+    """Return whether all cells are like 732 829 320: numbers of companies, not amounts."""
+    if mark in (",", "'"):
+        return False
+    pattern = f"[0-9]{{3}}(?:{mark}[0-9]{{3}}){{2,}}"
+    return bool(arrow(".compute").all(matches(bodies, pattern)).as_py())
