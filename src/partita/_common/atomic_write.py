@@ -56,9 +56,9 @@ def check_new(path: str | Path, *, force: bool = False) -> int | None:
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
-        folder = Path(os.path.realpath(path)).parent
-        if not folder.is_dir():
-            text = f"{path} cannot be written: there is no folder {folder}."
+        if not Path(os.path.realpath(path)).parent.is_dir():
+            folder = os.path.dirname(os.readlink(path) if os.path.islink(path) else path)
+            text = f"{path} cannot be written: there is no folder {folder}. Create it first."
             raise FileNotFoundError(text) from None
         return None
     if stat.S_ISDIR(mode):

@@ -8,11 +8,21 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 MAX_LISTED = 5  # items before "and 3 more"
+MAX_NAME = 60  # characters of a name from a file, which may have a megabyte
 MAX_COMPARED = 100  # characters of a text that may be a misspelt name
 JOINERS = "\u200c\u200d"  # part of Persian words and of emoji families
 
 
-def listed(items: Iterable[Any], word: Callable[[Any], str] = repr) -> str:
+def quoted(name: Any) -> str:
+    """Return a name from a file in quotes, shortened if it is long.
+
+    >>> quoted("age"), quoted("x" * 1000)
+    ("'age'", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxxxxxx'")
+    """
+    return one_line(repr(name), MAX_NAME)
+
+
+def listed(items: Iterable[Any], word: Callable[[Any], str] = quoted) -> str:
     """Return the first few items, and how many are left out.
 
     >>> listed("ab"), listed(range(7), str)
@@ -44,9 +54,9 @@ def did_you_mean(text: str, names: Iterable[str], word: Callable[[Any], str] = r
 
 
 def printable(item: Any) -> str:
-    """Return the text of an item as it is if every character is printable, else its repr."""
+    """Return the text of an item if every character is printable, else its repr; shortened."""
     text = str(item)
-    return text if text.isprintable() else repr(text)
+    return one_line(text if text.isprintable() else repr(text), MAX_NAME)
 
 
 def one_line(text: Any, max_length: int | None = None) -> str:

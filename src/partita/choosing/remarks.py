@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.spaced_rows import evenly_spaced
+from partita._common.text import quoted
 from partita.choosing.sweep import SweepFits
 from partita.choosing.sweep_problem import SweepProblem
 from partita.estimators.capabilities import FEATURES
@@ -44,4 +45,4 @@ def _name(fits: SweepFits, feature: int) -> str:
     names = fits.feature_names
     if names is None and is_frame(fits.X):
         names = feature_attributes(fits.X).get("feature_names_in_")
-    return f"feature {feature}" if names is None else repr(str(names[feature]))
+    return f"feature {feature}" if names is None else quoted(str(names[feature]))

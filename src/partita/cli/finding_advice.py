@@ -12,7 +12,8 @@ ADVICE = {
     "--scale robust if there are outliers.",
     "constant-features": "They have no effect; --exclude leaves them out.",
     "correlated-features": "Keep one of them; --exclude leaves columns out.",
-    "few-distinct-rows": "Use fewer clusters (--k), or count the distinct rows instead.",
+    "equal-rows": "{} describes them. If they should differ, look at the columns that were used.",
+    "few-distinct-rows": "Use {} at most, or count the distinct rows instead.",
     "duplicates": "If copies have no meaning, keep one of each. If they do, keep one of each, put "
     "the number of copies in a column, and name it with --weight. Few distinct values may also "
     "mean categories: --method medoids --metric hamming suits them better.",

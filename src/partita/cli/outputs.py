@@ -91,9 +91,7 @@ class Outputs:
             check_new(path, force=self.force)
             folder = os.path.dirname(target)
             if not os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-                raise PermissionError(
-                    f"{path} cannot be written: no permission for the folder {folder}"
-                )
+                raise PermissionError(f"{path} cannot be written: no permission for its folder")
 
     @property
     def uses_stdout(self) -> bool:

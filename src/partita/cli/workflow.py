@@ -13,7 +13,7 @@ import numpy as np
 
 from partita import model_file
 from partita._common.errors import PartitaError, Setting
-from partita._common.text import listed, plural
+from partita._common.text import listed, plural, printable, quoted
 from partita._versions import versions
 from partita.cli.option_values import KRequest
 from partita.cli.options import ColumnOptions, MethodOptions, ReadOptions
@@ -57,7 +57,9 @@ def prepare(table: Table, options: ColumnOptions) -> PreparedData:
     columns = _split_names(options.columns, table)
     for option, name in (("--weight", options.weight), ("--id", options.id)):
         if columns is not None and name in columns:
-            raise TableError(f"column {name!r} is named by {option}; it cannot be a feature too")
+            raise TableError(
+                f"column {quoted(name)} is named by {option}; it cannot be a feature too"
+            )
     if columns is not None:  # in the order of the file, as in files without names
         place = {name: i for i, name in enumerate(table.names)}
         columns = sorted(columns, key=lambda name: place.get(name, -1))
@@ -289,8 +291,11 @@ def report_input(outcome: FitOutcome, remarks: Sequence[str] = ()) -> Any:
 def column_remarks(prepared: PreparedData) -> list[str]:
     """Return remarks on features that may not be measurements, and on columns that nearly are."""
     selection = prepared.selection
-    remarks = [f"{name} is NOT used: {selection.left_out[name]}" for name in selection.nearly]
-    for name, suspicion in selection.doubtful.items():
+    remarks = [
+        f"{printable(name)} is NOT used: {selection.left_out[name]}" for name in selection.nearly
+    ]
+    for column, suspicion in selection.doubtful.items():
+        name = printable(column)
         advice = f"--exclude {name} leaves it out"
         if suspicion.may_be_id:
             advice += f", --id {name} uses it as the names of the rows"

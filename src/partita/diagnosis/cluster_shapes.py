@@ -45,7 +45,7 @@ def check_outliers(fit: FitContext) -> Finding | None:
         "outliers",
         f"{len(clusters)} cluster{'s hold' if len(clusters) > 1 else ' holds'} a handful of rows "
         "far from all others.",
-        f"{len(rows)} of {fit.n} rows ({list_few(rows.tolist())}), {nearest:.3g} radii of the "
+        f"{len(rows)} of {fit.n} rows ({fit.list_rows(rows)}), {nearest:.3g} radii of the "
         "nearest cluster away or more.",
         "Look at these rows. Remove them, or use KMedoids, whose distances are not squared. With "
         "RobustScaler() they do not set the scale.",

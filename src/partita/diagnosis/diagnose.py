@@ -32,6 +32,7 @@ CHECKS = (
     Check("scale", features.check_scale, (ROWS, FEATURES)),
     Check("constant-features", features.check_constant_features, (ROWS, FEATURES)),
     Check("correlated-features", features.check_correlated_features, (ROWS, FEATURES, SPACE)),
+    Check("equal-rows", duplicate_rows.check_equal_rows, (ROWS,)),
     Check("few-distinct-rows", duplicate_rows.check_distinct_rows, (ROWS, SEVERAL_CLUSTERS)),
     Check("duplicates", duplicate_rows.check_duplicates, (ROWS,)),
     Check("outliers", shapes.check_outliers, (ROWS, SPACE, SEVERAL_CLUSTERS)),
@@ -80,7 +81,11 @@ def diagnose(model: Any, X: Any, sample_weight: Any = None, *, random_state: Any
     >>> found["scale"].features
     ('proline',)
     """
-    fit = read_fit(model, X, sample_weight, random_state)
+    return run_checks(read_fit(model, X, sample_weight, random_state))
+
+
+def run_checks(fit: FitContext) -> Diagnosis:
+    """Run all checks that apply to a fit."""
     findings, ran, skipped = [], [], []
     with np.errstate(all="ignore"):  # what exceeds the doubles compares as infinite
         for check in CHECKS:

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita.diagnosis.finding import Finding, percent
+from partita._common.errors import Setting
+from partita.diagnosis.finding import CheckSkipped, Finding, percent
 from partita.diagnosis.fit_context import FitContext
 
 DUPLICATES_MIN_SHARE = 0.5  # of rows that are copies
 
 
+def check_equal_rows(fit: FitContext) -> Finding | None:
+    """Report if all rows are equal."""
+    if fit.n == 1:
+        raise CheckSkipped("there is one row only")
+    if len(fit.distinct[0]) > 1:
+        return None
+    return Finding(
+        "equal-rows",
+        "All rows are equal: they are one cluster.",
+        f"1 distinct row of {fit.n}.",
+        "n_clusters=1 describes them. If they should differ, look at the features that were used.",
+        settings=(Setting("n_clusters", 1),),
+    )
+
+
 def check_distinct_rows(fit: FitContext) -> Finding | None:
     """Report if there are as many clusters as distinct rows, or more."""
     distinct = len(fit.distinct[0])
-    if fit.k < distinct:
+    if fit.k < distinct or distinct == 1:
         return None
     return Finding(
         "few-distinct-rows",
         "There are no more distinct rows than clusters, so the clusters summarise nothing.",
         f"{distinct} distinct rows of {fit.n}, {fit.k} clusters.",
-        f"Reduce n_clusters below {distinct}, or count the distinct rows (numpy.unique) instead of "
-        "clustering them.",
+        f"Use n_clusters={distinct - 1} at most, or count the distinct rows (numpy.unique) instead "
+        "of clustering them.",
+        settings=(Setting("n_clusters", distinct - 1),),
     )
 
 

@@ -58,7 +58,7 @@ def check_constant_features(fit: FitContext) -> Finding | None:
         raise CheckSkipped("there is one row only")
     deviation = np.sqrt(fit.variance)
     constant = np.flatnonzero(~(deviation > CONSTANT_MAX_DEVIATION * float(deviation.max())))
-    if not constant.size:
+    if not constant.size or not deviation.any():  # all constant: all rows are equal
         return None
     names = _names(fit, constant)
     return Finding(

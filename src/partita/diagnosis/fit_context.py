@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.text import listed
 from partita.diagnosis.boundary_density import BoundaryDensity, measure_boundaries
 from partita.diagnosis.row_sample import RowSample
 from partita.estimators import validation
@@ -40,6 +42,11 @@ class FitContext:
     index: Ints  # (n,), row numbers in X
     n_given: int  # rows of X, including those without weight or label
     entropy: int
+    row_name: Callable[[int], str] = str  # of a row number in X, for the text of findings
+
+    def list_rows(self, rows: Ints) -> str:
+        """List the first few of these row numbers of X by their names."""
+        return listed(rows.tolist(), self.row_name)
 
     @property
     def n(self) -> int:

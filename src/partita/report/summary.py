@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,9 @@ from partita._common.array_types import Floats
 from partita._common.json_values import to_json_values
 from partita.chart_layout.captions import format_deviations
 from partita.chart_layout.cluster_profile import ClusterProfile, cluster_profile
-from partita.diagnosis import Diagnosis, diagnose
+from partita.diagnosis import Diagnosis
+from partita.diagnosis.diagnose import run_checks
+from partita.diagnosis.diagnosis_input import read_fit
 from partita.report.cluster_distances import RowDistances, measure_distances
 from partita.report.page_text import mean_text
 from partita.report.quality import FitQuality, measure_quality
@@ -149,7 +151,8 @@ def _diagnose(data: ReportInput) -> Diagnosis:
         model.feature_names_in_ = np.array(data.names, dtype=object)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that X has no names
-        return diagnose(model, data.rows, data.optional_weight)
+        fit = read_fit(model, data.rows, data.optional_weight, random_state=0)
+    return run_checks(replace(fit, row_name=data.row_name))
 
 
 def _summary(

@@ -21,6 +21,7 @@ def to_utf8(raw: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
 
     A byte order mark is removed even if the codec of `encoding` would keep it.
     """
+    is_detected = encoding is None
     if encoding is None:
         encoding = detect_encoding(raw)
     codec = codec_name(encoding)
@@ -30,10 +31,10 @@ def to_utf8(raw: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
         text = raw.decode(codec)
     except UnicodeError as error:
         line = raw[: getattr(error, "start", 0)].count(b"\n") + 1
-        raise TableError(
-            f"{name}, line {line}: this is not {encoding} ({getattr(error, 'reason', error)}). Set "
-            "another encoding, or none to have it detected."
-        ) from None
+        fault = f"{name}, line {line}: this is not {encoding} ({getattr(error, 'reason', error)})."
+        detected = "The file begins like that. Save it again, or set another encoding."
+        advice = detected if is_detected else "Set another encoding, or none to have it detected."
+        raise TableError(f"{fault} {advice}") from None
     if codec in ("utf-8", "utf-8-sig"):
         marked = raw.startswith(codecs.BOM_UTF8)
         return raw.removeprefix(codecs.BOM_UTF8), "utf-8-sig" if marked else "utf-8"

@@ -12,7 +12,7 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import Setting
 from partita._common.parameters import describe_value
-from partita._common.text import listed, plural
+from partita._common.text import listed, plural, quoted
 from partita.tables.column_values import read_column
 from partita.tables.suspicious_columns import Suspicion, suspicion_of
 from partita.tables.table import Table, TableError, arrow
@@ -194,11 +194,11 @@ def _choose_features(
             features[name] = np.full(table.data.num_rows, np.nan, np.float32)
         else:
             raise TableError(
-                f"{table.name}: column {name!r} cannot be a feature: {column.why}. Leave it out, "
-                "or convert it to numbers."
+                f"{table.name}: column {quoted(name)} cannot be a feature: {column.why}. Leave it "
+                "out, or convert it to numbers."
             )
     if not features:
-        reasons = listed(left_out.items(), lambda item: f"{item[0]!r} ({item[1]})")
+        reasons = listed(left_out.items(), lambda item: f"{quoted(item[0])} ({item[1]})")
         raise TableError(f"{table.name} has no numeric column to cluster: {reasons}.")
     return _Features(features, left_out, tuple(nearly_numeric))
 
@@ -248,7 +248,7 @@ def _complete_rows(table: Table, is_missing: Array, weight: Floats | None) -> In
 def _read_weights(table: Table, name: str, missing: str) -> Floats:
     column = read_column(table, name)
     if column.values is None:
-        raise TableError(f"{table.name}: column {name!r} cannot be a weight: {column.why}.")
+        raise TableError(f"{table.name}: column {quoted(name)} cannot be a weight: {column.why}.")
     weight = column.values.astype(np.float64)
     faults = {"infinite": np.isinf(weight), "negative": weight < 0}
     if missing != "drop":
@@ -259,7 +259,8 @@ def _read_weights(table: Table, name: str, missing: str) -> Floats:
             raise TableError(f"{place}: the weight is {fault}. Weights must be finite and >= 0.")
     if not (weight[~np.isnan(weight)] > 0).any():
         raise TableError(
-            f"{table.name}: the weight {name!r} is 0 in all rows. At least one must be positive."
+            f"{table.name}: the weight {quoted(name)} is 0 in all rows. At least one must be "
+            "positive."
         )
     return weight
 

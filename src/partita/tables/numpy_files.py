@@ -16,6 +16,7 @@ from typing import IO, TypeVar
 import numpy as np
 
 from partita._common.array_types import Array
+from partita._common.text import listed, printable
 from partita.tables.compression import check_unpacked_size
 from partita.tables.file_formats import EXCEL_ERROR
 from partita.tables.table import Table, TableError, TableFile, arrow, first_line
@@ -88,8 +89,8 @@ def _choose_array(headers: dict[str, _Header | None], name: str) -> str:
     if len(numeric) == 1 or len(flat) == 1:
         return (numeric or list(flat))[0]
     raise TableError(
-        f"{name} has the arrays {', '.join(sorted(headers))}. There must be one two-dimensional "
-        "array, or one called X."
+        f"{name} has the arrays {listed(sorted(headers), printable)}. There must be one two-"
+        "dimensional array, or one called X."
     )
 
 

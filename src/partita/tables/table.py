@@ -10,6 +10,7 @@ from typing import Any
 
 from partita._common.errors import PartitaError
 from partita._common.optional_imports import require
+from partita._common.text import quoted
 from partita.tables.cell_options import CELLS_AS_DETECTED, CellOptions
 
 
@@ -113,7 +114,7 @@ class Table:
     def locate(self, row: int, column: str) -> str:
         """Return file, place and column of a value, as the beginning of a message."""
         file, place = self._place(row)
-        return f"{file}, {place}, column {column!r}"
+        return f"{file}, {place}, column {quoted(column)}"
 
     def _place(self, row: int) -> tuple[str, str]:
         for file in self.parts:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from partita._common.parameters import check_path
-from partita._common.text import listed
+from partita._common.text import listed, quoted
 from partita.tables import cell_types
 from partita.tables.arrow_files import read_arrow
 from partita.tables.cell_options import CellOptions
@@ -123,7 +123,9 @@ def _read_file(raw: bytes, name: str, file: Path | None, options: FileOptions) -
 
 def _with_source(table: Table, column: str) -> Table:
     if column in table.names:
-        raise TableError(f"{table.name} already has a column {column!r}. Choose another name.")
+        raise TableError(
+            f"{table.name} already has a column {quoted(column)}. Choose another name."
+        )
     names = arrow().array([table.name] * table.data.num_rows)
     text = None if table.text is None else table.text.append_column(column, names)
     return replace(table, data=table.data.append_column(column, names), text=text, kept=None)

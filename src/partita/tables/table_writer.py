@@ -13,6 +13,7 @@ import numpy as np
 
 from partita._common.array_types import Array
 from partita._common.atomic_write import write_atomically
+from partita._common.text import quoted
 from partita.tables.arrow_files import plain_values
 from partita.tables.column_values import first_inexact, is_integer_type, is_numeric_type, to_floats
 from partita.tables.compression import compressing_writer
@@ -158,8 +159,8 @@ def _stack(data: Any, path: str | Path) -> Array:
     for name in data.column_names:
         if is_integer_type(data[name].type) and first_inexact(data[name]) is not None:
             raise TableError(
-                f"{path}: the array would have doubles, which do not hold the integers of {name!r} "
-                "beyond 2^53. Choose .csv or .parquet."
+                f"{path}: the array would have doubles, which do not hold the integers of "
+                f"{quoted(name)} beyond 2^53. Choose .csv or .parquet."
             )
     return X
 

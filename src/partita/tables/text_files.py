@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from partita._common.text import listed, plural
+from partita._common.text import listed, plural, quoted
 from partita.tables.cell_types import is_missing
 from partita.tables.encodings import to_utf8
 from partita.tables.file_options import FileOptions
@@ -65,6 +65,8 @@ def read_text(raw: bytes, name: str, options: FileOptions) -> Table:
     first_row = split_record(record.text.decode(), delimiter)
     header = is_header(first_row) if options.header is None else options.header
     names, notes = column_names(first_row, header, detected=options.header is None)
+    if not record.end:  # the only line: pyarrow looks for the end of a header
+        text = replace(text, body=text.body + b"\n")
     lines = LineNumbers(text.body, delimiter, text.first_line)
     cells = _parse(text, names, header)
     file = TableFile(name, cells.num_rows, lambda row: lines.of(row + header))
@@ -143,7 +145,7 @@ def unique_names(names: list[str]) -> tuple[list[str], tuple[str, ...]]:
             new_name = f"{name}_{count[name]}"
             count[name] += new_name in taken
         if new_name != name:
-            changes.append(f"{name!r} to {new_name!r}")
+            changes.append(f"{quoted(name)} to {quoted(new_name)}")
             taken.add(new_name)
         unique.append(new_name)
     note = f"duplicate column names were changed: {listed(changes, str)}"

@@ -1,0 +1,147 @@
+"""Messages: malformed files, long names, row numbers, equal rows."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from helpers.cli import pa
+
+from partita.tables import write_table
+
+# no words of pyarrow, NumPy, Python or the system
+INNER = re.compile(
+    r"straddl|block|Traceback|Arrow|object at|\berrno|codec|thrift|0x", re.IGNORECASE
+)
+MALFORMED = {
+    "nothing": b"",
+    "a byte order mark": b"\xef\xbb\xbf",
+    "half a byte order mark": b"\xff\xfe",
+    "empty lines": b"\n\r\n\n",
+    "one cell": b"a",
+    "one number": b"1",
+    "names without a line end": b"a,b,c",
+    "names": b"a,b,c\n",
+    "quoted names": b'"a","b"',
+    "a name with a line end": b'"a\n"',
+    "a quote": b'"',
+    "an open quote": b'a,b\n"1,2\n',
+    "a delimiter": b",",
+    "delimiters": b",,,\n,,,\n",
+    "semicolons": b";;;",
+    "ragged": b"a,b\n1,2\n3\n",
+    "ragged at the end": b"a,b\n1,2,3",
+    "infinity": b"a,b\n1e400,2\n1,3\n",
+    "NUL": b"a,b\n1,\x002\n",
+    "only NUL": b"\0\0\0",
+    "half a character": "a,b\n1,2\n".encode("utf-16-le")[:-1],
+    "UTF-32": "a,b\n1,2\n".encode("utf-32"),
+    "a name longer than a block": b"x" * 5_000_000,
+    "a name of many lines": b'"' + b"x\n" * 1000 + b'"',
+    "bzip2": b"BZh9",
+    "gzip": b"\x1f\x8b\x08",
+    "parquet": b"PAR1" + b"\0" * 20 + b"PAR1",
+    "feather": b"ARROW1\0\0",
+    "npy": b"\x93NUMPY\x01\0",
+    "npz": b"PK\x03\x04" + b"\0" * 60,
+}
+
+
+@pytest.mark.parametrize("content", MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_file_gives_one_sentence_of_ours(fails, tmp_path, monkeypatch, content):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_bytes(content)
+    code, output = fails("fit", "a.csv", "-k", 2)
+    assert code == 3
+    assert re.search(r"Error: a\.csv\b", output)
+    assert len(output) < 400
+    if not content.startswith((b"PAR1", b"ARROW1")):  # pyarrow's reason helps there
+        assert not INNER.search(output), output
+
+
+def test_a_line_without_a_line_end_is_a_table_without_rows(fails, tmp_path, partita):
+    (tmp_path / "a.csv").write_text("a,b")
+    assert "a.csv has columns, but no rows" in fails("fit", tmp_path / "a.csv")[1]
+    (tmp_path / "a.csv").write_text("1,2")
+    assert "1 cluster by KMeans" in partita("fit", tmp_path / "a.csv", "-k", 1)
+
+
+LONG = "h" * 200_000
+
+
+@pytest.mark.parametrize(
+    ("head", "rows", "words"),
+    [
+        ("{},b", "1,2\n3,4\n9,9\n", ()),
+        ("{},b", "x,2\ny,4\nz,9\n", ()),
+        ("{},b", "1,2\n3,4\n,9\n", ()),
+        ("{},b", "1,2\n3,4\ninf,9\n", ()),
+        ("{},b", "1,2\n3,4\nx,9\n" + "5,5\n" * 30, ()),
+        ("{0},{0}", "1,2\n3,4\n9,9\n", ()),
+        ("{}_id,b", "1,2\n2,4\n3,9\n", ()),
+        ("{},b", "1,2\n1,4\n1,9\n", ()),
+        ("{},b", "10000,2\n3,4\n9,9\n", ()),
+        ("{},b", "x,2\n3,4\n9,9\n", ("--columns", LONG)),
+        ("{},b", "0,2\n0,4\n0,9\n", ("--weight", LONG)),
+        ("{},b", "1,2\n3,4\n9,9\n", ("--columns", LONG, "--id", LONG)),
+        ("{},b", "1,2\n3,4\n9,9\n", ("--columns", "no" + LONG)),
+    ],
+)
+def test_a_long_name_is_shortened_everywhere(tmp_path, capsys, head, rows, words):
+    from partita.cli.command_group import app
+
+    path, model = tmp_path / "a.csv", tmp_path / "m.partita"
+    path.write_text(f"{head.format(LONG, LONG)}\n{rows}")
+    (tmp_path / "other.csv").write_text("a\n1\n2\n")
+    lines = [["fit", path, "-k", 2, *words, "--model", model], ["choose-k", path, *words],
+             ["inspect", model], ["predict", tmp_path / "other.csv", "--model", model]]  # fmt: skip
+    for line in lines:
+        with pytest.raises(SystemExit):
+            app([str(word) for word in line], prog_name="partita")
+        out, err = capsys.readouterr()
+        longest = max(map(len, (out + err).splitlines() or [""]))
+        assert longest < 600, (out + err)[:1000]
+
+
+@pytest.fixture
+def far_rows(tmp_path):
+    """Two groups, and two rows far away: the 8th and the 10th."""
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    rows[150:] += 20
+    rows[[7, 9]] = [900, 900], [910, 905]
+    names = [f"n{i}" for i in range(300)]
+    path = tmp_path / "a.csv"
+    write_table(pa.table({"name": names, "x": rows[:, 0], "y": rows[:, 1]}), path)
+    return path
+
+
+def test_rows_are_named_as_in_the_file(partita, far_rows, tmp_path):
+    for words, names in (((), "(row 8, row 10)"), (("--id", "name"), "(n7, n9)")):
+        page = tmp_path / f"{len(words)}.html"
+        output = partita("fit", far_rows, "-k", 3, "--report", page, *words)
+        assert f"2 of 300 rows {names}" in output
+        assert f"2 of 300 rows {names}" in page.read_text()
+
+
+def test_rows_are_numbered_as_in_the_file_also_after_dropped_ones(partita, far_rows):
+    lines = far_rows.read_text().splitlines(keepends=True)
+    far_rows.write_text("".join([lines[0], "gap,,\n", *lines[1:]]))
+    output = partita("fit", far_rows, "-k", 3, "--missing", "drop")
+    assert "(row 9, row 11)" in output
+
+
+@pytest.mark.parametrize("k", [1, 2, "2:3", "auto"])
+def test_equal_rows_are_said_to_be_equal(partita, tmp_path, k):
+    (tmp_path / "a.csv").write_text("x,y\n" + "1,2\n" * 8)
+    output = " ".join(partita("fit", tmp_path / "a.csv", "-k", k).split())
+    assert "All rows are equal: they are one cluster." in output
+    assert "than 1" not in output
+
+
+def test_fewer_distinct_rows_than_clusters_name_a_number_that_works(partita, tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n" + "1,2\n5,6\n9,0\n" * 8)
+    output = " ".join(partita("fit", tmp_path / "a.csv", "-k", 4).split())
+    assert "There are no more distinct rows than clusters" in output
+    assert "Use --k 2 at most" in output
+    assert "no more distinct rows" not in partita("fit", tmp_path / "a.csv", "-k", 2)
