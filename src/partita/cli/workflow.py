@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,9 @@ import numpy as np
 
 from partita import model_file
 from partita._common.errors import PartitaError, Setting
-from partita._common.text import listed, plural, printable, quoted
+from partita._common.text import plural, printable, quoted
 from partita._versions import versions
+from partita.cli.column_matching import match_columns
 from partita.cli.option_values import KRequest
 from partita.cli.options import ColumnOptions, MethodOptions, ReadOptions
 from partita.halting import StopReason
@@ -106,7 +107,7 @@ def prepare_for_model(
     """Return the model in a file, and rows with its columns, scaling and means."""
     fitted = read_model(path)
     saved = fitted.saved_
-    table, names = _with_model_names(read(options), fitted, path)
+    table, names = match_columns(read(options), fitted, path)
     vars(fitted).pop("feature_names_in_", None)  # the rows are arrays without names
     if missing == "mean" and saved.fill is None:
         raise TableError(
@@ -126,30 +127,6 @@ def prepare_for_model(
     )
     scaling = saved.scaling or Scaling.fit(selection.X, "none")
     return fitted, PreparedData(table, selection, scaling, scaling.apply(selection.X))
-
-
-def _with_model_names(table: Table, fitted: Any, path: Path) -> tuple[Table, Sequence[str]]:
-    """Return the table with columns named as in the model, and these names."""
-    width, expected = table.data.num_columns, fitted.n_features_in_
-    names = fitted.saved_.names or tuple(map(str, getattr(fitted, "feature_names_in_", ())))
-    if not names and width != expected:
-        raise TableError(
-            f"{table.name} must have {expected} columns like the data that {path} was fitted "
-            f"to (which had no names), got {width}. Remove the other columns."
-        )
-    if not names:
-        return table, table.names
-    known = set(table.names)
-    lacking = [name for name in names if name not in known]
-    if lacking and not table.named and width == len(names):
-        note = f"the file has no column names; they are taken to be {listed(names)}"
-        return replace(table.renamed(tuple(names)), notes=(*table.notes, note)), names
-    if lacking:
-        raise TableError(
-            f"{table.name} lacks {listed(lacking)} of the {len(names)} columns that {path} was "
-            f"fitted to; it has {listed(table.names)}"
-        )
-    return table, names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
