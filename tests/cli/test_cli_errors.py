@@ -20,9 +20,13 @@ from partita.cli.command_group import app
         ("a,b\n1,2\n", ("-k", "2"), "2 clusters need at least as many rows, got 1 row."),
         ("a,b\n1,2\n", (), "one row to cluster; choosing K needs at least two"),
         ("a,b\nx,y\nu,v\n", ("-k", "1"), "no numeric column to cluster: 'a' (text"),
-        ("a,b\n1,2\n3,\n", ("-k", "1"), "line 3, column 'b': the value is missing"),
-        ("a,b\n1,2\n3,nan\n", ("-k", "1"), "line 3, column 'b': the value is missing"),
-        ("a,b\n1,2\n3,inf\n", ("-k", "1"), "line 3, column 'b': the value is infinite"),
+        ("a,b\n1,2\n3,\n", ("-k", "1", "--raw"), "line 3, column 'b': the value is missing"),
+        (
+            "a,b\n1,2\n3,nan\n",
+            ("-k", "1", "--raw"),
+            "line 3, column 'b': the value is missing",
+        ),
+        ("a,b\n1,2\n3,inf\n", ("-k", "1", "--raw"), "line 3, column 'b': the value is infinite"),
         ("a,b\n1,2\n3,4\n", ("-k", "3"), "3 clusters need at least as many rows, got 2 rows."),
         ("a,b\n1,2\n3,4\n", ("-k", "2:9"), "9 clusters need at least as many rows, got 2 rows."),
         ("a,b\n1,2\n3,4\n", ("-k", "1", "-c", "bb"), "no column 'bb'. Did you mean 'b'?"),
@@ -58,8 +62,8 @@ def test_wrong_data_give_3_and_name_the_file_and_the_place(tmp_path, fails, text
         (("-m", "kernel", "--kernel", "zzz"), "one of rbf, laplacian"),
         (("-k", "-3"), ""),
         (("-m", "kmean"), "'--method' / '-m': must be one of kmeans,"),
-        (("--scale", "std"), "must be one of none, standard, robust, got 'std'."),
-        (("--missing", "x"), "must be one of error, drop, mean, got 'x'."),
+        (("--scale", "std"), "must be one of auto, none, standard, robust, got 'std'."),
+        (("--missing", "x"), "must be one of auto, error, drop, mean, got 'x'."),
         (("--gamma", "nan"), "must be a number of at least 0, got nan."),
         (("--halt", "Never()"), "--halt"),
         (("--metric", "cosine"), "--metric needs --method medoids"),
@@ -129,7 +133,7 @@ def test_a_bug_is_called_one_and_debug_shows_it(tmp_path, fails, monkeypatch):
     def broken(*_):
         raise RuntimeError("oh")
 
-    monkeypatch.setattr("partita.cli.workflow.read", broken)
+    monkeypatch.setattr("partita.cli.prepared_data.read", broken)
     data = write_csv(tmp_path / "data.csv", "a\n1\n")
     code, output = fails("fit", data)
     assert (code, "RuntimeError: oh" in output, "--debug" in output) == (1, True, True)

@@ -105,17 +105,17 @@ def test_the_index_of_a_frame_names_the_labels(partita, tmp_path, blobs):
 def test_rows_without_a_value_are_dropped_or_filled(partita, tmp_path):
     data, model = tmp_path / "a.csv", tmp_path / "m.partita"
     data.write_text("x,y\n1,1\n,2\n1,3\n9,9\n9,8\n")
-    assert "line 3" in partita("fit", data, "-k", 2, code=3)
+    assert "line 3" in partita("fit", data, "-k", 2, "--missing", "error", code=3)
     partita("fit", data, "-k", 2, "--missing", "drop", "--labels", tmp_path / "b.csv")
     lines = (tmp_path / "b.csv").read_text().splitlines()
-    assert lines[2] == ",2,"
+    assert lines[2] == ",2,-1"
     assert lines[1].rpartition(",")[2] in "01"
     partita("fit", data, "-k", 2, "--missing", "mean", "--model", model)
     result = json.loads(partita("predict", data, "--model", model, "--json"))
     assert result["data"]["filled"] == 1
     assert len(result["labels"]) == 5
     dropped = json.loads(partita("predict", data, "--model", model, "--missing", "drop", "--json"))
-    assert dropped["rows"] == [1, 3, 4, 5]
+    assert [label >= 0 for label in dropped["labels"]] == [True, False, True, True, True]
 
 
 @pytest.mark.heavy
@@ -123,7 +123,7 @@ def test_means_are_filled_in_only_if_the_model_has_them(partita, tmp_path, file)
     model, gaps = tmp_path / "m.partita", tmp_path / "gaps.csv"
     header, first, *_ = file.read_text().splitlines()
     gaps.write_text(f"{header}\n{first}\n{',' * header.count(',')}\n")
-    partita("fit", file, "-k", 3, "--model", model)
+    partita("fit", file, "-k", 3, "--raw", "--model", model)
     for command in ("predict", "report"):
         more = ("--out", tmp_path / "r.html") if command == "report" else ()
         output = partita(command, gaps, "--model", model, *more, code=3)
@@ -131,7 +131,7 @@ def test_means_are_filled_in_only_if_the_model_has_them(partita, tmp_path, file)
         assert "--missing mean" not in output  # the model has no means
         assert "missing=" not in output
         output = partita(command, gaps, "--model", model, "--missing", "mean", *more, code=3)
-        assert "has no means to fill in" in output
+        assert "has no values to fill in" in output
         partita(command, gaps, "--model", model, "--missing", "drop", *more)
 
 

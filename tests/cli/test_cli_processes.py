@@ -134,8 +134,8 @@ def killed(tmp_path, seed, times, longest):
             path.unlink(missing_ok=True)
             if mine:
                 path.write_text("mine")
-        run = spawn("fit", data, "-k", 5, "--labels", labels, "--model", model, "--report", page,
-                    "--force", "--threads", 1)  # fmt: skip
+        run = spawn("fit", data, "-k", 5, "--raw", "--labels", labels, "--model", model,
+                    "--report", page, "--force", "--threads", 1)  # fmt: skip
         time.sleep(rng.uniform(0.3, longest))
         run.kill()
         run.communicate()

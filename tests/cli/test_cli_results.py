@@ -27,7 +27,9 @@ def test_labels_and_objective_are_those_of_the_api_on_every_format(
     data, out, model = tmp_path / f"a.{kind}", tmp_path / f"b.{kind}", tmp_path / "m.partita"
     write_table(pa.table([X[:, t].copy() for t in range(3)], names=["x", "y", "z"]), data)
     result = json.loads(
-        partita("fit", data, "-k", 4, "--seed", 3, "--labels", out, "--model", model, "--json")
+        partita(
+            "fit", data, "-k", 4, "--raw", "--seed", 3, "--labels", out, "--model", model, "--json"
+        )
     )
     rows = select(read_table(data)).X
     expected = KMeans(4, random_state=3).fit(rows)
@@ -185,7 +187,7 @@ def test_every_kernel_and_metric_is_that_of_the_api(partita, tmp_path, blobs, op
     rows = (rows > 3).astype(float) if name == "jaccard" else rows
     np.save(tmp_path / "a.npy", rows)
     method = "kernel" if option == "kernel" else "medoids"
-    words = ("fit", tmp_path / "a.npy", "-k", 2, "-m", method, f"--{option}", name)
+    words = ("fit", tmp_path / "a.npy", "-k", 2, "--raw", "-m", method, f"--{option}", name)
     partita(*words, "-q", "--only-labels", "--labels", tmp_path / "out.csv")
     estimator = KernelKMeans if option == "kernel" else KMedoids
     expected = estimator(2, random_state=0, **{option: name}).fit(rows).labels_

@@ -35,7 +35,7 @@ def test_results_go_to_stdout_and_remarks_to_stderr(capsys, file):
             app(["fit", str(file), "-k", "3", *words])
         out, err = capsys.readouterr()
         assert (out == "") == out_is_empty
-        assert ("not used: who" in err) != out_is_empty
+        assert ("left out: who" in err) != out_is_empty
         assert "\x1b" not in out + err  # no terminal: no colours, no bars
 
 
@@ -48,7 +48,7 @@ def test_a_hostile_file_cannot_speak_to_the_terminal(capsys, tmp_path):
             app([words[0], str(tmp_path / "a.csv"), *words[1:]])
         out, err = capsys.readouterr()
         assert "\x1b" not in out + err
-        assert "not used: b" in err
+        assert "left out: b" in err
         assert ("[red]x" in out) == (words[0] == "fit")
 
 
@@ -95,7 +95,7 @@ def test_json_holds_no_nan(partita, tmp_path, capsys):
 
 @pytest.mark.heavy
 def test_help_has_examples_for_every_command(partita):
-    for command in ("fit", "predict", "choose-k", "inspect", "report", "demo"):
+    for command in ("fit", "check", "predict", "choose-k", "inspect", "report", "demo"):
         text = partita(command, "--help")
         assert "Examples" in text
         assert f"partita {command}" in text
@@ -118,7 +118,10 @@ def test_help_answers_without_loading_anything_heavy():
 @pytest.mark.heavy
 @pytest.mark.parametrize(
     ("typed", "completed"),
-    [("partita ch", ["choose-k"]), ("partita fit --scale ", ["none", "standard", "robust"])],
+    [
+        ("partita ch", ["check", "choose-k"]),
+        ("partita fit --scale ", ["auto", "none", "standard", "robust"]),
+    ],
 )
 def test_commands_and_values_of_options_are_completed(typed, completed):
     last = str(typed.count(" "))
@@ -172,7 +175,7 @@ def test_a_column_that_is_nearly_numbers_is_said_apart(tmp_path, capsys):
     err = capsys.readouterr().err
     assert "Note: income is NOT used: " in err
     assert "59 of 60 values are numbers, but not 'unknown' in line 32" in err
-    assert "not used: who" in err
+    assert "left out: who" in err
 
 
 @pytest.mark.heavy
@@ -181,7 +184,7 @@ def test_the_report_says_what_the_terminal_says_of_the_data(partita, tmp_path):
     (tmp_path / "a.csv").write_text("number,age,text,w\n" + rows)
     model, page = tmp_path / "m.partita", tmp_path / "a.html"
     partita("fit", tmp_path / "a.csv", "-k", 2, "-w", "w", "--model", model, "--report", page)
-    assert "Number looks like a row number or id, but is used as a feature" in page.read_text()
+    assert "left out: number (a row number: " in page.read_text()
     assert "of weight" in partita("fit", tmp_path / "a.csv", "-k", 2, "-w", "w")
     words = ("report", tmp_path / "a.csv", "--model", model, "--out", page, "--force")
     partita(*words)

@@ -21,23 +21,41 @@ from partita.tables import (  # noqa: E402
 @pytest.mark.parametrize(
     ("name", "values", "like"),
     [
-        ("n", list(range(5, 25)), True),
-        ("customer_id", [7 * i % 101 for i in range(20)], True),
-        ("customerId", [7 * i % 101 for i in range(20)], True),
-        ("ID", [7 * i % 101 for i in range(20)], True),
-        ("CUSTOMER ID", [7 * i % 101 for i in range(20)], True),
-        ("id", [1.5 * i for i in range(20)], False),
-        ("id", [i % 3 for i in range(20)], False),
-        ("paid", [7 * i % 101 for i in range(20)], False),
-        ("year", [2000 + i // 2 for i in range(20)], False),
-        ("n", [1, 2, 3], False),
+        ("n", list(range(5, 25)), "a row number"),
+        ("n", [5 + 7 * i % 20 for i in range(20)], "a row number"),
+        ("customer_id", [7 * i % 101 for i in range(20)], "an id"),
+        ("customerId", [7 * i % 101 for i in range(20)], "an id"),
+        ("ID", [7 * i % 101 for i in range(20)], "an id"),
+        ("CUSTOMER ID", [7 * i % 101 for i in range(20)], "an id"),
+        ("region_id", [i % 3 for i in range(20)], "an id"),
+        ("invoice_no", [7 * i % 101 for i in range(20)], "an id"),
+        ("invoice_no", [i % 5 for i in range(20)], None),
+        ("id", [1.5 * i for i in range(20)], None),
+        ("paid", [7 * i % 101 for i in range(20)], None),
+        ("year", [2000 + i // 2 for i in range(20)], None),
+        ("n", [1, 2, 3], None),
+        ("zip", [10115 + 97 * (i % 7) for i in range(20)], "a code"),
+        ("Postal Code", [10115 + 97 * (i % 7) for i in range(20)], "a code"),
+        ("phoneNumber", [43123456 + 97 * i for i in range(20)], "a code"),
+        ("mobile_minutes", [1000 + 97 * (i % 7) for i in range(20)], None),
+        ("zip", [i % 7 for i in range(20)], None),
+        ("cluster", [i % 3 for i in range(20)], "labels of an earlier fit"),
+        ("labels", [i % 3 for i in range(20)], "labels of an earlier fit"),
     ],
 )
-def test_columns_that_number_the_rows_are_named(name, values, like):
+def test_columns_that_name_the_rows_are_doubtful_or_left_out(name, values, like):
     table = Table(pa.table({name: values, "x": [0.5] * len(values)}), "t", "csv")
     found = select(table)
-    assert found.doubtful == ({name: ("looks like a row number or id", True)} if like else {})
+    assert {n: role.kind for n, role in found.doubtful.items()} == ({name: like} if like else {})
     assert found.names == (name, "x")
+    table = Table(
+        pa.table({name: values, "x": [i * i % 7 for i in range(len(values))]}), "t", "csv"
+    )
+    found = select(table, by_role=True)
+    assert found.names == (("x",) if like else (name, "x"))
+    assert found.doubtful == {}
+    assert select(table, by_role=True, include=[name]).names == (name, "x")
+    assert select(table, by_role=True, columns=[name]).names == (name,)
     assert select(table, columns=[name]).doubtful == {}
     assert select(table, id=name).doubtful == {}
 
@@ -116,7 +134,7 @@ def test_places_are_looked_for_once_for_all_columns(tmp_path, monkeypatch):
 def test_leading_zeros_are_like_a_code(tmp_path):
     text = "zip,x,half,month\n01003,0,0.5,1\n 10115,10,00.5,2\n"
     found = select(read_table(write_file(tmp_path, text)))
-    assert found.doubtful == {"zip": ("has leading zeros, like a code", False)}
+    assert found.doubtful == {"zip": ("a code", "integers with leading zeros")}
     assert found.names == ("zip", "x", "half", "month")
 
 
@@ -125,11 +143,11 @@ def test_labels_of_an_earlier_fit_are_doubtful(name):
     labels = pa.array([0, 1, None, -1])
     table = Table(pa.table({name: labels, "x": [0.5] * 4}), "t", "csv")
     found = select(table, missing="drop")
-    assert found.doubtful == {name: ("looks like the labels of an earlier fit", False)}
+    assert found.doubtful == {name: ("labels of an earlier fit", "by its name")}
     assert select(table, columns=[name], missing="drop").doubtful == {}
 
 
-@pytest.mark.parametrize("name", ["clusters", "Cluster size", "my_cluster", "cluster_x"])
+@pytest.mark.parametrize("name", ["clustering", "Cluster size", "my_cluster", "cluster_x"])
 def test_other_names_are_not(name):
     assert select(Table(pa.table({name: [1, 0, 1]}), "t", "csv")).doubtful == {}
     halves = Table(pa.table({"cluster": [0.5, 1.0]}), "t", "csv")

@@ -17,6 +17,7 @@ def choose_k(
     columns: opt.ColumnOptions,
     report: opt.ReportOut = None,
     json: opt.Json = False,
+    explain: opt.Explain = False,
     force: opt.Force = False,
     quiet: opt.Quiet = False,
     read: opt.ReadAndNameOptions,
@@ -25,7 +26,7 @@ def choose_k(
 
     \b
     [bold]Examples[/bold]
-      partita choose-k wine.csv --scale standard
+      partita choose-k wine.csv
       partita choose-k wine.csv -k 2:12 --method spherical --json
       partita choose-k wine.csv -k 2:12 --report wine.html
     """
@@ -33,7 +34,7 @@ def choose_k(
         raise typer.BadParameter(
             f"--k must be a range, like 2:{max(3, k.fixed)}, got a single number {k.fixed}."
         )
-    from partita.cli import show_results, workflow
+    from partita.cli import prepared_data, show_results, workflow
     from partita.cli.outputs import Outputs
     from partita.cli.progress_bar import ProgressReporter
 
@@ -41,7 +42,9 @@ def choose_k(
     outputs.check(read.data)
     with collect_warnings() as warnings:
         with reporter.show_status("reading"):
-            prepared = workflow.prepare(workflow.read(read), columns)
+            prepared = prepared_data.prepare(prepared_data.read(read), columns, method)
+        if not quiet and not json:
+            show_results.print_preparation(prepared, explain)
         outcome = workflow.cluster(prepared, k, method, typed_command(ctx), reporter)
         if report is not None:
             with reporter.show_status("writing the report"), outputs.keep_error():
@@ -57,7 +60,7 @@ def choose_k(
             warnings=warnings,
         )
     elif not quiet:
-        show_results.print_notes([*show_results.data_notes(prepared), *warnings])
+        show_results.print_notes(warnings)
         out = console()
         show_results.print_sweep(outcome.sweep, out)
         show_results.print_saved_files(outputs.saved, out)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_origin
 import typer
 from typer.core import TyperGroup
 
-from partita.cli import choose_k, demo, fit, inspect, options, predict, report
+from partita.cli import check, choose_k, demo, fit, inspect, options, predict, report
 from partita.cli.error_handling import ARGUMENTS_KEY, exit_code_of, handle_errors
 
 
@@ -66,6 +66,7 @@ app = typer.Typer(
 
 for _command in (
     fit.fit,
+    check.check,
     predict.predict,
     choose_k.choose_k,
     inspect.inspect,

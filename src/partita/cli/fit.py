@@ -23,6 +23,7 @@ def fit(
     model: opt.ModelOut = None,
     report: opt.ReportOut = None,
     json: opt.Json = False,
+    explain: opt.Explain = False,
     strict: opt.Strict = False,
     force: opt.Force = False,
     quiet: opt.Quiet = False,
@@ -32,14 +33,14 @@ def fit(
 
     \b
     [bold]Examples[/bold]
-      partita fit wine.csv --scale standard
+      partita fit wine.csv
       partita fit wine.csv -k 3 --labels out.csv --model wine.partita
       partita fit part-*.parquet -k 2:20 --id customer --exclude age,zip --json
       cat rows.csv | partita fit - -k 5 --halt 'Deadline(60)' --labels -
     """
     if only_labels and labels is None:
         raise typer.BadParameter("--only-labels needs --labels OUT.")
-    from partita.cli import workflow
+    from partita.cli import prepared_data, show_results, workflow
     from partita.cli.outputs import Outputs
     from partita.cli.progress_bar import ProgressReporter
 
@@ -49,7 +50,9 @@ def fit(
     reporter = ProgressReporter(form != "text")
     with collect_warnings() as warnings:
         with reporter.show_status("reading"):
-            prepared = workflow.prepare(workflow.read(read), columns)
+            prepared = prepared_data.prepare(prepared_data.read(read), columns, method)
+        if not quiet and not json:
+            show_results.print_preparation(prepared, explain)
         outcome = workflow.cluster(prepared, k, method, typed_command(ctx), reporter)
         try:
             _write_and_show(outcome, outputs, form, reporter, warnings)
@@ -74,14 +77,10 @@ def _state(model: Any) -> str:
 def _write_and_show(
     outcome: Any, outputs: Any, form: str, reporter: Any, warnings: list[str]
 ) -> None:
-    from partita.cli import show_results
-
     with outputs.keep_error():
         outputs.write_model(outcome)
     with outputs.keep_error():
         outputs.write_labels(outcome.prepared, outcome.labels)
-    if form == "text":
-        show_results.print_notes(show_results.data_notes(outcome.prepared))
     is_described = form == "json" or (form == "text" and not outcome.interrupted)
     if is_described or outputs.report is not None:
         _describe(outcome, outputs, form, reporter, warnings)

@@ -38,7 +38,7 @@ OPTIONS_OF_METHOD = {
     "metric": "medoids",
     "zero_rows": "spherical",
 }
-MISSING = ("error", "drop", "mean")
+MISSING = ("auto", "error", "drop", "mean")
 AUTO: Any = "auto"  # of --k; typer parses defaults too
 
 
@@ -64,8 +64,8 @@ MissingAsFitted = Annotated[
     reading(
         "--missing",
         "HOW",
-        "Missing values: error, drop or mean (that of the fit). Default: mean if the model was "
-        "fitted with it, else error.",
+        "Missing values: error, drop, or auto and mean, which fill in values of the fit. Default: "
+        "as in the fit.",
         MISSING,
     ),
 ]
@@ -159,33 +159,51 @@ class ColumnOptions:
     """The columns that are features, ids and weights, and the preparation of the features."""
 
     columns: Annotated[
-        list[str] | None, reading("--columns -c", "A,B", "Features. Default: all numeric columns.")
+        list[str] | None,
+        reading("--columns -c", "A,B", "Features. Default: all columns that hold measurements."),
     ] = None
     exclude: Annotated[
         list[str] | None, reading("--exclude -x", "A,B", "Columns to leave out.")
     ] = None
+    include: Annotated[
+        list[str] | None,
+        reading(
+            "--include",
+            "A,B",
+            "Columns to use although they look like ids, codes or copies; dates become days.",
+        ),
+    ] = None
     id: Id = None
     weight: Weight = None
     scale: Annotated[
-        str,
+        str | None,
         reading(
             "--scale -s",
             "HOW",
-            "none, standard (mean and standard deviation) or robust (median and interquartile "
-            "range).",
-            ("none", "standard", "robust"),
+            "auto (default: one footing, unless all features share a unit; a few outliers and very "
+            "skewed features do not decide), none, standard (mean and standard deviation) or "
+            "robust (median and interquartile range).",
+            ("auto", "none", "standard", "robust"),
         ),
-    ] = "none"
+    ] = None
     missing: Annotated[
-        str,
+        str | None,
         reading(
             "--missing",
             "HOW",
-            "Missing values: stop (error), leave the row out (drop), or use the column mean "
-            "(mean).",
+            "Missing values: auto (default: fill in medians; rows that miss more than half are "
+            "left out), stop (error), leave the row out (drop), or use the column mean (mean).",
             MISSING,
         ),
-    ] = "error"
+    ] = None
+    raw: Annotated[
+        bool,
+        reading(
+            "--raw",
+            "",
+            "Prepare nothing: all numeric columns, as they are; a missing value is an error.",
+        ),
+    ] = False
 
 
 # --- clustering -----------------------------------------------------------------------------------
@@ -328,6 +346,9 @@ ReportOut = Annotated[
     Path | None, writing("--report", "OUT.html", "Write a report as one HTML file.")
 ]
 ModelIn = Annotated[Path, typer.Option("--model", metavar="MODEL", help="Model written by fit.")]
+Explain = Annotated[
+    bool, writing("--explain", "", "Print the rule behind every decision about the data.")
+]
 Json = Annotated[bool, writing("--json", "", "Print one JSON object instead of text.")]
 Strict = Annotated[bool, writing("--strict", "", "Exit with code 4 if a limit ended the fit.")]
 Force = Annotated[bool, writing("--force -f", "", "Overwrite existing files.")]

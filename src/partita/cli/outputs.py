@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 
 from partita import model_file
 from partita._common.optional_imports import require
 from partita.cli.console import print_message
 from partita.cli.error_handling import Interrupted, error_text
-from partita.cli.workflow import FitOutcome, PreparedData
+from partita.cli.prepared_data import PreparedData
+from partita.cli.workflow import FitOutcome
 from partita.tables import check_new, format_of, write_table, write_text
 from partita.tables.compression import without_compression_suffix
 from partita.tables.file_formats import FORMAT_OF_SUFFIX
@@ -134,16 +134,12 @@ class Outputs:
         file.flush()
 
     def _add_labels(self, prepared: PreparedData, labels: Any, format: str) -> Any:
-        """Return a copy of the table with a column `cluster`, empty for rows that were left out.
+        """Return a copy of the table with a column `cluster`, −1 for rows that were left out.
 
         Cells of text are copied as they are written. With `only_labels` just the ids are copied.
         """
-        pa, table, kept = arrow(), prepared.table, prepared.selection.kept
-        data = table.copy_as(format)
-        column = np.full(table.data.num_rows, -1, dtype=np.int64)
-        is_left_out = np.ones(len(column), dtype=bool)
-        column[kept], is_left_out[kept] = labels, False
-        clusters = pa.array(column, mask=is_left_out)
+        pa, table = arrow(), prepared.table
+        data, clusters = table.copy_as(format), pa.array(prepared.labels_of_all_rows(labels))
         if self.only_labels:
             data = data.select(list(table.index) if self.id is None else [self.id])
             if data.num_columns == 0:
@@ -164,6 +160,7 @@ class Outputs:
             scaling=outcome.prepared.scaling,
             fill=selection.fill,
             names=selection.names,
+            plan=outcome.prepared.plan.to_dict(),
             note=outcome.command + " (interrupted)" * outcome.interrupted,
             fingerprint=model_file.fingerprint(selection.X, selection.weight),
             force=self.force,

@@ -30,7 +30,7 @@ def predict(
       partita predict new.csv --model wine.partita --only-labels --id name
       tail -n +2 new.csv | partita predict - --no-header --model wine.partita
     """
-    from partita.cli import show_results, workflow
+    from partita.cli import prepared_data, show_results
     from partita.cli.outputs import Outputs
     from partita.model_file.loading import read_labeller
 
@@ -39,28 +39,27 @@ def predict(
     outputs = Outputs(labels, only_labels, id, force=force)
     outputs.check(inputs=(model,), json=json)
     with collect_warnings() as warnings:
-        fitted, prepared = workflow.prepare_for_model(
+        fitted, prepared = prepared_data.prepare_for_model(
             model, read, id, missing, read_model=read_labeller
         )
         clusters = fitted.predict(prepared.X)
         with outputs.keep_error():
             outputs.write_labels(prepared, clusters)
     if json:
-        ids = prepared.selection.ids
         show_results.print_json(
             command="predict",
             data=show_results.data_json(prepared),
             model=str(model),
-            labels=clusters,
-            rows=prepared.selection.kept + 1,
-            ids=None if ids is None else ids.to_pylist(),
+            labels=prepared.labels_of_all_rows(clusters),
+            ids=None if id is None else prepared.cells(id).to_pylist(),
             sizes=show_results.cluster_sizes(clusters),
             outputs=outputs.saved,
             errors=outputs.error_texts(),
             warnings=warnings,
         )
     elif not quiet:
-        show_results.print_notes([*show_results.data_notes(prepared), *warnings])
+        show_results.print_preparation(prepared)
+        show_results.print_notes(warnings)
     if outputs.uses_stdout:
         outputs.print_labels(prepared, clusters)
     if not (json or quiet):

@@ -32,7 +32,7 @@ def report(
     [bold]Examples[/bold]
       partita report wine.csv --model wine.partita --out wine.html
     """
-    from partita.cli import show_results, workflow
+    from partita.cli import prepared_data, show_results, workflow
     from partita.cli.outputs import Outputs
     from partita.cli.progress_bar import ProgressReporter
 
@@ -40,7 +40,7 @@ def report(
     outputs.check(read.data, inputs=(model,))
     status = ProgressReporter(quiet).show_status("describing the clusters")
     with collect_warnings() as warnings, status:
-        fitted, prepared = workflow.prepare_for_model(model, read, id, missing, weight)
+        fitted, prepared = prepared_data.prepare_for_model(model, read, id, missing, weight)
         outcome = workflow.FitOutcome(
             prepared=prepared,
             model=fitted,
@@ -52,7 +52,8 @@ def report(
         made_by = [f"the model was made by `{note}`"] if note else []
         outputs.write_report(workflow.report_input(outcome, [*made_by, *remarks]))
     if not quiet:
-        show_results.print_notes([*show_results.data_notes(prepared), *remarks, *warnings])
+        show_results.print_preparation(prepared)
+        show_results.print_notes([*remarks, *warnings])
         show_results.print_saved_files(outputs.saved, console())
     outputs.raise_errors()
 

@@ -52,7 +52,7 @@ def print_model(contents: ModelContents, path: Path) -> None:
         "J": None if objective is None else f"{objective:.6g}",
         "stopped": f"after {plural(iterations or 0, 'iteration')}: {reason}" if reason else None,
         "scaling": None if saved.scaling is None else saved.scaling.kind,
-        "missing": "filled in with means" if saved.fill is not None else None,
+        "missing": None if saved.fill is None else "filled in",
         "made by": saved.note,
         "made at": saved.created,
         "partita": saved.versions.get("partita"),

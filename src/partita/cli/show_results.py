@@ -16,10 +16,10 @@ from rich.text import Text
 
 import partita
 from partita._common.json_values import to_json_values
-from partita._common.text import listed, one_line, plural
+from partita._common.text import one_line, plural
 from partita.cli.console import print_message, wrapped
-from partita.cli.workflow import column_remarks
-from partita.tables.feature_selection import EXCLUDED, NOT_CHOSEN
+from partita.cli.prepared_data import column_remarks
+from partita.tables import undo_hint
 from partita.tables.text_files import layout_note
 
 MAX_TRAITS = 3  # of a cluster
@@ -52,7 +52,8 @@ def data_json(prepared: Any) -> dict[str, Any]:
         "left_out": selection.left_out,
         "filled": selection.filled,
         "nearly": list(selection.nearly),
-        "doubtful": {name: suspicion.why for name, suspicion in selection.doubtful.items()},
+        "doubtful": {name: role.why for name, role in selection.doubtful.items()},
+        "plan": prepared.plan.to_dict(),
         "scale": prepared.scaling.kind,
         "notes": list(table.notes),
     }
@@ -84,23 +85,27 @@ def print_notes(notes: Sequence[str]) -> None:
 
 
 def data_notes(prepared: Any) -> list[str]:
-    """Return notes on the data: what was detected, left out, dropped and filled in."""
-    selection, usual = prepared.selection, layout_note("utf-8", "comma")
+    """Return notes on what was detected in the file, and on doubtful columns."""
+    usual = layout_note("utf-8", "comma")
     notes = [note for note in prepared.table.notes if note != usual]
-    unused = [
-        f"{one_line(name, 30)} ({one_line(why, 60)})"
-        for name, why in selection.left_out.items()
-        if why not in (NOT_CHOSEN, EXCLUDED) and name not in selection.nearly
-    ]
-    if unused:
-        notes.append(f"not used: {listed(unused, str)}")
-    notes += column_remarks(prepared)
-    dropped = prepared.table.data.num_rows - len(prepared.X)
-    if dropped:
-        notes.append(f"{plural(dropped, 'row')} with missing values left out")
-    if selection.filled:
-        notes.append(f"{plural(selection.filled, 'missing value')} filled in with column means")
-    return notes
+    return [*notes, *column_remarks(prepared)]
+
+
+def print_preparation(prepared: Any, explain: bool = False) -> None:
+    """Print notes on the data, then a line for each decision about it, on stderr."""
+    print_notes(data_notes(prepared))
+    for line in plan_lines(prepared.plan, explain):
+        print_message(line)
+
+
+def plan_lines(plan: Any, explain: bool = False) -> list[str]:
+    """Return a line for each decision about the data, with its rule, or how to undo it."""
+    lines = []
+    for decision in plan.decisions:
+        rule = f", because {decision.rule}" if explain and decision.rule else ""
+        lines.append(one_line(f"{decision.line}{rule}", MAX_TEXT))
+    hint = undo_hint(plan)
+    return [*lines, f"({hint})"] if hint and not explain else lines
 
 
 # --- a fit ----------------------------------------------------------------------------------------

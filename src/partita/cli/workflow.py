@@ -1,132 +1,27 @@
-"""The steps that commands share: read a table, prepare its features, fit, describe the fit."""
+"""The steps that commands share: fit a prepared table, describe the fit."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import model_file
 from partita._common.errors import PartitaError, Setting
-from partita._common.text import plural, printable, quoted
+from partita._common.text import plural
 from partita._versions import versions
-from partita.cli.column_matching import match_columns
 from partita.cli.option_values import KRequest
-from partita.cli.options import ColumnOptions, MethodOptions, ReadOptions
+from partita.cli.options import MethodOptions
+from partita.cli.prepared_data import PreparedData, column_remarks
 from partita.halting import StopReason
-from partita.tables import Scaling, Selection, Table, TableError, read_table, select
+from partita.tables import TableError
 
 if TYPE_CHECKING:
     from partita.cli.progress_bar import ProgressReporter
-
-MAX_COMMAS_IN_NAME = 7  # of a column in a list
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PreparedData:
-    """A table, its features, and the rows as they are clustered."""
-
-    table: Table
-    selection: Selection
-    scaling: Scaling
-    X: Any
-
-
-def read(options: ReadOptions) -> Table:
-    """Read the table."""
-    return read_table(
-        options.data,
-        delimiter=options.delimiter,
-        encoding=options.encoding,
-        header=options.header,
-        decimal=options.decimal,
-        thousands=options.thousands,
-        na=options.na or (),
-        skip_rows=options.skip_rows,
-        sheet=options.sheet,
-        source=options.source_column,
-    )
-
-
-def prepare(table: Table, options: ColumnOptions) -> PreparedData:
-    """Select the features and scale them."""
-    columns = _split_names(options.columns, table)
-    for option, name in (("--weight", options.weight), ("--id", options.id)):
-        if columns is not None and name in columns:
-            raise TableError(
-                f"column {quoted(name)} is named by {option}; it cannot be a feature too"
-            )
-    if columns is not None:  # in the order of the file, as in files without names
-        place = {name: i for i, name in enumerate(table.names)}
-        columns = sorted(columns, key=lambda name: place.get(name, -1))
-    selection = select(
-        table,
-        columns=columns,
-        exclude=_split_names(options.exclude, table),
-        id=options.id,
-        weight=options.weight,
-        missing=options.missing,
-    )
-    scaling = Scaling.fit(selection.X, options.scale, selection.weight)
-    return PreparedData(table, selection, scaling, scaling.apply(selection.X))
-
-
-def _split_names(texts: list[str] | None, table: Table) -> list[str] | None:
-    """Split names at commas, except commas inside the name of a column."""
-    if texts is None:
-        return None
-    known = set(table.names)
-    return [name for text in texts for name in _split(text.split(","), known)]
-
-
-def _split(parts: list[str], known: set[str]) -> Iterator[str]:
-    """Join as many parts as give the name of a column; a part that gives none stays alone."""
-    while parts:
-        for end in range(min(len(parts), 1 + MAX_COMMAS_IN_NAME), 0, -1):
-            joined = ",".join(parts[:end])
-            name = joined if joined in known else joined.strip()
-            if name in known or end == 1:
-                yield name
-                parts = parts[end:]
-                break
-
-
-def prepare_for_model(
-    path: Path,
-    options: ReadOptions,
-    id: str | None,
-    missing: str | None,
-    weight: str | None = None,
-    read_model: Callable[[Path], Any] = model_file.read_model,
-) -> tuple[Any, PreparedData]:
-    """Return the model in a file, and rows with its columns, scaling and means."""
-    fitted = read_model(path)
-    saved = fitted.saved_
-    table, names = match_columns(read(options), fitted, path)
-    vars(fitted).pop("feature_names_in_", None)  # the rows are arrays without names
-    if missing == "mean" and saved.fill is None:
-        raise TableError(
-            f"{path} has no means to fill in. Fit it with {{}}, or leave such rows out with {{}}.",
-            Setting("missing", "mean"),
-            Setting("missing", "drop"),
-        )
-    missing = missing or ("error" if saved.fill is None else "mean")
-    selection = select(
-        table,
-        columns=names,
-        id=id,
-        weight=weight,
-        missing=missing,
-        fill=saved.fill if missing == "mean" else None,
-        ways=("drop",) if saved.fill is None else ("drop", "mean"),
-    )
-    scaling = saved.scaling or Scaling.fit(selection.X, "none")
-    return fitted, PreparedData(table, selection, scaling, scaling.apply(selection.X))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -258,23 +153,9 @@ def report_input(outcome: FitOutcome, remarks: Sequence[str] = ()) -> Any:
         left_out=selection.left_out,
         kept=selection.kept,
         filled=selection.filled,
+        plan=prepared.plan.lines,
         remarks=(*cut_short * outcome.interrupted, *column_remarks(prepared), *remarks),
         fingerprint=model_file.fingerprint(selection.X, selection.weight),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         advice=advice_for,
     )
-
-
-def column_remarks(prepared: PreparedData) -> list[str]:
-    """Return remarks on features that may not be measurements, and on columns that nearly are."""
-    selection = prepared.selection
-    remarks = [
-        f"{printable(name)} is NOT used: {selection.left_out[name]}" for name in selection.nearly
-    ]
-    for column, suspicion in selection.doubtful.items():
-        name = printable(column)
-        advice = f"--exclude {name} leaves it out"
-        if suspicion.may_be_id:
-            advice += f", --id {name} uses it as the names of the rows"
-        remarks.append(f"{name} {suspicion.why}, but is used as a feature; {advice}")
-    return remarks

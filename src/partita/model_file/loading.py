@@ -27,7 +27,7 @@ Header = Mapping[str, Any]
 ReadArray = Callable[[str], Array]  # by name
 _HEADER_FIELDS = (
     "format", "format_version", "readable_by", "class", "partita", "versions", "created", "names",
-    "scaling", "fill", "fingerprint", "note", "parameters", "dropped", "fitted", "extra",
+    "scaling", "fill", "fingerprint", "note", "plan", "parameters", "dropped", "fitted", "extra",
 )  # fmt: skip
 
 
@@ -53,6 +53,8 @@ class Saved:
         When the file was written, in UTC.
     note, fingerprint : str or None
         A remark, and the fingerprint of the data.
+    plan : dict or None
+        How the rows of the fit were prepared.
     extra : dict
         Fields that are unknown to this version of partita, as JSON.
     """
@@ -66,6 +68,7 @@ class Saved:
     created: str
     note: str | None
     fingerprint: str | None
+    plan: dict[str, Any] | None
     extra: dict[str, Any]
 
 
@@ -201,16 +204,8 @@ def assemble(header: Header, array: ReadArray) -> Any:
 
 def read_saved(header: Header, parameters: dict[str, Any], array: ReadArray, d: int) -> Saved:
     """Return the contents of a header other than the model, for d features."""
-    from partita.tables.scaling import SCALING_KINDS, Scaling
-
     top, unpacked = CheckedFields(header), CheckedFields(LazyValues(header, array))
-    scaling = None
-    if top.has("scaling"):
-        fields = unpacked.nested("scaling")
-        center, scale = (fields.floats(name, (d,)) for name in ("center", "scale"))
-        scaling = Scaling(fields.text("kind"), center, scale)
-        if scaling.kind not in SCALING_KINDS or not (scaling.scale > 0).all():
-            raise FieldError("scaling has an unknown kind, or a scale that is not positive")
+    scaling = _scaling(unpacked.nested("scaling"), d) if top.has("scaling") else None
     extra = {key: value for key, value in header.items() if key not in _HEADER_FIELDS}
     return Saved(
         scaling=scaling,
@@ -222,8 +217,25 @@ def read_saved(header: Header, parameters: dict[str, Any], array: ReadArray, d: 
         created=top.text("created"),
         note=top.text("note") if top.has("note") else None,
         fingerprint=top.text("fingerprint") if top.has("fingerprint") else None,
+        plan=top.mapping("plan") if top.has("plan") else None,
         extra={**(top.mapping("extra") if top.has("extra") else {}), **extra},
     )
+
+
+def _scaling(fields: CheckedFields, d: int) -> Any:
+    from partita.tables.scaling import SCALING_KINDS, Scaling
+
+    kind = fields.text("kind")
+    center, scale = (fields.floats(name, (d,)) for name in ("center", "scale"))
+    if kind not in SCALING_KINDS or not (scale > 0).all():
+        raise FieldError("scaling has an unknown kind, or a scale that is not positive")
+    if kind != "auto":
+        return Scaling(kind, center, scale)
+    logged, offset = fields.floats("logged", (d,)) > 0, fields.floats("offset", (d,))
+    low, high = (fields.floats(name, (d,), finite=False) for name in ("low", "high"))
+    if not (low <= high).all() or not (low + offset > 0)[logged].all():
+        raise FieldError("scaling has limits in the wrong order, or a logarithm of 0")
+    return Scaling(kind, center, scale, logged, offset, low, high)
 
 
 def _texts(top: CheckedFields, name: str) -> dict[str, str]:

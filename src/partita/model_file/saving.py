@@ -15,6 +15,7 @@ from partita._common.array_types import Floats
 from partita._common.number_arrays import as_float_array
 from partita._common.parameters import (
     FLAG,
+    KEYWORDS,
     TEXT,
     Got,
     check,
@@ -33,10 +34,12 @@ from partita.model_file.loading import FORMAT, READABLE_BY, VERSION, assemble
 from partita.model_file.packed_values import Packer, UnsupportedValueError, describe
 
 _SCALING_ARRAYS = "center", "scale"
+_LIMITS = "low", "high"  # may be infinite
 _RULES = {
     "scaling": optional(having("kind", *_SCALING_ARRAYS, wanted="a Scaling")),
     "fingerprint": optional(TEXT),
     "note": optional(TEXT),
+    "plan": optional(KEYWORDS),
 }
 _VERSIONS_SAVED = ("python", "numpy", "scipy", "scikit-learn", "machine", "kernel")
 
@@ -48,6 +51,7 @@ def save(
     scaling: Any = None,
     fill: Any = None,
     names: Any = None,
+    plan: Any = None,
     note: str | None = None,
     fingerprint: str | None = None,
     labels: bool = True,
@@ -67,6 +71,8 @@ def save(
         The values that replaced missing ones.
     names : sequence of str or None
         The names of the columns of the features.
+    plan : dict or None
+        How the rows were prepared, as JSON.
     note : str or None
         A remark, for example the command that made the model.
     fingerprint : str or None
@@ -112,7 +118,7 @@ def save(
         unknown, "an attribute that is not part of the format"
     )
     metadata = {"names": names, "scaling": scaling, "fill": fill}
-    metadata |= {"fingerprint": fingerprint, "note": note}
+    metadata |= {"fingerprint": fingerprint, "note": note, "plan": plan}
     metadata = _pack_metadata(metadata, model, first, packer)
     header: dict[str, Any] = {
         "format": FORMAT,
@@ -165,11 +171,20 @@ def _pack_metadata(
         if len(set(names)) < len(names):
             raise ModelFileError("`names` must be distinct, got a name twice.")
     if scaling is not None:
-        parts = {part: _numbers("scaling", getattr(scaling, part), d) for part in _SCALING_ARRAYS}
-        scaling = packer.pack({"kind": str(scaling.kind), **parts}, "scaling")
+        scaling = packer.pack(_scaling_fields(scaling, d), "scaling")
     if fill is not None:
         fill = packer.pack(_numbers("fill", fill, d), "fill")
     return {**metadata, "names": names, "scaling": scaling, "fill": fill}
+
+
+def _scaling_fields(scaling: Any, d: int) -> dict[str, Any]:
+    parts = {part: _numbers("scaling", getattr(scaling, part), d) for part in _SCALING_ARRAYS}
+    if getattr(scaling, "logged", None) is not None:
+        parts["logged"] = np.asarray(scaling.logged, dtype=np.float64)
+        parts["offset"] = _numbers("scaling", scaling.offset, d)
+        for part in _LIMITS:
+            parts[part] = np.asarray(getattr(scaling, part), dtype=np.float64)
+    return {"kind": str(scaling.kind), **parts}
 
 
 def _numbers(name: str, value: Any, d: int) -> Floats:

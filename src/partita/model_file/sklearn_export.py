@@ -65,7 +65,7 @@ def to_sklearn(model: Any) -> Any:
 def _steps(first: Any) -> Iterator[Any]:
     """Yield scikit-learn's imputer and scaler for a preparation."""
     from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import StandardScaler
+    from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
     names = None if first.names is None else np.array(first.names, dtype=object)
     if first.fill is not None:
@@ -73,6 +73,15 @@ def _steps(first: Any) -> Iterator[Any]:
         if names is not None:
             imputer.feature_names_in_ = names
         yield imputer
+    scaling = first.scaling
+    if scaling is not None and scaling.logged is not None:
+        if scaling.logged.any():
+            raise TypeError(
+                "`model` must have no logarithms of features, which scikit-learn's scalers cannot "
+                "represent. Fit it with --scale standard."
+            )
+        limits = {"a_min": scaling.low, "a_max": scaling.high}
+        yield FunctionTransformer(np.clip, kw_args=limits)
     if first.scaling is not None:
         center, scale = first.scaling.center, first.scaling.scale
         scaler = StandardScaler().fit([center, center])

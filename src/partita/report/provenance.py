@@ -21,7 +21,7 @@ def provenance_of(
     fitted = data.fitted
     installed = {name: v for name, v in (fitted.versions or {}).items() if v != "not installed"}
     versions = [f"{name} {version}" for name, version in installed.items()]
-    filled = f"{number_text(summary.filled)}, filled in with the means of their features"
+    filled = f"{number_text(summary.filled)}, filled in"
     facts = [
         ("Command", _line(fitted.command, _MAX_COMMAND_LENGTH)),
         ("Source", _line(fitted.source, 300)),
@@ -30,6 +30,7 @@ def provenance_of(
         ("Features", _features(data)),
         ("Missing values", filled if summary.filled else ""),
         ("Scaling", summary.scale),
+        ("Preparation", "; ".join(_line(text, 300) for text in fitted.plan)),
         ("Weights", _weights(data)),
         ("Model", safe_line(_model(data.model), 600)),
         ("Start", _start(data)),
@@ -49,7 +50,7 @@ def _line(text: str, max_length: int = 48) -> str:
 def _rows(summary: Summary) -> str:
     rows = count_text(summary.rows, "row")
     if summary.rows_total > summary.rows:
-        rows += f" of {number_text(summary.rows_total)}; the others have missing values"
+        rows += f" of {number_text(summary.rows_total)}; the others miss values"
     return rows
 
 

@@ -40,6 +40,7 @@ _RULES = {
     "created": accept.TEXT,
     "filled": accept.integer(0, 2**63),
     "remarks": accept.instance(Sequence, "a sequence of texts"),
+    "plan": accept.instance(Sequence, "a sequence of texts"),
     "advice": accept.optional(accept.CALLABLE),
 }
 
@@ -80,7 +81,9 @@ class Fitted:
     remarks : sequence of str, optional
         Remarks on the data or on the end of the fit; shown first.
     filled : int
-        The number of missing values that were replaced by the means of their features.
+        The number of missing values that were filled in.
+    plan : sequence of str, optional
+        How the rows were prepared, a line for each decision.
     advice : callable, optional
         Words the advice of a finding as options of the program that made the report.
     """
@@ -107,6 +110,7 @@ class Fitted:
     created: str = ""
     filled: int = 0
     remarks: Sequence[str] = ()
+    plan: Sequence[str] = ()
     advice: Callable[[Finding], str] | None = None
 
 

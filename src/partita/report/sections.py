@@ -91,7 +91,7 @@ def _lead(summary: Summary) -> str:
     filled = ""
     if summary.filled:
         were = "was" if summary.filled == 1 else "were"
-        filled = f"; {count_text(summary.filled, 'missing value')} {were} filled in with means"
+        filled = f"; {count_text(summary.filled, 'missing value')} {were} filled in"
     return f"{summary.method} on {rows}{_SCALINGS.get(summary.scale, '')}{filled}"
 
 

@@ -15,6 +15,7 @@ from partita.tables.table import Table, arrow
 
 NEARLY_NUMERIC_SHARE = 0.9  # share of numbers from which text in a column is likely a mistake
 MAX_CELL_CHARACTERS_SHOWN = 20
+MICROSECONDS_PER_DAY = 24 * 60 * 60 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +50,20 @@ def read_column(table: Table, name: str) -> ColumnValues:
         is_date = types.is_date(column_type) or types.is_timestamp(column_type)
         return ColumnValues(None, "dates" if is_date else "times")
     return ColumnValues(None, f"its type is {column_type}")
+
+
+def read_days(table: Table, name: str) -> Array | None:
+    """Return a column of dates or times as days since 1970, NaN where missing; else None."""
+    pa, pc = arrow(), arrow(".compute")
+    column = plain_values(table.data[name])
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = cell_types.without_missing(column)
+        if not cell_types.are_dates(column):
+            return None
+    elif not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
+        return None
+    moments = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
+    return np.asarray(to_floats(moments)) / MICROSECONDS_PER_DAY
 
 
 def to_floats(column: Any) -> Array:

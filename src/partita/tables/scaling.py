@@ -9,15 +9,31 @@ import numpy as np
 
 from partita._common.array_types import Floats
 from partita._common.errors import ParameterError
+from partita._common.logarithm import logarithms
+from partita.tables.quantiles import quantiles
 
-SCALING_KINDS = ("none", "standard", "robust")
+FITTED_KINDS = ("none", "standard", "robust")
+SCALING_KINDS = (*FITTED_KINDS, "auto")
 MAX_SCALED_VALUE = 1e100  # a smaller scale would take other values out of the range of floats
-QUANTILE_SLACK = 1e-12  # rounding of cumulated weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
-    """(x − center) / scale, for each feature.
+    """(x − center) / scale, for each feature; "auto" may take a logarithm first.
+
+    Attributes
+    ----------
+    kind : {"none", "standard", "robust", "auto"}
+    center, scale : ndarray of shape (d,)
+        The scale of constant features is 1.
+    logged : ndarray of bool of shape (d,), or None
+        Only of "auto", like the following: the features that become ln(x + offset).
+    offset : ndarray of shape (d,), or None
+    low, high : ndarray of shape (d,), or None
+        Values beyond count as these; infinite if there is no limit.
+
+    Examples
+    --------
 
     >>> scaling = Scaling.fit([[0.0, 5.0], [2.0, 5.0]], "standard")
     >>> scaling.apply([[2.0, 5.0]]).tolist()
@@ -27,8 +43,12 @@ class Scaling:
     """
 
     kind: str
-    center: Floats  # (d,)
-    scale: Floats  # (d,), 1 for constant features
+    center: Floats
+    scale: Floats
+    logged: Any = None
+    offset: Any = None
+    low: Any = None
+    high: Any = None
 
     @classmethod
     def fit(cls, X: Any, kind: str = "standard", weight: Any = None) -> Scaling:
@@ -37,9 +57,10 @@ class Scaling:
         "standard" subtracts the mean and divides by the standard deviation. "robust" subtracts the
         median and divides by the interquartile range, which outliers do not change. "none" leaves
         the rows as they are. A row of weight 2 counts as two rows, one of weight 0 as none.
+        `fit_auto` fits "auto".
         """
-        if kind not in SCALING_KINDS:
-            kinds = ", ".join(map(repr, SCALING_KINDS))
+        if kind not in FITTED_KINDS:
+            kinds = ", ".join(map(repr, FITTED_KINDS))
             raise ParameterError(f"`kind` must be one of {kinds}, got {kind!r}.", parameter="kind")
         X = np.asarray(X, dtype=np.float64)
         w = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -58,12 +79,22 @@ class Scaling:
         useless = constant | ~(scale > reach / MAX_SCALED_VALUE)
         return cls(kind, center, np.where(useless, 1.0, scale))
 
-    def apply(self, X: Any) -> Floats:
-        """Return scaled rows; float32 stays float32."""
+    def apply(self, X: Any, *, limit: bool = True) -> Floats:
+        """Return scaled rows; float32 stays float32.
+
+        With `limit=False`, outliers keep their distance, as far as a logarithm allows.
+        """
         rows: Floats = np.asarray(X)
         if self.kind == "none":
             return rows
-        scaled: Floats = (rows.astype(np.float64) - self.center) / self.scale
+        values: Floats = rows.astype(np.float64)
+        if self.logged is not None:
+            low = np.where(self.logged | limit, self.low, -np.inf)
+            np.maximum(values, low, out=values)
+            if limit:
+                np.minimum(values, self.high, out=values)
+            values[:, self.logged] = logarithms((values + self.offset)[:, self.logged])
+        scaled: Floats = (values - self.center) / self.scale
         return scaled.astype(np.float32) if rows.dtype == np.float32 else scaled
 
     def undo(self, X: Any) -> Floats:
@@ -71,7 +102,11 @@ class Scaling:
         rows: Floats = np.asarray(X)
         if self.kind == "none":
             return rows
-        return rows.astype(np.float64) * self.scale + self.center
+        values: Floats = rows.astype(np.float64) * self.scale + self.center
+        if self.logged is not None:
+            values[:, self.logged] = np.exp(values[:, self.logged])
+            values -= np.where(self.logged, self.offset, 0.0)
+        return values
 
 
 def _moments(X: Floats, share: Floats) -> tuple[Floats, Floats]:
@@ -85,15 +120,6 @@ def _moments(X: Floats, share: Floats) -> tuple[Floats, Floats]:
 
 
 def _quartiles(X: Floats, share: Floats) -> tuple[Floats, Floats]:
-    """Return median and interquartile range.
-
-    A quartile is where the cumulated weight reaches ¼, ½, ¾; halfway to the next value if exactly.
-    """
-    quartiles, q = np.empty((3, X.shape[1])), np.array([0.25, 0.5, 0.75])
-    for t, x in enumerate(X.T):
-        order = np.argsort(x, kind="stable")
-        cumulated = np.cumsum(share[order])
-        first = np.searchsorted(cumulated, q - QUANTILE_SLACK, side="left").clip(max=len(x) - 1)
-        after = np.searchsorted(cumulated, q + QUANTILE_SLACK, side="right").clip(max=len(x) - 1)
-        quartiles[:, t] = x[order[first]] / 2 + x[order[after]] / 2
-    return quartiles[1], quartiles[2] - quartiles[0]
+    """Return median and interquartile range."""
+    first, median, third = np.stack([quantiles(x, share, [0.25, 0.5, 0.75]) for x in X.T], axis=1)
+    return median, third - first

@@ -1,0 +1,192 @@
+"""A table made ready for a fit: read it, choose its features, prepare them by a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from partita._common.array_types import Ints
+from partita._common.errors import Setting
+from partita._common.text import printable, quoted
+from partita.cli.column_matching import match_columns
+from partita.cli.options import ColumnOptions, MethodOptions, ReadOptions
+from partita.tables import (
+    NO_CLUSTER,
+    Plan,
+    Scaling,
+    Selection,
+    Table,
+    TableError,
+    fit_auto,
+    plan_of,
+    read_table,
+    select,
+)
+
+MAX_COMMAS_IN_NAME = 7  # of a column in a list
+# those for which a shift or a change of units keeps the meaning of distances
+SCALABLE_KERNELS = (None, "rbf", "laplacian", "polynomial", "sigmoid", "linear")
+SCALABLE_METRICS = (None, "euclidean", "sqeuclidean", "manhattan", "chebyshev")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedData:
+    """A table, its features, the rows as they are clustered, and how they became that."""
+
+    table: Table
+    selection: Selection
+    scaling: Scaling
+    X: Any
+    plan: Plan
+
+    def labels_of_all_rows(self, labels: Any) -> Ints:
+        """Return the label of every row of the table: −1 for those that were left out."""
+        every = np.full(self.table.data.num_rows, NO_CLUSTER, dtype=np.int64)
+        every[self.selection.kept] = labels
+        return every
+
+    def cells(self, name: str) -> Any:
+        """Return a column of all rows, as written if the file is text."""
+        return (self.table.data if self.table.text is None else self.table.text)[name]
+
+
+def read(options: ReadOptions) -> Table:
+    """Read the table."""
+    return read_table(
+        options.data,
+        delimiter=options.delimiter,
+        encoding=options.encoding,
+        header=options.header,
+        decimal=options.decimal,
+        thousands=options.thousands,
+        na=options.na or (),
+        skip_rows=options.skip_rows,
+        sheet=options.sheet,
+        source=options.source_column,
+    )
+
+
+def prepare(
+    table: Table, options: ColumnOptions, method: MethodOptions | None = None
+) -> PreparedData:
+    """Choose the features and prepare them, by the options or by default."""
+    columns = _split_names(options.columns, table)
+    for option, name in (("--weight", options.weight), ("--id", options.id)):
+        if columns is not None and name in columns:
+            raise TableError(
+                f"column {quoted(name)} is named by {option}; it cannot be a feature too"
+            )
+    if columns is not None:  # in the order of the file, as in files without names
+        place = {name: i for i, name in enumerate(table.names)}
+        columns = sorted(columns, key=lambda name: place.get(name, -1))
+    selection = select(
+        table,
+        columns=columns,
+        exclude=_split_names(options.exclude, table),
+        include=_split_names(options.include, table),
+        by_role=not options.raw,
+        id=options.id,
+        weight=options.weight,
+        missing=options.missing or ("error" if options.raw else "auto"),
+    )
+    kind = options.scale or ("none" if options.raw else "auto")
+    scaling, why_unscaled = _scaling(selection, kind, method)
+    plan = plan_of(table, selection, scaling, why_unscaled)
+    return PreparedData(table, selection, scaling, scaling.apply(selection.X), plan)
+
+
+def _scaling(selection: Selection, kind: str, method: MethodOptions | None) -> tuple[Scaling, str]:
+    """Return the scaling, and why "auto" leaves the features as they are."""
+    X, weight = selection.X, selection.weight
+    if kind != "auto":
+        return Scaling.fit(X, kind, weight), ""
+    if method is not None and method.method == "spherical":
+        return Scaling.fit(X, "none"), "directions are measured from the origin"
+    if method is not None and method.kernel not in SCALABLE_KERNELS:
+        return Scaling.fit(X, "none"), f"the kernel {method.kernel} needs the values as they are"
+    if method is not None and method.metric not in SCALABLE_METRICS:
+        return Scaling.fit(X, "none"), f"the metric {method.metric} needs the values as they are"
+    return fit_auto(X, selection.names, weight)
+
+
+def _split_names(texts: list[str] | None, table: Table) -> list[str] | None:
+    """Split names at commas, except commas inside the name of a column."""
+    if texts is None:
+        return None
+    known = set(table.names)
+    return [name for text in texts for name in _split(text.split(","), known)]
+
+
+def _split(parts: list[str], known: set[str]) -> Iterator[str]:
+    """Join as many parts as give the name of a column; a part that gives none stays alone."""
+    while parts:
+        for end in range(min(len(parts), 1 + MAX_COMMAS_IN_NAME), 0, -1):
+            joined = ",".join(parts[:end])
+            name = joined if joined in known else joined.strip()
+            if name in known or end == 1:
+                yield name
+                parts = parts[end:]
+                break
+
+
+def prepare_for_model(
+    path: Path,
+    options: ReadOptions,
+    id: str | None,
+    missing: str | None,
+    weight: str | None = None,
+    read_model: Callable[[Path], Any] | None = None,
+) -> tuple[Any, PreparedData]:
+    """Return the model in a file, and rows with its columns, scaling and values for gaps."""
+    from partita import model_file
+
+    fitted = (read_model or model_file.read_model)(path)
+    saved = fitted.saved_
+    table, names = match_columns(read(options), fitted, path)
+    vars(fitted).pop("feature_names_in_", None)  # the rows are arrays without names
+    if missing in ("mean", "auto") and saved.fill is None:
+        raise TableError(
+            f"{path} has no values to fill in. Fit it with {{}}, or leave such rows out with {{}}.",
+            Setting("missing", missing),
+            Setting("missing", "drop"),
+        )
+    missing = missing or _policy_of(saved)
+    fills = missing in ("mean", "auto")
+    selection = select(
+        table,
+        columns=names,
+        id=id,
+        weight=weight,
+        missing=missing,
+        fill=saved.fill if fills else None,
+        ways=("drop",) if saved.fill is None else ("drop", "mean"),
+    )
+    scaling = saved.scaling or Scaling.fit(selection.X, "none")
+    plan = plan_of(table, selection, scaling)
+    return fitted, PreparedData(table, selection, scaling, scaling.apply(selection.X), plan)
+
+
+def _policy_of(saved: Any) -> str:
+    """Return the policy for missing values of the fit; for rows as they come, an error."""
+    if saved.fill is None:
+        return "error"
+    return "auto" if (saved.plan or {}).get("missing") == "auto" else "mean"
+
+
+def column_remarks(prepared: PreparedData) -> list[str]:
+    """Return remarks on features that may not be measurements, and on columns that nearly are."""
+    selection = prepared.selection
+    remarks = [
+        f"{printable(name)} is NOT used: {selection.left_out[name]}" for name in selection.nearly
+    ]
+    for column, role in selection.doubtful.items():
+        name = printable(column)
+        remarks.append(
+            f"{name} is used as a feature, but looks like {role.why}; --exclude {name} leaves it "
+            f"out, --id {name} uses it as the names of the rows"
+        )
+    return remarks

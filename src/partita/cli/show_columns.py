@@ -1,0 +1,68 @@
+"""The columns of a prepared table, as a table for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from partita._common.text import format_number, one_line, plural
+from partita.cli.prepared_data import PreparedData
+from partita.tables.column_values import read_column, read_days
+
+MAX_COLUMNS_SHOWN = 60
+MAX_NAME_CHARACTERS = 24
+
+
+def print_columns(prepared: PreparedData, out: Console) -> None:
+    """Print a row for each column: what it is used as, its gaps, and its range."""
+    table = prepared.table
+    used = plural(len(prepared.selection.names), "feature")
+    columns = plural(len(table.names), "column")
+    rows = plural(table.data.num_rows, "row")
+    out.print(f"{one_line(table.name, 60)}: {rows}, {columns}, {used}", style="bold")
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    grid.add_column("column", overflow="fold", min_width=12)
+    grid.add_column("used as", no_wrap=True)
+    for name in ("missing", "distinct", "min", "median", "max"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    for name in table.names[:MAX_COLUMNS_SHOWN]:
+        grid.add_row(Text(one_line(name, MAX_NAME_CHARACTERS)), *_facts(prepared, name))
+    more = len(table.names) - MAX_COLUMNS_SHOWN
+    grid.caption = f"and {plural(more, 'more column')}: see --json" if more > 0 else None
+    out.print(grid)
+
+
+def _facts(prepared: PreparedData, name: str) -> list[str]:
+    """Return the cells of a column's row: use, gaps, distinct values, range."""
+    values, count = read_column(prepared.table, name).values, format_number
+    if values is None and name in prepared.selection.days:
+        values = read_days(prepared.table, name)
+    if values is None:
+        cells = prepared.table.data[name]
+        known = cells.drop_null()
+        return [_use(prepared, name), count(cells.null_count), count(len(known.unique())), *"–––"]
+    known = values[np.isfinite(values)]
+    middle = (known.min(), np.median(known), known.max()) if len(known) else ()
+    shown = [format_number(float(value)) for value in middle] or [*"–––"]
+    distinct = count(len(np.unique(known)))
+    return [_use(prepared, name), count(len(values) - len(known)), distinct, *shown]
+
+
+def _use(prepared: PreparedData, name: str) -> str:
+    selection, scaling = prepared.selection, prepared.scaling
+    if name in selection.names:
+        logged: Any = scaling.logged
+        is_logged = logged is not None and bool(logged[selection.names.index(name)])
+        as_days = ", days" if name in selection.days else ""
+        return f"feature{', logarithm' if is_logged else as_days}"
+    why = selection.left_out.get(name)
+    return "id or weight" if why is None else f"– ({one_line(_kind(why), 22)})"
+
+
+def _kind(why: str) -> str:
+    return why.partition(":")[0].partition(",")[0]

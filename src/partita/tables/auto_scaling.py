@@ -1,0 +1,95 @@
+"""`fit_auto`: features on one footing, by rules that a few gross outliers do not change.
+
+For each feature: a logarithm if the values are positive and very skewed; a few values far beyond
+the quartiles count as the last value before them; then mean 0 and standard deviation 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partita._common.array_types import Floats
+from partita._common.logarithm import logarithms
+from partita.tables.quantiles import quantiles
+from partita.tables.scaling import Scaling
+from partita.tables.shared_units import shared_unit
+
+LOG_MIN_RATIO = 10.0  # of the 95 % quantile to the 5 % quantile
+LOG_MIN_SKEWNESS = 0.5  # of the quantiles: half of what is possible
+LOG_MAX_SKEWNESS_LEFT = 1 / 3  # of that: the logarithm makes the values far more symmetric
+FENCE_IQRS = 3.0  # beyond the quartiles: Tukey's outer fences
+OUTLIERS_MAX_SHARE = 0.01  # of the weight beyond a fence: more is a group, not a few outliers
+OUTLIERS_MAX_ROWS = 2  # always few, of this many rows:
+OUTLIERS_MIN_ROWS = 50
+
+
+class AutoScaling(NamedTuple):
+    """A scaling, and why the features were left alone (empty: they were not)."""
+
+    scaling: Scaling
+    shared_unit: str = ""
+
+
+def fit_auto(X: Any, names: Sequence[str], weight: Any = None) -> AutoScaling:
+    """Fit the scaling "auto" to rows without gaps; "none" if all features share a unit."""
+    X = np.asarray(X)
+    rows = X if weight is None else X[np.asarray(weight) > 0]
+    reason = shared_unit(names, rows)
+    if reason:
+        return AutoScaling(Scaling.fit(rows, "none"), reason)
+    w = None if weight is None else np.asarray(weight, dtype=np.float64)[np.asarray(weight) > 0]
+    d = rows.shape[1]
+    logged, offset = np.zeros(d, dtype=bool), np.zeros(d)
+    low, high = np.full(d, -np.inf), np.full(d, np.inf)
+    for t in range(d):
+        x = rows[:, t].astype(np.float64)
+        offset_if_logged = log_offset(x, w)
+        if offset_if_logged is not None:
+            logged[t], offset[t], low[t] = True, offset_if_logged, x.min()
+            x = logarithms(x + offset[t])
+        inner = _few_outliers(x, w)
+        if inner is not None:
+            inside = rows[inner, t]
+            low[t] = inside.min() if logged[t] or x.min() < x[inner].min() else -np.inf
+            high[t] = inside.max() if x.max() > x[inner].max() else np.inf
+    identity = Scaling("auto", np.zeros(d), np.ones(d), logged, offset, low, high)
+    moments = Scaling.fit(identity.apply(rows.astype(np.float64)), "standard", w)
+    return AutoScaling(Scaling("auto", moments.center, moments.scale, logged, offset, low, high))
+
+
+def log_offset(x: Floats, weight: Floats | None) -> float | None:
+    """Return c if the feature is to be ln(x + c), else None; c > 0 only if there are zeros."""
+    if not x.min() >= 0 or x.max() == 0:
+        return None
+    positive = x > 0
+    q = quantiles(x, weight, [0.05, 0.5, 0.95])
+    w = None if weight is None else weight[positive]
+    offset = 0.0 if positive.all() else float(quantiles(x[positive], w, [0.05])[0])
+    q = q + offset
+    if not q[0] > 0 or q[2] < LOG_MIN_RATIO * q[0] or not np.isfinite(q[2]):
+        return None
+    skewness, skewness_of_log = _skewness(q), _skewness(logarithms(q))
+    is_better = abs(skewness_of_log) <= LOG_MAX_SKEWNESS_LEFT * skewness
+    return offset if skewness >= LOG_MIN_SKEWNESS and is_better else None
+
+
+def _skewness(q: Floats) -> float:
+    """Return the skewness of three quantiles: 0 if symmetric, at most 1."""
+    low, middle, high = q
+    return float(((high - middle) - (middle - low)) / (high - low))
+
+
+def _few_outliers(x: Floats, weight: Floats | None) -> Any:
+    """Return the rows within Tukey's outer fences, if some but few are beyond; else None."""
+    first, third = quantiles(x, weight, [0.25, 0.75])
+    reach = FENCE_IQRS * (third - first)
+    inner = (x >= first - reach) & (x <= third + reach)
+    n_beyond = len(x) - int(inner.sum())
+    if n_beyond == 0 or not reach > 0:
+        return None
+    share = n_beyond / len(x) if weight is None else weight[~inner].sum() / weight.sum()
+    is_few = n_beyond <= OUTLIERS_MAX_ROWS and len(x) >= OUTLIERS_MIN_ROWS
+    return inner if is_few or share <= OUTLIERS_MAX_SHARE else None

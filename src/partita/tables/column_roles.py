@@ -1,0 +1,173 @@
+"""Rules that tell measurements from ids, codes, counters, flags, copies and old labels.
+
+Each rule looks at the values, some at the name too. A column that a rule applies to is left out of
+the features unless the user includes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from partita._common.array_types import Array, Floats
+from partita._common.spaced_rows import evenly_spaced
+from partita._common.text import format_number
+from partita.tables import cell_types
+from partita.tables.table import Table
+
+INTEGER_SAMPLE_ROWS = 1000  # enough to tell most measurements from integers
+COUNTER_MIN_ROWS = 10  # in fewer rows, consecutive numbers may be chance
+DISTINCT_MIN_SHARE = 0.99  # of the values of a column that names its rows
+CODE_MIN_ROWS = 50  # for a rule without the name: fewer numbers may be spread evenly by chance
+CODE_MIN_DIGITS = 5
+NAMED_CODE_MIN_DIGITS = 4  # of phone numbers, postal codes and the like
+EVENLY_SPREAD_MAX_DISTANCE = 1.63  # / √n, of distribution functions: 1 % of even spreads exceed it
+MISSING_MAX_SHARE = 0.5  # of the values of a feature
+COPY_MIN_CORRELATION = 0.9999  # 1.4 % of the deviation is not shared: rounding, not information
+COPY_SAMPLE_ROWS = 2000
+SAMPLE_SLACK = 1e-3  # of a correlation in the sample
+COPY_MAX_FEATURES = 1000  # beyond that the matrix of correlations is too large
+
+ROW_NUMBER, ID, CODE, LABELS = "a row number", "an id", "a code", "labels of an earlier fit"
+NAMES_ROWS = (ROW_NUMBER, ID, CODE, LABELS)  # the kinds that no user wants to measure
+
+# by the last word of a name
+_ID_WORDS = {"id", "ids", "uuid", "guid", "identifier"}
+_NUMBER_WORDS = {"key", "pk", "index", "idx", "nr", "no", "number", "num", "row", "rownum", "line"}
+_CODE_WORDS = {
+    "zip", "zipcode", "postal", "postcode", "postalcode", "plz", "phone", "telephone", "telefon",
+    "tel", "mobile", "cell", "fax", "ssn", "iban", "ean", "isbn", "sku", "upc", "gtin", "barcode",
+    "fips", "code", "codes",
+}  # fmt: skip
+_LABELS_NAME = re.compile(r"clusters?(_?(\d+|id|labels?))?|labels?(_\d+)?", re.IGNORECASE)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+class Role(NamedTuple):
+    """The kind of a column that is no measurement, and how that shows."""
+
+    kind: str
+    evidence: str = ""
+
+    @property
+    def why(self) -> str:
+        """The reason for leaving the column out."""
+        return f"{self.kind}: {self.evidence}" if self.evidence else self.kind
+
+
+def role_of(table: Table, name: str, values: Array) -> Role | None:
+    """Return what a numeric column is if it is not a measurement, else None."""
+    known = values[np.isfinite(values)]
+    missing = 1 - len(known) / len(values)
+    if missing > MISSING_MAX_SHARE:
+        return Role("mostly gaps", f"{percent(missing)} of the values are missing")
+    if (known == known[0]).all():
+        return Role("constant", f"always {format_number(float(known[0]))}")
+    if not _are_integers(known[:INTEGER_SAMPLE_ROWS]) or not _are_integers(known):
+        return None
+    if _LABELS_NAME.fullmatch(name.strip()):
+        return Role(LABELS, "by its name")
+    if table.text is not None and cell_types.has_leading_zeros(table.text[name]):
+        return Role(CODE, "integers with leading zeros")
+    return _counter_or_code(name, known)
+
+
+def _counter_or_code(name: str, known: Array) -> Role | None:
+    """Return the role of a column of integers by its name and the spread of its values."""
+    n, distinct = len(known), len(np.unique(known))
+    low, high = float(known.min()), float(known.max())
+    if n >= COUNTER_MIN_ROWS and distinct == n and high - low == n - 1:
+        return Role(ROW_NUMBER, f"the numbers from {low:.0f} to {high:.0f}, each once")
+    words = [word.lower() for word in _WORD.findall(name)] or [name.strip().lower()]
+    last, unique = words[-1], distinct >= DISTINCT_MIN_SHARE * n
+    evidence = f"{percent(distinct / n)} distinct integers"
+    shortest, longest = (len(f"{abs(x):.0f}") for x in (np.abs(known).min(), np.abs(known).max()))
+    digits = f"of {longest} digits" if shortest == longest else f"of up to {longest} digits"
+    is_named = last in _CODE_WORDS or (last in _NUMBER_WORDS and bool(_CODE_WORDS & set(words)))
+    if is_named and (longest >= NAMED_CODE_MIN_DIGITS or last in ("code", "codes")):
+        return Role(CODE, f"by its name, {evidence} {digits}")
+    if last in _ID_WORDS or (last in _NUMBER_WORDS and unique and n >= COUNTER_MIN_ROWS):
+        return Role(ID, f"by its name, {evidence}")
+    same_length = shortest == longest >= CODE_MIN_DIGITS
+    if n >= CODE_MIN_ROWS and unique and same_length and _spread_evenly(known):
+        return Role(CODE, f"{evidence} {digits}, spread evenly")
+    return None
+
+
+def flags_of(columns: Mapping[str, Array]) -> dict[str, Role]:
+    """Return the columns of two values, if they are fewer than the other columns."""
+    flags = {}
+    for name, values in columns.items():
+        found = _two_values(values)
+        if found is not None:
+            low, high = map(format_number, found)
+            flags[name] = Role("two values only", f"{low} and {high}")
+    return flags if len(flags) <= len(columns) - max(2, len(flags)) else {}
+
+
+def _two_values(values: Array) -> tuple[float, float] | None:
+    known = values[np.isfinite(values)]
+    low, high = float(known.min()), float(known.max())
+    return (low, high) if low < high and ((known == low) | (known == high)).all() else None
+
+
+def copies_of(columns: Mapping[str, Array]) -> dict[str, Role]:
+    """Return the columns that another one, before them, determines up to unit and rounding."""
+    names = list(columns)
+    if not 1 < len(names) <= COPY_MAX_FEATURES:
+        return {}
+    n = len(columns[names[0]])
+    rows = evenly_spaced(n, COPY_SAMPLE_ROWS)
+    sample = np.stack([columns[name][rows].astype(np.float64) for name in names], axis=1)
+    sample[np.isinf(sample)] = np.nan
+    copies: dict[str, Role] = {}
+    unit = _centered(sample)
+    likely = np.abs(unit.T @ unit) >= COPY_MIN_CORRELATION - SAMPLE_SLACK
+    for j, i in np.argwhere(np.tril(likely, -1)).tolist():
+        name, original = names[j], names[i]
+        if name in copies or original in copies:
+            continue
+        if np.array_equal(columns[name], columns[original], equal_nan=True):
+            copies[name] = Role("a copy", f"the values of {original}")
+        elif _correlation(columns[name], columns[original]) >= COPY_MIN_CORRELATION:
+            copies[name] = Role("a copy", f"{original} in another unit")
+    return copies
+
+
+def _centered(sample: Floats) -> Floats:
+    """Return columns of mean 0 and length 1; a gap counts as the mean of its column."""
+    gaps = np.isnan(sample)
+    largest = np.where(gaps, 0.0, np.abs(sample)).max(axis=0)
+    scaled = np.where(gaps, 0.0, sample) / np.where(largest > 0, largest, 1.0)
+    mean = scaled.sum(axis=0) / np.maximum(1, (~gaps).sum(axis=0))
+    centered: Floats = np.where(gaps, 0.0, scaled - mean)
+    length = np.sqrt((centered * centered).sum(axis=0))
+    return centered / np.where(length > 0, length, 1.0)
+
+
+def _correlation(x: Array, y: Array) -> float:
+    """Return the absolute correlation of the rows without a gap."""
+    pairs = np.stack([x, y], axis=1).astype(np.float64)
+    unit = _centered(pairs[np.isfinite(pairs).all(axis=1)])
+    return float(abs((unit[:, :1] * unit[:, 1:]).sum(axis=0)[0]))
+
+
+def _spread_evenly(known: Array) -> bool:
+    """Return whether integers may be drawn uniformly from their range (Kolmogorov's test)."""
+    x = np.sort(known)
+    place = (x - x[0]) / (x[-1] - x[0])
+    distance = np.abs(place - np.linspace(0, 1, len(x))).max()
+    return bool(distance <= EVENLY_SPREAD_MAX_DISTANCE / np.sqrt(len(x)))
+
+
+def _are_integers(values: Array) -> bool:
+    return bool((values == np.rint(values)).all())
+
+
+def percent(share: float) -> str:
+    """Return a share in percent: 100 % and 0 % only if exact."""
+    whole = min(max(round(100 * share), int(share > 0)), 100 - int(share < 1))
+    return f"{whole} %"

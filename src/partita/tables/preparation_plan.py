@@ -1,0 +1,208 @@
+"""`Plan`: what was decided about a table before a fit, a line for each decision, with its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from partita._common.text import format_number, listed, one_line, plural
+from partita.tables import auto_scaling as auto
+from partita.tables import column_roles as roles
+from partita.tables.column_roles import percent
+from partita.tables.feature_selection import EXCLUDED, NOT_CHOSEN, Selection
+from partita.tables.missing_values import KNOWN_MIN_SHARE
+from partita.tables.quantiles import quantiles
+from partita.tables.scaling import Scaling
+from partita.tables.table import Table
+
+NO_CLUSTER = -1  # the label of rows that are left out
+MAX_ALIKE = 8  # columns left out for one reason that get lines of their own
+MAX_NAME_CHARACTERS = 40
+MAX_REASON_CHARACTERS = 100
+MAX_ROWS_NAMED = 3
+
+RULES = {
+    "constant": "a feature needs at least two values",
+    "mostly gaps": f"more than {percent(roles.MISSING_MAX_SHARE)} of the values are missing",
+    roles.LABELS: "integers in a column called cluster or labels",
+    roles.ROW_NUMBER: f"at least {roles.COUNTER_MIN_ROWS} consecutive integers, each once, in any "
+    "order",
+    roles.ID: "integers in a column whose name ends in id; or in nr, number, key, index, … if "
+    f"{percent(roles.DISTINCT_MIN_SHARE)} are distinct",
+    roles.CODE: "integers with leading zeros; of 4 digits or more in a column called zip, phone, "
+    f"code, …; or of {roles.CODE_MIN_DIGITS} digits or more, all of one length, "
+    f"{percent(roles.DISTINCT_MIN_SHARE)} distinct and evenly spread",
+    "a copy": f"correlated by {roles.COPY_MIN_CORRELATION} or more with a column before it",
+    "two values only": "yes or no is a category: it would split every group in two. Such columns "
+    "are features if they are the majority",
+    "dates": "a date is a feature only on request: it becomes days since 1970",
+    "text": "categories are described for each cluster, not measured",
+    "log": "the values are positive, the 95 % quantile is at least "
+    f"{auto.LOG_MIN_RATIO:g} times the 5 % quantile, and logarithms are at least "
+    f"{1 / auto.LOG_MAX_SKEWNESS_LEFT:.0f} times less skewed; results are in the original units",
+    "limit": f"a few values more than {auto.FENCE_IQRS:g} interquartile ranges beyond the "
+    f"quartiles ({percent(auto.OUTLIERS_MAX_SHARE)} of the rows at most) count as the last value "
+    "before them, so that outliers neither set the scale nor form clusters",
+    "scale": "features have different units: after that, each has mean 0 and standard deviation 1. "
+    "Features stay as they are if their names end in one unit, they are coordinates, they share "
+    "both ends of one scale (pixels, grades), or they are a numbered series of similar spread",
+    "fill": "the median of the feature, which outliers do not change",
+    "rows": f"fewer than {percent(KNOWN_MIN_SHARE)} of the features are known, so the cluster "
+    "would be a guess",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision: its kind, the columns it is about, and a line for the user."""
+
+    kind: str  # "left out", "log", "limit", "scale", "fill", "rows"
+    columns: tuple[str, ...]
+    line: str
+    rule: str = ""
+    undo: str = ""  # options of the command line
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision for JSON."""
+        return {
+            "kind": self.kind,
+            "columns": list(self.columns),
+            "line": self.line,
+            "rule": self.rule,
+            "undo": self.undo,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The decisions about a table, in the order in which they were made."""
+
+    features: tuple[str, ...]
+    missing: str  # the policy for missing values, which holds for new rows too
+    decisions: tuple[Decision, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        """A line for each decision."""
+        return [decision.line for decision in self.decisions]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan for JSON."""
+        decisions = [decision.to_dict() for decision in self.decisions]
+        return {
+            "features": list(self.features),
+            "missing": self.missing,
+            "decisions": decisions,
+        }
+
+
+def plan_of(table: Table, selection: Selection, scaling: Scaling, why_unscaled: str = "") -> Plan:
+    """Describe how the features of a table were chosen and prepared."""
+    decisions = [
+        *_left_out(selection),
+        *_gaps(table, selection),
+        *_logarithms(selection, scaling),
+        *_limits(table, selection, scaling),
+        *_scale(scaling, why_unscaled),
+    ]
+    return Plan(selection.names, selection.missing, tuple(decisions))
+
+
+def _left_out(selection: Selection) -> Iterator[Decision]:
+    by_kind: dict[str, list[str]] = {}
+    for name, why in selection.left_out.items():
+        if why not in (NOT_CHOSEN, EXCLUDED) and name not in selection.nearly:
+            by_kind.setdefault(why.partition(":")[0].partition(",")[0], []).append(name)
+    for kind, names in by_kind.items():
+        rule, can_be_feature = RULES.get(kind, ""), kind not in ("text", "times", "no value at all")
+        undo = "--include {}" if can_be_feature else ""
+        if len(names) > MAX_ALIKE:
+            line = f"left out: {len(names)} columns ({kind}): {listed(map(_name, names), str)}"
+            yield Decision("left out", tuple(names), line, rule, undo.format(names[0]))
+            continue
+        for name in names:
+            why = one_line(selection.left_out[name], MAX_REASON_CHARACTERS)
+            line = f"left out: {_name(name)} ({why})"
+            yield Decision("left out", (name,), line, rule, undo.format(name))
+
+
+def _gaps(table: Table, selection: Selection) -> Iterator[Decision]:
+    n_rows, n_used = table.data.num_rows, len(selection.kept)
+    if selection.filled:
+        places = [f"{_name(name)} {count}" for name, count in selection.gaps.items()]
+        middle = "median" if selection.missing == "auto" else "mean"
+        line = (
+            f"filled in: {plural(selection.filled, 'missing value')} with the {middle} of the "
+            f"column: {listed(places, str)}"
+        )
+        yield Decision("fill", tuple(selection.gaps), line, RULES["fill"], "--missing drop")
+    if n_used < n_rows:
+        few = "too few values" if selection.missing == "auto" else "a missing value"
+        line = (
+            f"left out: {n_rows - n_used} of {plural(n_rows, 'row')} "
+            f"({percent(1 - n_used / n_rows)}) with {few}; their label is {NO_CLUSTER}"
+        )
+        rule = RULES["rows"] if selection.missing == "auto" else "as requested"
+        yield Decision("rows", (), line, rule, "--missing mean")
+
+
+def _logarithms(selection: Selection, scaling: Scaling) -> Iterator[Decision]:
+    if scaling.logged is None:
+        return
+    for t in np.flatnonzero(scaling.logged).tolist():
+        name, offset = selection.names[t], float(scaling.offset[t])
+        q5, q95 = quantiles(selection.X[:, t], selection.weight, [0.05, 0.95])
+        what = f"of {_name(name)}" if offset == 0 else f"of {_name(name)} + {format_number(offset)}"
+        line = f"logarithm {what} (very skewed: from {format_number(q5)} to {format_number(q95)})"
+        yield Decision("log", (name,), line, RULES["log"], "--scale standard")
+
+
+def _limits(table: Table, selection: Selection, scaling: Scaling) -> Iterator[Decision]:
+    if scaling.logged is None:
+        return
+    for t, name in enumerate(selection.names):
+        low, high = float(scaling.low[t]), float(scaling.high[t])
+        beyond = np.flatnonzero((selection.X[:, t] < low) | (selection.X[:, t] > high))
+        if len(beyond):
+            line = (
+                f"limited: {plural(len(beyond), 'outlier')} of {_name(name)} "
+                f"({_rows_text(table, selection, beyond)})"
+            )
+            yield Decision("limit", (name,), line, RULES["limit"], "--scale standard")
+
+
+def _rows_text(table: Table, selection: Selection, rows: Any) -> str:
+    if selection.ids is not None:
+        named = [one_line(selection.ids[i], MAX_NAME_CHARACTERS) for i in rows[:MAX_ROWS_NAMED]]
+    else:
+        named = [table.where(int(selection.kept[i])) for i in rows[:MAX_ROWS_NAMED]]
+    more = f" and {len(rows) - MAX_ROWS_NAMED} more" if len(rows) > MAX_ROWS_NAMED else ""
+    return ", ".join(named) + more
+
+
+def _scale(scaling: Scaling, why_unscaled: str) -> Iterator[Decision]:
+    if why_unscaled:
+        line = f"not scaled: {why_unscaled}"
+        yield Decision("scale", (), line, RULES["scale"], "--scale standard")
+    elif scaling.kind == "auto" and len(scaling.scale) > 1:
+        plain = scaling.scale[~scaling.logged]
+        low, high = map(format_number, (plain.min(initial=np.inf), plain.max(initial=0.0)))
+        before = f" (they were {low} to {high})" if len(plain) > 1 else ""
+        line = f"scaled: every feature to a standard deviation of 1{before}"
+        yield Decision("scale", (), line, RULES["scale"], "--scale none")
+
+
+def _name(name: str) -> str:
+    return one_line(name, MAX_NAME_CHARACTERS)
+
+
+def undo_hint(plan: Plan) -> str:
+    """Return how a user undoes decisions; empty if there are none."""
+    if not plan.decisions:
+        return ""
+    names: Sequence[str] = [d.columns[0] for d in plan.decisions if d.undo.startswith("--include")]
+    include = f"--include {_name(names[0])} uses that column, " if names else ""
+    return f"{include}--explain tells the rules, --raw prepares nothing"

@@ -1,0 +1,64 @@
+"""Rules that tell whether all features are measured in one unit, so that scaling would distort."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from partita._common.array_types import Floats
+
+BOUNDS_MIN_SHARE = 0.5  # of the features that reach the least, and the greatest value of all
+BOUNDS_MIN_FEATURES = 3
+SERIES_MIN_FEATURES = 8
+COMPARABLE_MAX_RATIO = 10.0  # of the largest to the smallest interdecile range of a series
+
+_UNIT = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*$")  # petal length (cm)
+_UNIT_SUFFIX = re.compile(
+    r"[ _](mm|cm|dm|m|km|mg|g|kg|t|ml|cl|l|s|ms|min|h|eur|usd|gbp|chf|pct|percent|px|ppm)$"
+)
+_COORDINATES = (
+    {"x", "y"}, {"x", "y", "z"}, {"lat", "lon"}, {"lat", "lng"}, {"lat", "long"},
+    {"latitude", "longitude"}, {"easting", "northing"}, {"east", "north"},
+)  # fmt: skip
+_NUMBERED = re.compile(r"^(.*?)[ _.-]?\d+([ _.,x-]\d+)*$")
+
+
+def shared_unit(names: Sequence[str], X: Floats) -> str:
+    """Return why all features seem to have one unit; empty if they do not, or if d = 1."""
+    if len(names) < 2:
+        return ""
+    units = {_unit(name) for name in names}
+    if len(units) == 1 and "" not in units:
+        return f"all features are in {units.pop()}, by their names"
+    words = {name.strip().lower() for name in names}
+    if words in _COORDINATES and ("x" not in words or _are_comparable(X)):
+        return "the features are coordinates, by their names"
+    if _have_common_bounds(X):
+        low, high = float(X.min()), float(X.max())
+        return f"the features share one scale, from {low:.6g} to {high:.6g}"
+    stems = {match[1] if (match := _NUMBERED.match(name)) else name for name in names}
+    if len(names) >= SERIES_MIN_FEATURES and len(stems) == 1 and _are_comparable(X):
+        return "the features are a numbered series of similar spread"
+    return ""
+
+
+def _unit(name: str) -> str:
+    match = _UNIT.search(name) or _UNIT_SUFFIX.search(name.lower())
+    return match[1].lower() if match else ""
+
+
+def _have_common_bounds(X: Floats) -> bool:
+    """Return whether many features reach both ends of one scale: pixels, grades, answers."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    bounded = (low == low.min()).mean() >= BOUNDS_MIN_SHARE
+    bounded = bounded and (high == high.max()).mean() >= BOUNDS_MIN_SHARE
+    return bool(X.shape[1] >= BOUNDS_MIN_FEATURES and bounded and (high > low).any())
+
+
+def _are_comparable(X: Floats) -> bool:
+    """Return whether no spread is many times another; outliers do not count."""
+    low, high = np.sort(X, axis=0)[[len(X) // 10, len(X) - 1 - len(X) // 10]]
+    spread = high - low
+    return bool(0 < spread.max() <= COMPARABLE_MAX_RATIO * spread.min())
