@@ -55,7 +55,7 @@ def test_text_goes_to_stderr_if_stdout_carries_labels(streams, file, name):
     code, out, err = streams("fit", file, "-k", 3, "--labels", name)
     assert code == 0
     assert [line.count(",") for line in out.splitlines()] == [4] * 121
-    for words in ("Note: not used: who", "3 clusters by KMeans", "what sets it apart"):
+    for words in ("left out: who", "3 clusters by KMeans", "what sets it apart"):
         assert words in err
     assert "nothing was saved" not in err
     code, quiet_out, err = streams("fit", file, "-k", 3, "--labels", name, "--quiet")

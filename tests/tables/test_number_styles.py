@@ -80,7 +80,7 @@ def test_what_is_not_of_one_style_stays_text(tmp_path, cells):
 
 def test_codes_with_leading_zeros_are_doubtful_as_before(tmp_path):
     found = select(read_table(write_file(tmp_path, "zip,x\n01003,1\n10115,2\n")))
-    assert found.doubtful["zip"].why == "has leading zeros, like a code"
+    assert found.doubtful["zip"].why == "a code: integers with leading zeros"
 
 
 @pytest.mark.parametrize(
