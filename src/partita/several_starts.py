@@ -37,9 +37,9 @@ SETTLED_DECREASE = 1e-2  # of J in an iteration: below it the centers of a merge
 EQUAL_COST = 1e-9  # relative difference of J of equal partitions
 MAX_EQUAL = 3  # fits at the lowest J: it is the minimum, as far as starts can tell
 MIN_DECREASE = 1e-4  # of J: less is no reason to go on
-PATIENCE = 5  # fits in succession without such a decrease
+PATIENCE = 5  # starts in succession without such a decrease
 
-MIN_FULL_FITS = 4  # that must fit into the work, else starts are compared on a sample of the rows
+MIN_FULL_FITS = 10  # like the first that the work must allow, else starts are compared on a sample
 SAMPLE_ROWS = 5000
 SAMPLE_ROWS_PER_CLUSTER = 25
 MIN_SAMPLE_DECREASE = 0.01  # of J of the sample, by a start that deserves all rows
@@ -174,7 +174,7 @@ class _Search:
 
     def __init__(self, runs: _Runs, first: Any) -> None:
         self._runs, self.best = runs, first
-        self._fits, self._equal, self._failures = 1, 1, 0
+        self._fits, self._equal, self._useful_starts = 1, 1, runs.starts
         capabilities = capabilities_of(first)
         self._geometry = capabilities.geometry
         self._merges = self._geometry is not None and capabilities.warm_start == "centers"
@@ -186,22 +186,22 @@ class _Search:
             self._start_from_sample(max_work)
             return
         while not self._is_over(max_work):
-            model = (
-                self._merged() if self._merges else self._runs.fit(random_state=self._runs.seed())
-            )
+            model = self._merged() if self._merges else self._independent()
+            if model is None:
+                return
             self._fits += 1
-            if model is not None:
-                self._compare(model)
+            self._compare(model)
 
     def _is_over(self, max_work: float) -> bool:
         runs = self._runs
-        is_settled = self._equal >= MAX_EQUAL or self._failures >= PATIENCE
+        is_settled = self._equal >= MAX_EQUAL or runs.starts - self._useful_starts >= PATIENCE
         is_spent = runs.work + runs.work / self._fits > max_work
         return runs.is_stopped or is_settled or is_spent or not self.best.inertia_ > 0
 
     def _compare(self, model: Any) -> None:
         cost, lowest = model.inertia_, self.best.inertia_
-        self._failures = 0 if cost < (1 - MIN_DECREASE) * lowest else self._failures + 1
+        if cost < (1 - MIN_DECREASE) * lowest:
+            self._useful_starts = self._runs.starts
         if cost < (1 - EQUAL_COST) * lowest:
             self.best, self._equal = model, 1
         else:

@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from helpers.cli import pa
+from sklearn.datasets import make_blobs
 
 from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans, choose_k, save
 from partita.cli.option_values import KERNELS, METRICS
+from partita.several_starts import fit_several_starts
 from partita.tables import Scaling, read_table, select, write_table
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npy", "npz")
@@ -32,7 +34,7 @@ def test_labels_and_objective_are_those_of_the_api_on_every_format(
         )
     )
     rows = select(read_table(data)).X
-    expected = KMeans(4, random_state=3).fit(rows)
+    expected = fit_several_starts(KMeans(4, random_state=3), rows)
     assert result["summary"]["objective"] == expected.inertia_
     column = -1 if kind == "npy" else "cluster"
     written = read_table(out).data.column(column if kind != "npy" else 3).to_pylist()
@@ -40,6 +42,12 @@ def test_labels_and_objective_are_those_of_the_api_on_every_format(
     # and predict, from the file, gives them again
     again = json.loads(partita("predict", data, "--model", model, "--json"))
     np.testing.assert_array_equal(again["labels"], expected.labels_)
+
+
+def _fitted(estimator, X):
+    """What `fit` computes: several starts, unless their number was given."""
+    several = estimator.n_init == "auto"
+    return fit_several_starts(estimator, X) if several else estimator.fit(X)
 
 
 @pytest.mark.heavy
@@ -60,7 +68,7 @@ def test_every_member_of_the_family(partita, tmp_path, file, blobs, words, estim
     result = json.loads(
         partita("fit", file, "-k", 3, *words, "--labels", out, "--model", model, "--json")
     )
-    estimator.fit(blobs)
+    estimator = _fitted(estimator, blobs)
     assert result["summary"]["objective"] == estimator.inertia_
     np.testing.assert_array_equal(clusters_in(out), estimator.labels_)
     again = partita("predict", file, "--model", model, "--only-labels")
@@ -79,7 +87,7 @@ def test_weights_and_scales_are_those_of_the_api(partita, tmp_path, blobs, scale
     )  # fmt: skip
     rows = np.column_stack([blobs[:, 0], blobs[:, 1] * 1e3])
     scaling = Scaling.fit(rows, scale, w)
-    expected = KMeans(3, random_state=0).fit(scaling.apply(rows), sample_weight=w)
+    expected = fit_several_starts(KMeans(3, random_state=0), scaling.apply(rows), w)
     assert result["summary"]["objective"] == expected.inertia_
     np.testing.assert_array_equal(clusters_in(out), expected.labels_)
     again = json.loads(partita("predict", data, "--model", model, "--json"))
@@ -156,7 +164,7 @@ def test_inspect_says_what_fit_made(partita, tmp_path, file, blobs):
     partita("fit", file, "-k", 3, "--scale", "standard", "--model", model, "--quiet")
     result = json.loads(partita("inspect", model, "--json"))
     scaling = Scaling.fit(blobs, "standard")
-    expected = KMeans(3, random_state=0).fit(scaling.apply(blobs))
+    expected = fit_several_starts(KMeans(3, random_state=0), scaling.apply(blobs))
     assert result["objective"] == expected.inertia_
     assert result["features"] == ["x", "y", "z"]
     assert result["weights"] == expected.stats_.weight.tolist()
@@ -202,3 +210,23 @@ def test_sparse_medoids_are_inspected(partita, tmp_path):
     result = json.loads(partita("inspect", tmp_path / "m.partita", "--json"))
     assert np.allclose(result["centers"], model.cluster_centers_.toarray())
     assert "center" in partita("inspect", tmp_path / "m.partita")
+
+
+def test_several_starts_are_made_said_and_kept(partita, tmp_path):
+    X, _ = make_blobs(600, 3, centers=20, cluster_std=0.8, random_state=1)
+    data, model = tmp_path / "a.csv", tmp_path / "m.partita"
+    np.savetxt(data, X, delimiter=",", header="x,y,z", comments="")
+    rows = select(read_table(data)).X
+    single = KMeans(20, random_state=0).fit(rows)
+    words = ("fit", data, "-k", 20, "--model", model, "--force")
+    result = json.loads(partita(*words, "--json"))
+    starts = result["summary"]["starts"]
+    assert starts > 1
+    assert result["summary"]["objective"] < 0.99 * single.inertia_
+    assert "local-minimum" not in {one["name"] for one in result["summary"]["findings"]}
+    assert f"best of {starts} starts" in " ".join(partita(*words).split())
+    assert json.loads(partita("inspect", model, "--json"))["starts"] == starts
+    assert f"starts {starts}" in " ".join(partita("inspect", model).split())
+    exactly = json.loads(partita(*words, "--n-init", 1, "--json"))
+    assert exactly["summary"]["starts"] == 1
+    assert exactly["summary"]["objective"] == single.inertia_

@@ -250,7 +250,13 @@ class MethodOptions:
     ] = None
     n_init: Annotated[
         int | None,
-        clustering("--n-init", "N", "Number of starts; the best fit is kept.", parser=at_least(1)),
+        clustering(
+            "--n-init",
+            "N",
+            "Number of starts; the best fit is kept. Default: while they improve it, up to about "
+            "two seconds of work.",
+            parser=at_least(1),
+        ),
     ] = None
     max_iter: Annotated[
         int | None,

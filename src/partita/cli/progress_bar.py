@@ -13,6 +13,7 @@ from rich import progress as rich
 
 from partita.cli.console import console
 
+USUAL_STARTS = 6  # of a search over several
 _STAGES = {"references": "uniform data"}  # of a sweep, where the text is not the stage's name
 
 
@@ -69,21 +70,24 @@ class ProgressReporter:
             self._tasks[name] = self._bars.add_task(name, total=1.0, detail="", left="left")
         self._bars.update(self._tasks[name], completed=min(share, 1.0), detail=detail)
 
-    def fit_callback(self, rows: int, runs: int, max_iter: int) -> Callable[[Any], bool]:
+    def fit_callback(self, rows: int, runs: int | None, max_iter: int) -> Callable[[Any], bool]:
         """Return a callback that shows the progress of a fit and stops it after Ctrl-C.
 
         The share done is a guess: the number of rows that change their cluster falls by about the
-        same factor in every iteration.
+        same factor in every iteration. `runs` is None if the number of starts is not known.
         """
-        run = 0
+        run, last = 0, None
 
         def callback(progress: Any) -> bool:
-            nonlocal run
-            run += progress.iteration == 1
+            nonlocal run, last
+            if progress is last:  # something else goes on, and asks whether to stop
+                return self.interrupted
+            last = progress
+            run = max(1, run + (progress.iteration == 1))
             left = math.log1p(progress.moved_points) / math.log1p(max(rows, 1))
             left = min(left, 1.0 - progress.iteration / max(max_iter, progress.iteration))
-            share = (run - left) / max(runs, run)
-            which = f"run {run} of {runs}, " if runs > 1 else ""
+            share = (run - left) / max(runs or USUAL_STARTS, run)
+            which = f"start {run}, " if runs is None else f"start {run} of {runs}, " * (runs > 1)
             detail = f"{which}iteration {progress.iteration}, J {progress.cost:.6g}"
             self._update("fit", share, detail)
             return self.interrupted

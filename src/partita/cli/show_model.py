@@ -28,6 +28,7 @@ def to_dict(contents: ModelContents) -> dict[str, Any]:
         "weights": contents.weights,
         "centers": _centers(contents),
         "objective": contents.objective,
+        "starts": contents.starts,
         "iterations": contents.iterations,
         "stopped_by": contents.stopped_by,
         "scaling": None
@@ -48,8 +49,10 @@ def print_model(contents: ModelContents, path: Path) -> None:
     title = f"{path}: {contents.class_name}, {plural(contents.n_clusters, 'cluster')}"
     out.print(title, style="bold", soft_wrap=True)
     reason, iterations, objective = contents.stopped_by, contents.iterations, contents.objective
+    starts = contents.starts
     facts = {
         "J": None if objective is None else f"{objective:.6g}",
+        "starts": None if starts is None else f"{starts}; this is the best",
         "stopped": f"after {plural(iterations or 0, 'iteration')}: {reason}" if reason else None,
         "scaling": None if saved.scaling is None else saved.scaling.kind,
         "missing": None if saved.fill is None else "filled in",

@@ -126,9 +126,10 @@ def print_summary(summary: Any, out: Console) -> None:
     if summary.verdict:
         print_item(out, summary.verdict, 0, hang=0)
     if summary.iterations is not None:
-        start = "" if summary.verdict is None else ", starting from clusters of the sweep"
+        starts = f"The best of {summary.starts} starts s" if (summary.starts or 1) > 1 else "S"
+        start = ", starting from clusters of the sweep" if summary.from_sweep else ""
         iterations = plural(summary.iterations, "iteration") + start
-        print_item(out, f"Stopped after {iterations}: {summary.stopped_by}.", 0, hang=0)
+        print_item(out, f"{starts}topped after {iterations}: {summary.stopped_by}.", 0, hang=0)
     out.print()
     out.print(_cluster_table(summary.clusters, out.width))
     rest = len(summary.clusters) - MAX_CLUSTERS

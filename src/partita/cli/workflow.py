@@ -108,12 +108,7 @@ def _fit(
 
     X, weight = prepared.X, prepared.selection.weight
     if k.fixed is not None:
-        model = method.estimator(k.fixed)
-        runs = model.n_init if isinstance(model.n_init, int) else 1
-        model.set_params(callback=reporter.fit_callback(len(X), runs, model.max_iter))
-        with reporter.show_bars(), reporter.catch_interrupt():
-            model.fit(X, sample_weight=weight)
-        return model.set_params(callback=None), None
+        return _fit_best(prepared, method.estimator(k.fixed), reporter), None
     with reporter.show_bars():
         sweep = choose_k(
             X,
@@ -124,7 +119,30 @@ def _fit(
             random_state=method.random_state,
             callback=reporter.sweep_callback,
         )
-        return sweep.model(), sweep
+        model = sweep.model()
+    if not sweep.complete:
+        return model, sweep
+    return _fit_best(prepared, method.estimator(sweep.best_k), reporter, model), sweep
+
+
+def _fit_best(
+    prepared: PreparedData, estimator: Any, reporter: ProgressReporter, first: Any = None
+) -> Any:
+    """Fit from as many starts as `--n-init` says, else from several; `first` is one of them."""
+    from partita.several_starts import fit_several_starts
+
+    X, weight = prepared.X, prepared.selection.weight
+    runs = estimator.n_init if isinstance(estimator.n_init, int) else None
+    if runs is not None and first is not None:
+        return first
+    callback = reporter.fit_callback(len(X), runs, estimator.max_iter)
+    with reporter.show_bars(), reporter.catch_interrupt():
+        estimator.set_params(callback=callback)
+        if runs is None:
+            model = fit_several_starts(estimator, X, weight, first=first)
+        else:
+            model = estimator.fit(X, sample_weight=weight)
+    return model.set_params(callback=None)
 
 
 def report_input(outcome: FitOutcome, remarks: Sequence[str] = ()) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats
-from partita._common.parameters import describe_value
+from partita._common.parameters import describe_value, is_integer
 from partita._common.sparse_format import check_sparse, is_sparse
 from partita._common.threads import Workers
 from partita.centers import Centers
@@ -138,6 +138,12 @@ def count_clusters(model: Any) -> int:
     if getattr(model, "medoid_indices_", None) is not None:
         return len(model.medoid_indices_)
     return int(np.max(model.labels_)) + 1
+
+
+def count_starts(model: Any) -> int | None:
+    """The number of starts of which a fitted model is the best; None if it does not tell."""
+    starts = getattr(model, "n_init", None)
+    return int(starts) if is_integer(starts) else None
 
 
 # --- capabilities ---------------------------------------------------------------------------------

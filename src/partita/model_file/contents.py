@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.parameters import is_integer
 from partita.estimators.center_model import GEOMETRY_OF_CLASS
 from partita.geometry import SPHERICAL
 from partita.model_file.checked_fields import CheckedFields, FieldError
@@ -32,6 +33,7 @@ class ModelContents:
     are_directions: bool  # the centers
     weights: Floats | None  # (k,) of the rows of each cluster
     objective: float | None
+    starts: int | None  # of which it is the best
     iterations: int | None
     stopped_by: str | None
     saved: Saved
@@ -59,7 +61,7 @@ def _contents(header: Header, array: ReadArray) -> ModelContents:
     centers = None
     if fields.has("cluster_centers"):
         centers = as_doubles(fields.rows("cluster_centers", (None, d), gaps=True))
-    weights = _weights(fields, centers)
+    weights, n_init = _weights(fields, centers), saved.parameters.get("n_init")
     shown = weights if centers is None else centers
     if shown is None or len(shown) == 0:
         raise FieldError("the file holds no clusters")
@@ -72,6 +74,7 @@ def _contents(header: Header, array: ReadArray) -> ModelContents:
         are_directions=GEOMETRY_OF_CLASS.get(header["class"]) is SPHERICAL,
         weights=weights,
         objective=fields.number("inertia") if fields.has("inertia") else None,
+        starts=n_init if is_integer(n_init) else None,
         iterations=fields.integer("n_iter") if fields.has("n_iter") else None,
         stopped_by=fields.text("stopped_by") if fields.has("stopped_by") else None,
         saved=saved,

@@ -128,7 +128,8 @@ def _silhouette_tile(analysis: ReportAnalysis) -> SummaryTile:
 def _iterations_tile(analysis: ReportAnalysis) -> SummaryTile:
     summary = analysis.summary
     count = summary.iterations or 0
-    start = " from clusters of the sweep" if analysis.data.started_in_sweep else ""
+    start = " from clusters of the sweep" if summary.from_sweep else ""
+    start += f", the best of {summary.starts} starts" if (summary.starts or 1) > 1 else ""
     where = "" if summary.of_fit else ", on the rows of the fit"
     reason = safe_line(summary.stopped_by, 200)
     why = f"stopped because {reason}" if summary.stopped_by else "the reason to stop is not known"

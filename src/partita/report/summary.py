@@ -18,6 +18,7 @@ from partita.chart_layout.cluster_profile import ClusterProfile, cluster_profile
 from partita.diagnosis import Diagnosis
 from partita.diagnosis.diagnose import run_checks
 from partita.diagnosis.diagnosis_input import read_fit
+from partita.estimators.fitted_models import count_starts
 from partita.report.cluster_distances import RowDistances, measure_distances
 from partita.report.page_text import mean_text
 from partita.report.quality import FitQuality, measure_quality
@@ -88,6 +89,8 @@ class Summary:
     silhouette: float | None
     silhouette_error: float | None
     silhouette_rows: int
+    starts: int | None  # of which this fit is the best; None if not known
+    from_sweep: bool  # whether it started from clusters of the sweep
     iterations: int | None
     stopped_by: str
     seconds: float | None
@@ -181,6 +184,8 @@ def _summary(
         silhouette=None if silhouettes is None else silhouettes.mean,
         silhouette_error=None if silhouettes is None else silhouettes.error,
         silhouette_rows=0 if silhouettes is None else len(silhouettes.values),
+        starts=count_starts(model),
+        from_sweep=data.started_in_sweep,
         iterations=len(getattr(model, "trace_", ())) or getattr(model, "n_iter_", None),
         stopped_by=str(getattr(model, "stopped_by_", "")),
         seconds=fitted.seconds,
