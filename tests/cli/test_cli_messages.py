@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from helpers.cli import pa
 
+from partita.cli.command_group import app
 from partita.tables import write_table
 
 # no words of pyarrow, NumPy, Python or the system
@@ -52,7 +53,7 @@ MALFORMED = {
 def test_a_malformed_file_gives_one_sentence_of_ours(fails, tmp_path, monkeypatch, content):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_bytes(content)
-    code, output = fails("fit", "a.csv", "-k", 2)
+    code, output = fails("fit", "a.csv", "-k", 2, "--raw")
     assert code == 3
     assert re.search(r"Error: a\.csv\b", output)
     assert len(output) < 400
@@ -89,8 +90,6 @@ LONG = "h" * 200_000
     ],
 )
 def test_a_long_name_is_shortened_everywhere(tmp_path, capsys, head, rows, words):
-    from partita.cli.command_group import app
-
     path, model = tmp_path / "a.csv", tmp_path / "m.partita"
     path.write_text(f"{head.format(LONG, LONG)}\n{rows}")
     (tmp_path / "other.csv").write_text("a\n1\n2\n")
@@ -137,6 +136,13 @@ def test_equal_rows_are_said_to_be_equal(partita, tmp_path, k):
     output = " ".join(partita("fit", tmp_path / "a.csv", "-k", k).split())
     assert "All rows are equal: they are one cluster." in output
     assert "than 1" not in output
+
+
+def test_choose_k_says_that_rows_are_equal(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("x,y\n" + "1,2\n" * 8)
+    with pytest.raises(SystemExit):
+        app(["choose-k", str(tmp_path / "a.csv")], prog_name="partita")
+    assert "Note: all rows are equal: they are one cluster" in capsys.readouterr().err
 
 
 def test_fewer_distinct_rows_than_clusters_name_a_number_that_works(partita, tmp_path):

@@ -189,4 +189,6 @@ def column_remarks(prepared: PreparedData) -> list[str]:
             f"{name} is used as a feature, but looks like {role.why}; --exclude {name} leaves it "
             f"out, --id {name} uses it as the names of the rows"
         )
+    if len(prepared.X) > 1 and (prepared.X[:1] == prepared.X).all():
+        remarks.append("all rows are equal: they are one cluster")
     return remarks
