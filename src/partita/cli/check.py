@@ -18,7 +18,7 @@ def check(
     \b
     [bold]Examples[/bold]
       partita check wine.csv
-      partita check wine.csv --include zip --explain
+      partita check customers.csv --include zip --explain
     """
     from partita.cli import prepared_data, show_results
     from partita.cli.console import console
