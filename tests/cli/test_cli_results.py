@@ -230,3 +230,15 @@ def test_several_starts_are_made_said_and_kept(partita, tmp_path):
     exactly = json.loads(partita(*words, "--n-init", 1, "--json"))
     assert exactly["summary"]["starts"] == 1
     assert exactly["summary"]["objective"] == single.inertia_
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_a_seed_gives_the_sweep_of_the_api(partita, file, blobs, seed):
+    words = (file, "-k", "2:6", "--scale", "none", "--seed", seed, "--json")
+    expected = choose_k(blobs, range(2, 7), random_state=seed, feature_names=["x", "y", "z"])
+    for command in ("choose-k", "fit"):
+        sweep = json.loads(partita(command, *words))["sweep"]
+        assert sweep["reasons"] == list(expected.reasons)
+        assert sweep["best_k"] == expected.best_k
+        for name, column in expected.to_dict().items():
+            np.testing.assert_array_equal(np.array(sweep["table"][name], float), column)

@@ -42,7 +42,7 @@ MAX_MAGNITUDE = 1e140  # of X: squares and their sums must stay within the doubl
 
 def choose_k(
     X: Any,
-    ks: Iterable[int] | int | None = None,
+    ks: Iterable[int] | int | str | None = None,
     *,
     estimator: Any = None,
     sample_weight: Any = None,
@@ -65,8 +65,9 @@ def choose_k(
     Parameters
     ----------
     X : rows, or any other input of the estimator.
-    ks : iterable of int, int or None, default=None
-        The numbers to try; an int n means 2 to n. None: 2 to √n, at least 10 and at most 60.
+    ks : iterable of int, int, "auto" or None, default=None
+        The numbers to try; an int n means 2 to n. None or "auto": 2 to √n, at least 10 and at most
+        60.
     estimator : a clusterer or None, default=None
         `KMeans`, `SphericalKMeans`, `MiniBatchKMeans`, `KernelKMeans`, `KMedoids`, or one of
         scikit-learn with `init` and `cluster_centers_`; its parameters are kept. None: `KMeans`.
@@ -83,7 +84,8 @@ def choose_k(
     feature_names : sequence of str or None, default=None
         Names of the features in the reasons; None: the columns of a table, else numbers.
     random_state : int, RandomState, Generator or None, default=None
-        The source of randomness.
+        The source of randomness; an int is also the `random_state` of an estimator without one.
+        `partita choose-k --seed` gives the same bits for the same rows.
     verbose : int, default=0
         Whether to print the progress.
     callback : callable or None, default=None
@@ -104,8 +106,11 @@ def choose_k(
     >>> sweep.best_k
     4
     """
+    if _is_estimator(X):
+        wanted = "a table of numbers with one row per sample"
+        raise must_be("X", wanted, X, f"Pass the rows first: choose_k(X, estimator={_name(X)}).")
     rng = generator(random_state)
-    model = _estimator(estimator, rng)
+    model = _estimator(estimator, random_state, rng)
     names = _checked_names(criteria)
     sizes = (
         check_integer("n_references", n_references, 2, MAX_REPEATS),
@@ -161,18 +166,37 @@ def _check_range(low: Floats, high: Floats) -> None:
         )
 
 
-def _estimator(estimator: Any, rng: np.random.Generator) -> Any:
+def _is_estimator(value: Any) -> bool:
+    return hasattr(value, "fit") and hasattr(value, "get_params")
+
+
+def _name(estimator: Any) -> str:
+    """The code of an estimator, without its parameters."""
+    if hasattr(estimator, "steps"):
+        return "KMeans()"
+    kind = estimator if isinstance(estimator, type) else type(estimator)
+    return f"{kind.__name__}()"
+
+
+def _estimator(estimator: Any, random_state: Any, rng: np.random.Generator) -> Any:
     """A copy of the estimator with a seed, and without `k_range`."""
     model = KMeans() if estimator is None else clone(_checked(estimator))
     parameters = model.get_params()
     if parameters.get("random_state", 0) is None:
-        model.set_params(random_state=int(rng.integers(2**31)))
+        seed = random_state if is_integer(random_state) else rng.integers(2**31)
+        model.set_params(random_state=int(seed))
     if parameters.get("k_range") is not None:
         model.set_params(k_range=None)
     return model
 
 
 def _checked(estimator: Any) -> Any:
+    if hasattr(estimator, "steps"):
+        advice = (
+            "Transform the rows first: "
+            "choose_k(pipeline[:-1].fit_transform(X), estimator=pipeline[-1])."
+        )
+        raise must_be("estimator", "a clusterer", Got("a Pipeline"), advice)
     ready = hasattr(estimator, "get_params") and not isinstance(estimator, type)
     if not ready or not {"n_clusters", "init"} <= set(estimator.get_params()):
         wanted = "a clusterer with the parameters n_clusters and init"
@@ -190,13 +214,16 @@ def _checked_names(criteria: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(name for name in CRITERION_KINDS if name in chosen or name == "inertia")
 
 
-def _checked_ks(ks: Iterable[int] | int | None, n: int) -> Ints:
+def _checked_ks(ks: Iterable[int] | int | str | None, n: int) -> Ints:
     if n < 2:
         raise must_be("X", "a table of at least two rows", Got("one row"))
-    if ks is None:
+    if ks is None or (isinstance(ks, str) and ks == "auto"):
         low, high = DEFAULT_MAX_K
         largest = min(high, max(low, math.ceil(math.sqrt(n))), n - 1)
         ks = range(2, max(2, largest) + 1)
+    elif _is_estimator(ks):
+        advice = f"Name the argument: choose_k(X, estimator={_name(ks)})."
+        raise must_be("ks", "numbers of clusters", Got("an estimator"), advice)
     elif is_integer(ks):
         ks = range(2, int(ks) + 1) if 1 < ks <= n else [int(ks)]
     scalar = isinstance(ks, str | bytes) or getattr(ks, "ndim", None) == 0

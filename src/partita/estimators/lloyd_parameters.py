@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,7 +36,7 @@ class FitParameters:
     """The parameters of an estimator, checked by `rules`, which may name more than it has."""
 
     rules: ClassVar[Mapping[str, Rule]] = {
-        "n_clusters": accept.integer(1),
+        "n_clusters": replace(accept.integer(1), advice="partita.choose_k(X) recommends a number."),
         "n_init": accept.either(accept.integer(1, MAX_RUNS), accept.choice("auto")),
         "max_iter": accept.integer(1),
         "tol": accept.number(0),
