@@ -21,7 +21,7 @@ from partita.cli.prepared_data import PreparedData
 from partita.cli.workflow import FitOutcome
 from partita.tables import check_new, format_of, write_table, write_text
 from partita.tables.compression import without_compression_suffix
-from partita.tables.file_formats import FORMAT_OF_SUFFIX
+from partita.tables.file_formats import SUFFIXES_WRITTEN
 from partita.tables.table import arrow
 
 STDOUT, STDERR = 1, 2
@@ -201,9 +201,11 @@ class Outputs:
 
 def _check_suffix(labels: str) -> None:
     suffix = without_compression_suffix(labels).suffix.lower()
-    if suffix and suffix not in FORMAT_OF_SUFFIX:
+    if suffix and suffix not in SUFFIXES_WRITTEN:
+        hint = " Spreadsheets open .csv files." if suffix.startswith((".xls", ".ods")) else ""
         raise typer.BadParameter(
-            f"the suffix of --labels must be one of {', '.join(FORMAT_OF_SUFFIX)}, got {labels}."
+            f"the suffix of --labels must be one of {', '.join(SUFFIXES_WRITTEN)}, got "
+            f"{labels}.{hint}"
         )
 
 

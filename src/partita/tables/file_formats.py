@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import glob
+import re
 from pathlib import Path
 
 from partita._common.text import listed
@@ -13,16 +14,25 @@ from partita.tables.table import TableError
 FORMAT_OF_SUFFIX = {
     ".csv": "csv", ".txt": "csv", ".dat": "csv", ".data": "csv", ".tsv": "tsv", ".tab": "tsv",
     ".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".arrow": "feather",
-    ".npy": "npy", ".npz": "npz",
+    ".npy": "npy", ".npz": "npz", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
+    ".xlsx": "xlsx", ".xlsm": "xlsx",
 }  # fmt: skip
-GENERIC_TEXT_SUFFIXES = (".txt", ".dat", ".data")  # not only of tables
-EXCEL_ERROR = "is an Excel workbook. Save the sheet as CSV."
+READ_ONLY_FORMATS = ("xlsx",)
+SUFFIXES_WRITTEN = tuple(s for s, f in FORMAT_OF_SUFFIX.items() if f not in READ_ONLY_FORMATS)
+# not only of tables, or not made for programs; in a folder, others come first
+SECONDARY_SUFFIXES = (".txt", ".dat", ".data", ".json", ".xlsx", ".xlsm")
+_OLD_EXCEL_ERROR = (
+    "is an old Excel workbook (.xls), or one with a password. Save it as .xlsx without a password, "
+    "or the sheet as CSV."
+)
 _FORMAT_OF_MAGIC = {
     b"PAR1": "parquet", b"ARROW1": "feather", b"FEA1": "feather", b"\x93NUMPY": "npy",
     b"PK\x03\x04": "npz", b"PK\x05\x06": "npz",
 }  # fmt: skip
 _OLD_EXCEL_MAGIC = b"\xd0\xcf\x11\xe0"
+_WORKBOOK_MEMBER = b"xl/workbook.xml"
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson", ".geojson")
+_JSON_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*["}]')
 
 
 def format_from_name(path: str | Path) -> str | None:
@@ -36,19 +46,25 @@ def _suffix(path: str | Path) -> str:
 
 def detect_format(raw: bytes, name: str, file: Path | None) -> str:
     """Return the format of a file's content; `file` is None for standard input."""
+    suffix = "" if file is None else _suffix(file)
     for magic, format in _FORMAT_OF_MAGIC.items():
         if raw.startswith(magic):
-            return format
+            is_workbook = format == "npz" and _is_workbook(raw, suffix)
+            return "xlsx" if is_workbook else format
     if raw.startswith(_OLD_EXCEL_MAGIC):
-        raise TableError(f"{name} {EXCEL_ERROR}")
-    suffix = "" if file is None else _suffix(file)
-    if suffix in _JSON_SUFFIXES and raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        raise TableError(f"{name} is JSON, which is not supported. Save it as CSV or Parquet.")
+        raise TableError(f"{name} {_OLD_EXCEL_ERROR}")
+    if suffix in _JSON_SUFFIXES or (file is None and _JSON_START.match(raw)):
+        return "json"
     by_name = FORMAT_OF_SUFFIX.get(suffix)
     if by_name not in (None, "csv", "tsv"):
         fault = "is empty" if not raw else f"is not a {by_name} file: its first bytes are wrong"
         raise TableError(f"{name} {fault}. Write it again, or rename it to its real format.")
     return by_name or "csv"
+
+
+def _is_workbook(raw: bytes, suffix: str) -> bool:
+    """Return whether a zip is a workbook: by its directory, which is at its end, or its name."""
+    return FORMAT_OF_SUFFIX.get(suffix) == "xlsx" or _WORKBOOK_MEMBER in raw
 
 
 def expand_path(path: str | Path) -> list[Path]:
@@ -74,8 +90,8 @@ def expand_path(path: str | Path) -> list[Path]:
 def _files_in_folder(folder: Path) -> list[Path]:
     entries = [file for file in sorted(folder.iterdir()) if file.name[0] not in "._"]
     files = [file for file in entries if format_from_name(file) and file.is_file()]
-    # next to tables, generic text is most often a README
-    return [file for file in files if _suffix(file) not in GENERIC_TEXT_SUFFIXES] or files
+    # next to tables, generic text is most often a README, and JSON a setting
+    return [file for file in files if _suffix(file) not in SECONDARY_SUFFIXES] or files
 
 
 def read_bytes(file: Path) -> bytes:

@@ -18,7 +18,6 @@ import numpy as np
 from partita._common.array_types import Array
 from partita._common.text import listed, printable
 from partita.tables.compression import check_unpacked_size
-from partita.tables.file_formats import EXCEL_ERROR
 from partita.tables.table import Table, TableError, TableFile, arrow, first_line
 from partita.tables.text_files import unique_names
 
@@ -33,10 +32,9 @@ _READ_ERRORS = (
 _SUFFIX = ".npy"
 # members that identify other kinds of zip files
 _OTHER_ZIP_ERRORS = {
-    "xl/workbook.xml": EXCEL_ERROR,
-    "xl/workbook.bin": EXCEL_ERROR,
+    "xl/workbook.bin": "is a binary Excel workbook. Save it as .xlsx, or the sheet as CSV.",
     "header.json": "is a partita model, not a table.",
-    "content.xml": "is an OpenDocument file. Save the sheet as CSV.",
+    "content.xml": "is an OpenDocument file. Save it as .xlsx, or the sheet as CSV.",
 }
 
 

@@ -18,7 +18,7 @@ class TableError(PartitaError):
     """A file cannot be used: the message names the file, the place, and what to do."""
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """Return the first line of an error's message, or its type."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
@@ -36,6 +36,7 @@ class TableFile:
     name: str
     n_rows: int
     line_of_row: Callable[[int], int] | None = None  # of text: row from 0 -> line from 1
+    line_word: str = "line"  # or "row", of a sheet
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +50,7 @@ class Table:
         booleans if all its cells do; otherwise it has text.
     name : str
         The path, for messages.
-    format : {"csv", "tsv", "parquet", "feather", "npy", "npz"}
+    format : {"csv", "tsv", "xlsx", "json", "jsonl", "parquet", "feather", "npy", "npz"}
     delimiter, encoding, newline : str or None
         Of text; newline is the line ending.
     decimal : {".", ","}
@@ -59,7 +60,8 @@ class Table:
     parts : tuple of TableFile
         The files.
     text : pyarrow.Table or None
-        The cells of a text file exactly as written, for copies.
+        The cells of a text file exactly as written, for copies; those of a sheet or of JSON as
+        text.
     named : bool
         False if the file has no column names; they are c0, c1, … then.
     kept : pyarrow.Table or None
@@ -120,7 +122,9 @@ class Table:
         for file in self.parts:
             if row < file.n_rows:
                 line_of_row = file.line_of_row
-                place = f"row {row + 1}" if line_of_row is None else f"line {line_of_row(row)}"
+                place = f"row {row + 1}"
+                if line_of_row is not None:
+                    place = f"{file.line_word} {line_of_row(row)}"
                 return file.name, place
             row -= file.n_rows
         return self.name, f"row {row + 1}"
@@ -129,7 +133,7 @@ class Table:
         """Return the columns for a copy in that format, changed as little as possible."""
         if format in ("csv", "tsv") and self.text is not None:
             return self.text
-        if format in ("parquet", "feather") and self.kept is not None:
+        if format in ("parquet", "feather", "json", "jsonl") and self.kept is not None:
             return self.kept
         return self.data
 

@@ -17,10 +17,12 @@ from partita.tables.cell_options import CellOptions
 from partita.tables.compression import decompress
 from partita.tables.file_formats import detect_format, expand_path, read_bytes
 from partita.tables.file_options import FileOptions, missing_markers
+from partita.tables.json_files import read_json
 from partita.tables.number_notes import number_notes
 from partita.tables.numpy_files import read_numpy
 from partita.tables.table import Table, TableError, arrow, first_line
 from partita.tables.text_files import read_text
+from partita.tables.workbook_files import read_workbook
 
 STDIN = "-"
 _READERS = {"parquet": read_arrow, "feather": read_arrow, "npy": read_numpy, "npz": read_numpy}
@@ -41,10 +43,10 @@ def read_table(
 ) -> Table:
     """Read a file or several, all files of a folder or pattern, or standard input ("-").
 
-    The format is detected by content, for text by suffix: CSV, TSV, Parquet, Feather, .npy and
-    .npz, also compressed by gzip, bzip2 or xz. Several files must have the same format and
-    columns. Files are read as a whole. In a folder, .txt, .dat and .data files are read only if
-    there are no others.
+    The format is detected by content, for text by suffix: CSV, TSV, .xlsx, .json (an array of
+    objects), .jsonl, Parquet, Feather, .npy and .npz, also compressed by gzip, bzip2 or xz. Several
+    files must have the same format and columns. Files are read as a whole. In a folder, .txt, .dat,
+    .data, .json and .xlsx files are read only if there are no others.
 
     Parameters
     ----------
@@ -109,6 +111,10 @@ def _read_file(raw: bytes, name: str, file: Path | None, options: FileOptions) -
     format = detect_format(raw, name, file)
     if format in _READERS:
         table = _READERS[format](raw, name, format)
+    elif format in ("json", "jsonl"):
+        table = read_json(raw, name, options)
+    elif format == "xlsx":
+        table = read_workbook(raw, name, options)
     else:
         if options.delimiter is None and format == "tsv":
             options = replace(options, delimiter="\t")
@@ -148,21 +154,43 @@ def _concatenate(tables: list[Table], name: str) -> Table:
         if table.names != first.names:
             notes.append(f"{table.name} has its columns in another order; they are matched by name")
     notes += [note for table in tables for note in table.notes]
-    pa, same_order = arrow(), [table.data.select(list(first.names)) for table in tables]
-    try:
-        data = pa.concat_tables(same_order, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        reason = first_line(error)
-        raise TableError(f"{name}: a column has different types in its files: {reason}") from None
+    data, text = _concatenate_columns(tables, name)
     return replace(
         first,
         data=data,
         name=name,
         notes=tuple(dict.fromkeys(notes)),
         parts=tuple(file for table in tables for file in table.parts),
-        text=data if first.text is not None else None,
+        text=text,
         kept=None,
     )
+
+
+def _concatenate_columns(tables: list[Table], name: str) -> tuple[Any, Any]:
+    """Return the columns of all tables, and their text if they have one.
+
+    A column that has numbers in one sheet and text in another is text.
+    """
+    pa, names = arrow(), list(tables[0].names)
+    text = None
+    if tables[0].text is not None:
+        text = pa.concat_tables([table.text.select(names) for table in tables])
+    parts = [table.data.select(names) for table in tables]
+    try:
+        return pa.concat_tables(parts, promote_options="permissive"), text
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        if text is None:
+            reason = first_line(error)
+            raise TableError(
+                f"{name}: a column has different types in its files: {reason}"
+            ) from None
+    for i, column in enumerate(names):
+        if len({part.schema.field(i).type for part in parts}) > 1:
+            parts = [
+                part.set_column(i, column, table.text[column])
+                for part, table in zip(parts, tables, strict=True)
+            ]
+    return pa.concat_tables(parts), text
 
 
 def _check_same_columns(first: Table, other: Table) -> None:

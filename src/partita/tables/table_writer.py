@@ -18,16 +18,26 @@ from partita.tables.arrow_files import plain_values
 from partita.tables.column_values import first_inexact, is_integer_type, is_numeric_type, to_floats
 from partita.tables.compression import compressing_writer
 from partita.tables.encodings import codec_name
-from partita.tables.file_formats import FORMAT_OF_SUFFIX, format_from_name
+from partita.tables.file_formats import (
+    FORMAT_OF_SUFFIX,
+    READ_ONLY_FORMATS,
+    SUFFIXES_WRITTEN,
+    format_from_name,
+)
+from partita.tables.json_files import write_json
 from partita.tables.table import TableError, arrow
 
-FORMATS = tuple(dict.fromkeys(FORMAT_OF_SUFFIX.values()))
+FORMATS = tuple(dict.fromkeys(FORMAT_OF_SUFFIX[suffix] for suffix in SUFFIXES_WRITTEN))
 ROWS_PER_CHUNK = 1 << 16  # of text, encoded and written at once
 
 
 def format_of(path: str | Path, otherwise: str) -> str:
-    """Return the format that the suffix of a file stands for, else `otherwise`."""
-    return format_from_name(path) or otherwise
+    """Return the format that the suffix of a file stands for, else `otherwise`.
+
+    A workbook can be read, but not written: CSV takes its place.
+    """
+    format = format_from_name(path) or otherwise
+    return "csv" if format in READ_ONLY_FORMATS else format
 
 
 def write_table(
@@ -46,7 +56,7 @@ def write_table(
     ----------
     data : pyarrow.Table
     path : str or Path
-    format : {"csv", "tsv", "parquet", "feather", "npy", "npz"} or None
+    format : {"csv", "tsv", "json", "jsonl", "parquet", "feather", "npy", "npz"} or None
         None: by the suffix of the file; a second suffix .gz, .bz2 or .xz compresses it. "npy" holds
         only numbers; "npz" holds them as X with their names, and every other column by itself.
         Integers that would change there, because no double holds them, are an error.
@@ -65,10 +75,13 @@ def write_table(
     1.5,a
     2,"b, c"
     """
-    format = format or format_of(path, "csv")
+    format = format or format_from_name(path) or "csv"
     if format not in FORMATS:
         formats = ", ".join(map(repr, FORMATS))
-        raise TableError(f"`format` must be one of {formats}, got {format!r}.", parameter="format")
+        raise TableError(
+            f"`format` must be one of {formats}, got {format!r}. Spreadsheets open .csv files.",
+            parameter="format",
+        )
 
     def writer(file: BinaryIO) -> None:
         if format in ("csv", "tsv"):
@@ -78,6 +91,8 @@ def write_table(
             arrow(".parquet").write_table(data, file)
         elif format == "feather":
             arrow(".feather").write_feather(data, file)
+        elif format in ("json", "jsonl"):
+            write_json(data, file, format)
         elif format == "npy":
             np.save(file, _as_matrix(data, path), allow_pickle=False)
         else:

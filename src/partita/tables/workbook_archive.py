@@ -1,0 +1,103 @@
+"""Safe archives of workbooks: an .xlsx file is a zip of XML, which may be damaged or hostile.
+
+The XML is unpacked here, within limits, and packed again without compression. The parser then sees
+exactly what was checked: its own errors on sizes would end the process.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+
+from partita.tables.table import TableError, first_line
+
+UNPACKED_BYTES_ALLOWED = 1 << 28  # for a workbook of any size
+MAX_UNPACKED_RATIO = 100  # for larger ones
+MAX_EMPTY_AREA = 10_000_000  # cells of the rectangle around all cells; the parser stores it
+MAX_AREA_PER_CELL = 20  # in larger rectangles
+MAX_COLUMNS, MAX_ROWS = 16_384, 1_048_576  # of Excel
+CHUNK_BYTES = 1 << 24  # of XML, searched at once
+_REFERENCE = re.compile(rb' r="([A-Za-z]*)([0-9]*)"')
+_ODD_REFERENCE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]*)([0-9]*)[\"']")  # slower
+_ODD_MARKS = (b"r='", b"r =", b"r= ", b"\tr", b"\nr", b"r\t", b"r\n", b"r\r")
+_READ_ERRORS = (
+    zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, LookupError, RuntimeError,
+    NotImplementedError, MemoryError,
+)  # fmt: skip
+
+
+def safe_archive(raw: bytes, name: str) -> bytes:
+    """Return the XML of a workbook in an archive without compression, if it is plausible."""
+    copy = io.BytesIO()
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive, zipfile.ZipFile(copy, "w") as out:
+            members = {info.filename: info for info in archive.infolist() if _is_needed(info)}
+            _check_size(sum(info.file_size for info in members.values()), len(raw), name)
+            for member, info in members.items():
+                xml = archive.read(info)  # no more than its file_size, else an error
+                out.writestr(zipfile.ZipInfo(member), _checked_sheet(xml, f"{name}, {member}"))
+    except TableError:
+        raise
+    except _READ_ERRORS as error:
+        raise TableError(
+            f"{name} is not an .xlsx file that can be read ({first_line(error)}). Save it again."
+        ) from None
+    return copy.getvalue()
+
+
+def _check_size(size: int, packed_size: int, name: str) -> None:
+    limit = max(UNPACKED_BYTES_ALLOWED, MAX_UNPACKED_RATIO * packed_size)
+    if size > limit:
+        raise TableError(
+            f"{name}: {packed_size} compressed bytes become {size}, which is unlikely for a "
+            "workbook. If it is one, save the sheet as CSV."
+        )
+
+
+def _is_needed(info: zipfile.ZipInfo) -> bool:
+    """Return whether a member is XML; pictures and macros are left out."""
+    return info.filename.lower().endswith((".xml", ".rels"))
+
+
+def _checked_sheet(xml: bytes, name: str) -> bytes:
+    """Refuse a sheet whose few cells are far apart, and turn its errors into text.
+
+    The parser stops at errors that it does not know, like #SPILL!.
+    """
+    if b"sheetData" not in xml:
+        return xml
+    columns, rows = _extent(xml)
+    area, n_cells = columns * rows, xml.count(b"<c") + xml.count(b":c")
+    if columns > MAX_COLUMNS or rows > MAX_ROWS:
+        raise TableError(
+            f"{name}: a cell lies beyond column {MAX_COLUMNS} or row {MAX_ROWS}, which Excel does "
+            "not have. Save it again."
+        )
+    if area > max(MAX_EMPTY_AREA, MAX_AREA_PER_CELL * n_cells):
+        raise TableError(
+            f"{name}: its cells are far apart, with up to {columns} columns and {rows} rows. Leave "
+            "out the cells far from the table, or save the table as CSV."
+        )
+    return re.sub(rb"\bt=([\"'])e\1", rb't="str"', xml)
+
+
+def _extent(xml: bytes) -> tuple[int, int]:
+    """Return the largest number of a column and of a row."""
+    reference = _ODD_REFERENCE if any(mark in xml for mark in _ODD_MARKS) else _REFERENCE
+    column = row = 1
+    for start in range(0, len(xml), CHUNK_BYTES):
+        found = set(reference.findall(xml[start : start + CHUNK_BYTES + 64]))
+        columns, rows = ({pair[i] for pair in found} for i in (0, 1))
+        column = max(column, *map(_column_number, columns), 0)
+        row = max(row, *(int(digits[:20] or b"0") for digits in rows), 0)
+    return column, row
+
+
+def _column_number(letters: bytes) -> int:
+    """Return 1 for A, 27 for AA."""
+    number = 0
+    for letter in letters.upper()[:8]:
+        number = 26 * number + letter - 64
+    return number
