@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         silhouette_score,
     )
     from partita.model_file import ModelFileError, load, save, to_sklearn
+    from partita.new_rows.compare_with_fit import compare_with_fit
+    from partita.new_rows.comparison import Comparison
     from partita.stats import ClusterStats
     from partita.trace import Progress, Trace
     from partita.voronoi.principal_plane import pca_plane
@@ -42,6 +44,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Cells": "partita.voronoi.voronoi_cells",
     "ClusterStats": "partita.stats",
+    "Comparison": "partita.new_rows.comparison",
     "Diagnosis": "partita.diagnosis",
     "EmptyClusterError": "partita.empty_clusters",
     "Factorization": "partita.factorization",
@@ -59,6 +62,7 @@ _HOME = {
     "Trace": "partita.trace",
     "cells": "partita.voronoi.voronoi_cells",
     "choose_k": "partita.choosing.choose_k",
+    "compare_with_fit": "partita.new_rows.compare_with_fit",
     "diagnose": "partita.diagnosis",
     "factorize": "partita.factorization",
     "k_means": "partita.estimators.functions",
@@ -79,6 +83,7 @@ _MODULES = ("halting", "plots", "report", "theory")
 __all__ = [
     "Cells",
     "ClusterStats",
+    "Comparison",
     "Diagnosis",
     "EmptyClusterError",
     "Factorization",
@@ -97,6 +102,7 @@ __all__ = [
     "__version__",
     "cells",
     "choose_k",
+    "compare_with_fit",
     "diagnose",
     "factorize",
     "halting",

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from helpers.damaged_models import members, zipped
 from helpers.mutated_models import mutated, suitable_rows, use, use_without_class
-from helpers.saved_models import CASES, fitted
+from helpers.saved_models import CASES, FRAME, fitted
 
 from partita import load, save
 from partita.model_file import ModelFileError
@@ -37,6 +37,7 @@ def originals(tmp_path_factory):
         "names": ["a", "b", "c"],
         "note": "a remark",
         "fingerprint": "abc",
+        "fitted_to": FRAME,
     }
     save(fitted("kmeans frame"), path, force=True, **prepared)
     found["prepared"] = members(path.read_bytes())

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 
 from partita import model_file
@@ -19,6 +20,7 @@ from partita.cli.console import print_message
 from partita.cli.error_handling import Interrupted, error_text
 from partita.cli.prepared_data import PreparedData
 from partita.cli.workflow import FitOutcome
+from partita.new_rows.fit_reference import FitReference
 from partita.tables import check_new, format_of, write_table, write_text
 from partita.tables.compression import without_compression_suffix
 from partita.tables.file_formats import SUFFIXES_WRITTEN
@@ -153,16 +155,18 @@ class Outputs:
         """Write the model with everything that `predict` needs."""
         if self.model is None:
             return
-        selection = outcome.prepared.selection
+        prepared, selection = outcome.prepared, outcome.prepared.selection
+        rows, labels = prepared.rows_to_measure, np.asarray(outcome.labels)
         model_file.save(
             outcome.model,
             self.model,
-            scaling=outcome.prepared.scaling,
+            scaling=prepared.scaling,
             fill=selection.fill,
             names=selection.names,
-            plan=outcome.prepared.plan.to_dict(),
+            plan=prepared.plan.to_dict(),
             note=outcome.command + " (interrupted)" * outcome.interrupted,
             fingerprint=model_file.fingerprint(selection.X, selection.weight),
+            fitted_to=FitReference.of(outcome.model, rows, labels, selection.weight),
             force=self.force,
         )
         self.saved["model"] = str(self.model)

@@ -43,6 +43,11 @@ class PreparedData:
     X: Any
     plan: Plan
 
+    @property
+    def rows_to_measure(self) -> Any:
+        """The rows with outliers where they are: `X` may limit their values."""
+        return self.scaling.apply(self.selection.X, limit=False)
+
     def labels_of_all_rows(self, labels: Any) -> Ints:
         """Return the label of every row of the table: −1 for those that were left out."""
         every = np.full(self.table.data.num_rows, NO_CLUSTER, dtype=np.int64)

@@ -83,6 +83,8 @@ class Capabilities:
     costs: Callable[[Any], tuple[Array, Floats]] | None = None
     # X -> distances (n, k); of inner products (X, diagonal) -> distances
     distances: Callable[..., Floats] | None = None
+    # -> distances (k,) of a row that has nothing in common with a cluster, if there is such a bound
+    unrelated: Callable[[], Floats] | None = None
     # X -> (rows or dissimilarities, metric) for silhouettes, where `metric` is not enough
     pairs: Callable[[Any], tuple[Any, Any]] | None = None
     # X -> (rows as the model compares them, their index in X)

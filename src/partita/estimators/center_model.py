@@ -13,6 +13,7 @@ from partita._common.array_types import Array, Floats
 from partita._common.parameters import check
 from partita._common.threads import Workers
 from partita.estimators import labelling
+from partita.estimators.capabilities import Capabilities
 from partita.estimators.directions import RULES, DirectionRules, UnitRows
 from partita.estimators.saved_state import FieldReader
 from partita.estimators.validation import check_threads
@@ -50,6 +51,9 @@ class CenterModel:
         if self.geometry is EUCLIDEAN:
             return labelling.nearest(X, self.cluster_centers_, self.n_threads, None)
         return self._directions(X).nearest(self.cluster_centers_, self.n_threads, None)
+
+    def __partita_capabilities__(self) -> Capabilities:
+        return Capabilities(geometry=self.geometry)
 
     def _directions(self, X: Array) -> UnitRows:
         with Workers(check_threads(self.n_threads)) as workers:

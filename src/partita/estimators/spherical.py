@@ -93,6 +93,7 @@ empty, n_threads, memory_limit
             metric="cosine",
             distance_name="1 − cos of the angle to the center",
             squared=False,
+            unrelated=lambda: np.ones(len(self.cluster_centers_)),  # at a right angle
             place_rows=self._place_rows,
         )
 

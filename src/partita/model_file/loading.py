@@ -27,7 +27,8 @@ Header = Mapping[str, Any]
 ReadArray = Callable[[str], Array]  # by name
 _HEADER_FIELDS = (
     "format", "format_version", "readable_by", "class", "partita", "versions", "created", "names",
-    "scaling", "fill", "fingerprint", "note", "plan", "parameters", "dropped", "fitted", "extra",
+    "scaling", "fill", "fingerprint", "note", "plan", "reference", "parameters", "dropped",
+    "fitted", "extra",
 )  # fmt: skip
 
 
@@ -55,6 +56,8 @@ class Saved:
         A remark, and the fingerprint of the data.
     plan : dict or None
         How the rows of the fit were prepared.
+    reference : FitReference or None
+        What is known of the rows of the fit, to compare new rows with them.
     extra : dict
         Fields that are unknown to this version of partita, as JSON.
     """
@@ -69,6 +72,7 @@ class Saved:
     note: str | None
     fingerprint: str | None
     plan: dict[str, Any] | None
+    reference: Any
     extra: dict[str, Any]
 
 
@@ -218,6 +222,7 @@ def read_saved(header: Header, parameters: dict[str, Any], array: ReadArray, d: 
         note=top.text("note") if top.has("note") else None,
         fingerprint=top.text("fingerprint") if top.has("fingerprint") else None,
         plan=top.mapping("plan") if top.has("plan") else None,
+        reference=_reference(unpacked.nested("reference"), d) if top.has("reference") else None,
         extra={**(top.mapping("extra") if top.has("extra") else {}), **extra},
     )
 
@@ -236,6 +241,19 @@ def _scaling(fields: CheckedFields, d: int) -> Any:
     if not (low <= high).all() or not (low + offset > 0)[logged].all():
         raise FieldError("scaling has limits in the wrong order, or a logarithm of 0")
     return Scaling(kind, center, scale, logged, offset, low, high)
+
+
+def _reference(fields: CheckedFields, d: int) -> Any:
+    from partita.new_rows.fit_reference import FitReference
+
+    reach = fields.floats("reach", (None,), finite=False)
+    share = fields.floats("share", (len(reach),))
+    mean, deviation = (
+        fields.floats(name, (d,)) if fields.has(name) else None for name in ("mean", "deviation")
+    )
+    if (reach < 0).any() or (share < 0).any() or (deviation is not None and (deviation < 0).any()):
+        raise FieldError("reference has a reach, a share or a deviation below zero")
+    return FitReference(reach, share, mean, deviation, fields.integer("rows", 1))
 
 
 def _texts(top: CheckedFields, name: str) -> dict[str, str]:

@@ -52,11 +52,21 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: Any) -> Floats:
         """Return the rows as the model was fitted to them."""
+        scaling: Scaling | None = self.scaling
+        rows = self._filled(X)
+        return rows if scaling is None else scaling.apply(rows)
+
+    def transform_to_measure(self, X: Any) -> Floats:
+        """Return rows whose outliers keep their distance: `transform` may limit their values."""
+        scaling: Scaling | None = self.scaling
+        rows = self._filled(X)
+        return rows if scaling is None else scaling.apply(rows, limit=False)
+
+    def _filled(self, X: Any) -> Floats:
         rows = self.columns_of(X)
         if self.fill is not None:
             rows = np.where(np.isnan(rows), np.asarray(self.fill, rows.dtype), rows)
-        scaling: Scaling | None = self.scaling
-        return rows if scaling is None else scaling.apply(rows)
+        return rows
 
     def columns_of(self, X: Any) -> Floats:
         """Return the columns in the order of the model, neither filled nor scaled."""

@@ -27,6 +27,7 @@ from partita._common.parameters import (
     optional,
 )
 from partita._versions import versions
+from partita.estimators.fitted_models import check_fitted
 from partita.estimators.registry import is_registered, registered_names
 from partita.estimators.saved_state import state_of
 from partita.model_file.container import ModelFileError, write_container
@@ -34,6 +35,7 @@ from partita.model_file.loading import FORMAT, READABLE_BY, VERSION, assemble
 from partita.model_file.packed_values import Packer, UnsupportedValueError, describe
 
 _SCALING_ARRAYS = "center", "scale"
+_REFERENCE_FIELDS = "reach", "share", "mean", "deviation", "rows"
 _LIMITS = "low", "high"  # may be infinite
 _RULES = {
     "scaling": optional(having("kind", *_SCALING_ARRAYS, wanted="a Scaling")),
@@ -54,6 +56,8 @@ def save(
     plan: Any = None,
     note: str | None = None,
     fingerprint: str | None = None,
+    fitted_to: Any = None,
+    sample_weight: Any = None,
     labels: bool = True,
     force: bool = False,
 ) -> None:
@@ -77,6 +81,12 @@ def save(
         A remark, for example the command that made the model.
     fingerprint : str or None
         `fingerprint(X, sample_weight)` of the data.
+    fitted_to : array, sparse matrix or data frame, optional
+        The rows of the fit, as the model takes them (or their `FitReference`). A few numbers of
+        them are stored, by which `compare_with_fit` and `partita predict` find rows that are unlike
+        anything in the fit.
+    sample_weight : array of shape (n_samples,), optional
+        The weights of these rows.
     labels : bool, default=True
         Whether to store `labels_`, one integer for each row of the fit.
     force : bool, default=False
@@ -104,6 +114,7 @@ def save(
     path = check_path("path", path)
     check("labels", labels, FLAG)
     check("force", force, FLAG)
+    reference = _reference(model, fitted_to, sample_weight)
     model, first = without_preparation(model)
     _check_class(model)
     check_is_fitted(model)
@@ -119,6 +130,7 @@ def save(
     )
     metadata = {"names": names, "scaling": scaling, "fill": fill}
     metadata |= {"fingerprint": fingerprint, "note": note, "plan": plan}
+    metadata["reference"] = reference
     metadata = _pack_metadata(metadata, model, first, packer)
     header: dict[str, Any] = {
         "format": FORMAT,
@@ -174,7 +186,23 @@ def _pack_metadata(
         scaling = packer.pack(_scaling_fields(scaling, d), "scaling")
     if fill is not None:
         fill = packer.pack(_numbers("fill", fill, d), "fill")
-    return {**metadata, "names": names, "scaling": scaling, "fill": fill}
+    reference = metadata["reference"]
+    if reference is not None:
+        fields = {name: getattr(reference, name) for name in _REFERENCE_FIELDS}
+        reference = packer.pack(fields, "reference")
+    packed = {"names": names, "scaling": scaling, "fill": fill, "reference": reference}
+    return {**metadata, **packed}
+
+
+def _reference(model: Any, fitted_to: Any, sample_weight: Any) -> Any:
+    """Return the `FitReference` of the rows of the fit; None if there are none."""
+    from partita.new_rows.compare_with_fit import reference_of
+    from partita.new_rows.fit_reference import FitReference
+
+    if fitted_to is None or isinstance(fitted_to, FitReference):
+        return fitted_to
+    check_fitted(model)
+    return reference_of(model, fitted_to, sample_weight)
 
 
 def _scaling_fields(scaling: Any, d: int) -> dict[str, Any]:

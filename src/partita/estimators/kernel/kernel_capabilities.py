@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from partita.source.kernel_function import KernelFunction
 
 # Kernels to which every feature contributes on its own scale
 _ADDITIVE_KERNELS = ("rbf", "laplacian", "linear", "polynomial", "poly", "sigmoid")
+_UNIT_KERNELS = ("rbf", "laplacian", "cosine")  # of length 1 in feature space
 _MAX_COLUMNS = 2**31 - 1
 
 
@@ -46,8 +48,16 @@ def declare(model: Any) -> Capabilities:
         warm_start="labels",
         costs=model._costs,
         distances=None if kind == AFFINITIES else model.distances,
+        unrelated=partial(_unrelated, model) if name in _UNIT_KERNELS else None,
         pairs=None if kind == AFFINITIES else lambda X: (_pairwise(model, X), "precomputed"),
     )
+
+
+def _unrelated(model: Any) -> Floats:
+    """Distances (k,) of a row at a right angle to the rows of a cluster: d² = 1 + ‖mean‖²."""
+    stats = model.stats_
+    spread = np.divide(stats.sse, stats.weight, np.zeros_like(stats.sse), where=stats.weight > 0)
+    return np.asarray(np.sqrt(2 - np.clip(spread, 0, 1)))
 
 
 def _pairwise(model: Any, X: Any) -> Floats:

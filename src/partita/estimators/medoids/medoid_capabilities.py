@@ -18,6 +18,8 @@ from partita.estimators.saved_state import FieldReader
 
 # Metrics to which every feature contributes on its own scale
 _ADDITIVE_METRICS = (*EUCLIDEAN_METRICS, "manhattan", "cityblock", "l1", "minkowski", "chebyshev")
+# Metrics by which rows with nothing in common are at a distance of 1
+_BOUNDED_METRICS = ("cosine", "correlation", "jaccard", "hamming", "braycurtis")
 _LEARNED_PARAMETERS = {"seuclidean": "V", "mahalanobis": "VI"}
 
 
@@ -25,6 +27,7 @@ def declare(model: Any) -> Capabilities:
     """The capabilities of a `KMedoids`."""
     given = isinstance(model.metric, str) and model.metric == "precomputed"
     pairs, at_start = partial(_pairwise, model), partial(_at_start, model)
+    is_bounded = isinstance(model.metric, str) and model.metric in _BOUNDED_METRICS
     lacks = {**needs.MATRIX_LACKS} if given else _lacks(model)
     if model.metric_params:
         lacks[needs.METRIC] = f"the metric has parameters, {model.metric_params!r}"
@@ -41,6 +44,7 @@ def declare(model: Any) -> Capabilities:
         costs=model._costs,
         distances=lambda X: model._costs(X)[1],
         pairs=pairs if model.metric_params else None,
+        unrelated=(lambda: np.ones(len(model.medoid_indices_))) if is_bounded else None,
         replay=None if needs.REPLAY in lacks else Replay(partial(_rerun, model), at_start),
     )
 

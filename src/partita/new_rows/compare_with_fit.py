@@ -1,0 +1,108 @@
+"""`compare_with_fit`: which new rows are unlike those of the fit, and what has drifted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partita._common.array_types import Array
+from partita._common.sparse_format import is_sparse
+from partita.estimators import validation
+from partita.estimators.fitted_models import (
+    check_fitted,
+    unwrap_pipeline,
+    without_feature_names,
+)
+from partita.new_rows.comparison import Comparison
+from partita.new_rows.fit_reference import FitReference
+from partita.new_rows.own_distances import own_distances
+
+_TO_MEASURE = "transform_to_measure"  # of a step that limits outliers: rows without the limits
+
+
+def compare_with_fit(
+    model: Any, X: Any, *, fitted_to: Any = None, sample_weight: Any = None
+) -> Comparison:
+    """Compare new rows with those of the fit: strangers, shares of the clusters, means of features.
+
+    A row is a stranger if it is farther from the center of its cluster than the cluster reaches, as
+    measured by the rows of the fit (the rule is in the guide); about 1 in 1000 new rows of the same
+    distribution is one. Rows in other units, or rows that lack the scaling of the fit, are
+    strangers nearly all.
+
+    Parameters
+    ----------
+    model : fitted model or pipeline
+        With `transform` and, for `KernelKMeans`, a kernel of rows.
+    X : array, sparse matrix or data frame
+        The new rows, as `predict` takes them.
+    fitted_to : array, sparse matrix or data frame, optional
+        The rows of the fit. Not needed for a model from `load` that was saved with them
+        (`save(model, path, fitted_to=X)`), as `partita fit --model` does.
+    sample_weight : array of shape (n_samples,), optional
+        The weights of these rows.
+
+    Returns
+    -------
+    Comparison
+        With `labels`, `distance`, `is_stranger`, `strangers`, `share_drift`, `mean_drift`; its text
+        is a summary.
+
+    Examples
+    --------
+    >>> from partita import KMeans, compare_with_fit
+    >>> X = np.random.default_rng(0).normal(size=(300, 2)) + [[0, 0], [9, 9], [0, 9]] * 100
+    >>> model = KMeans(3, random_state=0).fit(X)
+    >>> new = compare_with_fit(model, [[0.5, 1], [9, 8], [30, -20]], fitted_to=X)
+    >>> new.is_stranger
+    array([False, False,  True])
+    >>> print(new)
+    1 of 3 rows is unlike anything in the fit (farther from the center than its cluster reaches): \
+row 2
+    """
+    check_fitted(model)
+    reference = _reference(model, fitted_to, sample_weight)
+    inner, labels, rows = _label(model, X)
+    return Comparison.of(reference, rows, labels, own_distances(inner, rows, labels))
+
+
+def reference_of(model: Any, X: Any, sample_weight: Any = None) -> FitReference:
+    """Summarise the rows X that a model, or a pipeline with one, was fitted to."""
+    inner, labels, rows = _label(model, X)
+    weight = validation.check_weights(sample_weight, rows.shape[0])
+    return FitReference.of(inner, rows, labels, weight)
+
+
+def _reference(model: Any, fitted_to: Any, sample_weight: Any) -> FitReference:
+    if fitted_to is not None:
+        return reference_of(model, fitted_to, sample_weight)
+    for known in (model, unwrap_pipeline(model)[0]):
+        reference = getattr(getattr(known, "saved_", None), "reference", None)
+        if isinstance(reference, FitReference):
+            return reference
+    raise ValueError(
+        "`fitted_to` must be the rows of the fit, got None for a model that does not know them. "
+        "Give them, or load a model that was saved by save(model, path, fitted_to=X)."
+    )
+
+
+def _label(model: Any, X: Any) -> tuple[Any, Array, Any]:
+    """Return the last step of a pipeline, the labels of rows, and the rows as it measures them."""
+    inner, rows, _ = unwrap_pipeline(model, X)
+    rows = _checked(inner, rows)
+    twin = without_feature_names(inner)
+    labels = np.asarray(twin.predict(rows))
+    steps = getattr(model, "steps", ((None, model),))
+    if any(hasattr(step, _TO_MEASURE) for _, step in steps):
+        for _, step in steps[:-1]:
+            X = getattr(step, _TO_MEASURE, step.transform)(X)
+        rows = _checked(inner, X)
+    return twin, labels, rows
+
+
+def _checked(model: Any, X: Any) -> Any:
+    rows = validation.check_new_rows(model, X)
+    if is_sparse(rows) or rows.dtype in validation.FLOAT_DTYPES:
+        return rows
+    return rows.astype(np.float32)
