@@ -40,6 +40,18 @@ def test_a_file_of_an_office_needs_no_option(partita, tmp_path, office_file):
     assert "Wien;1.200,50 €;3 %" in table
 
 
+def test_categories_describe_the_clusters_in_every_form(partita, tmp_path, office_file):
+    model, page = tmp_path / "a.partita", tmp_path / "a.html"
+    text = partita("fit", office_file, "-k", 2, "--model", model, "--report", page)
+    assert "city: 100 % Wien (all rows 50 %)" in text
+    assert "<bdi>Wien</bdi>" in page.read_text("utf-8")
+    result = json.loads(partita("fit", office_file, "-k", 2, "--json"))
+    traits = [cluster["categories"] for cluster in result["summary"]["clusters"]]
+    assert sorted(trait["value"] for found in traits for trait in found) == ["Graz", "Wien"]
+    partita("report", office_file, "--model", model, "--out", page, "--force")
+    assert "<bdi>Wien</bdi>" in page.read_text("utf-8")
+
+
 def test_options_override_what_is_detected(partita, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x;y\n1,234;5\n2,345;-9\n3,456;6\n1,111;7\n")

@@ -33,6 +33,7 @@ def with_texts(texts):
         created=texts[-1],
         versions={"a": texts[0]},
         left_out={"column": texts[0], "other": texts[-1]},
+        categories={texts[0]: pick(24), "city": ["x", texts[-1]] * 12},
         diagnosis=None,
     )
 

@@ -23,6 +23,7 @@ from partita.tables import undo_hint
 from partita.tables.text_files import layout_note
 
 MAX_TRAITS = 3  # of a cluster
+MAX_CATEGORIES = 2  # of a cluster
 MAX_FINDINGS = 6
 MAX_CLUSTERS = 20  # rows of the table
 MAX_TEXT = 500  # characters of a note or a finding
@@ -147,6 +148,7 @@ def _cluster_table(clusters: Any, width: int) -> Any:
     largest = sorted(clusters, key=lambda cluster: -cluster.share)[:MAX_CLUSTERS]
     for cluster in sorted(largest, key=lambda cluster: cluster.number):
         traits = [one_line(trait.words, 60) for trait in cluster.traits[:MAX_TRAITS]]
+        traits += [one_line(trait.words, 60) for trait in cluster.categories[:MAX_CATEGORIES]]
         if not traits:  # an empty cluster has no mean
             traits = ["close to the mean in every feature" if cluster.size else "–"]
         table.add_row(

@@ -19,6 +19,7 @@ from partita.cli.options import MethodOptions
 from partita.cli.prepared_data import PreparedData, column_remarks
 from partita.halting import StopReason
 from partita.tables import TableError
+from partita.tables.category_columns import category_columns
 
 if TYPE_CHECKING:
     from partita.cli.progress_bar import ProgressReporter
@@ -169,6 +170,7 @@ def report_input(outcome: FitOutcome, remarks: Sequence[str] = ()) -> Any:
         versions=versions(),
         rows_total=prepared.table.data.num_rows,
         left_out=selection.left_out,
+        categories=category_columns(prepared.table, selection.left_out, selection.kept),
         kept=selection.kept,
         filled=selection.filled,
         plan=prepared.plan.lines,

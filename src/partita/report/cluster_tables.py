@@ -105,6 +105,8 @@ def table_legend(data: ReportInput, summary: Summary) -> str:
         not data.is_matrix
         and "in brackets: the mean of the cluster, and its distance from the overall mean in "
         "standard deviations (sd)",
+        any(cluster.categories for cluster in summary.clusters)
+        and "categories: their share of the cluster, in brackets that of all rows",
         data.ids is None and "rows are counted from 1",
     ]
     return join_sentences(remarks)

@@ -24,6 +24,7 @@ from partita.estimators.fitted_models import (
     without_feature_names,
 )
 from partita.report.page_text import safe_line
+from partita.tables.category_columns import CategoryColumn
 
 _SCALERS = {"StandardScaler": "standard", "RobustScaler": "robust"}
 _RULES = {
@@ -36,6 +37,7 @@ _RULES = {
     "versions": accept.optional(accept.KEYWORDS),
     "rows_total": accept.optional(accept.integer(0, 2**63)),
     "left_out": accept.optional(accept.KEYWORDS),
+    "categories": accept.optional(accept.KEYWORDS),
     "fingerprint": accept.TEXT,
     "created": accept.TEXT,
     "filled": accept.integer(0, 2**63),
@@ -78,6 +80,9 @@ class Fitted:
         those that were not, from 0.
     left_out : mapping, optional
         Columns that were not used, and why.
+    categories : mapping, optional
+        Columns of categories (n,) that are not features, by name: text, yes or no. Those that are
+        more frequent in a cluster than in all rows describe it.
     remarks : sequence of str, optional
         Remarks on the data or on the end of the fit; shown first.
     filled : int
@@ -105,6 +110,7 @@ class Fitted:
     versions: Mapping[str, str] | None = None
     rows_total: int | None = None
     left_out: Mapping[str, str] | None = None
+    categories: Mapping[str, Any] | None = None
     kept: Any = None
     fingerprint: str = ""
     created: str = ""
@@ -135,6 +141,7 @@ class ReportInput:
     is_matrix: bool
     cluster_weight: Floats  # (k,) weight of each cluster
     cluster_rows: Sequence[Ints]  # (k,) the rows of each cluster
+    categories: Mapping[str, CategoryColumn]
 
     @property
     def n(self) -> int:
@@ -190,6 +197,10 @@ def check_input(fitted: Fitted) -> ReportInput:
     k = count_clusters(model)
     labels = np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp)
     inside, order = labels >= 0, np.argsort(labels, kind="stable")
+    categories = {
+        name: _checked_categories(name, values, n)
+        for name, values in (fitted.categories or {}).items()
+    }
     return ReportInput(
         fitted=fitted,
         model=model,
@@ -204,6 +215,7 @@ def check_input(fitted: Fitted) -> ReportInput:
         is_matrix=is_matrix,
         cluster_weight=np.bincount(labels[inside], weight[inside], k).astype(np.float64),
         cluster_rows=np.split(order, np.searchsorted(labels[order], np.arange(k + 1)))[1:-1],
+        categories=categories,
     )
 
 
@@ -231,6 +243,13 @@ def _numbers(name: str, value: Any, n: int) -> Ints:
     if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
         raise must_be(name, wanted, Got(f"shape {numbers.shape} and dtype {numbers.dtype}"))
     return numbers
+
+
+def _checked_categories(name: str, values: Any, n: int) -> CategoryColumn:
+    encoded = isinstance(values, CategoryColumn)
+    items = values.codes if encoded else _as_sequence(values)
+    items = accept.check_items(f"categories[{name!r}]", items, n, "values, one for each row")
+    return values if encoded else CategoryColumn.of(items)
 
 
 def _unwrapped(fitted: Fitted) -> Fitted:

@@ -19,6 +19,7 @@ from partita.diagnosis import Diagnosis
 from partita.diagnosis.diagnose import run_checks
 from partita.diagnosis.diagnosis_input import read_fit
 from partita.estimators.fitted_models import count_starts
+from partita.report.cluster_categories import CategoryTrait, category_traits
 from partita.report.cluster_distances import RowDistances, measure_distances
 from partita.report.page_text import mean_text
 from partita.report.quality import FitQuality, measure_quality
@@ -61,13 +62,15 @@ class ClusterSummary:
     spread: float | None  # see `Summary.spread_is`
     silhouette: float | None
     traits: tuple[Trait, ...]
+    categories: tuple[CategoryTrait, ...]  # of columns that are not features
     typical: tuple[NamedRow, ...]  # nearest to the center
     atypical: NamedRow | None  # farthest from it
 
     @property
     def words(self) -> str:
-        """The features that set it apart, in words."""
-        return ", ".join(trait.words for trait in self.traits)
+        """The features and categories that set it apart, in words."""
+        traits: tuple[Trait | CategoryTrait, ...] = (*self.traits, *self.categories)
+        return ", ".join(trait.words for trait in traits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,10 @@ def analyse(fitted: Fitted) -> ReportAnalysis:
     diagnosis = _diagnose(data) if fitted.diagnosis is None else fitted.diagnosis
     if fitted.advice is not None:
         diagnosis = diagnosis.with_options(fitted.advice)
-    clusters = tuple(_cluster(data, j, distances, quality, profile) for j in range(data.k))
+    categories = category_traits(data.categories, data.labels, data.weight, data.k)
+    clusters = tuple(
+        _cluster(data, j, distances, quality, profile, categories[j]) for j in range(data.k)
+    )
     summary = _summary(data, quality, diagnosis, clusters, distances.spread_name)
     return ReportAnalysis(data, summary, quality, profile, diagnosis)
 
@@ -205,6 +211,7 @@ def _cluster(
     distances: RowDistances,
     quality: FitQuality,
     profile: ClusterProfile | None,
+    categories: tuple[CategoryTrait, ...],
 ) -> ClusterSummary:
     members = data.cluster_rows[j]
     members = members[data.weight[members] > 0]
@@ -220,6 +227,7 @@ def _cluster(
         spread=_finite(distances.spread(members, weight)),
         silhouette=None if means is None else _finite(float(means[j])),
         traits=() if profile is None else _cluster_traits(profile, j, data.names),
+        categories=categories,
         typical=tuple(_named_row(data, i, distances) for i in order[:_TYPICAL_ROWS]),
         atypical=_named_row(data, order[-1], distances) if len(order) > _TYPICAL_ROWS else None,
     )

@@ -1,0 +1,102 @@
+"""Categories that are more frequent in a cluster than in all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita._common.array_types import Floats, Ints
+from partita.report.page_text import percent_text, safe_line
+from partita.tables.category_columns import CategoryColumn
+
+MAX_CATEGORY_TRAITS = 3  # of a cluster
+MIN_SHARE_DIFFERENCE = 0.1  # between a cluster and all rows
+MIN_DEVIATIONS = 3.0  # of that difference, in those of clusters drawn at random
+MAX_VALUE_CHARACTERS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryTrait:
+    """One category that sets a cluster apart."""
+
+    column: str
+    value: str
+    share: float  # of the cluster's rows with a known value
+    overall: float  # of all such rows
+    words: str  # "city: 60 % Wien (all rows 21 %)"
+
+    @property
+    def verb(self) -> str:
+        """The word between a share and a number: "60 % are 1"."""
+        return _verb(self.value)
+
+
+def category_traits(
+    categories: Mapping[str, CategoryColumn], labels: Ints, weight: Floats, k: int
+) -> list[tuple[CategoryTrait, ...]]:
+    """Return, for each cluster, the categories whose shares differ most from those of all rows.
+
+    A difference counts if it is at least a tenth, and too large for rows drawn at random: three
+    standard deviations of a hypergeometric distribution. Each column gives one trait at most.
+    """
+    traits: list[list[CategoryTrait]] = [[] for _ in range(k)]
+    for name, column in categories.items():
+        if not column.are_categories:
+            continue
+        counts = _counts(column, labels, np.ones_like(weight), k)
+        share, overall = _shares(_counts(column, labels, weight, k))
+        clear = share - overall >= MIN_SHARE_DIFFERENCE
+        clear &= _deviations(counts) >= MIN_DEVIATIONS
+        gain = np.where(clear, share - overall, -1.0)
+        best = gain.argmax(axis=1)
+        for j in np.flatnonzero(clear.any(axis=1)).tolist():
+            v = int(best[j])
+            traits[j].append(_trait(name, column.values[v], float(share[j, v]), float(overall[v])))
+    return [_largest(found) for found in traits]
+
+
+def _trait(column: str, value: str, share: float, overall: float) -> CategoryTrait:
+    column, value = safe_line(column), safe_line(value, MAX_VALUE_CHARACTERS)
+    shares = percent_text(share), percent_text(overall)
+    words = f"{column}: {shares[0]} {_verb(value)}{value} (all rows {shares[1]})"
+    return CategoryTrait(column, value, share, overall, words)
+
+
+def _verb(value: str) -> str:
+    return "are " if value[:1].isdigit() or value[1:2].isdigit() else ""
+
+
+def _counts(column: CategoryColumn, labels: Ints, weight: Floats, k: int) -> Floats:
+    """Return the weight of each category in each cluster, shape (k, values)."""
+    known = (column.codes >= 0) & (labels >= 0)
+    width = len(column.values)
+    cell = labels[known] * width + column.codes[known]
+    counts = np.bincount(cell, weight[known], k * width)
+    return counts.reshape(k, width).astype(np.float64)
+
+
+def _shares(counts: Floats) -> tuple[Floats, Floats]:
+    """Return the share of each category in each cluster, and in all rows."""
+    sizes, total = counts.sum(axis=1, keepdims=True), counts.sum()
+    share = np.divide(counts, sizes, out=np.zeros_like(counts), where=sizes > 0)
+    return share, counts.sum(axis=0) / (total if total > 0 else 1.0)
+
+
+def _deviations(counts: Floats) -> Floats:
+    """Return how far counts are above those of clusters drawn at random, in deviations."""
+    n, sizes, totals = counts.sum(), counts.sum(axis=1, keepdims=True), counts.sum(axis=0)
+    q = totals / max(n, 1.0)
+    expected = sizes * q
+    variance = sizes * q * (1 - q) * (n - sizes) / max(n - 1, 1.0)
+    excess = counts - expected
+    result: Floats = np.divide(
+        excess, np.sqrt(variance), out=np.zeros_like(counts), where=variance > 0
+    )
+    return result
+
+
+def _largest(traits: list[CategoryTrait]) -> tuple[CategoryTrait, ...]:
+    order = sorted(traits, key=lambda trait: trait.overall - trait.share)
+    return tuple(order[:MAX_CATEGORY_TRAITS])

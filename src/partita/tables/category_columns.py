@@ -1,0 +1,105 @@
+"""Columns of categories: text, yes or no, and numbers of few values that are not features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from partita._common.array_types import Ints
+from partita._common.text import format_number
+from partita.tables import cell_types
+from partita.tables.arrow_files import plain_values
+from partita.tables.table import Table, arrow
+
+MANY_CATEGORIES = 20  # allowed in a column of any length, if most of them occur twice
+MAX_CATEGORIES = 1000
+MIN_ROWS_PER_CATEGORY = 10  # on average, in a column with many
+MAX_COLUMNS = 200  # that are examined
+_MISSING = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CategoryColumn:
+    """A category for each row.
+
+    Attributes
+    ----------
+    values : tuple of str
+        The categories.
+    codes : ndarray of shape (n,)
+        The index of each row's category in `values`; −1 where it is missing.
+    """
+
+    values: tuple[str, ...]
+    codes: Ints
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> CategoryColumn:
+        """Encode the categories of rows; None, NaN and markers of missing values are missing."""
+        index: dict[str, int] = {}
+        codes = [
+            _MISSING if (text := _text(v)) is None else index.setdefault(text, len(index))
+            for v in values
+        ]
+        return cls(tuple(index), np.array(codes, dtype=np.intp))
+
+    @property
+    def are_categories(self) -> bool:
+        """True if there are at least two values, and few enough to be of any help."""
+        n_known, count = int((self.codes >= 0).sum()), len(self.values)
+        limit = max(MANY_CATEGORIES, min(MAX_CATEGORIES, n_known // MIN_ROWS_PER_CATEGORY))
+        return 2 <= count <= limit and 2 * count <= n_known
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    text = str(value).strip()
+    return None if cell_types.is_missing(text) or text == "NaT" else text
+
+
+def category_columns(table: Table, names: Iterable[str], rows: Ints) -> dict[str, CategoryColumn]:
+    """Return the named columns that hold categories, for these rows of the table."""
+    pa = arrow()
+    found = {}
+    for name in list(names)[:MAX_COLUMNS]:
+        column = _as_text(table, name)
+        if column is None:
+            continue
+        encoded = column.take(pa.array(rows)).combine_chunks().dictionary_encode()
+        if len(encoded.dictionary) > MAX_CATEGORIES:
+            continue
+        codes = encoded.indices.fill_null(_MISSING).to_numpy(zero_copy_only=False)
+        categories = CategoryColumn(tuple(encoded.dictionary.to_pylist()), codes.astype(np.intp))
+        if categories.are_categories:
+            found[name] = categories
+    return found
+
+
+def _as_text(table: Table, name: str) -> Any:
+    """Return the cells of a column as text, null where missing; None for other types."""
+    pa, pc, column = arrow(), arrow(".compute"), plain_values(table.data[name])
+    types = pa.types
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        return pc.cast(cell_types.without_missing(column, table.cells.missing), pa.string())
+    if types.is_boolean(column.type):
+        return pc.if_else(column, "yes", "no")
+    if types.is_integer(column.type) or types.is_floating(column.type):
+        return _numbers_as_text(column)
+    return None
+
+
+def _numbers_as_text(column: Any) -> Any:
+    """Return numbers as text if they have few values."""
+    pa = arrow()
+    values = column.unique()
+    if len(values) > MANY_CATEGORIES:
+        return None
+    encoded = column.combine_chunks().dictionary_encode()
+    texts = [
+        None if v is None or v != v else format_number(v) for v in encoded.dictionary.to_pylist()
+    ]
+    return pa.chunked_array([pa.array(texts, pa.string()).take(encoded.indices)])
