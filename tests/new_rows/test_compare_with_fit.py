@@ -111,8 +111,8 @@ def test_drift_of_shares_and_means_is_found(rows):
     assert first.fit_share == pytest.approx(1 / 3, abs=0.08)
     assert feature.deviations < -0.5
     assert new.strangers.size == 0
-    assert "shares differ from the fit: cluster" in str(new)
-    assert "means differ from the fit: feature" in str(new)
+    assert "Shares differ from the fit: cluster" in str(new)
+    assert "Means differ from the fit: feature" in str(new)
 
 
 def test_without_drift_there_is_hardly_ever_a_remark():

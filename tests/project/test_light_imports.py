@@ -21,7 +21,8 @@ LIGHT = (
     "partita.estimators.center_model", "partita.estimators.labelling",
     "partita.estimators.fitted_models", "partita.engine.lloyd", "partita.engine.nested_batches",
     "partita.init", "partita.theory", "partita.cli.command_group", "partita.cli.workflow",
-    "partita.cli.outputs", "partita.cli.show_results", "partita.cli.show_model",
+    "partita.cli.outputs", "partita.cli.show_comparison", "partita.cli.show_results",
+    "partita.cli.show_model",
 )  # fmt: skip
 
 
@@ -71,11 +72,11 @@ def test_commands_that_fit_nothing_import_no_heavy_package(tmp_path):
     rows = np.random.default_rng(0).normal(size=(40, 2))
     data = tmp_path / "rows.csv"
     np.savetxt(data, rows, delimiter=",", header="x,y", comments="")
-    commands = [["--version"], ["--help"], ["fit", "--help"]]
+    commands = [["--version"], ["--help"], ["fit", "--help"], ["check", str(data)]]
     for model in (KMeans, MiniBatchKMeans, SphericalKMeans):
         path = str(tmp_path / f"{model.__name__}.partita")
-        save(model(3, random_state=0).fit(rows), path, names=["x", "y"])
-        labels = ["--labels", str(tmp_path / f"{model.__name__}.csv")]
+        save(model(3, random_state=0).fit(rows), path, names=["x", "y"], fitted_to=rows)
+        labels = ["--labels", str(tmp_path / f"{model.__name__}.csv"), "--distance"]
         commands += [["inspect", path], ["predict", str(data), "--model", path, *labels]]
     program = """
 import json, sys

@@ -345,6 +345,12 @@ LabelsOut = Annotated[
     ),
 ]
 OnlyLabels = Annotated[bool, writing("--only-labels", "", "Write only ids and clusters, no copy.")]
+Distance = Annotated[
+    bool,
+    writing(
+        "--distance", "", "Write distances to the centers too, and which rows are unlike the fit."
+    ),
+]
 ModelOut = Annotated[
     Path | None, writing("--model", "OUT", "Write the model, for predict, inspect and report.")
 ]

@@ -42,6 +42,8 @@ class Outputs:
     force: bool = False
     saved: dict[str, str] = field(default_factory=dict)
     errors: list[Exception] = field(default_factory=list)
+    # columns that are written beside the labels, of the rows that were not left out
+    more_columns: dict[str, Any] = field(default_factory=dict)
 
     def check(
         self, data: Iterable[str] = (), inputs: Iterable[Path] = (), json: bool = False
@@ -144,12 +146,17 @@ class Outputs:
         data, clusters = table.copy_as(format), pa.array(prepared.labels_of_all_rows(labels))
         if self.only_labels:
             data = data.select(list(table.index) if self.id is None else [self.id])
-            if data.num_columns == 0:
-                return pa.table({"cluster": clusters})
-        name, number = "cluster", 2
-        while name in data.column_names:
-            name, number = f"cluster_{number}", number + 1
-        return data.append_column(name, clusters)
+        columns, kept = {"cluster": clusters}, prepared.selection.kept
+        for name, values in self.more_columns.items():
+            every = np.zeros(len(clusters), values.dtype)
+            is_unknown = np.ones(len(clusters), bool)
+            every[kept], is_unknown[kept] = values, np.isnan(values)
+            columns[name] = pa.array(every, mask=is_unknown)
+        if data.num_columns == 0:
+            return pa.table(columns)
+        for name, values in columns.items():
+            data = data.append_column(_new_name(name, data.column_names), values)
+        return data
 
     def write_model(self, outcome: FitOutcome) -> None:
         """Write the model with everything that `predict` needs."""
@@ -201,6 +208,14 @@ class Outputs:
     def interrupted(self, text: str) -> Interrupted:
         """Return the error to raise after Ctrl-C."""
         return Interrupted(self.with_saved_files(text))
+
+
+def _new_name(name: str, taken: list[str]) -> str:
+    """Return the name, with a number if a column has it."""
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free
 
 
 def _check_suffix(labels: str) -> None:

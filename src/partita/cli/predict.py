@@ -13,6 +13,7 @@ def predict(
     model: opt.ModelIn,
     labels: opt.LabelsOut = None,
     only_labels: opt.OnlyLabels = False,
+    distance: opt.Distance = False,
     id: opt.Id = None,
     missing: opt.MissingAsFitted = None,
     json: opt.Json = False,
@@ -22,15 +23,17 @@ def predict(
 ) -> None:
     """Label the rows of a file with a model. Columns are found by name.
 
-    Without --labels or --json, the labelled table is printed.
+    Without --labels or --json, the labelled table is printed. Rows that are unlike anything in the
+    fit are listed, and what has changed since.
 
     \b
     [bold]Examples[/bold]
       partita predict new.csv --model wine.partita --labels new-clusters.csv
       partita predict new.csv --model wine.partita --only-labels --id name
+      partita predict new.csv --model wine.partita --distance --labels new-clusters.csv
       tail -n +2 new.csv | partita predict - --no-header --model wine.partita
     """
-    from partita.cli import prepared_data, show_results
+    from partita.cli import prepared_data, show_comparison, show_results
     from partita.cli.outputs import Outputs
     from partita.model_file.loading import read_labeller
 
@@ -43,6 +46,9 @@ def predict(
             model, read, id, missing, read_model=read_labeller
         )
         clusters = fitted.predict(prepared.X)
+        distances, comparison = show_comparison.compare(fitted, prepared, clusters)
+        if distance:
+            outputs.more_columns = show_comparison.columns(distances, comparison)
         with outputs.keep_error():
             outputs.write_labels(prepared, clusters)
     if json:
@@ -53,6 +59,7 @@ def predict(
             labels=prepared.labels_of_all_rows(clusters),
             ids=None if id is None else prepared.cells(id).to_pylist(),
             sizes=show_results.cluster_sizes(clusters),
+            **show_comparison.to_dict(distances, comparison, prepared),
             outputs=outputs.saved,
             errors=outputs.error_texts(),
             warnings=warnings,
@@ -60,11 +67,15 @@ def predict(
     elif not quiet:
         show_results.print_preparation(prepared)
         show_results.print_notes(warnings)
+        if comparison is None:
+            show_results.print_notes([show_comparison.NO_REFERENCE])
     if outputs.uses_stdout:
         outputs.print_labels(prepared, clusters)
     if not (json or quiet):
         out = console(stderr=outputs.uses_stdout)
         out.print(f"{plural(len(clusters), 'row')} labelled by {model}", soft_wrap=True)
         show_results.print_cluster_sizes(clusters, out)
+        for line in [] if comparison is None else show_comparison.sentences(comparison, prepared):
+            show_results.print_item(out, line, 0)
         show_results.print_saved_files(outputs.saved, out)
     outputs.raise_errors()

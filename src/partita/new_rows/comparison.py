@@ -137,10 +137,10 @@ class Comparison:
                 f"({100 * drift.fit_share:.0f} % in the fit)"
                 for drift in self.share_drift
             ]
-            lines.append(f"shares differ from the fit: {listed(shares, str)}")
+            lines.append(f"Shares differ from the fit: {listed(shares, str)}")
         if self.mean_drift:
             means = [_about_mean(drift, names) for drift in self.drift_in_units(undo)]
-            lines.append(f"means differ from the fit: {listed(means, str)}")
+            lines.append(f"Means differ from the fit: {listed(means, str)}")
         return lines
 
     def drift_in_units(self, undo: Callable[[Floats], Floats] | None) -> list[MeanDrift]:

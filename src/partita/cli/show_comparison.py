@@ -1,0 +1,71 @@
+"""New rows beside those of the fit: as sentences, as JSON, and as columns of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partita.cli.prepared_data import PreparedData
+from partita.new_rows.comparison import Comparison
+from partita.new_rows.own_distances import own_distances
+
+NO_REFERENCE = (
+    "the model file does not know the rows of its fit, so rows that are unlike them are not "
+    "marked; a file that fit --model writes does"
+)
+
+
+def compare(fitted: Any, prepared: PreparedData, labels: Any) -> tuple[Any, Comparison | None]:
+    """Return the distances (n,) to the own centers, and the comparison if the file allows one."""
+    rows, reference = prepared.rows_to_measure, fitted.saved_.reference
+    distance = own_distances(fitted, rows, labels)
+    if reference is None:
+        return distance, None
+    return distance, Comparison.of(reference, rows, labels, distance)
+
+
+def row_names(prepared: PreparedData) -> list[Any]:
+    """Return the ids of the rows, or their numbers in the file, from 1."""
+    ids = prepared.selection.ids
+    return list(prepared.selection.kept + 1) if ids is None else list(ids.to_pylist())
+
+
+def sentences(comparison: Comparison, prepared: PreparedData) -> list[str]:
+    """Return the comparison in words, with means in the units of the data."""
+    names = prepared.selection.names
+    return comparison.sentences(names, row_names(prepared), prepared.scaling.undo)
+
+
+def columns(distance: Any, comparison: Comparison | None) -> dict[str, Any]:
+    """Return the columns that --distance adds."""
+    stranger = {} if comparison is None else {"stranger": comparison.is_stranger}
+    return {"distance": distance, **stranger}
+
+
+def to_dict(distance: Any, comparison: Comparison | None, prepared: PreparedData) -> dict[str, Any]:
+    """Return the values for --json; distances are of all rows of the table."""
+    every = np.full(prepared.table.data.num_rows, np.nan)
+    every[prepared.selection.kept] = distance
+    if comparison is None:
+        return {"distances": every, "reach": None, "strangers": None, "drift": None}
+    names = prepared.selection.names
+    shares = [
+        {"cluster": drift.cluster, "share": drift.share, "fit_share": drift.fit_share}
+        for drift in comparison.share_drift
+    ]
+    means = [
+        {
+            "feature": names[drift.feature],
+            "deviations": drift.deviations,
+            "mean": drift.mean,
+            "fit_mean": drift.fit_mean,
+        }
+        for drift in comparison.drift_in_units(prepared.scaling.undo)
+    ]
+    return {
+        "distances": every,
+        "reach": comparison.reference.reach,
+        "strangers": prepared.selection.kept[comparison.is_stranger] + 1,
+        "drift": {"shares": shares, "means": means},
+    }
