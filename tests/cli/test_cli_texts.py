@@ -19,7 +19,7 @@ from partita import KMeans, diagnosis
 from partita._common.errors import Setting
 from partita._common.text import one_line
 from partita.cli.command_group import app
-from partita.cli.finding_advice import ADVICE, advice_for
+from partita.cli.finding_advice import ADVICE, ADVICE_IF_SCALED, advice_for
 from partita.cli.show_results import print_json
 from partita.model_file import read_model
 from partita.tables import write_table
@@ -226,3 +226,29 @@ def test_advice_words_every_setting_of_its_finding():
         assert ADVICE.get(name, "").count("{}") == len(settings), name
     few = diagnosis.Finding("empty-clusters", "", "", "", settings=(Setting("n_clusters", 3),))
     assert advice_for(few) == "Use fewer clusters: --k 3 gives the same result."
+
+
+def test_advice_fits_how_the_rows_were_scaled():
+    for name in ADVICE:
+        finding = diagnosis.Finding(
+            name, "what", "evidence", "advice", settings=(Setting("n_init", 3),)
+        )
+        for kind in ("standard", "robust", "auto"):
+            assert "--scale standard" not in advice_for(finding, kind)
+        assert ("--scale standard" in advice_for(finding)) == (name in ADVICE_IF_SCALED)
+    outliers = diagnosis.Finding("outliers", "what", "evidence", "advice")
+    assert "--scale robust" in advice_for(outliers, "standard")
+    assert "--scale" not in advice_for(outliers, "robust") + advice_for(outliers)
+    assert "medoids" in advice_for(outliers)
+    assert "medoids" not in advice_for(outliers, squared=False)
+
+
+def test_a_fit_of_scaled_rows_does_not_advise_to_scale(tmp_path, partita):
+    rng = np.random.default_rng(0)
+    rows = np.c_[np.exp(4 * rng.normal(size=300)), rng.normal(size=300)]
+    file = tmp_path / "rows.csv"
+    np.savetxt(file, rows, delimiter=",", header="skewed,other", comments="")
+    for scale, advised in (("none", True), ("robust", False)):
+        out = " ".join(partita("fit", file, "-k", "2", "--scale", scale).split())
+        assert "squared deviations are in skewed: it decides nearly alone" in out
+        assert ("scale them" in out) == advised

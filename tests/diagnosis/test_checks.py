@@ -54,20 +54,22 @@ def test_a_feature_on_another_scale():
     frame = load_wine(as_frame=True).data
     found = diagnose(fit(frame, 3), frame)["scale"]
     assert found.features == ("proline",)
-    assert "99.8 %" in found.evidence
+    assert "99.8 % of all squared deviations are in proline: it decides" in found.what
     assert found.severity == "warning"
 
 
-@pytest.mark.parametrize("factor", [5.0, 30.0])
-def test_scale_needs_an_order_of_magnitude(factor):
+@pytest.mark.parametrize(("factor", "severity"), [(3.0, None), (5.0, "note"), (30.0, "warning")])
+def test_scale_is_a_warning_from_an_order_of_magnitude(factor, severity):
     X = groups() * [factor, 1.0]
-    assert ("scale" in diagnose(fit(X), X)) == (factor > 10)
+    found = diagnose(fit(X), X)
+    assert (found["scale"].severity if "scale" in found else None) == severity
 
 
 def test_outliers_in_a_cluster_of_their_own_are_listed():
     X = np.concatenate([groups(), [[90.0, 90.0], [91.0, 90.0]]])
     found = diagnose(fit(X, 5), X)["outliers"]
-    assert "(400, 401)" in found.evidence
+    assert found.evidence.endswith("typical rows: row 401, row 402.")  # people count from 1
+    assert found.rows == (400, 401)
     assert len(found.clusters) == 1
 
 
@@ -138,6 +140,14 @@ def test_too_few_distinct_rows():
     assert "few-distinct-rows" in diagnose(fit(X, 4), X)
     assert "duplicates" in diagnose(fit(X, 3), X)
     assert "few-distinct-rows" not in diagnose(fit(X, 3), X)
+
+
+def test_nearly_as_many_clusters_as_rows():
+    X = groups(60)
+    for k, expected in ((15, False), (20, False), (21, True), (59, True)):
+        assert ("many-clusters" in diagnose(fit(X, k), X)) == expected
+    assert "few-distinct-rows" in diagnose(fit(X, 60), X)
+    assert "many-clusters" not in diagnose(fit(X, 60), X)  # which says the same
 
 
 @pytest.mark.heavy

@@ -68,7 +68,7 @@ def test_the_advice_on_shape_leaves_out_few_values():
     rows, ring = SHAPES["rings"](0)
     X = with_lattice(rows, "coin", 0)
     advice = diagnose(fit(X, 2), X)["not-convex"].advice
-    assert "X is without 2:" in advice
+    assert "X is without feature 2:" in advice
     neighbours = int(re.search(r"kneighbors_graph\(X, (\d+), include_self=True\)", advice)[1])
     G = kneighbors_graph(X[:, :2], neighbours, include_self=True)
     model = KernelKMeans(2, kernel="normalized-cut", random_state=0).fit(G @ G.T)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,6 +12,8 @@ MAX_LISTED = 5  # items before "and 3 more"
 MAX_NAME = 60  # characters of a name from a file, which may have a megabyte
 MAX_COMPARED = 100  # characters of a text that may be a misspelt name
 JOINERS = "\u200c\u200d"  # part of Persian words and of emoji families
+ISOLATES = "\u2068", "\u2069"  # begin and end text that keeps its own direction
+RIGHT_TO_LEFT = ("R", "AL", "AN")  # bidirectional classes
 
 
 def quoted(name: Any) -> str:
@@ -59,6 +62,30 @@ def printable(item: Any) -> str:
     return one_line(text if text.isprintable() else repr(text), MAX_NAME)
 
 
+def isolated(name: Any) -> str:
+    """Return a name that does not turn the numbers after it around, if it runs right to left.
+
+    >>> isolated("age"), isolated("\u05d2\u05d9\u05dc") == "\u2068\u05d2\u05d9\u05dc\u2069"
+    ('age', True)
+    """
+    text = one_line(name, MAX_NAME)
+    if any(unicodedata.bidirectional(letter) in RIGHT_TO_LEFT for letter in text):
+        return f"{ISOLATES[0]}{text}{ISOLATES[1]}"
+    return text
+
+
+def list_features(names: Iterable[str | int]) -> str:
+    """List features for the middle of a sentence, by their names as written or their numbers.
+
+    >>> list_features(["age", "income"]), list_features([2]), list_features(range(7))
+    ('age, income', 'feature 2', 'features 0, 1, 2, 3, 4 and 2 more')
+    """
+    names = list(names)
+    numbered = any(isinstance(name, int) for name in names)
+    noun = f"feature{'s' * (len(names) > 1)} " if numbered else ""
+    return noun + listed(names, isolated)
+
+
 def one_line(text: Any, max_length: int | None = None) -> str:
     """Return text from outside as one line that neither a terminal nor a page interprets.
 
@@ -69,22 +96,32 @@ def one_line(text: Any, max_length: int | None = None) -> str:
     >>> one_line("a" * 100, 9), one_line("one\\n two\\u202e\\x00three")
     ('aaaaa…aaa', 'one two three')
     """
-    whole = str(text)
+    return _one_line(str(text), max_length, "")
+
+
+def one_sentence(text: Any, max_length: int | None = None) -> str:
+    """Return a sentence as `one_line` does, but keep the isolates of names, if all are in pairs."""
+    line = _one_line(str(text), max_length, "".join(ISOLATES))
+    marks = "".join(letter for letter in line if letter in ISOLATES)
+    return line if not marks.replace("".join(ISOLATES), "") else one_line(line)
+
+
+def _one_line(whole: str, max_length: int | None, kept: str) -> str:
     if max_length is not None and len(whole) > 8 * max_length:  # the cell may have a megabyte
         whole = f"{whole[: 4 * max_length]}{whole[-4 * max_length :]}"
-    line = " ".join("".join(_visible(whole)).split())
+    line = " ".join("".join(_visible(whole, kept)).split())
     if max_length is not None and len(line) > max_length:
         first, last = line[: max_length - max_length // 3 - 1], line[-(max_length // 3) :]
         line = f"{first.rstrip(' ' + JOINERS)}…{last.lstrip(' ' + JOINERS)}"
     return line
 
 
-def _visible(text: str) -> list[str]:
+def _visible(text: str, kept: str) -> list[str]:
     """Printable characters and spaces; a joiner only between two characters outside ASCII."""
     out = []
     for before, letter, after in zip(" " + text, text, text[1:] + " ", strict=False):
         joins = letter in JOINERS and _joinable(before) and _joinable(after)
-        out.append(letter if joins or letter.isprintable() else " ")
+        out.append(letter if joins or letter in kept or letter.isprintable() else " ")
     return out
 
 

@@ -14,11 +14,11 @@ ADVICE = {
     "correlated-features": "Keep one of them; --exclude leaves columns out.",
     "equal-rows": "{} describes them. If they should differ, look at the columns that were used.",
     "few-distinct-rows": "Use {} at most, or count the distinct rows instead.",
+    "many-clusters": "Use fewer clusters (`partita choose-k` recommends a number), or more rows.",
     "duplicates": "If copies have no meaning, keep one of each. If they do, keep one of each, put "
     "the number of copies in a column, and name it with --weight. Few distinct values may also "
     "mean categories: --method medoids --metric hamming suits them better.",
-    "outliers": "Look at these rows. Remove them, or use --method medoids, whose distances are not "
-    "squared. With --scale robust they do not set the scale.",
+    "outliers": "Look at these rows: correct or remove them{medoids}.{robust}",
     "coincident-centers": "Use fewer clusters: {} describes the data equally well.",
     "elongated-clusters": "Check whether a neighbour continues such a cluster. --scale standard "
     "may make groups rounder; or use more clusters (--k) and read neighbours as one.",
@@ -37,6 +37,23 @@ ADVICE = {
 }
 
 
-def advice_for(finding: Finding) -> str:
-    """Word the advice of a finding as options; empty if there is no better than its own."""
-    return ADVICE.get(finding.name, "").format(*map(option_text, finding.settings))
+# if the rows were scaled
+ADVICE_IF_SCALED = {
+    "scale": "Look for outliers and long tails in these columns: correct the values, take "
+    "logarithms, or leave the columns out (--exclude).",
+    "elongated-clusters": "Check whether a neighbour continues such a cluster; or use more "
+    "clusters (--k) and read neighbours as one.",
+}
+
+
+def advice_for(finding: Finding, scaling: str = "", *, squared: bool = True) -> str:
+    """Word the advice of a finding as options; empty if there is no better than its own.
+
+    `scaling` is what the rows were scaled by, empty if by nothing; `squared` is whether the
+    objective adds up squares.
+    """
+    advice = ADVICE | (ADVICE_IF_SCALED if scaling else {})
+    medoids = ", or use --method medoids, whose distances are not squared" if squared else ""
+    robust = " With --scale robust they do not set the scale." if scaling == "standard" else ""
+    settings = map(option_text, finding.settings)
+    return advice.get(finding.name, "").format(*settings, medoids=medoids, robust=robust)

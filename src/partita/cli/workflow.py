@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,9 +150,12 @@ def _fit_best(
 def report_input(outcome: FitOutcome, remarks: Sequence[str] = ()) -> Any:
     """Return the record that a report is made from."""
     from partita.cli.finding_advice import advice_for
+    from partita.estimators.fitted_models import capabilities_of
+    from partita.estimators.pipeline_scaling import scaled_by
     from partita.report import Fitted
 
     prepared, selection = outcome.prepared, outcome.prepared.selection
+    squared = capabilities_of(outcome.model).squared
     cut_short = ["the fit was interrupted; this is its best result so far"]
     return Fitted(
         model=outcome.model,
@@ -177,5 +181,5 @@ def report_input(outcome: FitOutcome, remarks: Sequence[str] = ()) -> Any:
         remarks=(*cut_short * outcome.interrupted, *column_remarks(prepared), *remarks),
         fingerprint=model_file.fingerprint(selection.X, selection.weight),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        advice=advice_for,
+        advice=partial(advice_for, scaling=scaled_by(prepared.scaling), squared=squared),
     )

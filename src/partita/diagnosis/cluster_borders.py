@@ -29,14 +29,16 @@ def check_near_faces(fit: FitContext) -> Finding | None:
     share = float(sample.weight[near].sum() / sample.weight.sum())
     if share < NEAR_MIN_SHARE:
         return None
+    advice = "Treat their labels with caution"
+    if hasattr(fit.model, "soft_membership"):
+        advice = "Use model.soft_membership(X) instead of labels"
     return Finding(
         "near-faces",
         "Many rows lie close to the border of their cluster: small changes of the data would "
         "change their labels.",
         f"{percent(share)} of the weight is within {NEAR_MARGIN:g} standard deviations of a face"
         f"{sample.note}.",
-        "Use model.soft_membership(X) instead of labels, and check with choose_k whether there are "
-        "groups at all, and how many.",
+        f"{advice}, and check with choose_k whether there are groups at all, and how many.",
         "note",
         tuple(int(j) for j in np.unique(sample.labels[near])),
     )
@@ -82,8 +84,8 @@ def check_unequal_clusters(fit: FitContext) -> Finding | None:
         )
     else:
         what = (
-            "Neighbours of very unequal size or spread touch: K-means puts the face midway and "
-            "assigns too many rows to the smaller one."
+            f"Neighbours of very unequal size or spread touch: {fit.method} puts the face midway "
+            "and assigns too many rows to the smaller one."
         )
         weight, radius = fit.stats.weight, fit.radius
         evidence = (

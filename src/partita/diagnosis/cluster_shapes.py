@@ -1,4 +1,4 @@
-"""Checks of single clusters: too small, too close to another, elongated, or empty."""
+"""Checks of single clusters: too close to another, elongated, or empty."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from partita._common.array_types import Array, Floats, Ints
+from partita._common.array_types import Floats, Ints
 from partita._common.errors import Setting
 from partita._common.text import plural
 from partita.diagnosis.cluster_borders import clusters_of, is_touching
@@ -14,10 +14,6 @@ from partita.diagnosis.finding import CheckSkipped, Finding, list_few, percent
 from partita.diagnosis.fit_context import FitContext
 from partita.diagnosis.row_sample import RowSample
 
-OUTLIER_ROWS = (3, 20)  # a cluster of outliers holds at most so many rows, in small and large data
-OUTLIER_MAX_SHARE = 0.005  # of all rows, within these limits
-OUTLIER_MAX_RATIO = 0.1  # of the median cluster: among small clusters, few rows are nothing special
-OUTLIER_MIN_RADII = 3.0  # from the nearest cluster: a round group does not extend so far
 MAX_CLUSTERS_PAIRED = 5000  # beyond that there are too many pairs
 COINCIDENT_MAX_INCREASE = 1e-3  # of the sse of both: what merging may add if the two are one
 ELONGATED_MIN_RATIO = 9.0  # first variance over the mean of the others
@@ -26,41 +22,6 @@ ELONGATED_MIN_ROWS = 20  # and more in many features, as few rows are elongated 
 ELONGATED_MIN_ROWS_PER_FEATURE = 5
 ELONGATED_SAMPLE_ROWS = 20_000
 POWER_ITERATIONS = 40  # enough where the first direction stands out
-
-
-def check_outliers(fit: FitContext) -> Finding | None:
-    """Report clusters of a handful of rows far from all others."""
-    weight = fit.stats.weight
-    low, high = OUTLIER_ROWS
-    max_rows = max(low, min(high, OUTLIER_MAX_SHARE * fit.total))
-    median = np.median(weight[weight > 0])
-    tiny = (weight > 0) & (weight <= max_rows) & (weight <= OUTLIER_MAX_RATIO * median)
-    distance = {int(j): _radii_to_nearest(fit, int(j), tiny) for j in np.flatnonzero(tiny)}
-    clusters = [j for j, radii in distance.items() if radii >= OUTLIER_MIN_RADII]
-    if not clusters:
-        return None
-    rows = np.sort(fit.index[np.isin(fit.labels, clusters)])
-    nearest = min(distance[j] for j in clusters)
-    return Finding(
-        "outliers",
-        f"{len(clusters)} cluster{'s hold' if len(clusters) > 1 else ' holds'} a handful of rows "
-        "far from all others.",
-        f"{len(rows)} of {fit.n} rows ({fit.list_rows(rows)}), {nearest:.3g} radii of the "
-        "nearest cluster away or more.",
-        "Look at these rows. Remove them, or use KMedoids, whose distances are not squared. With "
-        "RobustScaler() they do not set the scale.",
-        clusters=tuple(clusters),
-    )
-
-
-def _radii_to_nearest(fit: FitContext, j: int, tiny: Array) -> float:
-    """The distance of cluster j to the nearest cluster that is not tiny, in radii of that one."""
-    others = np.flatnonzero(~tiny & (fit.stats.weight > 0))
-    gap = fit.centers[others] - fit.centers[j]
-    distance = np.sqrt(np.einsum("kd,kd->k", gap, gap))
-    nearest = int(distance.argmin())
-    radius = fit.radius[others[nearest]]
-    return float(distance[nearest] / radius) if radius > 0 else np.inf
 
 
 def check_coincident_centers(fit: FitContext) -> Finding | None:
@@ -115,11 +76,13 @@ def check_elongated_clusters(fit: FitContext) -> Finding | None:
     return Finding(
         "elongated-clusters",
         f"{len(ratios)} of {fit.k} clusters {'is' if single else 'are'} long and thin and "
-        f"touch{'es' * single} others; K-means looks for round groups and cuts long ones across.",
+        f"touch{'es' * single} others; {fit.method} looks for round groups and cuts long ones "
+        "across.",
         f"Cluster {longest} is {np.sqrt(ratios[longest]):.3g} times as long as wide (standard "
         f"deviations){sample.note}.",
-        "Check whether neighbours of such a cluster continue it. Scaling or PCA(whiten=True) may "
-        "make groups rounder; GaussianMixture(covariance_type='full') learns their shape; or use "
+        "Check whether neighbours of such a cluster continue it. "
+        f"{'' if fit.scaling else 'Scaling or '}PCA(whiten=True) may make groups rounder; "
+        "GaussianMixture(covariance_type='full') learns their shape; or use "
         "more clusters and merge them (merge_tree).",
         clusters=tuple(ratios),
     )

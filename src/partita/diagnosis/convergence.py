@@ -13,10 +13,16 @@ from partita.diagnosis.fit_context import MAX_GAIN_OF_MEANS, FitContext
 from partita.estimators.capabilities import MEANS, ROWS
 from partita.estimators.fitted_models import capabilities_of
 from partita.estimators.validation import make_source
+from partita.geometry import EUCLIDEAN
 from partita.trace import Progress
 
 SAME_ROWS_MIN_AGREEMENT = 0.9  # share of equal labels; other rows agree only by chance
 SAME_WEIGHT_MAX_DIFFERENCE = 0.02  # in a cluster's share of the weight; else weights differ
+STARTS = {  # by the kind of start that a model accepts, its result of that kind
+    "centers": "cluster_centers_",
+    "medoid_indices": "medoid_indices_",
+    "labels": "labels_",
+}
 MOVING_MIN_SHARE = 0.01  # of rows that changed cluster in the last iteration
 
 
@@ -47,9 +53,20 @@ def check_convergence(fit: FitContext) -> Finding | None:
         "not-converged",
         "The fit stopped before it converged.",
         ". ".join(reasons) + ".",
-        "Increase max_iter or the time limit, or reduce tol; or continue from here: "
-        "KMeans(init=model).fit(X).",
+        f"Increase max_iter or the time limit, or reduce tol{_continuation(fit)}.",
     )
+
+
+def _continuation(fit: FitContext) -> str:
+    """The code that continues the search, if the model can start from its result."""
+    capabilities = capabilities_of(fit.model)
+    if capabilities.geometry is EUCLIDEAN:  # KMeans starts from any model with centers
+        call = "KMeans(init=model)"
+    elif capabilities.warm_start in STARTS:
+        call = f"{fit.method}({fit.k}, init=model.{STARTS[capabilities.warm_start]})"
+    else:
+        return ""
+    return f"; or continue from here: {call}.fit(X)"
 
 
 def _moved_rows(trace: Sequence[Progress]) -> int:

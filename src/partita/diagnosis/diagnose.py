@@ -10,7 +10,14 @@ import numpy as np
 from partita._common.text import plural
 from partita.diagnosis import cluster_borders as borders
 from partita.diagnosis import cluster_shapes as shapes
-from partita.diagnosis import convergence, duplicate_rows, features, neighbour_graph, refits
+from partita.diagnosis import (
+    convergence,
+    duplicate_rows,
+    features,
+    neighbour_graph,
+    outliers,
+    refits,
+)
 from partita.diagnosis.diagnosis_input import read_fit
 from partita.diagnosis.finding import CheckSkipped, Diagnosis, Finding
 from partita.diagnosis.fit_context import SEVERAL_CLUSTERS, FitContext
@@ -34,8 +41,9 @@ CHECKS = (
     Check("correlated-features", features.check_correlated_features, (ROWS, FEATURES, SPACE)),
     Check("equal-rows", duplicate_rows.check_equal_rows, (ROWS,)),
     Check("few-distinct-rows", duplicate_rows.check_distinct_rows, (ROWS, SEVERAL_CLUSTERS)),
+    Check("many-clusters", duplicate_rows.check_rows_per_cluster, (ROWS, SEVERAL_CLUSTERS)),
     Check("duplicates", duplicate_rows.check_duplicates, (ROWS,)),
-    Check("outliers", shapes.check_outliers, (ROWS, SPACE, SEVERAL_CLUSTERS)),
+    Check("outliers", outliers.check_outliers, (ROWS, SPACE)),
     Check("coincident-centers", shapes.check_coincident_centers, (ROWS, SPACE, SEVERAL_CLUSTERS)),
     Check("elongated-clusters", shapes.check_elongated_clusters, FACES),
     Check("empty-clusters", shapes.check_empty_clusters),

@@ -21,12 +21,14 @@ from partita.estimators.fitted_models import (
     count_clusters,
     unwrap_pipeline,
 )
+from partita.estimators.pipeline_scaling import pipeline_scaling, scaled_by
 from partita.exact_weights import as_repeats
 
 
 def read_fit(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitContext:
     """Check the input, and keep the rows that have weight and a label."""
     entropy = int(generator(random_state).integers(2**63))
+    scaling = scaled_by(pipeline_scaling(model))
     model, X, names = unwrap_pipeline(model, X)
     _check_model(model)
     lacks = dict(capabilities_of(model).lacks)
@@ -55,7 +57,7 @@ def read_fit(model: Any, X: Any, sample_weight: Any, random_state: Any) -> FitCo
         rows, labels, index, counts = rows[kept], labels[kept], index[kept], counts[kept]
     shown = range(rows.shape[1]) if names is None else map(str, names)
     return FitContext(
-        model, k, tuple(shown), centers, lacks, rows, counts, labels, index, n, entropy
+        model, k, tuple(shown), centers, lacks, rows, counts, labels, index, n, entropy, scaling
     )
 
 

@@ -1,4 +1,4 @@
-"""Checks of rows that occur more than once."""
+"""Checks of how many rows there are: in all, of each kind, and for each cluster."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from partita._common.errors import Setting
 from partita.diagnosis.finding import CheckSkipped, Finding, percent
 from partita.diagnosis.fit_context import FitContext
 
+MIN_ROWS_PER_CLUSTER = 3  # a mean of two rows is no more than the rows
 DUPLICATES_MIN_SHARE = 0.5  # of rows that are copies
 
 
@@ -38,6 +39,19 @@ def check_distinct_rows(fit: FitContext) -> Finding | None:
         f"Use n_clusters={distinct - 1} at most, or count the distinct rows (numpy.unique) instead "
         "of clustering them.",
         settings=(Setting("n_clusters", distinct - 1),),
+    )
+
+
+def check_rows_per_cluster(fit: FitContext) -> Finding | None:
+    """Report if there are hardly more distinct rows than clusters."""
+    distinct = len(fit.distinct[0])
+    if not fit.k < distinct < MIN_ROWS_PER_CLUSTER * fit.k:
+        return None
+    return Finding(
+        "many-clusters",
+        "There are nearly as many clusters as rows: too few rows in each to describe a group.",
+        f"{fit.k} clusters of {distinct} distinct rows, {distinct / fit.k:.2g} in each on average.",
+        "Reduce n_clusters (choose_k recommends a number), or give more rows.",
     )
 
 

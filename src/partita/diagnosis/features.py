@@ -6,14 +6,12 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from partita._common.array_types import Array, Floats, Ints
-from partita.diagnosis.finding import CheckSkipped, Finding, list_few, percent
+from partita._common.text import list_features
+from partita.diagnosis.finding import CheckSkipped, Finding, percent
 from partita.diagnosis.fit_context import FitContext
+from partita.metrics.dominant_features import CONSTANT_MAX_DEVIATION, dominant_features
 from partita.source.raw_rows import as_doubles
 
-DOMINANT_MIN_SHARE = 0.9  # of all squared deviations: the rest hardly moves a label
-DOMINANT_MAX_FEATURES = 0.1  # share of the features that may dominate together (or one feature)
-DOMINANT_MIN_RATIO = 10.0  # of standard deviations: an order of magnitude suggests another unit
-CONSTANT_MAX_DEVIATION = 1e-12  # of the largest: what rounding makes of one value
 CORRELATED_MIN = 0.95  # within clusters: nine tenths of the variance is shared
 CORRELATED_MIN_SHARE = 0.5  # of all squared deviations: together they outweigh the rest
 CORRELATED_SAMPLE_ROWS = 5000
@@ -22,33 +20,28 @@ CORRELATED_MAX_FEATURES = 1000  # beyond that the matrix of correlations is too 
 
 def check_scale(fit: FitContext) -> Finding | None:
     """Report if one feature, or few, hold nearly all squared deviations."""
-    variance = fit.variance
-    whole = float(variance.sum())
     if fit.d < 2:
         raise CheckSkipped("there is one feature only")
-    if not 0 < whole < np.inf:
+    dominance = dominant_features(fit.variance)
+    if dominance is None:
         return None
-    order = np.argsort(-variance, kind="stable")
-    share = np.cumsum(variance[order]) / whole
-    count = int(np.searchsorted(share, DOMINANT_MIN_SHARE)) + 1
-    deviation = np.sqrt(variance[order])
-    least, rest = float(deviation[count - 1]), deviation[count:]
-    rest = rest[rest > CONSTANT_MAX_DEVIATION * deviation[0]]
-    if not rest.size or count > max(1, DOMINANT_MAX_FEATURES * fit.d):
-        return None
-    typical = float(np.median(rest))
-    if least < DOMINANT_MIN_RATIO * typical:
-        return None
-    names = _names(fit, order[:count])
+    advice = (
+        "If the features have different units, scale them first: "
+        "make_pipeline(StandardScaler(), model), or RobustScaler() if there are outliers."
+    )
+    if fit.scaling:
+        advice = (
+            "The rows were scaled, so look for outliers and long tails in these features: correct "
+            "the values, or take logarithms."
+        )
     return Finding(
         "scale",
-        f"{list_few(names)} decide{'s' * (count == 1)} nearly alone: features on larger scales "
-        "outweigh the others.",
-        f"{percent(float(share[count - 1]))} of all squared deviations; standard deviation "
-        f"{least:.3g}, compared with {typical:.3g} of the median other feature.",
-        "If the features have different units, scale them first: "
-        "make_pipeline(StandardScaler(), model), or RobustScaler() if there are outliers.",
-        features=names,
+        f"{dominance.sentence(fit.names)}.",
+        f"Standard deviation {dominance.deviation:.3g}, compared with "
+        f"{dominance.other_deviation:.3g} of the median other feature.",
+        advice,
+        "warning" if dominance.is_other_unit else "note",
+        features=_names(fit, dominance.features),
     )
 
 
@@ -64,7 +57,7 @@ def check_constant_features(fit: FitContext) -> Finding | None:
     return Finding(
         "constant-features",
         f"{len(constant)} of {fit.d} features have the same value everywhere.",
-        f"Without variance: {list_few(names)}.",
+        f"Without variance: {list_features(names)}.",
         "They have no effect; leave them out.",
         "note",
         features=names,
@@ -94,8 +87,8 @@ def check_correlated_features(fit: FitContext) -> Finding | None:
         "correlated-features",
         f"{len(names)} of {fit.d} features are nearly redundant and together outweigh the rest: "
         f"the same information counts {len(names)} times.",
-        f"{list_few(names)}: correlated by {CORRELATED_MIN:g} or more within the clusters, and "
-        f"{percent(share)} of all squared deviations{sample.note}.",
+        f"Correlated by {CORRELATED_MIN:g} or more within the clusters: {list_features(names)}. "
+        f"Together they have {percent(share)} of all squared deviations{sample.note}.",
         "Keep one of them, or replace them by one component with PCA(whiten=True).",
         "note",
         features=names,

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any, Literal
 
 from partita._common.errors import Setting
-from partita._common.text import listed, plural, printable
+from partita._common.text import isolated, listed, plural
 
 _TEXT_COLUMNS = 80
 
@@ -30,6 +30,7 @@ class Finding:
     clusters: tuple[int, ...] = ()
     features: tuple[str | int, ...] = ()
     option: str = ""  # the advice as options, in findings that the command line made
+    rows: tuple[int, ...] = ()  # numbers in X, from 0; texts name rows by ids or count from 1
     settings: tuple[Setting, ...] = ()  # parameter values that the advice names
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,6 +91,7 @@ class Diagnosis:
         rows = [finding.to_dict() for finding in self.findings]
         for row in rows:  # a column has one type
             row["clusters"] = ", ".join(str(j) for j in row["clusters"])
+            row["rows"] = ", ".join(str(i) for i in row["rows"])
             row["features"] = ", ".join(str(name) for name in row["features"])
         return dataframe({name: [row[name] for row in rows] for name in PUBLIC_FIELDS}, library)
 
@@ -145,7 +147,7 @@ def _wrap(text: str, indent: str = "  ", hang: int | None = None) -> str:
 
 def list_few(items: Iterable[Any]) -> str:
     """List the first few items: a, b, c and 7 more."""
-    return listed(items, printable)
+    return listed(items, isolated)
 
 
 def percent(share: float) -> str:

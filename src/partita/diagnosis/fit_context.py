@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.text import listed
+from partita._common.text import isolated, listed
 from partita.diagnosis.boundary_density import BoundaryDensity, measure_boundaries
 from partita.diagnosis.row_sample import RowSample
 from partita.estimators import validation
@@ -25,6 +25,11 @@ BOUNDARY_SAMPLE_ROWS = 20_000  # enough for shares to one percent
 MAX_DISTANCES = 20_000_000  # held at a time
 MAX_GAIN_OF_MEANS = 1e-3  # of J: centers are means if moving them there saves at most this share
 SPARSE_VARIANCE_ROUNDING = 1e-12  # of the squared mean: smaller differences are rounding
+
+
+def count_from_one(i: int) -> str:
+    """Name a row by its number, as people count."""
+    return f"row {i + 1}"
 
 
 @dataclass(frozen=True)
@@ -42,11 +47,12 @@ class FitContext:
     index: Ints  # (n,), row numbers in X
     n_given: int  # rows of X, including those without weight or label
     entropy: int
-    row_name: Callable[[int], str] = str  # of a row number in X, for the text of findings
+    scaling: str = ""  # what scaled the rows: "standard", "robust", …; empty if nothing did
+    row_name: Callable[[int], str] = count_from_one  # of a row number in X, for texts
 
     def list_rows(self, rows: Ints) -> str:
         """List the first few of these row numbers of X by their names."""
-        return listed(rows.tolist(), self.row_name)
+        return listed(rows.tolist(), lambda i: isolated(self.row_name(i)))
 
     @property
     def n(self) -> int:
@@ -55,6 +61,11 @@ class FitContext:
     @property
     def d(self) -> int:
         return int(self.rows.shape[1])
+
+    @property
+    def method(self) -> str:
+        """The name of the model, for texts."""
+        return type(self.model).__name__ if hasattr(self.model, "fit") else "the model"
 
     @property
     def threads(self) -> int:

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from partita._common.array_types import Floats, Ints
-from partita.diagnosis.finding import CheckSkipped, Finding, list_few
+from partita._common.text import list_features
+from partita.diagnosis.finding import CheckSkipped, Finding
 from partita.diagnosis.fit_context import FitContext
 from partita.diagnosis.lattice import lattice_steps, without_coarse_lattices
 from partita.diagnosis.refits import fit_quietly
@@ -66,7 +67,8 @@ def check_convexity(fit: FitContext) -> Finding | None:
         scores[neighbours] = quality(fit_quietly(cutter, _links(rows, weight, neighbours)).labels_)
     return Finding(
         "not-convex",
-        "The data may have groups that K-means cannot separate (not convex, or very unequal).",
+        f"The data may have groups that {fit.method} cannot separate (not convex, or very "
+        "unequal).",
         f"Following neighbours from row to row, {'; '.join(evidence)}{sample.note}.",
         f"Plot the clusters, and try {_recipe(k, scores, lattices)}.",
     )
@@ -158,4 +160,4 @@ def _recipe(k: int, scores: dict[int, tuple[int, float]], left_out: tuple[str | 
     )
     if not left_out:
         return recipe
-    return f"{recipe} and X is without {list_few(left_out)}: so few values make no neighbours"
+    return f"{recipe} and X is without {list_features(left_out)}: so few values make no neighbours"

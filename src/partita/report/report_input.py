@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,10 @@ from partita.estimators.fitted_models import (
     unwrap_pipeline,
     without_feature_names,
 )
+from partita.estimators.pipeline_scaling import pipeline_scaling
 from partita.report.page_text import safe_line
 from partita.tables.category_columns import CategoryColumn
 
-_SCALERS = {"StandardScaler": "standard", "RobustScaler": "robust"}
 _RULES = {
     "scaling": accept.optional(accept.having("kind", wanted="a Scaling")),
     "sweep": accept.optional(accept.having("verdict", "criteria", "is_own", wanted="a Sweep")),
@@ -264,16 +263,8 @@ def _unwrapped(fitted: Fitted) -> Fitted:
     if np.shape(original) != np.shape(rows):  # not the same features in other units
         original = rows
     names = names if fitted.names is None else fitted.names
-    scaling = _scaling(fitted.model) if fitted.scaling is None else fitted.scaling
+    scaling = pipeline_scaling(fitted.model) if fitted.scaling is None else fitted.scaling
     return replace(fitted, model=model, X=rows, original=original, names=names, scaling=scaling)
-
-
-def _scaling(pipeline: Any) -> Any:
-    """The scaling by the steps before the model, as a record with its `kind`."""
-    steps = [step for _, step in pipeline.steps[:-1]]
-    own = next((step.scaling for step in steps if getattr(step, "scaling", None)), None)
-    kinds = [_SCALERS.get(type(step).__name__, type(step).__name__) for step in steps]
-    return own or (SimpleNamespace(kind=", ".join(kinds)) if kinds else None)
 
 
 def _as_sequence(ids: Any) -> Any:

@@ -15,10 +15,11 @@ from partita._common.array_types import Floats
 from partita._common.json_values import to_json_values
 from partita.chart_layout.captions import format_deviations
 from partita.chart_layout.cluster_profile import ClusterProfile, cluster_profile
-from partita.diagnosis import Diagnosis
+from partita.diagnosis import Diagnosis, Finding
 from partita.diagnosis.diagnose import run_checks
 from partita.diagnosis.diagnosis_input import read_fit
 from partita.estimators.fitted_models import count_starts
+from partita.estimators.pipeline_scaling import scaled_by
 from partita.report.cluster_categories import CategoryTrait, category_traits
 from partita.report.cluster_distances import RowDistances, measure_distances
 from partita.report.page_text import mean_text
@@ -161,7 +162,8 @@ def _diagnose(data: ReportInput) -> Diagnosis:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that X has no names
         fit = read_fit(model, data.rows, data.optional_weight, random_state=0)
-    return run_checks(replace(fit, row_name=data.row_name))
+    scaling = scaled_by(data.fitted.scaling)
+    return run_checks(replace(fit, row_name=data.row_name, scaling=scaling))
 
 
 def _summary(
@@ -200,9 +202,15 @@ def _summary(
         clusters=clusters,
         warnings=severities.count("warning"),
         notes=severities.count("note"),
-        findings=tuple(finding.to_dict() for finding in diagnosis),
+        findings=tuple(_finding(data, finding) for finding in diagnosis),
         verdict=None if sweep is None else str(sweep.verdict),
     )
+
+
+def _finding(data: ReportInput, finding: Finding) -> dict[str, Any]:
+    """The fields of a finding; its rows by their numbers in the source, from 1."""
+    rows = [int(data.row_numbers[i]) for i in finding.rows if i < data.n]
+    return {**finding.to_dict(), "rows": rows}
 
 
 def _cluster(
