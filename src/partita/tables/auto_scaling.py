@@ -17,6 +17,7 @@ from partita.tables.quantiles import quantiles
 from partita.tables.scaling import Scaling
 from partita.tables.shared_units import shared_unit
 
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 LOG_MIN_RATIO = 10.0  # of the 95 % quantile to the 5 % quantile
 LOG_MIN_SKEWNESS = 0.5  # of the quantiles: half of what is possible
 LOG_MAX_SKEWNESS_LEFT = 1 / 3  # of that: the logarithm makes the values far more symmetric
@@ -46,11 +47,13 @@ def fit_auto(X: Any, names: Sequence[str], weight: Any = None) -> AutoScaling:
     low, high = np.full(d, -np.inf), np.full(d, np.inf)
     for t in range(d):
         x = rows[:, t].astype(np.float64)
-        offset_if_logged = log_offset(x, w)
+        q = quantiles(x, w, QUANTILES)
+        offset_if_logged = log_offset(x, w, q)
         if offset_if_logged is not None:
             logged[t], offset[t], low[t] = True, offset_if_logged, x.min()
+            q = logarithms(q + offset[t])
             x = logarithms(x + offset[t])
-        inner = _few_outliers(x, w)
+        inner = _few_outliers(x, w, q)
         if inner is not None:
             inside = rows[inner, t]
             low[t] = inside.min() if logged[t] or x.min() < x[inner].min() else -np.inf
@@ -60,18 +63,24 @@ def fit_auto(X: Any, names: Sequence[str], weight: Any = None) -> AutoScaling:
     return AutoScaling(Scaling("auto", moments.center, moments.scale, logged, offset, low, high))
 
 
-def log_offset(x: Floats, weight: Floats | None) -> float | None:
-    """Return c if the feature is to be ln(x + c), else None; c > 0 only if there are zeros."""
-    if not x.min() >= 0 or x.max() == 0:
+def log_offset(x: Floats, weight: Floats | None, q: Floats) -> float | None:
+    """Return c if the feature is to be ln(x + c), else None; c > 0 only if there are zeros.
+
+    `q` holds the quantiles of x at `QUANTILES`.
+    """
+    low, _, middle, _, high = q
+    smallest = x.min()
+    if not smallest >= 0 or not high > middle:
         return None
-    positive = x > 0
-    q = quantiles(x, weight, [0.05, 0.5, 0.95])
-    w = None if weight is None else weight[positive]
-    offset = 0.0 if positive.all() else float(quantiles(x[positive], w, [0.05])[0])
-    q = q + offset
-    if not q[0] > 0 or q[2] < LOG_MIN_RATIO * q[0] or not np.isfinite(q[2]):
+    offset = 0.0
+    if smallest == 0:
+        positive = x > 0
+        w = None if weight is None else weight[positive]
+        offset = float(quantiles(x[positive], w, QUANTILES[:1])[0])
+    three = np.array([low, middle, high]) + offset
+    if three[2] < LOG_MIN_RATIO * three[0] or not np.isfinite(three[2]):
         return None
-    skewness, skewness_of_log = _skewness(q), _skewness(logarithms(q))
+    skewness, skewness_of_log = _skewness(three), _skewness(logarithms(three))
     is_better = abs(skewness_of_log) <= LOG_MAX_SKEWNESS_LEFT * skewness
     return offset if skewness >= LOG_MIN_SKEWNESS and is_better else None
 
@@ -82,9 +91,9 @@ def _skewness(q: Floats) -> float:
     return float(((high - middle) - (middle - low)) / (high - low))
 
 
-def _few_outliers(x: Floats, weight: Floats | None) -> Any:
+def _few_outliers(x: Floats, weight: Floats | None, q: Floats) -> Any:
     """Return the rows within Tukey's outer fences, if some but few are beyond; else None."""
-    first, third = quantiles(x, weight, [0.25, 0.75])
+    _, first, _, third, _ = q
     reach = FENCE_IQRS * (third - first)
     inner = (x >= first - reach) & (x <= third + reach)
     n_beyond = len(x) - int(inner.sum())

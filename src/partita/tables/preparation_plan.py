@@ -23,6 +23,7 @@ MAX_ALIKE = 8  # columns left out for one reason that get lines of their own
 MAX_NAME_CHARACTERS = 40
 MAX_REASON_CHARACTERS = 100
 MAX_ROWS_NAMED = 3
+MAX_LIMITED = 3  # features with outliers that get lines of their own
 
 RULES = {
     "constant": "a feature needs at least two values",
@@ -163,14 +164,18 @@ def _logarithms(selection: Selection, scaling: Scaling) -> Iterator[Decision]:
 def _limits(table: Table, selection: Selection, scaling: Scaling) -> Iterator[Decision]:
     if scaling.logged is None:
         return
+    beyond = (selection.X < scaling.low) | (selection.X > scaling.high)
+    counts = beyond.sum(axis=0).tolist()
+    limited = {name: count for name, count in zip(selection.names, counts, strict=True) if count}
+    if len(limited) > MAX_LIMITED:
+        total, places = sum(counts), [f"{_name(name)} {count}" for name, count in limited.items()]
+        line = f"limited: {plural(total, 'outlier')}: {listed(places, str)}"
+        yield Decision("limit", tuple(limited), line, RULES["limit"], "--scale standard")
+        return
     for t, name in enumerate(selection.names):
-        low, high = float(scaling.low[t]), float(scaling.high[t])
-        beyond = np.flatnonzero((selection.X[:, t] < low) | (selection.X[:, t] > high))
-        if len(beyond):
-            line = (
-                f"limited: {plural(len(beyond), 'outlier')} of {_name(name)} "
-                f"({_rows_text(table, selection, beyond)})"
-            )
+        if name in limited:
+            rows = _rows_text(table, selection, np.flatnonzero(beyond[:, t]))
+            line = f"limited: {plural(limited[name], 'outlier')} of {_name(name)} ({rows})"
             yield Decision("limit", (name,), line, RULES["limit"], "--scale standard")
 
 

@@ -18,11 +18,17 @@ def quantiles(x: Array, weight: Array | None, at: Sequence[float]) -> Floats:
     rows. Rows of weight 0 must have been left out.
     """
     values, q = np.asarray(x, dtype=np.float64), np.asarray(at, dtype=np.float64)
-    order = np.argsort(values, kind="stable")
-    w = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=np.float64)
-    cumulated = np.cumsum(w[order])
-    cumulated /= cumulated[-1]
     last = len(values) - 1
-    first = np.searchsorted(cumulated, q - QUANTILE_SLACK, side="left").clip(max=last)
-    after = np.searchsorted(cumulated, q + QUANTILE_SLACK, side="right").clip(max=last)
-    return np.asarray(values[order[first]] / 2 + values[order[after]] / 2)
+    if weight is None:
+        first = np.ceil((q - QUANTILE_SLACK) * len(values)).astype(np.intp) - 1
+        after = np.floor((q + QUANTILE_SLACK) * len(values)).astype(np.intp)
+        first, after = first.clip(0, last), after.clip(0, last)
+        ordered = np.partition(values, np.union1d(first, after))
+    else:
+        order = np.argsort(values, kind="stable")
+        cumulated = np.cumsum(np.asarray(weight, dtype=np.float64)[order])
+        cumulated /= cumulated[-1]
+        first = np.searchsorted(cumulated, q - QUANTILE_SLACK, side="left").clip(max=last)
+        after = np.searchsorted(cumulated, q + QUANTILE_SLACK, side="right").clip(max=last)
+        ordered = values[order]
+    return np.asarray(ordered[first] / 2 + ordered[after] / 2)

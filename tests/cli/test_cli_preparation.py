@@ -1,0 +1,136 @@
+"""The default command on tables as people have them: prepared in the open, and right."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from helpers.customer_tables import table_with_groups, table_without_groups
+from helpers.paths import ROOT
+from sklearn.metrics import adjusted_rand_score
+
+from partita import load
+from partita.cli.command_group import app
+from partita.model_file import read_header
+
+
+def run(capsys, *words):
+    """Return stdout and stderr of a command that succeeds."""
+    with pytest.raises(SystemExit) as ended:
+        app(list(map(str, words)), prog_name="partita")
+    out, err = capsys.readouterr()
+    assert not ended.value.code, err
+    return out, err
+
+
+@pytest.fixture
+def customers(tmp_path):
+    """Three groups of customers by age and spending, beside an id, a zip code and gaps."""
+    rng = np.random.default_rng(4)
+    group = rng.integers(0, 3, 300)
+    age = np.array([25, 45, 70])[group] + rng.normal(0, 3, 300)
+    spend = np.exp(np.array([3.0, 7.0, 5.0])[group] + rng.normal(0, 0.4, 300))
+    lines = ["customer_id,zip,age,spend,city"]
+    for i in range(300):
+        cells = [1000 + i, rng.integers(10000, 99999), f"{age[i]:.1f}", f"{spend[i]:.2f}", "Wien"]
+        lines.append(",".join(map(str, cells)))
+    lines[5] = "1004,,,,"
+    lines[9] = lines[9].replace(lines[9].split(",")[2], "", 1)
+    path = tmp_path / "customers.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path, group
+
+
+def test_the_shortest_command_finds_the_groups_and_tells_what_it_did(capsys, customers, tmp_path):
+    path, group = customers
+    labels, model, page = (tmp_path / name for name in ("o.csv", "m.partita", "r.html"))
+    out, err = run(capsys, "fit", path, "--labels", labels, "--model", model, "--report", page)
+    for line in (
+        "left out: customer_id (a row number: the numbers from 1000 to 1299, each once)",
+        "left out: zip (a code: by its name, ",
+        "filled in: 1 missing value with the median of the column: age 1",
+        "left out: 1 of 300 rows (1 %) with too few values; their label is -1",
+        "logarithm of spend (very skewed: from ",
+    ):
+        assert line in err
+        assert line in page.read_text()
+    assert "left out" not in out
+    found = np.array([int(line.rpartition(",")[2]) for line in labels.read_text().split()[1:]])
+    assert found[4] == -1
+    assert (found == -1).sum() == 1
+    assert adjusted_rand_score(group, found) > 0.95
+    plan = read_header(model)["plan"]
+    assert plan["features"] == ["age", "spend"]
+    assert "left out" in {decision["kind"] for decision in plan["decisions"]}
+
+
+def test_predict_and_load_repeat_the_preparation(capsys, customers, tmp_path):
+    path, _ = customers
+    labels, model = tmp_path / "o.csv", tmp_path / "m.partita"
+    run(capsys, "fit", path, "-k", 3, "--labels", labels, "--model", model)
+    again = json.loads(run(capsys, "predict", path, "--model", model, "--json")[0])
+    found = [int(line.rpartition(",")[2]) for line in labels.read_text().split()[1:]]
+    assert again["labels"] == found
+    rows = [line.split(",")[2:4] for line in path.read_text().split()[1:]]
+    X = np.array([[float(cell) if cell else np.nan for cell in row] for row in rows])
+    np.testing.assert_array_equal(np.delete(load(model).predict(X), 4), np.delete(found, 4))
+
+
+def test_options_undo_decisions(capsys, customers):
+    path, _ = customers
+    data = json.loads(run(capsys, "fit", path, "-k", 3, "--include", "zip", "--json")[0])["data"]
+    assert data["features"] == ["zip", "age", "spend"]
+    words = ("fit", path, "-k", 3, "--raw", "--missing", "mean", "--json")
+    data = json.loads(run(capsys, *words)[0])["data"]
+    assert data["features"] == ["customer_id", "zip", "age", "spend"]
+    assert data["scale"] == "none"
+    assert set(data["doubtful"]) == {"customer_id", "zip"}
+
+
+def test_check_shows_the_plan_without_a_fit(capsys, customers):
+    path, _ = customers
+    out, _ = run(capsys, "check", path)
+    words = " ".join(out.split())
+    for text in ("300 rows, 5 columns, 2 features", "feature, logarithm", "left out: zip (a code"):
+        assert text in words
+    _, told = run(capsys, "fit", path, "-k", 3)
+    plan = json.loads(run(capsys, "check", path, "--json")[0])["data"]["plan"]
+    for decision in plan["decisions"]:
+        assert decision["line"] in told
+        assert decision["rule"]
+    assert "because" in " ".join(run(capsys, "check", path, "--explain")[0].split())
+
+
+def test_directions_and_counts_are_not_scaled(capsys, customers):
+    path, _ = customers
+    for words in (("-m", "spherical"), ("-m", "kernel", "--kernel", "chi2")):
+        _, err = run(capsys, "fit", path, "-k", 2, *words)
+        assert "not scaled: " in err
+
+
+@pytest.mark.parametrize("seed", [6, 14, 36])
+def test_groups_of_generated_tables_are_found(capsys, tmp_path, seed):
+    table = table_with_groups(seed)
+    path, labels = tmp_path / "t.csv", tmp_path / "o.csv"
+    path.write_text(table.text)
+    run(capsys, "fit", path, "--labels", labels, "--only-labels", "--quiet")
+    found = list(map(int, labels.read_text().split()[1:]))
+    assert adjusted_rand_score(table.truth, found) >= 0.8
+
+
+@pytest.mark.parametrize("seed", [23, 35, 39, 72, 91])
+def test_tables_without_groups_have_one_cluster(capsys, tmp_path, seed):
+    path, labels = tmp_path / "t.csv", tmp_path / "o.csv"
+    path.write_text(table_without_groups(seed).text)
+    out, _ = run(capsys, "fit", path, "--labels", labels, "--only-labels")
+    assert "1 cluster by KMeans" in out
+    assert set(labels.read_text().split()[1:]) == {"0"}
+
+
+def test_the_rules_are_written_down():
+    from partita.tables.preparation_plan import RULES
+
+    text = " ".join((ROOT / "docs" / "cli.md").read_text().split())
+    for rule in RULES.values():
+        assert " ".join(rule.split()) in text, rule

@@ -1,0 +1,143 @@
+"""The plan: every decision about a table is one line, with its rule and how to undo it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: no files")
+
+from partita.tables import Table, TableError, fit_auto, plan_of, select, undo_hint  # noqa: E402
+
+RNG = np.random.default_rng(8)
+N = 200
+
+
+def rng():
+    return np.random.default_rng(9)
+
+
+AGE, INCOME = RNG.normal(45, 9, N), RNG.normal(3e4, 5e3, N)
+
+
+def planned(include=(), missing="auto", id=None, **columns):
+    table = Table(pa.table({"age": AGE, "income": INCOME, **columns}), "t", "parquet")
+    selection = select(table, by_role=True, include=include, missing=missing, id=id)
+    scaling, why = fit_auto(selection.X, selection.names, selection.weight)
+    return plan_of(table, selection, scaling, why), selection
+
+
+def line_of(plan, column):
+    found = next(decision for decision in plan.decisions if column in decision.columns)
+    assert found.rule
+    return found.line
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "line"),
+    [
+        ("row", range(N), "left out: row (a row number: the numbers from 0 to 199, each once)"),
+        ("user_id", RNG.integers(0, 900, N), "left out: user_id (an id: by its name, "),
+        ("zip", RNG.integers(10000, 99999, N), "left out: zip (a code: by its name, "),
+        ("ref", RNG.choice(900_000, N, replace=False) + 100_000,
+         "left out: ref (a code: 100 % distinct integers of 6 digits, spread evenly)"),
+        ("unit", [3.5] * N, "left out: unit (constant: always 3.5)"),
+        ("again", AGE, "left out: again (a copy: the values of age)"),
+        ("euros", INCOME * 0.92 + 3, "left out: euros (a copy: income in another unit)"),
+        ("cluster", RNG.integers(0, 3, N), "left out: cluster (labels of an earlier fit: by its"),
+        ("member", RNG.integers(0, 2, N), "left out: member (two values only: 0 and 1)"),
+        ("rare", [1.5, 2.5] + [None] * (N - 2), "left out: rare (mostly gaps: 99 % of the values"),
+        ("city", ["Wien", "Graz"] * (N // 2), "left out: city (text, as 'Wien' in row 1)"),
+        ("since", ["2024-05-01"] * N, "left out: since (dates)"),
+    ],
+)  # fmt: skip
+def test_columns_that_are_no_measurements_are_left_out(name, values, line):
+    plan, selection = planned(**{name: list(values)})
+    assert selection.names == ("age", "income")
+    assert line_of(plan, name).startswith(line)
+    if name != "city":
+        plan, selection = planned(include=[name], **{name: list(values)})
+        assert selection.names == ("age", "income", name)
+        assert not [d for d in plan.decisions if d.kind == "left out"]
+    else:
+        with pytest.raises(TableError, match="cannot be a feature: text"):
+            planned(include=[name], **{name: list(values)})
+
+
+def test_whole_incomes_are_no_codes():
+    _, selection = planned(salary=np.rint(rng().normal(50_000, 9_000, N)))
+    assert "salary" in selection.names
+
+
+def test_flags_are_features_if_they_are_the_majority():
+    draw = rng()
+    flags = {f"f{i}": draw.integers(0, 2, N) for i in range(6)}
+    assert len(planned(**flags)[1].names) == 8
+
+
+def test_a_copy_among_pixels_stays():
+    column = rng().integers(0, 17, N).astype(float)
+    table = Table(pa.table({f"p{i}": column if i < 2 else rng().integers(0, 17, N).astype(float)
+                            for i in range(9)}), "t", "csv")  # fmt: skip
+    assert len(select(table, by_role=True).names) == 9
+
+
+def test_if_no_column_is_a_measurement_all_are_used():
+    table = Table(pa.table({"a": list(range(20)), "b_id": [7] * 19 + [8]}), "t", "csv")
+    found = select(table, by_role=True)
+    assert found.names == ("a", "b_id")
+    assert set(found.doubtful) == {"a", "b_id"}
+
+
+def test_dates_on_request_are_days():
+    plan, selection = planned(include=["since"], since=["2024-05-01", "2024-05-03"] * (N // 2))
+    assert selection.days == ("since",)
+    assert set(np.diff(selection.X[:, 2])) == {2.0, -2.0}
+    assert plan.features == ("age", "income", "since")
+
+
+def test_gaps_get_medians_and_rows_with_few_values_are_left_out():
+    visits = [None, float("inf"), *rng().poisson(4, N - 2).astype(float)]
+    age, income = AGE.copy(), INCOME.copy()
+    age[0] = income[1] = np.nan
+    plan, selection = planned(visits=visits, age=age, income=income)
+    assert selection.kept.tolist() == list(range(2, N))  # one of three values is too few
+    assert [d.line for d in plan.decisions if d.kind == "rows"] == [
+        "left out: 2 of 200 rows (1 %) with too few values; their label is -1"
+    ]
+    age[0] = 40.0
+    plan, selection = planned(visits=visits, age=age, income=income)
+    assert selection.kept.tolist() == [0, *range(2, N)]
+    assert selection.X[0, 2] == np.median(visits[2:])
+    assert line_of(plan, "visits").endswith(
+        "1 missing value with the median of the column: visits 1"
+    )
+
+
+def test_logarithms_and_limits_are_told_with_their_rows():
+    spend, age = rng().lognormal(4, 1, N), AGE.copy()
+    age[17] = 900
+    plan, _ = planned(spend=spend, age=age)
+    assert line_of(plan, "spend").startswith("logarithm of spend (very skewed: from ")
+    assert line_of(plan, "age") == "limited: 1 outlier of age (row 18)"
+    names = [f"n{i}" for i in range(N)]
+    assert line_of(planned(age=age, who=names, id="who")[0], "age").endswith("(n17)")
+
+
+def test_many_columns_of_a_kind_share_a_line():
+    plan, _ = planned(**{f"c{i}": [i] * N for i in range(12)})
+    (line,) = [d.line for d in plan.decisions if d.kind == "left out"]
+    assert line == "left out: 12 columns (constant): c0, c1, c2, c3, c4 and 7 more"
+
+
+def test_the_plan_says_how_to_undo_it():
+    plan, _ = planned(zip=rng().integers(10000, 99999, N))
+    assert undo_hint(plan).startswith("--include zip uses that column, ")
+    assert {d["undo"] for d in plan.to_dict()["decisions"]} == {"--include zip", "--scale none"}
+
+
+def test_raw_columns_are_all_used_and_doubted():
+    table = Table(pa.table({"age": AGE, "zip": rng().integers(10000, 99999, N)}), "t", "csv")
+    found = select(table)
+    assert found.names == ("age", "zip")
+    assert found.doubtful["zip"].kind == "a code"
