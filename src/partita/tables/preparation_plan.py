@@ -164,7 +164,8 @@ def _logarithms(selection: Selection, scaling: Scaling) -> Iterator[Decision]:
 def _limits(table: Table, selection: Selection, scaling: Scaling) -> Iterator[Decision]:
     if scaling.logged is None:
         return
-    beyond = (selection.X < scaling.low) | (selection.X > scaling.high)
+    rows = selection.X
+    beyond = (rows < scaling.low) | (rows > scaling.high)
     counts = beyond.sum(axis=0).tolist()
     limited = {name: count for name, count in zip(selection.names, counts, strict=True) if count}
     if len(limited) > MAX_LIMITED:
@@ -174,8 +175,8 @@ def _limits(table: Table, selection: Selection, scaling: Scaling) -> Iterator[De
         return
     for t, name in enumerate(selection.names):
         if name in limited:
-            rows = _rows_text(table, selection, np.flatnonzero(beyond[:, t]))
-            line = f"limited: {plural(limited[name], 'outlier')} of {_name(name)} ({rows})"
+            places = _rows_text(table, selection, np.flatnonzero(beyond[:, t]))
+            line = f"limited: {plural(limited[name], 'outlier')} of {_name(name)} ({places})"
             yield Decision("limit", (name,), line, RULES["limit"], "--scale standard")
 
 
