@@ -103,6 +103,6 @@ def _main(
     \b
     [bold]Examples[/bold]
       partita demo
-      partita fit wine.csv --scale standard --labels out.csv --report wine.html
+      partita fit wine.csv --labels out.csv --report wine.html
       partita predict new.csv --model wine.partita
     """

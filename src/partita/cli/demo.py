@@ -38,7 +38,7 @@ def demo(
             Setting("force", True),
         )
     _write_wine(data)
-    lines = [["partita", "fit", data, "-k", "2:8", "--scale", "standard", "--id", "wine"]]
+    lines = [["partita", "fit", data, "--id", "wine"]]
     lines += [["--labels", labels], ["--model", model], ["--report", report]]
     lines += [["--force"]] if force else []
     typer.echo("$ " + " \\\n    ".join(shlex.join(words) for words in lines) + "\n")

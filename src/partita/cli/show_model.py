@@ -35,6 +35,7 @@ def to_dict(contents: ModelContents) -> dict[str, Any]:
         if scaling is None
         else {"kind": scaling.kind, "center": scaling.center, "scale": scaling.scale},
         "fill": saved.fill,
+        "plan": saved.plan,
         "parameters": saved.parameters,
         "versions": saved.versions,
         "created": saved.created,
@@ -65,8 +66,18 @@ def print_model(contents: ModelContents, path: Path) -> None:
         if value is not None:
             text = f"{name}  {one_line(value, show_results.MAX_TEXT)}"
             show_results.print_item(out, text, 8 - len(name), hang=2 + len(name))
+    for line in _plan_lines(saved.plan):
+        show_results.print_item(out, one_line(line, show_results.MAX_TEXT), 10)
     out.print()
     out.print(_center_table(contents))
+
+
+def _plan_lines(plan: dict[str, Any] | None) -> list[str]:
+    """Return the lines of a plan as far as they are lines: the file may hold anything."""
+    decisions = (plan or {}).get("decisions")
+    decisions = decisions if isinstance(decisions, list) else []
+    lines = [one.get("line") if isinstance(one, dict) else None for one in decisions]
+    return [line for line in lines if isinstance(line, str)]
 
 
 def _centers(contents: ModelContents) -> Any:

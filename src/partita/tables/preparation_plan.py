@@ -23,6 +23,7 @@ MAX_ALIKE = 8  # columns left out for one reason that get lines of their own
 MAX_NAME_CHARACTERS = 40
 MAX_REASON_CHARACTERS = 100
 MAX_ROWS_NAMED = 3
+ALIKE_MAX_RATIO = 1.5  # of standard deviations that need no mention
 MAX_LIMITED = 3  # features with outliers that get lines of their own
 
 RULES = {
@@ -196,7 +197,8 @@ def _scale(scaling: Scaling, why_unscaled: str) -> Iterator[Decision]:
     elif scaling.kind == "auto" and len(scaling.scale) > 1:
         plain = scaling.scale[~scaling.logged]
         low, high = map(format_number, (plain.min(initial=np.inf), plain.max(initial=0.0)))
-        before = f" (they were {low} to {high})" if len(plain) > 1 else ""
+        differ = len(plain) > 1 and plain.max() > ALIKE_MAX_RATIO * plain.min()
+        before = f" (they were {low} to {high})" if differ else ""
         line = f"scaled: every feature to a standard deviation of 1{before}"
         yield Decision("scale", (), line, RULES["scale"], "--scale none")
 
