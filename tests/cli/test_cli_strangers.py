@@ -128,3 +128,18 @@ def test_a_model_that_does_not_know_its_rows_marks_none(partita, tmp_path):
     assert lines[0] == "who,height,income,cluster,distance"
     result = json.loads(partita(*words, "--json"))
     assert [result[name] for name in ("reach", "strangers", "drift")] == [None] * 3
+
+
+def test_a_report_compares_other_rows_with_the_fit(fit, partita, tmp_path):
+    fit()
+    pytest.importorskip("jinja2")
+    rows = np.vstack([people(np.random.default_rng(5)), [[20.0, 40_000.0]]])
+    write_csv(tmp_path / "new.csv", table(rows))
+    words = ("--model", tmp_path / "m.partita", "--id", "who", "--out", tmp_path / "r.html", "-f")
+    text = partita("report", tmp_path / "new.csv", *words)
+    assert "1 of 301 rows is unlike anything in the fit" in " ".join(text.split())
+    page = (tmp_path / "r.html").read_text()
+    assert "Compared with the fit" in page
+    assert "p300" in page
+    partita("report", tmp_path / "a.csv", *words)
+    assert "Compared with the fit" not in (tmp_path / "r.html").read_text()

@@ -75,7 +75,7 @@ def predict(
         out = console(stderr=outputs.uses_stdout)
         out.print(f"{plural(len(clusters), 'row')} labelled by {model}", soft_wrap=True)
         show_results.print_cluster_sizes(clusters, out)
-        for line in [] if comparison is None else show_comparison.sentences(comparison, prepared):
-            show_results.print_item(out, line, 0)
+        if comparison is not None:
+            show_comparison.print_comparison(comparison, prepared, out)
         show_results.print_saved_files(outputs.saved, out)
     outputs.raise_errors()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,11 +29,13 @@ def report(
 ) -> None:
     """Write a report on a saved model and a file, as one HTML page.
 
+    Rows other than those of the fit are compared with them.
+
     \b
     [bold]Examples[/bold]
       partita report wine.csv --model wine.partita --out wine.html
     """
-    from partita.cli import prepared_data, show_results, workflow
+    from partita.cli import prepared_data, show_comparison, show_results, workflow
     from partita.cli.outputs import Outputs
     from partita.cli.progress_bar import ProgressReporter
 
@@ -50,11 +53,18 @@ def report(
         )
         remarks, note = _weight_remarks(fitted, weight), fitted.saved_.note
         made_by = [f"the model was made by `{note}`"] if note else []
-        outputs.write_report(workflow.report_input(outcome, [*made_by, *remarks]))
+        record = workflow.report_input(outcome, [*made_by, *remarks])
+        comparison = None
+        if record.fingerprint != fitted.saved_.fingerprint:  # these are other rows
+            comparison = show_comparison.compare(fitted, prepared, outcome.labels)[1]
+        outputs.write_report(replace(record, comparison=comparison))
     if not quiet:
+        out_console = console()
         show_results.print_preparation(prepared)
         show_results.print_notes([*remarks, *warnings])
-        show_results.print_saved_files(outputs.saved, console())
+        if comparison is not None:
+            show_comparison.print_comparison(comparison, prepared, out_console)
+        show_results.print_saved_files(outputs.saved, out_console)
     outputs.raise_errors()
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from partita.cli.prepared_data import PreparedData
+from partita.cli.show_results import print_item
 from partita.new_rows.comparison import Comparison
 from partita.new_rows.own_distances import own_distances
 
@@ -22,7 +24,8 @@ def compare(fitted: Any, prepared: PreparedData, labels: Any) -> tuple[Any, Comp
     distance = own_distances(fitted, rows, labels)
     if reference is None:
         return distance, None
-    return distance, Comparison.of(reference, rows, labels, distance)
+    weight = prepared.selection.weight
+    return distance, Comparison.of(reference, rows, labels, distance, weight)
 
 
 def row_names(prepared: PreparedData) -> list[Any]:
@@ -31,10 +34,11 @@ def row_names(prepared: PreparedData) -> list[Any]:
     return list(prepared.selection.kept + 1) if ids is None else list(ids.to_pylist())
 
 
-def sentences(comparison: Comparison, prepared: PreparedData) -> list[str]:
-    """Return the comparison in words, with means in the units of the data."""
+def print_comparison(comparison: Comparison, prepared: PreparedData, out: Console) -> None:
+    """Print the comparison in words, with means in the units of the data."""
     names = prepared.selection.names
-    return comparison.sentences(names, row_names(prepared), prepared.scaling.undo)
+    for line in comparison.sentences(names, row_names(prepared), prepared.scaling.undo):
+        print_item(out, line, 0)
 
 
 def columns(distance: Any, comparison: Comparison | None) -> dict[str, Any]:

@@ -71,13 +71,20 @@ class Comparison:
     reference: FitReference
 
     @classmethod
-    def of(cls, reference: FitReference, X: Any, labels: Array, distance: Floats) -> Comparison:
-        """Compare rows, given with their labels and distances, with those of a fit."""
+    def of(
+        cls,
+        reference: FitReference,
+        X: Any,
+        labels: Array,
+        distance: Floats,
+        weight: Floats | None = None,
+    ) -> Comparison:
+        """Compare rows, given with their labels, distances and weights, with those of a fit."""
         is_stranger = beyond_reach(distance, labels, reference.reach)
         mean = None
         if reference.mean is not None and X.shape[1] == len(reference.mean):
-            mean = moments(X, ~is_stranger)[0]
-        share = shares(labels, len(reference.share))
+            mean = moments(X, ~is_stranger, weight)[0]
+        share = shares(labels, len(reference.share), weight)
         return cls(labels, distance, is_stranger, share, mean, reference)
 
     @property

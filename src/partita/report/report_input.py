@@ -30,6 +30,7 @@ _RULES = {
     "scaling": accept.optional(accept.having("kind", wanted="a Scaling")),
     "sweep": accept.optional(accept.having("verdict", "criteria", "is_own", wanted="a Sweep")),
     "diagnosis": accept.optional(accept.having("findings", "looked", wanted="a Diagnosis")),
+    "comparison": accept.optional(accept.having("is_stranger", "reference", wanted="a Comparison")),
     "source": accept.TEXT,
     "command": accept.TEXT,
     "seconds": accept.optional(accept.number(0, finite=True)),
@@ -69,6 +70,8 @@ class Fitted:
         The sweep that chose the number of clusters.
     diagnosis : Diagnosis, optional
         The findings; `diagnose` is run if it is not given.
+    comparison : Comparison, optional
+        If these are not the rows of the fit: `compare_with_fit(model, X)`.
     source, command : str
         Where the rows come from, and the command that made the fit.
     seed, seconds, versions, created, fingerprint : optional
@@ -102,6 +105,7 @@ class Fitted:
     labels: Any = None
     sweep: Any = None
     diagnosis: Any = None
+    comparison: Any = None
     source: str = ""
     command: str = ""
     seed: Any = None
@@ -193,6 +197,8 @@ def check_input(fitted: Fitted) -> ReportInput:
         ids = accept.check_items("ids", ids, n, "names, one for each row")
     weight = validation.check_weights(fitted.weight, n, "weight")
     weight = np.ones(n) if weight is None else weight
+    if fitted.comparison is not None:
+        _numbers("comparison", fitted.comparison.labels, n)
     k = count_clusters(model)
     labels = np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp)
     inside, order = labels >= 0, np.argsort(labels, kind="stable")

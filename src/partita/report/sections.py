@@ -9,6 +9,7 @@ from partita.chart_layout.captions import join_sentences
 from partita.plots.criteria_display import CriteriaDisplay
 from partita.plots.objective_display import ObjectiveDisplay
 from partita.report import charts, cluster_tables
+from partita.report.compared_with_fit import compared_with_fit
 from partita.report.map_data import map_of
 from partita.report.page_text import count_text, number_text, percent_text, safe_line, score_text
 from partita.report.provenance import provenance_of
@@ -62,6 +63,7 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         "clusters_note": cluster_tables.table_remarks(summary),  # above the table
         "clusters_legend": cluster_tables.table_legend(data, summary),  # below it
         "cluster_values": cluster_tables.cluster_values(data, summary, profile),
+        "compared": compared_with_fit(data),
         "many": data.k > _MAX_TALL_ROWS,  # whether each cluster should take one line
         "map": map_data,
         "map_note": map_note,
