@@ -73,14 +73,17 @@ def test_directions_have_strangers_too():
     assert new.is_stranger[-2:].all()
 
 
-@pytest.mark.parametrize("case", [name for name in CASES if name != "kmeans huge"])
+# of those left out, the squares of "huge" rows overflow in transform, others take a matrix
+MEASURING = [
+    name for name in CASES if name not in ("kmeans huge", "kernel cut", "kernel precomputed")
+]
+
+
+@pytest.mark.parametrize("case", MEASURING)
 def test_distances_are_those_that_transform_measures(case):
     model, make = fitted(case), CASES[case][1]
     X = make(np.abs(np.random.default_rng(5).normal(5.0, 6.0, (20, 3))))
-    try:
-        expected = np.asarray(model.transform(X), dtype=np.float64)
-    except (AttributeError, ValueError):
-        pytest.skip("measures no distances of new rows")
+    expected = np.asarray(model.transform(X), dtype=np.float64)
     labels = np.asarray(model.predict(X))
     known = (labels >= 0) & (labels < expected.shape[1])
     X = X.to_numpy() if hasattr(X, "columns") else X
