@@ -15,6 +15,7 @@ from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.choosing.fit_measures import FitMeasures, Measurement
 from partita.choosing.gap_reference import GapComparison, compare_with_uniform, sample_problem
 from partita.choosing.ladder import Ladder, Rung, climb_down
+from partita.choosing.principal_axes import on_principal_axes
 from partita.choosing.recommendation import PREFERS_LARGEST, compare_structure, recommend, voters
 from partita.choosing.remarks import remarks
 from partita.choosing.stability import SplitAgreement, compare_halves, mean_and_error
@@ -78,7 +79,7 @@ class SweepRun:
     def _compare(self, n_references: int, n_splits: int, sample_size: int) -> None:
         """Run the sweeps of references and of halves of the data."""
         if "gap" in self._names:
-            sample = sample_problem(self._problem, sample_size, self._rng)
+            sample = on_principal_axes(sample_problem(self._problem, sample_size, self._rng))
             callback = self._counter("references", n_references + 1)
             rest = n_references, self._rng, self._workers, callback
             self._comparison = compare_with_uniform(sample, self._ks, *rest)
