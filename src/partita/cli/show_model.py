@@ -56,7 +56,7 @@ def print_model(contents: ModelContents, path: Path) -> None:
         "starts": None if starts is None else f"{starts}; this is the best",
         "stopped": f"after {plural(iterations or 0, 'iteration')}: {reason}" if reason else None,
         "scaling": None if saved.scaling is None else saved.scaling.kind,
-        "missing": None if saved.fill is None else "filled in",
+        "missing": None if saved.fill is None else "values of the fit are filled in",
         "made by": saved.note,
         "made at": saved.created,
         "partita": saved.versions.get("partita"),

@@ -176,8 +176,8 @@ def _limits(table: Table, selection: Selection, scaling: Scaling) -> Iterator[De
         return
     for t, name in enumerate(selection.names):
         if name in limited:
-            places = _rows_text(table, selection, np.flatnonzero(beyond[:, t]))
-            line = f"limited: {plural(limited[name], 'outlier')} of {_name(name)} ({places})"
+            where = _rows_text(table, selection, np.flatnonzero(beyond[:, t]))
+            line = f"limited: {plural(limited[name], 'outlier')} of {_name(name)} ({where})"
             yield Decision("limit", (name,), line, RULES["limit"], "--scale standard")
 
 
