@@ -43,8 +43,9 @@ class Factorization:
     objective : float
         J: Σ w·residuals, or half of it for `SphericalKMeans`, as 1 − cos is half a square.
     explained_variance : float
-        1 − Σ w·residuals / sse(X): 1 if all rows equal their centers, 0 if the centers explain as
-        much as the mean, negative if less. NaN if all rows are equal.
+        1 − J / J(1), where J(1) is the objective with one center, the best: 1 if all rows equal
+        their centers, 0 if the centers explain as much as that one, negative if less. NaN if all
+        rows are equal.
     """
 
     theta: Any
@@ -133,11 +134,13 @@ def factorize(model: Any, X: Any, sample_weight: Any = None) -> Factorization:
     small = replace(rows, rows=scaled(rows.rows, unit))
     residuals = small.squares_to(scaled(dense, unit))
     left = exact_total(residuals, rows.weight)
-    whole = float(replace(small, labels=np.minimum(rows.labels, 0), k=1).stats().sse[0])
+    geometry = capabilities_of(model).geometry or EUCLIDEAN
+    together = replace(small, labels=np.minimum(rows.labels, 0), k=1).stats()
+    whole = float(geometry.cost_of(together)[0])
+    left = geometry.price * left
     with np.errstate(over="ignore", under="ignore"):  # squares of very large numbers overflow
         residuals = residuals / unit / unit
-        price = (capabilities_of(model).geometry or EUCLIDEAN).price
-        cost = float(np.float64(price * left) / unit / unit)
+        cost = float(np.float64(left) / unit / unit)
     return Factorization(
         theta=theta,
         labels=rows.labels,

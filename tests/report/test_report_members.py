@@ -62,6 +62,38 @@ def test_every_member_has_a_report_that_says_what_does_not_apply(model, X, says)
     assert f"{model.n_clusters} clusters" in text
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("zero_rows", ["error", "drop", "separate"])
+def test_directions_explain_a_share_of_the_objective_of_one_cluster(zero_rows, weighted):
+    rng = np.random.default_rng(0)
+    X, weight = rng.random((80, 4)), rng.integers(1, 5, 80) if weighted else None
+    if zero_rows != "error":
+        X[7] = 0.0
+    one, model = (
+        SphericalKMeans(k, random_state=0, zero_rows=zero_rows).fit(X, sample_weight=weight)
+        for k in (1, 3)
+    )
+    found = summarise(Fitted(model, X, weight=weight, diagnosis=NONE))
+    assert found.explained_variance == pytest.approx(1 - model.inertia_ / one.inertia_)
+    assert 0 < found.explained_variance < 1
+    single = summarise(Fitted(one, X, weight=weight, diagnosis=NONE))
+    assert single.explained_variance == pytest.approx(0, abs=1e-12)
+    assert "less than J with one cluster" in render(Fitted(model, X, weight=weight))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [KMeans(3), MiniBatchKMeans(3), SphericalKMeans(3), KernelKMeans(3), KMedoids(3)],
+    ids=lambda model: type(model).__name__,
+)
+def test_no_share_of_the_variance_is_negative(model):
+    model.set_params(random_state=0).fit(ROWS)
+    far = np.repeat(ROWS[:2] * [9.0, 1.0, 1.0, 1.0], 20, axis=0)
+    for X in (ROWS, far + np.linspace(0, 1e-3, 40)[:, None]):  # of the fit, and quite other rows
+        found = summarise(Fitted(model, X, diagnosis=NONE))
+        assert found.explained_variance is None or 0 <= found.explained_variance <= 1
+
+
 def test_the_merge_tree_of_a_kernel_says_what_it_explains():
     model = KernelKMeans(3, random_state=0).fit(ROWS)
     found = summarise(Fitted(model, ROWS, diagnosis=NONE))

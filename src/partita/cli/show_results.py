@@ -119,7 +119,7 @@ def print_summary(summary: Any, out: Console) -> None:
     print_item(out, f"{one_line(summary.source, 60)}: {size}{scaled}", 0)
     numbers = [f"J = {summary.objective:.6g}"] if summary.objective is not None else []
     if summary.explained_variance is not None:
-        numbers.append(f"{100 * summary.explained_variance:.1f} % of the variance explained")
+        numbers.append(f"{100 * summary.explained_variance:.1f} % {summary.explained_is}")
     if summary.silhouette is not None:
         numbers.append(f"silhouette {summary.silhouette:.3f}")
     title = f"{plural(summary.n_clusters, 'cluster')} by {summary.method}:"

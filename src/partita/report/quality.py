@@ -13,6 +13,7 @@ from partita._common.array_types import Floats
 from partita.estimators.capabilities import MEANS
 from partita.estimators.fitted_models import capabilities_of
 from partita.factorization import factorize
+from partita.geometry import SPHERICAL
 from partita.merging.tree import MergeTree, merge_tree
 from partita.report.cluster_distances import RowDistances
 from partita.report.report_input import NotApplicable, ReportInput
@@ -105,13 +106,20 @@ def _merges(data: ReportInput, of_fit: bool) -> ReportedMerges:
         raise NotApplicable(f"{str(error)[0].upper()}{str(error)[1:].rstrip('.')}.") from error
 
 
+def explained_words(model: Any) -> str:
+    """Return what `FitQuality.explained` is a share of, for the place after a percentage."""
+    if capabilities_of(model).geometry is SPHERICAL:
+        return "less than J with one cluster"
+    return "of the variance explained"
+
+
 def _explained(
     data: ReportInput,
     objective: float | None,
     merges: ReportedMerges | None,
     explained: float | None,
 ) -> float:
-    """The share of the variance that lies between clusters."""
+    """1 − J / J(1), where J(1) is that of one cluster; of K-means, the variance between them."""
     capabilities = capabilities_of(data.model)
     if capabilities.merge_rule == "representatives":
         why = capabilities.why_not(MEANS)
@@ -120,9 +128,11 @@ def _explained(
         total = math.nan if merges is None else merges.tree.cost_at(1)
         if objective is None or not total > 0:
             raise NotApplicable("The variance in the feature space of the kernel is not known.")
-        return float(1 - objective / total)
+        explained = float(1 - objective / total)
     if explained is None:
         raise NotApplicable("The model has no centers.")
     if not math.isfinite(explained):
         raise NotApplicable("All rows are equal: there is no variance to explain.")
-    return float(explained)
+    if explained < -_MAX_ROUNDING_ERROR:
+        raise NotApplicable("One center, the best, would describe these rows better.")
+    return max(float(explained), 0.0)

@@ -115,7 +115,7 @@ def _objective_tile(analysis: ReportAnalysis) -> SummaryTile | None:
     cost = "" if summary.objective is None else number_text(summary.objective)
     if quality.explained is not None:
         note = f"J\u00a0=\u00a0{cost}{of_which}" if cost else ""
-        return SummaryTile(percent_text(quality.explained), "of the variance explained", note)
+        return SummaryTile(percent_text(quality.explained), summary.explained_is, note)
     return SummaryTile(cost, f"objective J{of_which}", quality.explained_note) if cost else None
 
 

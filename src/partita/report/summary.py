@@ -23,7 +23,7 @@ from partita.estimators.pipeline_scaling import scaled_by
 from partita.report.cluster_categories import CategoryTrait, category_traits
 from partita.report.cluster_distances import RowDistances, measure_distances
 from partita.report.page_text import mean_text
-from partita.report.quality import FitQuality, measure_quality
+from partita.report.quality import FitQuality, explained_words, measure_quality
 from partita.report.report_input import Fitted, ReportInput, check_input
 
 _TYPICAL_ROWS = 3  # of a cluster
@@ -89,7 +89,8 @@ class Summary:
     filled: int  # values that were missing
     objective: float | None  # of these rows
     of_fit: bool  # whether these are the rows of the fit, judged by the objective
-    explained_variance: float | None
+    explained_variance: float | None  # 1 − J / J(1), where J(1) is that of one cluster
+    explained_is: str  # what that share is, after a percentage
     silhouette: float | None
     silhouette_error: float | None
     silhouette_rows: int
@@ -189,6 +190,7 @@ def _summary(
         objective=quality.objective,
         of_fit=quality.of_fit,
         explained_variance=quality.explained,
+        explained_is=explained_words(model),
         silhouette=None if silhouettes is None else silhouettes.mean,
         silhouette_error=None if silhouettes is None else silhouettes.error,
         silhouette_rows=0 if silhouettes is None else len(silhouettes.values),

@@ -274,3 +274,20 @@ def test_the_dimension_does_not_depend_on_order_or_repeats():
     a = KernelKMeans(5, **keywords).fit(X, sample_weight=times)
     b = KernelKMeans(5, **keywords).fit(np.repeat(X, times, axis=0)[::-1])
     assert a._dimension == b._dimension
+
+
+@pytest.mark.filterwarnings("ignore")  # that a run stopped early
+@pytest.mark.parametrize("kernel", DEFINITE)
+def test_the_interval_of_the_objective_contains_the_inertia(kernel):
+    for seed, offset in itertools.product(range(2), (0.0, 1e6)):
+        rng = np.random.default_rng(seed)
+        X = np.abs(rng.normal(size=(60, 3))) + offset
+        weight = rng.random(60) + 0.1 if seed % 2 else None
+        for more in ({}, {"max_iter": 1}, {"approximation": "nystrom", "n_components": 20}):
+            if "approximation" in more and kernel == "additive_chi2":
+                continue  # definite on differences only
+            model = KernelKMeans(4, kernel=kernel, random_state=seed, **more)
+            low, high = model.fit(X, sample_weight=weight).objective_interval_
+            assert low <= model.inertia_ <= high
+            if not more:
+                assert low == high

@@ -100,7 +100,9 @@ default="auto"
         "nystrom" that of the approximation, with a shift that of the shifted kernel.
     objective_interval_ : tuple of float
         Lower and upper bound of the sum of squares of the partition `labels_` about its own means,
-        by the true kernel: equal unless "nystrom" was used.
+        by the true kernel. It contains `inertia_` if the kernel is positive semidefinite and not
+        shifted. The bounds are equal unless "nystrom" was used or the search stopped before it
+        converged.
     n_iter_, trace_, stopped_by_, paths_, membership_, n_features_in_, feature_names_in_
         As in `KMeans`.
     stats_ : ClusterStats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,6 +38,7 @@ from partita.stats import ClusterStats
 
 INITIAL_RANK, MAX_RANK = 64, 1024  # of an approximation with n_components="auto"
 MAX_RELATIVE_ERROR = 0.05  # of the objective by an approximation
+MAX_ROUNDING_ERROR = 1e-9  # relative difference of equal sums
 ESTIMATE_ITERATIONS = 20  # of a run that estimates the objective
 
 
@@ -147,7 +149,7 @@ def _fit_gram(
     return KernelFit(
         result.labels,
         result.inertia,
-        (result.unshifted_cost, result.unshifted_cost),
+        _interval(result.unshifted_cost, 0.0, None if sigma else result.inertia),
         result.stats,
         result.fit,
         MeansSpace(gram, result, kernel, None if rows is None else rows.values),
@@ -155,6 +157,21 @@ def _fit_gram(
         kernel,
         sigma,
     )
+
+
+def _interval(cost: float, missing: float, inertia: float | None) -> tuple[float, float]:
+    """Bounds of the objective of a partition by the true kernel, with the inertia between them.
+
+    `cost` is the sum of squares about the means of the partition, of which an approximation may
+    miss something. After convergence the inertia (None: that of a shifted kernel) is the same sum,
+    in another order; before, it is the sum about the means of the last update, which is larger
+    unless the kernel is indefinite.
+    """
+    if inertia is None:
+        return cost, cost + missing
+    if math.isclose(cost, inertia, rel_tol=MAX_ROUNDING_ERROR):
+        cost = inertia
+    return cost, max(cost + missing, inertia)
 
 
 def _with_generators(
@@ -207,7 +224,7 @@ def _fit_features(
     return KernelFit(
         result.labels,
         result.inertia,
-        (low, low + nystrom.trace),
+        _interval(low, nystrom.trace, result.inertia),
         replace(result.stats, mean=result.stats.mean[:, :0]),
         replace(result.fit, paths=(note, *result.fit.paths)),
         PivotSpace(mapped, result.centers),
