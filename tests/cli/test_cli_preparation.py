@@ -74,7 +74,19 @@ def test_predict_and_load_repeat_the_preparation(capsys, customers, tmp_path):
     assert again["labels"] == found
     rows = [line.split(",")[2:4] for line in path.read_text().split()[1:]]
     X = np.array([[float(cell) if cell else np.nan for cell in row] for row in rows])
-    np.testing.assert_array_equal(np.delete(load(model).predict(X), 4), np.delete(found, 4))
+    np.testing.assert_array_equal(load(model).predict(X), found)
+
+
+def test_dates_that_are_included_are_days_in_python_too(capsys, tmp_path):
+    pd = pytest.importorskip("pandas")
+    days = pd.date_range("2024-01-01", periods=60).to_series(index=range(60))
+    frame = pd.DataFrame({"since": days, "visits": np.arange(60) % 7, "spend": np.arange(60) ** 2})
+    path, model = tmp_path / "t.parquet", tmp_path / "m.partita"
+    frame.to_parquet(path)
+    run(capsys, "fit", path, "-k", 2, "--include", "since", "--model", model)
+    labels = json.loads(run(capsys, "predict", path, "--model", model, "--json")[0])["labels"]
+    assert load(model)[0].names == ("since", "visits", "spend")
+    np.testing.assert_array_equal(load(model).predict(frame), labels)
 
 
 def test_options_undo_decisions(capsys, customers):

@@ -13,6 +13,9 @@ from partita._common.array_types import Floats
 from partita._common.text import listed
 from partita.estimators import validation
 from partita.source.dataframes import is_frame, names_of
+from partita.tables.column_values import MICROSECONDS_PER_DAY
+from partita.tables.missing_values import KNOWN_MIN_SHARE
+from partita.tables.preparation_plan import NO_CLUSTER
 from partita.tables.scaling import Scaling
 
 
@@ -27,13 +30,20 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     fill : array of shape (n_features,) or None
         The values that replace missing ones; None leaves them, and the model refuses them.
     names : sequence of str or None
-        The columns that are taken from a table, in this order. Others are ignored.
+        The columns that are taken from a table, in this order; dates become days. Others are
+        ignored.
+    missing : {"mean", "auto"}, default="mean"
+        With "auto", infinite values are missing too, and a row with too few values has the label
+        −1, as in the fit.
     """
 
-    def __init__(self, scaling: Any = None, fill: Any = None, names: Any = None) -> None:
+    def __init__(
+        self, scaling: Any = None, fill: Any = None, names: Any = None, missing: str = "mean"
+    ) -> None:
         self.scaling = scaling
         self.fill = fill
         self.names = names
+        self.missing = missing
 
     def fit(self, X: Any = None, y: Any = None) -> Preparation:
         """Do nothing."""
@@ -65,8 +75,18 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _filled(self, X: Any) -> Floats:
         rows = self.columns_of(X)
         if self.fill is not None:
-            rows = np.where(np.isnan(rows), np.asarray(self.fill, rows.dtype), rows)
+            rows = np.where(self._gaps(rows), np.asarray(self.fill, rows.dtype), rows)
         return rows
+
+    def _gaps(self, rows: Floats) -> Any:
+        return ~np.isfinite(rows) if self.missing == "auto" else np.isnan(rows)
+
+    def too_few_known(self, X: Any) -> Any:
+        """Return the rows (n,) that have too few values for a cluster."""
+        gaps = self._gaps(self.columns_of(X))
+        if self.missing != "auto":
+            return np.zeros(len(gaps), dtype=bool)
+        return (~gaps).sum(axis=1) < KNOWN_MIN_SHARE * gaps.shape[1]
 
     def columns_of(self, X: Any) -> Floats:
         """Return the columns in the order of the model, neither filled nor scaled."""
@@ -113,10 +133,34 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         # by position: other columns may have duplicate names, or names that are not text
         places = [columns.index(name) for name in self.names]
         if hasattr(X, "iloc"):
-            return X.iloc[:, places]
-        if type(X).__name__ == "RecordBatch":
+            X = X.iloc[:, places]
+        elif type(X).__name__ == "RecordBatch":
             return X.select(places)
-        return nw.from_native(X, eager_only=True)[:, places].to_native()
+        else:
+            X = nw.from_native(X, eager_only=True)[:, places].to_native()
+        return _with_days(X)
+
+
+def _with_days(X: Any) -> Any:
+    """Return a table whose dates are days since 1970."""
+    import narwhals.stable.v2 as nw
+    import narwhals.stable.v2.selectors as by
+
+    table = nw.from_native(X, eager_only=True)
+    dates = by.by_dtype(nw.Date, nw.Datetime)
+    if not table.select(dates).columns:
+        return X
+    moments = dates.cast(nw.Datetime("us")).dt.timestamp("us")
+    return table.with_columns(moments.cast(nw.Float64) / MICROSECONDS_PER_DAY).to_native()
+
+
+class PreparedPipeline(Pipeline):  # type: ignore[misc]
+    """A preparation and a model; rows with too few values have the label −1."""
+
+    def predict(self, X: Any, **params: Any) -> Any:
+        """Return the cluster of every row."""
+        labels = super().predict(X, **params)
+        return np.where(self.steps[0][1].too_few_known(X), NO_CLUSTER, labels).astype(labels.dtype)
 
 
 def with_preparation(model: Any) -> Any:
@@ -126,8 +170,9 @@ def with_preparation(model: Any) -> Any:
     if scaled or saved.fill is not None:
         known = model.__dict__.pop("feature_names_in_", None)  # the first step checks them
         names = tuple(map(str, known)) if saved.names is None and known is not None else saved.names
-        first = Preparation(saved.scaling if scaled else None, saved.fill, names)
-        pipeline = Pipeline([("prepare", first), ("model", model)])
+        missing = "auto" if (saved.plan or {}).get("missing") == "auto" else "mean"
+        first = Preparation(saved.scaling if scaled else None, saved.fill, names, missing)
+        pipeline = PreparedPipeline([("prepare", first), ("model", model)])
         pipeline.saved_ = saved
         return pipeline
     if saved.names is not None and not hasattr(model, "feature_names_in_"):
