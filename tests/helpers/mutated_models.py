@@ -160,7 +160,9 @@ def mutated(parts, rng):
 def suitable_rows(model, sparse):
     """Rows of the width that the model asks for; dissimilarities and affinities are >= 0."""
     inner = model[-1] if hasattr(model, "steps") else model
-    rows = np.abs(np.random.default_rng(3).normal(5.0, 6.0, (6, inner.n_features_in_))) + 0.1
+    steps = model.saved_.pipeline
+    width = (steps and steps.n_features_in) or inner.n_features_in_
+    rows = np.abs(np.random.default_rng(3).normal(5.0, 6.0, (6, width))) + 0.1
     return sp.csr_array(rows) if sparse else rows
 
 
@@ -170,8 +172,10 @@ def use_without_class(path, rows=None):
     show_model.print_model(contents, path)
     show_model.to_dict(contents)
     labeller = read_labeller(path)
-    width = labeller.n_features_in_
-    return labeller.predict(np.full((2, width), 3.0) if rows is None else rows)
+    steps = labeller.saved_.pipeline
+    width = (steps and steps.n_features_in) or labeller.n_features_in_
+    rows = np.full((2, width), 3.0) if rows is None else rows
+    return labeller.predict(rows if steps is None else steps.apply(rows))
 
 
 def use(model, rows, path, with_report=False):

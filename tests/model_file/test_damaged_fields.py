@@ -17,11 +17,11 @@ from partita.model_file import ModelFileError, read_header
 @pytest.mark.heavy
 def test_a_newer_format_says_what_is_needed(files, tmp_path):
     def change(header):
-        header.update(format_version=2, readable_by="1.5", partita="1.7")
+        header.update(format_version=3, readable_by="1.5", partita="1.7")
 
-    said = refused(tmp_path, changed(files["kmeans frame"][1], change), "format version 2")
+    said = refused(tmp_path, changed(files["kmeans frame"][1], change), "format version 3")
     assert "needs partita 1.5 or newer" in said
-    with pytest.raises(ModelFileError, match=r"hostile\.partita has format version 2"):
+    with pytest.raises(ModelFileError, match=r"hostile\.partita has format version 3"):
         read_header(tmp_path / "hostile.partita")
 
 
@@ -220,7 +220,7 @@ def test_what_a_file_says_cannot_speak_to_a_terminal(files, tmp_path):
     evil = "\x1b]0;pwned\x07\u202e"
 
     def claim(header):
-        header.update(format_version=2, readable_by=evil, partita=evil)
+        header.update(format_version=3, readable_by=evil, partita=evil)
 
     for change in (claim, lambda header: header.update({"class": evil})):
         path = tmp_path / "hostile.partita"

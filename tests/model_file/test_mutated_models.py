@@ -14,12 +14,17 @@ import pytest
 from helpers.damaged_models import members, zipped
 from helpers.mutated_models import mutated, suitable_rows, use, use_without_class
 from helpers.saved_models import CASES, FRAME, fitted
+from helpers.saved_pipelines import fitted_pipeline
 
 from partita import load, save
 from partita.model_file import ModelFileError
 from partita.tables import Scaling
 
 pytest.importorskip("rich", reason="rich is not installed: no terminal output")
+PIPELINES = (
+    "standard frame", "standard gaps", "robust", "minmax", "normalizer", "constant", "pca", "svd",
+    "frames inside", "four steps",
+)  # fmt: skip
 REPORT_EVERY = 5  # cases; a report takes longer than all the rest
 
 
@@ -41,6 +46,9 @@ def originals(tmp_path_factory):
     }
     save(fitted("kmeans frame"), path, force=True, **prepared)
     found["prepared"] = members(path.read_bytes())
+    for kind in PIPELINES:
+        save(fitted_pipeline(kind), path, force=True)
+        found[f"pipeline {kind}"] = members(path.read_bytes())
     return found
 
 
@@ -74,7 +82,8 @@ def check(originals, cases, folder):
 
 
 def check_labels_without_class(model, path, rows):
-    model = model[-1] if hasattr(model, "steps") else model
+    is_prepared = hasattr(model, "steps") and model.saved_.pipeline is None
+    model = model[-1] if is_prepared else model  # rows as the model takes them
     with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.suppress(ValueError):
         warnings.simplefilter("ignore")
         labels = model.predict(rows)

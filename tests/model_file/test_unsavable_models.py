@@ -69,7 +69,7 @@ def test_what_is_no_fitted_member_is_refused(tmp_path):
         pass
 
     path = tmp_path / "a.partita"
-    for model in (Other(2).fit(ROWS), Mine(2).fit(ROWS), make_pipeline(KMeans(2)), "text", KMeans):
+    for model in (Other(2).fit(ROWS), Mine(2).fit(ROWS), make_pipeline(Other(2)), "text", KMeans):
         with pytest.raises(TypeError, match=r"must be a fitted KMeans"):
             save(model, path)
     for unfitted in (KMeans(), MiniBatchKMeans(), SphericalKMeans(), KMedoids(), KernelKMeans()):

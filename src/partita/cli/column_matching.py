@@ -14,7 +14,8 @@ from partita.tables.column_values import is_numeric_type
 
 def match_columns(table: Table, fitted: Any, path: Path) -> tuple[Table, Sequence[str]]:
     """Return the table with columns named as in the model, and these names."""
-    expected = fitted.n_features_in_
+    pipeline = fitted.saved_.pipeline
+    expected = (pipeline and pipeline.n_features_in) or fitted.n_features_in_
     names = fitted.saved_.names or tuple(map(str, getattr(fitted, "feature_names_in_", ())))
     known = set(table.names)
     lacking = [name for name in names if name not in known]

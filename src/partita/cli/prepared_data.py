@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from partita.tables import (
     select,
 )
 
+if TYPE_CHECKING:
+    from partita.model_file.pipeline_steps import PipelineSteps
+
 MAX_COMMAS_IN_NAME = 7  # of a column in a list
 # those for which a shift or a change of units keeps the meaning of distances
 SCALABLE_KERNELS = (None, "rbf", "laplacian", "polynomial", "sigmoid", "linear")
@@ -42,11 +45,28 @@ class PreparedData:
     scaling: Scaling
     X: Any
     plan: Plan
+    pipeline: PipelineSteps | None = None  # of the model, between the features and X
 
     @property
     def rows_to_measure(self) -> Any:
         """The rows with outliers where they are: `X` may limit their values."""
+        if self.pipeline is not None:
+            return self.X
         return self.scaling.apply(self.selection.X, limit=False)
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The features of `X`: those of the table, unless a step of a pipeline makes others."""
+        names = self.selection.names
+        return names if self.pipeline is None else self.pipeline.names_out(names) or names
+
+    @property
+    def undo(self) -> Callable[[Any], Any] | None:
+        """A function that returns means of `X` in the units of the table; None if there is none."""
+        if self.pipeline is None:
+            return self.scaling.undo
+        has_units = self.model_names == self.selection.names and self.pipeline.can_undo
+        return self.pipeline.undo if has_units else None
 
     def labels_of_all_rows(self, labels: Any) -> Ints:
         """Return the label of every row of the table: −1 for those that were left out."""
@@ -153,13 +173,14 @@ def prepare_for_model(
     saved = fitted.saved_
     table, names = match_columns(read(options), fitted, path)
     vars(fitted).pop("feature_names_in_", None)  # the rows are arrays without names
-    if missing in ("mean", "auto") and saved.fill is None:
+    fill = saved.fill if saved.pipeline is None else saved.pipeline.fill
+    if missing in ("mean", "auto") and fill is None:
         raise TableError(
             f"{path} has no values to fill in. Fit it with {{}}, or leave such rows out with {{}}.",
             Setting("missing", missing),
             Setting("missing", "drop"),
         )
-    missing = missing or _policy_of(saved)
+    missing = missing or _policy_of(saved, fill)
     fills = missing in ("mean", "auto")
     selection = select(
         table,
@@ -167,17 +188,29 @@ def prepare_for_model(
         id=id,
         weight=weight,
         missing=missing,
-        fill=saved.fill if fills else None,
-        ways=("drop",) if saved.fill is None else ("drop", "mean"),
+        fill=fill if fills else None,
+        ways=("drop",) if fill is None else ("drop", "mean"),
     )
     scaling = saved.scaling or Scaling.fit(selection.X, "none")
     plan = plan_of(table, selection, scaling)
+    if saved.pipeline is not None:
+        return fitted, _prepared_by(saved.pipeline, table, selection, scaling, plan)
     return fitted, PreparedData(table, selection, scaling, scaling.apply(selection.X), plan)
 
 
-def _policy_of(saved: Any) -> str:
+def _prepared_by(
+    pipeline: PipelineSteps, table: Table, selection: Selection, scaling: Scaling, plan: Plan
+) -> PreparedData:
+    """Prepare rows by the steps of a pipeline, some of which may fill gaps."""
+    X, gaps = pipeline.apply(selection.X), np.isnan(selection.X)
+    if gaps.any() and pipeline.can_undo:
+        selection = replace(selection, X=np.where(gaps, pipeline.undo(X), selection.X))
+    return PreparedData(table, selection, scaling, X, plan, pipeline)
+
+
+def _policy_of(saved: Any, fill: Any) -> str:
     """Return the policy for missing values of the fit; for rows as they come, an error."""
-    if saved.fill is None:
+    if fill is None:
         return "error"
     return "auto" if (saved.plan or {}).get("missing") == "auto" else "mean"
 

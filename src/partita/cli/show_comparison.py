@@ -36,8 +36,8 @@ def row_names(prepared: PreparedData) -> list[Any]:
 
 def print_comparison(comparison: Comparison, prepared: PreparedData, out: Console) -> None:
     """Print the comparison in words, with means in the units of the data."""
-    names = prepared.selection.names
-    for line in comparison.sentences(names, row_names(prepared), prepared.scaling.undo):
+    names, rows = prepared.model_names, row_names(prepared)
+    for line in comparison.sentences(names, rows, prepared.undo):
         print_item(out, line, 0)
 
 
@@ -53,7 +53,7 @@ def to_dict(distance: Any, comparison: Comparison | None, prepared: PreparedData
     every[prepared.selection.kept] = distance
     if comparison is None:
         return {"distances": every, "reach": None, "strangers": None, "drift": None}
-    names = prepared.selection.names
+    names = prepared.model_names
     shares = [
         {"cluster": drift.cluster, "share": drift.share, "fit_share": drift.fit_share}
         for drift in comparison.share_drift
@@ -65,7 +65,7 @@ def to_dict(distance: Any, comparison: Comparison | None, prepared: PreparedData
             "mean": drift.mean,
             "fit_mean": drift.fit_mean,
         }
-        for drift in comparison.drift_in_units(prepared.scaling.undo)
+        for drift in comparison.drift_in_units(prepared.undo)
     ]
     return {
         "distances": every,

@@ -21,12 +21,13 @@ MAX_FEATURES = 30  # rows of the table
 def to_dict(contents: ModelContents) -> dict[str, Any]:
     """Return the content of a model."""
     saved, scaling = contents.saved, contents.saved.scaling
+    names, centers = _named_centers(contents)
     return {
         "method": contents.class_name,
         "n_clusters": contents.n_clusters,
-        "features": _feature_names(contents),
+        "features": names,
         "weights": contents.weights,
-        "centers": _centers(contents),
+        "centers": centers,
         "objective": contents.objective,
         "starts": contents.starts,
         "iterations": contents.iterations,
@@ -36,6 +37,7 @@ def to_dict(contents: ModelContents) -> dict[str, Any]:
         else {"kind": scaling.kind, "center": scaling.center, "scale": scaling.scale},
         "fill": saved.fill,
         "plan": saved.plan,
+        "steps": _steps(saved),
         "parameters": saved.parameters,
         "versions": saved.versions,
         "created": saved.created,
@@ -57,6 +59,8 @@ def print_model(contents: ModelContents, path: Path) -> None:
         "stopped": f"after {plural(iterations or 0, 'iteration')}: {reason}" if reason else None,
         "scaling": None if saved.scaling is None else saved.scaling.kind,
         "missing": None if saved.fill is None else "values of the fit are filled in",
+        "steps": ", ".join(f"{step['name']} ({step['class']})" for step in _steps(saved) or ())
+        or None,
         "made by": saved.note,
         "made at": saved.created,
         "partita": saved.versions.get("partita"),
@@ -80,21 +84,35 @@ def _plan_lines(plan: dict[str, Any] | None) -> list[str]:
     return [line for line in lines if isinstance(line, str)]
 
 
-def _centers(contents: ModelContents) -> Any:
-    """Return the centers in the units of the data; directions have no units."""
-    centers, scaling = contents.centers, contents.saved.scaling
-    if centers is None or scaling is None or contents.are_directions:
-        return centers
-    return scaling.undo(centers)
+def _steps(saved: Any) -> list[dict[str, Any]] | None:
+    """Return the steps of a pipeline before the model."""
+    if saved.pipeline is None:
+        return None
+    return [
+        {"name": name, "class": "passthrough"}
+        if isinstance(step, str)
+        else {"name": name, "class": type(step).__name__, "parameters": step.get_params()}
+        for name, step in saved.pipeline.steps
+    ]
 
 
-def _feature_names(contents: ModelContents) -> list[str]:
-    return list(contents.feature_names or (f"c{i}" for i in range(contents.n_features)))
+def _named_centers(contents: ModelContents) -> tuple[list[str], Any]:
+    """Return the features and the centers in the units of the data; directions have no units."""
+    centers, saved, names = contents.centers, contents.saved, contents.feature_names
+    if saved.pipeline is not None and centers is not None:
+        if saved.pipeline.can_undo and not contents.are_directions:
+            centers = saved.pipeline.undo(centers)
+        else:
+            names = saved.pipeline.names_out(names)
+    elif saved.scaling is not None and centers is not None and not contents.are_directions:
+        centers = saved.scaling.undo(centers)
+    width = contents.n_features if centers is None else centers.shape[1]
+    return list(names or (f"c{i}" for i in range(width))), centers
 
 
 def _center_table(contents: ModelContents) -> Table:
     """Return a table of the centers: a row for each feature, a column for each cluster."""
-    names, centers, weights = _feature_names(contents), _centers(contents), contents.weights
+    (names, centers), weights = _named_centers(contents), contents.weights
     k = contents.n_clusters
     shown = min(k, MAX_CLUSTERS)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)

@@ -156,12 +156,14 @@ def report_input(outcome: FitOutcome, remarks: Sequence[str] = ()) -> Any:
 
     prepared, selection = outcome.prepared, outcome.prepared.selection
     squared = capabilities_of(outcome.model).squared
+    names = prepared.model_names
+    original = selection.X if names == selection.names else prepared.X
     cut_short = ["the fit was interrupted; this is its best result so far"]
     return Fitted(
         model=outcome.model,
         X=prepared.X,
-        original=selection.X,
-        names=selection.names,
+        original=original,
+        names=names,
         ids=selection.ids,
         weight=selection.weight,
         scaling=prepared.scaling,

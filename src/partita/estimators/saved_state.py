@@ -130,11 +130,12 @@ def restore_common(model: Any, saved: FieldReader) -> int:
     if saved.has("feature_names"):
         model.feature_names_in_ = np.array(saved.texts("feature_names", d), dtype=object)
     if saved.has("output"):
-        model._sklearn_output_config = _output_config(saved)
+        model._sklearn_output_config = output_config(saved)
     return d
 
 
-def _output_config(saved: FieldReader) -> dict[str, str]:
+def output_config(saved: FieldReader) -> dict[str, str]:
+    """Return the container that `set_output` chose."""
     config = saved.mapping("output")
     if any(key != "transform" or value not in _OUTPUT_CONTAINERS for key, value in config.items()):
         raise ValueError(f"output must name a container for transform, got {config!r}")

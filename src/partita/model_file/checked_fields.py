@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -37,6 +37,21 @@ class CheckedFields:
     def nested(self, name: str) -> CheckedFields:
         """Return a record inside this one."""
         return CheckedFields(self._get(name), self._full(name))
+
+    def records(self, name: str, most: int) -> list[CheckedFields]:
+        """Return a list of at most so many records."""
+        items = self._typed(name, list, "a list")
+        if len(items) > most:
+            raise FieldError(f"{self._full(name)} has more than {most} items")
+        return [CheckedFields(item, f"{self._full(name)}.{i}") for i, item in enumerate(items)]
+
+    def unpacked(self, name: str, unpack: Callable[[Any], Any]) -> CheckedFields:
+        """Return a record inside this one, with its values unpacked."""
+        return CheckedFields(unpack(self.mapping(name)), self._full(name))
+
+    def flag(self, name: str) -> bool:
+        """Return true or false."""
+        return self._typed(name, bool, "true or false")
 
     def integer(self, name: str, least: int = 0, most: int = MAX_COUNT) -> int:
         """Return an integer within limits."""
@@ -121,6 +136,13 @@ class CheckedFields:
         if not gaps:
             self._check_values(name, values, True)
         return rows
+
+    def numbers(self, name: str, shape: Shape) -> Array:
+        """Return an array of numbers; they may be NaN or infinite."""
+        array = self._shaped(name, shape)
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu":
+            raise self._error(name, array, "an array of numbers")
+        return array
 
     def ints(self, name: str, shape: Shape, least: int, most: int) -> Array:
         """Return an array of integers within limits."""

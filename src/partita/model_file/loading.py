@@ -6,7 +6,7 @@ from collections import UserDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import partita
 from partita._common.array_types import Array, Floats
@@ -18,8 +18,12 @@ from partita.model_file.checked_fields import CheckedFields, FieldError
 from partita.model_file.container import Container, ModelFileError
 from partita.model_file.packed_values import unpack
 
+if TYPE_CHECKING:
+    from partita.model_file.pipeline_steps import PipelineSteps
+
 FORMAT = "partita model"
 VERSION = 1
+PIPELINE_VERSION = 2  # of files with steps, which a reader of version 1 would leave out
 READABLE_BY = "0.1.0"  # the oldest partita that reads what this one writes
 
 T = TypeVar("T")
@@ -27,8 +31,8 @@ Header = Mapping[str, Any]
 ReadArray = Callable[[str], Array]  # by name
 _HEADER_FIELDS = (
     "format", "format_version", "readable_by", "class", "partita", "versions", "created", "names",
-    "scaling", "fill", "fingerprint", "note", "plan", "reference", "parameters", "dropped",
-    "fitted", "extra",
+    "scaling", "fill", "fingerprint", "note", "plan", "reference", "pipeline", "parameters",
+    "dropped", "fitted", "extra",
 )  # fmt: skip
 
 
@@ -58,6 +62,8 @@ class Saved:
         How the rows of the fit were prepared.
     reference : FitReference or None
         What is known of the rows of the fit, to compare new rows with them.
+    pipeline : PipelineSteps or None
+        The steps of a pipeline before the model.
     extra : dict
         Fields that are unknown to this version of partita, as JSON.
     """
@@ -73,6 +79,7 @@ class Saved:
     fingerprint: str | None
     plan: dict[str, Any] | None
     reference: Any
+    pipeline: PipelineSteps | None
     extra: dict[str, Any]
 
 
@@ -96,8 +103,8 @@ def load(path: str | Path) -> Any:
     damaged or needs a newer partita raises `ModelFileError`. `model.saved_` has the other contents
     of the file: scaling, names, versions, and what `save` left out.
 
-    If the file holds a scaling, or values for missing ones, the result is a pipeline that takes
-    rows in the units of the data; `load(path)[-1]` is the model itself.
+    If the file holds a scaling, values for missing ones, or the steps of a pipeline, the result is
+    a pipeline that takes rows in the units of the data; `load(path)[-1]` is the model itself.
 
     >>> import tempfile
     >>> from partita import KMeans, save
@@ -158,12 +165,12 @@ def _checked_header(file: Container) -> dict[str, Any]:
     version = header.get("format_version")
     if type(version) is not int or version < 1:
         raise file.error(f"has a format version that is not an integer >= 1: {version!r}"[:200])
-    if version > VERSION:
+    if version > PIPELINE_VERSION:
         raise file.error(
             f"has format version {version}, but this is partita {partita.__version__}, which reads "
-            f"versions up to {VERSION}. It needs partita {_printable(header.get('readable_by'))} "
-            f"or newer (it was written by {_printable(header.get('partita'))}): pip install "
-            "--upgrade partita"
+            f"versions up to {PIPELINE_VERSION}. It needs partita "
+            f"{_printable(header.get('readable_by'))} or newer (it was written by "
+            f"{_printable(header.get('partita'))}): pip install --upgrade partita"
         )
     class_name = header.get("class")
     if not isinstance(class_name, str) or class_name not in registered_names():
@@ -209,12 +216,20 @@ def assemble(header: Header, array: ReadArray) -> Any:
 def read_saved(header: Header, parameters: dict[str, Any], array: ReadArray, d: int) -> Saved:
     """Return the contents of a header other than the model, for d features."""
     top, unpacked = CheckedFields(header), CheckedFields(LazyValues(header, array))
+    pipeline, n_columns = None, d
+    if top.has("pipeline"):
+        from partita.model_file.pipeline_loading import restore_steps
+
+        if top.has("scaling") or top.has("fill"):
+            raise FieldError("a pipeline has a scaling or values to fill in besides its steps")
+        pipeline = restore_steps(top.nested("pipeline"), array, d)
+        n_columns = pipeline.n_features_in or d
     scaling = _scaling(unpacked.nested("scaling"), d) if top.has("scaling") else None
     extra = {key: value for key, value in header.items() if key not in _HEADER_FIELDS}
     return Saved(
         scaling=scaling,
         fill=unpacked.floats("fill", (d,)) if top.has("fill") else None,
-        names=tuple(top.texts("names", d)) if top.has("names") else None,
+        names=tuple(top.texts("names", n_columns)) if top.has("names") else None,
         versions={"partita": top.text("partita"), **_texts(top, "versions")},
         parameters=parameters,
         dropped=_texts(top, "dropped"),
@@ -223,6 +238,7 @@ def read_saved(header: Header, parameters: dict[str, Any], array: ReadArray, d: 
         fingerprint=top.text("fingerprint") if top.has("fingerprint") else None,
         plan=top.mapping("plan") if top.has("plan") else None,
         reference=_reference(unpacked.nested("reference"), d) if top.has("reference") else None,
+        pipeline=pipeline,
         extra={**(top.mapping("extra") if top.has("extra") else {}), **extra},
     )
 

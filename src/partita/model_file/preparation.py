@@ -166,6 +166,8 @@ class PreparedPipeline(Pipeline):  # type: ignore[misc]
 def with_preparation(model: Any) -> Any:
     """Return a pipeline of preparation and model, or the model if it needs no preparation."""
     saved = model.saved_
+    if saved.pipeline is not None:
+        return _with_steps(model)
     scaled = saved.scaling is not None and saved.scaling.kind != "none"
     if scaled or saved.fill is not None:
         known = model.__dict__.pop("feature_names_in_", None)  # the first step checks them
@@ -178,6 +180,16 @@ def with_preparation(model: Any) -> Any:
     if saved.names is not None and not hasattr(model, "feature_names_in_"):
         model.feature_names_in_ = np.array(saved.names, dtype=object)
     return model
+
+
+def _with_steps(model: Any) -> Any:
+    """Return the pipeline that was saved."""
+    saved, steps = model.saved_, model.saved_.pipeline
+    if saved.names is not None and steps.transformers and steps.feature_names is None:
+        steps.transformers[0].feature_names_in_ = np.array(saved.names, dtype=object)
+    pipeline = Pipeline([*steps.steps, (steps.model_name, model)], verbose=steps.verbose)
+    pipeline.saved_ = saved
+    return pipeline
 
 
 def without_preparation(model: Any) -> tuple[Any, Preparation | None]:

@@ -31,7 +31,7 @@ from partita.estimators.fitted_models import check_fitted
 from partita.estimators.registry import is_registered, registered_names
 from partita.estimators.saved_state import state_of
 from partita.model_file.container import ModelFileError, write_container
-from partita.model_file.loading import FORMAT, READABLE_BY, VERSION, assemble
+from partita.model_file.loading import FORMAT, PIPELINE_VERSION, READABLE_BY, VERSION, assemble
 from partita.model_file.packed_values import Packer, UnsupportedValueError, describe
 
 _SCALING_ARRAYS = "center", "scale"
@@ -66,11 +66,14 @@ def save(
     Parameters
     ----------
     model : KMeans, MiniBatchKMeans, SphericalKMeans, KMedoids or KernelKMeans
-        Fitted; or the result of `load`.
+        Fitted; a scikit-learn Pipeline whose last step is one of them; or the result of `load`.
+        Steps before it may be StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler,
+        Normalizer, SimpleImputer, PCA or TruncatedSVD.
     path : str or Path
         The file, usually with the suffix .partita. It is written atomically.
     scaling : Scaling or None
-        The scaling of the rows before the fit: an object with `kind`, `center` and `scale`.
+        The scaling of the rows before the fit: an object with `kind`, `center` and `scale`. None
+        for a pipeline, like `fill`.
     fill : array of shape (n_features,) or None
         The values that replaced missing ones.
     names : sequence of str or None
@@ -109,6 +112,7 @@ def save(
     """
     from sklearn.utils.validation import check_is_fitted
 
+    from partita.model_file.pipeline_saving import pack_steps, split_pipeline
     from partita.model_file.preparation import without_preparation
 
     path = check_path("path", path)
@@ -116,34 +120,29 @@ def save(
     check("force", force, FLAG)
     reference = _reference(model, fitted_to, sample_weight)
     model, first = without_preparation(model)
+    model, steps = split_pipeline(model)
     _check_class(model)
     check_is_fitted(model)
     packer = Packer()
-    state = state_of(model)
-    values = {name: v for name, v in state.values.items() if labels or name != "labels"}
-    parameters, dropped = _pack_all(_parameters(model), state.needed, packer, "parameters.")
-    fitted, dropped_values = _pack_all(values, set(values) - state.optional, packer)
-    covered = {f"{name}_" for name in state.values} | state.covered | {"saved_"}
-    unknown = sorted(set(vars(model)) - covered - set(parameters) - set(dropped))
-    dropped |= dropped_values | dict.fromkeys(
-        unknown, "an attribute that is not part of the format"
-    )
+    contents = _pack_model(model, labels, packer)
     metadata = {"names": names, "scaling": scaling, "fill": fill}
     metadata |= {"fingerprint": fingerprint, "note": note, "plan": plan}
     metadata["reference"] = reference
-    metadata = _pack_metadata(metadata, model, first, packer)
+    if steps is not None:
+        contents["pipeline"] = pack_steps(steps, packer, contents["dropped"])
+        metadata["names"] = steps.feature_names if names is None else names
+    width = None if steps is None else steps.n_features_in
+    metadata = _pack_metadata(metadata, model, first, width or model.n_features_in_, packer)
     header: dict[str, Any] = {
         "format": FORMAT,
-        "format_version": VERSION,
+        "format_version": VERSION if steps is None else PIPELINE_VERSION,
         "readable_by": READABLE_BY,
         "class": type(model).__name__,
         "partita": partita.__version__,
         "versions": {name: versions()[name] for name in _VERSIONS_SAVED},
         "created": _now(),
         **metadata,
-        "parameters": parameters,
-        "dropped": dropped,
-        "fitted": fitted,
+        **contents,
         "extra": {},
     }
     try:  # only what can be read is written
@@ -153,18 +152,32 @@ def save(
     write_container(path, header, packer.arrays, force)
 
 
+def _pack_model(model: Any, labels: bool, packer: Packer) -> dict[str, Any]:
+    """Return the parameters and the result of the fit, and what a file cannot hold of them."""
+    state = state_of(model)
+    values = {name: v for name, v in state.values.items() if labels or name != "labels"}
+    parameters, dropped = _pack_all(_parameters(model), state.needed, packer, "parameters.")
+    fitted, dropped_values = _pack_all(values, set(values) - state.optional, packer)
+    covered = {f"{name}_" for name in state.values} | state.covered | {"saved_"}
+    unknown = sorted(set(vars(model)) - covered - set(parameters) - set(dropped))
+    dropped |= dropped_values | dict.fromkeys(
+        unknown, "an attribute that is not part of the format"
+    )
+    return {"parameters": parameters, "dropped": dropped, "fitted": fitted}
+
+
 def _check_class(model: Any) -> None:
     kind = type(model)
     if not is_registered(kind):
         raise TypeError(
             f"`model` must be a fitted {', '.join(registered_names())}, got "
-            f"{describe_value(model)} of the class {kind.__module__}.{kind.__name__}. Of a "
-            "pipeline, save the last step; a class of your own needs partita.register."
+            f"{describe_value(model)} of the class {kind.__module__}.{kind.__name__}. A class "
+            "of your own needs partita.register."
         )
 
 
 def _pack_metadata(
-    metadata: dict[str, Any], model: Any, first: Any, packer: Packer
+    metadata: dict[str, Any], model: Any, first: Any, d: int, packer: Packer
 ) -> dict[str, Any]:
     """Convert the rest of the header to JSON.
 
@@ -176,7 +189,6 @@ def _pack_metadata(
         metadata[name] = getattr(source, name, None)
     for name, rule in _RULES.items():
         check(name, metadata[name], rule)
-    d = model.n_features_in_
     names, scaling, fill = (metadata[name] for name in ("names", "scaling", "fill"))
     if names is not None:
         names = list(map(str, check_items("names", names, d, "names, one for each feature")))

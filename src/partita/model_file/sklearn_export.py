@@ -16,7 +16,8 @@ def to_sklearn(model: Any) -> Any:
     equally far up to rounding: scikit-learn subtracts products of large numbers in the dtype of X;
     partita measures in double, and exact ties go to the lower index. The result does not need
     partita: it can be pickled, be part of a pipeline, or be converted, for example to ONNX. A
-    pipeline from `load` becomes one of scikit-learn's `SimpleImputer`, `StandardScaler`, `KMeans`.
+    pipeline from `load` becomes one of scikit-learn's `SimpleImputer`, `StandardScaler`, `KMeans`;
+    of another pipeline, the last step is converted.
 
     >>> from partita import KMeans
     >>> model = KMeans(2, random_state=0).fit([[1.0, 2.0], [1.0, 4.0], [10.0, 2.0]])
@@ -24,7 +25,7 @@ def to_sklearn(model: Any) -> Any:
     True
     """
     from sklearn.cluster import KMeans
-    from sklearn.pipeline import make_pipeline
+    from sklearn.pipeline import Pipeline, make_pipeline
     from sklearn.utils.validation import check_is_fitted
 
     from partita.estimators.capabilities import CELLS, MEANS
@@ -35,6 +36,9 @@ def to_sklearn(model: Any) -> Any:
     model, first = without_preparation(model)
     if first is not None:
         return make_pipeline(*_steps(first), to_sklearn(model))
+    if isinstance(model, Pipeline):
+        *steps, (name, last) = model.steps
+        return Pipeline([*steps, (name, to_sklearn(last))])
     capabilities = capabilities_of(model)
     exact = capabilities.exact_sums and capabilities.has(MEANS, CELLS)
     if not exact or capabilities.geometry is not EUCLIDEAN:
