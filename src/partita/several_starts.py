@@ -101,7 +101,7 @@ class _Runs:
             model.fit(self.X, sample_weight=self.weight)
         self.is_stopped |= model.halt is not None and model.halt.is_over(model.trace_)
         self.is_first = False
-        self.work += self.work_of(model) * max(runs, 1)
+        self.work += self.work_of(model, max(runs, 1))
         self.starts += max(runs, 1) if is_start else 0
         return model
 
@@ -112,17 +112,17 @@ class _Runs:
         self.work, self.starts, self.is_first = self.work_of(model), 1, False
         return model
 
-    def work_of(self, model: Any) -> float:
-        """The work of one run like that of the model."""
+    def work_of(self, model: Any, runs: int = 1) -> float:
+        """The work of a fit with runs like that of the model."""
         n, d = self._rows.shape
         passes = float(getattr(model, "n_iter_", 1))
         if capabilities_of(model).geometry is None:
-            pair = WORK_PER_PAIR + d + WORK_PER_PAIR_AND_ITERATION * passes
+            pair = WORK_PER_PAIR + d + WORK_PER_PAIR_AND_ITERATION * passes * runs
             return float(n * n * pair)
         k = count_clusters(model)
         values = self._rows.nnz / n if sp.issparse(self._rows) else d
         seeding = 2 + math.log(k)  # the candidates of k-means++
-        return float(n * (k * values + WORK_PER_ROW) * (passes + seeding))
+        return float(n * (k * values + WORK_PER_ROW) * (passes + seeding) * runs)
 
     def sample(self, size: int) -> _Runs:
         """Runs on some of the rows that have weight."""
