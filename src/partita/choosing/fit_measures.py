@@ -48,7 +48,8 @@ class FitMeasures:
         work = float(len(counted)) ** 2 * n_fits * features
         self._exact = work <= EXACT_MAX_WORK or len(counted) <= sample_size
         if not self._exact:
-            self._rows = problem.take(rng.permutation(counted)[:SAMPLE_ROWS])
+            self._order = rng.permutation(counted)
+            self._rows = problem.take(self._order[:SAMPLE_ROWS])
         elif len(counted) < problem.n:
             self._rows = problem.take(counted)
         self._pairs: PairwiseDistances | None = None
@@ -70,17 +71,24 @@ class FitMeasures:
                 spread = criteria.mean_distances(distance, labels, len(about.mean), weight)
                 values["davies_bouldin"] = criteria.davies_bouldin(about, spread)
         measured = {name: Measurement(value) for name, value in values.items()}
-        return measured | self._silhouette(model, labels) if "silhouette" in names else measured
+        if "silhouette" not in names:
+            return measured
+        if not self._exact and stats is not None and _has_rare(stats.weight, labels):
+            labels = self._problem.nearest(model, self._workers).labels[self._order]
+        return measured | self._silhouette(model, labels)
 
     def _silhouette(self, model: Any, labels: Array) -> dict[str, Measurement]:
-        """The mean silhouette of all rows, or of a sample that represents small clusters too."""
-        rows, weight = self._rows, self._rows.weight
-        share = None
+        """The mean silhouette of all rows, or of a sample that represents small clusters too.
+
+        `labels` are those of all rows that are measured, or of all rows in random order.
+        """
+        rows, share = self._rows, None
         if not self._exact:
+            order, weight = self._order[: len(labels)], self._problem.weight
             per_cluster = max(2, -(-self._sample_size // (int(labels.max()) + 1)))
             drawn = first_of_each(labels, per_cluster)
-            share = _shares(labels, drawn, weight)
-            rows, labels = rows.take(drawn), labels[drawn]
+            share = _shares(labels, drawn, None if weight is None else weight[order])
+            rows, labels = self._problem.take(order[drawn]), labels[drawn]
         occupied = np.bincount(labels) > 0
         count = int(np.count_nonzero(occupied))
         if not 2 <= count < len(labels):
@@ -103,6 +111,12 @@ class FitMeasures:
                 return pairs
             self._pairs = pairs
         return self._pairs
+
+
+def _has_rare(weight: Floats, labels: Array) -> bool:
+    """Return whether a cluster of this weight (k,) has fewer than two rows in a sample."""
+    count = np.bincount(labels, minlength=len(weight))[: len(weight)]
+    return bool((count[weight > 0] < 2).any())
 
 
 def first_of_each(labels: Array, max_rows: int) -> Ints:
