@@ -27,6 +27,7 @@ NAMED_CODE_MIN_DIGITS = 4  # of phone numbers, postal codes and the like
 EVENLY_SPREAD_MAX_DISTANCE = 1.63  # / √n, of distribution functions: 1 % of even spreads exceed it
 MISSING_MAX_SHARE = 0.5  # of the values of a feature
 COPY_MIN_CORRELATION = 0.9999  # 1.4 % of the deviation is not shared: rounding, not information
+COPY_MIN_ROWS = 10  # in fewer rows, columns may be correlated by chance
 COPY_SAMPLE_ROWS = 2000
 SAMPLE_SLACK = 1e-3  # of a correlation in the sample
 COPY_MAX_FEATURES = 1000  # beyond that the matrix of correlations is too large
@@ -132,7 +133,10 @@ def copies_of(columns: Mapping[str, Array]) -> dict[str, Role]:
             continue
         if np.array_equal(columns[name], columns[original], equal_nan=True):
             copies[name] = Role("a copy", f"the values of {original}")
-        elif _correlation(columns[name], columns[original]) >= COPY_MIN_CORRELATION:
+        elif (
+            n >= COPY_MIN_ROWS
+            and _correlation(columns[name], columns[original]) >= COPY_MIN_CORRELATION
+        ):
             copies[name] = Role("a copy", f"{original} in another unit")
     return copies
 

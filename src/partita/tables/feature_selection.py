@@ -221,7 +221,10 @@ def _choose_features(
     doubtful = {n: role for n, role in others.items() if n in features and role.kind in NAMES_ROWS}
     if not features:
         reasons = listed(left_out.items(), lambda item: f"{quoted(item[0])} ({item[1]})")
-        raise TableError(f"{table.name} has no numeric column to cluster: {reasons}.")
+        raise TableError(
+            f"{table.name} has no numeric column to cluster: {reasons}. Encode text as numbers "
+            "first, for example a column of 0 and 1 for each category."
+        )
     return _Features(features, left_out, tuple(nearly_numeric), doubtful, tuple(days))
 
 
