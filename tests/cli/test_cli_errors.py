@@ -156,3 +156,32 @@ def test_a_folder_without_permission_gives_3(tmp_path, fails):
     code, output = fails("fit", data, "-k", 2, "--labels", locked / "out.csv")
     assert code == 3
     assert f"{locked / 'out.csv'} cannot be written: no permission" in output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("fit", "a.csv/b"), "a.csv/b cannot be read: Not a directory."),
+        (("fit", "nowhere.csv"), "nowhere.csv is a link to a file that does not exist."),
+        (("fit", "a.csv", "--labels", "a.csv/x.csv"), "a.csv/x.csv cannot be written: Not a dir"),
+        (
+            ("fit", "a.csv", "--labels", "no/x.csv"),
+            "no/x.csv cannot be written: there is no",
+        ),
+        (("fit", "a.csv", "--labels", "loop"), "loop cannot be written: Too many levels"),
+        (("fit", "a.csv", "--encoding", "x"), "--encoding must be the name of a text encoding"),
+        (("inspect", "folder"), "folder is a folder, not a model file"),
+        (("inspect", "loop"), "loop cannot be read: Too many levels"),
+        (("demo", "a.csv"), "a.csv is not a folder. Choose another name."),
+        (("demo", "a.csv/x"), "a.csv/x cannot be created: Not a directory."),
+    ],
+)
+def test_errors_of_the_system_are_worded(tmp_path, monkeypatch, fails, words, message):
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "a.csv", "x,y\n1,2\n3,4\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "nowhere.csv").symlink_to("nothing")
+    (tmp_path / "loop").symlink_to("loop")
+    code, output = fails(*words)
+    assert code in (2, 3)
+    assert output.startswith(f"Error: {message}")

@@ -184,7 +184,7 @@ def no_reader():
     ["--help", "--version", "fit --help", "inspect m", "inspect m --json", "demo d",
      "predict a.csv --model m", "predict a.csv --model m --only-labels", "fit a.csv -k 3",
      "fit a.csv -k 2 --json", "fit a.csv -k 2 --labels -", "choose-k a.csv -k 2:3",
-     "report a.csv --model m --out r.html"],
+     "report a.csv --model m --out r.html", "check a.csv"],
 )  # fmt: skip
 def test_every_command_ends_with_141_if_the_reader_leaves(
     model, file, capfdbinary, monkeypatch, line

@@ -61,6 +61,8 @@ def check_new(path: str | Path, *, force: bool = False) -> int | None:
             text = f"{path} cannot be written: there is no folder {folder}. Create it first."
             raise FileNotFoundError(text) from None
         return None
+    except OSError as error:
+        raise OSError(error.errno, f"{path} cannot be written: {error.strerror}.") from None
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(f"{path} is a folder. Give the name of a file.")
     if stat.S_ISREG(mode) and not force:

@@ -29,7 +29,12 @@ def demo(
       partita demo
       partita demo somewhere --force
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ExistingFileError(f"{folder} is not a folder. Choose another name.") from None
+    except OSError as error:
+        raise OSError(error.errno, f"{folder} cannot be created: {error.strerror}.") from None
     names = ("wine.csv", "wine-clusters.csv", "wine.partita", "wine.html")
     data, labels, model, report = (str(folder / name) for name in names)
     if not force and os.path.exists(data):

@@ -18,7 +18,12 @@ from partita.cli.console import print_message
 
 EXIT_BUG, EXIT_USAGE, EXIT_DATA, EXIT_NOT_CONVERGED, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
 EXIT_STDOUT_CLOSED = 141  # 128 + SIGPIPE, as a shell reports it
-OPTION_NAMES = {"n_clusters": "k", "random_state": "seed"}  # where they differ from the parameter
+# where they differ from the parameter
+OPTION_NAMES = {"n_clusters": "k", "random_state": "seed", "n_threads": "threads"}
+PARAMETERS_WITH_OPTION = (
+    *OPTION_NAMES, "encoding", "delimiter", "decimal", "thousands", "na", "skip_rows", "sheet",
+    "missing", "max_iter", "n_init", "kernel", "gamma", "metric", "zero_rows", "halt",
+)  # fmt: skip
 ARGUMENTS_KEY = "partita.arguments"  # of the context's meta: the arguments as typed
 
 
@@ -110,11 +115,18 @@ def option_text(setting: Setting) -> str:
     return Setting(name, setting.value).as_option()
 
 
+def _with_option(text: str, parameter: str | None) -> str:
+    """Call the parameter at fault by its option: `--encoding must be …`."""
+    if parameter not in PARAMETERS_WITH_OPTION:
+        return text
+    return text.replace(f"`{parameter}`", option_text(Setting(parameter, True)))
+
+
 def error_text(error: BaseException) -> str:
     """Word an error for this command line."""
     match error:
         case WordedError():
-            return error.worded(option_text)
+            return _with_option(error.worded(option_text), error.parameter)
         case MemoryError():
             return "not enough memory. Use fewer rows or columns."
         case OSError() if error.strerror:

@@ -61,7 +61,8 @@ def cluster(
     try:
         model, sweep = _fit(prepared, k, method, reporter)
     except PartitaError as error:
-        raise TableError(f"{prepared.table.name}: {error.text}", *error.settings) from error
+        text = f"{prepared.table.name}: {error.text}"
+        raise TableError(text, *error.settings, parameter=error.parameter) from error
     except ValueError as error:
         raise TableError(f"{prepared.table.name}: {error}") from error
     return FitOutcome(

@@ -90,6 +90,10 @@ class Container:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
             raise FileNotFoundError(f"There is no file {path}.") from None
+        except OSError as error:
+            raise OSError(error.errno, f"{path} cannot be read: {error.strerror}.") from None
+        if stat.S_ISDIR(mode):
+            raise self.error("is a folder, not a model file")
         if not stat.S_ISREG(mode):
             raise self.error("is not a regular file")
         self._file = open(path, "rb")  # noqa: SIM115, closed by __exit__

@@ -99,6 +99,8 @@ def read_bytes(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except FileNotFoundError:
+        if file.is_symlink():
+            raise TableError(f"{file} is a link to a file that does not exist.") from None
         raise TableError(f"There is no file {file}{_suggestion(file)}") from None
     except OSError as error:
         raise TableError(f"{file} cannot be read: {error.strerror or error}.") from None
