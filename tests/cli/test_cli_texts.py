@@ -252,3 +252,19 @@ def test_a_fit_of_scaled_rows_does_not_advise_to_scale(tmp_path, partita):
         out = " ".join(partita("fit", file, "-k", "2", "--scale", scale).split())
         assert "squared deviations are in skewed: it decides nearly alone" in out
         assert ("scale them" in out) == advised
+
+
+def test_hints_name_only_options_of_the_command(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text(
+        "x,y,zip\n" + "".join(f"{i % 7},{i % 3 * 90},{i + 10001}\n" for i in range(60))
+    )
+    model, out = str(tmp_path / "m"), str(tmp_path / "r.html")
+    for words in (
+        ["fit", "-k", "2", "--model", model],
+        ["predict", "--model", model],
+        ["report", "--model", model, "--out", out],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            app([words[0], str(tmp_path / "a.csv"), *words[1:]])
+        assert not ended.value.code
+        assert ("--explain" in capsys.readouterr().err) == (words[0] == "fit")

@@ -107,7 +107,7 @@ def test_a_header_that_is_not_json_is_refused(text, tmp_path):
 def test_what_is_no_file_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path, "/dev/zero"):
-        with pytest.raises(ModelFileError, match="not a regular file|is a folder"):
+        with pytest.raises(ModelFileError, match=r"not a regular file|is a folder"):
             load(path)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         load(tmp_path / "nowhere")

@@ -92,21 +92,24 @@ def data_notes(prepared: Any) -> list[str]:
     return [*notes, *column_remarks(prepared)]
 
 
-def print_preparation(prepared: Any, explain: bool = False) -> None:
-    """Print notes on the data, then a line for each decision about it, on stderr."""
+def print_preparation(prepared: Any, explain: bool | None = None) -> None:
+    """Print notes on the data, then a line for each decision about it, on stderr.
+
+    `explain` is None for commands without options about decisions.
+    """
     print_notes(data_notes(prepared))
     for line in plan_lines(prepared.plan, explain):
         print_message(line)
 
 
-def plan_lines(plan: Any, explain: bool = False) -> list[str]:
+def plan_lines(plan: Any, explain: bool | None) -> list[str]:
     """Return a line for each decision about the data, with its rule, or how to undo it."""
     lines = []
     for decision in plan.decisions:
         rule = f", because {decision.rule}" if explain and decision.rule else ""
         lines.append(one_line(f"{decision.line}{rule}", MAX_TEXT))
     hint = undo_hint(plan)
-    return [*lines, f"({hint})"] if hint and not explain else lines
+    return [*lines, f"({hint})"] if hint and explain is False else lines
 
 
 # --- a fit ----------------------------------------------------------------------------------------
