@@ -98,5 +98,5 @@ def test_drawings_escape_their_texts(words):
 def test_remarks_come_first_and_are_escaped():
     made = replace(fitted(), remarks=["it was <b>interrupted</b>; use --scale none"])
     text = render(made)
-    assert "It was &lt;b&gt;interrupted&lt;/b&gt;; use <code>--scale</code> none." in text
+    assert "it was &lt;b&gt;interrupted&lt;/b&gt;; use <code>--scale</code> none." in text
     assert text.index("&lt;b&gt;interrupted") < text.index('id="clusters"')

@@ -11,6 +11,7 @@ from helpers.reports import NONE, Page, blobs, fitted, unpacked
 from partita import (
     KMeans,
 )
+from partita._common.text import isolated, one_line, one_sentence
 from partita.report import Fitted, render, summarise
 from partita.report.page_text import number_text, value_text
 from partita.report.summary import analyse, fill_missing
@@ -121,3 +122,55 @@ def test_a_report_on_other_rows_says_which_numbers_are_of_the_fit():
         assert "on the rows of the fit" in text
         fused = analyse(made).quality.merges
         np.testing.assert_array_equal(fused.weight, model.stats_.weight)
+
+
+def test_names_of_columns_are_never_capitalised():
+    found = render(fitted(remarks=["age is used as a feature", "is it so?"]))
+    assert "<li>age is used as a feature.</li>" in found
+    assert "<li>is it so?</li>" in found
+    X = blobs(60, d=2) * [1000, 1]
+    model = KMeans(3, random_state=0).fit(X)
+    summary = summarise(Fitted(model, X, names=["income", "age"]))
+    texts = [finding[part] for finding in summary.findings for part in ("what", "evidence")]
+    assert any("income" in text for text in texts)
+    assert not any("Income" in text or text.startswith("income") for text in texts)
+
+
+HEBREW = "\u05d2\u05d9\u05dc"
+
+
+def test_a_name_from_right_to_left_keeps_the_numbers_after_it_in_order():
+    X = blobs(60, d=2) * [1000, 1]
+    model = KMeans(3, random_state=0).fit(X)
+    data = Fitted(model, X, names=[HEBREW, "b"], ids=[f"{HEBREW} {i}" for i in range(60)])
+    summary, page = summarise(data), render(data)
+    traits = [t for cluster in summary.clusters for t in cluster.traits if t.feature == HEBREW]
+    for trait in traits:
+        assert trait.words == f"\u2068{HEBREW}\u2069 {trait.level}"
+        assert f"<bdi>{HEBREW}</bdi> {trait.level}" in page
+    assert traits
+    scale = next(finding for finding in summary.findings if finding["name"] == "scale")
+    assert f"\u2068{HEBREW}\u2069" in scale["what"]
+    assert f"are in <bdi>{HEBREW}</bdi>:" in page
+    assert "\u2068" not in page
+
+
+def test_isolates_are_kept_in_pairs_or_not_at_all():
+    name = isolated(HEBREW)
+    assert one_sentence(f"{name} 3, {name} 4") == f"{name} 3, {name} 4"
+    assert one_sentence(f"{name} 3 \u2069") == f"{HEBREW} 3"
+    assert "\u2068" not in one_sentence(f"{'x' * 20} {name} {'y' * 20}", 12)
+    assert isolated(f"\u2068{HEBREW}") == name
+    assert isolated("age\u2068") == "age"
+    assert one_line(name) == HEBREW
+
+
+def test_a_cluster_in_the_middle_is_compared_with_the_nearest():
+    centers = np.array([[0.0, 0.0], [10.0, 10.0], [5.0, 5.0], [5.0, 9.0]])
+    X = np.concatenate([center + 0.1 * blobs(40, k=1, d=2) for center in centers])
+    labels = np.repeat(np.arange(4), 40)
+    model = KMeans(4, init=[X[labels == j].mean(axis=0) for j in range(4)], n_init=1).fit(X)
+    middle = summarise(Fitted(model, X, names=["age", "income"])).clusters[2]
+    assert middle.traits == ()
+    assert middle.likeness.startswith("in the middle; nearest is cluster 3, but income lower (")
+    assert "close to the mean" not in render(Fitted(model, X))

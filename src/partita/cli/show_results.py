@@ -16,7 +16,7 @@ from rich.text import Text
 
 import partita
 from partita._common.json_values import to_json_values
-from partita._common.text import one_line, plural
+from partita._common.text import isolated, one_line, one_sentence, plural
 from partita.cli.console import print_message, wrapped
 from partita.cli.prepared_data import column_remarks
 from partita.tables import undo_hint
@@ -26,6 +26,7 @@ MAX_TRAITS = 3  # of a cluster
 MAX_CATEGORIES = 2  # of a cluster
 MAX_FINDINGS = 6
 MAX_CLUSTERS = 20  # rows of the table
+MAX_NAME = 34  # characters of a feature in the table
 MAX_TEXT = 500  # characters of a note or a finding
 WIDTH_BEFORE_TRAITS = 36  # characters of the table's first columns
 
@@ -150,10 +151,14 @@ def _cluster_table(clusters: Any, width: int) -> Any:
     table.add_column("what sets it apart", ratio=1)
     largest = sorted(clusters, key=lambda cluster: -cluster.share)[:MAX_CLUSTERS]
     for cluster in sorted(largest, key=lambda cluster: cluster.number):
-        traits = [one_line(trait.words, 60) for trait in cluster.traits[:MAX_TRAITS]]
-        traits += [one_line(trait.words, 60) for trait in cluster.categories[:MAX_CATEGORIES]]
+        traits = [
+            f"{isolated(one_line(trait.feature, MAX_NAME))} {trait.level}"
+            for trait in cluster.traits[:MAX_TRAITS]
+        ]
+        traits += [one_sentence(trait.words, 60) for trait in cluster.categories[:MAX_CATEGORIES]]
         if not traits:  # an empty cluster has no mean
-            traits = ["close to the mean in every feature" if cluster.size else "–"]
+            middle = cluster.likeness or "close to the mean in every feature"
+            traits = [one_sentence(middle, MAX_TEXT) if cluster.size else "–"]
         table.add_row(
             str(cluster.number),
             str(cluster.size),
@@ -179,9 +184,9 @@ def _print_findings(out: Console, findings: Any) -> None:
     out.print("Possible problems:", style="bold")
     for finding in findings[:MAX_FINDINGS]:
         advice = finding["option"] or finding["advice"]
-        print_item(out, f"{finding['severity']}: {one_line(finding['what'], MAX_TEXT)}", 2)
-        print_item(out, one_line(finding["evidence"], MAX_TEXT), 4, hang=0)
-        print_item(out, f"→ {one_line(advice, MAX_TEXT)}", 4, "dim")
+        print_item(out, f"{finding['severity']}: {one_sentence(finding['what'], MAX_TEXT)}", 2)
+        print_item(out, one_sentence(finding["evidence"], MAX_TEXT), 4, hang=0)
+        print_item(out, f"→ {one_sentence(advice, MAX_TEXT)}", 4, "dim")
     rest = len(findings) - MAX_FINDINGS
     if rest > 0:
         out.print(f"  and {rest} more: see --report or --json")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.text import isolated
 from partita.report.page_text import percent_text, safe_line
 from partita.tables.category_columns import CategoryColumn
 
@@ -60,7 +61,9 @@ def category_traits(
 def _trait(column: str, value: str, share: float, overall: float) -> CategoryTrait:
     column, value = safe_line(column), safe_line(value, MAX_VALUE_CHARACTERS)
     shares = percent_text(share), percent_text(overall)
-    words = f"{column}: {shares[0]} {_verb(value)}{value} (all rows {shares[1]})"
+    words = (
+        f"{isolated(column)}: {shares[0]} {_verb(value)}{isolated(value)} (all rows {shares[1]})"
+    )
     return CategoryTrait(column, value, share, overall, words)
 
 

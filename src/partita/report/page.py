@@ -68,7 +68,8 @@ def template_environment() -> Any:
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     filters = (
-        *(chip, format_deviations, heat_class, share_bar, page_text.mark_code, page_text.mean_text),
+        *(chip, format_deviations, heat_class, share_bar),
+        *(page_text.isolate_names, page_text.mark_code, page_text.mean_text),
         *(page_text.number_text, page_text.percent_text, page_text.safe_line, page_text.score_text),
     )
     environment.filters |= {function.__name__: function for function in filters}

@@ -13,7 +13,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from partita._common.text import format_number, one_line, plural
+from partita._common.text import ISOLATES, format_number, one_line, one_sentence, plural
 
 _TICK_TOLERANCE = 0.02  # how wrong the number at a tick may be, in steps between ticks
 _EXACT_INTEGERS = 1e15  # below it, doubles represent every integer
@@ -100,7 +100,18 @@ def safe_line(text: Any, max_length: int = 48) -> str:
     return one_line(text, max_length) or "(no name)"
 
 
-def mark_code(text: str) -> str:
+def isolate_names(text: Any, max_length: int | None = None) -> str:
+    """Return a sentence as HTML, with names that run right to left as such.
+
+    >>> isolate_names("\u2068\u05d2\u05d9\u2069 < 3") == "<bdi>\u05d2\u05d9</bdi> &lt; 3"
+    True
+    """
+    first, last = ISOLATES
+    line = escape(one_sentence(text, max_length))
+    return line.replace(first, "<bdi>").replace(last, "</bdi>")
+
+
+def mark_code(text: Any, max_length: int | None = None) -> str:
     """Return a sentence as HTML, with `words` in backticks and --options as code.
 
     >>> mark_code("use `a b` or --scale none, not <b>")
@@ -109,5 +120,5 @@ def mark_code(text: str) -> str:
     return re.sub(
         r"`([^`]+)`|(?<!\S)(--[a-z][a-z-]*)",
         lambda match: f"<code>{match[1] or match[2]}</code>",
-        escape(text),
+        isolate_names(text, max_length),
     )

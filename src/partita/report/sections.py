@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from partita._common.text import one_sentence
 from partita.chart_layout.captions import join_sentences
 from partita.plots.criteria_display import CriteriaDisplay
 from partita.plots.objective_display import ObjectiveDisplay
@@ -55,7 +56,7 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
     return {
         "title": f"{count_text(data.k, 'cluster')}{source}",
         "lead": _lead(summary),
-        "remarks": _sentences(data.fitted.remarks[:_MAX_REMARKS], 400),
+        "remarks": [_as_written(text) for text in data.fitted.remarks[:_MAX_REMARKS]],
         "tiles": list(filter(None, (make_tile(analysis) for make_tile in tile_makers))),
         "findings": list(analysis.diagnosis),
         "coverage": _coverage(analysis),
@@ -80,8 +81,14 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
     }
 
 
+def _as_written(remark: Any) -> str:
+    """A remark with a full stop, without a capital: it may begin with the name of a column."""
+    text = one_sentence(remark, 400)
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
 def _sentences(texts: Any, max_length: int) -> tuple[str, ...]:
-    return tuple(join_sentences([safe_line(text, max_length)]) for text in texts)
+    return tuple(join_sentences([one_sentence(text, max_length)]) for text in texts)
 
 
 def _lead(summary: Summary) -> str:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from partita._common.array_types import Floats
 from partita._common.json_values import to_json_values
+from partita._common.text import isolated
 from partita.chart_layout.captions import format_deviations
 from partita.chart_layout.cluster_profile import ClusterProfile, cluster_profile
 from partita.diagnosis import Diagnosis, Finding
@@ -39,6 +40,7 @@ class Trait:
     feature: str
     score: float  # (mean of the cluster − mean of all rows) / deviation of all rows
     mean: float  # of the cluster, in the user's units
+    level: str  # "high (13.7, +1.1 sd)"
     words: str  # "alcohol high (13.7, +1.1 sd)"
 
 
@@ -63,6 +65,7 @@ class ClusterSummary:
     spread: float | None  # see `Summary.spread_is`
     silhouette: float | None
     traits: tuple[Trait, ...]
+    likeness: str  # without traits: the nearest other cluster, and the largest difference from it
     categories: tuple[CategoryTrait, ...]  # of columns that are not features
     typical: tuple[NamedRow, ...]  # nearest to the center
     atypical: NamedRow | None  # farthest from it
@@ -229,6 +232,7 @@ def _cluster(
     known = members[np.isfinite(distances.values[members])]
     order = known[np.argsort(distances.values[known], kind="stable")]
     means = None if quality.silhouettes is None else quality.silhouettes.means
+    traits = () if profile is None else _cluster_traits(profile, j, data.names)
     return ClusterSummary(
         number=j,
         size=len(data.cluster_rows[j]),
@@ -236,7 +240,8 @@ def _cluster(
         share=float(weight.sum()) / total if total > 0 else 0.0,
         spread=_finite(distances.spread(members, weight)),
         silhouette=None if means is None else _finite(float(means[j])),
-        traits=() if profile is None else _cluster_traits(profile, j, data.names),
+        traits=traits,
+        likeness="" if profile is None or traits else _likeness(profile, j, data.names),
         categories=categories,
         typical=tuple(_named_row(data, i, distances) for i in order[:_TYPICAL_ROWS]),
         atypical=_named_row(data, order[-1], distances) if len(order) > _TYPICAL_ROWS else None,
@@ -265,8 +270,25 @@ def _cluster_traits(profile: ClusterProfile, j: int, names: tuple[str, ...]) -> 
 def _trait(name: str, score: float, mean: float) -> Trait:
     very = "very " if abs(score) >= _VERY_DEVIATIONS else ""
     level = f"{very}{'high' if score > 0 else 'low'}"
-    words = f"{name} {level} ({mean_text(mean)}, {format_deviations(score)} sd)"
-    return Trait(name, score, mean, words)
+    level = f"{level} ({mean_text(mean)}, {format_deviations(score)} sd)"
+    return Trait(name, score, mean, level, f"{isolated(name)} {level}")
+
+
+def _likeness(profile: ClusterProfile, j: int, names: tuple[str, ...]) -> str:
+    """Compare a cluster in the middle with the nearest other one; empty if there is none."""
+    others = np.flatnonzero(profile.cluster_weight > 0)
+    others = others[others != j]
+    if not len(others) or not profile.cluster_weight[j] > 0:
+        return ""
+    gap = profile.scores[j] - profile.scores[others]
+    nearest = int(np.einsum("kd,kd->k", gap, gap).argmin())
+    i, largest = int(others[nearest]), int(np.abs(gap[nearest]).argmax())
+    own, other = (mean_text(float(profile.centers[c, largest])) for c in (j, i))
+    if own == other:
+        return f"in the middle, like cluster {i}"
+    level = "higher" if gap[nearest, largest] > 0 else "lower"
+    name = isolated(names[largest])
+    return f"in the middle; nearest is cluster {i}, but {name} {level} ({own}, not {other})"
 
 
 def _profile(data: ReportInput) -> ClusterProfile | None:
