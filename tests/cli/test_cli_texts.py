@@ -190,7 +190,7 @@ def test_the_report_says_what_the_terminal_says_of_the_data(partita, tmp_path):
     partita(*words)
     text = page.read_text()
     assert "the model was fitted with weights, but the report does not use them" in text
-    assert "The model was made by <code>partita fit " in text
+    assert "the model was made by <code>partita fit " in text
     assert "partita report " in text
     partita(*words, "--weight", "w")
     assert "does not use them" not in page.read_text()
