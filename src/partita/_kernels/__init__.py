@@ -11,17 +11,16 @@ import os
 import warnings
 from types import ModuleType
 
-from partita._kernels import reference
-
 VARIABLE = "PARTITA_KERNEL"
+_CORE, _TWINS = "partita._kernels.core", "partita._kernels.reference"
 
 
 def _load() -> ModuleType:
     wanted = os.environ.get(VARIABLE, "")
     if wanted == "numpy":
-        return reference
+        return importlib.import_module(_TWINS)
     try:
-        core = importlib.import_module("partita._kernels.core")
+        core = importlib.import_module(_CORE)
     except ImportError as error:
         warnings.warn(
             f"partita's compiled core could not be loaded ({error}). The NumPy kernels are used "
@@ -29,7 +28,7 @@ def _load() -> ModuleType:
             RuntimeWarning,
             stacklevel=2,
         )
-        return reference
+        return importlib.import_module(_TWINS)
     if wanted:
         core.use_instruction_set(wanted)
     return core
@@ -40,4 +39,4 @@ kernels: ModuleType = _load()
 
 def compiled() -> bool:
     """Return True if the compiled core is in use."""
-    return kernels is not reference
+    return kernels.__name__ == _CORE
