@@ -155,6 +155,8 @@ def of_theory():
 def of_views(model):
     fit = {"model": model, "X": X}
     yield from of_function("diagnose", diagnose, **fit)
+    new = {**fit, "fitted_to": X}
+    yield from of_function("compare_with_fit", partita.compare_with_fit, **new)
     yield from of_function("factorize", partita.factorize, **fit)
     yield from of_function("merge_tree", merge_tree, **fit)
     yield from of_function("cells", partita.cells)

@@ -128,6 +128,14 @@ def test_without_drift_there_is_hardly_ever_a_remark():
     assert remarks <= 1
 
 
+def test_rare_values_are_no_drift():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = np.column_stack([draw(rng, 2000), rng.random((2000, 10)) < 0.002])
+        model = KMeans(3, random_state=0).fit(rows[:1000])
+        assert not compare_with_fit(model, rows[1000:], fitted_to=rows[:1000]).mean_drift
+
+
 def test_means_withstand_strangers(rows):
     model = KMeans(3, random_state=0).fit(rows)
     new = compare_with_fit(model, np.vstack([rows, np.full((3, 3), 1e6)]), fitted_to=rows)

@@ -27,6 +27,7 @@ def to_dict(contents: ModelContents) -> dict[str, Any]:
         "n_clusters": contents.n_clusters,
         "features": names,
         "weights": contents.weights,
+        "reach": None if saved.reference is None else saved.reference.reach,
         "centers": centers,
         "objective": contents.objective,
         "starts": contents.starts,
@@ -121,6 +122,8 @@ def _center_table(contents: ModelContents) -> Table:
         table.add_column(f"{j}", justify="right", no_wrap=True)
     if weights is not None:
         table.add_row("(weight)", *(format_number(weight) for weight in weights[:shown]))
+    if contents.saved.reference is not None:
+        table.add_row("(reach)", *map(format_number, contents.saved.reference.reach[:shown]))
     rest = [f"{k - shown} more clusters"] if k > shown else []
     if centers is not None:
         for name, column in zip(names[:MAX_FEATURES], centers.T, strict=False):

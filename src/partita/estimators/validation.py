@@ -61,14 +61,14 @@ def feature_attributes(X: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(probe).items() if name in FEATURE_ATTRIBUTES}
 
 
-def check_new_rows(estimator: Any, X: Any) -> Any:
+def check_new_rows(estimator: Any, X: Any, parameter: str = "X") -> Any:
     """Return rows for a fitted estimator; they must have the features it was fitted with."""
     named = hasattr(estimator, "feature_names_in_")
     if _is_ready(X) and not named and X.shape[1] == estimator.n_features_in_:
         return X
     from sklearn.utils.validation import validate_data
 
-    rows = as_rows(X, name=type(estimator).__name__)
+    rows = as_rows(X, type(estimator).__name__, parameter)
     validate_data(estimator, X, reset=False, skip_check_array=True)
     return rows
 

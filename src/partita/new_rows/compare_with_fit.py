@@ -63,13 +63,13 @@ row 2
     """
     check_fitted(model)
     reference = _reference(model, fitted_to, sample_weight)
-    inner, labels, rows = _label(model, X)
+    inner, labels, rows = _label(model, X, "X")
     return Comparison.of(reference, rows, labels, own_distances(inner, rows, labels))
 
 
 def reference_of(model: Any, X: Any, sample_weight: Any = None) -> FitReference:
     """Summarise the rows X that a model, or a pipeline with one, was fitted to."""
-    inner, labels, rows = _label(model, X)
+    inner, labels, rows = _label(model, X, "fitted_to")
     weight = validation.check_weights(sample_weight, rows.shape[0])
     return FitReference.of(inner, rows, labels, weight)
 
@@ -87,22 +87,22 @@ def _reference(model: Any, fitted_to: Any, sample_weight: Any) -> FitReference:
     )
 
 
-def _label(model: Any, X: Any) -> tuple[Any, Array, Any]:
+def _label(model: Any, X: Any, parameter: str) -> tuple[Any, Array, Any]:
     """Return the last step of a pipeline, the labels of rows, and the rows as it measures them."""
     inner, rows, _ = unwrap_pipeline(model, X)
-    rows = _checked(inner, rows)
+    rows = _checked(inner, rows, parameter)
     twin = without_feature_names(inner)
     labels = np.asarray(twin.predict(rows))
     steps = getattr(model, "steps", ((None, model),))
     if any(hasattr(step, _TO_MEASURE) for _, step in steps):
         for _, step in steps[:-1]:
             X = getattr(step, _TO_MEASURE, step.transform)(X)
-        rows = _checked(inner, X)
+        rows = _checked(inner, X, parameter)
     return twin, labels, rows
 
 
-def _checked(model: Any, X: Any) -> Any:
-    rows = validation.check_new_rows(model, X)
+def _checked(model: Any, X: Any, parameter: str) -> Any:
+    rows = validation.check_new_rows(model, X, parameter)
     if is_sparse(rows) or rows.dtype in validation.FLOAT_DTYPES:
         return rows
     return rows.astype(np.float32)

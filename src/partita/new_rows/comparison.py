@@ -54,8 +54,9 @@ class Comparison:
         Whether the row is unlike anything in the fit: farther away than its cluster reaches.
     share : ndarray of shape (k,)
         The part of the rows in each cluster.
-    mean : ndarray of shape (d,) or None
-        The mean of each feature over the rows within reach, as the model takes the features.
+    mean, deviation : ndarray of shape (d,) or None
+        Mean and standard deviation of each feature over the rows within reach, as the model takes
+        the features.
     reference : FitReference
         The same numbers of the fit, and the reach of each cluster.
     share_drift, mean_drift : tuple of ShareDrift, of MeanDrift
@@ -68,6 +69,7 @@ class Comparison:
     is_stranger: Array
     share: Floats
     mean: Floats | None
+    deviation: Floats | None
     reference: FitReference
 
     @classmethod
@@ -81,11 +83,11 @@ class Comparison:
     ) -> Comparison:
         """Compare rows, given with their labels, distances and weights, with those of a fit."""
         is_stranger = beyond_reach(distance, labels, reference.reach)
-        mean = None
+        mean = deviation = None
         if reference.mean is not None and X.shape[1] == len(reference.mean):
-            mean = moments(X, ~is_stranger, weight)[0]
+            mean, deviation = moments(X, ~is_stranger, weight)
         share = shares(labels, len(reference.share), weight)
-        return cls(labels, distance, is_stranger, share, mean, reference)
+        return cls(labels, distance, is_stranger, share, mean, deviation, reference)
 
     @property
     def strangers(self) -> Ints:
@@ -113,12 +115,15 @@ class Comparison:
     def mean_drift(self) -> tuple[MeanDrift, ...]:
         """Features whose means clearly differ from those of the fit."""
         n, fit = int((~self.is_stranger).sum()), self.reference
-        if n < MIN_ROWS or self.mean is None or fit.mean is None or fit.deviation is None:
+        if n < MIN_ROWS or self.mean is None or self.deviation is None:
+            return ()
+        if fit.mean is None or fit.deviation is None:
             return ()
         unit = np.where(fit.deviation > 0, fit.deviation, np.inf)  # a constant tells nothing
         change = (self.mean - fit.mean) / unit
-        error = np.sqrt(1 / n + 1 / max(1, fit.rows))
-        clear = np.abs(change) > max(MIN_MEAN_DRIFT, _threshold(len(change)) * error)
+        # both deviations count: a rare value may be in one of the two only
+        error = np.sqrt((self.deviation / unit) ** 2 / n + 1 / max(1, fit.rows))
+        clear = np.abs(change) > np.maximum(MIN_MEAN_DRIFT, _threshold(len(change)) * error)
         return tuple(
             MeanDrift(t, float(change[t]), float(self.mean[t]), float(fit.mean[t]))
             for t in _largest_first(change, clear)
