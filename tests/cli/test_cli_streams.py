@@ -262,6 +262,30 @@ def test_a_signal_leaves_no_temporary_file(tmp_path, name):
     assert (tmp_path / "o.csv").read_text() == "old"
 
 
+READ_WITHOUT_END = """
+import resource
+from partita import cli
+from partita.tables.table_reader import _standard_input
+
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+cli._run = lambda: (print("reading", flush=True), _standard_input())
+cli.main()
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="there is no /dev/zero")
+def test_a_signal_ends_a_command_whose_input_does_not_end():
+    with open("/dev/zero", "rb") as zeros:
+        run = subprocess.Popen(
+            [sys.executable, "-c", READ_WITHOUT_END],
+            stdin=zeros, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+    assert run.stdout.readline() == b"reading\n"
+    run.terminate()
+    _, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (143, b"")
+
+
 # --- outputs that fail ----------------------------------------------------------------------------
 
 

@@ -25,6 +25,7 @@ from partita.tables.text_files import read_text
 from partita.tables.workbook_files import read_workbook
 
 STDIN = "-"
+STDIN_CHUNK_BYTES = 1 << 20
 _READERS = {"parquet": read_arrow, "feather": read_arrow, "npy": read_numpy, "npz": read_numpy}
 
 
@@ -85,7 +86,7 @@ def read_table(
         if len(paths) > 1:
             raise TableError(f"{STDIN} (standard input) cannot be combined with files.")
         name = "standard input"
-        tables = [_read_file(sys.stdin.buffer.read(), name, None, options)]
+        tables = [_read_file(_standard_input(), name, None, options)]
     else:
         name = f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else str(paths[0])
         files = [file for place in paths for file in expand_path(place)]
@@ -93,6 +94,11 @@ def read_table(
     if source is not None:
         tables = [_with_source(table, source) for table in tables]
     return _with_inferred_types(replace(_concatenate(tables, name), cells=cells))
+
+
+def _standard_input() -> bytes:
+    """Return all of standard input, read in parts: between them, signals are handled."""
+    return b"".join(iter(lambda: sys.stdin.buffer.read(STDIN_CHUNK_BYTES), b""))
 
 
 def _checked_paths(path: Any) -> list[str]:
