@@ -28,6 +28,7 @@ def test_text_flags_and_numbers_of_few_values_are_categories():
         x=np.arange(n) * 0.5,
         one=["same"] * n,
         gap=["-", "n.a.", "x"] * 20,
+        day=["2024-01-01", "2024-01-02", "2024-01-03"] * 20,
         parts=[[1], [2], [3]] * 20,
     )
     found = category_columns(table, table.names, np.arange(n))

@@ -18,6 +18,7 @@ MANY_CATEGORIES = 20  # allowed in a column of any length, if most of them occur
 MAX_CATEGORIES = 1000
 MIN_ROWS_PER_CATEGORY = 10  # on average, in a column with many
 MAX_COLUMNS = 200  # that are examined
+SAMPLE_ROWS = 20_000  # enough to see that a column has too many values
 _MISSING = -1
 
 
@@ -84,7 +85,10 @@ def _as_text(table: Table, name: str) -> Any:
     pa, pc, column = arrow(), arrow(".compute"), plain_values(table.data[name])
     types = pa.types
     if types.is_string(column.type) or types.is_large_string(column.type):
-        return pc.cast(cell_types.without_missing(column, table.cells.missing), pa.string())
+        if len(column.slice(0, SAMPLE_ROWS).unique()) > MAX_CATEGORIES:
+            return None
+        values = cell_types.without_missing(column, table.cells.missing)
+        return None if cell_types.are_dates(values) else pc.cast(values, pa.string())
     if types.is_boolean(column.type):
         return pc.if_else(column, "yes", "no")
     if types.is_integer(column.type) or types.is_floating(column.type):

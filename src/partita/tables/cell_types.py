@@ -11,6 +11,7 @@ from partita.tables.number_styles import (
     NumberStyle,
     are_styled_numbers,
     is_styled_number,
+    read_decimal_commas,
     read_styled_numbers,
 )
 from partita.tables.plain_numbers import (
@@ -54,6 +55,10 @@ def is_number(cell: str) -> bool:
     if len(cell) > MAX_NUMBER_CHARACTERS:
         return False
     return bool(_PLAIN_CELL.fullmatch(cell)) or is_styled_number(cell)
+
+
+def _is_plain_number(cell: str) -> bool:
+    return len(cell) <= MAX_NUMBER_CHARACTERS and bool(_PLAIN_CELL.fullmatch(cell.strip()))
 
 
 def decimal_of_file(columns: Any, delimiter: str, options: CellOptions) -> str:
@@ -115,7 +120,7 @@ def infer_types(columns: Any, decimal: str, options: CellOptions) -> InferredCol
 
 def _infer_type(column: Any, decimal: str, options: CellOptions) -> tuple[Any, NumberStyle | None]:
     pa, pc = arrow(), arrow(".compute")
-    is_plain = len(column) > 0 and is_number(column[0].as_py())
+    is_plain = len(column) > 0 and _is_plain_number(column[0].as_py())
     if is_plain and decimal == ",":  # the points may separate thousands
         is_plain = not pc.any(pc.match_substring(column, ".")).as_py()
     if is_plain:
@@ -131,13 +136,13 @@ def _infer_type(column: Any, decimal: str, options: CellOptions) -> tuple[Any, N
         return _to_booleans(values, column), None
     if not is_number(first):
         return column, None
-    numbers = to_numbers(values) if decimal == "." else None
+    if decimal == ",":
+        numbers = read_decimal_commas(values)
+    else:
+        numbers = to_numbers(values) if _is_plain_number(first) else None
     if numbers is not None:
         return numbers, None
-    styled = read_styled_numbers(values, decimal, options)
-    if styled is None and decimal == "," and not pc.any(pc.match_substring(values, ".")).as_py():
-        numbers = to_numbers(pc.replace_substring(values, ",", ".", max_replacements=1))  # inf
-    return styled or (column if numbers is None else numbers, None)
+    return read_styled_numbers(values, decimal, options) or (column, None)
 
 
 def first_of_other_style(values: Any, decimal: str, options: CellOptions) -> int | None:

@@ -30,6 +30,7 @@ _FORMAT_OF_MAGIC = {
     b"PK\x03\x04": "npz", b"PK\x05\x06": "npz",
 }  # fmt: skip
 _OLD_EXCEL_MAGIC = b"\xd0\xcf\x11\xe0"
+ZIP_DIRECTORY_BYTES = 1 << 20
 _WORKBOOK_MEMBER = b"xl/workbook.xml"
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson", ".geojson")
 _JSON_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*["}]')
@@ -63,8 +64,9 @@ def detect_format(raw: bytes, name: str, file: Path | None) -> str:
 
 
 def _is_workbook(raw: bytes, suffix: str) -> bool:
-    """Return whether a zip is a workbook: by its directory, which is at its end, or its name."""
-    return FORMAT_OF_SUFFIX.get(suffix) == "xlsx" or _WORKBOOK_MEMBER in raw
+    """Return whether a zip is a workbook: by its name, or its directory, which is at its end."""
+    in_directory = _WORKBOOK_MEMBER in raw[-ZIP_DIRECTORY_BYTES:]
+    return FORMAT_OF_SUFFIX.get(suffix) == "xlsx" or in_directory
 
 
 def expand_path(path: str | Path) -> list[Path]:

@@ -13,6 +13,7 @@ from partita.tables.plain_numbers import EXPONENT, matches, to_numbers
 from partita.tables.table import arrow
 
 MAX_STYLED_CHARACTERS = 100  # of a cell with a number
+SAMPLE_ROWS = 1000  # matched first
 # Python matches these patterns with single cells, RE2 with columns.
 _SPACES = " \u00a0\u202f\u2009"
 _GAP = f"[{_SPACES}]*"
@@ -93,6 +94,15 @@ def read_styled_numbers(
     return best.numbers, style
 
 
+def read_decimal_commas(values: Any) -> Any:
+    """Return numbers like 1,5 and 7; None if a cell is none, or if all may have thousands."""
+    pc = arrow(".compute")
+    may_be_thousands = _have_thousands(values, ",", ".") and _has(values, ",")
+    if may_be_thousands or _has(values, "."):
+        return None
+    return to_numbers(pc.replace_substring(values, ",", ".", max_replacements=1))
+
+
 # --- signs around the digits ----------------------------------------------------------------------
 
 
@@ -115,8 +125,6 @@ def _signs_of(values: Any) -> _Signs | None:
     found = set("".join(around)) - {"0"}
     if not found:
         return _Signs(found)
-    if not pc.all(are_styled_numbers(values)).as_py():
-        return None
     is_percent = "%" in found
     if is_percent and not pc.all(matches_percent_or_zero(values)).as_py():
         return None
@@ -143,8 +151,14 @@ def _bodies(values: Any, signs: _Signs) -> Any:
         negative = pc.match_substring_regex(values, _NEGATIVE)
         bodies = pc.if_else(negative, pc.binary_join_element_wise("-", bodies, ""), bodies)
     for letter, plain in (*((space, " ") for space in _SPACES[1:]), ("’", "'")):
-        bodies = pc.replace_substring(bodies, letter, plain)
+        if _has(bodies, letter):
+            bodies = pc.replace_substring(bodies, letter, plain)
     return bodies
+
+
+def _has(values: Any, text: str) -> bool:
+    pc = arrow(".compute")
+    return bool(pc.any(pc.match_substring(values, text)).as_py())
 
 
 # --- separators among the digits ------------------------------------------------------------------
@@ -158,8 +172,7 @@ class _Reading(NamedTuple):
 
 def _fitting_readings(bodies: Any, options: CellOptions, may_have_spaces: bool) -> list[_Reading]:
     """Return the readings that fit all cells: one at most, except for cells like 1,234."""
-    pc = arrow(".compute")
-    used = {mark for mark in SEPARATORS if pc.any(pc.match_substring(bodies, mark)).as_py()}
+    used = {mark for mark in SEPARATORS if _has(bodies, mark)}
     if " " in used and not may_have_spaces:  # +43 664 123 456
         return []
     readings: list[_Reading] = []
@@ -180,12 +193,7 @@ def _read(bodies: Any, decimal: str, thousands: str) -> Any:
     """Return the numbers if all cells fit these separators, else None."""
     pc = arrow(".compute")
     if thousands:
-        mark, point = re.escape(thousands), re.escape(decimal)
-        groups = rf"[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+"
-        if thousands == ",":
-            groups += "|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}"  # 12,34,567 in India
-        whole = f"-?(?:(?:{groups}|[0-9]+)(?:{point}[0-9]*)?|{point}[0-9]+)"
-        if not pc.all(matches(bodies, whole)).as_py() or _are_codes(bodies, mark):
+        if not _have_thousands(bodies, thousands, decimal) or _are_codes(bodies, thousands):
             return None
         bodies = pc.replace_substring(bodies, thousands, "")
     if decimal == ",":
@@ -193,9 +201,24 @@ def _read(bodies: Any, decimal: str, thousands: str) -> Any:
     return to_numbers(bodies)
 
 
-def _are_codes(bodies: Any, mark: str) -> bool:
+def _have_thousands(bodies: Any, thousands: str, decimal: str) -> bool:
+    """Return whether all cells are digits in groups of three, or without separators."""
+    mark, point = re.escape(thousands), re.escape(decimal)
+    groups = rf"[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+"
+    if thousands == ",":
+        groups += "|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}"  # 12,34,567 in India
+    return _all_match(bodies, f"-?(?:(?:{groups}|[0-9]+)(?:{point}[0-9]*)?|{point}[0-9]+)")
+
+
+def _are_codes(bodies: Any, thousands: str) -> bool:
     """Return whether all cells are like 732 829 320: numbers of companies, not amounts."""
-    if mark in (",", "'"):
-        return False
+    mark = re.escape(thousands)
     pattern = f"[0-9]{{3}}(?:{mark}[0-9]{{3}}){{2,}}"
-    return bool(arrow(".compute").all(matches(bodies, pattern)).as_py())
+    return thousands in (" ", ".") and _all_match(bodies, pattern)
+
+
+def _all_match(values: Any, pattern: str) -> bool:
+    """Return whether all cells match; most columns that do not show it in their first rows."""
+    pc = arrow(".compute")
+    parts = (values.slice(0, SAMPLE_ROWS), values)
+    return all(pc.all(matches(part, pattern)).as_py() is not False for part in parts)

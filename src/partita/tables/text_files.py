@@ -34,7 +34,7 @@ from partita.tables.text_records import (
 )
 
 PARSE_BLOCK_BYTES = 1 << 22
-_SEPARATOR_LINE = re.compile(rb'"?sep=([^"\r\n\x80-\xff])"?[ \t;,]*(?:\r\n|\r|\n)', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(rb'"?sep=([,;\t|: ])"?[ \t;,]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _ONE_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
@@ -52,7 +52,7 @@ class _Text:
 def read_text(raw: bytes, name: str, options: FileOptions) -> Table:
     """Read a text file; all its cells are text, in `data` and in `text`."""
     body, encoding = to_utf8(raw, options.encoding, name)
-    if not body.strip():
+    if not body or body.isspace():
         raise TableError(f"{name} is empty. A table needs at least one row.")
     if b"\0" in body:
         line = body[: body.index(b"\0")].count(b"\n") + 1
@@ -98,7 +98,7 @@ def _table_of(body: bytes, name: str, options: FileOptions) -> _Text:
         start, first_line = separator_line.end(), first_line + 1
         delimiter = delimiter or separator_line[1].decode()
     body = body[start:] if start else body
-    if not body.strip():
+    if not body or body.isspace():
         raise TableError(f"{name} has nothing after the lines that are skipped.")
     delimiter = delimiter or detect_delimiter(body)
     check_quotes_closed(body, delimiter, name, first_line)
