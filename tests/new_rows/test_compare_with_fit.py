@@ -184,6 +184,20 @@ def test_limits_of_the_scaling_do_not_hide_a_stranger(rows, tmp_path):
     assert sorted(new.strangers.tolist()) == [300, 301]
 
 
+def test_rows_with_too_few_values_count_nowhere(rows, tmp_path):
+    scaling = Scaling.fit(rows, "standard")
+    model = KMeans(3, random_state=0).fit(scaling.apply(rows))
+    parts = {"scaling": scaling, "fill": rows.mean(axis=0), "plan": {"missing": "auto"}}
+    save(model, tmp_path / "a.partita", fitted_to=scaling.apply(rows), **parts)
+    gaps = np.full((200, 3), np.nan)
+    new = compare_with_fit(load(tmp_path / "a.partita"), np.vstack([rows, gaps]))
+    assert (new.labels[-200:] == -1).all()
+    assert np.isnan(new.distance[-200:]).all()
+    assert not new.is_stranger.any()
+    assert not new.share_drift
+    assert not new.mean_drift
+
+
 def test_a_pipeline_is_compared_in_the_units_of_its_last_step(rows):
     pipeline = make_pipeline(StandardScaler(), KMeans(3, random_state=0)).fit(rows)
     new = compare_with_fit(pipeline, np.vstack([rows, FAR]), fitted_to=rows)

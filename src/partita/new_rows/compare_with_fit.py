@@ -92,7 +92,8 @@ def _label(model: Any, X: Any, parameter: str) -> tuple[Any, Array, Any]:
     inner, rows, _ = unwrap_pipeline(model, X)
     rows = _checked(inner, rows, parameter)
     twin = without_feature_names(inner)
-    labels = np.asarray(twin.predict(rows))
+    # a pipeline may leave rows without a label
+    labels = np.asarray(twin.predict(rows) if inner is model else model.predict(X))
     steps = getattr(model, "steps", ((None, model),))
     if any(hasattr(step, _TO_MEASURE) for _, step in steps):
         for _, step in steps[:-1]:

@@ -85,7 +85,7 @@ class Comparison:
         is_stranger = beyond_reach(distance, labels, reference.reach)
         mean = deviation = None
         if reference.mean is not None and X.shape[1] == len(reference.mean):
-            mean, deviation = moments(X, ~is_stranger, weight)
+            mean, deviation = moments(X, (labels >= 0) & ~is_stranger, weight)
         share = shares(labels, len(reference.share), weight)
         return cls(labels, distance, is_stranger, share, mean, deviation, reference)
 
@@ -114,7 +114,7 @@ class Comparison:
     @cached_property
     def mean_drift(self) -> tuple[MeanDrift, ...]:
         """Features whose means clearly differ from those of the fit."""
-        n, fit = int((~self.is_stranger).sum()), self.reference
+        n, fit = int(((self.labels >= 0) & ~self.is_stranger).sum()), self.reference
         if n < MIN_ROWS or self.mean is None or self.deviation is None:
             return ()
         if fit.mean is None or fit.deviation is None:

@@ -52,7 +52,7 @@ class FitReference:
         reach = cluster_reach(distance, labels, k, about_means=about_means, unrelated=unrelated)
         mean = deviation = None
         if capabilities.input == needs.ROWS:
-            within = ~beyond_reach(distance, labels, reach)
+            within = (labels >= 0) & ~beyond_reach(distance, labels, reach)
             mean, deviation = moments(X, within, weight)
         return cls(reach, shares(labels, k, weight), mean, deviation, len(labels))
 
@@ -65,11 +65,10 @@ def beyond_reach(distance: Floats, labels: Array, reach: Floats) -> Array:
 
 
 def shares(labels: Array, k: int, weight: Floats | None = None) -> Floats:
-    """Return the part (k,) of the weight of all rows in each cluster."""
+    """Return the part (k,) of each cluster in the weight of the rows that have a center."""
     known = (labels >= 0) & (labels < k)
     sums = np.bincount(labels[known], None if weight is None else weight[known], k)
-    total = len(labels) if weight is None else weight.sum()
-    return np.asarray(sums / max(total, 1e-300))
+    return np.asarray(sums / (sums.sum() or 1.0))
 
 
 def moments(X: Any, chosen: Array, weight: Floats | None = None) -> tuple[Floats, Floats]:
