@@ -13,6 +13,7 @@ from partita.estimators import capabilities as needs
 from partita.estimators.fitted_models import capabilities_of, count_clusters
 from partita.new_rows.own_distances import own_distances
 from partita.new_rows.reach import cluster_reach
+from partita.source.raw_rows import row_slices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,11 +85,12 @@ def moments(X: Any, chosen: Array, weight: Floats | None = None) -> tuple[Floats
         mean = np.asarray(share @ Y).ravel()
         square = np.asarray(share @ Y.multiply(Y)).ravel() - mean**2
     else:
-        mean, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        for t in range(X.shape[1]):
-            y = X[:, t] / largest[t]
-            mean[t] = share @ y
-            square[t] = share @ (y - mean[t]) ** 2
+        mean, square = (np.zeros(X.shape[1]) for _ in range(2))
+        parts = row_slices(X.shape[0], X.shape[1])
+        for part in parts:
+            mean += (share[part, None] * (X[part] / largest)).sum(axis=0)
+        for part in parts:
+            square += (share[part, None] * (X[part] / largest - mean) ** 2).sum(axis=0)
     return mean * largest, np.sqrt(np.maximum(square, 0)) * largest
 
 
