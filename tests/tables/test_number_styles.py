@@ -121,6 +121,7 @@ def test_gaps_of_offices_are_missing(tmp_path, gap):
 def test_other_gaps_are_set_by_the_user(tmp_path):
     cells = ["1.5", "-999", "unknown", "-999.0"]
     assert column(tmp_path, cells, na=["-999", "Unknown"])[0] == [1.5, None, None, None]
+    assert column(tmp_path, ["$7", "$8"], na="7") == ([None, 8], ["x: '$7' is read as missing"])
     path = tmp_path / "a.parquet"
     write_table(pa.table({"x": [1.5, -999.0], "n": [-999, 3]}), path)
     assert read_columns(path, na="-999") == {"x": [1.5, None], "n": [None, 3]}

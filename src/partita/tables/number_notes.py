@@ -25,7 +25,8 @@ def number_notes(
     for style, names in columns_of_style.items():
         row = _example_row(text[names[0]], style, missing)
         cell = one_line(text[names[0]][row].as_py(), MAX_TEXT_CHARACTERS)
-        shown = f"{cell!r} is read as {data[names[0]][row].as_py():.15g}"
+        number = data[names[0]][row].as_py()
+        shown = f"{cell!r} is read as {'missing' if number is None else f'{number:.15g}'}"
         where = listed([one_line(name, MAX_TEXT_CHARACTERS) for name in names], str)
         notes.append(f"{where}: {_note(style, shown)}")
     return notes
