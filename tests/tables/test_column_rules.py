@@ -18,6 +18,16 @@ from partita.tables import (  # noqa: E402
 )
 
 
+def test_what_predict_wrote_beside_labels_is_left_out():
+    x, clusters = [i * i % 7 for i in range(20)], [i % 3 for i in range(20)]
+    distance, stranger = [0.5 + i % 4 for i in range(20)], [i == 7 for i in range(20)]
+    columns = {"distance": x, "y": x[::-1], "cluster": clusters}
+    columns |= {"distance_2": distance, "stranger": stranger}
+    found = select(Table(pa.table(columns), "t", "csv"), by_role=True)
+    assert found.names == ("distance", "y")
+    assert found.left_out["distance_2"].startswith("labels of an earlier fit")
+
+
 @pytest.mark.parametrize(
     ("name", "values", "like"),
     [

@@ -44,6 +44,7 @@ _CODE_WORDS = {
     "fips", "code", "codes",
 }  # fmt: skip
 _LABELS_NAME = re.compile(r"clusters?(_?(\d+|id|labels?))?|labels?(_\d+)?", re.IGNORECASE)
+_BESIDE_LABELS_NAME = re.compile(r"(distance|stranger)(_\d+)?")  # as predict writes them
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -67,6 +68,8 @@ def role_of(table: Table, name: str, values: Array) -> Role | None:
         return Role("mostly gaps", f"{percent(missing)} of the values are missing")
     if (known == known[0]).all():
         return Role("constant", f"always {format_number(float(known[0]))}")
+    if _is_beside_labels(table, name):
+        return Role(LABELS, "beside a column of labels")
     if not _are_integers(known[:INTEGER_SAMPLE_ROWS]) or not _are_integers(known):
         return None
     if _LABELS_NAME.fullmatch(name.strip()):
@@ -74,6 +77,16 @@ def role_of(table: Table, name: str, values: Array) -> Role | None:
     if table.text is not None and cell_types.has_leading_zeros(table.text[name]):
         return Role(CODE, "integers with leading zeros")
     return _counter_or_code(name, known)
+
+
+def _is_beside_labels(table: Table, name: str) -> bool:
+    """Return whether `predict --distance` may have written a column, after the labels."""
+    if not _BESIDE_LABELS_NAME.fullmatch(name):
+        return False
+    names = list(table.names)
+    before = reversed(names[: names.index(name)])
+    nearest = next((other for other in before if not _BESIDE_LABELS_NAME.fullmatch(other)), "")
+    return bool(_LABELS_NAME.fullmatch(nearest.strip()))
 
 
 def _counter_or_code(name: str, known: Array) -> Role | None:
