@@ -23,14 +23,14 @@ def predict(
 ) -> None:
     """Label the rows of a file with a model. Columns are found by name.
 
-    Without --labels or --json, the labelled table is printed. Rows that are unlike anything in the
-    fit are listed, and what has changed since.
+    Without --labels or --json, the labelled table is printed.
+    Rows that are unlike anything in the fit are listed, and what has drifted.
 
     \b
     [bold]Examples[/bold]
       partita predict new.csv --model wine.partita --labels new-clusters.csv
       partita predict new.csv --model wine.partita --only-labels --id name
-      partita predict new.csv --model wine.partita --distance --labels new-clusters.csv
+      partita predict new.csv --model wine.partita --distance -o far.csv
       tail -n +2 new.csv | partita predict - --no-header --model wine.partita
     """
     from partita.cli import prepared_data, show_comparison, show_results
