@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pytest
 from helpers.cli import pa
+from rich.cells import cell_len
+from rich.console import Console
 
 from partita.cli.command_group import app
+from partita.cli.text_tables import print_table
 from partita.tables import write_table
 
 # no words of pyarrow, NumPy, Python or the system
@@ -101,6 +105,37 @@ def test_a_long_name_is_shortened_everywhere(tmp_path, capsys, head, rows, words
         out, err = capsys.readouterr()
         longest = max(map(len, (out + err).splitlines() or [""]))
         assert longest < 600, (out + err)[:1000]
+
+
+NAMES = ("od280_of_diluted_wines", "malic_acid", "alcalinity_of_the_ash", "x" * 44)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_tables_break_no_name(partita, tmp_path, monkeypatch, columns):
+    rows = np.random.default_rng(1).normal(size=(90, 4)) + 30 * (np.arange(90)[:, None] % 9)
+    monkeypatch.chdir(tmp_path)
+    write_table(pa.table(dict(zip(NAMES, rows.T.copy(), strict=True))), "a.csv")
+    fit = ("fit", "a.csv", "-k", 9, "--raw", "--model", "m")
+    for words in (fit, ("inspect", "m"), ("check", "a.csv")):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        output = partita(*words)
+        assert [line for line in output.splitlines() if len(line) > columns] == []
+        printed = output.replace("(", " ").split()
+        assert {word for word in printed if set(word) == {"x"}} <= {NAMES[3]}
+        named = [word for word in printed if word.startswith(("od280", "malic", "alcal"))]
+        assert named
+        assert all(name in NAMES or "…" in name for name in named), named
+
+
+def test_the_first_column_is_in_every_table(capsys):
+    columns = [["name", "ab", "日本"], *([f"c{i}", "1.5", "-22.75"] for i in range(9))]
+    for width in range(12, 80):
+        print_table(Console(width=width, file=sys.stdout), columns, left=1, rule=True)
+        lines = capsys.readouterr().out.splitlines()
+        assert all(cell_len(line) <= width for line in lines)
+        heads = [line.split() for line in lines if line.startswith("name")]
+        assert [name for head in heads for name in head[1:]] == [f"c{i}" for i in range(9)]
+        assert sum(line.startswith("日本") for line in lines) == len(heads)
 
 
 @pytest.fixture

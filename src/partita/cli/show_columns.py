@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from partita._common.text import format_number, one_line, plural
 from partita.cli.prepared_data import PreparedData
+from partita.cli.text_tables import print_table
 from partita.tables.column_values import read_column, read_days
 
 MAX_COLUMNS_SHOWN = 60
@@ -24,17 +22,16 @@ def print_columns(prepared: PreparedData, out: Console) -> None:
     used = plural(len(prepared.selection.names), "feature")
     columns = plural(len(table.names), "column")
     rows = plural(table.data.num_rows, "row")
-    out.print(f"{one_line(table.name, 60)}: {rows}, {columns}, {used}", style="bold")
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    grid.add_column("column", overflow="fold", min_width=12)
-    grid.add_column("used as", no_wrap=True)
-    for name in ("missing", "distinct", "min", "median", "max"):
-        grid.add_column(name, justify="right", no_wrap=True)
+    out.print(
+        f"{one_line(table.name, 60)}: {rows}, {columns}, {used}", style="bold", soft_wrap=True
+    )
+    lines = [["column", "used as", "missing", "distinct", "min", "median", "max"]]
     for name in table.names[:MAX_COLUMNS_SHOWN]:
-        grid.add_row(Text(one_line(name, MAX_NAME_CHARACTERS)), *_facts(prepared, name))
+        lines.append([one_line(name, MAX_NAME_CHARACTERS), *_facts(prepared, name)])
+    print_table(out, list(zip(*lines, strict=True)), left=2, rule=True)
     more = len(table.names) - MAX_COLUMNS_SHOWN
-    grid.caption = f"and {plural(more, 'more column')}: see --json" if more > 0 else None
-    out.print(grid)
+    if more > 0:
+        out.print(f"(and {plural(more, 'more column')}: see --json)", style="dim")
 
 
 def _facts(prepared: PreparedData, name: str) -> list[str]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
 
 from partita._common.text import format_number, one_line, plural
 from partita.cli import show_results
 from partita.cli.console import console
+from partita.cli.text_tables import print_table
 from partita.model_file.contents import ModelContents
 
 MAX_CLUSTERS = 8  # columns of the table
@@ -74,7 +73,7 @@ def print_model(contents: ModelContents, path: Path) -> None:
     for line in _plan_lines(saved.plan):
         show_results.print_item(out, one_line(line, show_results.MAX_TEXT), 10)
     out.print()
-    out.print(_center_table(contents))
+    _print_centers(contents, out)
 
 
 def _plan_lines(plan: dict[str, Any] | None) -> list[str]:
@@ -111,24 +110,22 @@ def _named_centers(contents: ModelContents) -> tuple[list[str], Any]:
     return list(names or (f"c{i}" for i in range(width))), centers
 
 
-def _center_table(contents: ModelContents) -> Table:
-    """Return a table of the centers: a row for each feature, a column for each cluster."""
+def _print_centers(contents: ModelContents, out: Console) -> None:
+    """Print a table of the centers: a row for each feature, a column for each cluster."""
     (names, centers), weights = _named_centers(contents), contents.weights
-    k = contents.n_clusters
+    reference, k = contents.saved.reference, contents.n_clusters
     shown = min(k, MAX_CLUSTERS)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("direction" if contents.are_directions else "center", overflow="fold")
-    for j in range(shown):
-        table.add_column(f"{j}", justify="right", no_wrap=True)
+    rows = [["direction" if contents.are_directions else "center", *map(str, range(shown))]]
     if weights is not None:
-        table.add_row("(weight)", *(format_number(weight) for weight in weights[:shown]))
-    if contents.saved.reference is not None:
-        table.add_row("(reach)", *map(format_number, contents.saved.reference.reach[:shown]))
-    rest = [f"{k - shown} more clusters"] if k > shown else []
+        rows.append(["(weight)", *map(format_number, weights[:shown])])
+    if reference is not None:
+        rows.append(["(reach)", *map(format_number, reference.reach[:shown])])
+    rest = [plural(k - shown, "more cluster")] if k > shown else []
     if centers is not None:
         for name, column in zip(names[:MAX_FEATURES], centers.T, strict=False):
-            table.add_row(Text(one_line(name, 30)), *map(format_number, column[:shown]))
+            rows.append([one_line(name, 30), *map(format_number, column[:shown])])
         more = len(names) - MAX_FEATURES
-        rest += [f"{more} more features"] if more > 0 else []
-    table.caption = f"{' and '.join(rest)}: see --json" if rest else None
-    return table
+        rest += [plural(more, "more feature")] if more > 0 else []
+    print_table(out, list(zip(*rows, strict=True)), left=1, rule=True)
+    if rest:
+        out.print(f"({' and '.join(rest)}: see --json)", style="dim")

@@ -17,8 +17,9 @@ from rich.text import Text
 import partita
 from partita._common.json_values import to_json_values
 from partita._common.text import isolated, one_line, one_sentence, plural
-from partita.cli.console import print_message, wrapped
+from partita.cli.console import MIN_WIDTH, print_message, wrapped
 from partita.cli.prepared_data import column_remarks
+from partita.cli.text_tables import print_table
 from partita.tables import undo_hint
 from partita.tables.text_files import layout_note
 
@@ -149,10 +150,11 @@ def _cluster_table(clusters: Any, width: int) -> Any:
     for name in ("cluster", "rows", "of weight" if is_weighted else "share", "spread"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("what sets it apart", ratio=1)
+    available = max(MIN_WIDTH, width - WIDTH_BEFORE_TRAITS)  # a longer word would be broken
     largest = sorted(clusters, key=lambda cluster: -cluster.share)[:MAX_CLUSTERS]
     for cluster in sorted(largest, key=lambda cluster: cluster.number):
         traits = [
-            f"{isolated(one_line(trait.feature, MAX_NAME))} {trait.level}"
+            f"{isolated(one_line(trait.feature, min(MAX_NAME, available)))} {trait.level}"
             for trait in cluster.traits[:MAX_TRAITS]
         ]
         traits += [one_sentence(trait.words, 60) for trait in cluster.categories[:MAX_CATEGORIES]]
@@ -209,33 +211,10 @@ def print_sweep(sweep: Any, out: Console) -> None:
     for reason in sweep.reasons:
         print_item(out, f"- {reason}", 2)
     columns = [list(column) for column in zip(*table_rows(sweep), strict=True)]
-    for group in _fitting_groups(columns, out.width):
-        out.print()
-        out.print(_grid(group))
+    out.print()
+    print_table(out, columns)
     for line in legend_lines(sweep):
         print_item(out, line, 0, "dim", hang=0)
-
-
-def _fitting_groups(columns: list[list[str]], width: int) -> list[list[list[str]]]:
-    """Split columns into groups that fit the width; the first column is in every group."""
-    first, groups, used = columns[0], [], width
-    for column in columns[1:]:
-        needed = max(map(len, column)) + 2
-        if used + needed > width:
-            groups.append([first])
-            used = max(map(len, first))
-        groups[-1].append(column)
-        used += needed
-    return groups
-
-
-def _grid(columns: list[list[str]]) -> Any:
-    widths = [max(map(len, column)) for column in columns]
-    lines = [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in zip(*columns, strict=True)
-    ]
-    return Text("\n".join(lines), no_wrap=True)
 
 
 def cluster_sizes(labels: Any) -> dict[int, int]:
