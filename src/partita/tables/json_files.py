@@ -11,7 +11,7 @@ from partita._common.text import listed, one_line
 from partita.tables.encodings import to_utf8
 from partita.tables.file_options import FileOptions
 from partita.tables.table import Table, TableError, TableFile, arrow, first_line
-from partita.tables.value_columns import text_column, typed_column
+from partita.tables.value_columns import value_column
 
 CELLS_ALLOWED = 10_000_000  # of a table of any size: each row may have keys of its own
 MAX_CELLS_PER_VALUE = 50  # in larger tables
@@ -39,19 +39,22 @@ def read_json(raw: bytes, name: str, options: FileOptions) -> Table:
         )
     columns = [[_known(row.get(key)) for row in rows] for key in names]
     nested = [key for key, values in zip(names, columns, strict=True) if _are_nested(values)]
-    texts = [text_column([_flat(value) for value in values]) for values in columns]
-    typed = [typed_column(*pair) for pair in zip(columns, texts, strict=True)]
-    kept = [_kept(*pair) for pair in zip(columns, texts, strict=True)]
+    flat = [
+        [_flat(value) for value in values] if key in nested else values
+        for key, values in zip(names, columns, strict=True)
+    ]
+    arrays = [value_column(values) for values in flat]
+    kept = [_kept(values, array.text) for values, array in zip(columns, arrays, strict=True)]
     note = f"nested values: {listed([one_line(key, 30) for key in nested], str)}"
     pa = arrow()
     return Table(
-        data=pa.table(typed, names=names),
+        data=pa.table([array.typed for array in arrays], names=names),
         name=name,
         format="json" if is_array else "jsonl",
         encoding=encoding,
         notes=(note,) if nested else (),
         parts=(TableFile(name, len(rows), lines.__getitem__, "row" if is_array else "line"),),
-        text=pa.table(texts, names=names),
+        text=pa.table([array.text for array in arrays], names=names),
         kept=pa.table(kept, names=names),
     )
 

@@ -19,8 +19,12 @@ MAX_EMPTY_AREA = 10_000_000  # cells of the rectangle around all cells; the pars
 MAX_AREA_PER_CELL = 20  # in larger rectangles
 MAX_COLUMNS, MAX_ROWS = 16_384, 1_048_576  # of Excel
 CHUNK_BYTES = 1 << 24  # of XML, searched at once
-_REFERENCE = re.compile(rb' r="([A-Za-z]*)([0-9]*)"')
-_ODD_REFERENCE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]*)([0-9]*)[\"']")  # slower
+# the column and the row of a reference, like B7
+_REFERENCES = re.compile(rb' r="([A-Za-z]+)'), re.compile(rb' r="[A-Za-z]*([0-9]+)')
+_ODD_REFERENCES = (
+    re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]+)"),
+    re.compile(rb"\sr\s*=\s*[\"'][A-Za-z]*([0-9]+)"),
+)  # slower
 _ODD_MARKS = (b"r='", b"r =", b"r= ", b"\tr", b"\nr", b"r\t", b"r\n", b"r\r")
 _READ_ERRORS = (
     zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, LookupError, RuntimeError,
@@ -80,18 +84,19 @@ def _checked_sheet(xml: bytes, name: str) -> bytes:
             f"{name}: its cells are far apart, with up to {columns} columns and {rows} rows. Leave "
             "out the cells far from the table, or save the table as CSV."
         )
-    return re.sub(rb"\bt=([\"'])e\1", rb't="str"', xml)
+    is_faulty = b't="e"' in xml or b"t='e'" in xml
+    return re.sub(rb"\bt=([\"'])e\1", rb't="str"', xml) if is_faulty else xml
 
 
 def _extent(xml: bytes) -> tuple[int, int]:
     """Return the largest number of a column and of a row."""
-    reference = _ODD_REFERENCE if any(mark in xml for mark in _ODD_MARKS) else _REFERENCE
+    is_odd = any(mark in xml for mark in _ODD_MARKS)
+    of_column, of_row = _ODD_REFERENCES if is_odd else _REFERENCES
     column = row = 1
     for start in range(0, len(xml), CHUNK_BYTES):
-        found = set(reference.findall(xml[start : start + CHUNK_BYTES + 64]))
-        columns, rows = ({pair[i] for pair in found} for i in (0, 1))
-        column = max(column, *map(_column_number, columns), 0)
-        row = max(row, *(int(digits[:20] or b"0") for digits in rows), 0)
+        part = xml[start : start + CHUNK_BYTES + 64]
+        column = max(column, *map(_column_number, set(of_column.findall(part))), 0)
+        row = max(row, *(int(digits[:20]) for digits in set(of_row.findall(part))), 0)
     return column, row
 
 

@@ -12,7 +12,7 @@ from partita.tables.file_options import FileOptions
 from partita.tables.table import Table, TableError, TableFile, arrow, first_line
 from partita.tables.text_files import column_names
 from partita.tables.text_layout import SAMPLE_RECORDS, count_title_rows, is_header
-from partita.tables.value_columns import text_column, typed_column, value_text
+from partita.tables.value_columns import value_column, value_text
 from partita.tables.workbook_archive import safe_archive
 
 _PANIC_MODULE = "pyo3_runtime"  # of the exception for a parser's own fault, which is no Exception
@@ -111,15 +111,13 @@ def _table(sheet: _Sheet, name: str, options: FileOptions, notes: list[str]) -> 
     names, more_notes = column_names(first_row, header, detected=options.header is None)
     rows, numbers = rows[header:], numbers[header:]
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    texts = [text_column(column) for column in columns]
-    typed = [typed_column(column, text) for column, text in zip(columns, texts, strict=True)]
-    pa = arrow()
+    arrays, pa = [value_column(column) for column in columns], arrow()
     return Table(
-        data=pa.table(typed, names=names),
+        data=pa.table([array.typed for array in arrays], names=names),
         name=name,
         format="xlsx",
         notes=(*notes, *more_notes),
         parts=(TableFile(name, len(rows), lambda row: numbers[row], "row"),),
-        text=pa.table(texts, names=names),
+        text=pa.table([array.text for array in arrays], names=names),
         named=header,
     )
