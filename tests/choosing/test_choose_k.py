@@ -210,6 +210,8 @@ def test_the_text_of_a_sweep_has_verdict_reasons_and_table():
     assert {"gap", "gap_error", "prediction_strength_error"} <= set(sweep.to_dict())
     assert sweep.verdict in repr(sweep)
     assert sweep.verdict in sweep._repr_html_()
+    assert "&lt; the recommended number" in sweep._repr_html_()
+    assert "voting criteria" in sweep._repr_html_()
     assert max(len(line) for line in text.splitlines() if "*" in line) <= 100
 
 

@@ -25,6 +25,7 @@ def test_every_criterion_has_a_panel_with_its_vote_and_the_best_number():
     for ax in display.axes_:
         assert any(list(line.get_xdata()) == [3, 3] for line in ax.lines)
     assert display.title in display.figure_.get_suptitle()
+    assert "the dashed line is the recommended K = 3." in display.caption
 
 
 @pytest.mark.heavy

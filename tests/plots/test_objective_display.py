@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.pictures import IRIS, check, check_texts
+from helpers.pictures import IRIS, blobs, check, check_texts
 from sklearn.cluster import KMeans as Peer
 
 from partita import (
@@ -15,6 +15,7 @@ from partita import (
     SphericalKMeans,
 )
 from partita.plots import (
+    IterationsDisplay,
     ObjectiveDisplay,
 )
 
@@ -24,8 +25,47 @@ def test_the_objective_falls_and_ends_at_the_inertia():
     display = check(ObjectiveDisplay.from_estimator(model))
     assert (np.diff(display.cost) <= 1e-9 * display.cost[0]).all()
     assert display.cost[-1] == model.inertia_
-    assert display.steps[-1] == model.n_iter_ + 1
+    assert display.steps[-1] == model.n_iter_
     assert model.stopped_by_ in display.caption
+
+
+def test_iterations_have_the_same_numbers_in_all_displays():
+    model = KMeans(5, init=IRIS[:5], n_init=1, tol=0).fit(IRIS)
+    objective = ObjectiveDisplay.from_estimator(model)
+    cost = dict(zip(objective.steps.tolist(), objective.cost.tolist(), strict=True))
+    frames = IterationsDisplay.from_estimator(model, IRIS).frames
+    assert frames[0].iteration == 0
+    assert frames[-1].iteration == model.n_iter_
+    for frame in frames:
+        assert cost[frame.iteration] == pytest.approx(frame.cost)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MiniBatchKMeans(6, batch_size=30, random_state=0),
+        KMedoids(6, method="clara", random_state=0),
+    ],
+    ids=["batches", "clara"],
+)
+def test_the_objective_of_all_rows_is_apart_from_those_of_samples(model):
+    X = blobs(6, 2000)
+    display = check(ObjectiveDisplay.from_estimator(model.fit(X)))
+    assert display.last_is_apart
+    assert display.cost[-1] == model.inertia_
+    assert "The diamond is J of all rows" in display.caption
+    line, _, last = display.ax_.lines
+    assert len(line.get_xdata()) == 2 * len(model.trace_)
+    assert last.get_ydata().tolist() == [model.inertia_]
+    assert [text.get_text() for text in display.ax_.texts] == ["all rows"]
+
+
+def test_without_labels_there_is_no_objective_of_all_rows():
+    model = MiniBatchKMeans(3, compute_labels=False, random_state=0).fit(IRIS)
+    display = check(ObjectiveDisplay.from_estimator(model))
+    assert not display.last_is_apart
+    assert len(display.cost) == 2 * len(model.trace_)
+    assert "J of samples" in display.caption
 
 
 def test_several_fits_share_one_picture_with_a_legend():

@@ -11,9 +11,11 @@ from partita import (
     KMeans,
     SphericalKMeans,
 )
+from partita._common.text import format_number
 from partita.plots import (
     SilhouetteDisplay,
 )
+from partita.plots.silhouette_display import slot_heights
 
 
 def test_silhouettes_are_those_of_scikit_learn_sorted_within_clusters():
@@ -32,12 +34,35 @@ def test_silhouettes_are_those_of_scikit_learn_sorted_within_clusters():
         assert np.isclose(np.ptp(seen[:, 1]), (model.labels_ == j).sum())
 
 
-def test_clusters_too_thin_for_a_name_have_none():
-    X = np.r_[np.random.default_rng(0).normal(size=2000), 100.0 * np.arange(1, 41).repeat(2)]
-    labels = np.r_[np.zeros(2000, int), np.arange(1, 41).repeat(2)]
+@pytest.mark.parametrize(("k", "named"), [(30, 30), (41, 41), (60, 50)])
+def test_thin_clusters_have_names_beside_them(k, named):
+    rng = np.random.default_rng(0)
+    sizes = np.r_[2000, rng.integers(2, 40, k - 1)]
+    labels = np.repeat(np.arange(k), sizes)
+    X = rng.normal(size=len(labels)) + 100.0 * labels
     display = check(SilhouetteDisplay.from_labels(X[:, None], labels))
-    assert 1 < len(display.ax_.get_yticks()) < 41
-    assert len(display.ax_.collections) == 41
+    ax = display.ax_
+    assert len(ax.collections) == k
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert len(names) == named
+    for name, height in zip(names, ax.get_yticks(), strict=True):
+        j = int(name.split()[0])
+        assert f"({format_number(int(sizes[j]))}, " in name
+        edges = ax.collections[j].get_paths()[0].vertices[:, 1]
+        assert edges.min() <= height <= edges.max()
+        assert np.ptp(edges) == pytest.approx(sizes[j])  # bands are not stretched
+    assert ("only the 50 largest" in display.caption.lower()) == (named < k)
+
+
+def test_bands_have_room_for_their_names():
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        heights, lines = rng.exponential(size=20) ** 3, rng.uniform(21, 60)
+        named = rng.random(20) < 0.7
+        slots = slot_heights(heights, named, lines)
+        assert (slots >= heights).all()
+        assert (slots[named] >= slots.sum() / lines * (1 - 1e-6)).all()
+        np.testing.assert_array_equal(slots[~named], heights[~named])
 
 
 def test_labels_may_be_names_and_distances_may_be_given():
@@ -56,6 +81,9 @@ def test_many_rows_are_sampled_and_the_caption_says_so(monkeypatch):
     display = check(SilhouetteDisplay.from_estimator(KMeans(3, random_state=0).fit(X), X))
     assert len(display.values) == 200
     assert "200 of 1 000 rows, sampled" in display.caption
+    assert display.sizes.sum() == 1000
+    for name, size in zip(display.ax_.get_yticklabels(), display.sizes, strict=True):
+        assert f"({size}, " in name.get_text()  # of all rows, not of the sample
 
 
 def test_silhouettes_use_the_distance_of_the_model():

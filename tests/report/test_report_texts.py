@@ -10,6 +10,7 @@ from helpers.reports import NONE, Page, blobs, fitted, unpacked
 
 from partita import (
     KMeans,
+    MiniBatchKMeans,
 )
 from partita._common.text import isolated, one_line, one_sentence
 from partita.report import Fitted, render, summarise
@@ -88,8 +89,13 @@ def test_traits_say_the_mean_in_the_units_of_the_user(wine):
 
 @pytest.mark.heavy
 def test_the_note_on_iterations_says_what_the_last_dot_is(wine):
-    last = len(wine.model.trace_) + 1
-    assert f"The last dot, at {last}, is one more assignment" in Page(render(wine)).text
+    text = Page(render(wine)).text
+    assert (
+        "Iteration 0 is the start, the last dot is J of the centers that the fit returned" in text
+    )
+    batches = MiniBatchKMeans(3, batch_size=20, random_state=0).fit(wine.X)
+    text = Page(render(replace(wine, model=batches, labels=None))).text
+    assert "the last dot, apart from the line, is J of all rows" in text
 
 
 @pytest.mark.heavy

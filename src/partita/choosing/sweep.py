@@ -152,6 +152,7 @@ class Sweep:
         return (
             f"<p><b>{escape(self.verdict)}</b></p><ul>{why}</ul>"
             f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+            f"<p><small>{escape(''.join(legend_lines(self)))}</small></p>"
         )
 
 

@@ -77,6 +77,7 @@ class Capabilities:
     # what `init` accepts to start from a fit with more or fewer clusters: "centers",
     # "medoid_indices", "labels" or None
     warm_start: str | None = "centers"
+    sampled_trace: bool = False  # costs of iterations are those of samples, not of all rows
     exact_sums: bool = False  # the sums of a fit are exact: the order of rows does not matter
     assumes_means: bool = False  # data must show that centers are means
     # X -> labels (n,), and what each cluster would add to J (n, k), lowest at the label

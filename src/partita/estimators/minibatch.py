@@ -27,6 +27,7 @@ from partita.engine.nested_batches import (
 )
 from partita.engine.restarts import label_and_summarise
 from partita.estimators import validation
+from partita.estimators.capabilities import Capabilities
 from partita.estimators.center_clusterer import EuclideanClusterer, FitInput
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.saved_state import FieldReader
@@ -122,6 +123,9 @@ class MiniBatchKMeans(EuclideanClusterer):
 
     def _own_state(self) -> dict[str, Any]:
         return {"generator": self._rng}
+
+    def __partita_capabilities__(self) -> Capabilities:
+        return replace(super().__partita_capabilities__(), sampled_trace=True)
 
     def _rules(self) -> Mapping[str, Rule]:
         return BatchParameters.rules

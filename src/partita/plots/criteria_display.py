@@ -74,6 +74,8 @@ class CriteriaDisplay(Display):
         known = dict(sweep.criteria)
         names = check_names("criteria", tuple(known) if criteria is None else criteria, known)
         legend = "↑ high is better, ↓ low is better; a ring marks the pick; grey titles do not vote"
+        if sweep.best_k is not None:
+            legend += f"; the dashed line is the recommended K = {int(sweep.best_k)}"
         voters = getattr(sweep, "voters", names)
         return cls(
             title=str(sweep.verdict),

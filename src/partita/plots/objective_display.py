@@ -14,7 +14,12 @@ from partita.chart_layout import model_rows
 from partita.chart_layout.axis_range import axis_range
 from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.palette import MARKERS, cluster_color
-from partita.estimators.fitted_models import check_fitted, count_clusters, unwrap_pipeline
+from partita.estimators.fitted_models import (
+    capabilities_of,
+    check_fitted,
+    count_clusters,
+    unwrap_pipeline,
+)
 from partita.plots import style
 from partita.plots.display import Display, FigureAxes
 from partita.plots.style import matplotlib
@@ -26,10 +31,12 @@ _LINE_STYLES = ("-", "--", "-.", ":")
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ObjectiveDisplay(Display):
-    """J after every assignment and, half a step later, after every update of the centers.
+    """J after t updates of the centers, at t; and half a step later, after the update that follows.
 
-    The last point is `inertia_`: one more assignment, to the centers that the fit returns. To show
-    several fits in one picture, use `plot(ax=other.ax_)`.
+    At 0 the rows are assigned to the start, and the last point is `inertia_`: J at the centers that
+    the fit returns. Iterations are counted as in `IterationsDisplay`. If they see samples only, as
+    mini-batches do, J of all rows is a point of its own. To show several fits in one picture, use
+    `plot(ax=other.ax_)`.
 
     Examples
     --------
@@ -38,15 +45,16 @@ class ObjectiveDisplay(Display):
     >>> model = KMeans(2, init=[[0], [1]]).fit([[0], [1], [5], [6]])
     >>> display = ObjectiveDisplay.from_estimator(model)
     >>> display.steps.tolist()
-    [1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0]
+    [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0]
     >>> display.cost.tolist()
     [41.0, 14.0, 6.0, 1.0, 1.0, 1.0, 1.0]
     """
 
     name: str  # for the legend
-    steps: Floats  # (m,): t at the assignment of iteration t, t + ½ at its update
+    steps: Floats  # (m,): t at the assignment to the centers after t updates, t + ½ at the next one
     cost: Floats  # (m,)
     stopped_by: str
+    last_is_apart: bool = False  # the last cost is of all rows, the others are of samples
 
     @classmethod
     def from_estimator(cls, model: Any, *, name: str | None = None) -> ObjectiveDisplay:
@@ -60,17 +68,34 @@ class ObjectiveDisplay(Display):
                 f"{type(model).__name__} keeps no trace of its iterations. Fit a model of partita, "
                 "which has `trace_`."
             )
-        steps = [(step.iteration, step.iteration + 0.5) for step in trace]
-        cost = [(step.cost, step.cost_after) for step in trace]
-        final = getattr(model, "inertia_", cost[-1][1])
+        steps = [t for i in range(len(trace)) for t in (i, i + 0.5)]
+        cost = [value for step in trace for value in (step.cost, step.cost_after)]
+        sampled = capabilities_of(model).sampled_trace
+        if not sampled or hasattr(model, "labels_"):  # else the inertia is an estimate, too
+            steps.append(len(trace))
+            cost.append(getattr(model, "inertia_", cost[-1]))
+        apart = sampled and len(cost) % 2 == 1
+        of_what = "J of samples" if sampled else "J"
+        remarks = [
+            len(steps) <= 2 * MAX_MARKED_ITERATIONS
+            and f"{of_what} after assignments (filled) and after updates of the centers (hollow)",
+            apart and "the diamond is J of all rows",
+            stop_remark(str(model.stopped_by_)),
+        ]
         return cls(
             title=f"{model_rows.title_text(model)} after {plural(len(trace), 'iteration')}",
-            caption=join_sentences([f"stopped because {_inside_sentence(model.stopped_by_)}"]),
+            caption=join_sentences(remarks),
             name=f"{type(model).__name__}, K = {count_clusters(model)}" if name is None else name,
-            steps=np.array([*np.ravel(steps), len(trace) + 1], dtype=np.float64),
-            cost=np.array([*np.ravel(cost), final], dtype=np.float64),
+            steps=np.array(steps, dtype=np.float64),
+            cost=np.array(cost, dtype=np.float64),
             stopped_by=str(model.stopped_by_),
+            last_is_apart=apart,
         )
+
+    @property
+    def curve(self) -> slice:
+        """The points that a line connects."""
+        return slice(len(self.steps) - self.last_is_apart)
 
     @property
     def has_markers(self) -> bool:
@@ -104,11 +129,18 @@ class ObjectiveDisplay(Display):
         label = style.wrap_text(name, 2.6, style.SMALL_FONT_POINTS)
         line = {"color": color, "lw": 1.2, "ls": _LINE_STYLES[number % len(_LINE_STYLES)]}
         marks = {"marker": marker if self.has_markers else None, "ms": 4, "markevery": 2}
-        ax.plot(self.steps, self.cost, gid=gid, label=label, **line, **marks)
+        steps, cost = self.steps[self.curve], self.cost[self.curve]
+        ax.plot(steps, cost, gid=gid, label=label, **line, **marks)
         if self.has_markers:
             hollow = {"ls": "none", "marker": marker, "ms": 3, "mfc": "white", "mec": color}
-            ax.plot(self.steps[1::2], self.cost[1::2], **hollow)
+            ax.plot(steps[1::2], cost[1::2], **hollow)
+        if self.last_is_apart:
+            ax.plot(self.steps[-1:], self.cost[-1:], color=color, ls="none", marker="D", ms=6)
+            text = {"xytext": (4, 7), "textcoords": "offset points", "ha": "right"}
+            ax.annotate("all rows", (self.steps[-1], self.cost[-1]), color=color, **text)
 
 
-def _inside_sentence(reason: str) -> str:
-    return reason[0].lower() + reason[1:] if reason[:2].istitle() else reason
+def stop_remark(reason: str) -> str:
+    """Return why a fit stopped, as a remark for captions."""
+    inside = reason[0].lower() + reason[1:] if reason[:2].istitle() else reason
+    return f"stopped because {inside}"

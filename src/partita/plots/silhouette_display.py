@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Array, Floats
+from partita._common.array_types import Array, Floats, Ints
 from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, must_be
 from partita._common.text import format_number
@@ -29,6 +29,8 @@ from partita.plots import style
 from partita.plots.display import Display, FigureAxes
 
 _MAX_ROWS = 20_000  # that are measured against each other
+_MAX_NAMED = 50  # clusters
+_MAX_ROUNDS = 60  # to find the height of a line
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -51,6 +53,7 @@ class SilhouetteDisplay(Display):
     weight: Floats  # (m,)
     mean: float
     negative: float  # the share of rows whose silhouette is below 0
+    sizes: Ints  # (k,) rows of each cluster of `labels`, ascending, also of those not measured
 
     @classmethod
     def from_estimator(
@@ -99,53 +102,63 @@ class SilhouetteDisplay(Display):
         weight = validation.check_weights(sample_weight, n)
         drawn = model_rows.sample_index(n, _MAX_ROWS, random_state)
         rows = rows[drawn][:, drawn] if metric == "precomputed" else rows[drawn]
+        clusters, counts = np.unique(labels, return_counts=True)
         labels, weight = labels[drawn], np.ones(n)[drawn] if weight is None else weight[drawn]
         values = silhouette_samples(rows, labels, metric=metric, sample_weight=weight)
         total = float(weight.sum()) or 1.0
         mean, negative = float(weight @ values) / total, float(weight @ (values < 0)) / total
         legend = "at the left: cluster, number of rows, mean silhouette. Dashed: the mean of all"
+        many = len(clusters) > _MAX_NAMED and f"only the {_MAX_NAMED} largest clusters are named"
         return cls(
             title=f"mean silhouette {mean:.3f}, {negative:.1%} of the rows below 0",
-            caption=join_sentences([legend, model_rows.sample_note(len(labels), n)]),
+            caption=join_sentences([legend, many, model_rows.sample_note(len(labels), n)]),
             values=values,
             labels=labels,
             weight=weight,
             mean=mean,
             negative=negative,
+            sizes=counts[np.isin(clusters, labels)],
         )
 
     def _figure_height(self) -> float:
         return float(np.clip(1.6 + 0.19 * len(np.unique(self.labels)), 3.4, 11.5))
 
     def _draw(self, target: FigureAxes) -> None:
+        target.write_texts(self.title, self.caption)
+        target.update_layout()  # names take as much of the height as the layout leaves
         ax, bands = target.axes[0], silhouette_bands(self.values, self.labels)
-        gap = 0.6 * len(self.values) / (10 * len(bands)) + 0.5
-        middles, names, top = [], [], 0.0
-        for number, (label, rows) in enumerate(bands):
+        lines = ax.bbox.height / (1.15 * target.line_height())
+        named = np.argsort(-self.sizes, kind="stable")[: max(1, min(_MAX_NAMED, int(lines)))]
+        counts = np.array([len(band.rows) for band in bands])
+        gap = 0.06 * len(self.values) / len(bands) + 0.5
+        slots = slot_heights(counts + gap, np.isin(np.arange(len(bands)), named), lines)
+        middles = np.cumsum(slots) - slots / 2
+        names = []
+        for number, ((label, rows), middle) in enumerate(zip(bands, middles, strict=True)):
             values, weight = self.values[rows], self.weight[rows]
-            edges = top + np.arange(len(rows) + 1)
-            fill = {"color": cluster_color(number), "lw": 0, "alpha": 0.85}
+            edges = middle - len(rows) / 2 + np.arange(len(rows) + 1)
+            fill = {"color": cluster_color(number), "lw": 0.5, "alpha": 0.85}  # a row is visible
             ax.fill_betweenx(edges, 0, np.append(values, values[-1]), step="post", **fill)
             mean = np.average(values, weights=weight if weight.any() else None)
-            names.append(f"{style.label_text(label, 12)}  ({format_number(len(rows))}, {mean:.2f})")
-            middles.append(top + len(rows) / 2)
-            top = edges[-1] + gap
+            size = format_number(self.sizes[number])
+            names.append(f"{style.label_text(label, 12)}  ({size}, {mean:.2f})")
         ax.axvline(0, color=style.MUTED_COLOR, lw=0.8)
         ax.axvline(self.mean, color=style.TEXT_COLOR, lw=1.0, ls="--")
-        ax.set_ylim(top, -gap)
+        ax.set_ylim(slots.sum(), 0)
         ax.set_xlim(min(-0.05, 1.08 * float(self.values.min(initial=0.0))), 1.0)
         ax.set_xlabel("silhouette")
-        target.write_texts(self.title, self.caption)
-        _name_bands(target, middles, names)
+        named = np.sort(named)
+        ax.set_yticks(middles[named], [names[i] for i in named])
+        ax.tick_params(axis="y", length=0)
 
 
-def _name_bands(target: FigureAxes, middles: list[float], names: list[str]) -> None:
-    """Name the clusters, except those too close to the last one named."""
-    target.update_layout()
-    ax, kept = target.axes[0], list[int]()
-    heights = ax.transData.transform([(0.0, middle) for middle in middles])[:, 1]
-    for i, height in enumerate(heights):
-        if not kept or heights[kept[-1]] - height >= 1.15 * target.line_height():
-            kept.append(i)
-    ax.set_yticks([middles[i] for i in kept], [names[i] for i in kept])
-    ax.tick_params(axis="y", length=0)
+def slot_heights(heights: Floats, named: Array, lines: float) -> Floats:
+    """Return heights (k,) with room for the names of some: one of so many lines in all.
+
+    >>> slot_heights(np.array([8.0, 1.0, 1.0]), np.array([True, True, False]), 3.0).tolist()
+    [8.0, 4.5, 1.0]
+    """
+    line = 0.0
+    for _ in range(_MAX_ROUNDS):  # a higher slot makes the whole higher, and so the line
+        line = float(np.where(named, np.maximum(heights, line), heights).sum()) / lines
+    return np.asarray(np.where(named, np.maximum(heights, line), heights))

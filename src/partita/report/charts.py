@@ -66,10 +66,10 @@ def objective_chart(display: ObjectiveDisplay) -> str:
         y_axis,
         svg.x_numbers(x, [tick for tick in x.ticks(6) if tick == int(tick)], 210),
         text("iteration", (left + _RIGHT) / 2, 246, text_anchor="middle", class_="faint"),
-        path(points),
+        path(points[: len(points) - display.last_is_apart]),
     ]
-    if display.has_markers:
-        for i, (a, b) in enumerate(points):
+    for i, (a, b) in enumerate(points):
+        if display.has_markers or (display.last_is_apart and i == len(points) - 1):
             parts.append(element("circle", cx=a, cy=b, r=3, class_="ring" if i % 2 else "dot"))
     label = f"Objective by iteration, from {number_text(values.high)} to {number_text(cost[-1])}"
     return svg.drawing(_WIDTH, 252, label, *parts)

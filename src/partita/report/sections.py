@@ -7,8 +7,9 @@ from typing import Any
 
 from partita._common.text import one_sentence
 from partita.chart_layout.captions import join_sentences
+from partita.estimators.fitted_models import capabilities_of
 from partita.plots.criteria_display import CriteriaDisplay
-from partita.plots.objective_display import ObjectiveDisplay
+from partita.plots.objective_display import ObjectiveDisplay, stop_remark
 from partita.report import charts, cluster_tables
 from partita.report.compared_with_fit import compared_with_fit
 from partita.report.map_data import map_of
@@ -215,12 +216,15 @@ def _objective(analysis: ReportAnalysis) -> ReportChart:
     if not getattr(model, "trace_", None):
         return ReportChart("", "The model keeps no trace of its iterations.")
     display = ObjectiveDisplay.from_estimator(model)
+    of_samples = " of samples" if capabilities_of(model).sampled_trace else ""
+    last = "the last dot is J of the centers that the fit returned"
+    if display.last_is_apart:
+        last = "the last dot, apart from the line, is J of all rows"
     remarks = [
-        "J after every assignment (dots) and after every update of the centers (rings)",
-        f"the last dot, at {number_text(display.steps[-1])}, is one more assignment, to the "
-        "centers that the fit returned",
+        f"J{of_samples} after every assignment (dots) and every update of the centers (rings)",
+        f"iteration 0 is the start, {last}",
         analysis.data.started_in_sweep and "the fit started from clusters of the sweep",
         not analysis.summary.of_fit and _OTHER_ROWS,
-        display.caption,
+        stop_remark(display.stopped_by),
     ]
     return ReportChart(charts.objective_chart(display), join_sentences(remarks))

@@ -41,6 +41,7 @@ def declare(model: Any) -> Capabilities:
         merge_rule="representatives",
         # the runs of "clara" start within samples
         warm_start=None if model.method == "clara" else "medoid_indices",
+        sampled_trace=model.method == "clara",
         costs=model._costs,
         distances=lambda X: model._costs(X)[1],
         pairs=pairs if model.metric_params else None,
