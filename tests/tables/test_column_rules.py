@@ -42,7 +42,7 @@ def test_what_predict_wrote_beside_labels_is_left_out():
         ("invoice_no", [i % 5 for i in range(20)], None),
         ("id", [1.5 * i for i in range(20)], None),
         ("paid", [7 * i % 101 for i in range(20)], None),
-        ("year", [2000 + i // 2 for i in range(20)], None),
+        ("built", [2000 + i // 2 for i in range(20)], None),
         ("n", [1, 2, 3], None),
         ("zip", [10115 + 97 * (i % 7) for i in range(20)], "a code"),
         ("Postal Code", [10115 + 97 * (i % 7) for i in range(20)], "a code"),

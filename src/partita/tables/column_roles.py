@@ -32,6 +32,9 @@ COPY_SAMPLE_ROWS = 2000
 SAMPLE_SLACK = 1e-3  # of a correlation in the sample
 COPY_MAX_FEATURES = 1000  # beyond that the matrix of correlations is too large
 
+YEARS = (1900, 2100)
+MIN_SECONDS_SINCE_1970 = 3e8  # July 1979
+
 ROW_NUMBER, ID, CODE, LABELS = "a row number", "an id", "a code", "labels of an earlier fit"
 NAMES_ROWS = (ROW_NUMBER, ID, CODE, LABELS)  # the kinds that no user wants to measure
 
@@ -43,6 +46,8 @@ _CODE_WORDS = {
     "tel", "mobile", "cell", "fax", "ssn", "iban", "ean", "isbn", "sku", "upc", "gtin", "barcode",
     "fips", "code", "codes",
 }  # fmt: skip
+_YEAR_WORDS = {"year", "years", "yr", "jahr", "annee", "anno", "ano"}
+_TIME_WORDS = {"at", "time", "timestamp", "date", "datetime", "epoch", "created", "updated"}
 _LABELS_NAME = re.compile(r"clusters?(_?(\d+|id|labels?))?|labels?(_\d+)?", re.IGNORECASE)
 _BESIDE_LABELS_NAME = re.compile(r"(distance|stranger)(_\d+)?")  # as predict writes them
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -76,7 +81,26 @@ def role_of(table: Table, name: str, values: Array) -> Role | None:
         return Role(LABELS, "by its name")
     if table.text is not None and cell_types.has_leading_zeros(table.text[name]):
         return Role(CODE, "integers with leading zeros")
-    return _counter_or_code(name, known)
+    return _date(name, known) or _counter_or_code(name, known)
+
+
+def _date(name: str, known: Array) -> Role | None:
+    """Return the role of a column of years, of days like 20240531, or of seconds since 1970."""
+    last, low, high = _words(name)[-1], float(known.min()), float(known.max())
+    if last in _YEAR_WORDS and YEARS[0] <= low <= high <= YEARS[1]:
+        return Role("dates", f"years from {low:.0f} to {high:.0f}")
+    month, day = known // 100 % 100, known % 100
+    is_day = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    if YEARS[0] <= low // 10_000 <= high // 10_000 <= YEARS[1] and is_day.all():
+        return Role("dates", f"days like {low:.0f}")
+    if last in _TIME_WORDS and low >= MIN_SECONDS_SINCE_1970:
+        return Role("dates", "a time in seconds or parts of them")
+    return None
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in small letters: at least one."""
+    return [word.lower() for word in _WORD.findall(name)] or [name.strip().lower()]
 
 
 def _is_beside_labels(table: Table, name: str) -> bool:
@@ -95,7 +119,7 @@ def _counter_or_code(name: str, known: Array) -> Role | None:
     low, high = float(known.min()), float(known.max())
     if n >= COUNTER_MIN_ROWS and distinct == n and high - low == n - 1:
         return Role(ROW_NUMBER, f"the numbers from {low:.0f} to {high:.0f}, each once")
-    words = [word.lower() for word in _WORD.findall(name)] or [name.strip().lower()]
+    words = _words(name)
     last, unique = words[-1], distinct >= DISTINCT_MIN_SHARE * n
     evidence = f"{percent(distinct / n)} distinct integers"
     shortest, longest = (len(f"{abs(x):.0f}") for x in (np.abs(known).min(), np.abs(known).max()))
@@ -146,10 +170,7 @@ def copies_of(columns: Mapping[str, Array]) -> dict[str, Role]:
             continue
         if np.array_equal(columns[name], columns[original], equal_nan=True):
             copies[name] = Role("a copy", f"the values of {original}")
-        elif (
-            n >= COPY_MIN_ROWS
-            and _correlation(columns[name], columns[original]) >= COPY_MIN_CORRELATION
-        ):
+        elif n >= COPY_MIN_ROWS and _are_copies(columns[name], columns[original]):
             copies[name] = Role("a copy", f"{original} in another unit")
     return copies
 
@@ -165,11 +186,11 @@ def _centered(sample: Floats) -> Floats:
     return centered / np.where(length > 0, length, 1.0)
 
 
-def _correlation(x: Array, y: Array) -> float:
-    """Return the absolute correlation of the rows without a gap."""
+def _are_copies(x: Array, y: Array) -> bool:
+    """Return whether two columns are fully correlated, up to rounding, where both are known."""
     pairs = np.stack([x, y], axis=1).astype(np.float64)
     unit = _centered(pairs[np.isfinite(pairs).all(axis=1)])
-    return float(abs((unit[:, :1] * unit[:, 1:]).sum(axis=0)[0]))
+    return bool(abs((unit[:, :1] * unit[:, 1:]).sum(axis=0)[0]) >= COPY_MIN_CORRELATION)
 
 
 def _spread_evenly(known: Array) -> bool:
