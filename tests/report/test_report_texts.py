@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -180,3 +181,18 @@ def test_a_cluster_in_the_middle_is_compared_with_the_nearest():
     assert middle.traits == ()
     assert middle.likeness.startswith("in the middle; nearest is cluster 3, but income lower (")
     assert "close to the mean" not in render(Fitted(model, X))
+
+
+def test_outliers_that_a_scaling_limits_hide_no_traits():
+    X = blobs(60, d=2)
+    X[0] = 1e6
+    low, high = np.quantile(X, [0.1, 0.9], axis=0)
+    scaling = SimpleNamespace(kind="auto", scale=np.full(2, 2.0), low=low, high=high)
+    limited = np.clip(X, low, high)
+    model = KMeans(3, random_state=0).fit(limited / 2)
+    data = Fitted(model, limited / 2, original=X, scaling=scaling, diagnosis=NONE)
+    traits = [trait for cluster in summarise(data).clusters for trait in cluster.traits]
+    assert max(abs(trait.mean) for trait in traits) <= np.abs(limited).max()
+    assert len(traits) > 3
+    unlimited = summarise(replace(data, scaling=None))
+    assert not any(cluster.traits for cluster in unlimited.clusters)

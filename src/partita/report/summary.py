@@ -296,8 +296,16 @@ def _profile(data: ReportInput) -> ClusterProfile | None:
     if data.is_matrix or data.n == 0:
         return None
     weight = data.weight if data.weight.any() else np.ones(data.n)
-    values = fill_missing(data.original, weight)
+    values = _limited(fill_missing(data.original, weight), data.fitted.scaling)
     return cluster_profile(values, data.labels, data.weight, data.k)
+
+
+def _limited(values: Any, scaling: Any) -> Any:
+    """Values as the fit counted them: a scaling may limit outliers, which would hide all traits."""
+    low, high = (getattr(scaling, name, None) for name in ("low", "high"))
+    if low is None or high is None or sp.issparse(values) or np.shape(low) != values.shape[1:]:
+        return values
+    return np.clip(values, low, high)
 
 
 def fill_missing(values: Any, weight: Floats) -> Any:
