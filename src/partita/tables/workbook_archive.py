@@ -16,16 +16,24 @@ from partita.tables.table import TableError, first_line
 UNPACKED_BYTES_ALLOWED = 1 << 28  # for a workbook of any size
 MAX_UNPACKED_RATIO = 100  # for larger ones
 MAX_EMPTY_AREA = 10_000_000  # cells of the rectangle around all cells; the parser stores it
-MAX_AREA_PER_CELL = 20  # in larger rectangles
+MAX_AREA_PER_CELL = 4  # in larger rectangles
 MAX_COLUMNS, MAX_ROWS = 16_384, 1_048_576  # of Excel
 CHUNK_BYTES = 1 << 24  # of XML, searched at once
-# the column and the row of a reference, like B7
-_REFERENCES = re.compile(rb' r="([A-Za-z]+)'), re.compile(rb' r="[A-Za-z]*([0-9]+)')
+# the column and the row of a reference, like B7; not operator="lessThan"
+_REFERENCES = (
+    re.compile(rb'r="(?<=\Wr=")([A-Za-z]+)[0-9]'),
+    re.compile(rb'r="(?<=\Wr=")[A-Za-z]*([0-9]+)'),
+)
 _ODD_REFERENCES = (
-    re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]+)"),
-    re.compile(rb"\sr\s*=\s*[\"'][A-Za-z]*([0-9]+)"),
+    re.compile(rb"\br\s*=\s*[\"']([A-Za-z]+)[0-9]"),
+    re.compile(rb"\br\s*=\s*[\"'][A-Za-z]*([0-9]+)"),
 )  # slower
-_ODD_MARKS = (b"r='", b"r =", b"r= ", b"\tr", b"\nr", b"r\t", b"r\n", b"r\r")
+_ODD_SPACING = re.compile(rb"r(?:=['\s]|\s+=)")
+_TAG_WITH_COUNT = re.compile(rb"<[^<>]*\b(?:unique)?[cC]ount\s*=[^<>]*>")
+_COUNT = re.compile(rb"\b(?:unique)?[cC]ount\s*=\s*(\"[^\"]*\"|'[^']*')")
+_DIMENSION = re.compile(rb"(<(?:\w+:)?dimension\b)[^>]*?(/?>)")
+_EMPTY_CELL = re.compile(rb"<(?:\w+:)?c\b[^<>]*/>")
+_EMPTY_ROW = re.compile(rb"<(?:\w+:)?row\b[^<>]*(?:/>|>\s*</(?:\w+:)?row>)")
 _READ_ERRORS = (
     zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, LookupError, RuntimeError,
     NotImplementedError, MemoryError,
@@ -68,29 +76,37 @@ def _is_needed(info: zipfile.ZipInfo) -> bool:
 def _checked_sheet(xml: bytes, name: str) -> bytes:
     """Refuse a sheet whose few cells are far apart, and turn its errors into text.
 
-    The parser stops at errors that it does not know, like #SPILL!.
+    The parser stops at errors that it does not know, like #SPILL!. It reserves memory for as many
+    cells and texts as a sheet or a list of texts claims to have, so these claims are removed.
     """
+    if b"\0" in xml:
+        raise TableError(f"{name} is not UTF-8. Save the workbook again.")
     if b"sheetData" not in xml:
-        return xml
-    columns, rows = _extent(xml)
-    area, n_cells = columns * rows, xml.count(b"<c") + xml.count(b":c")
-    if columns > MAX_COLUMNS or rows > MAX_ROWS:
-        raise TableError(
-            f"{name}: a cell lies beyond column {MAX_COLUMNS} or row {MAX_ROWS}, which Excel does "
-            "not have. Save it again."
-        )
-    if area > max(MAX_EMPTY_AREA, MAX_AREA_PER_CELL * n_cells):
+        return _TAG_WITH_COUNT.sub(lambda tag: _COUNT.sub(b"", tag[0]), xml)
+    if not _is_compact(xml):  # perhaps by the format of empty cells
+        xml = _EMPTY_ROW.sub(b"", _EMPTY_CELL.sub(b"", xml))
+    if not _is_compact(xml):
+        columns, rows = _extent(xml)
         raise TableError(
             f"{name}: its cells are far apart, with up to {columns} columns and {rows} rows. Leave "
             "out the cells far from the table, or save the table as CSV."
         )
+    xml = _DIMENSION.sub(rb'\1 ref="A1"\2', xml, count=1)
     is_faulty = b't="e"' in xml or b"t='e'" in xml
     return re.sub(rb"\bt=([\"'])e\1", rb't="str"', xml) if is_faulty else xml
 
 
+def _is_compact(xml: bytes) -> bool:
+    """Return whether the rectangle around all cells is within the limits."""
+    columns, rows = _extent(xml)
+    n_cells = xml.count(b"</c>") + xml.count(b":c>")
+    is_within = columns <= MAX_COLUMNS and rows <= MAX_ROWS
+    return is_within and columns * rows <= max(MAX_EMPTY_AREA, MAX_AREA_PER_CELL * n_cells)
+
+
 def _extent(xml: bytes) -> tuple[int, int]:
     """Return the largest number of a column and of a row."""
-    is_odd = any(mark in xml for mark in _ODD_MARKS)
+    is_odd = _ODD_SPACING.search(xml) is not None
     of_column, of_row = _ODD_REFERENCES if is_odd else _REFERENCES
     column = row = 1
     for start in range(0, len(xml), CHUNK_BYTES):
