@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -140,14 +140,6 @@ class FitContext:
         """
         _, first, group = np.unique(self._hashes(), return_index=True, return_inverse=True)
         return first, as_doubles(np.bincount(group.ravel(), weights=self.weight))
-
-    def with_features(self, kept: Ints) -> FitContext:
-        """Return the same fit on these features alone."""
-        own = None if self.own_centers is None else self.own_centers[:, kept]
-        rows = self.rows[:, kept]
-        rows = rows if sp.issparse(rows) else np.ascontiguousarray(rows)
-        names = tuple(self.names[t] for t in kept)
-        return replace(self, rows=rows, names=names, own_centers=own)
 
     def sample(self, max_rows: int, name: str) -> RowSample:
         """Return up to `max_rows` of the distinct rows, drawn by the generator of that name."""

@@ -37,11 +37,12 @@ def check_convexity(fit: FitContext) -> Finding | None:
     """Report if following neighbours from row to row gives other groups."""
     if fit.k < 2 or fit.d < 2:
         raise CheckSkipped("there is one cluster or one feature only")
-    fit, lattices = _without_lattices(fit)
-    sample, k = _without_tiny_clusters(_sample(fit))
+    sample, lattices = _without_lattices(fit)
+    sample, k = _without_tiny_clusters(sample)
     if k < 2 or len(sample.weight) < MIN_ROWS_PER_CLUSTER * k:
         raise CheckSkipped(f"it needs two clusters of {MIN_ROWS_PER_CLUSTER} distinct rows")
-    rows, weight = as_doubles(sample.rows) - fit.mean, sample.weight
+    rows, weight = as_doubles(sample.rows), sample.weight
+    rows = rows - rows.mean(axis=0)
     links = _links(rows, weight)
     quality = partial(_quality, links, _mutual_links(rows), k)
     seed = int(fit.rng("graph").integers(2**31))
@@ -74,21 +75,26 @@ def check_convexity(fit: FitContext) -> Finding | None:
     )
 
 
-def _sample(fit: FitContext) -> RowSample:
-    return fit.sample(min(SAMPLE_ROWS, max(1, MAX_SAMPLE_VALUES // fit.d)), "graph")
-
-
-def _without_lattices(fit: FitContext) -> tuple[FitContext, tuple[str | int, ...]]:
-    """Leave out features of few values, whose gaps are none between groups; and their names."""
-    sample = _sample(fit)
+def _without_lattices(fit: FitContext) -> tuple[RowSample, tuple[str | int, ...]]:
+    """A sample without features of few values, whose gaps are none between groups; their names."""
+    sample = fit.sample(min(SAMPLE_ROWS, max(1, MAX_SAMPLE_VALUES // fit.d)), "graph")
     steps = lattice_steps(sample)
     if not steps.any():
-        return fit, ()
+        return sample, ()
     kept = without_coarse_lattices(as_doubles(sample.rows), steps, NEIGHBOURS)
     if len(kept) < 2:
         raise CheckSkipped("fewer than two features have values enough to be neighbours by them")
     left_out = tuple(fit.names[t] for t in np.setdiff1d(np.arange(fit.d), kept))
-    return (fit.with_features(kept) if left_out else fit), left_out
+    return (_with_features(sample, kept) if left_out else sample), left_out
+
+
+def _with_features(sample: RowSample, kept: Ints) -> RowSample:
+    """The distinct rows of a sample in these features alone."""
+    rows, first, group = np.unique(
+        sample.rows[:, kept], axis=0, return_index=True, return_inverse=True
+    )
+    weight = as_doubles(np.bincount(group.ravel(), sample.weight))
+    return RowSample(rows, weight, sample.labels[first], sample.note)
 
 
 def _without_tiny_clusters(sample: RowSample) -> tuple[RowSample, int]:

@@ -79,6 +79,9 @@ def _typical_weight(fit: FitContext) -> float:
 
 def weighted_quantile(values: Floats, weight: Floats, share: float) -> float:
     """The lowest value that has at least this share of the weight at or below it."""
+    if weight.min() == weight.max():
+        place = max(0, int(np.ceil(share * len(values) * (1 - 1e-12))) - 1)
+        return float(np.partition(values, place)[place])
     order = np.argsort(values, kind="stable")
     cumulated = np.cumsum(weight[order])
     place = np.searchsorted(cumulated, share * cumulated[-1] * (1 - 1e-12))
@@ -90,8 +93,8 @@ def _typical(distance: Floats, weight: Floats) -> float:
 
     The median would be nearly 0 where most rows are equal.
     """
-    low = distance <= weighted_quantile(distance, weight, HIGH_SHARE)
-    return float(np.sqrt(weight[low] @ distance[low] ** 2 / weight[low].sum()))
+    low = np.where(distance <= weighted_quantile(distance, weight, HIGH_SHARE), weight, 0.0)
+    return float(np.sqrt((low * distance * distance).sum() / low.sum()))
 
 
 class OutlierScores:
@@ -123,12 +126,13 @@ class OutlierScores:
         counted = np.flatnonzero(self._counted)
         if not len(counted):
             return units
-        units[:] = _typical(distance[counted], fit.weight[counted])
         order = counted[np.argsort(fit.labels[counted], kind="stable")]
         labels, start = np.unique(fit.labels[order], return_index=True)
         for j, rows in zip(labels.tolist(), np.split(order, start[1:]), strict=True):
             if fit.weight[rows].sum() >= MIN_CLUSTER_ROWS:
                 units[j] = _typical(distance[rows], fit.weight[rows])
+        if not units.all():
+            units[units == 0] = _typical(distance[counted], fit.weight[counted])
         return units
 
     def of_cluster(self, j: int) -> float:
