@@ -102,6 +102,35 @@ def test_a_comma_with_three_digits_is_decided_by_a_rule_that_is_said(
     assert (words is None) or words in notes[0]
 
 
+@pytest.mark.parametrize("mark", [".", ","])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_thousands_are_seen_beside_numbers_below_them(tmp_path, mark, delimiter):
+    """No program writes 850 without decimals, and 1.200 with a last 0."""
+    cells = [cell.replace(".", mark) for cell in ["850", "1.200", "12.345", "-7", "-", "999"]]
+    found, notes = column(tmp_path, cells, delimiter)
+    assert found == [850, 1200, 12345, -7, None, 999]
+    assert "is a thousands separator" in notes[0]
+    assert column(tmp_path, cells, delimiter, decimal=mark)[0][1] == 1.2
+    cells = ["2.300"] * 3000 + ["850"] * 100
+    assert column(tmp_path, cells, delimiter)[0] == [2300] * 3000 + [850] * 100
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1.200", "3.400", "7.125"],  # three decimals everywhere
+        ["1.2", "850", "1.200"],
+        ["0.200", "850", "1.200"],
+        ["1.125", "850", "2.375"],  # no last 0
+        ["1.200", "850", "1250"],  # which would have a separator
+    ],
+)
+def test_other_points_stay_decimal(tmp_path, cells):
+    found, notes = column(tmp_path, cells)
+    assert found == list(map(float, cells))
+    assert notes == []
+
+
 def test_the_decimal_separator_of_the_file_decides_for_a_column(tmp_path):
     path = write_file(tmp_path, "x\ty\n1,234\t0,5\n2,500\t7\n")
     assert read_columns(path) == {"x": [1.234, 2.5], "y": [0.5, 7]}

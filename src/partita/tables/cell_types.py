@@ -6,10 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from partita._common.spaced_rows import evenly_spaced
 from partita.tables.cell_options import CellOptions
 from partita.tables.number_styles import (
     NumberStyle,
     are_styled_numbers,
+    have_groups,
+    have_thousands_points,
     is_styled_number,
     read_decimal_commas,
     read_styled_numbers,
@@ -33,6 +36,8 @@ MISSING_MARKERS = (
     "#valore!", "#nome?", "#valor!", "#núm!", "err:502", "1.#qnan", "1.#ind", "-1.#ind",
 )  # fmt: skip
 DECIMAL_SAMPLE_ROWS = 1000  # rows searched for decimal commas
+FEW_ROWS = 20  # that show of most columns that they have decimals
+THOUSANDS_SAMPLE_ROWS = 1000  # rows compared with 850 and 1.200
 
 # of cells that are numbers with signs around them
 _DECIMAL_COMMA = r"[^,]*,[0-9]+[^0-9,]*"
@@ -125,7 +130,7 @@ def _infer_type(column: Any, decimal: str, options: CellOptions) -> tuple[Any, N
         is_plain = not pc.any(pc.match_substring(column, ".")).as_py()
     if is_plain:
         numbers = to_numbers(column)  # most columns hold only numbers and need no trimming
-        if numbers is not None:
+        if numbers is not None and not _may_have_thousands(column, numbers, options):
             return numbers, None
     values = without_missing(column, options.missing)
     known = values.drop_null()
@@ -140,9 +145,20 @@ def _infer_type(column: Any, decimal: str, options: CellOptions) -> tuple[Any, N
         numbers = read_decimal_commas(values)
     else:
         numbers = to_numbers(values) if _is_plain_number(first) else None
-    if numbers is not None:
+    may_be_styled = numbers is None or _may_have_thousands(values, numbers, options)
+    if numbers is not None and not (may_be_styled and have_thousands_points(values)):
         return numbers, None
     return read_styled_numbers(values, decimal, options) or (column, None)
+
+
+def _may_have_thousands(column: Any, numbers: Any, options: CellOptions) -> bool:
+    """Return whether a sample of the cells is like 850 and 1.200; few columns of decimals are."""
+    if options.decimal == "." or not arrow().types.is_floating(numbers.type):
+        return False
+    if not have_groups(without_missing(column.slice(0, FEW_ROWS)), ".", ","):
+        return False
+    rows = arrow().array(evenly_spaced(len(column), THOUSANDS_SAMPLE_ROWS))
+    return have_thousands_points(without_missing(column.take(rows)))
 
 
 def first_of_other_style(values: Any, decimal: str, options: CellOptions) -> int | None:

@@ -74,16 +74,18 @@ def read_styled_numbers(
 ) -> tuple[Any, NumberStyle] | None:
     """Return trimmed cells as numbers, with their style; None if no style fits all of them.
 
-    Where two styles fit, as for 1,234, the decimal separator of the file decides. With a currency,
-    three digits after a separator are always thousands, because amounts have two decimals.
+    Where two styles fit, as for 1,234, the decimal separator of the file decides. But there are
+    thousands in columns with a currency, because amounts have two decimals, and in those that mix
+    850 and 1,200: no program writes one number without decimals and another one with a last 0.
     """
     signs = _signs_of(values)
     if signs is None:
         return None
-    readings = _fitting_readings(_bodies(values, signs), options, "+" not in signs.all)
+    bodies = _bodies(values, signs)
+    readings = _fitting_readings(bodies, options, "+" not in signs.all)
     if not readings:
         return None
-    if signs.currency:
+    if signs.currency or (len(readings) > 1 and _mix_bare_and_grouped(bodies)):
         best = max(readings, key=lambda reading: bool(reading.thousands))
     else:
         best = next((r for r in readings if r.decimal == file_decimal), readings[0])
@@ -94,10 +96,23 @@ def read_styled_numbers(
     return best.numbers, style
 
 
+def have_thousands_points(values: Any) -> bool:
+    """Return whether a column of plain decimals, by its look, has thousands: 850, 1.200."""
+    return have_groups(values, ".", ",") and _mix_bare_and_grouped(values)
+
+
+def _mix_bare_and_grouped(bodies: Any) -> bool:
+    """Return whether there are numbers below 1000 without separators, and some like 1.200."""
+    pc = arrow(".compute")
+    below, above, grouped = "-?[0-9]{1,3}", "-?[0-9]{4,}", "-?[0-9]{1,3}[.,][0-9]{2}0"
+    found = [bool(pc.any(matches(bodies, shape)).as_py()) for shape in (below, above, grouped)]
+    return found == [True, False, True]
+
+
 def read_decimal_commas(values: Any) -> Any:
     """Return numbers like 1,5 and 7; None if a cell is none, or if all may have thousands."""
     pc = arrow(".compute")
-    may_be_thousands = _have_thousands(values, ",", ".") and _has(values, ",")
+    may_be_thousands = have_groups(values, ",", ".") and _has(values, ",")
     if may_be_thousands or _has(values, "."):
         return None
     return to_numbers(pc.replace_substring(values, ",", ".", max_replacements=1))
@@ -193,7 +208,7 @@ def _read(bodies: Any, decimal: str, thousands: str) -> Any:
     """Return the numbers if all cells fit these separators, else None."""
     pc = arrow(".compute")
     if thousands:
-        if not _have_thousands(bodies, thousands, decimal) or _are_codes(bodies, thousands):
+        if not have_groups(bodies, thousands, decimal) or _are_codes(bodies, thousands):
             return None
         bodies = pc.replace_substring(bodies, thousands, "")
     if decimal == ",":
@@ -201,7 +216,7 @@ def _read(bodies: Any, decimal: str, thousands: str) -> Any:
     return to_numbers(bodies)
 
 
-def _have_thousands(bodies: Any, thousands: str, decimal: str) -> bool:
+def have_groups(bodies: Any, thousands: str, decimal: str) -> bool:
     """Return whether all cells are digits in groups of three, or without separators."""
     mark, point = re.escape(thousands), re.escape(decimal)
     groups = rf"[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+"
