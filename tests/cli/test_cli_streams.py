@@ -184,7 +184,7 @@ def no_reader():
 @pytest.mark.parametrize(
     "line",
     ["--help", "--version", "fit --help", "inspect m", "inspect m --json", "demo d",
-     "predict a.csv --model m", "predict a.csv --model m --only-labels", "fit a.csv -k 3",
+     "predict a.csv --model m", "fit a.csv -k 3",
      "fit a.csv -k 2 --json", "fit a.csv -k 2 --labels -", "choose-k a.csv -k 2:3",
      "report a.csv --model m --out r.html", "check a.csv"],
 )  # fmt: skip
