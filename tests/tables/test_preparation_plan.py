@@ -49,6 +49,7 @@ def line_of(plan, column):
         ("rare", [1.5, 2.5] + [None] * (N - 2), "left out: rare (mostly gaps: 99 % of the values"),
         ("city", ["Wien", "Graz"] * (N // 2), "left out: city (text, as 'Wien' in row 1)"),
         ("since", ["2024-05-01"] * N, "left out: since (dates)"),
+        ("until", ["31.12.2024"] * N, "left out: until (dates)"),
         ("Signup Year", RNG.integers(1999, 2024, N), "left out: Signup Year (dates: years from "),
         ("born", 20240101 + RNG.integers(0, 28, N), "left out: born (dates: days like 202401"),
         ("seen_at", RNG.integers(1e9, 2e9, N), "left out: seen_at (dates: a time in seconds"),

@@ -12,6 +12,7 @@ from partita._common.array_types import Ints
 from partita._common.text import format_number
 from partita.tables import cell_types
 from partita.tables.arrow_files import plain_values
+from partita.tables.date_cells import are_dates
 from partita.tables.table import Table, arrow
 
 MANY_CATEGORIES = 20  # allowed in a column of any length, if most of them occur twice
@@ -88,7 +89,7 @@ def _as_text(table: Table, name: str) -> Any:
         if len(column.slice(0, SAMPLE_ROWS).unique()) > MAX_CATEGORIES:
             return None
         values = cell_types.without_missing(column, table.cells.missing)
-        return None if cell_types.are_dates(values) else pc.cast(values, pa.string())
+        return None if are_dates(values) else pc.cast(values, pa.string())
     if types.is_boolean(column.type):
         return pc.if_else(column, "yes", "no")
     if types.is_integer(column.type) or types.is_floating(column.type):

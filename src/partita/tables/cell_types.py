@@ -210,16 +210,3 @@ def are_numbers(values: Any) -> Any:
 def has_leading_zeros(column: Any) -> bool:
     """Return whether a cell is an integer like 01003."""
     return bool(arrow(".compute").any(matches(column, _LEADING_ZERO)).as_py())
-
-
-def are_dates(values: Any) -> bool:
-    """Return whether all cells that are not null are like 2024-05-01 or 2024-05-01 12:00."""
-    pa, pc = arrow(), arrow(".compute")
-    known = values.drop_null()
-    if len(known) == 0 or not re.match(r"^\d{4}-\d\d-\d\d", known[0].as_py()):
-        return False
-    try:
-        pc.cast(known, pa.timestamp("us"))
-    except pa.ArrowInvalid:
-        return False
-    return True

@@ -10,6 +10,7 @@ import numpy as np
 from partita._common.array_types import Array
 from partita.tables import cell_types
 from partita.tables.arrow_files import plain_values
+from partita.tables.date_cells import are_dates, parse_dates
 from partita.tables.plain_numbers import MAX_EXACT_INTEGER, first_inexact_cell
 from partita.tables.table import Table, arrow
 
@@ -57,8 +58,8 @@ def read_days(table: Table, name: str) -> Array | None:
     pa, pc = arrow(), arrow(".compute")
     column = plain_values(table.data[name])
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = cell_types.without_missing(column)
-        if not cell_types.are_dates(column):
+        column = parse_dates(cell_types.without_missing(column))
+        if column is None:
             return None
     elif not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
         return None
@@ -112,7 +113,7 @@ def _read_text(table: Table, column: Any) -> ColumnValues:
     n_known = len(values) - values.null_count
     if n_known == 0:
         return _EMPTY
-    if cell_types.are_dates(values):
+    if are_dates(values):
         return ColumnValues(None, "dates")
 
     def cell(row: int) -> str:

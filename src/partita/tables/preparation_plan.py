@@ -41,8 +41,8 @@ RULES = {
     "two values only": "yes or no is a category: it would split every group in two. Such columns "
     "are features if they are the majority",
     "dates": "a date is a feature only on request: it becomes days since 1970. Dates are cells "
-    "like 2024-05-31, integers like 20240531, years in a column called year, and seconds in a "
-    "column called time, timestamp, …",
+    "like 2024-05-31, 31.5.2024 or 5/31/2024, integers like 20240531, years in a column called "
+    "year, and seconds in a column called time, timestamp, …",
     "text": "categories are described for each cluster, not measured",
     "log": "the values are positive, the 95 % quantile is at least "
     f"{auto.LOG_MIN_RATIO:g} times the 5 % quantile, and logarithms are at least "
