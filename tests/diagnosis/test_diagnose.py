@@ -380,8 +380,8 @@ def test_diagnose_is_exported():
 @pytest.mark.parametrize("method", [KMedoids, KernelKMeans, SphericalKMeans, MiniBatchKMeans])
 def test_texts_speak_of_the_model_that_was_fitted(method):
     rng = np.random.default_rng(0)
-    stripes = np.c_[rng.uniform(0, 60, 900), rng.normal(0, 0.5, 900)]
-    unequal = np.concatenate([rng.normal(0, 1, (900, 2)), rng.normal([4, 0], 0.2, (60, 2))])
+    stripes = np.c_[rng.uniform(0, 60, 300), rng.normal(0, 0.5, 300)]
+    unequal = np.concatenate([rng.normal(0, 1, (400, 2)), rng.normal([4, 0], 0.2, (40, 2))])
     for X in (stripes, unequal, make_moons(300, noise=0.06, random_state=0)[0] + 2):
         found = diagnose(method(2, random_state=0, max_iter=1).fit(X), X)
         texts = " ".join(finding.what + finding.evidence for finding in found)

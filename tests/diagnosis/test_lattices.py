@@ -54,7 +54,7 @@ def test_few_values_are_no_sign_of_shape(lattice, seeds):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("seeds", SEEDS)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", ["rings", pytest.param("moons", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("lattice", LATTICES)
 def test_few_values_do_not_hide_a_shape(shape, lattice, seeds):
     for seed in seeds:

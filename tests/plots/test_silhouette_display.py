@@ -34,7 +34,7 @@ def test_silhouettes_are_those_of_scikit_learn_sorted_within_clusters():
         assert np.isclose(np.ptp(seen[:, 1]), (model.labels_ == j).sum())
 
 
-@pytest.mark.parametrize(("k", "named"), [(30, 30), (41, 41), (60, 50)])
+@pytest.mark.parametrize(("k", "named"), [(30, 30), (60, 50)])
 def test_thin_clusters_have_names_beside_them(k, named):
     rng = np.random.default_rng(0)
     sizes = np.r_[2000, rng.integers(2, 40, k - 1)]
