@@ -194,6 +194,8 @@ def test_progress_counts_every_stage(capsys):
         ("references", 1, 3),
         ("references", 2, 3),
         ("references", 3, 3),
+        ("clouds", 1, 2),
+        ("clouds", 2, 2),
         ("halves", 1, 2),
         ("halves", 2, 2),
     ]

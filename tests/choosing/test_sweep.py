@@ -98,7 +98,7 @@ class Costs(Ladder):
         return Rung(k, SimpleNamespace(inertia_=self._fewer[k]))
 
     def more(self, rung, k):
-        assert rung.cost < self._fewer[k]
+        assert rung.cost < self._fewer[k] or k <= self.max_small_k
         return Rung(k, SimpleNamespace(inertia_=self._more[k]))
 
 
@@ -107,7 +107,41 @@ def test_a_fit_that_costs_more_than_one_with_fewer_clusters_is_repeated():
     heard = []
     climb_down(ladder, [2, 3, 4, 5], 99, lambda rung: heard.append((rung.k, rung.cost)))
     assert heard == [(5, 10.0), (4, 11.0), (3, 7.0), (2, 9.0), (4, 6.0), (5, 5.0)]
-    assert ladder.began == 7
+    assert ladder.began == 13  # eight merges
+
+
+class SmallCosts(Costs):
+    max_small_k = 3
+
+    def first(self, k):
+        return Rung(k, SimpleNamespace(inertia_={2: 8.0, 3: 9.0}.get(k, 0.0)))
+
+
+def test_few_clusters_keep_the_best_of_a_merge_a_split_and_a_start_of_their_own():
+    ladder = SmallCosts(fewer={4: 5.0, 3: 7.0, 2: 9.5, 1: 20.0}, more={3: 6.0, 2: 9.0})
+    heard = []
+    rungs = climb_down(ladder, [1, 2, 3, 4], 99, lambda rung: heard.append((rung.k, rung.cost)))
+    assert heard == [(4, 5.0), (3, 6.0), (2, 8.0), (1, 20.0)]
+    assert {k: rung.cost for k, rung in rungs.items()} == dict(reversed(heard))
+
+
+def trapped_table(seed):
+    """Five clear segments, one of them small."""
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(5, 1500, p=[0.35, 0.25, 0.20, 0.15, 0.05])
+    rows = 4 * rng.normal(size=(5, 4))[truth] + rng.normal(size=(1500, 4))
+    return (rows - rows.mean(axis=0)) / rows.std(axis=0)
+
+
+def test_few_clusters_cost_no_more_than_the_best_of_many_starts():
+    for seed in range(3):
+        rows = trapped_table(seed)
+        with Workers(1) as workers:
+            ladder = ladder_of(KMeans(random_state=0), rows, None, workers)
+            rungs = climb_down(ladder, range(1, 21), len(rows))
+        for k in (2, 3, 4, 5):
+            best = KMeans(k, n_init=10, random_state=0).fit(rows).inertia_
+            assert rungs[k].cost < 1.01 * best
 
 
 def test_of_rows_that_are_equally_far_the_first_are_taken():

@@ -12,7 +12,7 @@ from partita.choosing import gap_reference, principal_axes
 from partita.choosing.principal_axes import on_principal_axes, principal_coordinates
 from partita.choosing.sweep_problem import SweepProblem
 
-QUICK = {"criteria": ["gap", "calinski_harabasz", "bic"], "n_references": 2, "random_state": 0}
+QUICK = {"criteria": ["gap", "calinski_harabasz", "bic"], "n_references": 4, "random_state": 0}
 
 
 def texts(n=300, d=900, topics=4, seed=0):

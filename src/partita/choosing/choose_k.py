@@ -57,10 +57,11 @@ def choose_k(
 ) -> Sweep:
     """Recommend a number of clusters, with reasons.
 
-    The largest number is fitted first. Then the two clusters that are cheapest to merge become one,
-    the fit continues from there, and so on down: all fits together cost about as much as four.
-    Several criteria vote. If the data has no more structure than uniform noise, `best_k` is 1 and
-    `reasons` shows the comparison.
+    A number above the largest is fitted first. Then the two clusters that are cheapest to merge
+    become one, the fit continues from there, and so on down; few clusters are also fitted from
+    other starts. All fits together cost about as much as a few. Several criteria vote. If the data
+    has no more structure than a cloud without groups, `best_k` is 1 and `reasons` shows the
+    comparison.
 
     Parameters
     ----------
@@ -76,7 +77,8 @@ def choose_k(
         Names of columns; None: all that apply to the estimator. "gap" also tests whether there is
         structure. "prediction_strength" and "stability" need several sweeps.
     n_references, n_splits : int, default=10 and 5
-        Number of uniform tables for "gap", and of random splits of the data into halves; each is a
+        Number of uniform tables for "gap" (and, if the data beats these, of tables that are one
+        cloud with features like its own), and of random splits of the data into halves; each is a
         sweep of its own. At most 10000.
     sample_size : int, default=1000
         Rows of a sample, if all of them would take too long: for the gap statistic, for halves of

@@ -8,15 +8,18 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.threads import Workers
 from partita.choosing.ladder import Rung
 from partita.choosing.sweep_problem import SweepProblem
+from partita.geometry import EUCLIDEAN
 from partita.metrics import criteria
 from partita.metrics.mean_distances import Partition
 from partita.metrics.silhouette import PairwiseDistances
+from partita.source.raw_rows import as_doubles
 
 SAMPLE_ROWS = 1 << 13  # whose distances to the centers represent all rows
 EXACT_MAX_WORK = 2e10  # n²·fits·features: up to a few seconds, all pairs of rows are measured
@@ -53,6 +56,7 @@ class FitMeasures:
         elif len(counted) < problem.n:
             self._rows = problem.take(counted)
         self._pairs: PairwiseDistances | None = None
+        self._columns: Floats | None = None  # (d, n) of the rows that are measured
 
     def of(self, rung: Rung, names: Sequence[str]) -> dict[str, Measurement]:
         """Return the criteria that this member has, by name."""
@@ -64,7 +68,7 @@ class FitMeasures:
         stats = self._problem.stats(model)
         if stats is not None:
             values["calinski_harabasz"] = criteria.calinski_harabasz(stats)
-            values["bic"] = criteria.bic(stats)
+            values["bic"] = criteria.bic(stats, None, self._squares(labels, len(stats.weight)))
             if first is not None:  # about the centers, which for directions are not the means
                 about = replace(stats, mean=np.asarray(model.cluster_centers_, dtype=np.float64))
                 distance = self._rows.lengths(first)
@@ -76,6 +80,23 @@ class FitMeasures:
         if not self._exact and stats is not None and _has_rare(stats.weight, labels):
             labels = self._problem.nearest(model, self._workers).labels[self._order]
         return measured | self._silhouette(model, labels)
+
+    def _squares(self, labels: Array, k: int) -> Floats | None:
+        """Squared deviations (k, d) from the means of clusters along each feature."""
+        rows = self._rows
+        if rows.capabilities.geometry is not EUCLIDEAN or sp.issparse(rows.X):
+            return None
+        if self._columns is None:
+            self._columns = np.ascontiguousarray(as_doubles(rows.X).T)
+        weight = np.ones(rows.n) if rows.weight is None else rows.weight
+        mass = np.bincount(labels, weight, k)
+        squares = np.zeros((k, len(self._columns)))
+        for feature, column in enumerate(self._columns):
+            sums = np.bincount(labels, weight * column, k)
+            mean = np.divide(sums, mass, out=np.zeros(k), where=mass > 0)
+            gap = column - mean[labels]
+            squares[:, feature] = np.bincount(labels, weight * gap * gap, k)
+        return squares
 
     def _silhouette(self, model: Any, labels: Array) -> dict[str, Measurement]:
         """The mean silhouette of all rows, or of a sample that represents small clusters too.

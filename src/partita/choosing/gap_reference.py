@@ -2,7 +2,8 @@
 
 References are uniform in the box of the data along its principal axes (Tibshirani, Walther and
 Hastie 2001). A single Gaussian has less structure than such a box, so data that beats the box beats
-both. Categorical features are drawn independently.
+both. Categorical features are drawn independently. Skewed features and counts have more structure
+than a box: data that beats it is also compared with one cloud of such features.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from partita._common.logarithm import logarithm
 from partita._common.threads import Workers
 from partita.choosing.ladder import climb_down
 from partita.choosing.sweep_problem import SweepProblem
+from partita.choosing.unimodal_reference import unimodal_cloud
+from partita.choosing.value_grid import count_comparable
 from partita.geometry import EUCLIDEAN
 from partita.metrics import criteria
 
@@ -36,6 +39,7 @@ class SweepCurve:
 
     log_cost: Floats  # (m,)
     silhouette: Floats  # (m,) the simplified one; 0 for one cluster
+    n_comparable: int | None = None  # K from the first on whose clusters are no grid; None: all
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class GapComparison:
     ks: Ints  # (m,) ascending, from 1
     data: SweepCurve
     references: tuple[SweepCurve, ...]
+    about: str = "uniform data"  # what the references are
+    is_like_data: bool = False  # whether features of references are distributed like the data's
 
     @property
     def gap(self) -> Floats:
@@ -102,6 +108,28 @@ def compare_with_uniform(
     return GapComparison(ks, data, tuple(references))
 
 
+def compare_with_cloud(
+    problem: SweepProblem,
+    uniform: GapComparison,
+    n_references: int,
+    rng: np.random.Generator,
+    workers: Workers,
+    callback: Callable[[], object],
+) -> GapComparison | None:
+    """Sweep over references that are one cloud; None for categories that are no numbers."""
+    problem = problem.alone()
+    rows = problem.vectors()
+    is_euclidean = problem.capabilities.geometry is EUCLIDEAN
+    if rows is None or (is_categorical(rows) and not is_euclidean):
+        return None
+    draw, references = unimodal_cloud(rows), []
+    for _ in range(n_references):
+        references.append(sweep_curve(problem.like(draw(rng)), uniform.ks, workers))
+        callback()
+    about = "one cloud with such features"
+    return GapComparison(uniform.ks, uniform.data, tuple(references), about, is_like_data=True)
+
+
 def sweep_curve(problem: SweepProblem, ks: Ints, workers: Workers) -> SweepCurve:
     """Sweep, and return the costs and simplified silhouettes."""
     rungs = climb_down(problem.ladder(workers), ks.tolist(), problem.n)
@@ -110,8 +138,10 @@ def sweep_curve(problem: SweepProblem, ks: Ints, workers: Workers) -> SweepCurve
         _, first, second = problem.nearest(rungs[k].model, workers)
         if first is not None and second is not None and k > 1:
             silhouette[number] = criteria.simplified_silhouette(first, second, problem.weight)
-    log_cost = [logarithm(max(rungs[k].cost, MIN_COST)) for k in ks.tolist()]
-    return SweepCurve(np.array(log_cost), np.nan_to_num(silhouette))
+    costs = [rungs[k].cost for k in ks.tolist()]
+    log_cost = np.array([logarithm(max(cost, MIN_COST)) for cost in costs])
+    count = count_comparable(np.array(costs) / problem.mass, problem.grid_variance)
+    return SweepCurve(log_cost, np.nan_to_num(silhouette), count)
 
 
 def uniform_box(rows: Floats, rotate: bool) -> Sampler:
@@ -146,7 +176,11 @@ def independent_categories(rows: Floats) -> Sampler:
 
 def reference_data(rows: Floats, rotate: bool) -> Sampler:
     """Return independent categories if most features are categorical, else a uniform box."""
+    return independent_categories(rows) if is_categorical(rows) else uniform_box(rows, rotate)
+
+
+def is_categorical(rows: Floats) -> bool:
+    """Return whether most features have few values, each of them in several rows."""
     max_categories = max(2, min(MAX_CATEGORIES, len(rows) // MIN_ROWS_PER_CATEGORY))
     categorical = [len(np.unique(column)) <= max_categories for column in rows.T]
-    mostly = 2 * sum(categorical) > len(categorical)
-    return independent_categories(rows) if mostly else uniform_box(rows, rotate)
+    return 2 * sum(categorical) > len(categorical)

@@ -2,7 +2,8 @@
 
 The largest number is fitted first. Then the two clusters that are cheapest to merge become one, and
 the fit is repeated from there. This ends at a lower cost than fits from random starts, in a
-fraction of their time.
+fraction of their time. Merges add up, however, so small numbers are also fitted from the number
+below, with one more center, and by a start of their own; the best of the three is kept.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from partita.merging.tree import MergeTree, merge_tree
 from partita.source.raw_rows import as_doubles
 
 MIN_RELATIVE_DECREASE = 1e-3  # of J: fits that are only compared stop below it
+MIN_MERGES = 8  # above the largest number of clusters, so that it too comes from merges
+MERGES_PER_CLUSTER = 8  # one more merge for so many clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class Rung:
 
 class Ladder(ABC):
     """Fits of the same rows that differ in their number of clusters."""
+
+    max_small_k = 1  # up to here, other starts are tried beside merges
 
     @abstractmethod
     def first(self, k: int) -> Rung:
@@ -76,26 +81,42 @@ def climb_down(
 ) -> dict[int, Rung]:
     """Fit every number of clusters, so that no fit costs more than one with fewer clusters.
 
-    The first fit has an eighth more clusters than the largest of `ks`, at most n: merged
-    clusters end at a lower cost. `callback` receives every fit, and again one that was improved.
+    The first fit has more clusters than the largest of `ks`, at most n: merged clusters end at a
+    lower cost, and the fits depend less on where the ladder begins. `callback` receives every fit,
+    in descending order, and again one that was improved.
     """
     descending = sorted(set(ks), reverse=True)
-    above = ladder.first(min(n, descending[0] + max(2, descending[0] // 8)))
+    merges = max(MIN_MERGES, descending[0] // MERGES_PER_CLUSTER)
+    above = ladder.first(min(n, descending[0] + merges))
     rungs: dict[int, Rung] = {}
     for k in descending:
         above = rungs[k] = above if above.k == k else ladder.fewer(above, k)
-        callback(above)
+        if k > ladder.max_small_k:
+            callback(above)
+    _climb_up(ladder, rungs, callback)
+    return rungs
+
+
+def _climb_up(ladder: Ladder, rungs: dict[int, Rung], callback: Callable[[Rung], object]) -> None:
+    """Improve fits with few clusters, and those that cost more than one with fewer."""
+    small = [k for k in sorted(rungs) if k <= ladder.max_small_k]
+    for low, high in pairwise(small):
+        starts = (rungs[high], ladder.more(rungs[low], high), ladder.first(high))
+        rungs[high] = min(starts, key=lambda rung: rung.cost)
+    for k in reversed(small):
+        callback(rungs[k])
     for low, high in pairwise(sorted(rungs)):
         if rungs[high].cost > rungs[low].cost:
             again = ladder.more(rungs[low], high)
             if again.cost < rungs[high].cost:
                 rungs[high] = again
                 callback(again)
-    return rungs
 
 
 class SessionLadder(Ladder):
     """Lloyd members: a session checks the rows once and keeps what prunes between fits."""
+
+    max_small_k = 12
 
     def __init__(self, capabilities: Capabilities, session: LloydSession) -> None:
         assert capabilities.geometry is not None

@@ -26,17 +26,18 @@ class StructureTest:
     """The comparison of the data with references without structure."""
 
     found: bool
-    silhouette: float  # the largest, of the data
+    silhouette: float  # of the data: the largest, or that with the largest lead
     expected: float  # the mean of the references
     deviation: float
     lead: float  # of log J, in standard deviations of the references
+    about: str = "uniform data"  # what the references are
 
     def __str__(self) -> str:
         lead = f"{abs(self.lead):.1f} standard deviations {'more' if self.lead > 0 else 'less'}"
         return (
-            f"the best simplified silhouette is {self.silhouette:.3f}, that of uniform data "
+            f"the best simplified silhouette is {self.silhouette:.3f}, that of {self.about} "
             f"{self.expected:.3f} ± {self.deviation:.3f}; J decreases by {lead} "
-            "than for uniform data"
+            f"than for {self.about}"
         )
 
 
@@ -51,31 +52,45 @@ class Recommendation:
 
 
 def compare_structure(comparison: GapComparison) -> StructureTest:
-    """Compare the largest simplified silhouette, and the decrease of J from that of one cluster.
+    """Compare simplified silhouettes, and the decrease of J from that of one cluster.
 
     Both must beat the references: a few outliers make large silhouettes, and J of a cloud of
-    another shape than a box may decrease faster.
+    another shape may decrease faster. Of a box, which has another shape than most data, the largest
+    silhouettes are compared; of a cloud like the data, those for the same K.
     """
-    drops = np.array([curve.log_cost - curve.log_cost[0] for curve in comparison.references])
-    drop = comparison.data.log_cost - comparison.data.log_cost[0]
-    scale = np.maximum(drops.std(axis=0, ddof=1), MIN_DEVIATION)[1:]
-    lead = float(((drops.mean(axis=0) - drop)[1:] / scale).max())
-    silhouettes = np.array([curve.silhouette.max() for curve in comparison.references])
-    expected = float(silhouettes.mean())
-    deviation = max(float(silhouettes.std(ddof=1)), MIN_DEVIATION)
-    best = float(comparison.data.silhouette.max())
-    beats = best > max(MIN_SILHOUETTE_RATIO * expected, expected + MIN_DEVIATIONS * deviation)
-    return StructureTest(beats and lead > MIN_DEVIATIONS, best, expected, deviation, lead)
+    curves = (comparison.data, *comparison.references)
+    least = min(curve.n_comparable or len(comparison.ks) for curve in curves)
+    drop, *rest = (curve.log_cost[1:least] - curve.log_cost[0] for curve in curves)
+    drops = np.array(rest)
+    scale = np.maximum(drops.std(axis=0, ddof=1), MIN_DEVIATION)
+    lead = float(((drops.mean(axis=0) - drop) / scale).max(initial=-np.inf))
+    if comparison.is_like_data:
+        own, *others = (curve.silhouette[1:least] for curve in curves)
+    else:
+        own, *others = (
+            curve.silhouette[: curve.n_comparable].max(keepdims=True) for curve in curves
+        )
+    expected, deviation = np.mean(others, axis=0), np.std(others, axis=0, ddof=1)
+    required = np.maximum(MIN_SILHOUETTE_RATIO * expected, expected + MIN_DEVIATIONS * deviation)
+    best = int((own - required).argmax())
+    found = bool(own[best] > required[best]) and lead > MIN_DEVIATIONS
+    values = float(own[best]), float(expected[best]), float(deviation[best])
+    return StructureTest(found, *values, lead, comparison.about)
 
 
 def recommend(
-    ks: Ints, criteria: dict[str, Criterion], structure: StructureTest | None, missing: str = ""
+    ks: Ints,
+    criteria: dict[str, Criterion],
+    structure: StructureTest | None,
+    missing: str = "",
+    max_comparable: float = np.inf,
 ) -> Recommendation:
     """Recommend 1 if there is no structure, else the K with the most votes.
 
-    `missing` describes the part that an interruption left out.
+    `missing` describes the part that an interruption left out; above `max_comparable`, clusters
+    are finer than the grid of the values, and no K is voted for.
     """
-    votes = count_votes(ks, criteria)
+    votes = count_votes(ks, criteria, max_comparable)
     several = np.flatnonzero(ks > 1)
     order = several[np.argsort(-votes[several], kind="stable")]
     ranking = tuple(int(k) for k in ks[order])
@@ -98,6 +113,9 @@ def recommend(
     if strength is not None and strength.pick == 1:
         caution = "no K is reproducible across random halves of the data; treat the result with "
         reasons = (*reasons, caution + "caution")
+    if max_comparable < ks.max():
+        finer = f"no K above {max_comparable:g} counts: its clusters only tell apart values on a "
+        reasons = (*reasons, finer + "grid, such as counts or grades")
     if missing:
         sentence = f"Incomplete: {missing}. The results so far recommend {best} clusters."
     return Recommendation(best, ranking, sentence, reasons)
@@ -107,7 +125,7 @@ def _no_structure(
     structure: StructureTest, ranking: tuple[int, ...], opinions: tuple[str, ...]
 ) -> Recommendation:
     requirement = (
-        f"structure requires {MIN_SILHOUETTE_RATIO:g} times the silhouette of uniform data, "
+        f"structure requires {MIN_SILHOUETTE_RATIO:g} times the silhouette of {structure.about}, "
         f"and a lead of {MIN_DEVIATIONS:g} standard deviations in both"
     )
     reasons = (str(structure), requirement, *opinions)
@@ -116,12 +134,12 @@ def _no_structure(
     return Recommendation(
         1,
         ranking,
-        "No cluster structure: K-means finds as much in uniform data.",
+        f"No cluster structure: K-means finds as much in {structure.about}.",
         (*reasons, f"if there must be several clusters, the criteria choose {ranking[0]}"),
     )
 
 
-def count_votes(ks: Ints, criteria: dict[str, Criterion]) -> Floats:
+def count_votes(ks: Ints, criteria: dict[str, Criterion], max_comparable: float = np.inf) -> Floats:
     """Votes (m,) for every K: 1, ½, ⅓, … by its rank in a criterion, 1 for the pick of a rule.
 
     So a K that several criteria rank second beats one that a single criterion ranks first.
@@ -129,7 +147,7 @@ def count_votes(ks: Ints, criteria: dict[str, Criterion]) -> Floats:
     votes = np.zeros(len(ks))
     for name in voters(criteria):
         column = criteria[name]
-        votes += (ks == column.pick) if name in RULES else 1.0 / _ranks(column)
+        votes += (ks == column.pick) if name in RULES else 1.0 / _ranks(column, ks, max_comparable)
     if not votes.any():  # the others have a pick, but no ranking
         picks = [criteria[name].pick for name in ("gap", "inertia") if name in criteria]
         votes += ks == next((pick for pick in picks if pick in ks), None)
@@ -145,10 +163,10 @@ def voters(criteria: dict[str, Criterion]) -> list[str]:
     return [*names, *(name for name in RULES if name in able)]
 
 
-def _ranks(criterion: Criterion) -> Floats:
-    """The rank (m,) of every K, 1 for the best; inf where the criterion is not finite."""
+def _ranks(criterion: Criterion, ks: Ints, max_comparable: float) -> Floats:
+    """The rank (m,) of every K, 1 for the best; inf where there is none."""
     values = criterion.values if criterion.better == "low" else -criterion.values
-    known = np.flatnonzero(np.isfinite(values))
+    known = np.flatnonzero(np.isfinite(values) & (ks <= max_comparable))
     if criterion.name == PREFERS_LARGEST:
         known = known[::-1]
     rank = np.full(len(values), np.inf)

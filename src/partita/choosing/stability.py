@@ -29,11 +29,10 @@ class SplitAgreement:
     strength: Floats  # (splits, m) prediction strength
     rand: Floats  # (splits, m) adjusted Rand index
 
-    @property
-    def pick(self) -> int:
-        """The largest K whose prediction strength plus its error reaches 0.8; else 1."""
-        mean, error = mean_and_error(self.strength)
-        strong = self.ks[mean + error >= MIN_PREDICTION_STRENGTH]
+    def pick(self, max_k: float = np.inf) -> int:
+        """Return the largest K up to `max_k` whose mean prediction strength reaches 0.8; else 1."""
+        is_strong = self.strength.mean(axis=0) >= MIN_PREDICTION_STRENGTH
+        strong = self.ks[is_strong & (self.ks <= max_k)]
         return int(strong.max()) if len(strong) else 1
 
 

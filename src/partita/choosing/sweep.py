@@ -82,7 +82,7 @@ class Sweep:
     ranking : tuple of int
         All numbers above 1, by votes of the criteria.
     structure : bool or None
-        Whether the data has more structure than uniform noise; None if that was not tested.
+        Whether the data has more structure than a cloud without groups; None if not tested.
     verdict : str
         The recommendation, in one sentence.
     reasons : tuple of str

@@ -9,17 +9,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.exact_sum import exact_total
+from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers
 from partita.choosing.ladder import Ladder, ladder_of
+from partita.choosing.value_grid import grid_variance
 from partita.estimators import validation
 from partita.estimators.capabilities import INNER_PRODUCTS
 from partita.estimators.fitted_models import capabilities_of, label_rows
 from partita.estimators.labelling import two_nearest
-from partita.geometry import SPHERICAL
+from partita.geometry import EUCLIDEAN, SPHERICAL
 from partita.source.raw_rows import as_doubles
 from partita.source.unit_rows import unit_rows
 from partita.stats import ClusterStats
 
+GRID_SAMPLE_ROWS = 1 << 13  # whose values tell whether features lie on a grid
 _MAX_DENSE_VALUES = 2e7  # values of sparse rows that may be made dense
 
 
@@ -71,6 +75,19 @@ class SweepProblem:
     def weight(self) -> Floats | None:
         """The weights of the rows."""
         return None if self._weight is None else self._weight[self._rows]
+
+    @property
+    def mass(self) -> float:
+        """The total weight that models are fitted with."""
+        return float(self.n) if self.weight is None else exact_total(self.weight) / self.unit
+
+    @cached_property
+    def grid_variance(self) -> float:
+        """The variance within a step of values on a grid; 0 if distances are not Euclidean."""
+        if self.capabilities.geometry is not EUCLIDEAN or sp.issparse(self.X):
+            return 0.0
+        rows = self.counted
+        return grid_variance(as_doubles(self.X[rows[evenly_spaced(len(rows), GRID_SAMPLE_ROWS)]]))
 
     @property
     def counted(self) -> Ints:

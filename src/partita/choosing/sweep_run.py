@@ -13,14 +13,26 @@ from partita._common.threads import Workers
 from partita._common.warnings import warn
 from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.choosing.fit_measures import FitMeasures, Measurement
-from partita.choosing.gap_reference import GapComparison, compare_with_uniform, sample_problem
+from partita.choosing.gap_reference import (
+    GapComparison,
+    compare_with_cloud,
+    compare_with_uniform,
+    sample_problem,
+)
 from partita.choosing.ladder import Ladder, Rung, climb_down
 from partita.choosing.principal_axes import on_principal_axes
-from partita.choosing.recommendation import PREFERS_LARGEST, compare_structure, recommend, voters
+from partita.choosing.recommendation import (
+    PREFERS_LARGEST,
+    StructureTest,
+    compare_structure,
+    recommend,
+    voters,
+)
 from partita.choosing.remarks import remarks
 from partita.choosing.stability import SplitAgreement, compare_halves, mean_and_error
 from partita.choosing.sweep import Criterion, Sweep, SweepFits
 from partita.choosing.sweep_problem import SweepProblem
+from partita.choosing.value_grid import count_comparable
 from partita.metrics.criteria import elbow
 
 SAMPLED = ("gap", "prediction_strength", "stability")  # by sweeps of references or of halves
@@ -30,7 +42,7 @@ SAMPLED = ("gap", "prediction_strength", "stability")  # by sweeps of references
 class SweepProgress:
     """The progress of `choose_k`."""
 
-    stage: str  # "fits", "references" or "halves"
+    stage: str  # "fits", "references", "clouds" or "halves"
     done: int
     total: int
     k: int | None  # of the last fit
@@ -59,6 +71,7 @@ class SweepRun:
         self._start = time.perf_counter()
         self._values: dict[int, dict[str, Measurement]] = {}
         self._comparison: GapComparison | None = None
+        self._structure: StructureTest | None = None
         self._agreement: SplitAgreement | None = None
         self._complete = True
 
@@ -83,10 +96,23 @@ class SweepRun:
             callback = self._counter("references", n_references + 1)
             rest = n_references, self._rng, self._workers, callback
             self._comparison = compare_with_uniform(sample, self._ks, *rest)
+            if self._comparison is not None:
+                self._structure = self._test_structure(sample, self._comparison, n_references)
         if {"prediction_strength", "stability"} & set(self._names):
             sample = sample_problem(self._problem, 2 * sample_size, self._rng)
             rest = n_splits, self._rng, self._workers, self._counter("halves", n_splits)
             self._agreement = compare_halves(sample, self._ks, *rest)
+
+    def _test_structure(
+        self, sample: SweepProblem, uniform: GapComparison, n_references: int
+    ) -> StructureTest:
+        """Compare the data with uniform references, then with the more demanding ones."""
+        test = compare_structure(uniform)
+        if not test.found:
+            return test
+        rest = n_references, self._rng, self._workers, self._counter("clouds", n_references)
+        cloud = compare_with_cloud(sample, uniform, *rest)
+        return test if cloud is None else compare_structure(cloud)
 
     def _fit(self, ladder: Ladder, sample_size: int) -> None:
         wanted = sorted({1, *self._ks.tolist()})
@@ -112,8 +138,8 @@ class SweepRun:
     def _sweep(self) -> Sweep:
         ks = np.array([k for k in self._ks.tolist() if k in self._fits.models])
         table = {c.name: c for name in self._names if (c := self._column(name, ks)) is not None}
-        structure = None if self._comparison is None else compare_structure(self._comparison)
-        choice = recommend(ks, table, structure, self._missing(ks))
+        structure = self._structure
+        choice = recommend(ks, table, structure, self._missing(ks), self._max_comparable)
         notes = remarks(self._problem, self._fits, choice.best)
         return Sweep(
             tuple(ks.tolist()),
@@ -136,6 +162,14 @@ class SweepRun:
             return f"the sweep was interrupted, and no K below {ks.min()} was tried"
         return "the sweep was interrupted before all criteria were known"
 
+    @property
+    def _max_comparable(self) -> float:
+        """The largest K whose clusters are not finer than the grid of the values."""
+        known = sorted(self._values)
+        costs = np.array([self._values[k]["inertia"].value for k in known])
+        count = count_comparable(costs / self._problem.mass, self._problem.grid_variance)
+        return known[count - 1] if count < len(known) else np.inf
+
     def _column(self, name: str, ks: Ints) -> Criterion | None:
         kind = CRITERION_KINDS[name]
         known, pick = self._known(name, ks)
@@ -147,8 +181,10 @@ class SweepRun:
         if kind.better == "elbow":
             pick = elbow(ks, values)
         elif kind.better != "rule" and not np.isnan(values).all():
-            best = np.nanmax(values) if kind.better == "high" else np.nanmin(values)
-            pick = int(ks[values == best][-1 if name == PREFERS_LARGEST else 0])
+            known_to_count = np.where(ks <= self._max_comparable, values, np.nan)
+            extreme = np.nanmax if kind.better == "high" else np.nanmin
+            best = ks[known_to_count == extreme(known_to_count)]
+            pick = int(best[-1 if name == PREFERS_LARGEST else 0])
         return Criterion(name, values, errors if sampled else None, pick, kind.better, kind.about)
 
     def _known(self, name: str, ks: Ints) -> tuple[dict[int, Measurement], int | None]:
@@ -163,7 +199,8 @@ class SweepRun:
             return {}, None
         if name == "stability":
             return _by_k(halves.ks, *mean_and_error(halves.rand)), None
-        return _by_k(halves.ks, *mean_and_error(halves.strength)), halves.pick
+        strength = _by_k(halves.ks, *mean_and_error(halves.strength))
+        return strength, halves.pick(self._max_comparable)
 
 
 def _by_k(ks: Ints, values: Floats, errors: Floats) -> dict[int, Measurement]:

@@ -14,7 +14,8 @@ from rich import progress as rich
 from partita.cli.console import console
 
 USUAL_STARTS = 6  # of a search over several
-_STAGES = {"references": "uniform data"}  # of a sweep, where the text is not the stage's name
+# stages of a sweep, where the text is not the stage's name
+_STAGES = {"references": "uniform data", "clouds": "single clouds"}
 
 
 class ProgressReporter:

@@ -7,14 +7,14 @@ criterion that is not defined is NaN. Clusters without weight are ignored.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from partita._common.array_types import Array, Floats
 from partita._common.exact_sum import exact_total, exact_totals
-from partita._common.logarithm import logarithm
+from partita._common.logarithm import logarithm, logarithms
 from partita._common.row_squares import row_squares
 from partita.stats import ClusterStats
 
@@ -29,6 +29,8 @@ __all__ = [
     "simplified_silhouette",
 ]
 
+MIN_SHARE_OF_VARIANCE = 1e-4  # within clusters, of the variance of a feature
+MIN_RATIO_OF_VARIANCES = 1e-2  # of one cluster to all, along a feature
 MIN_BEND = 1e-9  # of the height of the curve; a straighter curve has no elbow
 
 
@@ -114,17 +116,19 @@ def simplified_silhouette(first: Array, second: Array, weight: Array | None = No
     return exact_total(1.0 - share, w) / mass
 
 
-def bic(stats: ClusterStats, n: float | None = None) -> float:
-    """−2·log L + K(d + 1)·log n of K round Gaussians of one variance, with hard assignment.
+def bic(stats: ClusterStats, n: float | None = None, by_feature: Array | None = None) -> float:
+    """−2·log L + p·log n of K Gaussians with hard assignment; p is the number of parameters.
 
-    Lower is better; any real number. Cluster j has the share w_j/n of the rows and the variance
-    σ² = J / (d(n − K)) in every direction:
+    Lower is better; any real number. Cluster j has the share w_j/n of the rows. The Gaussians are
+    round and of one variance σ² = J / (d(n − K)):
 
         log L = Σ w_j·log(w_j/n) − (n·d/2)·log(2πσ²) − d(n − K)/2.
 
-    K·d coordinates, K − 1 shares and one variance make K(d + 1) parameters. `n` defaults to the
-    total weight. −∞ if J = 0; NaN if n ≤ K. Weakness: if clusters are not round or have different
-    variances, more clusters always fit better.
+    K·d coordinates, K − 1 shares and one variance make p = K(d + 1) parameters. With `by_feature`
+    (k, d), the sums of squared deviations along each feature, or numbers in proportion to them,
+    Gaussians with a variance for each feature, or for each feature and cluster, are tried too, and
+    the least value is returned. `n` defaults to the total weight. −∞ if J = 0; NaN if n ≤ K.
+    Weakness: if clusters are not Gaussian, more clusters always fit better.
 
     >>> rng = np.random.default_rng(0)
     >>> rows = np.repeat([[0.0], [9.0]], 50, axis=0) + rng.normal(size=(100, 1))
@@ -144,7 +148,46 @@ def bic(stats: ClusterStats, n: float | None = None) -> float:
     logs = np.array([logarithm(share) for share in (weight / rows).tolist()])
     shares = exact_total(logs, weight)
     fit = shares - rows * d / 2 * logarithm(2 * math.pi * variance) - d * (rows - k) / 2
-    return float(-2 * fit + k * (d + 1) * logarithm(rows))
+    best = float(-2 * fit + k * (d + 1) * logarithm(rows))
+    if by_feature is None or d == 1:
+        return best
+    squares = _in_proportion(np.asarray(by_feature, dtype=np.float64)[stats.weight > 0], sse)
+    for variances, count in _variances(squares, weight, mean):
+        fit = shares - _half_deviance(squares, weight, variances)
+        best = min(best, float(-2 * fit + (k * (d + 1) - 1 + count) * logarithm(rows)))
+    return best
+
+
+def _in_proportion(by_feature: Floats, sse: Floats) -> Floats:
+    """Squares (k, d) with the given sums; equal for all features where nothing is known."""
+    total = _added(by_feature.T)
+    even = np.full_like(by_feature, 1.0 / by_feature.shape[1])
+    share = np.divide(by_feature, total[:, None], out=even, where=total[:, None] > 0)
+    return np.asarray(share * sse[:, None])
+
+
+def _variances(squares: Floats, weight: Floats, mean: Floats) -> Iterator[tuple[Floats, int]]:
+    """Variances (k, d) of the kinds of Gaussians, and how many of them are parameters."""
+    (k, d), n = squares.shape, exact_total(weight)
+    away = mean - mean[0]
+    gap = away - _added(weight[:, None] * away) / n
+    within, between = _added(squares) / n, _added(weight[:, None] * gap * gap) / n
+    varies = np.flatnonzero(within + between > 0)  # a constant feature fits all Gaussians alike
+    within = np.maximum(within, MIN_SHARE_OF_VARIANCE * (within + between))
+    within[np.setdiff1d(np.arange(d), varies)] = 1.0
+    yield np.broadcast_to(within, (k, d)), d
+    yield np.maximum(squares / weight[:, None], MIN_RATIO_OF_VARIANCES * within), k * d
+
+
+def _half_deviance(squares: Floats, weight: Floats, variances: Floats) -> float:
+    """−log of the densities of all rows."""
+    terms = weight[:, None] * logarithms(2 * math.pi * variances) + squares / variances
+    return 0.5 * exact_total(terms.ravel())
+
+
+def _added(terms: Floats) -> Floats:
+    """Sums over the first axis, in the order of the rows on every machine."""
+    return np.asarray(np.ascontiguousarray(terms).sum(axis=0))
 
 
 def elbow(ks: Sequence[int] | Array, values: Array) -> int | None:
@@ -182,9 +225,7 @@ def adjusted_rand(one: Any, other: Any, weight: Array | None = None) -> float:
     1.0
     """
     if weight is None:
-        from sklearn.metrics import adjusted_rand_score
-
-        return float(adjusted_rand_score(one, other))
+        return _adjusted_rand_of_rows(crossed(one, other, None))
     w = np.asarray(weight, dtype=np.float64)
     both = crossed(one, other, w / w.sum())
     rows, columns = both.sum(axis=1), both.sum(axis=0)
@@ -194,12 +235,21 @@ def adjusted_rand(one: Any, other: Any, weight: Array | None = None) -> float:
     return (agreement - chance) / (largest - chance) if largest > chance else 1.0
 
 
-def crossed(one: Any, other: Any, weight: Floats) -> Floats:
-    """Contingency table (a, b): the weight that clusters of two partitions have in common."""
+def _adjusted_rand_of_rows(both: Array) -> float:
+    """Adjusted Rand index of a contingency table, by integers: pairs are of different rows."""
+    n, squares = int(both.sum()), [int((t * t).sum()) for t in (both, both.sum(1), both.sum(0))]
+    together, first, second = (square - n for square in squares)  # ordered pairs
+    chance, pairs = 2 * first * second, n * (n - 1)
+    largest = (first + second) * pairs
+    return (2 * together * pairs - chance) / (largest - chance) if largest > chance else 1.0
+
+
+def crossed(one: Any, other: Any, weight: Floats | None) -> Array:
+    """Contingency table (a, b): the weight, or the rows, that clusters of two partitions share."""
     first, second = (np.unique(labels, return_inverse=True)[1].ravel() for labels in (one, other))
-    table = np.zeros((first.max(initial=-1) + 1, second.max(initial=-1) + 1))
-    np.add.at(table, (first, second), weight)
-    return table
+    shape = first.max(initial=-1) + 1, second.max(initial=-1) + 1
+    cells = np.bincount(first * shape[1] + second, weight, minlength=shape[0] * shape[1])
+    return cells.reshape(shape)
 
 
 def _filled(stats: ClusterStats) -> tuple[Floats, Floats, Floats]:
