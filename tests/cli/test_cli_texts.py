@@ -15,7 +15,7 @@ import pytest
 from helpers.cli import PARTITA, environment, pa
 from helpers.paths import ROOT
 
-from partita import KMeans, diagnosis
+from partita import KMeans, diagnosis, save
 from partita._common.errors import Setting
 from partita._common.text import one_line
 from partita.cli.command_group import app
@@ -268,3 +268,24 @@ def test_hints_name_only_options_of_the_command(tmp_path, capsys):
             app([words[0], str(tmp_path / "a.csv"), *words[1:]])
         assert not ended.value.code
         assert ("--explain" in capsys.readouterr().err) == (words[0] == "fit")
+
+
+def test_names_that_run_right_to_left_turn_no_numbers_around(partita, tmp_path, blobs):
+    names, isolates = ["גיל", "שכר", "عمر"], "\u2068\u2069"
+    model, file = tmp_path / "m.partita", tmp_path / "a.csv"
+    save(KMeans(2, random_state=0).fit(blobs), model, names=names, fitted_to=blobs)
+    ids = ["זר", *map(str, range(1, 60))]
+    far = [
+        ",".join([name, *map(repr, row)])
+        for name, row in zip(ids, (blobs + 100).tolist(), strict=False)
+    ]
+    file.write_text(",".join(["מי", *names]) + "\n" + "\n".join(far))
+    predict = ("predict", file, "--model", model, "--labels", tmp_path / "out.csv", "--id", "מי")
+    for words, wanted in (
+        (("inspect", model), names),
+        (("check", file), names),
+        (predict, ["זר"]),
+    ):
+        shown = " ".join(partita(*words).split())
+        for name in wanted:
+            assert shown.count(f"{isolates[0]}{name}{isolates[1]}") == shown.count(name) > 0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from partita._common.text import format_number, one_line, plural
+from partita._common.text import format_number, isolated, one_line, plural
 from partita.cli.prepared_data import PreparedData
 from partita.cli.text_tables import print_table
 from partita.tables.column_values import read_column, read_days
@@ -27,7 +27,8 @@ def print_columns(prepared: PreparedData, out: Console) -> None:
     )
     lines = [["column", "used as", "missing", "distinct", "min", "median", "max"]]
     for name in table.names[:MAX_COLUMNS_SHOWN]:
-        lines.append([one_line(name, MAX_NAME_CHARACTERS), *_facts(prepared, name)])
+        shown = isolated(one_line(name, MAX_NAME_CHARACTERS))
+        lines.append([shown, *_facts(prepared, name)])
     print_table(out, list(zip(*lines, strict=True)), left=2, rule=True)
     more = len(table.names) - MAX_COLUMNS_SHOWN
     if more > 0:

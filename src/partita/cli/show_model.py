@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from partita._common.text import format_number, one_line, plural
+from partita._common.text import format_number, isolated, one_line, plural
 from partita.cli import show_results
 from partita.cli.console import console
 from partita.cli.text_tables import print_table
@@ -123,7 +123,7 @@ def _print_centers(contents: ModelContents, out: Console) -> None:
     rest = [plural(k - shown, "more cluster")] if k > shown else []
     if centers is not None:
         for name, column in zip(names[:MAX_FEATURES], centers.T, strict=False):
-            rows.append([one_line(name, 30), *map(format_number, column[:shown])])
+            rows.append([isolated(one_line(name, 30)), *map(format_number, column[:shown])])
         more = len(names) - MAX_FEATURES
         rest += [plural(more, "more feature")] if more > 0 else []
     print_table(out, list(zip(*rows, strict=True)), left=1, rule=True)

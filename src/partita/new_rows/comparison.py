@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.text import format_number, listed, one_line, plural
+from partita._common.text import format_number, isolated, listed, one_line, plural
 from partita.new_rows.fit_reference import FitReference, beyond_reach, moments, shares
 
 CHANCE = 0.01  # of any remark on drift if there is none
@@ -167,7 +167,7 @@ class Comparison:
 
     def _about_strangers(self, rows: Sequence[Any] | None) -> str:
         strangers, n = np.flatnonzero(self.is_stranger).tolist(), len(self.labels)
-        named = [one_line(i if rows is None else rows[i], MAX_NAME) for i in strangers]
+        named = [_shown(i if rows is None else rows[i]) for i in strangers]
         verb, noun, whose = ("is", "row", "its") if len(named) == 1 else ("are", "rows", "their")
         question = ""
         if 2 * len(named) > n >= MIN_ROWS:
@@ -187,8 +187,12 @@ class Comparison:
         return f"<Comparison of {plural(n, 'row')}: {plural(strange, 'stranger')}, {drift} drifts>"
 
 
+def _shown(name: Any) -> str:
+    return isolated(one_line(name, MAX_NAME))
+
+
 def _about_mean(drift: MeanDrift, names: Sequence[Any] | None) -> str:
-    name = f"feature {drift.feature}" if names is None else one_line(names[drift.feature], MAX_NAME)
+    name = f"feature {drift.feature}" if names is None else _shown(names[drift.feature])
     side = "above" if drift.deviations > 0 else "below"
     here, there = format_number(drift.mean), format_number(drift.fit_mean)
     return f"{name} is {abs(drift.deviations):.1f} sd {side} ({here}, in the fit {there})"
