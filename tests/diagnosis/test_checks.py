@@ -68,7 +68,7 @@ def test_scale_is_a_warning_from_an_order_of_magnitude(factor, severity):
 def test_outliers_in_a_cluster_of_their_own_are_listed():
     X = np.concatenate([groups(), [[90.0, 90.0], [91.0, 90.0]]])
     found = diagnose(fit(X, 5), X)["outliers"]
-    assert found.evidence.endswith("typical rows: row 401, row 402.")  # people count from 1
+    assert found.evidence.endswith("typical rows: row 400, row 401.")  # indices, as `rows`
     assert found.rows == (400, 401)
     assert len(found.clusters) == 1
 

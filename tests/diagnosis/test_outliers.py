@@ -81,7 +81,7 @@ def test_one_cluster_is_searched_for_outliers():
     X = np.concatenate([groups(), [[1e4, 0.0]]])
     found = diagnose(fit(X, 1), X)["outliers"]
     assert found.rows == (400,)
-    assert found.evidence.endswith(": row 401.")
+    assert found.evidence.endswith(": row 400.")  # as X[400] and `rows`
     assert "1 of 401 rows lies far from all others, mostly in feature 0: 1 within" in found.what
     assert found.features == (0,)
     with pytest.raises(CheckSkipped, match="fewer than 10 rows"):

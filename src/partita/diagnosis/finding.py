@@ -30,7 +30,7 @@ class Finding:
     clusters: tuple[int, ...] = ()
     features: tuple[str | int, ...] = ()
     option: str = ""  # the advice as options, in findings that the command line made
-    rows: tuple[int, ...] = ()  # numbers in X, from 0; texts name rows by ids or count from 1
+    rows: tuple[int, ...] = ()  # indices in X, from 0
     settings: tuple[Setting, ...] = ()  # parameter values that the advice names
 
     def to_dict(self) -> dict[str, Any]:

@@ -27,9 +27,9 @@ MAX_GAIN_OF_MEANS = 1e-3  # of J: centers are means if moving them there saves a
 SPARSE_VARIANCE_ROUNDING = 1e-12  # of the squared mean: smaller differences are rounding
 
 
-def count_from_one(i: int) -> str:
-    """Name a row by its number, as people count."""
-    return f"row {i + 1}"
+def row_index(i: int) -> str:
+    """Name a row by its index in X, from 0 as in `Finding.rows`."""
+    return f"row {i}"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class FitContext:
     n_given: int  # rows of X, including those without weight or label
     entropy: int
     scaling: str = ""  # what scaled the rows: "standard", "robust", …; empty if nothing did
-    row_name: Callable[[int], str] = count_from_one  # of a row number in X, for texts
+    row_name: Callable[[int], str] = row_index  # of a row number in X, for texts
 
     def list_rows(self, rows: Ints) -> str:
         """List the first few of these row numbers of X by their names."""
