@@ -161,6 +161,16 @@ def test_a_fit_that_did_not_converge():
     assert "at once" in diagnose(moved, X)["not-converged"].evidence
 
 
+def test_one_iteration_that_reached_the_means_has_converged():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    X[:5] = 1e4  # so that any step is within the tolerance, a share of the variance
+    model = KMeans(2, random_state=0).fit(X)
+    assert len(model.trace_) == 1
+    assert model.trace_[0].cost_after < 0.9 * model.trace_[0].cost
+    assert "not-converged" not in diagnose(model, X)
+
+
 @pytest.mark.heavy
 def test_a_poor_start():
     X = groups()

@@ -7,7 +7,8 @@ from partita.diagnosis import Finding
 
 # by the name of the finding; a {} for each of its settings
 ADVICE = {
-    "not-converged": "Increase --max-iter, or the time limit in --halt.",
+    "not-converged": "Increase --max-iter, or the time limit in --halt. If a tolerance ended the "
+    "fit, choose a stricter --halt, such as SamePartition.",
     "scale": "If the features have different units, scale them: --scale standard, or "
     "--scale robust if there are outliers.",
     "constant-features": "They have no effect; --exclude leaves them out.",

@@ -32,7 +32,8 @@ def check_convergence(fit: FitContext) -> Finding | None:
     trace: Sequence[Progress] = getattr(model, "trace_", ())
     limit, used = getattr(model, "max_iter", None), getattr(model, "n_iter_", 0)
     limit = limit if isinstance(limit, int) else None
-    moved, gain = _moved_rows(trace), _gain_of_update(fit)
+    gain = _gain_of_update(fit)
+    moved = _moved_rows(trace, gain)
     if not len(trace) and gain is None and not (used and limit is not None):
         missing = f"the model has no `trace_` and no `{'max_iter' if used else 'n_iter_'}`"
         has_means = MEANS not in fit.lacks and ROWS not in fit.lacks
@@ -69,13 +70,20 @@ def _continuation(fit: FitContext) -> str:
     return f"; or continue from here: {call}.fit(X)"
 
 
-def _moved_rows(trace: Sequence[Progress]) -> int:
-    """The number of rows that changed cluster in the last iteration."""
+def _moved_rows(trace: Sequence[Progress], gain: float | None) -> int:
+    """The number of rows that changed cluster in the last iteration.
+
+    In the first iteration every row is new to its cluster. Then only the `gain` of another update
+    shows whether the fit has converged, or that of the first if the rows do not tell.
+    """
     if not len(trace):
         return 0
     last = trace[-1]
-    if len(trace) == 1 and last.cost - last.cost_after <= MAX_GAIN_OF_MEANS * last.cost:
-        return 0  # in the first iteration every row is new to its cluster
+    if len(trace) == 1:
+        if gain is None:
+            gain = (last.cost - last.cost_after) / last.cost if last.cost > 0 else 0.0
+        if gain <= MAX_GAIN_OF_MEANS:
+            return 0
     return last.moved_points
 
 
