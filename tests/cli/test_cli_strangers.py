@@ -88,6 +88,7 @@ def test_rows_in_other_units_are_noticed(fit, tmp_path):
     text = " ".join(fit()(rows, "--labels", tmp_path / "out.csv").split())
     assert "300 of 300 rows are unlike anything in the fit" in text
     assert "in the units of the fit" in text
+    assert "Means differ from the fit: " in text
 
 
 def test_rows_that_were_left_out_have_neither_distance_nor_mark(fit, partita, tmp_path):

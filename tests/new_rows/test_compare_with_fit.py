@@ -103,6 +103,8 @@ def test_rows_without_the_scaling_of_the_fit_are_strangers(rows):
     new = compare_with_fit(model, raw, fitted_to=scaled.transform(raw))
     assert new.is_stranger.all()
     assert "in the units of the fit" in str(new)
+    assert "feature 1 is " in str(new)  # and where they differ
+    assert ", in the fit 0)" in str(new)  # not 1.2e-16
 
 
 def test_drift_of_shares_and_means_is_found(rows):
@@ -202,6 +204,31 @@ def test_a_pipeline_is_compared_in_the_units_of_its_last_step(rows):
     pipeline = make_pipeline(StandardScaler(), KMeans(3, random_state=0)).fit(rows)
     new = compare_with_fit(pipeline, np.vstack([rows, FAR]), fitted_to=rows)
     assert sorted(new.strangers.tolist()) == [300, 301]
+
+
+def test_texts_name_the_features(rows, tmp_path):
+    frame = pd.DataFrame(rows, columns=["age", "income", "years"])
+    step = np.array([0, 0, 9])
+    later = frame + step
+    model, path = KMeans(3, random_state=0).fit(frame), tmp_path / "m.partita"
+    save(model, path, fitted_to=frame)
+    scaled = make_pipeline(StandardScaler(), KMeans(3, random_state=0)).fit(frame)
+    for fit, words in (
+        (model, {"fitted_to": frame}),
+        (scaled, {"fitted_to": frame}),
+        (load(path), {}),
+    ):
+        assert "Means differ from the fit: years is 1." in str(
+            compare_with_fit(fit, later, **words)
+        )
+    unnamed = KMeans(3, random_state=0).fit(rows)
+    assert "feature 2 is 1." in str(compare_with_fit(unnamed, rows + step, fitted_to=rows))
+
+
+def test_weights_without_the_rows_that_they_weigh_are_refused(rows, tmp_path):
+    save(KMeans(3, random_state=0).fit(rows), tmp_path / "m.partita", fitted_to=rows)
+    with pytest.raises(ValueError, match="`sample_weight` must come with `fitted_to`"):
+        compare_with_fit(load(tmp_path / "m.partita"), rows, sample_weight=np.ones(len(rows)))
 
 
 def test_weights_of_zero_do_not_count(rows):

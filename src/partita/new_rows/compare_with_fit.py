@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def compare_with_fit(
         The rows of the fit. Not needed for a model from `load` that was saved with them
         (`save(model, path, fitted_to=X)`), as `partita fit --model` does.
     sample_weight : array of shape (n_samples,), optional
-        The weights of these rows.
+        The weights of the rows of the fit, given with `fitted_to`.
 
     Returns
     -------
@@ -64,7 +65,8 @@ row 2
     check_fitted(model)
     reference = _reference(model, fitted_to, sample_weight)
     inner, labels, rows = _label(model, X, "X")
-    return Comparison.of(reference, rows, labels, own_distances(inner, rows, labels))
+    new = Comparison.of(reference, rows, labels, own_distances(inner, rows, labels))
+    return replace(new, names=_feature_names(model, rows.shape[1]))
 
 
 def reference_of(model: Any, X: Any, sample_weight: Any = None) -> FitReference:
@@ -77,6 +79,11 @@ def reference_of(model: Any, X: Any, sample_weight: Any = None) -> FitReference:
 def _reference(model: Any, fitted_to: Any, sample_weight: Any) -> FitReference:
     if fitted_to is not None:
         return reference_of(model, fitted_to, sample_weight)
+    if sample_weight is not None:
+        raise ValueError(
+            "`sample_weight` must come with `fitted_to`, whose rows it weighs, got None for "
+            "`fitted_to`. Give both, or neither."
+        )
     for known in (model, unwrap_pipeline(model)[0]):
         reference = getattr(getattr(known, "saved_", None), "reference", None)
         if isinstance(reference, FitReference):
@@ -85,6 +92,13 @@ def _reference(model: Any, fitted_to: Any, sample_weight: Any) -> FitReference:
         "`fitted_to` must be the rows of the fit, got None for a model that does not know them. "
         "Give them, or load a model that was saved by save(model, path, fitted_to=X)."
     )
+
+
+def _feature_names(model: Any, d: int) -> Any:
+    """Return the names (d,) of the features that the last step takes; None if not known."""
+    inner, _, names = unwrap_pipeline(model)
+    names = getattr(inner, "feature_names_in_", names)
+    return names if names is not None and len(names) == d else None
 
 
 def _label(model: Any, X: Any, parameter: str) -> tuple[Any, Array, Any]:

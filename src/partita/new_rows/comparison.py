@@ -19,6 +19,7 @@ MIN_ROWS = 20  # new rows, for a remark on drift
 MIN_SHARE_DRIFT = 0.02  # of all rows
 MIN_MEAN_DRIFT = 0.2  # standard deviations of the fit
 MAX_NAME = 30  # characters of a feature
+ROUNDING = 1e-9  # standard deviations: smaller means are 0, as those of scaled rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class MeanDrift:
 
     feature: int
     deviations: float  # the difference, in standard deviations of the fit
-    mean: float  # of the new rows within reach
+    mean: float  # of the new rows within reach; of all if most are beyond
     fit_mean: float
 
 
@@ -55,10 +56,12 @@ class Comparison:
     share : ndarray of shape (k,)
         The part of the rows in each cluster.
     mean, deviation : ndarray of shape (d,) or None
-        Mean and standard deviation of each feature over the rows within reach, as the model takes
-        the features.
+        Mean and standard deviation of each feature over the rows within reach (over all rows if
+        most are beyond it), as the model takes the features.
     reference : FitReference
         The same numbers of the fit, and the reach of each cluster.
+    names : sequence of str or None
+        The features, for texts.
     share_drift, mean_drift : tuple of ShareDrift, of MeanDrift
         Clusters and features that differ from the fit by more than chance explains, the largest
         differences first. Empty for fewer than 20 rows.
@@ -71,6 +74,7 @@ class Comparison:
     mean: Floats | None
     deviation: Floats | None
     reference: FitReference
+    names: Sequence[Any] | None = None
 
     @classmethod
     def of(
@@ -85,7 +89,7 @@ class Comparison:
         is_stranger = beyond_reach(distance, labels, reference.reach)
         mean = deviation = None
         if reference.mean is not None and X.shape[1] == len(reference.mean):
-            mean, deviation = moments(X, (labels >= 0) & ~is_stranger, weight)
+            mean, deviation = moments(X, _typical_rows(labels, is_stranger), weight)
         share = shares(labels, len(reference.share), weight)
         return cls(labels, distance, is_stranger, share, mean, deviation, reference)
 
@@ -99,7 +103,7 @@ class Comparison:
     @cached_property
     def share_drift(self) -> tuple[ShareDrift, ...]:
         """Clusters with clearly more or fewer rows than in the fit."""
-        n, fit = len(self.labels), self.reference
+        n, fit = int((self.labels >= 0).sum()), self.reference
         if n < MIN_ROWS:
             return ()
         both = (n * self.share + fit.rows * fit.share) / (n + fit.rows)
@@ -114,7 +118,7 @@ class Comparison:
     @cached_property
     def mean_drift(self) -> tuple[MeanDrift, ...]:
         """Features whose means clearly differ from those of the fit."""
-        n, fit = int(((self.labels >= 0) & ~self.is_stranger).sum()), self.reference
+        n, fit = int(_typical_rows(self.labels, self.is_stranger).sum()), self.reference
         if n < MIN_ROWS or self.mean is None or self.deviation is None:
             return ()
         if fit.mean is None or fit.deviation is None:
@@ -137,9 +141,10 @@ class Comparison:
     ) -> list[str]:
         """Return the result in words.
 
-        `names` are those of the features, `rows` are names of the rows instead of their indices,
-        and `undo` returns means (1, d) in the units of the data.
+        `names` are those of the features, if the comparison has none; `rows` are names of the rows
+        instead of their indices, and `undo` returns means (1, d) in the units of the data.
         """
+        names = self.names if names is None else names
         lines = []
         if self.is_stranger.any():
             lines.append(self._about_strangers(rows))
@@ -187,6 +192,13 @@ class Comparison:
         return f"<Comparison of {plural(n, 'row')}: {plural(strange, 'stranger')}, {drift} drifts>"
 
 
+def _typical_rows(labels: Array, is_stranger: Array) -> Array:
+    """Return which rows (n,) the means are of: few strangers do not count, but most rows do."""
+    labelled = labels >= 0
+    within = labelled & ~is_stranger
+    return np.asarray(within if 2 * within.sum() >= labelled.sum() else labelled)
+
+
 def _shown(name: Any) -> str:
     return isolated(one_line(name, MAX_NAME))
 
@@ -194,7 +206,11 @@ def _shown(name: Any) -> str:
 def _about_mean(drift: MeanDrift, names: Sequence[Any] | None) -> str:
     name = f"feature {drift.feature}" if names is None else _shown(names[drift.feature])
     side = "above" if drift.deviations > 0 else "below"
-    here, there = format_number(drift.mean), format_number(drift.fit_mean)
+    rounding = ROUNDING * abs((drift.mean - drift.fit_mean) / drift.deviations)
+    here, there = (
+        format_number(mean if abs(mean) > rounding else 0.0)
+        for mean in (drift.mean, drift.fit_mean)
+    )
     return f"{name} is {abs(drift.deviations):.1f} sd {side} ({here}, in the fit {there})"
 
 

@@ -98,7 +98,7 @@ def _features(data: ReportInput, comparison: Comparison) -> tuple[list[Any], str
     if comparison.mean is None or fit.mean is None or fit.deviation is None:
         return [], ""
     if not np.isfinite(comparison.mean).all():
-        return [], "There is no row within reach, so there are no means to compare."
+        return [], "No row has a label, so there are no means to compare."
     unit = np.where(fit.deviation > 0, fit.deviation, np.inf)
     change = (comparison.mean - fit.mean) / unit
     undo = getattr(data.fitted.scaling, "undo", np.asarray)
@@ -110,7 +110,8 @@ def _features(data: ReportInput, comparison: Comparison) -> tuple[list[Any], str
         for t in order
     ]
     remarks = [
-        "means over the rows within reach; the difference in standard deviations of the fit",
+        "means over the rows within reach (all rows if most are beyond it); the difference in "
+        "standard deviations of the fit",
         left_out > 0 and f"{count_text(left_out, 'feature')} that differ less are left out",
     ]
     return rows, join_sentences(remarks)
