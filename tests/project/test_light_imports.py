@@ -91,6 +91,7 @@ for command in commands:
         assert not end.code, (command, end.code)
     imported = {name.partition(".")[0] for name in sys.modules}
     assert imported.isdisjoint(heavy), (command, imported & set(heavy))
+    assert "partita.engine" not in sys.modules, (command, "the engine of fits")
 """
     argument = json.dumps([commands, sorted(HEAVY)])
     done = subprocess.run(

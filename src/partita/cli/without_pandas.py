@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.abc
 import sys
 from typing import Any
 
 PACKAGE = "pandas"
 
 
-class PandasRefuser(importlib.abc.MetaPathFinder):
+class PandasRefuser:
     """Answers an import of pandas as if it were not installed: no command needs it.
 
     Importing it takes as long as everything else that labels a small file.

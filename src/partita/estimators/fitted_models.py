@@ -13,7 +13,6 @@ from partita._common.parameters import describe_value, is_integer
 from partita._common.sparse_format import check_sparse, is_sparse
 from partita._common.threads import Workers
 from partita.centers import Centers
-from partita.engine.lloyd_step import LloydStep
 from partita.estimators import capabilities as needs
 from partita.estimators import validation
 from partita.estimators.capabilities import FEATURE_SPACE, Capabilities, lacking
@@ -37,6 +36,8 @@ class LabelledRows:
 
     def stats(self) -> ClusterStats:
         """Summarise the clusters; for the rows of a fit, these are the bits of its `stats_`."""
+        from partita.engine.lloyd_step import LloydStep  # no other function here needs the engine
+
         if not self.weight[self.labels >= 0].any():
             return ClusterStats.zero(self.k, self.rows.shape[1])
         weight = np.where(self.labels >= 0, self.weight, 0.0)
