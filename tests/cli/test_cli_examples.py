@@ -88,5 +88,24 @@ def test_rows_without_names_may_have_other_columns(partita, folder):
     rows = b"".join((folder / "new.csv").read_bytes().splitlines(keepends=True)[1:])
     words = ("predict", "-", "--no-header", "--model", "wine.partita", "--only-labels")
     assert partita(*words, stdin=rows) == whole
-    output = partita(*words, stdin=rows.replace(b"wine ", b""), code=3)  # 5 columns of numbers
+    output = partita(*words, stdin=rows.replace(b"\n", b",1\n"), code=3)  # one column more
     assert "lacks 'alcohol'" in output
+
+
+def test_rows_without_names_may_have_the_columns_that_the_fit_left_out(partita, tmp_path):
+    rng = np.random.default_rng(0)
+    values = rng.normal(0, 1, (60, 2)) + 20 * rng.integers(0, 2, (60, 1))
+    lines = [
+        f"{i + 1},{rng.integers(10_000, 99_999)},{x!r},c{i % 3},{y!r}"
+        for i, (x, y) in enumerate(values.tolist())
+    ]
+    file, model = tmp_path / "a.csv", tmp_path / "m.partita"
+    file.write_text("\n".join(["id,zip,height,kind,income", *lines]))
+    partita("fit", file, "-k", 2, "--model", model)
+    words = ("--model", model, "--only-labels")
+    rows = "\n".join(lines).encode()
+    named = partita("predict", file, *words)
+    assert partita("predict", "-", "--no-header", *words, stdin=rows) == named
+    assert "first line is data, use --no-header" in " ".join(
+        partita("predict", "-", *words, stdin=rows, code=3).split()
+    )

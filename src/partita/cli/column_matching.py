@@ -21,9 +21,13 @@ def match_columns(table: Table, fitted: Any, path: Path) -> tuple[Table, Sequenc
     lacking = [name for name in names if name not in known]
     if names and not lacking:
         return table, names
-    columns = None if names and table.named else _columns_by_position(table, expected)
-    if columns is not None:
-        return _named(table, columns, names)
+    if not table.named or not names:
+        whole = _columns_of_fit(fitted, names)
+        if len(whole) == len(table.names):
+            return _named(table, table.names, whole), names
+        columns = _columns_by_position(table, expected)
+        if columns is not None:
+            return (_named(table, columns, names), names) if names else (table, columns)
     if not names:
         raise TableError(
             f"{table.name} must have {expected} columns of numbers like the data that {path} was "
@@ -31,8 +35,22 @@ def match_columns(table: Table, fitted: Any, path: Path) -> tuple[Table, Sequenc
         )
     raise TableError(
         f"{table.name} lacks {listed(lacking)} of the {len(names)} columns that {path} was "
-        f"fitted to; it has {listed(table.names)}"
+        f"fitted to; it has {listed(table.names)}.{_header_hint(table)}"
     )
+
+
+def _header_hint(table: Table) -> str:
+    """Return advice if names of columns are numbers: then the first line may be data."""
+    is_number = any(name.strip().replace(".", "", 1).isdecimal() for name in table.names)
+    return " If its first line is data, use --no-header." if table.named and is_number else ""
+
+
+def _columns_of_fit(fitted: Any, names: Sequence[str]) -> tuple[str, ...]:
+    """Return all columns of the table of the fit, if the file has a list with the features."""
+    columns = (fitted.saved_.plan or {}).get("columns")
+    columns = tuple(columns) if isinstance(columns, list) else ()
+    is_whole = all(isinstance(name, str) for name in columns) and set(names) <= set(columns)
+    return columns if names and is_whole and len(set(columns)) == len(columns) else ()
 
 
 def _columns_by_position(table: Table, expected: int) -> tuple[str, ...] | None:
@@ -41,12 +59,8 @@ def _columns_by_position(table: Table, expected: int) -> tuple[str, ...] | None:
     return next((found for found in (table.names, numeric) if len(found) == expected), None)
 
 
-def _named(
-    table: Table, columns: tuple[str, ...], names: Sequence[str]
-) -> tuple[Table, Sequence[str]]:
-    """Rename the columns to `names`, if there are any, with a note."""
-    if not names:
-        return table, columns
+def _named(table: Table, columns: tuple[str, ...], names: Sequence[str]) -> Table:
+    """Rename the columns to `names`, with a note."""
     new_name = dict(zip(columns, names, strict=True))
     taken = set(names)
     for other in set(table.names) - set(columns):
@@ -56,4 +70,4 @@ def _named(
     which = "they" if len(columns) == len(table.names) else "those of its columns with numbers"
     note = f"the file has no column names; {which} are taken to be {listed(names)}"
     renamed = table.renamed(tuple(new_name.get(name, name) for name in table.names))
-    return replace(renamed, notes=(*table.notes, note)), names
+    return replace(renamed, notes=(*table.notes, note))

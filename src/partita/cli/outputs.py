@@ -170,7 +170,7 @@ class Outputs:
             scaling=prepared.scaling,
             fill=selection.fill,
             names=selection.names,
-            plan=prepared.plan.to_dict(),
+            plan={**prepared.plan.to_dict(), "columns": list(prepared.table.names)},
             note=outcome.command + " (interrupted)" * outcome.interrupted,
             fingerprint=model_file.fingerprint(selection.X, selection.weight),
             fitted_to=FitReference.of(outcome.model, rows, labels, selection.weight),
