@@ -43,7 +43,8 @@ def test_auto_is_the_default_range():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ((PIPELINE, ROWS), "Pass the rows first: choose_k(X, estimator=KMeans())."),
+        ((PIPELINE, ROWS), "Pass the rows first: choose_k(pipeline[:-1].fit_transform(X), "),
+        ((ROWS, PIPELINE), "Name the argument: choose_k(pipeline[:-1].fit_transform(X), "),
         ((KMedoids(3), ROWS), "Pass the rows first: choose_k(X, estimator=KMedoids())."),
         ((KMeans, ROWS), "Pass the rows first: choose_k(X, estimator=KMeans())."),
         ((ROWS, KMedoids(3)), "Name the argument: choose_k(X, estimator=KMedoids())."),

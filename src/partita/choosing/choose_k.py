@@ -111,7 +111,7 @@ def choose_k(
     """
     if _is_estimator(X):
         wanted = "a table of numbers with one row per sample"
-        raise must_be("X", wanted, X, f"Pass the rows first: choose_k(X, estimator={_name(X)}).")
+        raise must_be("X", wanted, X, f"Pass the rows first: {_call_with(X)}.")
     rng = generator(random_state)
     model = _estimator(estimator, random_state, rng)
     names = _checked_names(criteria)
@@ -173,12 +173,12 @@ def _is_estimator(value: Any) -> bool:
     return hasattr(value, "fit") and hasattr(value, "get_params")
 
 
-def _name(estimator: Any) -> str:
-    """The code of an estimator, without its parameters."""
-    if hasattr(estimator, "steps"):
-        return "KMeans()"
+def _call_with(estimator: Any) -> str:
+    """The call that takes an estimator, without its parameters; a pipeline step by step."""
+    if hasattr(estimator, "steps"):  # its last step alone would lose the scaling
+        return "choose_k(pipeline[:-1].fit_transform(X), estimator=pipeline[-1])"
     kind = estimator if isinstance(estimator, type) else type(estimator)
-    return f"{kind.__name__}()"
+    return f"choose_k(X, estimator={kind.__name__}())"
 
 
 def _estimator(estimator: Any, random_state: Any, rng: np.random.Generator) -> Any:
@@ -195,10 +195,7 @@ def _estimator(estimator: Any, random_state: Any, rng: np.random.Generator) -> A
 
 def _checked(estimator: Any) -> Any:
     if hasattr(estimator, "steps"):
-        advice = (
-            "Transform the rows first: "
-            "choose_k(pipeline[:-1].fit_transform(X), estimator=pipeline[-1])."
-        )
+        advice = f"Transform the rows first: {_call_with(estimator)}."
         raise must_be("estimator", "a clusterer", Got("a Pipeline"), advice)
     ready = hasattr(estimator, "get_params") and not isinstance(estimator, type)
     if not ready or not {"n_clusters", "init"} <= set(estimator.get_params()):
@@ -225,7 +222,7 @@ def _checked_ks(ks: Iterable[int] | int | str | None, n: int) -> Ints:
         largest = min(high, max(low, math.ceil(math.sqrt(n))), n - 1)
         ks = range(2, max(2, largest) + 1)
     elif _is_estimator(ks):
-        advice = f"Name the argument: choose_k(X, estimator={_name(ks)})."
+        advice = f"Name the argument: {_call_with(ks)}."
         raise must_be("ks", "numbers of clusters", Got("an estimator"), advice)
     elif is_integer(ks):
         ks = range(2, int(ks) + 1) if 1 < ks <= n else [int(ks)]
