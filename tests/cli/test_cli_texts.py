@@ -289,3 +289,24 @@ def test_names_that_run_right_to_left_turn_no_numbers_around(partita, tmp_path, 
         shown = " ".join(partita(*words).split())
         for name in wanted:
             assert shown.count(f"{isolates[0]}{name}{isolates[1]}") == shown.count(name) > 0
+
+
+@pytest.mark.parametrize("command", ["fit", "choose-k"])
+def test_notes_come_before_the_fit(capsys, tmp_path, file, monkeypatch, command):
+    lines = file.read_text().splitlines(keepends=True)
+    names = [line.partition(",")[0] for line in lines]
+    with_gaps = [f"{name},,1,2\n" for name in names[1:21]] + lines[21:]
+    (tmp_path / "gaps.csv").write_text("".join([lines[0], *with_gaps]))
+
+    def interrupt(*_, **__):
+        raise ValueError("the fit has begun")
+
+    monkeypatch.setattr("partita.choosing.choose_k.choose_k", interrupt)
+    with pytest.raises(SystemExit):
+        app([command, str(tmp_path / "gaps.csv"), "--missing", "drop"], prog_name="partita")
+    out, err = capsys.readouterr()
+    assert out == ""
+    notes, _, error = err.partition("Error: ")
+    assert "the fit has begun" in error
+    assert "left out: who (text, as 'r000' in line 2)" in notes
+    assert "left out: 20 of 120 rows (17 %) with a missing value; their label is -1" in notes
