@@ -140,6 +140,22 @@ def test_the_plan_says_how_to_undo_it():
     assert {d["undo"] for d in plan.to_dict()["decisions"]} == {"--include zip", "--scale none"}
 
 
+def test_what_undoes_a_decision_can_be_typed():
+    columns = {"Order Date": ["2024-05-01"] * N, "tweet": [2**53 + 1] * N, "x" * 99: [3] * N}
+    plan, _ = planned(**columns)
+    undo = {d.columns[0]: d.undo for d in plan.decisions if d.kind == "left out"}
+    assert undo == {
+        "Order Date": "--include 'Order Date'",
+        "tweet": "",
+        "x" * 99: f"--include {'x' * 99}",
+    }
+    assert undo_hint(plan).startswith("--include 'Order Date' uses that column, ")
+    assert undo_hint(planned(**{"x" * 99: [3] * N})[0]).startswith("--explain")
+    many = {f"c {i}": [i] * N for i in range(9)}
+    (found,) = [d for d in planned(**many)[0].decisions if d.kind == "left out"]
+    assert found.undo == "--include 'c 0,c 1,c 2,c 3,c 4,c 5,c 6,c 7,c 8'"
+
+
 def test_raw_columns_are_all_used_and_doubted():
     table = Table(pa.table({"age": AGE, "zip": rng().integers(10000, 99999, N)}), "t", "csv")
     found = select(table)

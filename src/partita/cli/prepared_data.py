@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -222,10 +223,10 @@ def column_remarks(prepared: PreparedData) -> list[str]:
         f"{printable(name)} is NOT used: {selection.left_out[name]}" for name in selection.nearly
     ]
     for column, role in selection.doubtful.items():
-        name = printable(column)
+        name, word = printable(column), shlex.quote(printable(column))
         remarks.append(
-            f"{name} is used as a feature, but looks like {role.why}; --exclude {name} leaves it "
-            f"out, --id {name} uses it as the names of the rows"
+            f"{name} is used as a feature, but looks like {role.why}; --exclude {word} leaves it "
+            f"out, --id {word} uses it as the names of the rows"
         )
     if len(prepared.X) > 1 and (prepared.X[:1] == prepared.X).all():
         remarks.append("all rows are equal: they are one cluster")

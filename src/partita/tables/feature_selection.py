@@ -19,6 +19,7 @@ from partita.tables.shared_units import shared_unit
 from partita.tables.table import Table, TableError, arrow
 
 NOT_CHOSEN, EXCLUDED = "not chosen", "excluded"  # by the caller: reasons in `left_out`
+FRAME_INDEX = "the index of a pandas frame"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,7 +191,7 @@ def _choose_features(
     available = [name for name in table.names if name not in other_roles]
     by_default = (n for n in available if n not in table.index or n in choice.include)
     wanted = dict.fromkeys(by_default if choice.columns is None else choice.columns)
-    why = "the index of a pandas frame" if choice.columns is None else NOT_CHOSEN
+    why = FRAME_INDEX if choice.columns is None else NOT_CHOSEN
     left_out = {name: why for name in available if name not in wanted}
     left_out |= {name: EXCLUDED for name in wanted if name in choice.exclude}
     features, nearly_numeric, days = dict[str, Array](), list[str](), list[str]()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from partita._common.text import format_number, listed, one_line, plural
 from partita.tables import auto_scaling as auto
 from partita.tables import column_roles as roles
 from partita.tables.column_roles import percent
-from partita.tables.feature_selection import EXCLUDED, NOT_CHOSEN, Selection
+from partita.tables.feature_selection import EXCLUDED, FRAME_INDEX, NOT_CHOSEN, Selection
 from partita.tables.missing_values import KNOWN_MIN_SHARE
 from partita.tables.quantiles import quantiles
 from partita.tables.scaling import Scaling
@@ -121,16 +122,21 @@ def _left_out(selection: Selection) -> Iterator[Decision]:
         if why not in (NOT_CHOSEN, EXCLUDED) and name not in selection.nearly:
             by_kind.setdefault(why.partition(":")[0].partition(",")[0], []).append(name)
     for kind, names in by_kind.items():
-        rule, can_be_feature = RULES.get(kind, ""), kind not in ("text", "times", "no value at all")
-        undo = "--include {}" if can_be_feature else ""
+        rule = RULES.get(kind, "")
         if len(names) > MAX_ALIKE:
             line = f"left out: {len(names)} columns ({kind}): {listed(map(_name, names), str)}"
-            yield Decision("left out", tuple(names), line, rule, undo.format(names[0]))
+            yield Decision("left out", tuple(names), line, rule, _including(kind, names))
             continue
         for name in names:
             why = one_line(selection.left_out[name], MAX_REASON_CHARACTERS)
             line = f"left out: {_name(name)} ({why})"
-            yield Decision("left out", (name,), line, rule, undo.format(name))
+            yield Decision("left out", (name,), line, rule, _including(kind, [name]))
+
+
+def _including(kind: str, names: Sequence[str]) -> str:
+    """Return the option that uses the columns, for a shell; empty if they cannot be features."""
+    can_be_features = kind == FRAME_INDEX or (kind in RULES and kind != "text")
+    return f"--include {shlex.quote(','.join(names))}" if can_be_features else ""
 
 
 def _gaps(table: Table, selection: Selection) -> Iterator[Decision]:
@@ -213,6 +219,12 @@ def undo_hint(plan: Plan) -> str:
     """Return how a user undoes decisions; empty if there are none."""
     if not plan.decisions:
         return ""
-    names: Sequence[str] = [d.columns[0] for d in plan.decisions if d.undo.startswith("--include")]
-    include = f"--include {_name(names[0])} uses that column, " if names else ""
+    can_be_typed = (
+        decision.undo
+        for decision in plan.decisions
+        if decision.undo.startswith("--include")
+        and len(decision.columns) == 1
+        and _name(decision.columns[0]) == decision.columns[0]
+    )
+    include = next((f"{undo} uses that column, " for undo in can_be_typed), "")
     return f"{include}--explain tells the rules, --raw prepares nothing"
