@@ -77,6 +77,27 @@ def test_predict_and_load_repeat_the_preparation(capsys, customers, tmp_path):
     np.testing.assert_array_equal(load(model).predict(X), found)
 
 
+def test_predict_tells_what_it_repeats(capsys, customers, tmp_path):
+    path, _ = customers
+    model, new = tmp_path / "m.partita", tmp_path / "new.csv"
+    run(capsys, "fit", path, "-k", 3, "--model", model)
+    new.write_text("spend,extra,age\n100,x,\n2000,y,44\n,z,\n")
+    data = json.loads(run(capsys, "predict", new, "--model", model, "--json")[0])["data"]
+    lines = {decision["line"]: decision["undo"] for decision in data["plan"]["decisions"]}
+    assert lines["filled in: 1 missing value with values of the fit: age 1"] == "--missing drop"
+    assert {undo.partition(" ")[0] for undo in lines.values()} == {"--missing", ""}
+
+
+def test_predict_leaves_rows_out_as_the_fit_did(capsys, customers, tmp_path):
+    path, _ = customers
+    model, labels = tmp_path / "m.partita", tmp_path / "o.csv"
+    words = ("--missing", "drop", "--model", model, "--labels", labels)
+    run(capsys, "fit", path, "-k", 3, *words)
+    again = json.loads(run(capsys, "predict", path, "--model", model, "--json")[0])
+    assert again["labels"] == [int(line.split(",")[-1]) for line in labels.read_text().split()[1:]]
+    assert again["labels"].count(-1) == 2
+
+
 def test_dates_that_are_included_are_days_in_python_too(capsys, tmp_path):
     pd = pytest.importorskip("pandas")
     days = pd.date_range("2024-01-01", periods=60).to_series(index=range(60))
@@ -111,7 +132,7 @@ def test_check_shows_the_plan_without_a_fit(capsys, customers):
     for decision in plan["decisions"]:
         assert decision["line"] in told
         assert decision["rule"]
-    assert "because" in " ".join(run(capsys, "check", path, "--explain")[0].split())
+    assert ". Rule: fewer than 50 %" in " ".join(run(capsys, "check", path, "--explain")[0].split())
 
 
 def test_directions_and_counts_are_not_scaled(capsys, customers):

@@ -134,6 +134,29 @@ def test_many_columns_of_a_kind_share_a_line():
     assert line == "left out: 12 columns (constant): c0, c1, c2, c3, c4 and 7 more"
 
 
+def test_many_logarithms_share_a_line():
+    spends = {f"s{i}": rng().lognormal(4, 1, N) * (1 + rng().random(N)) ** i for i in range(12)}
+    plan, selection = planned(**spends)
+    (found,) = [d for d in plan.decisions if d.kind == "log"]
+    logged = [name for name in selection.names if name.startswith("s")]
+    assert found.line.startswith(f"logarithm of {len(logged)} features (very skewed): s0, s1, ")
+    assert list(found.columns) == logged
+
+
+def test_equal_rows_are_not_called_scaled():
+    table = Table(pa.table({"a": [1.0] * N, "b": [2.0] * N}), "t", "parquet")
+    selection = select(table, by_role=True, missing="auto")
+    assert plan_of(table, selection, fit_auto(selection.X, selection.names).scaling).lines == []
+
+
+def test_rules_are_those_of_the_policy():
+    age = [None, *AGE[1:]]
+    rules = {missing: planned(missing=missing, age=age)[0] for missing in ("auto", "mean", "drop")}
+    first = {missing: plan.decisions[0].rule for missing, plan in rules.items()}
+    assert first["auto"].startswith("the median")
+    assert first["mean"] == first["drop"] == "as requested"
+
+
 def test_the_plan_says_how_to_undo_it():
     plan, _ = planned(zip=rng().integers(10000, 99999, N))
     assert undo_hint(plan).startswith("--include zip uses that column, ")

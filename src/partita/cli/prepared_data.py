@@ -25,6 +25,7 @@ from partita.tables import (
     fit_auto,
     plan_of,
     read_table,
+    repeated_plan_of,
     select,
 )
 
@@ -193,7 +194,7 @@ def prepare_for_model(
         ways=("drop",) if fill is None else ("drop", "mean"),
     )
     scaling = saved.scaling or Scaling.fit(selection.X, "none")
-    plan = plan_of(table, selection, scaling)
+    plan = repeated_plan_of(table, selection, scaling)
     if saved.pipeline is not None:
         return fitted, _prepared_by(saved.pipeline, table, selection, scaling, plan)
     return fitted, PreparedData(table, selection, scaling, scaling.apply(selection.X), plan)
@@ -211,9 +212,10 @@ def _prepared_by(
 
 def _policy_of(saved: Any, fill: Any) -> str:
     """Return the policy for missing values of the fit; for rows as they come, an error."""
+    policy = (saved.plan or {}).get("missing")
     if fill is None:
-        return "error"
-    return "auto" if (saved.plan or {}).get("missing") == "auto" else "mean"
+        return "drop" if policy == "drop" else "error"
+    return "auto" if policy == "auto" else "mean"
 
 
 def column_remarks(prepared: PreparedData) -> list[str]:

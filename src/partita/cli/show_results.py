@@ -108,7 +108,7 @@ def plan_lines(plan: Any, explain: bool | None) -> list[str]:
     """Return a line for each decision about the data, with its rule, or how to undo it."""
     lines = []
     for decision in plan.decisions:
-        rule = f", because {decision.rule}" if explain and decision.rule else ""
+        rule = f". Rule: {decision.rule}" if explain and decision.rule else ""
         lines.append(one_line(f"{decision.line}{rule}", MAX_TEXT))
     hint = undo_hint(plan)
     return [*lines, f"({hint})"] if hint and explain is False else lines

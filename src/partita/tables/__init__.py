@@ -3,7 +3,7 @@
 from partita._common.atomic_write import check_new, write_atomically
 from partita.tables.auto_scaling import fit_auto
 from partita.tables.feature_selection import Selection, select
-from partita.tables.preparation_plan import NO_CLUSTER, Plan, plan_of, undo_hint
+from partita.tables.preparation_plan import NO_CLUSTER, Plan, plan_of, repeated_plan_of, undo_hint
 from partita.tables.scaling import Scaling
 from partita.tables.table import Table, TableError
 from partita.tables.table_reader import read_table
@@ -21,6 +21,7 @@ __all__ = [
     "format_of",
     "plan_of",
     "read_table",
+    "repeated_plan_of",
     "select",
     "undo_hint",
     "write_atomically",

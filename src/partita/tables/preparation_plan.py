@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ MAX_REASON_CHARACTERS = 100
 MAX_ROWS_NAMED = 3
 ALIKE_MAX_RATIO = 1.5  # of standard deviations that need no mention
 MAX_LIMITED = 3  # features with outliers that get lines of their own
+AS_REQUESTED, AS_IN_FIT = "as requested", "new rows get the values that gaps got in the fit"
 
 RULES = {
     "constant": "a feature needs at least two values",
@@ -106,14 +107,26 @@ class Plan:
 
 def plan_of(table: Table, selection: Selection, scaling: Scaling, why_unscaled: str = "") -> Plan:
     """Describe how the features of a table were chosen and prepared."""
-    decisions = [
-        *_left_out(selection),
-        *_gaps(table, selection),
-        *_logarithms(selection, scaling),
-        *_limits(table, selection, scaling),
-        *_scale(scaling, why_unscaled),
-    ]
+    decisions = [*_left_out(selection), *_gaps(table, selection)]
+    if (selection.X[:1] != selection.X).any():  # equal rows have no scale
+        decisions += _changes(table, selection, scaling, why_unscaled)
     return Plan(selection.names, selection.missing, tuple(decisions))
+
+
+def repeated_plan_of(table: Table, selection: Selection, scaling: Scaling) -> Plan:
+    """Describe how new rows are prepared as those of a fit; only the gaps allow other options."""
+    changes = [replace(d, undo="") for d in _changes(table, selection, scaling)]
+    decisions = (*_gaps(table, selection, of_fit=True), *changes)
+    return Plan(selection.names, selection.missing, decisions)
+
+
+def _changes(
+    table: Table, selection: Selection, scaling: Scaling, why_unscaled: str = ""
+) -> Iterator[Decision]:
+    """Yield how the values of the features are changed."""
+    yield from _logarithms(selection, scaling)
+    yield from _limits(table, selection, scaling)
+    yield from _scale(scaling, why_unscaled)
 
 
 def _left_out(selection: Selection) -> Iterator[Decision]:
@@ -139,30 +152,37 @@ def _including(kind: str, names: Sequence[str]) -> str:
     return f"--include {shlex.quote(','.join(names))}" if can_be_features else ""
 
 
-def _gaps(table: Table, selection: Selection) -> Iterator[Decision]:
-    n_rows, n_used = table.data.num_rows, len(selection.kept)
+def _gaps(table: Table, selection: Selection, of_fit: bool = False) -> Iterator[Decision]:
+    n_rows, n_used, by_rule = table.data.num_rows, len(selection.kept), selection.missing == "auto"
     if selection.filled:
         places = [f"{_name(name)} {count}" for name, count in selection.gaps.items()]
-        middle = "median" if selection.missing == "auto" else "mean"
+        middle = f"the {'median' if by_rule else 'mean'} of the column"
         line = (
-            f"filled in: {plural(selection.filled, 'missing value')} with the {middle} of the "
-            f"column: {listed(places, str)}"
+            f"filled in: {plural(selection.filled, 'missing value')} with "
+            f"{'values of the fit' if of_fit else middle}: {listed(places, str)}"
         )
-        yield Decision("fill", tuple(selection.gaps), line, RULES["fill"], "--missing drop")
+        rule = AS_IN_FIT if of_fit else RULES["fill"] if by_rule else AS_REQUESTED
+        yield Decision("fill", tuple(selection.gaps), line, rule, "--missing drop")
     if n_used < n_rows:
-        few = "too few values" if selection.missing == "auto" else "a missing value"
+        few = "too few values" if by_rule else "a missing value"
         line = (
             f"left out: {n_rows - n_used} of {plural(n_rows, 'row')} "
             f"({percent(1 - n_used / n_rows)}) with {few}; their label is {NO_CLUSTER}"
         )
-        rule = RULES["rows"] if selection.missing == "auto" else "as requested"
+        rule = RULES["rows"] if by_rule else AS_REQUESTED
         yield Decision("rows", (), line, rule, "--missing mean")
 
 
 def _logarithms(selection: Selection, scaling: Scaling) -> Iterator[Decision]:
     if scaling.logged is None:
         return
-    for t in np.flatnonzero(scaling.logged).tolist():
+    logged = np.flatnonzero(scaling.logged).tolist()
+    if len(logged) > MAX_ALIKE:
+        names = [selection.names[t] for t in logged]
+        line = f"logarithm of {len(names)} features (very skewed): {listed(map(_name, names), str)}"
+        yield Decision("log", tuple(names), line, RULES["log"], "--scale standard")
+        return
+    for t in logged:
         name, offset = selection.names[t], float(scaling.offset[t])
         q5, q95 = quantiles(selection.X[:, t], selection.weight, [0.05, 0.95])
         what = f"of {_name(name)}" if offset == 0 else f"of {_name(name)} + {format_number(offset)}"
