@@ -54,6 +54,21 @@ def test_a_column_that_is_named_must_be_a_feature():
         select(table, exclude=["a"])
 
 
+def test_columns_are_included_beside_named_ones():
+    table = table_of(a=[1, 2], b=[3, 4], zip=[1000, 2000], when=["2024-05-01", "2024-05-03"])
+    found = select(table, columns=["b"], include=["when"], by_role=True)
+    assert found.names == ("b", "when")
+    assert set(found.left_out) == {"a", "zip"}
+    with pytest.raises(TableError, match="must name different columns, got 'a' in both"):
+        select(table, include=["a"], exclude=["a", "b"])
+
+
+def test_markers_of_missing_dates_are_those_of_the_file(tmp_path):
+    path = write_file(tmp_path, "x,day\n1,2024-05-01\n2,0000-00-00\n3,2024-05-03\n")
+    found = select(read_table(path, na="0000-00-00"), include=["day"], missing="mean")
+    assert found.gaps == {"day": 1}
+
+
 def test_ids_keep_their_zeros(tmp_path):
     table = read_table(write_file(tmp_path, "id,x\n007,1\n008,2\n"))
     assert select(table, id="id").ids.to_pylist() == ["007", "008"]

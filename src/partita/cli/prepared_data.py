@@ -101,7 +101,7 @@ def prepare(
     table: Table, options: ColumnOptions, method: MethodOptions | None = None
 ) -> PreparedData:
     """Choose the features and prepare them, by the options or by default."""
-    columns = _split_names(options.columns, table)
+    columns, include = (_split_names(t, table) for t in (options.columns, options.include))
     for option, name in (("--weight", options.weight), ("--id", options.id)):
         if columns is not None and name in columns:
             raise TableError(
@@ -109,12 +109,12 @@ def prepare(
             )
     if columns is not None:  # in the order of the file, as in files without names
         place = {name: i for i, name in enumerate(table.names)}
-        columns = sorted(columns, key=lambda name: place.get(name, -1))
+        columns = sorted({*columns, *(include or ())}, key=lambda name: place.get(name, -1))
     selection = select(
         table,
         columns=columns,
         exclude=_split_names(options.exclude, table),
-        include=_split_names(options.include, table),
+        include=include,
         by_role=not options.raw,
         id=options.id,
         weight=options.weight,

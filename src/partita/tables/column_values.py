@@ -58,7 +58,7 @@ def read_days(table: Table, name: str) -> Array | None:
     pa, pc = arrow(), arrow(".compute")
     column = plain_values(table.data[name])
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = parse_dates(cell_types.without_missing(column))
+        column = parse_dates(cell_types.without_missing(column, table.cells.missing))
         if column is None:
             return None
     elif not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):

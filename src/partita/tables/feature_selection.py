@@ -104,8 +104,8 @@ def select(
     ----------
     table : Table
     columns, exclude, include : names, or None
-        The features; the columns that are not features; and columns that are features although a
-        rule tells that they are not.
+        The features; the columns that are not features; and columns that are features in addition,
+        although a rule tells that they are not.
     by_role : bool, default=False
         Whether to leave out ids, codes and other columns that are no measurements by the rules of
         `column_roles`, which do not apply to `columns`.
@@ -133,6 +133,12 @@ def select(
     choice = ColumnChoice(columns, frozenset(exclude or ()), frozenset(include or ()), by_role)
     roles = tuple(name for name in (id, weight) if name is not None)
     _check_known(table, (*(columns or ()), *choice.exclude, *choice.include, *roles))
+    if both := choice.include & choice.exclude:
+        raise TableError(
+            f"`include` and `exclude` must name different columns, got {listed(sorted(both))} in "
+            "both. Name each column once.",
+            parameter="include",
+        )
     allow_empty = fill is not None or missing == "drop"
     features = _choose_features(table, choice, set(roles), allow_empty)
     w = None if weight is None else read_weights(table, weight, missing)
@@ -190,7 +196,8 @@ def _choose_features(
     """
     available = [name for name in table.names if name not in other_roles]
     by_default = (n for n in available if n not in table.index or n in choice.include)
-    wanted = dict.fromkeys(by_default if choice.columns is None else choice.columns)
+    named = None if choice.columns is None else (*choice.columns, *choice.include)
+    wanted = dict.fromkeys(by_default if named is None else named)
     why = FRAME_INDEX if choice.columns is None else NOT_CHOSEN
     left_out = {name: why for name in available if name not in wanted}
     left_out |= {name: EXCLUDED for name in wanted if name in choice.exclude}
