@@ -41,6 +41,14 @@ def test_what_predict_wrote_beside_labels_is_left_out():
         ("invoice_no", [7 * i % 101 for i in range(20)], "an id"),
         ("invoice_no", [i % 5 for i in range(20)], None),
         ("id", [1.5 * i for i in range(20)], None),
+        ("customerid", [7 * i % 101 for i in range(20)], "an id"),
+        ("userid", [i % 3 for i in range(20)], "an id"),
+        ("Kundennummer", [7 * i % 101 for i in range(20)], "an id"),
+        ("Numéro", [7 * i % 101 for i in range(20)], "an id"),
+        ("Unnamed: 0", [7 * i % 101 for i in range(20)], "a row number"),
+        ("c0", [7 * i % 101 for i in range(20)], "a row number"),
+        ("Unnamed: 0", [i % 7 for i in range(20)], None),
+        ("Acid", [7 * i % 101 for i in range(20)], None),
         ("paid", [7 * i % 101 for i in range(20)], None),
         ("built", [2000 + i // 2 for i in range(20)], None),
         ("n", [1, 2, 3], None),
@@ -68,6 +76,16 @@ def test_columns_that_name_the_rows_are_doubtful_or_left_out(name, values, like)
     assert select(table, by_role=True, columns=[name]).names == (name,)
     assert select(table, columns=[name]).doubtful == {}
     assert select(table, id=name).doubtful == {}
+
+
+def test_columns_without_a_header_are_no_index():
+    columns = {"c0": [7 * i % 101 for i in range(20)], "c1": [i * i % 7 for i in range(20)]}
+    assert select(Table(pa.table(columns), "t", "csv"), by_role=True).names == ("c0", "c1")
+
+
+def test_accents_do_not_hide_a_word():
+    columns = {"Année": [1990 + i % 7 for i in range(20)], "x": [i * i % 7 for i in range(20)]}
+    assert select(Table(pa.table(columns), "t", "csv"), by_role=True).names == ("x",)
 
 
 def left_out(folder, header, rows):

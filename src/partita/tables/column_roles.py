@@ -7,6 +7,7 @@ the features unless the user includes it.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -40,7 +41,16 @@ NAMES_ROWS = (ROW_NUMBER, ID, CODE, LABELS)  # the kinds that no user wants to m
 
 # by the last word of a name
 _ID_WORDS = {"id", "ids", "uuid", "guid", "identifier"}
-_NUMBER_WORDS = {"key", "pk", "index", "idx", "nr", "no", "number", "num", "row", "rownum", "line"}
+_NUMBER_WORDS = {
+    "key", "pk", "index", "idx", "nr", "no", "number", "num", "nummer", "numero", "row", "rownum",
+    "line",
+}  # fmt: skip
+_JOINED_ID = re.compile(
+    "u|row|record|object|item|order|product|article|user|customer|cust|client|member|person"
+    "|patient|student|player|employee|account|session|device|sensor|store|shop|invoice|ticket"
+    "|transaction|passenger|subject|sample|case"
+)  # before id, in one word
+_JOINED_NUMBER = re.compile(r"[a-z]{3,}(nr|nummer)")  # as in German: Kundennr
 _CODE_WORDS = {
     "zip", "zipcode", "postal", "postcode", "postalcode", "plz", "phone", "telephone", "telefon",
     "tel", "mobile", "cell", "fax", "ssn", "iban", "ean", "isbn", "sku", "upc", "gtin", "barcode",
@@ -81,6 +91,8 @@ def role_of(table: Table, name: str, values: Array) -> Role | None:
         return Role(LABELS, "by its name")
     if table.text is not None and cell_types.has_leading_zeros(table.text[name]):
         return Role(CODE, "integers with leading zeros")
+    if _is_index(table, name, known):
+        return Role(ROW_NUMBER, "distinct integers in a first column without a name")
     return _date(name, known) or _counter_or_code(name, known)
 
 
@@ -99,8 +111,24 @@ def _date(name: str, known: Array) -> Role | None:
 
 
 def _words(name: str) -> list[str]:
-    """Return the words of a name in small letters: at least one."""
-    return [word.lower() for word in _WORD.findall(name)] or [name.strip().lower()]
+    """Return the words of a name in small letters without accents: at least one."""
+    letters = unicodedata.normalize("NFKD", name)
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return [word.lower() for word in _WORD.findall(plain)] or [name.strip().lower()]
+
+
+def _is_id_word(word: str) -> bool:
+    """Return whether a word is id, or like customerid; acid and paid are not."""
+    joined = word.removesuffix("s").removesuffix("id")
+    return word in _ID_WORDS or (joined != word and _JOINED_ID.fullmatch(joined) is not None)
+
+
+def _is_index(table: Table, name: str, known: Array) -> bool:
+    """Return whether a first column without a name tells the rows apart, as pandas writes them."""
+    first, *others = table.names
+    is_unnamed = name == "Unnamed: 0" or (name == "c0" and table.named and "c1" not in others)
+    is_long = len(known) >= COUNTER_MIN_ROWS
+    return name == first and is_unnamed and is_long and len(np.unique(known)) == len(known)
 
 
 def _is_beside_labels(table: Table, name: str) -> bool:
@@ -127,7 +155,8 @@ def _counter_or_code(name: str, known: Array) -> Role | None:
     is_named = last in _CODE_WORDS or (last in _NUMBER_WORDS and bool(_CODE_WORDS & set(words)))
     if is_named and (longest >= NAMED_CODE_MIN_DIGITS or last in ("code", "codes")):
         return Role(CODE, f"by its name, {evidence} {digits}")
-    if last in _ID_WORDS or (last in _NUMBER_WORDS and unique and n >= COUNTER_MIN_ROWS):
+    is_number = last in _NUMBER_WORDS or _JOINED_NUMBER.fullmatch(last) is not None
+    if _is_id_word(last) or (is_number and unique and n >= COUNTER_MIN_ROWS):
         return Role(ID, f"by its name, {evidence}")
     same_length = shortest == longest >= CODE_MIN_DIGITS
     if n >= CODE_MIN_ROWS and unique and same_length and _spread_evenly(known):
