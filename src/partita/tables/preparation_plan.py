@@ -33,7 +33,7 @@ RULES = {
     "mostly gaps": f"more than {percent(roles.MISSING_MAX_SHARE)} of the values are missing",
     roles.LABELS: "integers in a column called cluster or labels",
     roles.ROW_NUMBER: f"at least {roles.COUNTER_MIN_ROWS} consecutive integers, each once, in any "
-    "order",
+    "order; or distinct integers in a first column without a name",
     roles.ID: "integers in a column whose name ends in id; or in nr, number, key, index, … if "
     f"{percent(roles.DISTINCT_MIN_SHARE)} are distinct",
     roles.CODE: "integers with leading zeros; of 4 digits or more in a column called zip, phone, "
@@ -43,8 +43,8 @@ RULES = {
     "two values only": "yes or no is a category: it would split every group in two. Such columns "
     "are features if they are the majority",
     "dates": "a date is a feature only on request: it becomes days since 1970. Dates are cells "
-    "like 2024-05-31, 31.5.2024 or 5/31/2024, integers like 20240531, years in a column called "
-    "year, and seconds in a column called time, timestamp, …",
+    "like 2024-05-31, 31.5.2024, 5/31/2024 or 31 May 2024, integers like 20240531, years in a "
+    "column called year, and seconds in a column called time, timestamp, …",
     "text": "categories are described for each cluster, not measured",
     "log": "the values are positive, the 95 % quantile is at least "
     f"{auto.LOG_MIN_RATIO:g} times the 5 % quantile, and logarithms are at least "
