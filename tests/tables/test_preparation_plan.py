@@ -79,6 +79,26 @@ def test_flags_are_features_if_they_are_the_majority():
     assert len(planned(**flags)[1].names) == 8
 
 
+def test_one_hot_columns_count_as_one_category():
+    color, size = rng().integers(0, 5, N), rng().integers(0, 4, N)
+    one_hot = {f"color_{i}": (color == i).astype(int) for i in range(5)}
+    one_hot |= {f"size_{i}": (size == i).astype(int) for i in range(1, 4)}
+    assert planned(**one_hot)[1].names == ("age", "income")
+    one_hot["size_1"] |= one_hot["size_2"]  # two sizes at once: three columns, and a color
+    assert len(planned(**one_hot)[1].names) == 10
+
+
+def test_columns_with_many_gaps_are_left_out_unless_most_have_them():
+    visits, spend = rng().normal(size=(2, N))
+    visits[: int(0.3 * N)] = spend[: int(0.4 * N)] = np.nan
+    plan, selection = planned(visits=visits, spend=spend)
+    assert selection.names == ("age", "income", "visits")
+    assert line_of(plan, "spend") == "left out: spend (many gaps: 40 % of the values are missing)"
+    more = {f"spend{i}": np.roll(spend, 17 * i + 17) for i in range(3)}
+    assert len(planned(spend=spend, **more)[1].names) == 6
+    assert planned(spend=spend, include=["spend"])[1].names[-1] == "spend"
+
+
 def test_a_copy_among_pixels_stays():
     column = rng().integers(0, 17, N).astype(float)
     table = Table(pa.table({f"p{i}": column if i < 2 else rng().integers(0, 17, N).astype(float)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ CODE_MIN_DIGITS = 5
 NAMED_CODE_MIN_DIGITS = 4  # of phone numbers, postal codes and the like
 EVENLY_SPREAD_MAX_DISTANCE = 1.63  # / √n, of distribution functions: 1 % of even spreads exceed it
 MISSING_MAX_SHARE = 0.5  # of the values of a feature
+FILLED_MAX_SHARE = 0.3  # beyond that, equal values in the gaps form groups of their own
 COPY_MIN_CORRELATION = 0.9999  # 1.4 % of the deviation is not shared: rounding, not information
 COPY_MIN_ROWS = 10  # in fewer rows, columns may be correlated by chance
 COPY_SAMPLE_ROWS = 2000
@@ -60,6 +61,7 @@ _YEAR_WORDS = {"year", "years", "yr", "jahr", "annee", "anno", "ano"}
 _TIME_WORDS = {"at", "time", "timestamp", "date", "datetime", "epoch", "created", "updated"}
 _LABELS_NAME = re.compile(r"clusters?(_?(\d+|id|labels?))?|labels?(_\d+)?", re.IGNORECASE)
 _BESIDE_LABELS_NAME = re.compile(r"(distance|stranger)(_\d+)?")  # as predict writes them
+_STEM = re.compile(r"[ _.=:-][^ _.=:-]*$")  # color_red and color_blue are of one color
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -164,15 +166,48 @@ def _counter_or_code(name: str, known: Array) -> Role | None:
     return None
 
 
+def gaps_of(columns: Mapping[str, Array]) -> dict[str, Role]:
+    """Return the columns with many gaps, if they are not more than the other columns."""
+    shares = {name: float((~np.isfinite(x)).mean()) for name, x in columns.items()}
+    gaps = {
+        name: Role("many gaps", f"{percent(share)} of the values are missing")
+        for name, share in shares.items()
+        if share > FILLED_MAX_SHARE
+    }
+    return gaps if _are_minority(len(gaps), len(columns) - len(gaps)) else {}
+
+
+def _are_minority(n_left_out: int, n_others: int) -> bool:
+    return n_others >= max(2, n_left_out)
+
+
 def flags_of(columns: Mapping[str, Array]) -> dict[str, Role]:
-    """Return the columns of two values, if they are fewer than the other columns."""
+    """Return the columns of two values, if they are not more than the other columns.
+
+    One-hot columns count as one: they are one category.
+    """
     flags = {}
     for name, values in columns.items():
         found = _two_values(values)
         if found is not None:
             low, high = map(format_number, found)
             flags[name] = Role("two values only", f"{low} and {high}")
-    return flags if len(flags) <= len(columns) - max(2, len(flags)) else {}
+    n_categories = _count_categories({name: columns[name] for name in flags})
+    return flags if _are_minority(n_categories, len(columns) - len(flags)) else {}
+
+
+def _count_categories(flags: Mapping[str, Array]) -> int:
+    """Return how many categories columns of two values encode, by their names and values."""
+    groups: dict[str, list[Array]] = {}
+    for name, values in flags.items():
+        groups.setdefault(_STEM.sub("", name), []).append(values)
+    return sum(1 if _are_one_hot(group) else len(group) for group in groups.values())
+
+
+def _are_one_hot(group: Sequence[Array]) -> bool:
+    """Return whether columns are 0 or 1, and at most one of them is 1 in a row."""
+    stacked = np.nan_to_num(np.stack(group))
+    return bool(np.isin(stacked, (0, 1)).all() and (stacked.sum(axis=0) <= 1).all())
 
 
 def _two_values(values: Array) -> tuple[float, float] | None:

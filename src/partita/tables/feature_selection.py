@@ -12,7 +12,7 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.parameters import describe_value
 from partita._common.text import listed, quoted
-from partita.tables.column_roles import NAMES_ROWS, Role, copies_of, flags_of, role_of
+from partita.tables.column_roles import NAMES_ROWS, Role, copies_of, flags_of, gaps_of, role_of
 from partita.tables.column_values import read_column, read_days
 from partita.tables.missing_values import Completed, check_policy, complete, read_weights
 from partita.tables.shared_units import shared_unit
@@ -247,6 +247,8 @@ def _roles(table: Table, columns: dict[str, Array], include: frozenset[str]) -> 
     judged = {name: values for name, values in columns.items() if name not in include}
     roles = {n: role for n, x in judged.items() if (role := role_of(table, n, x)) is not None}
     rest = {name: values for name, values in columns.items() if name not in roles}
+    roles |= {name: role for name, role in gaps_of(rest).items() if name in judged}
+    rest = {name: values for name, values in rest.items() if name not in roles}
     if len(rest) > 1 and shared_unit(tuple(rest), _finite(rest)):
         return roles  # flags and copies among pixels or answers are measured like the others
     roles |= {name: role for name, role in flags_of(rest).items() if name in judged}

@@ -31,6 +31,9 @@ AS_REQUESTED, AS_IN_FIT = "as requested", "new rows get the values that gaps got
 RULES = {
     "constant": "a feature needs at least two values",
     "mostly gaps": f"more than {percent(roles.MISSING_MAX_SHARE)} of the values are missing",
+    "many gaps": f"more than {percent(roles.FILLED_MAX_SHARE)} of the values are missing: equal "
+    "values filled in for them would be groups of their own. Such columns are features if they are "
+    "the majority",
     roles.LABELS: "integers in a column called cluster or labels",
     roles.ROW_NUMBER: f"at least {roles.COUNTER_MIN_ROWS} consecutive integers, each once, in any "
     "order; or distinct integers in a first column without a name",
@@ -41,7 +44,7 @@ RULES = {
     f"{percent(roles.DISTINCT_MIN_SHARE)} distinct and evenly spread",
     "a copy": f"correlated by {roles.COPY_MIN_CORRELATION} or more with a column before it",
     "two values only": "yes or no is a category: it would split every group in two. Such columns "
-    "are features if they are the majority",
+    "are features if they are the majority, where the one-hot columns of a category count as one",
     "dates": "a date is a feature only on request: it becomes days since 1970. Dates are cells "
     "like 2024-05-31, 31.5.2024, 5/31/2024 or 31 May 2024, integers like 20240531, years in a "
     "column called year, and seconds in a column called time, timestamp, …",
