@@ -41,6 +41,22 @@ def test_years_may_be_names_below_a_title(tmp_path):
     assert read_table(path).names == ("who", "2019", "2020")
 
 
+@pytest.mark.parametrize("title", ["", "Sales\n\n", "Sales;;;;\n"])
+@pytest.mark.parametrize("groups", [";2023;;2024;", ";Sales;;Cost;", ";;;Cost;"])
+def test_names_of_groups_of_columns_are_skipped(tmp_path, title, groups):
+    rows = "who;a;b;a;b\nx;1;2;3;4\ny;5;6;7;8\n"
+    table = read_table(write_file(tmp_path, f"{title}{groups}\n{rows}"))
+    assert table.names == ("who", "a", "b", "a_2", "b_2")
+    assert table.data["b"].to_pylist() == [2, 6]
+    n_lines = 1 + len(title.splitlines())
+    assert f"{n_lines} title line{'s' * (n_lines > 1)} skipped" in table.notes
+
+
+def test_names_with_gaps_above_data_are_a_header(tmp_path):
+    for text in (";a;;b;\nx;1;2;3;4\ny;5;6;7;8\n", ";a;;b;\nx;;u;;v\ny;z;u;v;w\n"):
+        assert read_table(write_file(tmp_path, text)).names == ("c0", "a", "c2", "b", "c4")
+
+
 @pytest.mark.parametrize(
     "text",
     [

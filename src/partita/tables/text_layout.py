@@ -72,12 +72,14 @@ def table_width(rows: Sequence[Sequence[str]]) -> int:
 def count_title_rows(rows: Sequence[Sequence[str]], width: int) -> int:
     """Return how many rows above the header are titles, or empty.
 
-    A title fills at most half of the columns, from the first on, and not with numbers only. What
-    follows must be a header of full width, otherwise nothing is a title.
+    A title fills at most half of the columns, from the first on, and not with numbers only. The
+    last one may be names of groups of columns, with gaps between them. What follows must be a
+    header of full width, otherwise nothing is a title.
     """
     count = 0
     while count < len(rows) and _is_title(rows[count], width):
         count += 1
+    count += count + 1 < len(rows) and _is_above_groups(rows[count], rows[count + 1])
     if not 0 < count < len(rows):
         return 0
     following = rows[count]
@@ -92,6 +94,14 @@ def _is_title(row: Sequence[str], width: int) -> bool:
     if width < 2 or n_filled > max(1, width // 2) or not all(cell.strip() for cell in first):
         return False
     return n_filled == 0 or not all(is_number(cell) for cell in first)
+
+
+def _is_above_groups(row: Sequence[str], following: Sequence[str]) -> bool:
+    """Return whether cells with gaps between them, as merged ones have, are above full names."""
+    n_filled = sum(bool(cell.strip()) for cell in row)
+    is_sparse = len(row) == len(following) > 2 and 0 < n_filled <= len(row) // 2
+    names = all(not is_number(cell) or _YEAR.fullmatch(cell.strip()) for cell in row if cell.strip())
+    return is_sparse and names and not any(is_missing(c) or is_number(c) for c in following)
 
 
 def is_header(first_line: Sequence[str]) -> bool:
