@@ -174,7 +174,7 @@ def test_a_column_that_is_nearly_numbers_is_said_apart(tmp_path, capsys):
         app(["fit", str(tmp_path / "a.csv"), "-k", "2"])
     err = capsys.readouterr().err
     assert "Note: income is NOT used: " in err
-    assert "59 of 60 values are numbers, but not 'unknown' in line 32" in err
+    assert "59 of 60 values are numbers, but not 'unknown' in line 32; --na unknown uses it" in err
     assert "left out: who" in err
 
 

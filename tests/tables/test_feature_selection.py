@@ -54,6 +54,16 @@ def test_a_column_that_is_named_must_be_a_feature():
         select(table, exclude=["a"])
 
 
+def test_texts_among_numbers_may_be_called_missing(tmp_path):
+    rows = "".join(f"<0.5,{i}\n" if i == 7 else f"{i / 7},{i % 3}\n" for i in range(20))
+    table = read_table(write_file(tmp_path, "x,n\n" + rows))
+    assert select(table).texts_of_nearly == {"x": "<0.5"}
+    with pytest.raises(TableError, match="no numeric column") as caught:
+        select(table, exclude=["n"])
+    assert caught.value.settings == (Setting("na", "<0.5"),)
+    assert caught.value.worded(Setting.as_option).endswith("say so (--na '<0.5').")
+
+
 def test_columns_are_included_beside_named_ones():
     table = table_of(a=[1, 2], b=[3, 4], zip=[1000, 2000], when=["2024-05-01", "2024-05-03"])
     found = select(table, columns=["b"], include=["when"], by_role=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,9 +24,9 @@ class Setting:
         return f"{self.parameter}={self.value!r}"
 
     def as_option(self) -> str:
-        """Word the setting as an option of the command line; a flag has no value."""
+        """Word the setting as an option for a shell; a flag has no value."""
         option = f"--{self.parameter.replace('_', '-')}"
-        return option if self.value is True else f"{option} {self.value}"
+        return option if self.value is True else f"{option} {shlex.quote(str(self.value))}"
 
 
 class WordedError(Exception):

@@ -28,6 +28,8 @@ from partita.tables import (
     repeated_plan_of,
     select,
 )
+from partita.tables.feature_selection import MAX_MARKER_CHARACTERS
+from partita.tables.placeholders import placeholders_of
 
 if TYPE_CHECKING:
     from partita.model_file.pipeline_steps import PipelineSteps
@@ -222,7 +224,9 @@ def column_remarks(prepared: PreparedData) -> list[str]:
     """Return remarks on features that may not be measurements, and on columns that nearly are."""
     selection = prepared.selection
     remarks = [
-        f"{printable(name)} is NOT used: {selection.left_out[name]}" for name in selection.nearly
+        f"{printable(name)} is NOT used: {selection.left_out[name]}"
+        f"{_marker_hint(selection.texts_of_nearly.get(name, ''))}"
+        for name in selection.nearly
     ]
     for column, role in selection.doubtful.items():
         name, word = printable(column), shlex.quote(printable(column))
@@ -230,6 +234,16 @@ def column_remarks(prepared: PreparedData) -> list[str]:
             f"{name} is used as a feature, but looks like {role.why}; --exclude {word} leaves it "
             f"out, --id {word} uses it as the names of the rows"
         )
+    for column, placeholder in placeholders_of(selection).items():
+        name, option = printable(column), Setting("na", placeholder.value).as_option()
+        remarks.append(f"{name}: {placeholder.why}; {option} makes such values missing")
     if len(prepared.X) > 1 and (prepared.X[:1] == prepared.X).all():
         remarks.append("all rows are equal: they are one cluster")
     return remarks
+
+
+def _marker_hint(text: str) -> str:
+    """Return the option that makes a text among numbers a missing value."""
+    if not text or len(text) > MAX_MARKER_CHARACTERS:
+        return ""
+    return f"; {Setting('na', printable(text)).as_option()} uses it, with such cells as missing"

@@ -21,6 +21,7 @@ from partita.cli.console import MIN_WIDTH, print_message, wrapped
 from partita.cli.prepared_data import column_remarks
 from partita.cli.text_tables import print_table
 from partita.tables import undo_hint
+from partita.tables.placeholders import placeholders_of
 from partita.tables.text_files import layout_note
 
 MAX_TRAITS = 3  # of a cluster
@@ -56,6 +57,7 @@ def data_json(prepared: Any) -> dict[str, Any]:
         "filled": selection.filled,
         "nearly": list(selection.nearly),
         "doubtful": {name: role.why for name, role in selection.doubtful.items()},
+        "placeholders": {name: p.why for name, p in placeholders_of(selection).items()},
         "plan": prepared.plan.to_dict(),
         "scale": prepared.scaling.kind,
         "notes": list(table.notes),

@@ -26,6 +26,7 @@ class ColumnValues:
     values: Array | None
     why: str = ""
     is_nearly_numeric: bool = False  # text, but almost all of it numbers
+    first_text: str = ""  # the first cell that is no number, if most are
     is_empty: bool = False
 
 
@@ -126,7 +127,8 @@ def _read_text(table: Table, column: Any) -> ColumnValues:
         return ColumnValues(None, f"text, as {cell(first_text)}")
     if n_numbers < n_known:
         why = f"{n_numbers} of {n_known} values are numbers, but not {cell(first_text)}"
-        return ColumnValues(None, why, is_nearly_numeric=True)
+        text = values[first_text].as_py()
+        return ColumnValues(None, why, is_nearly_numeric=True, first_text=text)
     row = first_inexact_cell(values)
     if row is not None:
         return ColumnValues(None, _inexact_reason(table, row))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.errors import Setting
 from partita._common.parameters import describe_value
 from partita._common.text import listed, quoted
 from partita.tables.column_roles import NAMES_ROWS, Role, copies_of, flags_of, gaps_of, role_of
@@ -19,6 +20,7 @@ from partita.tables.shared_units import shared_unit
 from partita.tables.table import Table, TableError, arrow
 
 NOT_CHOSEN, EXCLUDED = "not chosen", "excluded"  # by the caller: reasons in `left_out`
+MAX_MARKER_CHARACTERS = 20  # of a cell that may mean "missing"
 FRAME_INDEX = "the index of a pandas frame"
 
 
@@ -47,6 +49,8 @@ class Selection:
         The number of missing values in each feature that has some, in the rows of X.
     nearly : tuple of str
         The columns left out although at least nine tenths of their values are numbers.
+    texts_of_nearly : dict
+        Of those columns, the first cell that is no number, if there is one.
     doubtful : dict
         The features that are ids, codes or the like by a rule, but used all the same.
     days : tuple of str
@@ -63,6 +67,7 @@ class Selection:
     fill: Floats | None = None
     gaps: dict[str, int] = field(default_factory=dict)
     nearly: tuple[str, ...] = ()
+    texts_of_nearly: dict[str, str] = field(default_factory=dict)
     doubtful: dict[str, Role] = field(default_factory=dict)
     days: tuple[str, ...] = ()
 
@@ -159,7 +164,8 @@ def _selection(
         missing=missing,
         fill=rows.fill,
         gaps=rows.gaps,
-        nearly=features.nearly_numeric,
+        nearly=tuple(features.nearly_numeric),
+        texts_of_nearly={name: text for name, text in features.nearly_numeric.items() if text},
         doubtful=features.doubtful,
         days=features.days,
     )
@@ -182,7 +188,7 @@ def _cells(table: Table, name: str) -> Any:
 class _Features(NamedTuple):
     columns: dict[str, Array]
     left_out: dict[str, str]
-    nearly_numeric: tuple[str, ...]
+    nearly_numeric: dict[str, str]  # the first cell that is no number, "" if there is none
     doubtful: dict[str, Role]
     days: tuple[str, ...]
 
@@ -201,7 +207,7 @@ def _choose_features(
     why = FRAME_INDEX if choice.columns is None else NOT_CHOSEN
     left_out = {name: why for name in available if name not in wanted}
     left_out |= {name: EXCLUDED for name in wanted if name in choice.exclude}
-    features, nearly_numeric, days = dict[str, Array](), list[str](), list[str]()
+    features, nearly_numeric, days = dict[str, Array](), dict[str, str](), list[str]()
     for name in (name for name in wanted if name not in choice.exclude):
         is_named = choice.columns is not None or name in choice.include
         column = read_column(table, name)
@@ -213,7 +219,7 @@ def _choose_features(
             days.append(name)
         elif not is_named:
             left_out[name] = column.why
-            nearly_numeric += [name] if column.is_nearly_numeric else []
+            nearly_numeric |= {name: column.first_text} if column.is_nearly_numeric else {}
         elif column.is_empty and allow_empty:
             # float32, so that the other columns determine the dtype of X
             features[name] = np.full(table.data.num_rows, np.nan, np.float32)
@@ -228,12 +234,25 @@ def _choose_features(
         features = {name: values for name, values in features.items() if name not in others}
     doubtful = {n: role for n, role in others.items() if n in features and role.kind in NAMES_ROWS}
     if not features:
-        reasons = listed(left_out.items(), lambda item: f"{quoted(item[0])} ({item[1]})")
-        raise TableError(
-            f"{table.name} has no numeric column to cluster: {reasons}. Encode text as numbers "
-            "first, for example a column of 0 and 1 for each category."
+        raise _no_feature_error(table, left_out, nearly_numeric)
+    return _Features(features, left_out, nearly_numeric, doubtful, tuple(days))
+
+
+def _no_feature_error(
+    table: Table, left_out: dict[str, str], nearly_numeric: dict[str, str]
+) -> TableError:
+    reasons = listed(left_out.items(), lambda item: f"{quoted(item[0])} ({item[1]})")
+    fault = f"{table.name} has no numeric column to cluster: {reasons}."
+    text = next((text for text in nearly_numeric.values() if text), None)
+    if text is not None and len(text) <= MAX_MARKER_CHARACTERS:
+        return TableError(
+            f"{fault} Correct the cells that are no numbers. If they mean that a value is missing, "
+            "say so ({}).",
+            Setting("na", text),
         )
-    return _Features(features, left_out, tuple(nearly_numeric), doubtful, tuple(days))
+    return TableError(
+        f"{fault} Encode text as numbers first, for example a column of 0 and 1 for each category."
+    )
 
 
 def _finite(columns: dict[str, Array]) -> Floats:
