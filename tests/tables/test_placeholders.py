@@ -7,8 +7,8 @@ from helpers.table_files import table_of
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: no files")
 
-from partita.tables import select  # noqa: E402
-from partita.tables.placeholders import placeholders_of  # noqa: E402
+from partita.tables import select
+from partita.tables.placeholders import placeholders_of
 
 WARM = [20.5 + i % 9 for i in range(40)]
 

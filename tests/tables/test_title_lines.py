@@ -132,3 +132,12 @@ def test_copies_have_no_titles(tmp_path):
     table = read_table(write_file(tmp_path, "Sales\n\nwho;a;b\n" + ROWS))
     write_table(table.text, tmp_path / "b.csv", **table.layout("csv"))
     assert (tmp_path / "b.csv").read_text() == "who;a;b\n" + ROWS
+
+
+def test_options_of_other_formats_are_refused(tmp_path):
+    lines = write_file(tmp_path, '{"a": 1}\n{"a": 2}\n', "a.jsonl")
+    with pytest.raises(TableError, match=r"`skip_rows` must not be given for .*, got 2"):
+        read_table(lines, skip_rows=2)
+    assert read_table(lines, skip_rows=0).data.num_rows == 2
+    with pytest.raises(TableError, match=r"`sheet` must not be given for .*, got 'Data'"):
+        read_table(lines, sheet="Data")

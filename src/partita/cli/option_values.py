@@ -69,7 +69,7 @@ def one_of(names: tuple[str, ...]) -> Callable[[str], str]:
 def at_least(minimum: float, maximum: float = math.inf) -> Callable[[str], float]:
     """Return a parser that accepts numbers in this range, integers if `minimum` is one."""
     kind, noun = (int, "an integer") if isinstance(minimum, int) else (float, "a number")
-    limit = f" and at most {maximum:g}" if maximum < math.inf else ""
+    limit = f" and at most {maximum}" if maximum < math.inf else ""
 
     def parse_number(text: str) -> float:
         try:
@@ -93,10 +93,15 @@ def parse_delimiter(text: str) -> str:
     return delimiter
 
 
-def parse_separator(text: str) -> str:
-    """Return a separator of decimals or thousands, given as a character or by its name."""
-    separator = SEPARATORS.get(text, text)
-    if separator not in SEPARATORS.values():
-        names = ", ".join(SEPARATORS)
-        raise typer.BadParameter(f"must be one of . , ' or {names}, got {describe_value(text)}.")
-    return separator
+def separator(*names: str) -> Callable[[str], str]:
+    """Return a parser of separators, given as a character or by one of these names."""
+
+    def parse_separator(text: str) -> str:
+        character = SEPARATORS.get(text, text)
+        if character in [SEPARATORS[name] for name in names]:
+            return character
+        raise typer.BadParameter(
+            f"must be one of {', '.join(names)}, or that character, got {describe_value(text)}."
+        )
+
+    return parse_separator

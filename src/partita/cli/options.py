@@ -22,7 +22,7 @@ from partita.cli.option_values import (
     one_of,
     parse_delimiter,
     parse_k,
-    parse_separator,
+    separator,
 )
 
 ESTIMATORS = {
@@ -111,7 +111,7 @@ class ReadOptions:
             "--decimal",
             "CHAR",
             "Decimal separator of numbers: point or comma. Default: detected for each column.",
-            parser=parse_separator,
+            parser=separator("point", "comma"),
         ),
     ] = None
     thousands: Annotated[
@@ -120,7 +120,7 @@ class ReadOptions:
             "--thousands",
             "CHAR",
             "Thousands separator: comma, point, space or apostrophe. Default: detected.",
-            parser=parse_separator,
+            parser=separator("comma", "point", "space", "apostrophe"),
         ),
     ] = None
     na: Annotated[

@@ -14,6 +14,7 @@ from partita.tables.column_values import read_column, read_days
 
 MAX_COLUMNS_SHOWN = 60
 MAX_NAME_CHARACTERS = 24
+MAX_USE_CHARACTERS = 26  # the longest rule: labels of an earlier fit
 
 
 def print_columns(prepared: PreparedData, out: Console) -> None:
@@ -58,8 +59,10 @@ def _use(prepared: PreparedData, name: str) -> str:
         is_logged = logged is not None and bool(logged[selection.names.index(name)])
         as_days = ", days" if name in selection.days else ""
         return f"feature{', logarithm' if is_logged else as_days}"
+    if name in selection.nearly:
+        return "– (not all numbers)"
     why = selection.left_out.get(name)
-    return "id or weight" if why is None else f"– ({one_line(_kind(why), 22)})"
+    return "id or weight" if why is None else f"– ({one_line(_kind(why), MAX_USE_CHARACTERS)})"
 
 
 def _kind(why: str) -> str:

@@ -24,7 +24,7 @@ class Placeholder(NamedTuple):
 
     @property
     def why(self) -> str:
-        """What is odd about the number."""
+        """The reason to doubt the number."""
         return f"{self.value} is in {format_number(self.n_rows)} rows, far from all other values"
 
 

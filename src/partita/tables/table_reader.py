@@ -115,6 +115,7 @@ def _checked_paths(path: Any) -> list[str]:
 def _read_file(raw: bytes, name: str, file: Path | None, options: FileOptions) -> Table:
     raw = decompress(raw, name)
     format = detect_format(raw, name, file)
+    _check_layout(format, name, options)
     if format in _READERS:
         table = _READERS[format](raw, name, format)
     elif format in ("json", "jsonl"):
@@ -131,6 +132,22 @@ def _read_file(raw: bytes, name: str, file: Path | None, options: FileOptions) -
     if table.data.num_rows == 0:
         raise TableError(f"{name} has columns, but no rows.")
     return table
+
+
+def _check_layout(format: str, name: str, options: FileOptions) -> None:
+    """Refuse options that only other formats have: they would have no effect."""
+    if options.sheet is not None and format != "xlsx":
+        raise TableError(
+            f"`sheet` must not be given for {name}, which is no workbook, got {options.sheet!r}. "
+            "Leave it out.",
+            parameter="sheet",
+        )
+    if options.skip_rows and format not in ("csv", "tsv", "xlsx"):
+        raise TableError(
+            f"`skip_rows` must not be given for {name}, which is neither text nor a workbook, got "
+            f"{options.skip_rows}. Leave it out.",
+            parameter="skip_rows",
+        )
 
 
 def _with_source(table: Table, column: str) -> Table:

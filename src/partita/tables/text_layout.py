@@ -83,8 +83,7 @@ def count_title_rows(rows: Sequence[Sequence[str]], width: int) -> int:
     if not 0 < count < len(rows):
         return 0
     following = rows[count]
-    names = [cell for cell in following if cell.strip()]
-    are_names = all(not is_number(name) or _YEAR.fullmatch(name.strip()) for name in names)
+    are_names = _are_names([cell for cell in following if cell.strip()])
     return count if len(following) == width and is_header(following) and are_names else 0
 
 
@@ -98,10 +97,14 @@ def _is_title(row: Sequence[str], width: int) -> bool:
 
 def _is_above_groups(row: Sequence[str], following: Sequence[str]) -> bool:
     """Return whether cells with gaps between them, as merged ones have, are above full names."""
-    n_filled = sum(bool(cell.strip()) for cell in row)
-    is_sparse = len(row) == len(following) > 2 and 0 < n_filled <= len(row) // 2
-    names = all(not is_number(cell) or _YEAR.fullmatch(cell.strip()) for cell in row if cell.strip())
-    return is_sparse and names and not any(is_missing(c) or is_number(c) for c in following)
+    groups = [cell for cell in row if cell.strip()]
+    is_sparse = len(row) == len(following) > 2 and 0 < len(groups) <= len(row) // 2
+    are_full_names = not any(is_missing(cell) or is_number(cell) for cell in following)
+    return is_sparse and _are_names(groups) and are_full_names
+
+
+def _are_names(cells: Sequence[str]) -> bool:
+    return all(not is_number(cell) or _YEAR.fullmatch(cell.strip()) for cell in cells)
 
 
 def is_header(first_line: Sequence[str]) -> bool:
