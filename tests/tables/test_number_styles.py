@@ -147,6 +147,22 @@ def test_gaps_of_offices_are_missing(tmp_path, gap):
     assert column(tmp_path, ["1.5", gap, "$2"])[0] == [1.5, None, 2]
 
 
+@pytest.mark.parametrize("cells", [["1 234", "12 345", "7"], ["1'234", "7"]])
+def test_only_points_and_commas_are_ambiguous(tmp_path, cells):
+    (note,) = column(tmp_path, cells, ";")[1]
+    assert note.endswith("is read as 1234")
+
+
+def test_a_decimal_comma_is_told_if_there_is_one(tmp_path):
+    for cell, is_decimal in (("£1,200", False), ("12,34,567", False), ("7", False), ("1,5", True)):
+        table = read_table(write_file(tmp_path, f"x;y\n{cell};1\n{cell};2\n"))
+        assert ("numbers have a decimal comma" in table.notes) == is_decimal
+
+
+def test_a_dash_beside_a_currency_is_a_gap(tmp_path):
+    assert column(tmp_path, ["$1,234.50 ", " $(5.00)", " $-   "])[0] == [1234.5, -5, None]
+
+
 def test_other_gaps_are_set_by_the_user(tmp_path):
     cells = ["1.5", "-999", "unknown", "-999.0"]
     assert column(tmp_path, cells, na=["-999", "Unknown"])[0] == [1.5, None, None, None]

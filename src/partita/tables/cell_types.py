@@ -29,6 +29,7 @@ from partita.tables.table import arrow
 MISSING_MARKERS = (
     "", "na", "n/a", "n.a.", "n.a", "nan", "-nan", "+nan", "null", "none", "?", "<na>", "nil",
     "-", "–", "—", "−", "--", "---", ".", "..", "...", "…", "k.a.", "k. a.",
+    "$-", "$ -", "€-", "€ -", "-€", "- €", "£-", "£ -",  # in Excel's format for accounts
     # errors of spreadsheets, in several languages
     "#div/0!", "#n/a", "#n/a!", "#name?", "#null!", "#num!", "#ref!", "#value!", "#spill!",
     "#calc!", "#error!", "#getting_data", "#nv", "#wert!", "#bezug!", "#zahl!", "#valeur!", "#nom?",
@@ -102,6 +103,18 @@ def _numbers_with(cells: Any, mark: str) -> Any:
     pc = arrow(".compute")
     marked = pc.utf8_trim_whitespace(cells.filter(pc.match_substring(cells, mark)))
     return marked.filter(are_styled_numbers(marked))
+
+
+def use_decimal_comma(columns: Any, inferred: InferredColumns) -> bool:
+    """Return whether a column of text became numbers whose commas are decimal."""
+    pa, pc = arrow(), arrow(".compute")
+    for name, text in zip(columns.column_names, columns.columns, strict=True):
+        style, is_float = inferred.styles.get(name), pa.types.is_floating
+        may_have = pa.types.is_string(text.type) and is_float(inferred.data[name].type)
+        if may_have and (style is None or style.decimal == ","):
+            if pc.any(pc.match_substring(text, ",")).as_py():
+                return True
+    return False
 
 
 class InferredColumns(NamedTuple):

@@ -196,8 +196,8 @@ def _fitting_readings(bodies: Any, options: CellOptions, may_have_spaces: bool) 
         thousands = "".join(others)
         if len(others) > 1 or not options.allow(decimal, thousands):
             continue
-        if not used and readings:
-            break  # digits alone are the same in both
+        if decimal not in used and readings and readings[0].thousands == thousands:
+            break  # without a decimal separator both are the same
         numbers = _read(bodies, decimal, thousands)
         if numbers is not None:
             readings.append(_Reading(decimal, thousands, numbers))

@@ -232,10 +232,11 @@ def _with_inferred_types(table: Table) -> Table:
     if table.text is None:
         return replace(table, data=_without_markers(table.data, table.cells.missing))
     decimal = cell_types.decimal_of_file(table.data, table.delimiter or ",", table.cells)
-    data, styles = cell_types.infer_types(table.data, decimal, table.cells)
-    notes = (*table.notes, "numbers have a decimal comma") if decimal == "," else table.notes
-    notes = (*notes, *number_notes(table.text, data, styles, table.cells.missing))
-    return replace(table, data=data, decimal=decimal, notes=notes)
+    inferred = cell_types.infer_types(table.data, decimal, table.cells)
+    has_comma = decimal == "," and cell_types.use_decimal_comma(table.data, inferred)
+    notes = (*table.notes, "numbers have a decimal comma") if has_comma else table.notes
+    notes = (*notes, *number_notes(table.text, *inferred, table.cells.missing))
+    return replace(table, data=inferred.data, decimal=decimal, notes=notes)
 
 
 def _without_markers(data: Any, missing: Sequence[str]) -> Any:
