@@ -111,8 +111,12 @@ def test_a_weight_of_two_is_a_repeated_row_for_auto():
         np.testing.assert_allclose(getattr(weighted, part), getattr(repeated, part), rtol=1e-9)
 
 
+def grades(d):
+    return RNG.integers(0, 17, (200, d)).astype(float)
+
+
 def pixels(d):
-    X = RNG.integers(0, 17, (200, d)).astype(float)
+    X = grades(d)
     X[:, 0] = 0
     return X
 
@@ -133,6 +137,11 @@ def pixels(d):
         (["v1", "v2", "v3"], RNG.normal(size=(90, 3)), False),
         (["age", "visits"], RNG.poisson(3, (90, 2)).astype(float), False),
         (["age"], RNG.normal(size=(90, 1)), False),
+        (["wind (avg)", "pressure (avg)"], RNG.normal(size=(50, 2)) * [1, 90], False),
+        (["sales (2019)", "visits (2019)"], RNG.normal(size=(50, 2)) * [1, 90], False),
+        (["math", "music", "share", "visits"], grades(4) * [1, 1, 0.01, 0.1], False),
+        (["math", "music", "art"], grades(3) * [1, 1, 0.75], True),
+        ([f"p{i}" for i in range(8)], grades(8) * [1, 1, 1, 1, 1, 1, 0.5, 0.1], True),
     ],
 )
 def test_features_of_one_unit_stay_as_they_are(names, X, shared):

@@ -56,8 +56,9 @@ RULES = {
     f"quartiles ({percent(auto.OUTLIERS_MAX_SHARE)} of the rows at most) count as the last value "
     "before them, so that outliers neither set the scale nor form clusters",
     "scale": "features have different units: after that, each has mean 0 and standard deviation 1. "
-    "Features stay as they are if their names end in one unit, they are coordinates, they share "
-    "both ends of one scale (pixels, grades), or they are a numbered series of similar spread",
+    "Features stay as they are if their names end in one unit, they are coordinates, half of them "
+    "reach both ends of one scale (pixels, grades) and the others cover half of it or are of the "
+    "same numbered series, or they are a numbered series of similar spread",
     "fill": "the median of the feature, which outliers do not change",
     "rows": f"fewer than {percent(KNOWN_MIN_SHARE)} of the features are known, so the cluster "
     "would be a guess",
