@@ -106,11 +106,21 @@ def test_a_copy_among_pixels_stays():
     assert len(select(table, by_role=True).names) == 9
 
 
-def test_if_no_column_is_a_measurement_all_are_used():
-    table = Table(pa.table({"a": list(range(20)), "b_id": [7] * 19 + [8]}), "t", "csv")
-    found = select(table, by_role=True)
-    assert found.names == ("a", "b_id")
-    assert set(found.doubtful) == {"a", "b_id"}
+def test_names_of_rows_are_never_clustered_by_default():
+    columns = {"a": list(range(20)), "b_id": [7] * 19 + [8], "city": ["Wien", "Graz"] * 10}
+    with pytest.raises(TableError, match="no measurement to cluster: 'city' .* 'a' ") as caught:
+        select(Table(pa.table(columns), "t", "csv"), by_role=True)
+    assert str(caught.value).endswith("To use a column all the same, name it (include='a').")
+    columns |= {"unit": [3] * 20}
+    assert select(Table(pa.table(columns), "t", "csv"), by_role=True).names == ("unit",)
+    columns |= {"year": [2000 + i % 9 for i in range(20)]}
+    assert select(Table(pa.table(columns), "t", "csv"), by_role=True).names == ("year",)
+    assert len(select(Table(pa.table(columns), "t", "csv")).names) == 4
+
+
+def test_the_only_column_is_used_and_doubted():
+    found = select(Table(pa.table({"a": list(range(20))}), "t", "csv"), by_role=True)
+    assert (found.names, set(found.doubtful)) == (("a",), {"a"})
 
 
 def test_dates_on_request_are_days():

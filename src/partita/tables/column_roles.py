@@ -37,6 +37,7 @@ COPY_MAX_FEATURES = 1000  # beyond that the matrix of correlations is too large
 YEARS = (1900, 2100)
 MIN_SECONDS_SINCE_1970 = 3e8  # July 1979
 
+CONSTANT = "constant"
 ROW_NUMBER, ID, CODE, LABELS = "a row number", "an id", "a code", "labels of an earlier fit"
 NAMES_ROWS = (ROW_NUMBER, ID, CODE, LABELS)  # the kinds that no user wants to measure
 
@@ -84,7 +85,7 @@ def role_of(table: Table, name: str, values: Array) -> Role | None:
     if missing > MISSING_MAX_SHARE:
         return Role("mostly gaps", f"{percent(missing)} of the values are missing")
     if (known == known[0]).all():
-        return Role("constant", f"always {format_number(float(known[0]))}")
+        return Role(CONSTANT, f"always {format_number(float(known[0]))}")
     if _is_beside_labels(table, name):
         return Role(LABELS, "beside a column of labels")
     if not _are_integers(known[:INTEGER_SAMPLE_ROWS]) or not _are_integers(known):

@@ -13,7 +13,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import Setting
 from partita._common.parameters import describe_value
 from partita._common.text import listed, quoted
-from partita.tables.column_roles import NAMES_ROWS, Role, copies_of, flags_of, gaps_of, role_of
+from partita.tables.column_roles import CONSTANT, NAMES_ROWS, Role, copies_of, flags_of, gaps_of, role_of
 from partita.tables.column_values import read_column, read_days
 from partita.tables.missing_values import Completed, check_policy, complete, read_weights
 from partita.tables.shared_units import shared_unit
@@ -229,19 +229,40 @@ def _choose_features(
                 "out, or convert it to numbers."
             )
     others = {} if choice.columns is not None else _roles(table, features, choice.include)
-    if choice.by_role and len(others) < len(features):
+    if choice.by_role and len(available) > 1:  # the only column is what the user means
+        others = _without_last_resort(others, len(features))
         left_out |= {name: role.why for name, role in others.items()}
         features = {name: values for name, values in features.items() if name not in others}
     doubtful = {n: role for n, role in others.items() if n in features and role.kind in NAMES_ROWS}
     if not features:
-        raise _no_feature_error(table, left_out, nearly_numeric)
+        raise _no_feature_error(table, left_out, others, nearly_numeric)
     return _Features(features, left_out, nearly_numeric, doubtful, tuple(days))
 
 
+def _without_last_resort(roles: dict[str, Role], n_features: int) -> dict[str, Role]:
+    """Return the columns to leave out: if no measurement remains, only names of rows.
+
+    Flags, dates and copies can be clustered; constants too, as one cluster.
+    """
+    if len(roles) < n_features:
+        return roles
+    for kinds in ((*NAMES_ROWS, CONSTANT), NAMES_ROWS):
+        kept = {name: role for name, role in roles.items() if role.kind in kinds}
+        if len(kept) < n_features:
+            return kept
+    return roles
+
+
 def _no_feature_error(
-    table: Table, left_out: dict[str, str], nearly_numeric: dict[str, str]
+    table: Table, left_out: dict[str, str], others: dict[str, Role], nearly_numeric: dict[str, str]
 ) -> TableError:
     reasons = listed(left_out.items(), lambda item: f"{quoted(item[0])} ({item[1]})")
+    if others:
+        return TableError(
+            f"{table.name} has no measurement to cluster: {reasons}. To use a column all the same, "
+            "name it ({}).",
+            Setting("include", next(iter(others))),
+        )
     fault = f"{table.name} has no numeric column to cluster: {reasons}."
     text = next((text for text in nearly_numeric.values() if text), None)
     if text is not None and len(text) <= MAX_MARKER_CHARACTERS:
