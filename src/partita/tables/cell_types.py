@@ -111,9 +111,9 @@ def use_decimal_comma(columns: Any, inferred: InferredColumns) -> bool:
     for name, text in zip(columns.column_names, columns.columns, strict=True):
         style, is_float = inferred.styles.get(name), pa.types.is_floating
         may_have = pa.types.is_string(text.type) and is_float(inferred.data[name].type)
-        if may_have and (style is None or style.decimal == ","):
-            if pc.any(pc.match_substring(text, ",")).as_py():
-                return True
+        may_have = may_have and (style is None or style.decimal == ",")
+        if may_have and pc.any(pc.match_substring(text, ",")).as_py():
+            return True
     return False
 
 

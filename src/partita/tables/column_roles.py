@@ -1,20 +1,18 @@
-"""Rules that tell measurements from ids, codes, counters, flags, copies and old labels.
+"""Rules that tell measurements from ids, codes, counters, dates and old labels.
 
-Each rule looks at the values, some at the name too. A column that a rule applies to is left out of
-the features unless the user includes it.
+Each rule looks at the values of one column, some at its name too. A column that a rule applies to
+is left out of the features unless the user includes it.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from partita._common.array_types import Array, Floats
-from partita._common.spaced_rows import evenly_spaced
+from partita._common.array_types import Array
 from partita._common.text import format_number
 from partita.tables import cell_types
 from partita.tables.table import Table
@@ -27,12 +25,6 @@ CODE_MIN_DIGITS = 5
 NAMED_CODE_MIN_DIGITS = 4  # of phone numbers, postal codes and the like
 EVENLY_SPREAD_MAX_DISTANCE = 1.63  # / √n, of distribution functions: 1 % of even spreads exceed it
 MISSING_MAX_SHARE = 0.5  # of the values of a feature
-FILLED_MAX_SHARE = 0.3  # beyond that, equal values in the gaps form groups of their own
-COPY_MIN_CORRELATION = 0.9999  # 1.4 % of the deviation is not shared: rounding, not information
-COPY_MIN_ROWS = 10  # in fewer rows, columns may be correlated by chance
-COPY_SAMPLE_ROWS = 2000
-SAMPLE_SLACK = 1e-3  # of a correlation in the sample
-COPY_MAX_FEATURES = 1000  # beyond that the matrix of correlations is too large
 
 YEARS = (1900, 2100)
 MIN_SECONDS_SINCE_1970 = 3e8  # July 1979
@@ -62,7 +54,6 @@ _YEAR_WORDS = {"year", "years", "yr", "jahr", "annee", "anno", "ano"}
 _TIME_WORDS = {"at", "time", "timestamp", "date", "datetime", "epoch", "created", "updated"}
 _LABELS_NAME = re.compile(r"clusters?(_?(\d+|id|labels?))?|labels?(_\d+)?", re.IGNORECASE)
 _BESIDE_LABELS_NAME = re.compile(r"(distance|stranger)(_\d+)?")  # as predict writes them
-_STEM = re.compile(r"[ _.=:-][^ _.=:-]*$")  # color_red and color_blue are of one color
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -165,97 +156,6 @@ def _counter_or_code(name: str, known: Array) -> Role | None:
     if n >= CODE_MIN_ROWS and unique and same_length and _spread_evenly(known):
         return Role(CODE, f"{evidence} {digits}, spread evenly")
     return None
-
-
-def gaps_of(columns: Mapping[str, Array]) -> dict[str, Role]:
-    """Return the columns with many gaps, if they are not more than the other columns."""
-    shares = {name: float((~np.isfinite(x)).mean()) for name, x in columns.items()}
-    gaps = {
-        name: Role("many gaps", f"{percent(share)} of the values are missing")
-        for name, share in shares.items()
-        if share > FILLED_MAX_SHARE
-    }
-    return gaps if _are_minority(len(gaps), len(columns) - len(gaps)) else {}
-
-
-def _are_minority(n_left_out: int, n_others: int) -> bool:
-    return n_others >= max(2, n_left_out)
-
-
-def flags_of(columns: Mapping[str, Array]) -> dict[str, Role]:
-    """Return the columns of two values, if they are not more than the other columns.
-
-    One-hot columns count as one: they are one category.
-    """
-    flags = {}
-    for name, values in columns.items():
-        found = _two_values(values)
-        if found is not None:
-            low, high = map(format_number, found)
-            flags[name] = Role("two values only", f"{low} and {high}")
-    n_categories = _count_categories({name: columns[name] for name in flags})
-    return flags if _are_minority(n_categories, len(columns) - len(flags)) else {}
-
-
-def _count_categories(flags: Mapping[str, Array]) -> int:
-    """Return how many categories columns of two values encode, by their names and values."""
-    groups: dict[str, list[Array]] = {}
-    for name, values in flags.items():
-        groups.setdefault(_STEM.sub("", name), []).append(values)
-    return sum(1 if _are_one_hot(group) else len(group) for group in groups.values())
-
-
-def _are_one_hot(group: Sequence[Array]) -> bool:
-    """Return whether columns are 0 or 1, and at most one of them is 1 in a row."""
-    stacked = np.nan_to_num(np.stack(group))
-    return bool(np.isin(stacked, (0, 1)).all() and (stacked.sum(axis=0) <= 1).all())
-
-
-def _two_values(values: Array) -> tuple[float, float] | None:
-    known = values[np.isfinite(values)]
-    low, high = float(known.min()), float(known.max())
-    return (low, high) if low < high and ((known == low) | (known == high)).all() else None
-
-
-def copies_of(columns: Mapping[str, Array]) -> dict[str, Role]:
-    """Return the columns that another one, before them, determines up to unit and rounding."""
-    names = list(columns)
-    if not 1 < len(names) <= COPY_MAX_FEATURES:
-        return {}
-    n = len(columns[names[0]])
-    rows = evenly_spaced(n, COPY_SAMPLE_ROWS)
-    sample = np.stack([columns[name][rows].astype(np.float64) for name in names], axis=1)
-    sample[np.isinf(sample)] = np.nan
-    copies: dict[str, Role] = {}
-    unit = _centered(sample)
-    likely = np.abs(unit.T @ unit) >= COPY_MIN_CORRELATION - SAMPLE_SLACK
-    for j, i in np.argwhere(np.tril(likely, -1)).tolist():
-        name, original = names[j], names[i]
-        if name in copies or original in copies:
-            continue
-        if np.array_equal(columns[name], columns[original], equal_nan=True):
-            copies[name] = Role("a copy", f"the values of {original}")
-        elif n >= COPY_MIN_ROWS and _are_copies(columns[name], columns[original]):
-            copies[name] = Role("a copy", f"{original} in another unit")
-    return copies
-
-
-def _centered(sample: Floats) -> Floats:
-    """Return columns of mean 0 and length 1; a gap counts as the mean of its column."""
-    gaps = np.isnan(sample)
-    largest = np.where(gaps, 0.0, np.abs(sample)).max(axis=0)
-    scaled = np.where(gaps, 0.0, sample) / np.where(largest > 0, largest, 1.0)
-    mean = scaled.sum(axis=0) / np.maximum(1, (~gaps).sum(axis=0))
-    centered: Floats = np.where(gaps, 0.0, scaled - mean)
-    length = np.sqrt((centered * centered).sum(axis=0))
-    return centered / np.where(length > 0, length, 1.0)
-
-
-def _are_copies(x: Array, y: Array) -> bool:
-    """Return whether two columns are fully correlated, up to rounding, where both are known."""
-    pairs = np.stack([x, y], axis=1).astype(np.float64)
-    unit = _centered(pairs[np.isfinite(pairs).all(axis=1)])
-    return bool(abs((unit[:, :1] * unit[:, 1:]).sum(axis=0)[0]) >= COPY_MIN_CORRELATION)
 
 
 def _spread_evenly(known: Array) -> bool:

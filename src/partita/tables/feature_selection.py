@@ -13,11 +13,11 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import Setting
 from partita._common.parameters import describe_value
 from partita._common.text import listed, quoted
-from partita.tables.column_roles import CONSTANT, NAMES_ROWS, Role, copies_of, flags_of, gaps_of, role_of
+from partita.tables.column_roles import NAMES_ROWS, Role
 from partita.tables.column_values import read_column, read_days
 from partita.tables.missing_values import Completed, check_policy, complete, read_weights
-from partita.tables.shared_units import shared_unit
 from partita.tables.table import Table, TableError, arrow
+from partita.tables.table_roles import roles_of, without_last_resort
 
 NOT_CHOSEN, EXCLUDED = "not chosen", "excluded"  # by the caller: reasons in `left_out`
 MAX_MARKER_CHARACTERS = 20  # of a cell that may mean "missing"
@@ -228,29 +228,15 @@ def _choose_features(
                 f"{table.name}: column {quoted(name)} cannot be a feature: {column.why}. Leave it "
                 "out, or convert it to numbers."
             )
-    others = {} if choice.columns is not None else _roles(table, features, choice.include)
+    others = {} if choice.columns is not None else roles_of(table, features, choice.include)
     if choice.by_role and len(available) > 1:  # the only column is what the user means
-        others = _without_last_resort(others, len(features))
+        others = without_last_resort(others, len(features))
         left_out |= {name: role.why for name, role in others.items()}
         features = {name: values for name, values in features.items() if name not in others}
     doubtful = {n: role for n, role in others.items() if n in features and role.kind in NAMES_ROWS}
     if not features:
         raise _no_feature_error(table, left_out, others, nearly_numeric)
     return _Features(features, left_out, nearly_numeric, doubtful, tuple(days))
-
-
-def _without_last_resort(roles: dict[str, Role], n_features: int) -> dict[str, Role]:
-    """Return the columns to leave out: if no measurement remains, only names of rows.
-
-    Flags, dates and copies can be clustered; constants too, as one cluster.
-    """
-    if len(roles) < n_features:
-        return roles
-    for kinds in ((*NAMES_ROWS, CONSTANT), NAMES_ROWS):
-        kept = {name: role for name, role in roles.items() if role.kind in kinds}
-        if len(kept) < n_features:
-            return kept
-    return roles
 
 
 def _no_feature_error(
@@ -274,23 +260,3 @@ def _no_feature_error(
     return TableError(
         f"{fault} Encode text as numbers first, for example a column of 0 and 1 for each category."
     )
-
-
-def _finite(columns: dict[str, Array]) -> Floats:
-    """Return the columns side by side; 0 for gaps."""
-    stacked = np.stack(list(columns.values()), axis=1)
-    return np.where(np.isfinite(stacked), stacked, 0.0)
-
-
-def _roles(table: Table, columns: dict[str, Array], include: frozenset[str]) -> dict[str, Role]:
-    """Return the columns that are no measurements, except those of `include`."""
-    judged = {name: values for name, values in columns.items() if name not in include}
-    roles = {n: role for n, x in judged.items() if (role := role_of(table, n, x)) is not None}
-    rest = {name: values for name, values in columns.items() if name not in roles}
-    roles |= {name: role for name, role in gaps_of(rest).items() if name in judged}
-    rest = {name: values for name, values in rest.items() if name not in roles}
-    if len(rest) > 1 and shared_unit(tuple(rest), _finite(rest)):
-        return roles  # flags and copies among pixels or answers are measured like the others
-    roles |= {name: role for name, role in flags_of(rest).items() if name in judged}
-    rest = {name: values for name, values in rest.items() if name not in roles}
-    return roles | {name: role for name, role in copies_of(rest).items() if name in judged}

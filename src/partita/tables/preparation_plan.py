@@ -12,6 +12,7 @@ import numpy as np
 from partita._common.text import format_number, listed, one_line, plural
 from partita.tables import auto_scaling as auto
 from partita.tables import column_roles as roles
+from partita.tables import table_roles as beside
 from partita.tables.column_roles import percent
 from partita.tables.feature_selection import EXCLUDED, FRAME_INDEX, NOT_CHOSEN, Selection
 from partita.tables.missing_values import KNOWN_MIN_SHARE
@@ -31,7 +32,7 @@ AS_REQUESTED, AS_IN_FIT = "as requested", "new rows get the values that gaps got
 RULES = {
     "constant": "a feature needs at least two values",
     "mostly gaps": f"more than {percent(roles.MISSING_MAX_SHARE)} of the values are missing",
-    "many gaps": f"more than {percent(roles.FILLED_MAX_SHARE)} of the values are missing: equal "
+    "many gaps": f"more than {percent(beside.FILLED_MAX_SHARE)} of the values are missing: equal "
     "values filled in for them would be groups of their own. Such columns are features if they are "
     "the majority",
     roles.LABELS: "integers in a column called cluster or labels",
@@ -42,7 +43,7 @@ RULES = {
     roles.CODE: "integers with leading zeros; of 4 digits or more in a column called zip, phone, "
     f"code, …; or of {roles.CODE_MIN_DIGITS} digits or more, all of one length, "
     f"{percent(roles.DISTINCT_MIN_SHARE)} distinct and evenly spread",
-    "a copy": f"correlated by {roles.COPY_MIN_CORRELATION} or more with a column before it",
+    "a copy": f"correlated by {beside.COPY_MIN_CORRELATION} or more with a column before it",
     "two values only": "yes or no is a category: it would split every group in two. Such columns "
     "are features if they are the majority, where the one-hot columns of a category count as one",
     "dates": "a date is a feature only on request: it becomes days since 1970. Dates are cells "
