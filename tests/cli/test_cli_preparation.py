@@ -110,6 +110,27 @@ def test_dates_that_are_included_are_days_in_python_too(capsys, tmp_path):
     np.testing.assert_array_equal(load(model).predict(frame), labels)
 
 
+def test_days_in_one_number_are_days_in_every_place(capsys, tmp_path):
+    pd = pytest.importorskip("pandas")
+    days = pd.date_range("2024-01-01", periods=60)
+    numbers = days.strftime("%Y%m%d").astype(int)
+    frame = pd.DataFrame({"since": numbers, "visits": np.arange(60) % 7})
+    path, iso, model = (tmp_path / name for name in ("t.csv", "iso.csv", "m.partita"))
+    frame.to_csv(path, index=False)
+    frame.assign(since=days).to_csv(iso, index=False)
+    words = ("fit", path, "-k", 2, "--include", "since", "--model", model, "--json")
+    data = json.loads(run(capsys, *words)[0])["data"]
+    assert data["plan"]["days"] == ["since"]
+    labels = json.loads(run(capsys, "predict", path, "--model", model, "--json")[0])["labels"]
+    again = json.loads(run(capsys, "predict", iso, "--model", model, "--json")[0])["labels"]
+    assert again == labels
+    assert load(model)[0].scaling.undo([[0.0, 0.0]])[0, 0] == 19723 + 29.5  # of 1970
+    for X in (frame, frame.to_numpy(), frame.assign(since=days)):
+        np.testing.assert_array_equal(load(model).predict(X), labels)
+    raw = json.loads(run(capsys, "check", path, "--raw", "--json")[0])["data"]
+    assert raw["plan"]["days"] == []
+
+
 def test_options_undo_decisions(capsys, customers):
     path, _ = customers
     data = json.loads(run(capsys, "fit", path, "-k", 3, "--include", "zip", "--json")[0])["data"]

@@ -193,6 +193,7 @@ def prepare_for_model(
         weight=weight,
         missing=missing,
         fill=fill if fills else None,
+        days=saved.days,
         ways=("drop",) if fill is None else ("drop", "mean"),
     )
     scaling = saved.scaling or Scaling.fit(selection.X, "none")

@@ -82,6 +82,12 @@ class Saved:
     pipeline: PipelineSteps | None
     extra: dict[str, Any]
 
+    @property
+    def days(self) -> tuple[str, ...]:
+        """The features that are dates, by the plan; the file may hold anything."""
+        names = (self.plan or {}).get("days")
+        return tuple(n for n in names if isinstance(n, str)) if isinstance(names, list) else ()
+
 
 class LazyValues(UserDict[str, Any]):
     """Packed values that are unpacked when read. A newer partita may add fields of other kinds."""

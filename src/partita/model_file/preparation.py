@@ -13,6 +13,7 @@ from partita._common.array_types import Floats
 from partita._common.text import listed
 from partita.estimators import validation
 from partita.source.dataframes import is_frame, names_of
+from partita.tables.calendar_days import to_days
 from partita.tables.column_values import MICROSECONDS_PER_DAY
 from partita.tables.missing_values import KNOWN_MIN_SHARE
 from partita.tables.preparation_plan import NO_CLUSTER
@@ -35,15 +36,23 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     missing : {"mean", "auto"}, default="mean"
         With "auto", infinite values are missing too, and a row with too few values has the label
         −1, as in the fit.
+    days : sequence of str, default=()
+        The columns that are dates, where integers like 20240531 become days.
     """
 
     def __init__(
-        self, scaling: Any = None, fill: Any = None, names: Any = None, missing: str = "mean"
+        self,
+        scaling: Any = None,
+        fill: Any = None,
+        names: Any = None,
+        missing: str = "mean",
+        days: Any = (),
     ) -> None:
         self.scaling = scaling
         self.fill = fill
         self.names = names
         self.missing = missing
+        self.days = days
 
     def fit(self, X: Any = None, y: Any = None) -> Preparation:
         """Do nothing."""
@@ -100,6 +109,8 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"X has {rows.shape[1]} features, but the model was fitted to {width}"
                 f"{f': {listed(self.names)}' if self.names is not None else ''}."
             )
+        for t in [t for t, name in enumerate(self.names or ()) if name in self.days]:
+            rows = np.column_stack([rows[:, :t], to_days(rows[:, t]), rows[:, t + 1 :]])
         return rows
 
     def inverse_transform(self, X: Any) -> Floats:
@@ -173,7 +184,8 @@ def with_preparation(model: Any) -> Any:
         known = model.__dict__.pop("feature_names_in_", None)  # the first step checks them
         names = tuple(map(str, known)) if saved.names is None and known is not None else saved.names
         missing = "auto" if (saved.plan or {}).get("missing") == "auto" else "mean"
-        first = Preparation(saved.scaling if scaled else None, saved.fill, names, missing)
+        scaling = saved.scaling if scaled else None
+        first = Preparation(scaling, saved.fill, names, missing, saved.days)
         pipeline = PreparedPipeline([("prepare", first), ("model", model)])
         pipeline.saved_ = saved
         return pipeline

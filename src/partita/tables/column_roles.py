@@ -15,6 +15,7 @@ import numpy as np
 from partita._common.array_types import Array
 from partita._common.text import format_number
 from partita.tables import cell_types
+from partita.tables.calendar_days import YEARS, are_calendar_days
 from partita.tables.table import Table
 
 INTEGER_SAMPLE_ROWS = 1000  # enough to tell most measurements from integers
@@ -26,7 +27,6 @@ NAMED_CODE_MIN_DIGITS = 4  # of phone numbers, postal codes and the like
 EVENLY_SPREAD_MAX_DISTANCE = 1.63  # / √n, of distribution functions: 1 % of even spreads exceed it
 MISSING_MAX_SHARE = 0.5  # of the values of a feature
 
-YEARS = (1900, 2100)
 MIN_SECONDS_SINCE_1970 = 3e8  # July 1979
 
 CONSTANT = "constant"
@@ -95,9 +95,7 @@ def _date(name: str, known: Array) -> Role | None:
     last, low, high = _words(name)[-1], float(known.min()), float(known.max())
     if last in _YEAR_WORDS and YEARS[0] <= low <= high <= YEARS[1]:
         return Role("dates", f"years from {low:.0f} to {high:.0f}")
-    month, day = known // 100 % 100, known % 100
-    is_day = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
-    if YEARS[0] <= low // 10_000 <= high // 10_000 <= YEARS[1] and is_day.all():
+    if are_calendar_days(known):
         return Role("dates", f"days like {low:.0f}")
     if last in _TIME_WORDS and low >= MIN_SECONDS_SINCE_1970:
         return Role("dates", "a time in seconds or parts of them")

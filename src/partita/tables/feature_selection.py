@@ -13,6 +13,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import Setting
 from partita._common.parameters import describe_value
 from partita._common.text import listed, quoted
+from partita.tables.calendar_days import are_calendar_days, to_days
 from partita.tables.column_roles import NAMES_ROWS, Role
 from partita.tables.column_values import read_column, read_days
 from partita.tables.missing_values import Completed, check_policy, complete, read_weights
@@ -84,6 +85,13 @@ class ColumnChoice(NamedTuple):
     exclude: frozenset[str] = frozenset()
     include: frozenset[str] = frozenset()
     by_role: bool = True
+    days: frozenset[str] = frozenset()
+
+    def are_days(self, name: str, values: Array) -> bool:
+        """Return whether a column is used as days, although it holds integers like 20240531."""
+        known = values[np.isfinite(values)]
+        is_named = self.columns is not None or name in self.include
+        return name in self.days or (self.by_role and is_named and are_calendar_days(known))
 
 
 def select(
@@ -97,6 +105,7 @@ def select(
     weight: str | None = None,
     missing: str = "error",
     fill: Floats | None = None,
+    days: Iterable[str] = (),
     ways: Sequence[str] = ("drop", "mean"),
 ) -> Selection:
     """Choose the features of a table: all numeric columns, or the named ones.
@@ -123,6 +132,9 @@ def select(
     fill : array of shape (d,) or None
         The values for "mean" and "auto" to fill in: those of an earlier table. With it, as with
         "drop", a column in `columns` may have no value at all.
+    days : names
+        Columns that were dates in an earlier table: integers like 20240531 become days. With
+        `by_role`, named columns of such integers do so by themselves.
     ways : sequence of {"drop", "mean"}
         The alternatives that the message of "error" mentions.
 
@@ -135,7 +147,8 @@ def select(
     ([[1.0], [2.0]], ('x',), ['a', 'b'])
     """
     check_policy(missing)
-    choice = ColumnChoice(columns, frozenset(exclude or ()), frozenset(include or ()), by_role)
+    names = (frozenset(some or ()) for some in (exclude, include))
+    choice = ColumnChoice(columns, *names, by_role, frozenset(days))
     roles = tuple(name for name in (id, weight) if name is not None)
     _check_known(table, (*(columns or ()), *choice.exclude, *choice.include, *roles))
     if both := choice.include & choice.exclude:
@@ -213,7 +226,9 @@ def _choose_features(
         column = read_column(table, name)
         as_days = read_days(table, name) if is_named and column.values is None else None
         if column.values is not None:
-            features[name] = column.values
+            are_days = choice.are_days(name, column.values)
+            features[name] = to_days(column.values) if are_days else column.values
+            days += [name] if are_days else []
         elif as_days is not None:
             features[name] = as_days
             days.append(name)

@@ -94,6 +94,7 @@ class Plan:
     features: tuple[str, ...]
     missing: str  # the policy for missing values, which holds for new rows too
     decisions: tuple[Decision, ...]
+    days: tuple[str, ...] = ()  # the features that are dates, as days since 1970
 
     @property
     def lines(self) -> list[str]:
@@ -106,6 +107,7 @@ class Plan:
         return {
             "features": list(self.features),
             "missing": self.missing,
+            "days": list(self.days),
             "decisions": decisions,
         }
 
@@ -115,14 +117,14 @@ def plan_of(table: Table, selection: Selection, scaling: Scaling, why_unscaled: 
     decisions = [*_left_out(selection), *_gaps(table, selection)]
     if (selection.X[:1] != selection.X).any():  # equal rows have no scale
         decisions += _changes(table, selection, scaling, why_unscaled)
-    return Plan(selection.names, selection.missing, tuple(decisions))
+    return Plan(selection.names, selection.missing, tuple(decisions), selection.days)
 
 
 def repeated_plan_of(table: Table, selection: Selection, scaling: Scaling) -> Plan:
     """Describe how new rows are prepared as those of a fit; only the gaps allow other options."""
     changes = [replace(d, undo="") for d in _changes(table, selection, scaling)]
     decisions = (*_gaps(table, selection, of_fit=True), *changes)
-    return Plan(selection.names, selection.missing, decisions)
+    return Plan(selection.names, selection.missing, decisions, selection.days)
 
 
 def _changes(
