@@ -77,6 +77,14 @@ def test_predict_and_load_repeat_the_preparation(capsys, customers, tmp_path):
     np.testing.assert_array_equal(load(model).predict(X), found)
 
 
+def test_names_from_right_to_left_are_isolated_in_messages(capsys, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("גיל,x,y\n" + "".join(f"7,{i * i % 11},{i % 5}\n" for i in range(20)))
+    line = "left out: \u2068גיל\u2069 (constant: always 7)"
+    assert line in run(capsys, "fit", path, "-k", 2)[1]
+    assert line in run(capsys, "check", path)[0]
+
+
 def test_predict_tells_what_it_repeats(capsys, customers, tmp_path):
     path, _ = customers
     model, new = tmp_path / "m.partita", tmp_path / "new.csv"

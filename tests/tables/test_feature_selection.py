@@ -59,9 +59,14 @@ def test_texts_among_numbers_may_be_called_missing(tmp_path):
     table = read_table(write_file(tmp_path, "x,n\n" + rows))
     assert select(table).texts_of_nearly == {"x": "<0.5"}
     with pytest.raises(TableError, match="no numeric column") as caught:
-        select(table, exclude=["n"])
+        select(table, id="n")
     assert caught.value.settings == (Setting("na", "<0.5"),)
     assert caught.value.worded(Setting.as_option).endswith("say so (--na '<0.5').")
+
+
+def test_too_many_excluded_columns_are_told_so():
+    with pytest.raises(TableError, match=r"'a' \(excluded\). Exclude fewer columns."):
+        select(table_of(a=[1, 2]), exclude=["a"])
 
 
 def test_columns_are_included_beside_named_ones():

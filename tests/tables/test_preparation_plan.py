@@ -193,6 +193,13 @@ def test_the_plan_says_how_to_undo_it():
     assert {d["undo"] for d in plan.to_dict()["decisions"]} == {"--include zip", "--scale none"}
 
 
+def test_names_from_right_to_left_do_not_turn_a_line_around():
+    age = AGE.copy()
+    age[17] = 900
+    plan, _ = planned(גיל=age)
+    assert line_of(plan, "גיל") == "limited: 1 outlier of \u2068גיל\u2069 (row 18)"
+
+
 def test_what_undoes_a_decision_can_be_typed():
     columns = {"Order Date": ["2024-05-01"] * N, "tweet": [2**53 + 1] * N, "x" * 99: [3] * N}
     plan, _ = planned(**columns)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from partita._common.text import one_line
+from partita._common.text import one_sentence
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +46,7 @@ def wrapped(text: str, width: int, indent: int = 0, hang: int = 2) -> list[str]:
 def print_message(text: str) -> None:
     """Print a note or an error on stderr: wrapped on a terminal, one line each elsewhere."""
     for paragraph in text.splitlines():
-        line = one_line(paragraph, MAX_MESSAGE)
+        line = one_sentence(paragraph, MAX_MESSAGE)
         width = _stderr_width()
         lines = [line] if width is None else wrapped(line, width)
         typer.echo("\n".join(lines), err=True)

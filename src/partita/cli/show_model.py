@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from partita._common.text import format_number, isolated, one_line, plural
+from partita._common.text import format_number, isolated, one_line, one_sentence, plural
 from partita.cli import show_results
 from partita.cli.console import console
 from partita.cli.text_tables import print_table
@@ -71,7 +71,7 @@ def print_model(contents: ModelContents, path: Path) -> None:
             text = f"{name}  {one_line(value, show_results.MAX_TEXT)}"
             show_results.print_item(out, text, 8 - len(name), hang=2 + len(name))
     for line in _plan_lines(saved.plan):
-        show_results.print_item(out, one_line(line, show_results.MAX_TEXT), 10)
+        show_results.print_item(out, one_sentence(line, show_results.MAX_TEXT), 10)
     out.print()
     _print_centers(contents, out)
 

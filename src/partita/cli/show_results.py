@@ -111,7 +111,7 @@ def plan_lines(plan: Any, explain: bool | None) -> list[str]:
     lines = []
     for decision in plan.decisions:
         rule = f". Rule: {decision.rule}" if explain and decision.rule else ""
-        lines.append(one_line(f"{decision.line}{rule}", MAX_TEXT))
+        lines.append(one_sentence(f"{decision.line}{rule}", MAX_TEXT))
     hint = undo_hint(plan)
     return [*lines, f"({hint})"] if hint and explain is False else lines
 

@@ -147,8 +147,8 @@ def select(
     ([[1.0], [2.0]], ('x',), ['a', 'b'])
     """
     check_policy(missing)
-    names = (frozenset(some or ()) for some in (exclude, include))
-    choice = ColumnChoice(columns, *names, by_role, frozenset(days))
+    excluded, included = frozenset(exclude or ()), frozenset(include or ())
+    choice = ColumnChoice(columns, excluded, included, by_role, frozenset(days))
     roles = tuple(name for name in (id, weight) if name is not None)
     _check_known(table, (*(columns or ()), *choice.exclude, *choice.include, *roles))
     if both := choice.include & choice.exclude:
@@ -265,6 +265,8 @@ def _no_feature_error(
             Setting("include", next(iter(others))),
         )
     fault = f"{table.name} has no numeric column to cluster: {reasons}."
+    if EXCLUDED in left_out.values():
+        return TableError(f"{fault} Exclude fewer columns.")
     text = next((text for text in nearly_numeric.values() if text), None)
     if text is not None and len(text) <= MAX_MARKER_CHARACTERS:
         return TableError(

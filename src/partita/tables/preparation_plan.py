@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.text import format_number, listed, one_line, plural
+from partita._common.text import format_number, isolated, listed, one_line, plural
 from partita.tables import auto_scaling as auto
 from partita.tables import column_roles as roles
 from partita.tables import table_roles as beside
@@ -239,7 +239,7 @@ def _scale(scaling: Scaling, why_unscaled: str) -> Iterator[Decision]:
 
 
 def _name(name: str) -> str:
-    return one_line(name, MAX_NAME_CHARACTERS)
+    return isolated(one_line(name, MAX_NAME_CHARACTERS))
 
 
 def undo_hint(plan: Plan) -> str:
@@ -251,7 +251,7 @@ def undo_hint(plan: Plan) -> str:
         for decision in plan.decisions
         if decision.undo.startswith("--include")
         and len(decision.columns) == 1
-        and _name(decision.columns[0]) == decision.columns[0]
+        and one_line(decision.columns[0], MAX_NAME_CHARACTERS) == decision.columns[0]
     )
     include = next((f"{undo} uses that column, " for undo in can_be_typed), "")
     return f"{include}--explain tells the rules, --raw prepares nothing"
