@@ -55,6 +55,7 @@ def test_what_predict_wrote_beside_labels_is_left_out():
         ("zip", [10115 + 97 * (i % 7) for i in range(20)], "a code"),
         ("Postal Code", [10115 + 97 * (i % 7) for i in range(20)], "a code"),
         ("phoneNumber", [43123456 + 97 * i for i in range(20)], "a code"),
+        ("White Blood Cell", [4000 + 97 * (i % 7) for i in range(20)], None),
         ("mobile_minutes", [1000 + 97 * (i % 7) for i in range(20)], None),
         ("zip", [i % 7 for i in range(20)], None),
         ("cluster", [i % 3 for i in range(20)], "labels of an earlier fit"),

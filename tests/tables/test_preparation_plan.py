@@ -71,6 +71,13 @@ def test_columns_that_are_no_measurements_are_left_out(name, values, line):
 def test_whole_incomes_are_no_codes():
     _, selection = planned(salary=np.rint(rng().normal(50_000, 9_000, N)))
     assert "salary" in selection.names
+    for n in (60, 100):  # of few rows, a bell may look evenly spread
+        bells = {f"v{i}": np.rint(rng().normal(5e4, 9e3, (9, n))[i]) for i in range(9)}
+        table = Table(pa.table(bells), "t", "parquet")
+        assert select(table, by_role=True).left_out == {}
+    evenly = np.random.default_rng(3).choice(90_000, N, replace=False) + 10_000
+    assert "unit" not in planned(unit=evenly)[1].names
+    assert "unit_price" in planned(unit_price=evenly)[1].names
 
 
 def test_flags_are_features_if_they_are_the_majority():

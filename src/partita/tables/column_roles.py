@@ -21,7 +21,7 @@ from partita.tables.table import Table
 INTEGER_SAMPLE_ROWS = 1000  # enough to tell most measurements from integers
 COUNTER_MIN_ROWS = 10  # in fewer rows, consecutive numbers may be chance
 DISTINCT_MIN_SHARE = 0.99  # of the values of a column that names its rows
-CODE_MIN_ROWS = 50  # for a rule without the name: fewer numbers may be spread evenly by chance
+CODE_MIN_ROWS = 150  # for a rule without the name: of fewer, a bell may look evenly spread
 CODE_MIN_DIGITS = 5
 NAMED_CODE_MIN_DIGITS = 4  # of phone numbers, postal codes and the like
 EVENLY_SPREAD_MAX_DISTANCE = 1.63  # / √n, of distribution functions: 1 % of even spreads exceed it
@@ -47,8 +47,14 @@ _JOINED_ID = re.compile(
 _JOINED_NUMBER = re.compile(r"[a-z]{3,}(nr|nummer)")  # as in German: Kundennr
 _CODE_WORDS = {
     "zip", "zipcode", "postal", "postcode", "postalcode", "plz", "phone", "telephone", "telefon",
-    "tel", "mobile", "cell", "fax", "ssn", "iban", "ean", "isbn", "sku", "upc", "gtin", "barcode",
-    "fips", "code", "codes",
+    "tel", "mobile", "cellphone", "fax", "ssn", "iban", "ean", "isbn", "sku", "upc", "gtin",
+    "barcode", "fips", "code", "codes",
+}  # fmt: skip
+_MEASURE_WORDS = {
+    "price", "income", "salary", "wage", "pay", "amount", "revenue", "sales", "spend", "spending",
+    "cost", "costs", "profit", "budget", "balance", "loan", "debt", "rent", "value", "volume",
+    "population", "area", "distance", "mileage", "weight", "steps", "count", "total",
+    "preis", "umsatz", "gehalt", "einkommen", "betrag", "kosten", "prix", "montant", "precio",
 }  # fmt: skip
 _YEAR_WORDS = {"year", "years", "yr", "jahr", "annee", "anno", "ano"}
 _TIME_WORDS = {"at", "time", "timestamp", "date", "datetime", "epoch", "created", "updated"}
@@ -151,7 +157,8 @@ def _counter_or_code(name: str, known: Array) -> Role | None:
     if _is_id_word(last) or (is_number and unique and n >= COUNTER_MIN_ROWS):
         return Role(ID, f"by its name, {evidence}")
     same_length = shortest == longest >= CODE_MIN_DIGITS
-    if n >= CODE_MIN_ROWS and unique and same_length and _spread_evenly(known):
+    may_be_code = n >= CODE_MIN_ROWS and unique and same_length
+    if may_be_code and not _MEASURE_WORDS & set(words) and _spread_evenly(known):
         return Role(CODE, f"{evidence} {digits}, spread evenly")
     return None
 

@@ -42,7 +42,8 @@ RULES = {
     f"{percent(roles.DISTINCT_MIN_SHARE)} are distinct",
     roles.CODE: "integers with leading zeros; of 4 digits or more in a column called zip, phone, "
     f"code, …; or of {roles.CODE_MIN_DIGITS} digits or more, all of one length, "
-    f"{percent(roles.DISTINCT_MIN_SHARE)} distinct and evenly spread",
+    f"{percent(roles.DISTINCT_MIN_SHARE)} distinct and evenly spread over {roles.CODE_MIN_ROWS} "
+    "rows or more, unless the name is that of a measure like price or income",
     "a copy": f"correlated by {beside.COPY_MIN_CORRELATION} or more with a column before it",
     "two values only": "yes or no is a category: it would split every group in two. Such columns "
     "are features if they are the majority, where the one-hot columns of a category count as one",
