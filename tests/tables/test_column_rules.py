@@ -48,6 +48,7 @@ def test_what_predict_wrote_beside_labels_is_left_out():
         ("Unnamed: 0", [7 * i % 101 for i in range(20)], "a row number"),
         ("c0", [7 * i % 101 for i in range(20)], "a row number"),
         ("Unnamed: 0", [i % 7 for i in range(20)], None),
+        ("orders", [i % 7 for i in range(20)], None),
         ("Acid", [7 * i % 101 for i in range(20)], None),
         ("paid", [7 * i % 101 for i in range(20)], None),
         ("built", [2000 + i // 2 for i in range(20)], None),

@@ -40,10 +40,10 @@ _NUMBER_WORDS = {
     "line",
 }  # fmt: skip
 _JOINED_ID = re.compile(
-    "u|row|record|object|item|order|product|article|user|customer|cust|client|member|person"
+    "(u|row|record|object|item|order|product|article|user|customer|cust|client|member|person"
     "|patient|student|player|employee|account|session|device|sensor|store|shop|invoice|ticket"
-    "|transaction|passenger|subject|sample|case"
-)  # before id, in one word
+    "|transaction|passenger|subject|sample|case)ids?"
+)
 _JOINED_NUMBER = re.compile(r"[a-z]{3,}(nr|nummer)")  # as in German: Kundennr
 _CODE_WORDS = {
     "zip", "zipcode", "postal", "postcode", "postalcode", "plz", "phone", "telephone", "telefon",
@@ -117,8 +117,7 @@ def _words(name: str) -> list[str]:
 
 def _is_id_word(word: str) -> bool:
     """Return whether a word is id, or like customerid; acid and paid are not."""
-    joined = word.removesuffix("s").removesuffix("id")
-    return word in _ID_WORDS or (joined != word and _JOINED_ID.fullmatch(joined) is not None)
+    return word in _ID_WORDS or _JOINED_ID.fullmatch(word) is not None
 
 
 def _is_index(table: Table, name: str, known: Array) -> bool:
