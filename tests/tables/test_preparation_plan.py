@@ -165,6 +165,16 @@ def test_logarithms_and_limits_are_told_with_their_rows():
     assert line_of(planned(age=age, who=names, id="who")[0], "age").endswith("(n17)")
 
 
+def test_columns_that_are_nearly_numeric_are_decisions_too():
+    plan, _ = planned(level=[*map(str, range(N - 1)), "<LOD"])
+    found = plan.decisions[0]
+    assert found.line.startswith(
+        "left out: level (199 of 200 values are numbers, but not '<LOD' in"
+    )
+    assert (found.kind, found.undo) == ("nearly numeric", "")
+    assert found.rule
+
+
 def test_many_columns_of_a_kind_share_a_line():
     plan, _ = planned(**{f"c{i}": [i] * N for i in range(12)})
     (line,) = [d.line for d in plan.decisions if d.kind == "left out"]

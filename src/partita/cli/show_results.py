@@ -22,6 +22,7 @@ from partita.cli.prepared_data import column_remarks
 from partita.cli.text_tables import print_table
 from partita.tables import undo_hint
 from partita.tables.placeholders import placeholders_of
+from partita.tables.preparation_plan import NEARLY
 from partita.tables.text_files import layout_note
 
 MAX_TRAITS = 3  # of a cluster
@@ -109,7 +110,7 @@ def print_preparation(prepared: Any, explain: bool | None = None) -> None:
 def plan_lines(plan: Any, explain: bool | None) -> list[str]:
     """Return a line for each decision about the data, with its rule, or how to undo it."""
     lines = []
-    for decision in plan.decisions:
+    for decision in (d for d in plan.decisions if d.kind != NEARLY):
         rule = f". Rule: {decision.rule}" if explain and decision.rule else ""
         lines.append(one_sentence(f"{decision.line}{rule}", MAX_TEXT))
     hint = undo_hint(plan)

@@ -29,6 +29,8 @@ ALIKE_MAX_RATIO = 1.5  # of standard deviations that need no mention
 MAX_LIMITED = 3  # features with outliers that get lines of their own
 AS_REQUESTED, AS_IN_FIT = "as requested", "new rows get the values that gaps got in the fit"
 
+NEARLY = "nearly numeric"  # the kind of a decision that notes tell, with more words
+
 RULES = {
     "constant": "a feature needs at least two values",
     "mostly gaps": f"more than {percent(roles.MISSING_MAX_SHARE)} of the values are missing",
@@ -50,6 +52,7 @@ RULES = {
     "dates": "a date is a feature only on request: it becomes days since 1970. Dates are cells "
     "like 2024-05-31, 31.5.2024, 5/31/2024 or 31 May 2024, integers like 20240531, years in a "
     "column called year, and seconds in a column called time, timestamp, …",
+    NEARLY: "a column is numeric only if all its cells are numbers of one style, or gaps",
     "text": "categories are described for each cluster, not measured",
     "log": "the values are positive, the 95 % quantile is at least "
     f"{auto.LOG_MIN_RATIO:g} times the 5 % quantile, and logarithms are at least "
@@ -71,7 +74,7 @@ RULES = {
 class Decision:
     """One decision: its kind, the columns it is about, and a line for the user."""
 
-    kind: str  # "left out", "log", "limit", "scale", "fill", "rows"
+    kind: str  # "left out", NEARLY, "log", "limit", "scale", "fill", "rows"
     columns: tuple[str, ...]
     line: str
     rule: str = ""
@@ -138,6 +141,9 @@ def _changes(
 
 
 def _left_out(selection: Selection) -> Iterator[Decision]:
+    for name in selection.nearly:
+        line = f"left out: {_name(name)} ({_why(selection, name)})"
+        yield Decision(NEARLY, (name,), line, RULES[NEARLY])
     by_kind: dict[str, list[str]] = {}
     for name, why in selection.left_out.items():
         if why not in (NOT_CHOSEN, EXCLUDED) and name not in selection.nearly:
@@ -149,9 +155,12 @@ def _left_out(selection: Selection) -> Iterator[Decision]:
             yield Decision("left out", tuple(names), line, rule, _including(kind, names))
             continue
         for name in names:
-            why = one_line(selection.left_out[name], MAX_REASON_CHARACTERS)
-            line = f"left out: {_name(name)} ({why})"
+            line = f"left out: {_name(name)} ({_why(selection, name)})"
             yield Decision("left out", (name,), line, rule, _including(kind, [name]))
+
+
+def _why(selection: Selection, name: str) -> str:
+    return one_line(selection.left_out[name], MAX_REASON_CHARACTERS)
 
 
 def _including(kind: str, names: Sequence[str]) -> str:

@@ -130,7 +130,7 @@ def _read_file(raw: bytes, name: str, file: Path | None, options: FileOptions) -
     if table.data.num_columns == 0:
         raise TableError(f"{name} has no columns.")
     if table.data.num_rows == 0:
-        raise TableError(f"{name} has columns, but no rows.")
+        raise TableError(f"{name} has columns, but no rows. A table needs at least one row.")
     return table
 
 
