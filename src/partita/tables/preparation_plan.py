@@ -54,12 +54,14 @@ RULES = {
     "column called year, and seconds in a column called time, timestamp, …",
     NEARLY: "a column is numeric only if all its cells are numbers of one style, or gaps",
     "text": "categories are described for each cluster, not measured",
-    "log": "the values are positive, the 95 % quantile is at least "
-    f"{auto.LOG_MIN_RATIO:g} times the 5 % quantile, and logarithms are at least "
+    "log": "no value is negative (zeros are shifted by the 5 % quantile of the other values), the "
+    f"95 % quantile is at least {auto.LOG_MIN_RATIO:g} times the 5 % quantile and at least 3 times "
+    "as far from the median, and logarithms are at least "
     f"{1 / auto.LOG_MAX_SKEWNESS_LEFT:.0f} times less skewed; results are in the original units",
     "limit": f"a few values more than {auto.FENCE_IQRS:g} interquartile ranges beyond the "
-    f"quartiles ({percent(auto.OUTLIERS_MAX_SHARE)} of the rows at most) count as the last value "
-    "before them, so that outliers neither set the scale nor form clusters",
+    f"quartiles ({percent(auto.OUTLIERS_MAX_SHARE)} of the rows at most, or "
+    f"{auto.OUTLIERS_MAX_ROWS} of {auto.OUTLIERS_MIN_ROWS} or more) count as the last value before "
+    "them, so that outliers neither set the scale nor form clusters",
     "scale": "features have different units: after that, each has mean 0 and standard deviation 1. "
     "Features stay as they are if their names end in one unit, they are coordinates, half of them "
     "reach both ends of one scale (pixels, grades) and the others cover half of it or are of the "
