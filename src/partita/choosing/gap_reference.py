@@ -132,7 +132,7 @@ def compare_with_cloud(
 
 def sweep_curve(problem: SweepProblem, ks: Ints, workers: Workers) -> SweepCurve:
     """Sweep, and return the costs and simplified silhouettes."""
-    rungs = climb_down(problem.ladder(workers), ks.tolist(), problem.n)
+    rungs = climb_down(problem.ladder(workers), ks.tolist(), problem.n, only_merges=True)
     silhouette = np.zeros(len(ks))
     for number, k in enumerate(ks.tolist()):
         _, first, second = problem.nearest(rungs[k].model, workers)

@@ -77,34 +77,43 @@ def ladder_of(estimator: Any, X: Any, weight: Any, workers: Workers) -> Ladder:
 
 
 def climb_down(
-    ladder: Ladder, ks: Iterable[int], n: int, callback: Callable[[Rung], object] = lambda _: None
+    ladder: Ladder,
+    ks: Iterable[int],
+    n: int,
+    callback: Callable[[Rung], object] = lambda _: None,
+    *,
+    only_merges: bool = False,
 ) -> dict[int, Rung]:
     """Fit every number of clusters, so that no fit costs more than one with fewer clusters.
 
     The first fit has more clusters than the largest of `ks`, at most n: merged clusters end at a
     lower cost, and the fits depend less on where the ladder begins. `callback` receives every fit,
-    in descending order, and again one that was improved.
+    in descending order, and again one that was improved. `only_merges` makes no other fits of few
+    clusters.
     """
+    max_small_k = 1 if only_merges else ladder.max_small_k
     descending = sorted(set(ks), reverse=True)
     merges = max(MIN_MERGES, descending[0] // MERGES_PER_CLUSTER)
     above = ladder.first(min(n, descending[0] + merges))
     rungs: dict[int, Rung] = {}
     for k in descending:
         above = rungs[k] = above if above.k == k else ladder.fewer(above, k)
-        if k > ladder.max_small_k:
+        if k > max_small_k:
             callback(above)
-    _climb_up(ladder, rungs, callback)
-    return rungs
-
-
-def _climb_up(ladder: Ladder, rungs: dict[int, Rung], callback: Callable[[Rung], object]) -> None:
-    """Improve fits with few clusters, and those that cost more than one with fewer."""
-    small = [k for k in sorted(rungs) if k <= ladder.max_small_k]
+    small = [k for k in sorted(rungs) if k <= max_small_k]
     for low, high in pairwise(small):
         starts = (rungs[high], ladder.more(rungs[low], high), ladder.first(high))
         rungs[high] = min(starts, key=lambda rung: rung.cost)
     for k in reversed(small):
         callback(rungs[k])
+    _repeat_dear_fits(ladder, rungs, callback)
+    return rungs
+
+
+def _repeat_dear_fits(
+    ladder: Ladder, rungs: dict[int, Rung], callback: Callable[[Rung], object]
+) -> None:
+    """Improve fits that cost more than one with fewer clusters."""
     for low, high in pairwise(sorted(rungs)):
         if rungs[high].cost > rungs[low].cost:
             again = ladder.more(rungs[low], high)

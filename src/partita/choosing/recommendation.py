@@ -8,7 +8,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita.choosing.criterion_kinds import CRITERION_KINDS
-from partita.choosing.gap_reference import GapComparison
+from partita.choosing.gap_reference import GapComparison, SweepCurve
 from partita.choosing.sweep import Criterion
 
 VOTERS = ("silhouette", "calinski_harabasz", "davies_bouldin", "bic")  # by their ranking of all K
@@ -16,6 +16,7 @@ RULES = ("prediction_strength",)  # by their pick alone
 SUBSTITUTES = ("simplified_silhouette", "stability")  # vote too if there are fewer than two voters
 PREFERS_LARGEST = "stability"  # of equally stable K, the largest is the most informative
 MIN_SILHOUETTE_RATIO = 1.1  # over that of references; less may come from the shape of the cloud
+MIN_SILHOUETTE_RATIO_FOR_K = 1.3  # the same if silhouettes for the same K are compared
 MIN_DEVIATIONS = 3.0  # standard deviations of references
 ALTERNATIVE_MIN_VOTES = 0.6  # of the most votes
 MIN_DEVIATION = 1e-12  # equal references have none, and it is divided by
@@ -31,6 +32,7 @@ class StructureTest:
     deviation: float
     lead: float  # of log J, in standard deviations of the references
     about: str = "uniform data"  # what the references are
+    min_ratio: float = MIN_SILHOUETTE_RATIO  # of silhouettes, for structure
 
     def __str__(self) -> str:
         lead = f"{abs(self.lead):.1f} standard deviations {'more' if self.lead > 0 else 'less'}"
@@ -55,8 +57,8 @@ def compare_structure(comparison: GapComparison) -> StructureTest:
     """Compare simplified silhouettes, and the decrease of J from that of one cluster.
 
     Both must beat the references: a few outliers make large silhouettes, and J of a cloud of
-    another shape may decrease faster. Of a box, which has another shape than most data, the largest
-    silhouettes are compared; of a cloud like the data, those for the same K.
+    another shape may decrease faster. The largest silhouettes of all K are compared, and, if the
+    references are a cloud like the data, those for the same K.
     """
     curves = (comparison.data, *comparison.references)
     least = min(curve.n_comparable or len(comparison.ks) for curve in curves)
@@ -64,18 +66,21 @@ def compare_structure(comparison: GapComparison) -> StructureTest:
     drops = np.array(rest)
     scale = np.maximum(drops.std(axis=0, ddof=1), MIN_DEVIATION)
     lead = float(((drops.mean(axis=0) - drop) / scale).max(initial=-np.inf))
-    if comparison.is_like_data:
-        own, *others = (curve.silhouette[1:least] for curve in curves)
-    else:
-        own, *others = (
-            curve.silhouette[: curve.n_comparable].max(keepdims=True) for curve in curves
-        )
+    own, *others = (_silhouettes(curve, least, comparison.is_like_data) for curve in curves)
     expected, deviation = np.mean(others, axis=0), np.std(others, axis=0, ddof=1)
-    required = np.maximum(MIN_SILHOUETTE_RATIO * expected, expected + MIN_DEVIATIONS * deviation)
+    ratio = np.array([MIN_SILHOUETTE_RATIO, *[MIN_SILHOUETTE_RATIO_FOR_K] * (len(own) - 1)])
+    required = np.maximum(ratio * expected, expected + MIN_DEVIATIONS * deviation)
     best = int((own - required).argmax())
     found = bool(own[best] > required[best]) and lead > MIN_DEVIATIONS
-    values = float(own[best]), float(expected[best]), float(deviation[best])
-    return StructureTest(found, *values, lead, comparison.about)
+    silhouette, mean, error = (float(array[best]) for array in (own, expected, deviation))
+    about, min_ratio = comparison.about, float(ratio[best])
+    return StructureTest(found, silhouette, mean, error, lead, about, min_ratio)
+
+
+def _silhouettes(curve: SweepCurve, least: int, by_k: bool) -> Floats:
+    """The largest silhouette, then, if they are compared, those of every K above 1."""
+    largest = curve.silhouette[: curve.n_comparable].max(keepdims=True)
+    return np.append(largest, curve.silhouette[1:least]) if by_k else largest
 
 
 def recommend(
@@ -125,7 +130,7 @@ def _no_structure(
     structure: StructureTest, ranking: tuple[int, ...], opinions: tuple[str, ...]
 ) -> Recommendation:
     requirement = (
-        f"structure requires {MIN_SILHOUETTE_RATIO:g} times the silhouette of {structure.about}, "
+        f"structure requires {structure.min_ratio:g} times the silhouette of {structure.about}, "
         f"and a lead of {MIN_DEVIATIONS:g} standard deviations in both"
     )
     reasons = (str(structure), requirement, *opinions)

@@ -1,13 +1,14 @@
 """Prediction strength and stability: agreement of the clusters of two halves of the data.
 
 Each half is clustered. The centers of one half label the rows of the other, and these labels are
-compared with the clusters that the other half has by itself.
+compared with the clusters that the other half has by itself; then the halves change roles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from partita.choosing.ladder import climb_down
 from partita.choosing.sweep_problem import SweepProblem
 from partita.metrics.criteria import adjusted_rand, crossed
 
-MIN_PREDICTION_STRENGTH = 0.8  # of clusters that are reproducible (Tibshirani and Walther 2005)
+MIN_PREDICTION_STRENGTH = 0.9  # of reproducible clusters; Tibshirani and Walther (2005): 0.8 to 0.9
 MIN_ROWS_PER_CLUSTER = 5  # of a half
 
 
@@ -30,7 +31,7 @@ class SplitAgreement:
     rand: Floats  # (splits, m) adjusted Rand index
 
     def pick(self, max_k: float = np.inf) -> int:
-        """Return the largest K up to `max_k` whose mean prediction strength reaches 0.8; else 1."""
+        """Return the largest K up to `max_k` whose mean prediction strength reaches 0.9; else 1."""
         is_strong = self.strength.mean(axis=0) >= MIN_PREDICTION_STRENGTH
         strong = self.ks[is_strong & (self.ks <= max_k)]
         return int(strong.max()) if len(strong) else 1
@@ -59,17 +60,23 @@ def compare_halves(
     strength, rand = np.empty((2, n_splits, len(ks)))
     for split in range(n_splits):
         order = rng.permutation(problem.n)
-        test, train = (problem.take(np.sort(rows)) for rows in (order[half:], order[:half]))
-        own, others = (
-            climb_down(half_of.ladder(workers), ks.tolist(), half_of.n) for half_of in (test, train)
-        )
+        halves = [problem.take(np.sort(rows)) for rows in (order[half:], order[:half])]
+        fits = [climb_down(one.ladder(workers), ks.tolist(), one.n) for one in halves]
         for number, k in enumerate(ks.tolist()):
-            labels = test.labels(own[k].model, test)
-            predicted = train.labels(others[k].model, test)
-            strength[split, number] = prediction_strength(labels, predicted, test.weight)
-            rand[split, number] = adjusted_rand(labels, predicted, test.weight)
+            models = [rungs[k].model for rungs in fits]
+            both_ways = [_agreement(*halves, *models), _agreement(*halves[::-1], *models[::-1])]
+            strength[split, number], rand[split, number] = np.mean(both_ways, axis=0)
         callback()
     return SplitAgreement(ks, strength, rand)
+
+
+def _agreement(
+    test: SweepProblem, train: SweepProblem, own: Any, other: Any
+) -> tuple[float, float]:
+    """Prediction strength and adjusted Rand index of one half, by the model of the other."""
+    labels, predicted = test.labels(own, test), train.labels(other, test)
+    weight = test.weight
+    return prediction_strength(labels, predicted, weight), adjusted_rand(labels, predicted, weight)
 
 
 def prediction_strength(own: Array, predicted: Array, weight: Floats | None = None) -> float:

@@ -165,7 +165,7 @@ class SweepRun:
     @property
     def _max_comparable(self) -> float:
         """The largest K whose clusters are not finer than the grid of the values."""
-        known = sorted(self._values)
+        known = sorted(k for k in self._values if k > 1)
         costs = np.array([self._values[k]["inertia"].value for k in known])
         count = count_comparable(costs / self._problem.mass, self._problem.grid_variance)
         return known[count - 1] if count < len(known) else np.inf

@@ -13,6 +13,7 @@ from partita._common.array_types import Array, Floats
 
 MIN_ROWS_PER_VALUE = 10  # on average, of a feature whose values lie on a grid
 MIN_VALUES = 3  # two values are categories
+MAX_SHARE_OF_FEATURE = 1 / 6  # of the variance of a feature that its grid may have
 MAX_GRID_SHARE = 1 / 3  # of the variance of the grid in that within clusters
 
 
@@ -24,6 +25,8 @@ def is_on_grid(values: Floats, n: int) -> bool:
 def grid_variance(rows: Floats) -> float:
     """Return the sum over features on a grid of step²/12; the step is the median gap.
 
+    A feature that is nearly always the same counts less: its variance is that of few rows.
+
     >>> grades = np.repeat([[1.0], [2.0], [3.0], [4.0]], 10, axis=0)
     >>> round(12 * grid_variance(grades), 9)
     1.0
@@ -32,7 +35,8 @@ def grid_variance(rows: Floats) -> float:
     for column in rows.T:
         values = np.unique(column)
         if len(values) >= MIN_VALUES and is_on_grid(values, len(column)):
-            total += float(np.median(np.diff(values))) ** 2 / 12
+            within_step = float(np.median(np.diff(values))) ** 2 / 12
+            total += min(within_step, MAX_SHARE_OF_FEATURE * float(column.var()))
     return total
 
 
