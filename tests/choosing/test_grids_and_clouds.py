@@ -122,9 +122,29 @@ def test_groups_of_grades_are_found_not_the_grades(profiles):
     assert any("values on a grid" in reason for reason in sweep.reasons)
 
 
-def test_a_few_distinct_rows_are_the_clusters():
-    rows = np.repeat([[0.0, 0.0], [5.0, 1.0], [1.0, 6.0]], 40, axis=0)
-    assert choose_k(rows, range(2, 6), random_state=0).best_k == 3
+@pytest.mark.parametrize("count", [3, 5])
+def test_a_few_distinct_rows_are_the_clusters(count):
+    rows = np.repeat(np.random.default_rng(0).normal(size=(count, 3)), 40, axis=0)
+    sweep = choose_k(rows, range(2, 9), random_state=0, n_references=4, n_splits=2)
+    assert sweep.best_k == count
+    assert not any("reproducible" in reason for reason in sweep.reasons)
+
+
+def test_uneven_values_are_a_grid_if_features_combine_them():
+    rng = np.random.default_rng(0)
+    free, fixed = np.log(rng.integers(1, 9, (500, 2))), np.log([[1.0, 5], [3, 2], [7, 4], [2, 8]])
+    assert grid_variance(free) > 0
+    assert grid_variance(np.repeat(fixed, 100, axis=0)) == 0
+
+
+@pytest.mark.parametrize("weight", [0.001, 2.5, 100.5])
+def test_equal_weights_of_any_size_change_nothing(weight):
+    rng = np.random.default_rng(0)
+    rows = np.rint(np.repeat([[2.0, 2.0], [6.0, 5.0]], 100, axis=0) + rng.normal(size=(200, 2)))
+    how = {"random_state": 0, "n_references": 3, "n_splits": 1}
+    plain, weighted = (choose_k(rows, 8, sample_weight=w, **how) for w in (None, [weight] * 200))
+    assert weighted.best_k == plain.best_k == 2
+    assert weighted.reasons == plain.reasons
 
 
 @pytest.mark.heavy

@@ -166,7 +166,7 @@ def test_among_equally_stable_numbers_the_largest_is_taken():
     assert recommend(ks, table, None).best == 4
 
 
-def test_a_criterion_without_finite_values_has_no_vote():
+def test_a_criterion_without_values_has_no_vote():
     ks = np.array([2, 3, 4])
     table = {
         "inertia": column("inertia", [9, 5, 0], "elbow", 3),
@@ -175,7 +175,8 @@ def test_a_criterion_without_finite_values_has_no_vote():
         "stability": column("stability", [np.nan, np.nan, -0.02], pick=4),
     }
     assert voters(table) == ["silhouette", "bic"]
-    assert count_votes(ks, table)[2] == 1 / 3
+    assert count_votes(ks, table).tolist() == [1 + 1 / 3, 1 / 2 + 1 / 2, 1 / 3 + 1]
+    assert count_votes(ks, table, max_comparable=3).tolist() == [1 + 1 / 2, 1 / 2 + 1, 0]
 
 
 def test_scale_and_outliers_are_remarked():

@@ -98,7 +98,7 @@ class Costs(Ladder):
         return Rung(k, SimpleNamespace(inertia_=self._fewer[k]))
 
     def more(self, rung, k):
-        assert rung.cost < self._fewer[k] or k <= self.max_small_k
+        assert rung.cost < self._fewer[k]
         return Rung(k, SimpleNamespace(inertia_=self._more[k]))
 
 
@@ -107,22 +107,25 @@ def test_a_fit_that_costs_more_than_one_with_fewer_clusters_is_repeated():
     heard = []
     climb_down(ladder, [2, 3, 4, 5], 99, lambda rung: heard.append((rung.k, rung.cost)))
     assert heard == [(5, 10.0), (4, 11.0), (3, 7.0), (2, 9.0), (4, 6.0), (5, 5.0)]
-    assert ladder.began == 13  # eight merges
+    assert ladder.began == 20  # merges from more clusters depend less on where they begin
 
 
-class SmallCosts(Costs):
+class Improving(Costs):
     max_small_k = 3
 
-    def first(self, k):
-        return Rung(k, SimpleNamespace(inertia_={2: 8.0, 3: 9.0}.get(k, 0.0)))
+    def improve(self, rungs, small):
+        assert small == [1, 2, 3]
+        rungs[2] = Rung(2, SimpleNamespace(inertia_=8.0))
 
 
-def test_few_clusters_keep_the_best_of_a_merge_a_split_and_a_start_of_their_own():
-    ladder = SmallCosts(fewer={4: 5.0, 3: 7.0, 2: 9.5, 1: 20.0}, more={3: 6.0, 2: 9.0})
+def test_few_clusters_are_reported_once_and_improved():
+    ladder = Improving(fewer={4: 5.0, 3: 7.0, 2: 9.5, 1: 20.0}, more={})
     heard = []
     rungs = climb_down(ladder, [1, 2, 3, 4], 99, lambda rung: heard.append((rung.k, rung.cost)))
-    assert heard == [(4, 5.0), (3, 6.0), (2, 8.0), (1, 20.0)]
+    assert heard == [(4, 5.0), (3, 7.0), (2, 8.0), (1, 20.0)]
     assert {k: rung.cost for k, rung in rungs.items()} == dict(reversed(heard))
+    merged = climb_down(ladder, [1, 2, 3, 4], 99, only_merges=True)
+    assert merged[2].cost == 9.5
 
 
 def trapped_table(seed):
@@ -133,7 +136,9 @@ def trapped_table(seed):
     return (rows - rows.mean(axis=0)) / rows.std(axis=0)
 
 
-def test_few_clusters_cost_no_more_than_the_best_of_many_starts():
+@pytest.mark.parametrize("sample_rows", [1 << 13, 500])
+def test_few_clusters_cost_no_more_than_the_best_of_many_starts(monkeypatch, sample_rows):
+    monkeypatch.setattr("partita.choosing.ladder.SAMPLE_ROWS", sample_rows)
     for seed in range(3):
         rows = trapped_table(seed)
         with Workers(1) as workers:

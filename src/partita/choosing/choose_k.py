@@ -83,7 +83,7 @@ def choose_k(
     sample_size : int, default=1000
         Rows of a sample, if all of them would take too long: for the gap statistic, for halves of
         the data (twice as many), and for silhouettes. For the gap statistic, rows of more than 100
-        features are placed on their first 100 principal axes.
+        features are placed on their first 100 principal axes, if the sample has 4096 rows or fewer.
     feature_names : sequence of str or None, default=None
         Names of the features in the reasons; None: the columns of a table, else numbers.
     random_state : int, RandomState, Generator or None, default=None

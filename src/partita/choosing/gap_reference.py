@@ -16,7 +16,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.logarithm import logarithm
-from partita._common.threads import Workers
+from partita._common.threads import Workers, one_blas_thread
 from partita.choosing.ladder import climb_down
 from partita.choosing.sweep_problem import SweepProblem
 from partita.choosing.unimodal_reference import unimodal_cloud
@@ -147,7 +147,8 @@ def sweep_curve(problem: SweepProblem, ks: Ints, workers: Workers) -> SweepCurve
 def uniform_box(rows: Floats, rotate: bool) -> Sampler:
     """Uniform in the box along the principal axes; Euclidean distances need no rotation back."""
     mean = rows.mean(axis=0)
-    u, s, axes = np.linalg.svd(rows - mean, full_matrices=False)
+    with one_blas_thread():
+        u, s, axes = np.linalg.svd(rows - mean, full_matrices=False)
     placed = u * s
     low, high = placed.min(axis=0), placed.max(axis=0)
 

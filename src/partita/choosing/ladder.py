@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_totals
+from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers
 from partita.centers import Centers
 from partita.estimators.capabilities import Capabilities, set_known
@@ -32,8 +33,8 @@ from partita.merging.tree import MergeTree, merge_tree
 from partita.source.raw_rows import as_doubles
 
 MIN_RELATIVE_DECREASE = 1e-3  # of J: fits that are only compared stop below it
-MIN_MERGES = 8  # above the largest number of clusters, so that it too comes from merges
-MERGES_PER_CLUSTER = 8  # one more merge for so many clusters
+MIN_FIRST_K = 20  # clusters of the first fit, so that even the largest number comes from merges
+SAMPLE_ROWS = 1 << 13  # of more rows, a sample tells whether other starts of few clusters pay
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Rung:
 class Ladder(ABC):
     """Fits of the same rows that differ in their number of clusters."""
 
-    max_small_k = 1  # up to here, other starts are tried beside merges
+    max_small_k = 1  # up to here, `improve` tries other starts beside merges
 
     @abstractmethod
     def first(self, k: int) -> Rung:
@@ -66,14 +67,16 @@ class Ladder(ABC):
     def more(self, rung: Rung, k: int) -> Rung:
         """Fit k clusters from a fit with fewer: rows far from their center start new ones."""
 
+    def improve(self, rungs: dict[int, Rung], small: Sequence[int]) -> None:  # noqa: B027
+        """Replace fits with few clusters by better ones from other starts, if there are any."""
+
 
 def ladder_of(estimator: Any, X: Any, weight: Any, workers: Workers) -> Ladder:
     """The fastest ladder that the estimator offers."""
     capabilities = capabilities_of(estimator)
     if capabilities.open_session is None:
         return RefitLadder(estimator, X, weight)
-    halt = RelDecrease(MIN_RELATIVE_DECREASE)
-    return SessionLadder(capabilities, capabilities.open_session(X, weight, workers, halt))
+    return SessionLadder(capabilities, X, weight, workers)
 
 
 def climb_down(
@@ -86,24 +89,23 @@ def climb_down(
 ) -> dict[int, Rung]:
     """Fit every number of clusters, so that no fit costs more than one with fewer clusters.
 
-    The first fit has more clusters than the largest of `ks`, at most n: merged clusters end at a
-    lower cost, and the fits depend less on where the ladder begins. `callback` receives every fit,
-    in descending order, and again one that was improved. `only_merges` makes no other fits of few
-    clusters.
+    The first fit has an eighth more clusters than the largest of `ks`, at least 20, at most n:
+    merged clusters end at a lower cost, and the fits depend less on where the ladder begins.
+    `callback` receives every fit, in descending order, and again one that was improved.
+    `only_merges` makes no other fits of few clusters.
     """
     max_small_k = 1 if only_merges else ladder.max_small_k
     descending = sorted(set(ks), reverse=True)
-    merges = max(MIN_MERGES, descending[0] // MERGES_PER_CLUSTER)
-    above = ladder.first(min(n, descending[0] + merges))
+    first_k = max(MIN_FIRST_K, descending[0] + max(2, descending[0] // 8))
+    above = ladder.first(min(n, first_k))
     rungs: dict[int, Rung] = {}
     for k in descending:
         above = rungs[k] = above if above.k == k else ladder.fewer(above, k)
         if k > max_small_k:
             callback(above)
     small = [k for k in sorted(rungs) if k <= max_small_k]
-    for low, high in pairwise(small):
-        starts = (rungs[high], ladder.more(rungs[low], high), ladder.first(high))
-        rungs[high] = min(starts, key=lambda rung: rung.cost)
+    if len(small) > 1:
+        ladder.improve(rungs, small)
     for k in reversed(small):
         callback(rungs[k])
     _repeat_dear_fits(ladder, rungs, callback)
@@ -127,9 +129,13 @@ class SessionLadder(Ladder):
 
     max_small_k = 12
 
-    def __init__(self, capabilities: Capabilities, session: LloydSession) -> None:
+    def __init__(self, capabilities: Capabilities, X: Any, weight: Any, workers: Workers) -> None:
         assert capabilities.geometry is not None
-        self._geometry, self.session = capabilities.geometry, session
+        assert capabilities.open_session is not None
+        halt = RelDecrease(MIN_RELATIVE_DECREASE)
+        self._geometry, self._capabilities = capabilities.geometry, capabilities
+        self._workers = workers
+        self.session: LloydSession = capabilities.open_session(X, weight, workers, halt)
 
     def first(self, k: int) -> Rung:
         return Rung(k, self.session.fit(k))
@@ -152,6 +158,33 @@ class SessionLadder(Ladder):
         source.assign(centers, labels, None)
         far = _farthest(source.own_distances(centers, labels), k - len(values))
         return Rung(k, self.session.fit(k, np.vstack([values, source.take_rows(far)])))
+
+    def improve(self, rungs: dict[int, Rung], small: Sequence[int]) -> None:
+        sample = self._sample()
+        is_whole = sample is self
+        below = rungs[small[0]] if is_whole else sample.continued(rungs[small[0]])
+        for k in small[1:]:
+            merged = rungs[k] if is_whole else sample.continued(rungs[k])
+            below = _cheapest(merged, sample.more(below, k), sample.first(k))
+            if is_whole:
+                rungs[k] = below
+            elif below.cost < (1 - MIN_RELATIVE_DECREASE) * merged.cost:
+                rungs[k] = _cheapest(rungs[k], self.continued(below))
+
+    def continued(self, rung: Rung) -> Rung:
+        """Fit these rows from the centers of a fit of others."""
+        centers = rung.model.cluster_centers_
+        return Rung(rung.k, self.session.fit(len(centers), centers))
+
+    def _sample(self) -> SessionLadder:
+        """The ladder of some of the rows; of all, if they are few."""
+        data = self.session.data
+        counted = np.arange(data.source.n) if data.weight is None else np.flatnonzero(data.weight)
+        if len(counted) <= SAMPLE_ROWS:
+            return self
+        rows = counted[evenly_spaced(len(counted), SAMPLE_ROWS)]
+        weight = None if data.weight is None else data.weight[rows]
+        return SessionLadder(self._capabilities, data.rows[rows], weight, self._workers)
 
 
 class RefitLadder(Ladder):
@@ -213,6 +246,11 @@ def _start_with_more(accepts: str, model: Any, X: Any, k: int) -> Any:
     n_clusters = int(labels.max()) + 1
     labels[_farthest(distance, k - n_clusters)] = np.arange(n_clusters, k)
     return labels
+
+
+def _cheapest(*rungs: Rung) -> Rung:
+    """The fit of the lowest cost, the first on ties."""
+    return min(rungs, key=lambda rung: rung.cost)
 
 
 def _costs(model: Any, X: Any) -> Floats:

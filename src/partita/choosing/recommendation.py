@@ -9,6 +9,7 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita.choosing.criterion_kinds import CRITERION_KINDS
 from partita.choosing.gap_reference import GapComparison, SweepCurve
+from partita.choosing.stability import MIN_PREDICTION_STRENGTH
 from partita.choosing.sweep import Criterion
 
 VOTERS = ("silhouette", "calinski_harabasz", "davies_bouldin", "bic")  # by their ranking of all K
@@ -92,8 +93,8 @@ def recommend(
 ) -> Recommendation:
     """Recommend 1 if there is no structure, else the K with the most votes.
 
-    `missing` describes the part that an interruption left out; above `max_comparable`, clusters
-    are finer than the grid of the values, and no K is voted for.
+    `missing` describes the part that an interruption left out; no K above `max_comparable` is voted
+    for.
     """
     votes = count_votes(ks, criteria, max_comparable)
     several = np.flatnonzero(ks > 1)
@@ -115,12 +116,14 @@ def recommend(
             "of the kind that K-means finds."
         )
     strength = criteria.get("prediction_strength")
-    if strength is not None and strength.pick == 1:
+    if strength is not None and not (strength.values >= MIN_PREDICTION_STRENGTH).any():
         caution = "no K is reproducible across random halves of the data; treat the result with "
         reasons = (*reasons, caution + "caution")
     if max_comparable < ks.max():
-        finer = f"no K above {max_comparable:g} counts: its clusters only tell apart values on a "
-        reasons = (*reasons, finer + "grid, such as counts or grades")
+        finer = (
+            f"no K above {max_comparable:g} counts: its clusters only tell apart equal rows, or "
+        )
+        reasons = (*reasons, finer + "values on a grid, such as counts or grades")
     if missing:
         sentence = f"Incomplete: {missing}. The results so far recommend {best} clusters."
     return Recommendation(best, ranking, sentence, reasons)
@@ -161,7 +164,7 @@ def count_votes(ks: Ints, criteria: dict[str, Criterion], max_comparable: float 
 
 def voters(criteria: dict[str, Criterion]) -> list[str]:
     """Names of the criteria that vote: those that are defined for at least two K."""
-    able = [n for n, column in criteria.items() if np.isfinite(column.values).sum() > 1]
+    able = [n for n, column in criteria.items() if (~np.isnan(column.values)).sum() > 1]
     names = [name for name in VOTERS if name in able]
     if len(names) < 2:
         names += [name for name in SUBSTITUTES if name in able]
@@ -171,7 +174,7 @@ def voters(criteria: dict[str, Criterion]) -> list[str]:
 def _ranks(criterion: Criterion, ks: Ints, max_comparable: float) -> Floats:
     """The rank (m,) of every K, 1 for the best; inf where there is none."""
     values = criterion.values if criterion.better == "low" else -criterion.values
-    known = np.flatnonzero(np.isfinite(values) & (ks <= max_comparable))
+    known = np.flatnonzero(~np.isnan(values) & (ks <= max_comparable))
     if criterion.name == PREFERS_LARGEST:
         known = known[::-1]
     rank = np.full(len(values), np.inf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,15 +29,24 @@ def remarks(problem: SweepProblem, fits: SweepFits, k: int) -> list[str]:
         if dominance is not None:
             names = _names(fits, problem.X.shape[1])
             texts.append(f"{dominance.sentence(names)} (different units, or outliers?)")
-    stats = getattr(fits.models[k], "stats_", None)
-    labels = getattr(fits.models[k], "labels_", np.zeros(0, int))
-    size = np.bincount(labels[labels >= 0]) if stats is None else stats.weight
+    size = _sizes(problem, fits.models[k])
     if k > 1 and size.size and 0 < size.min() <= max(1.0, OUTLIERS_MAX_SHARE * size.sum()):
         texts.append(
             f"the smallest of the {k} clusters holds {size.min():.3g} of {size.sum():.6g} "
             "rows: outliers?"
         )
     return texts
+
+
+def _sizes(problem: SweepProblem, model: Any) -> Floats:
+    """The weight of every cluster, in rows."""
+    stats = problem.stats(model) if hasattr(model, "stats_") else None
+    if stats is not None:
+        return stats.weight
+    labels = np.asarray(getattr(model, "labels_", np.zeros(0, int)))
+    known = labels >= 0
+    weight = None if problem.weight is None or not len(labels) else problem.weight[known]
+    return np.bincount(labels[known], weight).astype(np.float64)
 
 
 def _variance(problem: SweepProblem) -> Floats:

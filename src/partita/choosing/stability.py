@@ -20,6 +20,7 @@ from partita.metrics.criteria import adjusted_rand, crossed
 
 MIN_PREDICTION_STRENGTH = 0.9  # of reproducible clusters; Tibshirani and Walther (2005): 0.8 to 0.9
 MIN_ROWS_PER_CLUSTER = 5  # of a half
+WIDE_MIN_FEATURES = 100  # above, fits of halves come from merges alone, which costs half as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,15 @@ def compare_halves(
     ks = np.array([k for k in sorted(ks) if 1 < k <= half // MIN_ROWS_PER_CLUSTER])
     if not len(ks):
         return None
+    is_wide = not problem.pairwise and problem.X.shape[1] > WIDE_MIN_FEATURES
     strength, rand = np.empty((2, n_splits, len(ks)))
     for split in range(n_splits):
         order = rng.permutation(problem.n)
         halves = [problem.take(np.sort(rows)) for rows in (order[half:], order[:half])]
-        fits = [climb_down(one.ladder(workers), ks.tolist(), one.n) for one in halves]
+        fits = [
+            climb_down(one.ladder(workers), ks.tolist(), one.n, only_merges=is_wide)
+            for one in halves
+        ]
         for number, k in enumerate(ks.tolist()):
             models = [rungs[k].model for rungs in fits]
             both_ways = [_agreement(*halves, *models), _agreement(*halves[::-1], *models[::-1])]

@@ -101,8 +101,8 @@ class SweepProblem:
         return type(self)(self.estimator, self._whole, self._weight, rows=rows, unit=self.unit)
 
     def alone(self) -> Self:
-        """These rows as a separate table."""
-        return type(self)(self.estimator, self.X, self.weight, unit=self.unit)
+        """These rows as a separate table, whose models are fitted with the weights of criteria."""
+        return type(self)(self.estimator, self.X, self.weight)
 
     def labels(self, model: Any, others: Self) -> Array:
         """Label other rows of the same table by a model that was fitted to these."""

@@ -32,7 +32,7 @@ from partita.choosing.remarks import remarks
 from partita.choosing.stability import SplitAgreement, compare_halves, mean_and_error
 from partita.choosing.sweep import Criterion, Sweep, SweepFits
 from partita.choosing.sweep_problem import SweepProblem
-from partita.choosing.value_grid import count_comparable
+from partita.choosing.value_grid import MIN_ROWS_PER_VALUE, count_comparable
 from partita.metrics.criteria import elbow
 
 SAMPLED = ("gap", "prediction_strength", "stability")  # by sweeps of references or of halves
@@ -164,11 +164,14 @@ class SweepRun:
 
     @property
     def _max_comparable(self) -> float:
-        """The largest K whose clusters are not finer than the grid of the values."""
-        known = sorted(k for k in self._values if k > 1)
-        costs = np.array([self._values[k]["inertia"].value for k in known])
+        """The largest K whose clusters are neither finer than a grid nor the distinct rows."""
+        known = np.array(sorted(k for k in self._values if k > 1))
+        costs = np.array([self._values[k]["inertia"].value for k in known.tolist()])
         count = count_comparable(costs / self._problem.mass, self._problem.grid_variance)
-        return known[count - 1] if count < len(known) else np.inf
+        are_rows = (costs == 0) & (known * MIN_ROWS_PER_VALUE > self._problem.n)
+        below_rows = int(np.append(np.flatnonzero(are_rows), len(known))[0])
+        count = min(count, max(below_rows, 1))
+        return int(known[count - 1]) if count < len(known) else np.inf
 
     def _column(self, name: str, ks: Ints) -> Criterion | None:
         kind = CRITERION_KINDS[name]

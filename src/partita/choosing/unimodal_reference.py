@@ -15,6 +15,7 @@ from scipy.special import ndtr, ndtri
 from sklearn.isotonic import isotonic_regression
 
 from partita._common.array_types import Floats
+from partita._common.threads import one_blas_thread
 from partita.choosing.value_grid import is_on_grid
 
 N_MODES = 24  # tried, at even quantiles
@@ -29,7 +30,8 @@ def unimodal_cloud(rows: Floats) -> Callable[[np.random.Generator], Floats]:
     factor = _factor(np.column_stack([_normal_scores(column) for column in rows.T]))
 
     def draw(rng: np.random.Generator) -> Floats:
-        share = ndtr(rng.normal(size=(n, factor.shape[1])) @ factor.T)
+        with one_blas_thread():
+            share = ndtr(rng.normal(size=(n, factor.shape[1])) @ factor.T)
         return np.column_stack([draw(share[:, t]) for t, draw in enumerate(draws)])
 
     return draw
@@ -75,7 +77,8 @@ def _factor(scores: Floats) -> Floats:
     gap = scores - scores.mean(axis=0)
     length = np.sqrt((gap * gap).sum(axis=0))
     unit = np.divide(gap, length, out=np.zeros_like(gap), where=length > 0)
-    values, vectors = np.linalg.eigh(unit.T @ unit)
+    with one_blas_thread():
+        values, vectors = np.linalg.eigh(unit.T @ unit)
     factor = vectors * np.sqrt(np.maximum(values, 0.0))
     length = np.sqrt((factor * factor).sum(axis=1))
     return np.asarray(factor / np.where(length > 0, length, 1.0)[:, None])

@@ -37,7 +37,6 @@ _STYLED = "|".join(
         rf"(?:{_GAP}(?:%|{_CURRENCY}))?",  # (1.5), of accountants
     )
 )
-_STYLED_CELL = re.compile(_STYLED)
 _START = rf"^(?:(?:{_SIGN}|{_CURRENCY}|%|\(){_GAP})+"
 _END = rf"(?:{_GAP}(?:{_MINUS}|{_CURRENCY}|%|\)))+$"
 _NEGATIVE = rf"^[^0-9]*(?:{_MINUS}|\()|{_MINUS}$"
@@ -61,7 +60,7 @@ class NumberStyle(NamedTuple):
 
 def is_styled_number(cell: str) -> bool:
     """Return whether a cell is a number in any style; its separators may be in wrong places."""
-    return len(cell) <= MAX_STYLED_CHARACTERS and _STYLED_CELL.fullmatch(cell) is not None
+    return len(cell) <= MAX_STYLED_CHARACTERS and re.fullmatch(_STYLED, cell) is not None
 
 
 def are_styled_numbers(values: Any) -> Any:
