@@ -175,6 +175,11 @@ def _are_integers(values: Array) -> bool:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent: 100 % and 0 % only if exact."""
-    whole = min(max(round(100 * share), int(share > 0)), 100 - int(share < 1))
-    return f"{whole} %"
+    """Return a share in percent: 100 % and 0 % only if exact, one digit below 1 %.
+
+    >>> percent(0.99999), percent(0.0023), percent(0.0001)
+    ('99 %', '0.2 %', '< 0.1 %')
+    """
+    if 0 < share < 0.01:
+        return f"{100 * share:.1f} %" if share >= 0.001 else "< 0.1 %"
+    return f"{min(round(100 * share), 100 - int(share < 1))} %"
