@@ -50,7 +50,7 @@ def test_the_shortest_command_finds_the_groups_and_tells_what_it_did(capsys, cus
         "left out: customer_id (a row number: the numbers from 1000 to 1299, each once)",
         "left out: zip (a code: by its name, ",
         "filled in: 1 missing value with the median of the column: age 1",
-        "left out: 1 of 300 rows (1 %) with too few values; their label is -1",
+        "left out: 1 of 300 rows (0.3 %) with too few values; their label is -1",
         "logarithm of spend (very skewed: from ",
     ):
         assert line in err
