@@ -155,6 +155,43 @@ def test_gaps_get_medians_and_rows_with_few_values_are_left_out():
     )
 
 
+def halves():
+    """Columns of which a, b and c have values in the second half of the rows, d in the first."""
+    values, first = rng().normal(size=(4, N)), np.arange(N) < N // 2
+    columns = {
+        name: np.where(first ^ (name != "d"), x, np.nan)
+        for name, x in zip("abcd", values, strict=True)
+    }
+    return Table(pa.table(columns), "t", "parquet")
+
+
+def test_a_feature_without_a_value_in_the_rows_kept_is_left_out():
+    table = halves()
+    selection = select(table, by_role=True, missing="auto")
+    assert selection.names == ("a", "b", "c")
+    assert selection.kept.tolist() == list(range(N // 2, N))
+    scaling, why = fit_auto(selection.X, selection.names)
+    plan = plan_of(table, selection, scaling, why)
+    assert line_of(plan, "d") == "left out: d (only gaps: no value in any row with enough values)"
+    assert plan.decisions[0].undo == "--missing mean"
+    assert select(table, by_role=True, missing="mean").names == ("a", "b", "c", "d")
+
+
+def test_rows_that_have_enough_without_such_a_feature_are_kept():
+    values = {"a": [1.0, 2, None, None], "b": [1.0, 3, None, 5], "d": [None, None, 1.0, None]}
+    selection = select(Table(pa.table(values), "t", "parquet"), missing="auto")
+    assert (selection.names, selection.kept.tolist()) == (("a", "b"), [0, 1, 3])
+
+
+@pytest.mark.parametrize("choice", [{"include": ["d"]}, {"columns": list("abcd")}])
+def test_a_named_feature_without_a_value_in_the_rows_kept_is_an_error(choice):
+    with pytest.raises(TableError, match="column 'd' has no value in any row that has 50 %"):
+        select(halves(), by_role=True, missing="auto", **choice)
+    infinite = Table(pa.table({"x": [1.0, 2], "d": [np.inf, -np.inf]}), "t", "parquet")
+    with pytest.raises(TableError, match="column 'd' has no value"):
+        select(infinite, missing="auto", columns=["x", "d"])
+
+
 def test_logarithms_and_limits_are_told_with_their_rows():
     spend, age = rng().lognormal(4, 1, N), AGE.copy()
     age[17] = 900

@@ -14,13 +14,21 @@ from partita._common.errors import Setting
 from partita._common.parameters import describe_value
 from partita._common.text import listed, quoted
 from partita.tables.calendar_days import are_calendar_days, to_days
-from partita.tables.column_roles import NAMES_ROWS, Role
+from partita.tables.column_roles import NAMES_ROWS, Role, percent
 from partita.tables.column_values import read_column, read_days
-from partita.tables.missing_values import Completed, check_policy, complete, read_weights
+from partita.tables.missing_values import (
+    KNOWN_MIN_SHARE,
+    Completed,
+    check_policy,
+    complete,
+    read_weights,
+    unknown_in_kept_rows,
+)
 from partita.tables.table import Table, TableError, arrow
 from partita.tables.table_roles import roles_of, without_last_resort
 
 NOT_CHOSEN, EXCLUDED = "not chosen", "excluded"  # by the caller: reasons in `left_out`
+NO_VALUE_LEFT = "only gaps"  # in the rows with enough values: a kind of reason
 MAX_MARKER_CHARACTERS = 20  # of a cell that may mean "missing"
 FRAME_INDEX = "the index of a pandas frame"
 
@@ -128,7 +136,8 @@ def select(
     missing : {"error", "drop", "mean", "auto"}, default="error"
         For missing values: raise an error that locates the first, leave out the row, fill in the
         (weighted) mean of the column; or "auto": fill in the median, and leave out rows with fewer
-        than half of the values. Infinite values are an error, except with "auto": missing.
+        than half of the values, and features without a value in the others. Infinite values are
+        an error, except with "auto": missing.
     fill : array of shape (d,) or None
         The values for "mean" and "auto" to fill in: those of an earlier table. With it, as with
         "drop", a column in `columns` may have no value at all.
@@ -160,6 +169,8 @@ def select(
     allow_empty = fill is not None or missing == "drop"
     features = _choose_features(table, choice, set(roles), allow_empty)
     w = None if weight is None else read_weights(table, weight, missing)
+    if missing == "auto" and fill is None:
+        features = _without_unknown(table, features, choice, w)
     rows = complete(table, features.columns, w, missing, fill, ways)
     return _selection(table, features, rows, id, missing)
 
@@ -252,6 +263,33 @@ def _choose_features(
     if not features:
         raise _no_feature_error(table, left_out, others, nearly_numeric)
     return _Features(features, left_out, nearly_numeric, doubtful, tuple(days))
+
+
+def _without_unknown(
+    table: Table, features: _Features, choice: ColumnChoice, weight: Floats | None
+) -> _Features:
+    """Leave out the features that have no value in the rows with enough values.
+
+    That changes how many values are enough, so it is repeated. The rows kept have a value, so at
+    least one feature remains.
+    """
+    while unknown := unknown_in_kept_rows(table, features.columns, weight):
+        for name in unknown:
+            if choice.columns is not None or name in choice.include:
+                raise TableError(
+                    f"{table.name}: column {quoted(name)} has no value in any row that has "
+                    f"{percent(KNOWN_MIN_SHARE)} of the features. Leave it out, or keep all rows "
+                    "and fill in the column means ({}).",
+                    Setting("missing", "mean"),
+                )
+        why = Role(NO_VALUE_LEFT, "no value in any row with enough values").why
+        features = features._replace(
+            columns={n: x for n, x in features.columns.items() if n not in unknown},
+            left_out=features.left_out | dict.fromkeys(unknown, why),
+            doubtful={n: role for n, role in features.doubtful.items() if n not in unknown},
+            days=tuple(n for n in features.days if n not in unknown),
+        )
+    return features
 
 
 def _no_feature_error(

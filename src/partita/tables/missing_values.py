@@ -72,6 +72,16 @@ def complete(
     return Completed(np.where(is_missing, fill, X).astype(X.dtype), weight, kept, fill, gaps)
 
 
+def unknown_in_kept_rows(
+    table: Table, columns: Mapping[str, Array], weight: Floats | None
+) -> list[str]:
+    """Return the features without a known value in the rows that "auto" keeps."""
+    is_missing = np.stack([~np.isfinite(x) for x in columns.values()], axis=1)
+    kept = _kept_rows(table, is_missing, weight, KNOWN_MIN_SHARE)
+    names, unknown = tuple(columns), np.flatnonzero(is_missing[kept].all(axis=0))
+    return [names[t] for t in unknown.tolist()]
+
+
 def _stack(columns: list[Array]) -> Floats:
     single = all(column.dtype == np.float32 for column in columns)
     single = single and not all(np.isnan(column).all() for column in columns)

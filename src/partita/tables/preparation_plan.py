@@ -14,7 +14,13 @@ from partita.tables import auto_scaling as auto
 from partita.tables import column_roles as roles
 from partita.tables import table_roles as beside
 from partita.tables.column_roles import percent
-from partita.tables.feature_selection import EXCLUDED, FRAME_INDEX, NOT_CHOSEN, Selection
+from partita.tables.feature_selection import (
+    EXCLUDED,
+    FRAME_INDEX,
+    NO_VALUE_LEFT,
+    NOT_CHOSEN,
+    Selection,
+)
 from partita.tables.missing_values import KNOWN_MIN_SHARE
 from partita.tables.quantiles import quantiles
 from partita.tables.scaling import Scaling
@@ -37,6 +43,8 @@ RULES = {
     "many gaps": f"more than {percent(beside.FILLED_MAX_SHARE)} of the values are missing: equal "
     "values filled in for them would be groups of their own. Such columns are features if they are "
     "the majority",
+    NO_VALUE_LEFT: f"no row that has {percent(KNOWN_MIN_SHARE)} of the features has a value, so "
+    "there is no median to fill in",
     roles.LABELS: "integers in a column called cluster or labels",
     roles.ROW_NUMBER: f"at least {roles.COUNTER_MIN_ROWS} consecutive integers, each once, in any "
     "order; or distinct integers in a first column without a name",
@@ -167,6 +175,8 @@ def _why(selection: Selection, name: str) -> str:
 
 def _including(kind: str, names: Sequence[str]) -> str:
     """Return the option that uses the columns, for a shell; empty if they cannot be features."""
+    if kind == NO_VALUE_LEFT:
+        return "--missing mean"  # which keeps all rows
     can_be_features = kind == FRAME_INDEX or (kind in RULES and kind != "text")
     return f"--include {shlex.quote(','.join(names))}" if can_be_features else ""
 
