@@ -50,6 +50,15 @@ MODELS = {
 }
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e160, 1e300])
+def test_rows_of_any_magnitude_are_compared_and_saved(rows, tmp_path, unit):
+    model = KMeans(3, random_state=0).fit(rows * unit)
+    save(model, tmp_path / "m.partita", fitted_to=rows * unit)
+    reference = load(tmp_path / "m.partita").saved_.reference
+    plain = compare_with_fit(KMeans(3, random_state=0).fit(rows), FAR, fitted_to=rows).reference
+    assert reference.reach / unit == pytest.approx(plain.reach)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_rows_like_those_of_the_fit_are_no_strangers_and_others_are(rows, name):
     model = MODELS[name].fit(rows)

@@ -76,8 +76,9 @@ def test_reach_has_the_units_of_the_distances_and_ignores_the_order_of_rows():
     order = rng.permutation(400)
     again = cluster_reach(distance[order], labels[order], 4, about_means=True)
     assert np.array_equal(again, reach)
-    scaled = cluster_reach(distance * 2.0**40, labels, 4, about_means=True)
-    assert scaled == pytest.approx(reach * 2.0**40)
+    for exponent in (40, 530, 1000, -560, -1000):  # squares of the last four leave the range
+        scaled = cluster_reach(np.ldexp(distance, exponent), labels, 4, about_means=True)
+        assert np.ldexp(scaled, -exponent) == pytest.approx(reach)
 
 
 @pytest.mark.parametrize(

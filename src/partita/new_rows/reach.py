@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.power_of_two import largest_magnitude, square_scale
 
 RADIUS_QUANTILE = 0.995  # of the distances, without the outliers of the fit
 MAX_OUTLIER_SHARE = 0.1  # of the rows of a cluster
@@ -50,6 +51,8 @@ def cluster_reach(
     """
     known = (labels >= 0) & (labels < k)
     labels, distance = labels[known], distance[known].astype(np.float64)
+    scale = square_scale(largest_magnitude(distance))  # so that no square leaves the range
+    distance = distance * scale
     count = np.bincount(labels, minlength=k)
     if about_means:
         distance = distance * (count / np.maximum(1, count - 1))[labels]
@@ -66,8 +69,8 @@ def cluster_reach(
     radius = own_share * radius + (1 - own_share) * common[1]
     reach = radius + MARGIN * (radius - median)
     if unrelated is not None:
-        reach = np.minimum(reach, np.maximum(radius, (radius + unrelated) / 2))
-    return np.asarray(reach)
+        reach = np.minimum(reach, np.maximum(radius, (radius + unrelated * scale) / 2))
+    return np.asarray(reach / scale)
 
 
 def _common_extent(
