@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -48,6 +50,16 @@ MODELS = {
     "kernel rbf": KernelKMeans(3, gamma=0.05, random_state=0),
     "scikit-learn": SklearnKMeans(3, n_init=3, random_state=0),
 }
+
+
+def test_a_row_beside_many_equal_rows_is_no_stranger():
+    spread = CENTERS[1] + np.random.default_rng(0).normal(size=(50, 3))
+    rows = np.vstack([np.tile(CENTERS[0], (200, 1)), spread])
+    model = KMeans(2, random_state=0).fit(rows)
+    new = compare_with_fit(model, np.vstack([CENTERS[0] + 1e-9, FAR]), fitted_to=rows)
+    assert set(new.strangers.tolist()) == {1, 2}
+    old = replace(new, reference=replace(new.reference, reach=np.zeros(2)))  # of an older file
+    assert old.strangers.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e160, 1e300])

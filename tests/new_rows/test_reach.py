@@ -93,3 +93,11 @@ def test_a_cluster_of_equal_rows_takes_the_reach_of_the_others():
     distance = np.concatenate([np.zeros(200), np.linspace(0.1, 1, 200)])
     reach = cluster_reach(distance, np.repeat([0, 1], 200), 2, about_means=False)
     assert 0 < reach[0] <= 2 * reach[1]
+
+
+def test_a_cluster_of_equal_rows_has_a_reach_even_if_most_rows_are_equal():
+    distance = np.concatenate([np.zeros(800), np.linspace(0.1, 1, 200)])
+    few = cluster_reach(distance[600:], np.repeat([0, 1], 200), 2, about_means=False)
+    most = cluster_reach(distance, np.repeat([0, 1], [800, 200]), 2, about_means=False)
+    assert 0.2 * few[0] <= most[0] <= few[0]
+    assert most[1] == few[1]

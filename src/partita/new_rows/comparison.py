@@ -97,7 +97,8 @@ class Comparison:
     def strangers(self) -> Ints:
         """The indices of the strangers among the rows, the farthest first."""
         rows = np.flatnonzero(self.is_stranger)
-        beyond = self.distance[rows] / self.reference.reach[self.labels[rows]]
+        distance, reach = self.distance[rows], self.reference.reach[self.labels[rows]]
+        beyond = np.divide(distance, reach, out=np.full(len(rows), np.inf), where=reach > 0)
         return rows[np.argsort(-beyond, kind="stable")]
 
     @cached_property

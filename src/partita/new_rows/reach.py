@@ -62,7 +62,7 @@ def cluster_reach(
     if not (radius > 0).any():
         return np.full(k, np.inf)
     own_share = np.where(radius > 0, np.minimum(1.0, count / ENOUGH_ROWS), 0.0)
-    typical = np.median(distance[count[labels] > 1])
+    typical = np.median(distance[(count[labels] > 1) & (distance > 0)])  # copies have no distance
     unit = np.sqrt((count * median**2 + BORROWED_ROWS * typical**2) / (count + BORROWED_ROWS))
     common = _common_extent(by_cluster, median, unit, radius)
     median = own_share * median + (1 - own_share) * common[0]
