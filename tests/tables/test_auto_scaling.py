@@ -146,5 +146,8 @@ def pixels(d):
 )
 def test_features_of_one_unit_stay_as_they_are(names, X, shared):
     assert (shared_unit(names, X) != "") == shared
+    assert shared_unit(names, np.vstack([X, np.full((40, len(names)), np.nan)])) == (
+        shared_unit(names, X)
+    )  # gaps tell nothing
     scaling, why = fit_auto(X, names)
     assert (scaling.kind, why != "") == (("none", True) if shared else ("auto", False))

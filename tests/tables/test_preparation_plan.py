@@ -113,6 +113,23 @@ def test_a_copy_among_pixels_stays():
     assert len(select(table, by_role=True).names) == 9
 
 
+def test_a_gap_does_not_change_which_answers_are_features():
+    answers = dict(zip("abcde", rng().integers(1, 6, (5, N)).astype(float), strict=True))
+    answers["extreme"] = np.where(answers["a"] < 3, 1.0, 5.0)
+    for gap in (3.0, np.nan, np.inf):
+        answers["b"][3] = gap
+        table = Table(pa.table(answers), "t", "parquet")
+        assert select(table, by_role=True, missing="auto").names == tuple(answers)
+
+
+def test_a_column_of_infinities_beside_others_is_left_out():
+    infinite = np.full(N, np.inf)
+    plan, selection = planned(infinite=infinite)
+    assert selection.names == ("age", "income")
+    with pytest.raises(TableError, match="column 'infinite' has no value"):
+        planned(infinite=infinite, include=["infinite"])
+
+
 def test_names_of_rows_are_never_clustered_by_default():
     columns = {"a": list(range(20)), "b_id": [7] * 19 + [8], "city": ["Wien", "Graz"] * 10}
     with pytest.raises(TableError, match=r"no measurement to cluster: 'city' .* 'a' ") as caught:

@@ -13,11 +13,13 @@ MIN_CALENDAR_DAY = YEARS[0] * 10_000  # days since 1970 are far below
 
 
 def are_calendar_days(known: Array) -> bool:
-    """Return whether integers are years, months and days in one number.
+    """Return whether integers are years, months and days in one number; False if there are none.
 
     >>> are_calendar_days(np.array([20240531, 19991231])), are_calendar_days(np.array([20241331]))
     (True, False)
     """
+    if not len(known):
+        return False
     month, day = known // 100 % 100, known % 100
     is_day = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
     low, high = known.min() // 10_000, known.max() // 10_000

@@ -30,7 +30,10 @@ _NUMBERED = re.compile(r"^(.*?)[ _.-]?\d+([ _.,x-]\d+)*$")
 
 
 def shared_unit(names: Sequence[str], X: Floats) -> str:
-    """Return why all features seem to have one unit; empty if they do not, or if d = 1."""
+    """Return why all features seem to have one unit; empty if they do not, or if d = 1.
+
+    NaN is a gap, which tells nothing; every feature must have a known value.
+    """
     if len(names) < 2:
         return ""
     units = {_unit(name) for name in names}
@@ -42,7 +45,7 @@ def shared_unit(names: Sequence[str], X: Floats) -> str:
     stems = {match[1] if (match := _NUMBERED.match(name)) else name for name in names}
     is_series = len(names) >= SERIES_MIN_FEATURES and len(stems) == 1
     if _have_common_bounds(X, is_series):
-        low, high = float(X.min()), float(X.max())
+        low, high = float(np.nanmin(X)), float(np.nanmax(X))
         return f"the features share one scale, from {low:.6g} to {high:.6g}"
     if is_series and _are_comparable(X):
         return "the features are a numbered series of similar spread"
@@ -59,7 +62,10 @@ def _have_common_bounds(X: Floats, is_series: bool) -> bool:
 
     The others of a series may have any range: pixels at the border of an image are always dark.
     """
-    low, high = X.min(axis=0) / 2, X.max(axis=0) / 2  # halves, whose difference is finite
+    low, high = (
+        np.nanmin(X, axis=0) / 2,
+        np.nanmax(X, axis=0) / 2,
+    )  # halves, whose difference is finite
     bounded = (low == low.min()).mean() >= BOUNDS_MIN_SHARE
     bounded = bounded and (high == high.max()).mean() >= BOUNDS_MIN_SHARE
     scale = high.max() - low.min()
@@ -69,6 +75,8 @@ def _have_common_bounds(X: Floats, is_series: bool) -> bool:
 
 def _are_comparable(X: Floats) -> bool:
     """Return whether no spread is many times another; outliers do not count."""
-    low, high = np.sort(X, axis=0)[[len(X) // 10, len(X) - 1 - len(X) // 10]]
+    known = (~np.isnan(X)).sum(axis=0)
+    places = np.stack([known // 10, known - 1 - known // 10])
+    low, high = np.take_along_axis(np.sort(X, axis=0), places, axis=0)  # which puts gaps last
     spread = high - low
     return bool(0 < spread.max() <= COMPARABLE_MAX_RATIO * spread.min())

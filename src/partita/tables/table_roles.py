@@ -30,10 +30,11 @@ def roles_of(table: Table, columns: dict[str, Array], include: frozenset[str]) -
     """Return the columns that are no measurements, except those of `include`."""
     judged = {name: values for name, values in columns.items() if name not in include}
     roles = {n: role for n, x in judged.items() if (role := role_of(table, n, x)) is not None}
-    rest = {name: values for name, values in columns.items() if name not in roles}
+    known = {name: values for name, values in columns.items() if np.isfinite(values).any()}
+    rest = {name: values for name, values in known.items() if name not in roles}
     roles |= {name: role for name, role in gaps_of(rest).items() if name in judged}
     rest = {name: values for name, values in rest.items() if name not in roles}
-    if len(rest) > 1 and shared_unit(tuple(rest), _finite(rest)):
+    if len(rest) > 1 and shared_unit(tuple(rest), _side_by_side(rest)):
         return roles  # flags and copies among pixels or answers are measured like the others
     roles |= {name: role for name, role in flags_of(rest).items() if name in judged}
     rest = {name: values for name, values in rest.items() if name not in roles}
@@ -54,10 +55,10 @@ def without_last_resort(roles: dict[str, Role], n_features: int) -> dict[str, Ro
     return roles
 
 
-def _finite(columns: dict[str, Array]) -> Floats:
-    """Return the columns side by side; 0 for gaps."""
+def _side_by_side(columns: dict[str, Array]) -> Floats:
+    """Return the columns as a matrix; NaN for gaps."""
     stacked = np.stack(list(columns.values()), axis=1)
-    return np.where(np.isfinite(stacked), stacked, 0.0)
+    return np.where(np.isfinite(stacked), stacked, np.nan)
 
 
 def gaps_of(columns: Mapping[str, Array]) -> dict[str, Role]:
