@@ -8,6 +8,7 @@ import pytest
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: no files")
 
 from partita.tables import Table, TableError, fit_auto, plan_of, select, undo_hint  # noqa: E402
+from partita.tables.table_roles import copies_of  # noqa: E402
 
 RNG = np.random.default_rng(8)
 N = 200
@@ -111,6 +112,23 @@ def test_a_copy_among_pixels_stays():
     table = Table(pa.table({f"p{i}": column if i < 2 else rng().integers(0, 17, N).astype(float)
                             for i in range(9)}), "t", "csv")  # fmt: skip
     assert len(select(table, by_role=True).names) == 9
+
+
+def test_copies_are_found_where_both_columns_are_known():
+    x, gaps = rng().normal(size=N), rng().random(N) < 0.05
+    for of_x, of_y in ((False, gaps), (gaps, False), (gaps, np.roll(gaps, 7))):
+        columns = {"a": np.where(of_x, np.nan, x), "b": np.where(of_y, np.nan, 2.54 * x)}
+        assert copies_of(columns) == {"b": ("a copy", "a in another unit")}
+        columns["b"] = np.where(of_y, np.nan, x)
+        assert copies_of(columns) == {"b": ("a copy", "the values of a")}
+
+
+def test_columns_known_in_different_rows_are_no_copies():
+    x, half = rng().normal(size=N), np.arange(N) < N // 2
+    for shared in (0, 2, 20):
+        other = np.roll(half, N // 2 + shared)
+        columns = {"a": np.where(half, x, np.nan), "b": np.where(other, 2 * x, np.nan)}
+        assert copies_of(columns) == {}
 
 
 def test_a_gap_does_not_change_which_answers_are_features():

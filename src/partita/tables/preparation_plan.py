@@ -54,7 +54,8 @@ RULES = {
     f"code, …; or of {roles.CODE_MIN_DIGITS} digits or more, all of one length, "
     f"{percent(roles.DISTINCT_MIN_SHARE)} distinct and evenly spread over {roles.CODE_MIN_ROWS} "
     "rows or more, unless the name is that of a measure like price or income",
-    "a copy": f"correlated by {beside.COPY_MIN_CORRELATION} or more with a column before it",
+    "a copy": f"correlated by {beside.COPY_MIN_CORRELATION} or more with a column before it, "
+    "where both are known",
     "two values only": "yes or no is a category: it would split every group in two. Such columns "
     "are features if they are the majority, where the one-hot columns of a category count as one",
     "dates": "a date is a feature only on request: it becomes days since 1970. Dates are cells "

@@ -20,6 +20,7 @@ from partita.tables.table import Table
 FILLED_MAX_SHARE = 0.3  # beyond that, equal values in the gaps form groups of their own
 COPY_MIN_CORRELATION = 0.9999  # 1.4 % of the deviation is not shared: rounding, not information
 COPY_MIN_ROWS = 10  # in fewer rows, columns may be correlated by chance
+COPY_MIN_SHARED = 0.5  # of the known values of a copy: where the original is known too
 COPY_SAMPLE_ROWS = 2000
 SAMPLE_SLACK = 1e-3  # of a correlation in the sample
 COPY_MAX_FEATURES = 1000  # beyond that the matrix of correlations is too large
@@ -121,17 +122,34 @@ def copies_of(columns: Mapping[str, Array]) -> dict[str, Role]:
     sample = np.stack([columns[name][rows].astype(np.float64) for name in names], axis=1)
     sample[np.isinf(sample)] = np.nan
     copies: dict[str, Role] = {}
-    unit = _centered(sample)
-    likely = np.abs(unit.T @ unit) >= COPY_MIN_CORRELATION - SAMPLE_SLACK
+    likely = np.abs(_correlations(sample)) >= COPY_MIN_CORRELATION - SAMPLE_SLACK
     for j, i in np.argwhere(np.tril(likely, -1)).tolist():
         name, original = names[j], names[i]
         if name in copies or original in copies:
             continue
-        if np.array_equal(columns[name], columns[original], equal_nan=True):
-            copies[name] = Role("a copy", f"the values of {original}")
-        elif n >= COPY_MIN_ROWS and _are_copies(columns[name], columns[original]):
-            copies[name] = Role("a copy", f"{original} in another unit")
+        x, y = columns[name], columns[original]
+        both = np.isfinite(x) & np.isfinite(y)
+        is_equal = np.array_equal(x[both], y[both])
+        if np.array_equal(x, y, equal_nan=True) or _is_copy(x, y, both):
+            copies[name] = Role("a copy", _of_original(original, is_equal))
     return copies
+
+
+def _of_original(original: str, is_equal: bool) -> str:
+    return f"the values of {original}" if is_equal else f"{original} in another unit"
+
+
+def _correlations(sample: Floats) -> Floats:
+    """Return the correlations (d, d) of columns, each over the rows where both are known."""
+    unit, known = _centered(sample), (~np.isnan(sample)).astype(np.float64)
+    if known.all():
+        return np.asarray(unit.T @ unit)
+    count = np.maximum(1.0, known.T @ known)
+    total = unit.T @ known  # of column i, over the rows where j is known
+    square = np.maximum(0.0, (unit * unit).T @ known - total * total / count)
+    product = unit.T @ unit - total * total.T / count
+    length = np.sqrt(square) * np.sqrt(square.T)
+    return np.asarray(np.divide(product, length, out=np.zeros_like(product), where=length > 0))
 
 
 def _centered(sample: Floats) -> Floats:
@@ -145,8 +163,12 @@ def _centered(sample: Floats) -> Floats:
     return centered / np.where(length > 0, length, 1.0)
 
 
-def _are_copies(x: Array, y: Array) -> bool:
-    """Return whether two columns are fully correlated, up to rounding, where both are known."""
-    pairs = np.stack([x, y], axis=1).astype(np.float64)
-    unit = _centered(pairs[np.isfinite(pairs).all(axis=1)])
+def _is_copy(x: Array, y: Array, both: Array) -> bool:
+    """Return whether x is fully correlated with y, up to rounding, where `both` are known.
+
+    That must be in enough rows, else most values of x tell something that y does not.
+    """
+    if both.sum() < max(COPY_MIN_ROWS, COPY_MIN_SHARED * np.isfinite(x).sum()):
+        return False
+    unit = _centered(np.stack([x[both], y[both]], axis=1).astype(np.float64))
     return bool(abs((unit[:, :1] * unit[:, 1:]).sum(axis=0)[0]) >= COPY_MIN_CORRELATION)
