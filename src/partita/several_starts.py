@@ -196,15 +196,16 @@ class _Search:
         runs = self._runs
         is_settled = self._equal >= MAX_EQUAL or runs.starts - self._useful_starts >= PATIENCE
         is_spent = runs.work + runs.work / self._fits > max_work
-        return runs.is_stopped or is_settled or is_spent or not self.best.inertia_ > 0
+        return runs.is_stopped or is_settled or is_spent or self.best.inertia_ <= 0
 
     def _compare(self, model: Any) -> None:
         cost, lowest = model.inertia_, self.best.inertia_
+        lowest = lowest if math.isfinite(lowest) else math.inf  # which tells nothing
         if cost < (1 - MIN_DECREASE) * lowest:
             self._useful_starts = self._runs.starts
         if cost < (1 - EQUAL_COST) * lowest:
             self.best, self._equal = model, 1
-        else:
+        elif lowest < math.inf:
             self._equal += cost <= (1 + EQUAL_COST) * lowest
 
     def _independent(self) -> Any:

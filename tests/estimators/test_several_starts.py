@@ -156,3 +156,18 @@ def test_the_threads_change_no_bit():
     one, three = (fit_several_starts(KMeans(20, random_state=0, n_threads=t), X) for t in (1, 3))
     np.testing.assert_array_equal(one.cluster_centers_, three.cluster_centers_)
     assert one.n_init == three.n_init
+
+
+def test_objectives_that_overflow_are_not_equal():
+    X, _ = groups(5, 200, 2, 0.5, 0)
+    model = fit_several_starts(KMeans(5, random_state=0), X * 1e300)
+    assert (model.inertia_, model.n_init) == (np.inf, 1 + several_starts.PATIENCE)
+
+
+@pytest.mark.parametrize("cost", [np.inf, np.nan])
+def test_a_finite_objective_is_better_than_any_other(cost):
+    X, best = groups(5, 200, 2, 0.5, 0)
+    first = KMeans(5, random_state=0).fit(X)
+    first.inertia_ = cost
+    model = fit_several_starts(KMeans(5, random_state=0), X, first=first)
+    assert model.inertia_ == pytest.approx(best)
