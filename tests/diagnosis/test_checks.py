@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from helpers.diagnosis_cases import CORNERS, fit, groups, spirals
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
@@ -87,7 +88,9 @@ def test_centers_at_the_same_place():
     X = groups()
     centers = np.concatenate([fit(X).cluster_centers_, fit(X).cluster_centers_[:1]])
     twin = SimpleNamespace(cluster_centers_=centers)
-    assert diagnose(twin, X)["empty-clusters"].clusters == (4,)  # ties go to the lower index
+    empty = diagnose(twin, X)["empty-clusters"]
+    assert empty.clusters == (4,)  # ties go to the lower index
+    assert empty.what == "1 of 5 clusters has no rows."
     X = groups(8000)
     corner = (X > 5) @ [2, 1]
     by_chance = np.where(corner == 0, np.random.default_rng(0).integers(0, 2, 8000) * 4, corner)
@@ -183,10 +186,31 @@ def test_constant_and_correlated_features():
     X = np.c_[groups(), np.full(400, 7.0)]
     found = diagnose(fit(X), X)
     assert found["constant-features"].features == (2,)
+    assert found["constant-features"].what == "1 of 3 features has the same value everywhere."
+    X = np.c_[X, np.zeros(400)]
+    assert diagnose(fit(X), X)["constant-features"].what.startswith("2 of 4 features have")
+    assert diagnose(fit(X), sp.csr_array(X))["constant-features"].features == (2, 3)
     rng = np.random.default_rng(0)
     one = rng.normal(size=(500, 1))
     X = np.c_[one + 0.01 * rng.normal(size=(500, 4)), rng.normal(size=(500, 2))] + 5
     assert set(diagnose(fit(X, 2), X)["correlated-features"].features) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("unit", [1e9, 1e13, 1e140])
+def test_a_feature_in_a_large_unit_does_not_make_the_others_constant(unit):
+    X = np.random.default_rng(0).normal(size=(300, 2)) * [unit, 1]
+    found = diagnose(fit(X, 2), X)
+    assert found["scale"].features == (0,)
+    assert "constant-features" not in found
+
+
+@pytest.mark.parametrize("value", [0.1, 1e9 + 0.1, 1e-9 / 3])
+def test_rounding_does_not_make_a_constant_vary(value):
+    X = np.c_[groups(), np.full(400, value)]
+    X[::2, 2] = np.nextafter(value, 0)
+    found = diagnose(fit(X), X)
+    assert found["constant-features"].features == (2,)
+    assert "scale" not in found
 
 
 def test_weights_that_no_grid_holds():

@@ -11,7 +11,7 @@ ADVICE = {
     "fit, choose a stricter --halt, such as SamePartition.",
     "scale": "If the features have different units, scale them: --scale standard, or "
     "--scale robust if there are outliers.",
-    "constant-features": "They have no effect; --exclude leaves them out.",
+    "constant-features": "Constant columns have no effect; --exclude leaves them out.",
     "correlated-features": "Keep one of them; --exclude leaves columns out.",
     "equal-rows": "{} describes them. If they should differ, look at the columns that were used.",
     "few-distinct-rows": "Use {} at most, or count the distinct rows instead.",

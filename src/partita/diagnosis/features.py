@@ -9,7 +9,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.text import list_features
 from partita.diagnosis.finding import CheckSkipped, Finding, percent
 from partita.diagnosis.fit_context import FitContext
-from partita.metrics.dominant_features import CONSTANT_MAX_DEVIATION, dominant_features
+from partita.metrics.dominant_features import dominant_features
 from partita.source.raw_rows import as_doubles
 
 CORRELATED_MIN = 0.95  # within clusters: nine tenths of the variance is shared
@@ -22,7 +22,7 @@ def check_scale(fit: FitContext) -> Finding | None:
     """Report if one feature, or few, hold nearly all squared deviations."""
     if fit.d < 2:
         raise CheckSkipped("there is one feature only")
-    dominance = dominant_features(fit.variance)
+    dominance = dominant_features(fit.variance, fit.varies)
     if dominance is None:
         return None
     advice = (
@@ -49,16 +49,16 @@ def check_constant_features(fit: FitContext) -> Finding | None:
     """Report features with a single value."""
     if fit.n == 1:
         raise CheckSkipped("there is one row only")
-    deviation = np.sqrt(fit.variance)
-    constant = np.flatnonzero(~(deviation > CONSTANT_MAX_DEVIATION * float(deviation.max())))
-    if not constant.size or not deviation.any():  # all constant: all rows are equal
+    constant = np.flatnonzero(~fit.varies)
+    if not constant.size or not fit.varies.any():  # all constant: all rows are equal
         return None
     names = _names(fit, constant)
     return Finding(
         "constant-features",
-        f"{len(constant)} of {fit.d} features have the same value everywhere.",
+        f"{len(constant)} of {fit.d} features {'has' if len(constant) == 1 else 'have'} the same "
+        "value everywhere.",
         f"Without variance: {list_features(names)}.",
-        "They have no effect; leave them out.",
+        "Constant features have no effect; leave them out.",
         "note",
         features=names,
     )
@@ -67,7 +67,7 @@ def check_constant_features(fit: FitContext) -> Finding | None:
 def check_correlated_features(fit: FitContext) -> Finding | None:
     """Report correlated features that together outweigh the others."""
     sample = fit.sample(CORRELATED_SAMPLE_ROWS, "correlated")
-    varying = np.flatnonzero(fit.variance > (CONSTANT_MAX_DEVIATION**2) * fit.variance.max())
+    varying = np.flatnonzero(fit.varies)
     if len(varying) < 3:
         raise CheckSkipped("fewer than three features vary")
     if len(varying) > CORRELATED_MAX_FEATURES:

@@ -23,6 +23,7 @@ from partita.stats import ClusterStats
 SEVERAL_CLUSTERS = "several clusters"  # a need of checks, in addition to those of the capabilities
 BOUNDARY_SAMPLE_ROWS = 20_000  # enough for shares to one percent
 MAX_DISTANCES = 20_000_000  # held at a time
+EPSILON = 2.0**-52  # of a value: smaller differences are rounding
 MAX_GAIN_OF_MEANS = 1e-3  # of J: centers are means if moving them there saves at most this share
 SPARSE_VARIANCE_ROUNDING = 1e-12  # of the squared mean: smaller differences are rounding
 
@@ -125,6 +126,17 @@ class FitContext:
             sums -= offset
             sums[sums < SPARSE_VARIANCE_ROUNDING * offset] = 0.0
         return np.asarray(sums / self.total)
+
+    @cached_property
+    def varies(self) -> Array:
+        """Whether a feature (d,) has values that differ by more than rounding."""
+        low, high = np.full(self.d, np.inf), np.full(self.d, -np.inf)
+        for span in row_slices(self.n, self.d):
+            block = self.rows[span]
+            ends = block.min(axis=0), block.max(axis=0)
+            least, most = (x.toarray().ravel() if sp.issparse(x) else x for x in ends)
+            low, high = np.minimum(low, least), np.maximum(high, most)
+        return np.asarray(high - low > EPSILON * np.maximum(np.abs(low), np.abs(high)))
 
     @cached_property
     def boundaries(self) -> BoundaryDensity:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
 from partita._common.text import list_features
 
 MIN_SHARE = 0.96  # of all squared deviations: of two features, one five times as wide as the other
@@ -38,8 +38,11 @@ class Dominance:
         return f"{share} of all squared deviations are in {dominant}: {which} nearly alone"
 
 
-def dominant_features(variance: Floats) -> Dominance | None:
+def dominant_features(variance: Floats, varies: Array | None = None) -> Dominance | None:
     """Return the features that outweigh all others, by their variances (d,); None if none do.
+
+    `varies` (d,) is False for constant features, which do not count. Without it, the smallest
+    variances count as those of constants.
 
     >>> dominant_features(np.array([1.0, 99.0])).features.tolist()
     [1]
@@ -51,10 +54,13 @@ def dominant_features(variance: Floats) -> Dominance | None:
         return None
     order = np.argsort(-variance, kind="stable")
     deviation = np.sqrt(variance[order])
-    order = order[deviation > CONSTANT_MAX_DEVIATION * deviation[0]]
+    if varies is None:
+        varies = np.sqrt(variance) > CONSTANT_MAX_DEVIATION * deviation[0]
+    order = order[varies[order]]
+    deviation = np.sqrt(variance[order])
     share = np.cumsum(variance[order]) / whole
     count = int(np.searchsorted(share, MIN_SHARE)) + 1
     if count == len(order) or count > max(1, MAX_FEATURES * len(variance)):
         return None
-    other = float(np.median(deviation[count : len(order)]))
+    other = float(np.median(deviation[count:]))
     return Dominance(order[:count], float(share[count - 1]), float(deviation[count - 1]), other)
