@@ -142,7 +142,7 @@ def test_a_gap_does_not_change_which_answers_are_features():
 
 def test_a_column_of_infinities_beside_others_is_left_out():
     infinite = np.full(N, np.inf)
-    plan, selection = planned(infinite=infinite)
+    _, selection = planned(infinite=infinite)
     assert selection.names == ("age", "income")
     with pytest.raises(TableError, match="column 'infinite' has no value"):
         planned(infinite=infinite, include=["infinite"])

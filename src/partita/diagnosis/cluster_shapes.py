@@ -120,7 +120,8 @@ def check_empty_clusters(fit: FitContext) -> Finding | None:
     left = fit.k - len(empty)
     return Finding(
         "empty-clusters",
-        f"{len(empty)} of {plural(fit.k, 'cluster')} have no rows.",
+        f"{len(empty)} of {plural(fit.k, 'cluster')} {'has' if len(empty) == 1 else 'have'} no "
+        "rows.",
         f"Empty: {list_few(empty.tolist())}.",
         f"Reduce n_clusters to {left}, or use empty='relocate', which finds rows for them.",
         clusters=tuple(int(j) for j in empty),

@@ -54,7 +54,8 @@ def check_convexity(fit: FitContext) -> Finding | None:
     evidence = []
     if broken:
         evidence.append(
-            f"{broken} of {k} clusters fall into pieces that are linked only through other clusters"
+            f"{broken} of {k} clusters {'falls' if broken == 1 else 'fall'} into pieces that are "
+            "linked only through other clusters"
         )
     if cut > MIN_CUT and best_cut <= MAX_CUT_RATIO * cut:
         evidence.append(

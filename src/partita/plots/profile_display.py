@@ -71,7 +71,8 @@ class ProfileDisplay(Display):
         notes = [
             centers is None and "for each cluster the mean of its rows",
             how != "" and f"features {how} by the share of their variance between clusters",
-            left_out > 0 and f"{left_out} of {len(rows.names)} are left out",
+            left_out > 0
+            and f"{left_out} of {len(rows.names)} {'is' if left_out == 1 else 'are'} left out",
         ]
         order = order if sort else np.sort(order)
         return cls(

@@ -59,7 +59,9 @@ def heat_map(data: ReportInput, profile: ClusterProfile) -> dict[str, Any]:
     remarks = [
         "cluster mean minus overall mean, in standard deviations of all rows",
         "the features that separate the clusters best come first",
-        left_out > 0 and f"{number_text(left_out)} of {number_text(d)} features are left out",
+        left_out > 0
+        and f"{number_text(left_out)} of {number_text(d)} features "
+        f"{'is' if left_out == 1 else 'are'} left out",
         len(clusters) < data.k and f"only the {len(clusters)} largest clusters are shown",
     ]
     sheets = [clusters[i : i + step] for i in range(0, len(clusters), step)]
