@@ -145,6 +145,17 @@ def test_too_few_distinct_rows():
     assert "few-distinct-rows" not in diagnose(fit(X, 3), X)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_clusters_beyond_the_distinct_rows_get_one_advice():
+    X = np.repeat(CORNERS, 20, axis=0)
+    found = diagnose(fit(X, 6), X)
+    assert [setting.value for each in found for setting in each.settings] == [3]
+    assert found["few-distinct-rows"].evidence == (
+        "4 distinct rows of 80, 6 clusters, 2 of them without rows."
+    )
+    assert len(found["few-distinct-rows"].clusters) == 2
+
+
 def test_nearly_as_many_clusters_as_rows():
     X = groups(60)
     for k, expected in ((15, False), (20, False), (21, True), (59, True)):

@@ -113,9 +113,9 @@ def _first_variance(fit: FitContext, sample: RowSample, rows: Ints) -> tuple[flo
 
 
 def check_empty_clusters(fit: FitContext) -> Finding | None:
-    """Report clusters without rows."""
-    empty = np.flatnonzero(np.bincount(fit.labels, minlength=fit.k) == 0)
-    if not empty.size:
+    """Report clusters without rows, unless there are too few distinct rows, which says more."""
+    empty = fit.empty_clusters
+    if not empty.size or 1 < len(fit.distinct[0]) <= fit.k:
         return None
     left = fit.k - len(empty)
     return Finding(

@@ -32,12 +32,15 @@ def check_distinct_rows(fit: FitContext) -> Finding | None:
     distinct = len(fit.distinct[0])
     if fit.k < distinct or distinct == 1:
         return None
+    empty = fit.empty_clusters
     return Finding(
         "few-distinct-rows",
         "There are no more distinct rows than clusters, so the clusters summarise nothing.",
-        f"{distinct} distinct rows of {fit.n}, {fit.k} clusters.",
+        f"{distinct} distinct rows of {fit.n}, {fit.k} clusters"
+        f"{f', {len(empty)} of them without rows' if len(empty) else ''}.",
         f"Use n_clusters={distinct - 1} at most, or count the distinct rows (numpy.unique) instead "
         "of clustering them.",
+        clusters=tuple(empty.tolist()),
         settings=(Setting("n_clusters", distinct - 1),),
     )
 

@@ -153,6 +153,11 @@ class FitContext:
         _, first, group = np.unique(self._hashes(), return_index=True, return_inverse=True)
         return first, as_doubles(np.bincount(group.ravel(), weights=self.weight))
 
+    @cached_property
+    def empty_clusters(self) -> Ints:
+        """The clusters without rows."""
+        return np.flatnonzero(np.bincount(self.labels, minlength=self.k) == 0)
+
     def sample(self, max_rows: int, name: str) -> RowSample:
         """Return up to `max_rows` of the distinct rows, drawn by the generator of that name."""
         first, weight = self.distinct
