@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: no files")
 
+from partita._kernels.pairwise import exponentials  # noqa: E402
 from partita.tables import (  # noqa: E402
     Scaling,
 )
@@ -72,3 +73,13 @@ def test_single_precision_stays_single():
     assert Scaling.fit(X, "standard").apply(X).dtype == np.float32
     with pytest.raises(ValueError, match="`kind` must be one of 'none'"):
         Scaling.fit(X, "other")
+
+
+def test_logarithms_are_undone_by_the_exponentials_of_the_kernels():
+    x = np.random.default_rng(0).uniform(-30, 30, (5000, 3))
+    logged, zeros = np.array([True, False, True]), np.zeros(3)
+    scaling = Scaling("auto", zeros, np.ones(3), logged, zeros, zeros - np.inf, zeros + np.inf)
+    expected = x.ravel().copy()
+    exponentials(expected)
+    assert np.array_equal(scaling.undo(x), np.where(logged, expected.reshape(x.shape), x))
+    assert np.isnan(scaling.undo([[np.nan] * 3])).all()

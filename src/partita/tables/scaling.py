@@ -10,6 +10,7 @@ import numpy as np
 from partita._common.array_types import Floats
 from partita._common.errors import ParameterError
 from partita._common.logarithm import logarithms
+from partita._kernels import kernels
 from partita.tables.quantiles import quantiles
 
 FITTED_KINDS = ("none", "standard", "robust")
@@ -104,7 +105,9 @@ class Scaling:
             return rows
         values: Floats = rows.astype(np.float64) * self.scale + self.center
         if self.logged is not None:
-            values[:, self.logged] = np.exp(values[:, self.logged])
+            logged = np.ascontiguousarray(values[:, self.logged])
+            kernels.exponentials(logged)  # those of NumPy depend on the processor
+            values[:, self.logged] = logged
             values -= np.where(self.logged, self.offset, 0.0)
         return values
 
