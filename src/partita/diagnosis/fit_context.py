@@ -129,7 +129,7 @@ class FitContext:
 
     @cached_property
     def varies(self) -> Array:
-        """Whether a feature (d,) has values that differ by more than rounding."""
+        """Features (d,) whose values differ by more than rounding."""
         low, high = np.full(self.d, np.inf), np.full(self.d, -np.inf)
         for span in row_slices(self.n, self.d):
             block = self.rows[span]
