@@ -113,7 +113,7 @@ def recommend(
     if best == ks.max() and len(several) > 1:
         sentence = (
             f"{best} clusters, the largest number tried: more may be better, or the groups are not "
-            "of the kind that K-means finds."
+            "of a kind that this method finds."
         )
     strength = criteria.get("prediction_strength")
     if strength is not None and not (strength.values >= MIN_PREDICTION_STRENGTH).any():
@@ -142,7 +142,7 @@ def _no_structure(
     return Recommendation(
         1,
         ranking,
-        f"No cluster structure: K-means finds as much in {structure.about}.",
+        f"No cluster structure: there is as much in {structure.about}.",
         (*reasons, f"if there must be several clusters, the criteria choose {ranking[0]}"),
     )
 
