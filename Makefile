@@ -124,7 +124,7 @@ bench: .bench-venv/made ## partita and its peers, up to 90 minutes; PARTITA_DATA
 bench-quick: .bench-venv/made ## a small part of it, under five minutes, only printed
 	.bench-venv/bin/python bench/run.py --quick
 
-bench-answers: $(VENV)/tools ## how often `partita fit table.csv` is right, on 400 generated tables: about 20 minutes
+bench-answers: $(VENV)/tools ## how often `partita fit table.csv` is right, on 400 generated tables: half an hour
 	$(BIN)/python bench/answers.py --out bench/ANSWERS.md
 
 clean: ## remove what the targets made
