@@ -20,6 +20,7 @@ from partita.metrics import criteria
 from partita.metrics.mean_distances import Partition
 from partita.metrics.silhouette import PairwiseDistances
 from partita.source.raw_rows import as_doubles
+from partita.stats import ClusterStats
 
 SAMPLE_ROWS = 1 << 13  # whose distances to the centers represent all rows
 EXACT_MAX_WORK = 2e10  # n²·fits·features: up to a few seconds, all pairs of rows are measured
@@ -88,15 +89,12 @@ class FitMeasures:
             return None
         if self._columns is None:
             self._columns = np.ascontiguousarray(as_doubles(rows.X).T)
-        weight = np.ones(rows.n) if rows.weight is None else rows.weight
-        mass = np.bincount(labels, weight, k)
-        squares = np.zeros((k, len(self._columns)))
-        for feature, column in enumerate(self._columns):
-            sums = np.bincount(labels, weight * column, k)
-            mean = np.divide(sums, mass, out=np.zeros(k), where=mass > 0)
-            gap = column - mean[labels]
-            squares[:, feature] = np.bincount(labels, weight * gap * gap, k)
-        return squares
+        return np.column_stack(
+            [
+                ClusterStats.of_block(column[:, None], labels, k=k, weight=rows.weight).sse
+                for column in self._columns
+            ]
+        )
 
     def _silhouette(self, model: Any, labels: Array) -> dict[str, Measurement]:
         """The mean silhouette of all rows, or of a sample that represents small clusters too.

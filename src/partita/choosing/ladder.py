@@ -1,8 +1,8 @@
 """A ladder of fits: one for every number of clusters, each started from the one above it.
 
-The largest number is fitted first. Then the two clusters that are cheapest to merge become one, and
-the fit is repeated from there. This ends at a lower cost than fits from random starts, in a
-fraction of their time. Merges add up, however, so small numbers are also fitted from the number
+A number above the largest is fitted first. Then the two clusters that are cheapest to merge become
+one, and the fit is repeated from there. This ends at a lower cost than fits from random starts, in
+a fraction of their time. Errors of merges add up, so small numbers are also fitted from the number
 below, with one more center, and by a start of their own; the best of the three is kept.
 """
 
@@ -108,11 +108,11 @@ def climb_down(
         ladder.improve(rungs, small)
     for k in reversed(small):
         callback(rungs[k])
-    _repeat_dear_fits(ladder, rungs, callback)
+    _repeat_worse_fits(ladder, rungs, callback)
     return rungs
 
 
-def _repeat_dear_fits(
+def _repeat_worse_fits(
     ladder: Ladder, rungs: dict[int, Rung], callback: Callable[[Rung], object]
 ) -> None:
     """Improve fits that cost more than one with fewer clusters."""

@@ -15,12 +15,12 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.threads import Workers
 from partita.choosing.ladder import climb_down
+from partita.choosing.principal_axes import MAX_FEATURES
 from partita.choosing.sweep_problem import SweepProblem
 from partita.metrics.criteria import adjusted_rand, crossed
 
 MIN_PREDICTION_STRENGTH = 0.9  # of reproducible clusters; Tibshirani and Walther (2005): 0.8 to 0.9
 MIN_ROWS_PER_CLUSTER = 5  # of a half
-WIDE_MIN_FEATURES = 100  # above, fits of halves come from merges alone, which costs half as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def compare_halves(
     ks = np.array([k for k in sorted(ks) if 1 < k <= half // MIN_ROWS_PER_CLUSTER])
     if not len(ks):
         return None
-    is_wide = not problem.pairwise and problem.X.shape[1] > WIDE_MIN_FEATURES
+    is_wide = not problem.pairwise and problem.X.shape[1] > MAX_FEATURES  # other starts cost most
     strength, rand = np.empty((2, n_splits, len(ks)))
     for split in range(n_splits):
         order = rng.permutation(problem.n)

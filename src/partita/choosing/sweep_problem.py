@@ -76,7 +76,7 @@ class SweepProblem:
         """The weights of the rows."""
         return None if self._weight is None else self._weight[self._rows]
 
-    @property
+    @cached_property
     def mass(self) -> float:
         """The total weight that models are fitted with."""
         return float(self.n) if self.weight is None else exact_total(self.weight) / self.unit

@@ -184,9 +184,9 @@ class SweepRun:
         if kind.better == "elbow":
             pick = elbow(ks, values)
         elif kind.better != "rule" and not np.isnan(values).all():
-            known_to_count = np.where(ks <= self._max_comparable, values, np.nan)
+            comparable = np.where(ks <= self._max_comparable, values, np.nan)
             extreme = np.nanmax if kind.better == "high" else np.nanmin
-            best = ks[known_to_count == extreme(known_to_count)]
+            best = ks[comparable == extreme(comparable)]
             pick = int(best[-1 if name == PREFERS_LARGEST else 0])
         return Criterion(name, values, errors if sampled else None, pick, kind.better, kind.about)
 

@@ -49,10 +49,7 @@ def calinski_harabasz(stats: ClusterStats) -> float:
     k, n = len(weight), exact_total(weight)
     if k < 2 or n <= k:
         return math.nan
-    anchor = mean[0]  # so that an offset of the data costs no digits
-    away = mean - anchor
-    gap = away - (weight[:, None] * away).sum(axis=0) / n  # not by BLAS, whose bits vary
-    between = exact_total(row_squares(gap), weight) / (k - 1)
+    between = exact_total(row_squares(_from_overall_mean(weight, mean)), weight) / (k - 1)
     within = exact_total(sse) / (n - k)
     if within == 0:
         return math.inf if between > 0 else math.nan
@@ -169,12 +166,10 @@ def _in_proportion(by_feature: Floats, sse: Floats) -> Floats:
 def _variances(squares: Floats, weight: Floats, mean: Floats) -> Iterator[tuple[Floats, int]]:
     """Variances (k, d) of the kinds of Gaussians, and how many of them are parameters."""
     (k, d), n = squares.shape, exact_total(weight)
-    away = mean - mean[0]
-    gap = away - _added(weight[:, None] * away) / n
+    gap = _from_overall_mean(weight, mean)
     within, between = _added(squares) / n, _added(weight[:, None] * gap * gap) / n
-    varies = np.flatnonzero(within + between > 0)  # a constant feature fits all Gaussians alike
     within = np.maximum(within, MIN_SHARE_OF_VARIANCE * (within + between))
-    within[np.setdiff1d(np.arange(d), varies)] = 1.0
+    within[within == 0] = 1.0  # a constant feature fits all Gaussians alike
     yield np.broadcast_to(within, (k, d)), d
     yield np.maximum(squares / weight[:, None], MIN_RATIO_OF_VARIANCES * within), k * d
 
@@ -250,6 +245,12 @@ def crossed(one: Any, other: Any, weight: Floats | None) -> Array:
     shape = first.max(initial=-1) + 1, second.max(initial=-1) + 1
     cells = np.bincount(first * shape[1] + second, weight, minlength=shape[0] * shape[1])
     return cells.reshape(shape)
+
+
+def _from_overall_mean(weight: Floats, mean: Floats) -> Floats:
+    """Means (k, d) relative to that of all rows; an offset of the data costs no digits."""
+    away = mean - mean[0]
+    return np.asarray(away - _added(weight[:, None] * away) / exact_total(weight))
 
 
 def _filled(stats: ClusterStats) -> tuple[Floats, Floats, Floats]:

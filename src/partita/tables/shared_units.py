@@ -62,10 +62,8 @@ def _have_common_bounds(X: Floats, is_series: bool) -> bool:
 
     The others of a series may have any range: pixels at the border of an image are always dark.
     """
-    low, high = (
-        np.nanmin(X, axis=0) / 2,
-        np.nanmax(X, axis=0) / 2,
-    )  # halves, whose difference is finite
+    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    low, high = low / 2, high / 2  # whose difference is finite
     bounded = (low == low.min()).mean() >= BOUNDS_MIN_SHARE
     bounded = bounded and (high == high.max()).mean() >= BOUNDS_MIN_SHARE
     scale = high.max() - low.min()
