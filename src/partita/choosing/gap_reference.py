@@ -9,8 +9,8 @@ than a box: data that beats it is also compared with one cloud of such features.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,14 +43,25 @@ class SweepCurve:
 
 
 @dataclass(frozen=True, slots=True)
+class ReferenceKind:
+    """A kind of references without structure."""
+
+    about: str
+    is_like_data: bool  # whether their features are distributed like those of the data
+
+
+UNIFORM = ReferenceKind("uniform data", is_like_data=False)
+ONE_CLOUD = ReferenceKind("one cloud with such features", is_like_data=True)
+
+
+@dataclass(frozen=True, slots=True)
 class GapComparison:
     """The curve of the data, or of a sample of it, and those of references without structure."""
 
     ks: Ints  # (m,) ascending, from 1
     data: SweepCurve
     references: tuple[SweepCurve, ...]
-    about: str = "uniform data"  # what the references are
-    is_like_data: bool = False  # whether features of references are distributed like the data's
+    kind: ReferenceKind = UNIFORM
 
     @property
     def gap(self) -> Floats:
@@ -101,11 +112,8 @@ def compare_with_uniform(
     draw = reference_data(rows, rotate=problem.capabilities.geometry is not EUCLIDEAN)
     data = sweep_curve(problem, ks, workers)
     callback()
-    references = []
-    for _ in range(n_references):
-        references.append(sweep_curve(problem.like(draw(rng)), ks, workers))
-        callback()
-    return GapComparison(ks, data, tuple(references))
+    tables = (problem.like(draw(rng)) for _ in range(n_references))
+    return GapComparison(ks, data, _sweep_each(tables, ks, workers, callback))
 
 
 def compare_with_cloud(
@@ -122,12 +130,20 @@ def compare_with_cloud(
     is_euclidean = problem.capabilities.geometry is EUCLIDEAN
     if rows is None or (is_categorical(rows) and not is_euclidean):
         return None
-    draw, references = unimodal_cloud(rows), []
-    for _ in range(n_references):
-        references.append(sweep_curve(problem.like(draw(rng)), uniform.ks, workers))
+    draw = unimodal_cloud(rows)
+    tables = (problem.like(draw(rng)) for _ in range(n_references))
+    references = _sweep_each(tables, uniform.ks, workers, callback)
+    return replace(uniform, references=references, kind=ONE_CLOUD)
+
+
+def _sweep_each(
+    tables: Iterable[SweepProblem], ks: Ints, workers: Workers, callback: Callable[[], object]
+) -> tuple[SweepCurve, ...]:
+    curves = []
+    for table in tables:
+        curves.append(sweep_curve(table, ks, workers))
         callback()
-    about = "one cloud with such features"
-    return GapComparison(uniform.ks, uniform.data, tuple(references), about, is_like_data=True)
+    return tuple(curves)
 
 
 def sweep_curve(problem: SweepProblem, ks: Ints, workers: Workers) -> SweepCurve:

@@ -32,8 +32,8 @@ class StructureTest:
     expected: float  # the mean of the references
     deviation: float
     lead: float  # of log J, in standard deviations of the references
-    about: str = "uniform data"  # what the references are
-    min_ratio: float = MIN_SILHOUETTE_RATIO  # of silhouettes, for structure
+    about: str  # what the references are
+    min_ratio: float  # of silhouettes, for structure
 
     def __str__(self) -> str:
         lead = f"{abs(self.lead):.1f} standard deviations {'more' if self.lead > 0 else 'less'}"
@@ -67,14 +67,14 @@ def compare_structure(comparison: GapComparison) -> StructureTest:
     drops = np.array(rest)
     scale = np.maximum(drops.std(axis=0, ddof=1), MIN_DEVIATION)
     lead = float(((drops.mean(axis=0) - drop) / scale).max(initial=-np.inf))
-    own, *others = (_silhouettes(curve, least, comparison.is_like_data) for curve in curves)
+    own, *others = (_silhouettes(curve, least, comparison.kind.is_like_data) for curve in curves)
     expected, deviation = np.mean(others, axis=0), np.std(others, axis=0, ddof=1)
     ratio = np.array([MIN_SILHOUETTE_RATIO, *[MIN_SILHOUETTE_RATIO_FOR_K] * (len(own) - 1)])
     required = np.maximum(ratio * expected, expected + MIN_DEVIATIONS * deviation)
     best = int((own - required).argmax())
     found = bool(own[best] > required[best]) and lead > MIN_DEVIATIONS
     silhouette, mean, error = (float(array[best]) for array in (own, expected, deviation))
-    about, min_ratio = comparison.about, float(ratio[best])
+    about, min_ratio = comparison.kind.about, float(ratio[best])
     return StructureTest(found, silhouette, mean, error, lead, about, min_ratio)
 
 
