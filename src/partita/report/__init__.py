@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from partita.report.page import render, write_report
-from partita.report.report_input import Fitted
+from partita.report.report_input import Fitted, OtherModel
 from partita.report.summary import Summary, summarise
 
-__all__ = ["Fitted", "Summary", "render", "summarise", "write_report"]
+__all__ = ["Fitted", "OtherModel", "Summary", "render", "summarise", "write_report"]

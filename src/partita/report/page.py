@@ -20,6 +20,7 @@ from partita.report.svg import chip
 from partita.tables import check_new, write_atomically
 
 _HTML_SUFFIXES = (".html", ".htm")
+_STYLES = ("page.css", "map.css", "compared.css")
 _SCRIPTS = ("page.js", "paint.js", "map.js")
 
 
@@ -53,8 +54,8 @@ def render(fitted: Fitted) -> str:
 
 
 def _page(analysis: ReportAnalysis) -> str:
-    style, script = _asset("page.css"), "".join(map(_asset, _SCRIPTS))
-    template = template_environment().from_string(_asset("page.html"))
+    style, script = ("".join(map(_asset, names)) for names in (_STYLES, _SCRIPTS))
+    template = template_environment().get_template("page.html")
     policy, page = _policy(style, script), page_sections(analysis)
     html: str = template.render(page=page, policy=policy, style=style, script=script)
     return html
@@ -64,7 +65,11 @@ def template_environment() -> Any:
     """Return the environment of the template, which escapes all text that is not marked safe."""
     jinja2 = require("jinja2", "a report", "report")
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FunctionLoader(_asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     filters = (

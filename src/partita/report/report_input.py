@@ -44,6 +44,11 @@ _RULES = {
     "remarks": accept.instance(Sequence, "a sequence of texts"),
     "plan": accept.instance(Sequence, "a sequence of texts"),
     "advice": accept.optional(accept.CALLABLE),
+    "title": accept.TEXT,
+    "author": accept.TEXT,
+    "noun": accept.TEXT,
+    "no_rows": accept.FLAG,
+    "other": accept.optional(accept.having("labels", "group_names", wanted="an OtherModel")),
 }
 
 
@@ -93,6 +98,17 @@ class Fitted:
         How the rows were prepared, a line for each decision.
     advice : callable, optional
         Words the advice of a finding as options of the program that made the report.
+    group_names : sequence or mapping, optional
+        Names of the clusters, by number; those without one get a name from what sets them apart.
+    title, author : str
+        Shown at the top of the page.
+    noun : str
+        What a row is, in the plural: "customers". Default: rows.
+    no_rows : bool
+        Whether to leave out everything that shows single rows: names, values, points of the map,
+        extremes, rare categories.
+    other : OtherModel, optional
+        Another clustering of the same rows: the page shows which rows change their group.
     """
 
     model: Any
@@ -121,6 +137,31 @@ class Fitted:
     remarks: Sequence[str] = ()
     plan: Sequence[str] = ()
     advice: Callable[[Finding], str] | None = None
+    group_names: Any = None
+    title: str = ""
+    author: str = ""
+    noun: str = ""
+    no_rows: bool = False
+    other: OtherModel | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OtherModel:
+    """Another clustering of the rows of a report, to compare with.
+
+    Attributes
+    ----------
+    labels : array of shape (n,)
+        The group of every row by the other model; −1 for none.
+    group_names : sequence of str
+        The names of its groups, by number.
+    title : str
+        What the other model is called, such as the name of its file.
+    """
+
+    labels: Any
+    group_names: Sequence[str]
+    title: str = "the other model"
 
 
 class NotApplicable(Exception):
