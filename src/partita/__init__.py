@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from partita.model_file import ModelFileError, load, save, to_sklearn
     from partita.new_rows.compare_with_fit import compare_with_fit
     from partita.new_rows.comparison import Comparison
+    from partita.report.describe import Description, describe
     from partita.stats import ClusterStats
     from partita.trace import Progress, Trace
     from partita.voronoi.principal_plane import pca_plane
@@ -45,6 +46,7 @@ _HOME = {
     "Cells": "partita.voronoi.voronoi_cells",
     "ClusterStats": "partita.stats",
     "Comparison": "partita.new_rows.comparison",
+    "Description": "partita.report.describe",
     "Diagnosis": "partita.diagnosis",
     "EmptyClusterError": "partita.empty_clusters",
     "Factorization": "partita.factorization",
@@ -63,6 +65,7 @@ _HOME = {
     "cells": "partita.voronoi.voronoi_cells",
     "choose_k": "partita.choosing.choose_k",
     "compare_with_fit": "partita.new_rows.compare_with_fit",
+    "describe": "partita.report.describe",
     "diagnose": "partita.diagnosis",
     "factorize": "partita.factorization",
     "k_means": "partita.estimators.functions",
@@ -84,6 +87,7 @@ __all__ = [
     "Cells",
     "ClusterStats",
     "Comparison",
+    "Description",
     "Diagnosis",
     "EmptyClusterError",
     "Factorization",
@@ -103,6 +107,7 @@ __all__ = [
     "cells",
     "choose_k",
     "compare_with_fit",
+    "describe",
     "diagnose",
     "factorize",
     "halting",

@@ -55,7 +55,8 @@ def test_a_feature_on_another_scale():
     frame = load_wine(as_frame=True).data
     found = diagnose(fit(frame, 3), frame)["scale"]
     assert found.features == ("proline",)
-    assert "99.8 % of all squared deviations are in proline: it decides" in found.what
+    assert found.what == "proline decides the groups nearly alone."
+    assert "99.8 % of all squared deviations are in proline: it decides" in found.evidence
     assert found.severity == "warning"
 
 
@@ -90,7 +91,7 @@ def test_centers_at_the_same_place():
     twin = SimpleNamespace(cluster_centers_=centers)
     empty = diagnose(twin, X)["empty-clusters"]
     assert empty.clusters == (4,)  # ties go to the lower index
-    assert empty.what == "1 of 5 clusters has no rows."
+    assert empty.what == "1 of 5 groups has no rows."
     X = groups(8000)
     corner = (X > 5) @ [2, 1]
     by_chance = np.where(corner == 0, np.random.default_rng(0).integers(0, 2, 8000) * 4, corner)
@@ -197,9 +198,9 @@ def test_constant_and_correlated_features():
     X = np.c_[groups(), np.full(400, 7.0)]
     found = diagnose(fit(X), X)
     assert found["constant-features"].features == (2,)
-    assert found["constant-features"].what == "1 of 3 features has the same value everywhere."
+    assert found["constant-features"].what == "1 of 3 columns has the same value everywhere."
     X = np.c_[X, np.zeros(400)]
-    assert diagnose(fit(X), X)["constant-features"].what.startswith("2 of 4 features have")
+    assert diagnose(fit(X), X)["constant-features"].what.startswith("2 of 4 columns have")
     assert diagnose(fit(X), sp.csr_array(X))["constant-features"].features == (2, 3)
     rng = np.random.default_rng(0)
     one = rng.normal(size=(500, 1))

@@ -361,7 +361,7 @@ def test_a_diagnosis_is_a_small_collection():
     assert repr(found) == "Diagnosis of it: 1 warning and 1 note"
     with pytest.raises(KeyError, match="found: a, b"):
         found["c"]
-    assert found.to_frame("pandas").shape == (2, 9)
+    assert found.to_frame("pandas").shape == (2, 10)
     assert "no problems found; checked: x." in str(Diagnosis("it", (), ("x",)))
 
 
@@ -427,4 +427,4 @@ def test_choose_k_and_diagnose_agree_on_features_that_decide_alone(spread):
     assert bool(remarks) == ("scale" in found)
     assert bool(remarks) == (spread in ((1, 5.2), (1, 30), (1, 1, 50)))
     if remarks:
-        assert remarks[0].startswith(found["scale"].what.rstrip("."))
+        assert found["scale"].evidence.startswith(remarks[0].split(" (")[0])

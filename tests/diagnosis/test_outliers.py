@@ -82,7 +82,8 @@ def test_one_cluster_is_searched_for_outliers():
     found = diagnose(fit(X, 1), X)["outliers"]
     assert found.rows == (400,)
     assert found.evidence.endswith(": row 400.")  # as X[400] and `rows`
-    assert "1 of 401 rows lies far from all others, mostly in feature 0: 1 within" in found.what
+    assert found.what == "1 of 401 rows lies far from all others."
+    assert found.evidence.startswith("1 within the cluster, mostly in feature 0.")
     assert found.features == (0,)
     with pytest.raises(CheckSkipped, match="fewer than 10 rows"):
         check_outliers(read_fit(fit(X[:5], 2), X[:5], None, 0))

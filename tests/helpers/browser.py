@@ -149,6 +149,58 @@ class Browser:
         touch("touchEnd")
         devtools.detach()
 
+    def pinch(self, x: float, y: float, before: float, after: float, steps: int = 8) -> None:
+        """Spread two fingers around a place, from one distance to another, one above the other."""
+        devtools = self._page.context.new_cdp_session(self._page)
+
+        def touch(kind: str, gap: float) -> None:
+            fingers = [{"x": x, "y": y + t * gap / 2, "id": i} for i, t in enumerate((-1, 1))]
+            devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
+            self.settle()
+
+        touch("touchStart", before)
+        for i in range(1, steps + 1):
+            touch("touchMove", before + (after - before) * i / steps)
+        devtools.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        self.settle()
+        devtools.detach()
+
+    def wheel(self, x: float, y: float, dy: float, *, control: bool = False) -> None:
+        """Turn the wheel of the mouse at a place, with the control key held down or not."""
+        self._page.mouse.move(x, y)
+        if control:
+            self._page.keyboard.down("Control")
+        self._page.mouse.wheel(0, dy)
+        self.settle()
+        if control:
+            self._page.keyboard.up("Control")
+
+    def double_click(self, x: float, y: float) -> None:
+        """Click twice at a place in the window."""
+        self._page.mouse.dblclick(x, y)
+        self.settle()
+
+    def type_text(self, selector: str, text: str) -> None:
+        """Replace the text of a field, and press Enter."""
+        self._page.fill(selector, text, force=True)
+        self._page.press(selector, "Enter")
+        self.settle()
+
+    def choose(self, selector: str, value: str) -> None:
+        """Choose a value of a list."""
+        self._page.select_option(selector, value, force=True)
+        self.settle()
+
+    def download(self, selector: str) -> tuple[str, bytes]:
+        """Click an element, and return the name and the content of the file that it saves."""
+        with self._page.expect_download() as waiting:
+            self._page.click(selector, force=True)
+        return waiting.value.suggested_filename, Path(waiting.value.path()).read_bytes()
+
+    def screenshot(self, path: Path, *, whole: bool = False) -> None:
+        """Save what the window shows, or the whole page."""
+        self._page.screenshot(path=path, full_page=whole)
+
     def press(self, key: str) -> None:
         """Press a key."""
         self._page.keyboard.press(key)
@@ -168,3 +220,25 @@ class Browser:
         """End the browser."""
         self._chromium.close()
         self._playwright.stop()
+
+
+def map_box(browser: Browser) -> list[float]:
+    """Scroll to the map of a report, and return its left, top, width and height in the window."""
+    box: list[float] = browser.run(
+        "(() => { const c = document.getElementById('canvas');"
+        "c.scrollIntoView({block: 'center', behavior: 'instant'});"
+        "const b = c.getBoundingClientRect(); return [b.x, b.y, b.width, b.height] })()"
+    )
+    return box
+
+
+def point_at_a_row(browser: Browser) -> tuple[float, float]:
+    """Move the mouse over the map of a report until a row answers, and return the place."""
+    left, top, width, height = map_box(browser)
+    for v in (0.3 + 0.05 * i for i in range(9)):
+        for u in (0.3 + 0.4 * i / 24 for i in range(25)):
+            x, y = left + u * width, top + v * height
+            browser.move_mouse(x, y)
+            if not browser.run("document.getElementById('tip').hidden"):
+                return x, y
+    raise AssertionError("no row answers")

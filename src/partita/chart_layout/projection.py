@@ -31,6 +31,7 @@ class ProjectionPlane:
     axes: Floats  # (2, d), orthonormal; the second is 0 if d = 1
     names: tuple[str, str]  # of the axes; the second is "" if d = 1
     note: str = ""  # for the caption, if the plane cuts cells of more than two features
+    variance_share: tuple[float, float] | None = None  # along principal axes
 
     @property
     def n_features(self) -> int:
@@ -60,16 +61,16 @@ def view_rows(rows: DrawnRows, centers: Sequence[Floats], features: Any = None) 
 
     Rows of one feature get random heights, so that they do not overlap.
     """
-    plane = _choose_plane(rows, features)
+    plane = choose_plane(rows, features)
     points = plane.project(rows.values)
     if plane.n_features == 1:
         points[:, 1] = np.random.default_rng(0).uniform(-0.5, 0.5, len(points))
     projected = tuple(map(plane.project, centers))
-    box, equal_scale = _with_equal_scale(_bounding_box(points, *projected), plane.n_features)
+    box, equal_scale = with_equal_scale(_bounding_box(points, *projected), plane.n_features)
     return PlaneView(plane, points, projected, box, equal_scale)
 
 
-def _choose_plane(rows: DrawnRows, features: Any = None) -> ProjectionPlane:
+def choose_plane(rows: DrawnRows, features: Any = None) -> ProjectionPlane:
     """Return the plane of the features given; else of the only two, or of the widest directions."""
     d = rows.values.shape[1]
     if features is not None:
@@ -102,7 +103,7 @@ def _principal_plane(rows: DrawnRows) -> ProjectionPlane:
         f"first principal axis ({share[0]:.0%} of the variance)",
         f"second principal axis ({share[1]:.0%})",
     )
-    return replace(plane, names=names)
+    return replace(plane, names=names, variance_share=(float(share[0]), float(share[1])))
 
 
 def _two_features(features: Any, names: list[str]) -> tuple[int, int]:
@@ -137,8 +138,8 @@ def _bounding_box(*points: Floats) -> Box:
     return (*(low - margin).tolist(), *(high + margin).tolist())
 
 
-def _with_equal_scale(box: Box, d: int) -> tuple[Box, bool]:
-    """The box with the aspect of a panel, so that right angles look right, and True.
+def with_equal_scale(box: Box, d: int) -> tuple[Box, bool]:
+    """Return the box with the aspect of a panel, so that right angles look right, and True.
 
     The box as it is, and False, if that would leave more than half of the panel empty.
     """

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_origin
 import typer
 from typer.core import TyperGroup
 
-from partita.cli import check, choose_k, demo, fit, inspect, options, predict, report
+from partita.cli import check, choose_k, demo, fit, inspect, name, options, predict, report
 from partita.cli.error_handling import ARGUMENTS_KEY, exit_code_of, handle_errors
 
 
@@ -47,8 +47,8 @@ def _expand_records(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**values: Any) -> None:
-        for name, (record, option_names) in records.items():
-            values[name] = record(**{option: values.pop(option) for option in option_names})
+        for record_name, (record, option_names) in records.items():
+            values[record_name] = record(**{option: values.pop(option) for option in option_names})
         command(**values)
 
     keywords = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
@@ -70,6 +70,7 @@ for _command in (
     predict.predict,
     choose_k.choose_k,
     inspect.inspect,
+    name.name,
     report.report,
     demo.demo,
 ):

@@ -20,8 +20,11 @@ def fit(
     columns: opt.ColumnOptions,
     labels: opt.LabelsOut = None,
     only_labels: opt.OnlyLabels = False,
+    with_names: opt.WithNames = False,
+    names: opt.GroupNames = None,
     model: opt.ModelOut = None,
     report: opt.ReportOut = None,
+    sending: opt.SendingOptions,
     json: opt.Json = False,
     explain: opt.Explain = False,
     strict: opt.Strict = False,
@@ -35,17 +38,22 @@ def fit(
     [bold]Examples[/bold]
       partita fit wine.csv
       partita fit wine.csv -k 3 --labels out.csv --model wine.partita
+      partita fit wine.csv -k 3 --names 0=Light,1=Dark,2=Sweet --report wine.html --no-rows
       partita fit part-*.parquet -k 2:20 --id customer --exclude age,zip --json
       cat rows.csv | partita fit - -k 5 --halt 'Deadline(60)' --labels -
     """
-    if only_labels and labels is None:
-        raise typer.BadParameter("--only-labels needs --labels OUT.")
-    from partita.cli import prepared_data, show_results, workflow
+    for option, is_given in (("--only-labels", only_labels), ("--with-names", with_names)):
+        if is_given and labels is None:
+            raise typer.BadParameter(f"{option} needs --labels OUT.")
+    sending.check(report)
+    from partita.cli import group_names, prepared_data, show_results, workflow
     from partita.cli.outputs import Outputs
     from partita.cli.progress_bar import ProgressReporter
 
-    outputs = Outputs(labels, only_labels, columns.id, model, report, force)
+    outputs = Outputs(labels, only_labels, columns.id, model, report, force, sending, with_names)
     outputs.check(read.data, json=json)
+    given_names = group_names.read_names(names)
+    group_names.check_possible(given_names, k)
     form = "json" if json else "quiet" if quiet else "text"
     reporter = ProgressReporter(form != "text")
     with collect_warnings() as warnings:
@@ -54,6 +62,8 @@ def fit(
         if not quiet and not json:
             show_results.print_preparation(prepared, explain)
         outcome = workflow.cluster(prepared, k, method, typed_command(ctx), reporter)
+        outcome = workflow.named(outcome, given_names)
+        outputs.group_names = outcome.group_names
         try:
             _write_and_show(outcome, outputs, form, reporter, warnings)
         except KeyboardInterrupt:
@@ -94,7 +104,8 @@ def _describe(outcome: Any, outputs: Any, form: str, reporter: Any, warnings: li
         reporter.print_line(outputs.with_saved_files("Stopped early") + "; summary follows")
     summary = None
     with reporter.show_status("describing the clusters"), outputs.keep_error():
-        summary = outputs.write_report(workflow.report_input(outcome))
+        record = workflow.report_input(outcome, sending=outputs.sending)
+        summary = outputs.write_report(record)
     if form == "json":
         show_results.print_json(
             command="fit",

@@ -344,6 +344,13 @@ LabelsOut = Annotated[
         "Write a copy of the data with a column 'cluster'; the suffix sets the format.",
     ),
 ]
+WithNames = Annotated[
+    bool, writing("--with-names", "", "Write the name of the group too, as a column 'group'.")
+]
+GroupNames = Annotated[
+    list[str] | None,
+    writing("--names", "0=A,1=B", "Names of the groups, or a file of numbers and names."),
+]
 OnlyLabels = Annotated[bool, writing("--only-labels", "", "Write only ids and clusters, no copy.")]
 Distance = Annotated[
     bool,
@@ -357,6 +364,27 @@ ModelOut = Annotated[
 ReportOut = Annotated[
     Path | None, writing("--report", "OUT.html", "Write a report as one HTML file.")
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class SendingOptions:
+    """The options of a report that is passed on."""
+
+    title: Annotated[str | None, writing("--title", "TEXT", "Title of the report.")] = None
+    author: Annotated[str | None, writing("--author", "TEXT", "Author of the report.")] = None
+    no_rows: Annotated[
+        bool,
+        writing("--no-rows", "", "Leave every single row out of the report: safe to pass on."),
+    ] = False
+
+    def check(self, report: Path | None) -> None:
+        """Refuse these options without a report, where they would have no effect."""
+        given = {"--title": self.title, "--author": self.author, "--no-rows": self.no_rows}
+        for option, value in given.items():
+            if report is None and value not in (None, False):
+                raise typer.BadParameter(f"{option} needs --report OUT.html.")
+
+
 ModelIn = Annotated[Path, typer.Option("--model", metavar="MODEL", help="Model written by fit.")]
 Explain = Annotated[
     bool, writing("--explain", "", "Print the rule behind every decision about the data.")

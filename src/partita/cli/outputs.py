@@ -15,11 +15,14 @@ import numpy as np
 import typer
 
 from partita import model_file
+from partita._common.array_types import Ints
 from partita._common.optional_imports import require
 from partita.cli.console import print_message
 from partita.cli.error_handling import Interrupted, error_text
+from partita.cli.options import SendingOptions
 from partita.cli.prepared_data import PreparedData
 from partita.cli.workflow import FitOutcome
+from partita.model_file.group_naming import GroupNames
 from partita.new_rows.fit_reference import FitReference
 from partita.tables import check_new, format_of, write_table, write_text
 from partita.tables.compression import without_compression_suffix
@@ -40,6 +43,9 @@ class Outputs:
     model: Path | None = None
     report: Path | None = None
     force: bool = False
+    sending: SendingOptions = field(default_factory=SendingOptions)
+    with_names: bool = False  # beside the labels, of `group_names`
+    group_names: GroupNames = ()  # (k,)
     saved: dict[str, str] = field(default_factory=dict)
     errors: list[Exception] = field(default_factory=list)
     # columns that are written beside the labels, of the rows that were not left out
@@ -69,7 +75,7 @@ class Outputs:
         if labels == "":
             raise typer.BadParameter("the name of an output is empty.")
         if labels is not None and stream_of(labels) is None:
-            _check_suffix(labels)
+            _check_suffix(labels, self.with_names)
         protected = {os.path.realpath(path) for path in inputs}
         copied = {os.path.realpath(path) for path in data}
         paths = [os.fspath(path) for path in (labels, self.model, report) if path is not None]
@@ -147,6 +153,8 @@ class Outputs:
         if self.only_labels:
             data = data.select(list(table.index) if self.id is None else [self.id])
         columns, kept = {"cluster": clusters}, prepared.selection.kept
+        if self.with_names:
+            columns["group"] = _names_by_label(clusters.to_numpy(), self.group_names)
         for name, values in self.more_columns.items():
             every = np.zeros(len(clusters), values.dtype)
             is_unknown = np.ones(len(clusters), bool)
@@ -174,6 +182,7 @@ class Outputs:
             note=outcome.command + " (interrupted)" * outcome.interrupted,
             fingerprint=model_file.fingerprint(selection.X, selection.weight),
             fitted_to=FitReference.of(outcome.model, rows, labels, selection.weight),
+            group_names=outcome.group_names,
             force=self.force,
         )
         self.saved["model"] = str(self.model)
@@ -218,8 +227,21 @@ def _new_name(name: str, taken: list[str]) -> str:
     return free
 
 
-def _check_suffix(labels: str) -> None:
+def _names_by_label(labels: Ints, names: GroupNames) -> Any:
+    """Return the name of the group of each row; null for labels without a group."""
+    pa = arrow()
+    shown = [name or f"Group {j}" for j, name in enumerate(names)]
+    texts = pa.array([*shown, None], pa.string())
+    is_group = (labels >= 0) & (labels < len(names))
+    return texts.take(pa.array(np.where(is_group, labels, len(names))))
+
+
+def _check_suffix(labels: str, with_names: bool) -> None:
     suffix = without_compression_suffix(labels).suffix.lower()
+    if with_names and suffix == ".npy":
+        raise typer.BadParameter(
+            f"--with-names needs a format that holds text, got {labels}. Choose .npz or .csv."
+        )
     if suffix and suffix not in SUFFIXES_WRITTEN:
         hint = " Spreadsheets open .csv files." if suffix.startswith((".xls", ".ods")) else ""
         raise typer.BadParameter(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from partita._common.text import plural
 from partita.cli import options as opt
 from partita.cli.console import console
 from partita.cli.error_handling import collect_warnings
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def predict(
@@ -13,6 +18,7 @@ def predict(
     model: opt.ModelIn,
     labels: opt.LabelsOut = None,
     only_labels: opt.OnlyLabels = False,
+    with_names: opt.WithNames = False,
     distance: opt.Distance = False,
     id: opt.Id = None,
     missing: opt.MissingAsFitted = None,
@@ -31,20 +37,23 @@ def predict(
       partita predict new.csv --model wine.partita --labels new-clusters.csv
       partita predict new.csv --model wine.partita --only-labels --id name
       partita predict new.csv --model wine.partita --distance -o far.csv
+      partita predict new.csv --model wine.partita --with-names --only-labels
       tail -n +2 new.csv | partita predict - --no-header --model wine.partita
     """
-    from partita.cli import prepared_data, show_comparison, show_results
+    from partita.cli import group_names, prepared_data, show_comparison, show_results
     from partita.cli.outputs import Outputs
     from partita.model_file.loading import read_labeller
 
     if labels is None and not json:
         labels = "-"
-    outputs = Outputs(labels, only_labels, id, force=force)
+    outputs = Outputs(labels, only_labels, id, force=force, with_names=with_names)
     outputs.check(inputs=(model,), json=json)
     with collect_warnings() as warnings:
         fitted, prepared = prepared_data.prepare_for_model(
             model, read, id, missing, read_model=read_labeller
         )
+        if with_names:
+            outputs.group_names = group_names.require_names(fitted, model)
         clusters = fitted.predict(prepared.X)
         distances, comparison = show_comparison.compare(fitted, prepared, clusters)
         if distance:
@@ -58,6 +67,7 @@ def predict(
             model=str(model),
             labels=prepared.labels_of_all_rows(clusters),
             ids=None if id is None else prepared.cells(id).to_pylist(),
+            group_names=fitted.saved_.group_names,
             sizes=show_results.cluster_sizes(clusters),
             **show_comparison.to_dict(distances, comparison, prepared),
             outputs=outputs.saved,
@@ -74,8 +84,16 @@ def predict(
     if not (json or quiet):
         out = console(stderr=outputs.uses_stdout)
         out.print(f"{plural(len(clusters), 'row')} labelled by {model}", soft_wrap=True)
-        show_results.print_cluster_sizes(clusters, out)
-        if comparison is not None:
-            show_comparison.print_comparison(comparison, prepared, out)
-        show_results.print_saved_files(outputs.saved, out)
+        _print_results(prepared, clusters, comparison, outputs.saved, out)
     outputs.raise_errors()
+
+
+def _print_results(
+    prepared: Any, clusters: Any, comparison: Any, saved: dict[str, str], out: Console
+) -> None:
+    from partita.cli import show_comparison, show_results
+
+    show_results.print_cluster_sizes(clusters, out)
+    if comparison is not None:
+        show_comparison.print_comparison(comparison, prepared, out)
+    show_results.print_saved_files(saved, out)

@@ -50,6 +50,7 @@ class PreparedData:
     X: Any
     plan: Plan
     pipeline: PipelineSteps | None = None  # of the model, between the features and X
+    id_column: str | None = None
 
     @property
     def rows_to_measure(self) -> Any:
@@ -125,7 +126,8 @@ def prepare(
     kind = options.scale or ("none" if options.raw else "auto")
     scaling, why_unscaled = _scaling(selection, kind, method)
     plan = plan_of(table, selection, scaling, why_unscaled)
-    return PreparedData(table, selection, scaling, scaling.apply(selection.X), plan)
+    rows = scaling.apply(selection.X)
+    return PreparedData(table, selection, scaling, rows, plan, id_column=options.id)
 
 
 def _scaling(selection: Selection, kind: str, method: MethodOptions | None) -> tuple[Scaling, str]:
@@ -199,8 +201,11 @@ def prepare_for_model(
     scaling = saved.scaling or Scaling.fit(selection.X, "none")
     plan = repeated_plan_of(table, selection, scaling)
     if saved.pipeline is not None:
-        return fitted, _prepared_by(saved.pipeline, table, selection, scaling, plan)
-    return fitted, PreparedData(table, selection, scaling, scaling.apply(selection.X), plan)
+        prepared = _prepared_by(saved.pipeline, table, selection, scaling, plan)
+    else:
+        rows = scaling.apply(selection.X)
+        prepared = PreparedData(table, selection, scaling, rows, plan)
+    return fitted, replace(prepared, id_column=id)
 
 
 def _prepared_by(

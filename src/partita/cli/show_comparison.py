@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 
+from partita._common.text import isolated, listed, plural
 from partita.cli.prepared_data import PreparedData
 from partita.cli.show_results import print_item
+from partita.estimators.fitted_models import count_clusters
 from partita.new_rows.comparison import Comparison
 from partita.new_rows.own_distances import own_distances
+
+if TYPE_CHECKING:
+    from partita.cli.workflow import FitOutcome
+    from partita.report.report_input import OtherModel
 
 NO_REFERENCE = (
     "the model file does not know the rows of its fit, so rows that are unlike them are not "
@@ -25,7 +33,8 @@ def compare(fitted: Any, prepared: PreparedData, labels: Any) -> tuple[Any, Comp
     if reference is None:
         return distance, None
     weight = prepared.selection.weight
-    return distance, Comparison.of(reference, rows, labels, distance, weight)
+    new = Comparison.of(reference, rows, labels, distance, weight)
+    return distance, replace(new, group_names=getattr(fitted.saved_, "group_names", None))
 
 
 def row_names(prepared: PreparedData) -> list[Any]:
@@ -39,6 +48,37 @@ def print_comparison(comparison: Comparison, prepared: PreparedData, out: Consol
     names, rows = prepared.model_names, row_names(prepared)
     for line in comparison.sentences(names, rows, prepared.undo):
         print_item(out, line, 0)
+
+
+def print_flows(outcome: FitOutcome, other: OtherModel, out: Console) -> None:
+    """Print how many rows another model has in other groups, and the largest moves."""
+    from partita.report.model_flows import ModelFlows
+
+    weight, names = outcome.prepared.selection.weight, outcome.group_names
+    k = count_clusters(outcome.model)
+    flows = ModelFlows.of(
+        np.asarray(outcome.labels),
+        other.labels,
+        np.ones(len(other.labels)) if weight is None else weight,
+        (k, len(other.group_names)),
+    )
+    texts = [name or f"Group {j}" for j, name in enumerate(names or (None,) * k)]
+    moves = [
+        f"{plural(move.rows, 'row')} from {_named(texts, move.left)} to "
+        f"{_named(other.group_names, move.right)}"
+        for move in flows.moves
+    ]
+    n, title = len(other.labels), isolated(other.title)
+    if not moves:
+        print_item(out, f"All {plural(n, 'row')} are in the same groups in {title}", 0)
+        return
+    verb = "is" if flows.moved_rows == 1 else "are"
+    head = f"{flows.moved_rows} of {plural(n, 'row')} {verb} in another group in {title}"
+    print_item(out, f"{head}: {listed(moves, str)}", 0)
+
+
+def _named(names: Sequence[str], j: int) -> str:
+    return "no group" if j < 0 else isolated(names[j])
 
 
 def columns(distance: Any, comparison: Comparison | None) -> dict[str, Any]:

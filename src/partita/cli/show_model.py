@@ -12,9 +12,11 @@ from partita.cli import show_results
 from partita.cli.console import console
 from partita.cli.text_tables import print_table
 from partita.model_file.contents import ModelContents
+from partita.model_file.group_naming import GroupNames
 
 MAX_CLUSTERS = 8  # columns of the table
 MAX_FEATURES = 30  # rows of the table
+MAX_NAMES = 50  # of groups that are listed
 
 
 def to_dict(contents: ModelContents) -> dict[str, Any]:
@@ -24,6 +26,7 @@ def to_dict(contents: ModelContents) -> dict[str, Any]:
     return {
         "method": contents.class_name,
         "n_clusters": contents.n_clusters,
+        "group_names": saved.group_names,
         "features": names,
         "weights": contents.weights,
         "reach": None if saved.reference is None else saved.reference.reach,
@@ -72,8 +75,22 @@ def print_model(contents: ModelContents, path: Path) -> None:
             show_results.print_item(out, text, 8 - len(name), hang=2 + len(name))
     for line in _plan_lines(saved.plan):
         show_results.print_item(out, one_sentence(line, show_results.MAX_TEXT), 10)
+    if saved.group_names is not None:
+        out.print()
+        print_names(saved.group_names, out)
     out.print()
     _print_centers(contents, out)
+
+
+def print_names(names: GroupNames, out: Console) -> None:
+    """Print the groups with their names, a line for each."""
+    width = len(str(len(names) - 1))
+    for j, name in enumerate(names[:MAX_NAMES]):
+        shown = "–" if name is None else isolated(name)
+        show_results.print_item(out, f"group {j:>{width}}  {shown}", 0, hang=8 + width)
+    rest = len(names) - MAX_NAMES
+    if rest > 0:
+        out.print(f"(and {plural(rest, 'more group')}: see inspect --json)", style="dim")
 
 
 def _plan_lines(plan: dict[str, Any] | None) -> list[str]:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import typer
-from rich import box
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 import partita
 from partita._common.json_values import to_json_values
-from partita._common.text import isolated, one_line, one_sentence, plural
+from partita._common.number_text import number_text, percent_text
+from partita._common.text import one_line, one_sentence, plural
 from partita.cli.console import MIN_WIDTH, print_message, wrapped
 from partita.cli.prepared_data import column_remarks
 from partita.cli.text_tables import print_table
@@ -29,9 +29,17 @@ MAX_TRAITS = 3  # of a cluster
 MAX_CATEGORIES = 2  # of a cluster
 MAX_FINDINGS = 6
 MAX_CLUSTERS = 20  # rows of the table
-MAX_NAME = 34  # characters of a feature in the table
+MAX_GROUP_NAME = 46  # characters of the name of a group
+MAX_TRAIT = 100  # characters of what sets a group apart
 MAX_TEXT = 500  # characters of a note or a finding
-WIDTH_BEFORE_TRAITS = 36  # characters of the table's first columns
+GRADE_STYLES = {
+    "clear": "green",
+    "mostly": "green",
+    "overlapping": "yellow",
+    "blurred": "yellow",
+    "none": "yellow",
+}
+GOOD_GRADES = ("clear", "mostly")
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -121,57 +129,94 @@ def plan_lines(plan: Any, explain: bool | None) -> list[str]:
 
 
 def print_summary(summary: Any, out: Console) -> None:
-    """Print a fit in a few lines, its clusters as a table, and its findings."""
-    scaled = "" if summary.scale == "none" else f", scaled ({summary.scale})"
-    size = f"{plural(summary.rows, 'row')}, {plural(summary.features, 'feature')}"
-    print_item(out, f"{one_line(summary.source, 60)}: {size}{scaled}", 0)
-    numbers = [f"J = {summary.objective:.6g}"] if summary.objective is not None else []
-    if summary.explained_variance is not None:
-        numbers.append(f"{100 * summary.explained_variance:.1f} % {summary.explained_is}")
-    if summary.silhouette is not None:
-        numbers.append(f"silhouette {summary.silhouette:.3f}")
-    title = f"{plural(summary.n_clusters, 'cluster')} by {summary.method}:"
-    out.print(_join_within(numbers, out.width, title), style="bold", soft_wrap=True)
+    """Print the answer, the groups with what sets them apart, and what to be careful about."""
+    out.print()
+    print_item(out, f"{summary.sentence}.", 0, "bold", hang=0)
+    if summary.grade_reason:
+        print_item(out, summary.grade_reason, 0, GRADE_STYLES.get(summary.grade, ""), hang=0)
     if summary.verdict:
         print_item(out, summary.verdict, 0, hang=0)
-    if summary.iterations is not None:
-        starts = f"The best of {summary.starts} starts s" if (summary.starts or 1) > 1 else "S"
-        start = ", starting from clusters of the sweep" if summary.from_sweep else ""
-        iterations = plural(summary.iterations, "iteration") + start
-        print_item(out, f"{starts}topped after {iterations}: {summary.stopped_by}.", 0, hang=0)
     out.print()
-    out.print(_cluster_table(summary.clusters, out.width))
-    rest = len(summary.clusters) - MAX_CLUSTERS
+    if summary.n_clusters > 1:
+        _print_groups(summary, out)
+    _print_findings(out, summary.findings, summary.grade)
+    out.print()
+    print_item(out, _fit_line(summary), 0, "dim", hang=0)
+
+
+def _fit_line(summary: Any) -> str:
+    """Return how the groups were found, in figures."""
+    scaled = "" if summary.scale == "none" else f", scaled ({summary.scale})"
+    size = f"{plural(summary.rows, 'row')}, {plural(summary.features, 'feature')}"
+    parts = [f"{one_line(summary.source, 60)}: {size}{scaled}", summary.method]
+    if summary.objective is not None:
+        parts.append(f"J = {summary.objective:.6g}")
+    if summary.explained_variance is not None:
+        parts.append(f"{100 * summary.explained_variance:.1f} % {summary.explained_is}")
+    if summary.silhouette is not None:
+        parts.append(f"silhouette {summary.silhouette:.3f}")
+    text = "; ".join([parts[0], ", ".join(parts[1:])])
+    if summary.iterations is None:
+        return f"{text}."
+    starts = f"The best of {summary.starts} starts s" if (summary.starts or 1) > 1 else "S"
+    start = ", starting from clusters of the sweep" if summary.from_sweep else ""
+    iterations = plural(summary.iterations, "iteration") + start
+    return f"{text}. {starts}topped after {iterations}: {summary.stopped_by}."
+
+
+def _print_groups(summary: Any, out: Console) -> None:
+    """Print the largest groups: number, name, share and rows, then what sets them apart."""
+    groups = sorted(summary.clusters, key=lambda group: -group.share)
+    shown = groups[:MAX_CLUSTERS]
+    digits = max(len(str(group.number)) for group in shown)
+    for group in shown:
+        share = percent_text(group.share)
+        size = f"{share:>7}  {plural(group.size, 'row', number_text)}"
+        room = max(MIN_WIDTH, out.width - digits - len(size) - 4)
+        name = one_line(group.name, min(MAX_GROUP_NAME, room))
+        line = Text(f"{group.number:>{digits}}  ")
+        line.append(name, style="bold")
+        padding = min(MAX_GROUP_NAME, room) - cell_len(name)
+        line.append(" " * max(0, padding) + size)
+        out.print(line, soft_wrap=True)
+        for text in wrapped(_joined_traits(group, out.width - digits - 2), out.width, digits + 2, 0):
+            out.print(text.replace("\xa0", " "), soft_wrap=True)
+    rest = len(groups) - MAX_CLUSTERS
     if rest > 0:
         out.print(f"and {rest} smaller ones: see --report or --json", style="dim")
-    _print_findings(out, summary.findings)
 
 
-def _cluster_table(clusters: Any, width: int) -> Any:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    is_weighted = any(cluster.weight != cluster.size for cluster in clusters)
-    for name in ("cluster", "rows", "of weight" if is_weighted else "share", "spread"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("what sets it apart", ratio=1)
-    available = max(MIN_WIDTH, width - WIDTH_BEFORE_TRAITS)  # a longer word would be broken
-    largest = sorted(clusters, key=lambda cluster: -cluster.share)[:MAX_CLUSTERS]
-    for cluster in sorted(largest, key=lambda cluster: cluster.number):
-        traits = [
-            f"{isolated(one_line(trait.feature, min(MAX_NAME, available)))} {trait.level}"
-            for trait in cluster.traits[:MAX_TRAITS]
-        ]
-        traits += [one_sentence(trait.words, 60) for trait in cluster.categories[:MAX_CATEGORIES]]
-        if not traits:  # an empty cluster has no mean
-            middle = cluster.likeness or "close to the mean in every feature"
-            traits = [one_sentence(middle, MAX_TEXT) if cluster.size else "–"]
-        table.add_row(
-            str(cluster.number),
-            str(cluster.size),
-            f"{100 * cluster.share:.1f} %",
-            "–" if cluster.spread is None else f"{cluster.spread:.4g}",
-            Text(_join_within(traits, width - WIDTH_BEFORE_TRAITS)),
-        )
-    return table
+def _joined_traits(group: Any, width: int) -> str:
+    """Return what sets a group apart, in lines that break only between traits."""
+    traits = [one_sentence(trait.words, MAX_TRAIT) for trait in group.traits[:MAX_TRAITS]]
+    traits += [one_sentence(trait.words, MAX_TRAIT) for trait in group.categories[:MAX_CATEGORIES]]
+    if not traits:  # an empty group has no mean
+        middle = "close to the average in every feature"
+        likeness = one_sentence(group.likeness, MAX_TEXT)
+        return f"{middle}; {likeness}" if group.size and likeness else middle if group.size else "–"
+    words = [*(f"{trait}," for trait in traits[:-1]), traits[-1]]
+    fits = all(cell_len(word) <= width for word in words)
+    return " ".join(word.replace(" ", "\xa0") if fits else word for word in words)
+
+
+def _print_findings(out: Console, findings: Any, grade: str) -> None:
+    out.print()
+    if not findings:
+        is_good = grade in GOOD_GRADES
+        out.print("No problems were found." if is_good else "The checks found no other problem.")
+        return
+    out.print("Be careful:", style="bold")
+    for finding in findings[:MAX_FINDINGS]:
+        advice = finding["option"] or finding["advice"]
+        is_warning = finding["severity"] == "warning"
+        mark, style = ("!", "bold yellow") if is_warning else ("-", "bold")
+        print_item(out, f"{mark} {one_sentence(finding['what'], MAX_TEXT)}", 2, style)
+        print_item(out, one_sentence(finding["meaning"], MAX_TEXT), 4, hang=0)
+        print_item(out, f"→ {one_sentence(advice, MAX_TEXT)}", 4, "cyan")
+        print_item(out, f"({one_sentence(finding['evidence'], MAX_TEXT)})", 4, "dim", hang=1)
+    rest = len(findings) - MAX_FINDINGS
+    if rest > 0:
+        out.print(f"  and {rest} more: see --report or --json")
 
 
 def _join_within(items: list[str], width: int, title: str = "") -> str:
@@ -179,22 +224,6 @@ def _join_within(items: list[str], width: int, title: str = "") -> str:
     words = [title, *(f"{item}," for item in items[:-1]), *items[-1:]]
     text = " ".join(word.replace(" ", "\xa0") for word in words if word)
     return "\n".join(wrapped(text, width, hang=0)).replace("\xa0", " ")
-
-
-def _print_findings(out: Console, findings: Any) -> None:
-    out.print()
-    if not findings:
-        out.print("No problems were found.")
-        return
-    out.print("Possible problems:", style="bold")
-    for finding in findings[:MAX_FINDINGS]:
-        advice = finding["option"] or finding["advice"]
-        print_item(out, f"{finding['severity']}: {one_sentence(finding['what'], MAX_TEXT)}", 2)
-        print_item(out, one_sentence(finding["evidence"], MAX_TEXT), 4, hang=0)
-        print_item(out, f"→ {one_sentence(advice, MAX_TEXT)}", 4, "dim")
-    rest = len(findings) - MAX_FINDINGS
-    if rest > 0:
-        out.print(f"  and {rest} more: see --report or --json")
 
 
 def print_item(out: Console, text: str, indent: int, style: str = "", hang: int = 2) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,18 @@ from partita._common.errors import PartitaError, Setting
 from partita._common.text import plural
 from partita._versions import versions
 from partita.cli.option_values import KRequest
-from partita.cli.options import MethodOptions
+from partita.cli.options import MethodOptions, SendingOptions
 from partita.cli.prepared_data import PreparedData, column_remarks
+from partita.cli.row_noun import noun_of_rows
 from partita.halting import StopReason
+from partita.model_file.group_naming import GroupNames
 from partita.tables import TableError
 from partita.tables.category_columns import category_columns
 
 if TYPE_CHECKING:
     from partita.cli.progress_bar import ProgressReporter
+
+AS_IT_IS = SendingOptions()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +40,7 @@ class FitOutcome:
     command: str
     seed: Any
     sweep: Any = None
+    group_names: GroupNames = ()  # (k,) as given or proposed; empty: those of the model's file
     seconds: float | None = None
     interrupted: bool = False
 
@@ -148,7 +153,24 @@ def _fit_best(
     return model.set_params(callback=None)
 
 
-def report_input(outcome: FitOutcome, remarks: Sequence[str] = ()) -> Any:
+def named(outcome: FitOutcome, names: Mapping[int, str]) -> FitOutcome:
+    """Return the outcome with the given names of groups."""
+    from partita.cli.group_names import names_of_fit
+    from partita.estimators.fitted_models import count_clusters
+
+    return replace(outcome, group_names=names_of_fit(names, count_clusters(outcome.model)))
+
+
+def _known_names(outcome: FitOutcome) -> dict[int, str]:
+    """Return the names of groups that are known, by number."""
+    saved = getattr(outcome.model, "saved_", None)
+    names = outcome.group_names or getattr(saved, "group_names", None)
+    return {j: name for j, name in enumerate(names or ()) if name is not None}
+
+
+def report_input(
+    outcome: FitOutcome, remarks: Sequence[str] = (), sending: SendingOptions = AS_IT_IS
+) -> Any:
     """Return the record that a report is made from."""
     from partita.cli.finding_advice import advice_for
     from partita.estimators.fitted_models import capabilities_of
@@ -185,4 +207,9 @@ def report_input(outcome: FitOutcome, remarks: Sequence[str] = ()) -> Any:
         fingerprint=model_file.fingerprint(selection.X, selection.weight),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         advice=partial(advice_for, scaling=scaled_by(prepared.scaling), squared=squared),
+        group_names=_known_names(outcome),
+        title=sending.title or "",
+        author=sending.author or "",
+        no_rows=sending.no_rows,
+        noun=noun_of_rows(prepared),
     )

@@ -34,8 +34,7 @@ def check_near_faces(fit: FitContext) -> Finding | None:
         advice = "Use model.soft_membership(X) instead of labels"
     return Finding(
         "near-faces",
-        "Many rows lie close to the border of their cluster: small changes of the data would "
-        "change their labels.",
+        f"About {100 * share:.0f} % of the rows lie close to the border of their group.",
         f"{percent(share)} of the weight is within {NEAR_MARGIN:g} standard deviations of a face"
         f"{sample.note}.",
         f"{advice}, and check with choose_k whether there are groups at all, and how many.",
@@ -46,15 +45,15 @@ def check_near_faces(fit: FitContext) -> Finding | None:
 
 def check_split_groups(fit: FitContext) -> Finding | None:
     """Report faces as densely populated as the centers: one group was divided."""
-    pairs = [pair for pair in fit.boundaries.pairs if _has_no_gap(pair)]
+    pairs = [pair for pair in fit.boundaries.pairs if has_no_gap(pair)]
     if not pairs:
         return None
     worst = max(pairs, key=lambda pair: pair.face)
     names = list_few(f"{pair.first}|{pair.second}" for pair in pairs)
     return Finding(
         "split-groups",
-        f"{plural(len(pairs), 'pair')} of clusters ha{'s' if len(pairs) == 1 else 've'} no gap in "
-        "between: each pair looks like one group that was divided.",
+        f"{plural(len(pairs), 'pair')} of groups ha{'s' if len(pairs) == 1 else 've'} no gap in "
+        "between.",
         f"Pairs {names}. Between {worst.first} and {worst.second}: weight {worst.face:.3g} at the "
         f"face, {worst.centers[0]:.3g} and {worst.centers[1]:.3g} at the centers"
         f"{fit.boundaries.sample.note}.",
@@ -74,19 +73,13 @@ def check_unequal_clusters(fit: FitContext) -> Finding | None:
     worst = max(pairs, key=lambda pair: pair.face)
     i, j = worst.first, worst.second
     if misplaced:
-        what = (
-            "A face runs through a dense region although there is a gap next to it: groups of "
-            "unequal size or spread are cut in the wrong place."
-        )
+        what = "A border cuts through a group although there is a gap next to it."
         evidence = (
             f"Between clusters {i} and {j}: weight {worst.face:.3g} at the face, "
             f"{gap_next_to_face(worst):.3g} in the gap next to it"
         )
     else:
-        what = (
-            f"Neighbours of very unequal size or spread touch: {fit.method} puts the face midway "
-            "and assigns too many rows to the smaller one."
-        )
+        what = "Groups of very unequal size or spread touch each other."
         weight, radius = fit.stats.weight, fit.radius
         evidence = (
             f"Clusters {i} and {j}: weights {weight[i]:.6g} and {weight[j]:.6g}, radii "
@@ -107,7 +100,8 @@ def is_touching(pair: CenterPair) -> bool:
     return pair.face >= max(SLAB_MIN_ROWS, TOUCHING_MIN_RATIO * min(pair.centers))
 
 
-def _has_no_gap(pair: CenterPair) -> bool:
+def has_no_gap(pair: CenterPair) -> bool:
+    """Return whether rows are as dense at the face as at the centers."""
     level = NO_GAP_MIN_RATIO * sum(pair.centers) / 2
     return pair.face >= max(SLAB_MIN_ROWS, level) and min(pair.centers) > 0
 

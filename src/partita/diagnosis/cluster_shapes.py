@@ -46,7 +46,7 @@ def check_coincident_centers(fit: FitContext) -> Finding | None:
     highest = float(stats.merge_price(first, second).max())
     return Finding(
         "coincident-centers",
-        f"{len(clusters)} clusters have centers at nearly the same place.",
+        f"{len(clusters)} groups are at nearly the same place.",
         f"Clusters {list_few(clusters)}: merging a pair adds at most {highest:.3g} to J, "
         f"{percent(highest / fit.cost)} of it.",
         f"Reduce n_clusters by {k - merged}, to {merged}, which describes the data equally well.",
@@ -75,9 +75,8 @@ def check_elongated_clusters(fit: FitContext) -> Finding | None:
     single = len(ratios) == 1
     return Finding(
         "elongated-clusters",
-        f"{len(ratios)} of {fit.k} clusters {'is' if single else 'are'} long and thin and "
-        f"touch{'es' * single} others; {fit.method} looks for round groups and cuts long ones "
-        "across.",
+        f"{len(ratios)} of {fit.k} groups {'is' if single else 'are'} long and thin and "
+        f"touch{'es' * single} others.",
         f"Cluster {longest} is {np.sqrt(ratios[longest]):.3g} times as long as wide (standard "
         f"deviations){sample.note}.",
         "Check whether neighbours of such a cluster continue it. "
@@ -120,8 +119,7 @@ def check_empty_clusters(fit: FitContext) -> Finding | None:
     left = fit.k - len(empty)
     return Finding(
         "empty-clusters",
-        f"{len(empty)} of {plural(fit.k, 'cluster')} {'has' if len(empty) == 1 else 'have'} no "
-        "rows.",
+        f"{len(empty)} of {plural(fit.k, 'group')} {'has' if len(empty) == 1 else 'have'} no rows.",
         f"Empty: {list_few(empty.tolist())}.",
         f"Reduce n_clusters to {left}, or use empty='relocate', which finds rows for them.",
         clusters=tuple(int(j) for j in empty),

@@ -52,7 +52,7 @@ def check_convergence(fit: FitContext) -> Finding | None:
         return None
     return Finding(
         "not-converged",
-        "The fit stopped before it converged.",
+        "The search stopped before the groups had settled.",
         ". ".join(reasons) + ".",
         f"Increase max_iter or the time limit, or reduce tol{_continuation(fit)}.",
     )
@@ -123,9 +123,8 @@ def check_magnitudes(fit: FitContext) -> Finding | None:
         return None
     return Finding(
         "unequal-magnitudes",
-        "Some weights or values are so much larger than the others that the sums of clusters take "
-        "much longer, and small rows hardly count.",
+        "A few values or weights are many times larger than all others.",
         f"Weights from {fit.weight.min():.3g} to {fit.weight.max():.3g}, values up to "
-        f"{float(abs(fit.rows).max()):.3g}.",
+        f"{float(abs(fit.rows).max()):.3g}: sums take much longer.",
         "Look for fill values (1e37, -999…) and wrong weights.",
     )

@@ -20,7 +20,7 @@ def check_equal_rows(fit: FitContext) -> Finding | None:
         return None
     return Finding(
         "equal-rows",
-        "All rows are equal: they are one cluster.",
+        "All rows are equal.",
         f"1 distinct row of {fit.n}.",
         "n_clusters=1 describes them. If they should differ, look at the features that were used.",
         settings=(Setting("n_clusters", 1),),
@@ -35,7 +35,7 @@ def check_distinct_rows(fit: FitContext) -> Finding | None:
     empty = fit.empty_clusters
     return Finding(
         "few-distinct-rows",
-        "There are no more distinct rows than clusters, so the clusters summarise nothing.",
+        "There are no more different rows than groups.",
         f"{distinct} distinct rows of {fit.n}, {fit.k} clusters"
         f"{f', {len(empty)} of them without rows' if len(empty) else ''}.",
         f"Use n_clusters={distinct - 1} at most, or count the distinct rows (numpy.unique) instead "
@@ -52,7 +52,7 @@ def check_rows_per_cluster(fit: FitContext) -> Finding | None:
         return None
     return Finding(
         "many-clusters",
-        "There are nearly as many clusters as rows: too few rows in each to describe a group.",
+        "There are nearly as many groups as rows.",
         f"{fit.k} clusters of {distinct} distinct rows, {distinct / fit.k:.2g} in each on average.",
         "Reduce n_clusters (choose_k recommends a number), or give more rows.",
     )
@@ -66,7 +66,7 @@ def check_duplicates(fit: FitContext) -> Finding | None:
         return None
     return Finding(
         "duplicates",
-        "Most rows are copies of others.",
+        "Most rows are copies of other rows.",
         f"{len(first)} distinct rows of {fit.n} ({percent(share)} are copies); the most frequent "
         f"has {percent(float(weight.max() / fit.total))} of the weight.",
         "If copies have no meaning, keep one of each. If they do, fit the distinct rows with their "

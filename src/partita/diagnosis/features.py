@@ -15,6 +15,7 @@ from partita.source.raw_rows import as_doubles
 CORRELATED_MIN = 0.95  # within clusters: nine tenths of the variance is shared
 CORRELATED_MIN_SHARE = 0.5  # of all squared deviations: together they outweigh the rest
 CORRELATED_SAMPLE_ROWS = 5000
+MAX_SUBJECT_CHARACTERS = 60  # of a list of features in the title of a finding
 CORRELATED_MAX_FEATURES = 1000  # beyond that the matrix of correlations is too large
 
 
@@ -25,6 +26,7 @@ def check_scale(fit: FitContext) -> Finding | None:
     dominance = dominant_features(fit.variance, fit.varies)
     if dominance is None:
         return None
+    names = _names(fit, dominance.features)
     advice = (
         "If the features have different units, scale them first: "
         "make_pipeline(StandardScaler(), model), or RobustScaler() if there are outliers."
@@ -36,12 +38,12 @@ def check_scale(fit: FitContext) -> Finding | None:
         )
     return Finding(
         "scale",
-        f"{dominance.sentence(fit.names)}.",
-        f"Standard deviation {dominance.deviation:.3g}, compared with "
-        f"{dominance.other_deviation:.3g} of the median other feature.",
+        _decides_alone(names, fit.d),
+        f"{dominance.sentence(fit.names)}. Standard deviation {dominance.deviation:.3g}, compared "
+        f"with {dominance.other_deviation:.3g} of the median other feature.",
         advice,
         "warning" if dominance.is_other_unit else "note",
-        features=_names(fit, dominance.features),
+        features=names,
     )
 
 
@@ -55,7 +57,7 @@ def check_constant_features(fit: FitContext) -> Finding | None:
     names = _names(fit, constant)
     return Finding(
         "constant-features",
-        f"{len(constant)} of {fit.d} features {'has' if len(constant) == 1 else 'have'} the same "
+        f"{len(constant)} of {fit.d} columns {'has' if len(constant) == 1 else 'have'} the same "
         "value everywhere.",
         f"Without variance: {list_features(names)}.",
         "Constant features have no effect; leave them out.",
@@ -85,8 +87,7 @@ def check_correlated_features(fit: FitContext) -> Finding | None:
     names = _names(fit, varying[group])
     return Finding(
         "correlated-features",
-        f"{len(names)} of {fit.d} features are nearly redundant and together outweigh the rest: "
-        f"the same information counts {len(names)} times.",
+        f"{len(names)} of {fit.d} columns say nearly the same, and together outweigh the rest.",
         f"Correlated by {CORRELATED_MIN:g} or more within the clusters: {list_features(names)}. "
         f"Together they have {percent(share)} of all squared deviations{sample.note}.",
         "Keep one of them, or replace them by one component with PCA(whiten=True).",
@@ -99,6 +100,15 @@ def _largest_group(linked: Array, variance: Floats) -> Ints:
     """The connected group of features with the most variance."""
     _, group = connected_components(linked, directed=False)
     return np.flatnonzero(group == np.argmax(np.bincount(group, weights=variance)))
+
+
+def _decides_alone(names: tuple[str | int, ...], d: int) -> str:
+    listed = list_features(names)
+    if len(listed) > MAX_SUBJECT_CHARACTERS:
+        listed = f"{len(names)} of {d} columns"
+    elif any(isinstance(name, int) for name in names):
+        listed = listed.capitalize()
+    return f"{listed} decide{'s' * (len(names) == 1)} the groups nearly alone."
 
 
 def _names(fit: FitContext, features: Ints) -> tuple[str | int, ...]:

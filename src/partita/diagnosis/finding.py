@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from partita._common.errors import Setting
 from partita._common.text import isolated, listed, plural
+from partita.diagnosis.meanings import MEANINGS
 
 _TEXT_COLUMNS = 80
 
@@ -20,10 +21,13 @@ class CheckSkipped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem of a fit: what it is, the evidence in numbers, and what to do about it."""
+    """One problem of a fit: what it is, the evidence in numbers, and what to do about it.
+
+    `what`, `meaning` and `advice` say nothing about single rows; only `evidence` and `rows` do.
+    """
 
     name: str
-    what: str
+    what: str  # one plain sentence, fit for a heading
     evidence: str
     advice: str
     severity: Literal["warning", "note"] = "warning"
@@ -33,12 +37,18 @@ class Finding:
     rows: tuple[int, ...] = ()  # indices in X, from 0
     settings: tuple[Setting, ...] = ()  # parameter values that the advice names
 
+    @property
+    def meaning(self) -> str:
+        """The consequence for a reader of the groups, in plain words; empty for other names."""
+        return MEANINGS.get(self.name, "")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the public fields as a dict."""
         return {name: getattr(self, name) for name in PUBLIC_FIELDS}
 
 
-PUBLIC_FIELDS = tuple(name for name in Finding.__dataclass_fields__ if name != "settings")
+_FIELDS = [name for name in Finding.__dataclass_fields__ if name != "settings"]
+PUBLIC_FIELDS = (*_FIELDS[:2], "meaning", *_FIELDS[2:])  # after `what`
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -115,7 +125,8 @@ class Diagnosis:
     def _repr_html_(self) -> str:
         """HTML for notebooks; everything that comes from the data is escaped."""
         items = "".join(
-            f"<dt><b>{escape(f.name)}</b> ({f.severity})</dt><dd>{escape(f.what)}<br>"
+            f"<dt><b>{escape(f.what)}</b> ({f.severity}: {escape(f.name)})</dt>"
+            f"<dd>{escape(f.meaning)}{'<br>' if f.meaning else ''}"
             f"<small>{escape(f.evidence)}</small><br>&rarr; {escape(f.advice)}</dd>"
             for f in self.findings
         )
@@ -134,8 +145,9 @@ def _count(findings: tuple[Finding, ...]) -> str:
 
 def _text(finding: Finding) -> str:
     head = f"{finding.severity}: {finding.name}"
-    body = (_wrap(finding.what), _wrap(finding.evidence), _wrap(f"→ {finding.advice}", "  ", 4))
-    return "\n".join((head, *body))
+    texts = (finding.what, finding.meaning, finding.evidence)
+    body = (_wrap(text) for text in texts if text)
+    return "\n".join((head, *body, _wrap(f"→ {finding.advice}", "  ", 4)))
 
 
 def _wrap(text: str, indent: str = "  ", hang: int | None = None) -> str:

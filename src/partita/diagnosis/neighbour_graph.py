@@ -69,8 +69,7 @@ def check_convexity(fit: FitContext) -> Finding | None:
         scores[neighbours] = quality(fit_quietly(cutter, _links(rows, weight, neighbours)).labels_)
     return Finding(
         "not-convex",
-        f"The data may have groups that {fit.method} cannot separate (not convex, or very "
-        "unequal).",
+        "There may be groups of a shape that this method cannot separate.",
         f"Following neighbours from row to row, {'; '.join(evidence)}{sample.note}.",
         f"Plot the clusters, and try {_recipe(k, scores, lattices)}.",
     )

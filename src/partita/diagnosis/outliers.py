@@ -49,10 +49,10 @@ def check_outliers(fit: FitContext) -> Finding | None:
     mostly = f", mostly in {list_features(names)}" if names else ""
     return Finding(
         "outliers",
-        f"{len(rows)} of {fit.n} rows {'lies' if len(rows) == 1 else 'lie'} far from all others"
-        f"{mostly}: {_places(fit, len(own), len(apart), len(inside))}.",
-        f"At least {_times(nearest)} as far from the center of the nearest larger cluster as its "
-        f"typical rows: {fit.list_rows(given)}.",
+        f"{len(rows)} of {fit.n} rows {'lies' if len(rows) == 1 else 'lie'} far from all others.",
+        f"{_places(fit, len(own), len(apart), len(inside))}{mostly}. At least {_times(nearest)} as "
+        "far from the center of the nearest larger cluster as its typical rows: "
+        f"{fit.list_rows(given)}.",
         _advice(fit),
         clusters=tuple(sorted({*apart, *fit.labels[inside].tolist()})),
         features=names,

@@ -44,7 +44,7 @@ def check_stability(fit: FitContext) -> Finding | None:
         return None
     return Finding(
         "unstable",
-        "The clusters are not reproduced when the data changes a little.",
+        "The groups change when the data change a little.",
         f"{REFITS} refits to resampled rows agree with this fit by an adjusted Rand index of "
         f"{mean:.2f} ± {error:.2f} (mean and standard error; 1 means equal){sample.note}.",
         "Let choose_k find a number of clusters that is stable. More starts (n_init=10) depend "
@@ -65,9 +65,9 @@ def check_local_minimum(fit: FitContext) -> Finding | None:
         return None
     return Finding(
         "local-minimum",
-        "Other starts end in a better partition: this fit is stuck in a local minimum.",
-        f"J is {percent(1 - best / cost)} lower in the best of {2 * N_INIT} other starts"
-        f"{sample.note}.",
+        "A better division into the same number of groups exists.",
+        f"A local minimum: J is {percent(1 - best / cost)} lower in the best of {2 * N_INIT} other "
+        f"starts{sample.note}.",
         f"Fit again with n_init={4 * N_INIT} or more, or with another random_state.",
         settings=(Setting("n_init", 4 * N_INIT),),
     )

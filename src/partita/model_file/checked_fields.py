@@ -86,6 +86,15 @@ class CheckedFields:
             raise FieldError(f"{self._full(name)} must have {length} texts, got {len(value)}")
         return list(value)
 
+    def optional_texts(self, name: str, length: int) -> list[str | None]:
+        """Return a list of so many texts or nulls."""
+        value = self._get(name)
+        if not isinstance(value, list) or not all(type(v) in (str, type(None)) for v in value):
+            raise self._error(name, value, "a list of texts")
+        if len(value) != length:
+            raise FieldError(f"{self._full(name)} must have {length} texts, got {len(value)}")
+        return value
+
     def mapping(self, name: str) -> dict[Any, Any]:
         """Return a dictionary; its content is not checked."""
         return self._typed(name, dict, "an object")

@@ -117,6 +117,11 @@ class Container:
         """Return an error that names the file."""
         return ModelFileError(f"{self.path} {fault}")
 
+    @property
+    def array_names(self) -> list[str]:
+        """The names of the arrays, in their order."""
+        return [name.removesuffix(".npy") for name in self._members if name != HEADER]
+
     def header(self) -> dict[str, Any]:
         """Return the header as it is in the file."""
         member = self._find(HEADER)

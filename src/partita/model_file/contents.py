@@ -56,15 +56,16 @@ def _contents(header: Header, array: ReadArray) -> ModelContents:
     top = CheckedFields(header)
     fields = CheckedFields(LazyValues(top.mapping("fitted"), array))
     d = fields.integer("n_features_in", 1)
-    saved = read_saved(header, _parameters(top, array), array, d)
     names = fields.texts("feature_names", d) if fields.has("feature_names") else None
     centers = None
     if fields.has("cluster_centers"):
         centers = as_doubles(fields.rows("cluster_centers", (None, d), gaps=True))
-    weights, n_init = _weights(fields, centers), saved.parameters.get("n_init")
+    weights = _weights(fields, centers)
     shown = weights if centers is None else centers
     if shown is None or len(shown) == 0:
         raise FieldError("the file holds no clusters")
+    saved = read_saved(header, _parameters(top, array), array, (len(shown), d))
+    n_init = saved.parameters.get("n_init")
     return ModelContents(
         class_name=header["class"],
         n_features=d,

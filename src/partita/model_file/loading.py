@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import partita
 from partita._common.array_types import Array, Floats
 from partita.estimators.center_model import GEOMETRY_OF_CLASS, restore_center_model
+from partita.estimators.fitted_models import count_clusters
 from partita.estimators.registry import member_class, registered_names
 from partita.estimators.saved_state import restore_state
 from partita.estimators.validation import check_threads
 from partita.model_file.checked_fields import CheckedFields, FieldError
 from partita.model_file.container import Container, ModelFileError
+from partita.model_file.group_naming import GroupNames, read_group_names
 from partita.model_file.packed_values import unpack
 
 if TYPE_CHECKING:
@@ -31,8 +33,8 @@ Header = Mapping[str, Any]
 ReadArray = Callable[[str], Array]  # by name
 _HEADER_FIELDS = (
     "format", "format_version", "readable_by", "class", "partita", "versions", "created", "names",
-    "scaling", "fill", "fingerprint", "note", "plan", "reference", "pipeline", "parameters",
-    "dropped", "fitted", "extra",
+    "group_names", "scaling", "fill", "fingerprint", "note", "plan", "reference", "pipeline",
+    "parameters", "dropped", "fitted", "extra",
 )  # fmt: skip
 
 
@@ -48,6 +50,8 @@ class Saved:
         The values that replace missing ones, before scaling.
     names : tuple of str or None
         The columns of the features.
+    group_names : tuple of (str or None), or None
+        The names of the clusters, by number; None for one without a name.
     versions : dict
         Of partita, Python and the packages that wrote the model.
     parameters : dict
@@ -71,6 +75,7 @@ class Saved:
     scaling: Any
     fill: Floats | None
     names: tuple[str, ...] | None
+    group_names: GroupNames | None
     versions: dict[str, str]
     parameters: dict[str, Any]
     dropped: dict[str, str]
@@ -200,7 +205,7 @@ def _assemble_labeller(header: Header, array: ReadArray) -> Any:
     parameters = LazyValues(top.mapping("parameters"), array)
     fields = CheckedFields(LazyValues(top.mapping("fitted"), array))
     model = restore_center_model(name, parameters, fields)
-    model.saved_ = read_saved(header, {}, array, model.n_features_in_)
+    model.saved_ = read_saved(header, {}, array, model.cluster_centers_.shape)
     return model
 
 
@@ -215,12 +220,23 @@ def assemble(header: Header, array: ReadArray) -> Any:
     d = getattr(model, "n_features_in_", None)
     if type(d) is not int or d < 1:
         raise FieldError(f"`n_features_in` must be an integer >= 1, got {d!r}.")
-    model.saved_ = read_saved(header, parameters, array, d)
+    k = _count_clusters(model) if top.has("group_names") else 0
+    model.saved_ = read_saved(header, parameters, array, (k, d))
     return model
 
 
-def read_saved(header: Header, parameters: dict[str, Any], array: ReadArray, d: int) -> Saved:
-    """Return the contents of a header other than the model, for d features."""
+def _count_clusters(model: Any) -> int:
+    try:
+        return count_clusters(model)
+    except AttributeError:  # a class of the user's own
+        raise FieldError("group_names are of a model that does not tell its clusters") from None
+
+
+def read_saved(
+    header: Header, parameters: dict[str, Any], array: ReadArray, shape: tuple[int, int]
+) -> Saved:
+    """Return the contents of a header other than the model, for (k, d) clusters and features."""
+    k, d = shape
     top, unpacked = CheckedFields(header), CheckedFields(LazyValues(header, array))
     pipeline, n_columns = None, d
     if top.has("pipeline"):
@@ -236,6 +252,7 @@ def read_saved(header: Header, parameters: dict[str, Any], array: ReadArray, d: 
         scaling=scaling,
         fill=unpacked.floats("fill", (d,)) if top.has("fill") else None,
         names=tuple(top.texts("names", n_columns)) if top.has("names") else None,
+        group_names=read_group_names(top, k),
         versions={"partita": top.text("partita"), **_texts(top, "versions")},
         parameters=parameters,
         dropped=_texts(top, "dropped"),

@@ -27,10 +27,11 @@ from partita._common.parameters import (
     optional,
 )
 from partita._versions import versions
-from partita.estimators.fitted_models import check_fitted
+from partita.estimators.fitted_models import check_fitted, count_clusters
 from partita.estimators.registry import is_registered, registered_names
 from partita.estimators.saved_state import state_of
 from partita.model_file.container import ModelFileError, write_container
+from partita.model_file.group_naming import check_group_names
 from partita.model_file.loading import FORMAT, PIPELINE_VERSION, READABLE_BY, VERSION, assemble
 from partita.model_file.packed_values import Packer, UnsupportedValueError, describe
 
@@ -53,6 +54,7 @@ def save(
     scaling: Any = None,
     fill: Any = None,
     names: Any = None,
+    group_names: Any = None,
     plan: Any = None,
     note: str | None = None,
     fingerprint: str | None = None,
@@ -78,6 +80,9 @@ def save(
         The values that replaced missing ones.
     names : sequence of str or None
         The names of the columns of the features.
+    group_names : sequence of str, mapping from int to str, or None
+        The names of the clusters, by number: one line each, of at most 200 characters, and
+        distinct. With a mapping, others keep the name that the file of the model gave them.
     plan : dict or None
         How the rows were prepared, as JSON.
     note : str or None
@@ -141,6 +146,7 @@ def save(
         "partita": partita.__version__,
         "versions": {name: versions()[name] for name in _VERSIONS_SAVED},
         "created": _now(),
+        "group_names": _group_names(model, group_names),
         **metadata,
         **contents,
         "extra": {},
@@ -150,6 +156,14 @@ def save(
     except (ValueError, TypeError, OverflowError) as error:
         raise ModelFileError(f"this model cannot be saved: {error}") from error
     write_container(path, header, packer.arrays, force)
+
+
+def _group_names(model: Any, group_names: Any) -> list[str | None] | None:
+    """Return the names of the clusters, given or of the file of the model."""
+    names = known = getattr(getattr(model, "saved_", None), "group_names", None)
+    if group_names is not None:
+        names = check_group_names(group_names, count_clusters(model), known)
+    return None if names is None else list(names)
 
 
 def _pack_model(model: Any, labels: bool, packer: Packer) -> dict[str, Any]:

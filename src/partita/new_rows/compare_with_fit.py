@@ -66,7 +66,8 @@ row 2
     reference = _reference(model, fitted_to, sample_weight)
     inner, labels, rows = _label(model, X, "X")
     new = Comparison.of(reference, rows, labels, own_distances(inner, rows, labels))
-    return replace(new, names=_feature_names(model, rows.shape[1]))
+    names = _feature_names(model, rows.shape[1])
+    return replace(new, names=names, group_names=_group_names(model))
 
 
 def reference_of(model: Any, X: Any, sample_weight: Any = None) -> FitReference:
@@ -84,14 +85,24 @@ def _reference(model: Any, fitted_to: Any, sample_weight: Any) -> FitReference:
             "`sample_weight` must come with `fitted_to`, whose rows it weighs, got None for "
             "`fitted_to`. Give both, or neither."
         )
-    for known in (model, unwrap_pipeline(model)[0]):
-        reference = getattr(getattr(known, "saved_", None), "reference", None)
-        if isinstance(reference, FitReference):
-            return reference
+    reference = _saved(model, "reference")
+    if isinstance(reference, FitReference):
+        return reference
     raise ValueError(
         "`fitted_to` must be the rows of the fit, got None for a model that does not know them. "
         "Give them, or load a model that was saved by save(model, path, fitted_to=X)."
     )
+
+
+def _saved(model: Any, field: str) -> Any:
+    """Return what the file of a loaded model, or of a pipeline with one, knows; None if nothing."""
+    files = (getattr(known, "saved_", None) for known in (model, unwrap_pipeline(model)[0]))
+    return next((value for file in files if (value := getattr(file, field, None))), None)
+
+
+def _group_names(model: Any) -> tuple[str | None, ...] | None:
+    names = _saved(model, "group_names")
+    return None if names is None else tuple(names)
 
 
 def _feature_names(model: Any, d: int) -> Any:

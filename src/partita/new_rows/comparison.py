@@ -62,6 +62,8 @@ class Comparison:
         The same numbers of the fit, and the reach of each cluster.
     names : sequence of str or None
         The features, for texts.
+    group_names : sequence of str or None
+        The names of the clusters, for texts; an item may be None.
     share_drift, mean_drift : tuple of ShareDrift, of MeanDrift
         Clusters and features that differ from the fit by more than chance explains, the largest
         differences first. Empty for fewer than 20 rows.
@@ -75,6 +77,7 @@ class Comparison:
     deviation: Floats | None
     reference: FitReference
     names: Sequence[Any] | None = None
+    group_names: Sequence[str | None] | None = None
 
     @classmethod
     def of(
@@ -151,7 +154,7 @@ class Comparison:
             lines.append(self._about_strangers(rows))
         if self.share_drift:
             shares = [
-                f"cluster {drift.cluster} has {100 * drift.share:.0f} % of the rows "
+                f"{self._group(drift.cluster)} has {100 * drift.share:.0f} % of the rows "
                 f"({100 * drift.fit_share:.0f} % in the fit)"
                 for drift in self.share_drift
             ]
@@ -170,6 +173,13 @@ class Comparison:
             replace(drift, mean=float(here[drift.feature]), fit_mean=float(fit[drift.feature]))
             for drift in self.mean_drift
         ]
+
+    def _group(self, j: int) -> str:
+        """Return "group 2 (Loyal)", or "cluster 2" if no cluster has a name."""
+        if self.group_names is None:
+            return f"cluster {j}"
+        name = self.group_names[j] if j < len(self.group_names) else None
+        return f"group {j} ({_shown(name)})" if name else f"group {j}"
 
     def _about_strangers(self, rows: Sequence[Any] | None) -> str:
         strangers, n = np.flatnonzero(self.is_stranger).tolist(), len(self.labels)

@@ -27,22 +27,6 @@ _BANDS_PER_DRAWING = 40  # clusters whose silhouettes fit on a page
 _LEAF_PIXELS = 22.0  # between two leaves of a merge tree
 
 
-def share_strip(shares: Sequence[float]) -> str:
-    """Return one bar, divided like the weight of the rows among the clusters."""
-    parts, left = [], 0.0
-    for j, share in enumerate(shares):
-        width = 300 * share
-        gap = 1.0 if width > 3 else 0.0
-        box = {"x": left, "y": 0, "width": max(0.0, width - gap), "height": 10}
-        title = element("title", f"cluster {j}: {percent_text(share)}")
-        class_ = f"c{j % svg.N_COLORS}"
-        parts.append(element("rect", title, **box, class_=class_, fill="currentColor"))
-        left += width
-    frame = {"viewBox": "0 0 300 10", "preserveAspectRatio": "none"}
-    label = "shares of the clusters"
-    return element("svg", "".join(parts), **frame, class_="shares", role="img", aria_label=label)
-
-
 def share_bar(share: float, largest: float, j: int) -> str:
     """Return a bar for the share of cluster j, relative to the largest share."""
     width = 60 * share / largest if largest > 0 else 0.0
@@ -75,11 +59,12 @@ def objective_chart(display: ObjectiveDisplay) -> str:
     return svg.drawing(_WIDTH, 252, label, *parts)
 
 
-def criterion_chart(display: CriteriaDisplay, panel: CriterionPanel) -> str:
-    """Draw one criterion over the numbers of clusters; a ring marks its pick."""
+def criterion_chart(display: CriteriaDisplay, panel: CriterionPanel, last: float) -> str:
+    """Draw one criterion over the numbers of clusters up to `last`; a ring marks its pick."""
     ks, values, errors = display.ks, panel.values, panel.errors
+    ks = [k for k in ks if k <= last] or ks
     label = f"{panel.name.replace('_', ' ')} by number of clusters"
-    defined = panel.defined.tolist()
+    defined = [i for i in panel.defined.tolist() if i < len(ks)]
     if not defined:
         words = text("not defined", _PANEL_WIDTH / 2, 75, text_anchor="middle")
         return svg.drawing(_PANEL_WIDTH, 150, label, words)

@@ -1,33 +1,106 @@
-"""The section about new rows: shares and means beside those of the fit, and strangers."""
+"""The section about new rows: what has changed since the fit, and what to do about it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from partita._common.array_types import Floats
 from partita.chart_layout.captions import format_deviations, join_sentences
-from partita.new_rows.comparison import Comparison
+from partita.new_rows.comparison import MIN_ROWS, Comparison
+from partita.report.change_charts import mean_arrow, share_pair
+from partita.report.named_groups import count_rows, group_name, quoted_group
 from partita.report.page_text import count_text, mean_text, number_text, percent_text
 from partita.report.report_input import ReportInput
 
-_MAX_CLUSTERS = 60
-_MAX_FEATURES = 30
+_MAX_GROUPS = 20
+_MAX_COLUMNS = 30
 _MAX_STRANGERS = 50
+_MAX_SHOWN = 10  # strangers before the others are folded
+_ROUNDING = 1e-9  # standard deviations: smaller means are 0, as those of scaled rows
+_USUAL_STRANGERS = 0.002  # of new rows: twice the share among rows like those of the fit
+_MIN_ROWS_OF_MEAN = 5  # in a report without single rows, whose values a mean of fewer would show
+_SIZES = ((1.0, "far "), (0.5, "clearly "), (0.0, "a little "))  # from so many deviations on
+
+_ADVICE = {
+    "units": "Check first that these rows have the units, the columns and the preparation of the "
+    "rows of the fit. If they do, the groups do not describe them: fit again.",
+    "strangers": "Look at the rows that are unlike the fit: they are mistakes, or something new. "
+    "Their group is only the nearest one. If there will be more like them, fit again.",
+    "usual": "So few are normal: about 1 of 1\u202f000 new rows is unlike the fit by chance.",
+    "shares": "The groups still hold, but their sizes have changed. If that goes on, fit again.",
+    "means": "Ask why these columns have changed: another unit, another way to record them, or a "
+    "real change. If it is real and lasts, fit again.",
+    "none": "The groups still fit. There is no need to fit again.",
+    "few": f"Fewer than {MIN_ROWS} rows are too few to tell whether shares or means have changed.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShareChange:
+    """A group with its shares in the fit and now."""
+
+    number: int
+    name: str
+    fit: str
+    now: str
+    drawing: str
+    is_clear: bool  # more than chance explains
+    reach: str
+    strangers: str  # number of rows
+
+
+@dataclass(frozen=True, slots=True)
+class MeanChange:
+    """A column with its means in the fit and now."""
+
+    name: str
+    fit: str
+    now: str
+    change: str  # in words
+    deviations: str
+    drawing: str
+    is_clear: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A row unlike anything in the fit."""
+
+    row: str
+    number: int  # of its group
+    group: str
+    distance: str
+    times_reach: str
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedWithFit:
-    """The texts of the section."""
+    """The contents of the section."""
 
+    headline: str  # HTML
     lead: str
-    clusters: list[tuple[int, list[str]]]  # number; share here and in the fit, reach, strangers
-    clusters_note: str
-    features: list[tuple[str, list[str]]]  # name; mean here and in the fit, difference
-    features_note: str
-    strangers: list[tuple[str, int, list[str]]]  # name of the row, cluster; distance, also / reach
-    strangers_note: str
+    advice: list[str]
+    shares: list[ShareChange]  # the largest change first
+    shares_note: str
+    means: list[MeanChange]  # the largest change first
+    means_note: str
+    strangers: list[Stranger]  # the farthest first
+    strangers_note: str  # HTML
+
+    @property
+    def clear_means(self) -> list[MeanChange]:
+        """Columns that differ by more than chance explains."""
+        return [change for change in self.means if change.is_clear]
+
+    @property
+    def parts_of_strangers(self) -> list[list[Stranger]]:
+        """Those to show, and those to fold away."""
+        return [self.strangers[:_MAX_SHOWN], self.strangers[_MAX_SHOWN:]]
 
 
 def compared_with_fit(data: ReportInput) -> ComparedWithFit | None:
@@ -35,89 +108,166 @@ def compared_with_fit(data: ReportInput) -> ComparedWithFit | None:
     comparison: Comparison | None = data.fitted.comparison
     if comparison is None:
         return None
-    features, features_note = _features(data, comparison)
-    strangers, n = comparison.strangers.tolist(), len(comparison.labels)
-    shown = data.largest_clusters(_MAX_CLUSTERS)
-    left_out = len(strangers) - _MAX_STRANGERS
+    means, means_note = _means(data, comparison)
+    shares, shares_note = _shares(data, comparison)
+    strangers, strangers_note = _strangers(data, comparison)
     return ComparedWithFit(
-        lead=_lead(comparison),
-        clusters=[(j, _cluster(comparison, j)) for j in shown if j < len(comparison.share)],
-        clusters_note=join_sentences(
-            [
-                "reach: rows farther from the center, in units of the fit, are unlike anything in "
-                "the fit",
-                len(shown) < data.k and f"only the {len(shown)} largest clusters are listed",
-            ]
-        ),
-        features=features,
-        features_note=features_note,
-        strangers=[_stranger(data, comparison, i) for i in strangers[:_MAX_STRANGERS]],
-        strangers_note=join_sentences(
-            [
-                f"{count_text(len(strangers), 'row')} of {number_text(n)}, the farthest first",
-                left_out > 0 and f"{number_text(left_out)} more are not listed",
-            ]
-        ),
+        headline=_headline(data, comparison, means),
+        lead=f"The fit had {count_text(comparison.reference.rows, 'row')}.",
+        advice=[_ADVICE[key] for key in _advice(comparison)],
+        shares=shares,
+        shares_note=shares_note,
+        means=means,
+        means_note=means_note,
+        strangers=strangers,
+        strangers_note=strangers_note,
     )
 
 
-def _lead(comparison: Comparison) -> str:
-    share = comparison.is_stranger.mean() if len(comparison.labels) else 0.0
-    n_strange, fit = int(comparison.is_stranger.sum()), comparison.reference
-    drifts = [
-        f"the {noun} of one {kind} differs clearly"
-        if count == 1
-        else f"the {noun}s of {count_text(count, kind)} differ clearly"
-        for noun, kind, count in (
-            ("share", "cluster", len(comparison.share_drift)),
-            ("mean", "feature", len(comparison.mean_drift)),
+def _headline(data: ReportInput, comparison: Comparison, means: list[MeanChange]) -> str:
+    n, n_strange = len(comparison.labels), int(comparison.is_stranger.sum())
+    rows = count_rows(data, n, "new")
+    parts = []
+    if n_strange:
+        which = number_text(n_strange) if n_strange < n else "all" if n > 1 else "it"
+        parts.append(f"{which} {'is' if n_strange == 1 else 'are'} unlike anything in the fit")
+    if comparison.share_drift:
+        drift, *more = comparison.share_drift
+        verb = "grown" if drift.share > drift.fit_share else "shrunk"
+        parts.append(
+            f"{quoted_group(data, drift.cluster)} has {verb} from {percent_text(drift.fit_share)} "
+            f"to {percent_text(drift.share)}{_and_others(len(more), 'group')}"
         )
-        if count
+    if clear := [change for change in means if change.is_clear]:
+        first, *others = clear
+        verb = "fallen" if first.deviations.startswith("−") else "risen"
+        parts.append(
+            f"<bdi>{escape(first.name)}</bdi> has {verb} from {first.fit} to {first.now}"
+            f"{_and_others(len(others), 'column')}"
+        )
+    if not parts:
+        return f"{rows} {'is' if n == 1 else 'are'} like those of the fit"
+    return f"{rows}: {'; '.join(parts)}"
+
+
+def _and_others(count: int, noun: str) -> str:
+    if not count:
+        return ""
+    return f" ({count_text(count, f'other {noun}')} ha{'s' if count == 1 else 've'} changed too)"
+
+
+def _advice(comparison: Comparison) -> Iterator[str]:
+    """Yield the keys of the advice that applies."""
+    n, n_strange = len(comparison.labels), int(comparison.is_stranger.sum())
+    if 2 * n_strange > n >= MIN_ROWS:
+        yield "units"
+    elif n_strange:
+        yield "usual" if n_strange <= _USUAL_STRANGERS * n else "strangers"
+    if comparison.share_drift:
+        yield "shares"
+    if comparison.mean_drift:
+        yield "means"
+    if n < MIN_ROWS:
+        yield "few"
+    elif not (n_strange or comparison.share_drift or comparison.mean_drift):
+        yield "none"
+
+
+def _shares(data: ReportInput, comparison: Comparison) -> tuple[list[ShareChange], str]:
+    fit, now = comparison.reference, comparison.share
+    k = min(len(now), data.k)
+    order = np.argsort(-np.abs(now - fit.share)[:k], kind="stable").tolist()
+    largest = float(max(now[:k].max(initial=0), fit.share[:k].max(initial=0)))
+    clear = {drift.cluster for drift in comparison.share_drift}
+    strange = np.bincount(comparison.labels[comparison.is_stranger], minlength=len(now))
+    shares = [
+        ShareChange(
+            number=j,
+            name=group_name(data, j),
+            fit=percent_text(float(fit.share[j])),
+            now=percent_text(float(now[j])),
+            drawing=share_pair(float(fit.share[j]), float(now[j]), largest, j),
+            is_clear=j in clear,
+            reach=number_text(float(fit.reach[j])),
+            strangers=number_text(int(strange[j])),
+        )
+        for j in order[:_MAX_GROUPS]
     ]
-    verb = "is" if n_strange == 1 else "are"
-    strange = f"{count_text(n_strange, 'row')} ({percent_text(share)}) {verb} unlike anything in it"
-    return join_sentences(
-        [
-            f"the fit had {count_text(fit.rows, 'row')}",
-            strange if n_strange else "no row is unlike those of the fit",
-            *(drifts or ["shares and means differ no more than chance explains"]),
-        ]
-    )
+    left_out = k - len(shares)
+    remarks = [
+        "grey: in the fit; in colour: now",
+        clear and "bold: more than chance explains",
+        left_out > 0 and f"and {count_text(left_out, 'more group')} with smaller changes",
+    ]
+    return shares, join_sentences(bool(r) and r for r in remarks)
 
 
-def _cluster(comparison: Comparison, j: int) -> list[str]:
-    fit = comparison.reference
-    strange = int((comparison.is_stranger & (comparison.labels == j)).sum())
-    shares = percent_text(float(comparison.share[j])), percent_text(float(fit.share[j]))
-    return [*shares, number_text(float(fit.reach[j])), number_text(strange)]
-
-
-def _features(data: ReportInput, comparison: Comparison) -> tuple[list[Any], str]:
-    """Return the features that differ most, with means in the user's units."""
+def _means(data: ReportInput, comparison: Comparison) -> tuple[list[MeanChange], str]:
+    """Return the columns that differ most, with means in the user's units."""
     fit = comparison.reference
     if comparison.mean is None or fit.mean is None or fit.deviation is None:
         return [], ""
     if not np.isfinite(comparison.mean).all():
-        return [], "No row has a label, so there are no means to compare."
+        return [], "No row has a group, so there are no means to compare."
+    if data.fitted.no_rows and len(comparison.labels) < _MIN_ROWS_OF_MEAN:
+        return [], ""
     unit = np.where(fit.deviation > 0, fit.deviation, np.inf)
     change = (comparison.mean - fit.mean) / unit
-    undo = getattr(data.fitted.scaling, "undo", np.asarray)
-    here, there = undo(comparison.mean[None])[0], undo(fit.mean[None])[0]
-    order = np.argsort(-np.abs(change), kind="stable")[:_MAX_FEATURES].tolist()
-    left_out = len(change) - len(order)
-    rows = [
-        (data.names[t], [mean_text(here[t]), mean_text(there[t]), format_deviations(change[t])])
-        for t in order
+    now, then = (_in_units(data, mean, unit) for mean in (comparison.mean, fit.mean))
+    clear = {drift.feature for drift in comparison.mean_drift}
+    order = np.argsort(-np.abs(change), kind="stable").tolist()
+    order.sort(key=lambda t: t not in clear)
+    means = [
+        MeanChange(
+            name=data.names[t],
+            fit=mean_text(then[t]),
+            now=mean_text(now[t]),
+            change=_in_words(change[t]),
+            deviations=format_deviations(change[t]),
+            drawing=mean_arrow(float(change[t])),
+            is_clear=t in clear,
+        )
+        for t in order[:_MAX_COLUMNS]
     ]
+    left_out = len(order) - len(means)
     remarks = [
-        "means over the rows within reach (all rows if most are beyond it); the difference in "
-        "standard deviations of the fit",
-        left_out > 0 and f"{count_text(left_out, 'feature')} that differ less are left out",
+        "means of the rows that are like the fit (of all rows if most are not)",
+        left_out > 0 and f"{count_text(left_out, 'column')} with smaller changes are left out",
     ]
-    return rows, join_sentences(remarks)
+    return means, join_sentences(remarks)
 
 
-def _stranger(data: ReportInput, comparison: Comparison, i: int) -> tuple[str, int, list[str]]:
+def _in_units(data: ReportInput, mean: Floats, unit: Floats) -> Any:
+    undo = getattr(data.fitted.scaling, "undo", np.asarray)
+    rounded = np.where(np.abs(mean) < _ROUNDING * np.minimum(unit, 1.0), 0.0, mean)
+    return undo(rounded[None])[0]
+
+
+def _in_words(deviations: float) -> str:
+    size = next(word for least, word in _SIZES if abs(deviations) >= least)
+    return f"{size}{'higher' if deviations > 0 else 'lower'}"
+
+
+def _strangers(data: ReportInput, comparison: Comparison) -> tuple[list[Stranger], str]:
+    rows = comparison.strangers.tolist()
+    if not rows:
+        return [], ""
+    known = f"{count_rows(data, len(rows))} of {number_text(len(comparison.labels))}"
+    if data.fitted.no_rows:
+        verb = "is" if len(rows) == 1 else "are"
+        return [], f"{known} {verb} unlike the fit. This report names no single rows."
+    left_out = len(rows) - _MAX_STRANGERS
+    remarks = [
+        f"{known}, the farthest first",
+        "the reach of a group is how far from its center the rows of the fit lie",
+        left_out > 0 and f"{number_text(left_out)} more are not listed",
+    ]
+    return [_stranger(data, comparison, i) for i in rows[:_MAX_STRANGERS]], join_sentences(remarks)
+
+
+def _stranger(data: ReportInput, comparison: Comparison, i: int) -> Stranger:
     j, distance = int(comparison.labels[i]), float(comparison.distance[i])
-    ratio = distance / float(comparison.reference.reach[j])
-    return data.row_name(i), j, [number_text(distance), number_text(ratio)]
+    reach = float(comparison.reference.reach[j])
+    ratio = distance / reach if reach > 0 else np.inf
+    name = group_name(data, j)
+    return Stranger(data.row_name(i), j, name, number_text(distance), number_text(ratio))

@@ -1,126 +1,251 @@
-"""The map of a report: rows, centers and cells in a plane, packed for the browser."""
+"""The map of a report: rows, groups and cells in a plane, packed for the browser."""
 
 from __future__ import annotations
 
-import base64
-import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.random_state import generator
 from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.cluster_profile import ClusterProfile
-from partita.chart_layout.cluster_scene import ClusterScene, build_scene, marked_centers
-from partita.chart_layout.model_rows import DrawnRows
-from partita.chart_layout.projection import Box, PlaneView, view_rows
-from partita.report.page_text import number_text, safe_line
+from partita.chart_layout.cluster_scene import build_scene
+from partita.chart_layout.projection import Box, PlaneView, ProjectionPlane, with_equal_scale
+from partita.estimators.capabilities import CELLS
+from partita.estimators.fitted_models import capabilities_of
+from partita.report.axis_frame import AxisFrame, axis_frame
+from partita.report.axis_words import AxisWords, feature_words, principal_words
+from partita.report.group_bubbles import bubble_map
+from partita.report.histogram import histogram
+from partita.report.map_packing import (
+    NO_GROUP,
+    affordable_rows,
+    packed,
+    packed_positions,
+    packed_values,
+)
+from partita.report.map_sample import MIN_CLUSTER_ROWS, GroupPlane, group_plane, project_rows
+from partita.report.page_text import number_text, percent_text
 from partita.report.report_input import ReportInput
 from partita.report.svg import MARKER_OUTLINES
-from partita.source.raw_rows import as_doubles
+from partita.report.value_units import axis_units
 
-MAX_ROWS = 40_000  # that are drawn; more are sampled
-_MIN_CLUSTER_ROWS = 20  # of every cluster in a sample
-_MAX_VALUES = 400_000  # of all rows together, to show when pointing at them
-_MAX_FEATURES = 16  # of one row
-_GRID_STEPS = 65_535  # positions along an axis
+MAX_ROWS = 100_000  # that are drawn; more are sampled
+MAX_LEGEND_GROUPS = 200  # the largest ones
 _CELL_REACH = 4.0  # how far beyond the box cells are drawn, in boxes
-_UNDEFINED_SHARE = re.compile(r" \(nan%[^)]*\)$")  # of a variance that overflows
+_GRID_SIDE = 0.15  # of the width, added at each side of a grid of predictions
+_MIN_CELL_SHARE = 0.95  # of the rows inside the cell of their own group; else cells mislead
+_CELL_TEST_ROWS = 5_000
+_CELL_TEST_VALUES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LegendGroup:
+    """One entry of the legend."""
+
+    number: int
+    name: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReportMap:
+    """The contents of the section: data for the browser, or a drawing that needs none."""
+
+    legend: tuple[LegendGroup, ...]  # the largest first
+    data: dict[str, Any] | None = None  # JSON values
+    drawing: str = ""  # SVG, if there is no data
+    plane_note: str = ""  # about the plane that is shown first
 
 
 @np.errstate(all="ignore")
-def map_of(data: ReportInput, profile: ClusterProfile | None) -> tuple[dict[str, Any] | None, str]:
-    """Return the map as JSON values, and the note below it."""
+def map_of(data: ReportInput, profile: ClusterProfile | None) -> tuple[ReportMap | None, str]:
+    """Return the map, and the note below it."""
     if profile is None:
         return None, "The model was fitted to a matrix, which has no points to draw."
-    drawn = _sample(data)
-    values = data.rows[drawn].astype(np.float64)
-    rows = DrawnRows(values, data.labels[drawn], data.weight[drawn], list(data.names))
-    centers, center_note = marked_centers(data.model, rows)
-    view = view_rows(rows, [centers])
-    scene, cell_note = _scene(data.model, view, rows.labels)
-    one_feature = view.plane.n_features == 1
-    positions = np.rint(_in_box(view.points, view.box) * _GRID_STEPS)
+    legend = _legend(data)
+    if data.rows.shape[1] == 1:
+        drawing, note = histogram(data)
+        return ReportMap(legend, drawing=drawing), note
+    if data.fitted.no_rows:
+        drawing, note = bubble_map(data)
+        return ReportMap(legend, drawing=drawing), note
+    contents, plane_note, note = _packed_map(data, profile)
+    return ReportMap(legend, contents, plane_note=plane_note), note
+
+
+def _packed_map(data: ReportInput, profile: ClusterProfile) -> tuple[dict[str, Any], str, str]:
+    """Return the JSON values, the note on the plane, and the note on the rows."""
+    drawn, names = affordable_rows(data, MAX_ROWS)
+    place = group_plane(data)
+    points = project_rows(data, place.plane, drawn)
+    frames = [axis_frame(points[:, t], place.centers[:, t]) for t in (0, 1)]
+    labels = data.labels[drawn]
+    values, feature_frames = packed_values(data, profile, drawn, names)
+    axes = _plane_axes(data, place, points, frames, drawn)
+    if place.plane.n_features > 2:
+        words = map(feature_words, values["names"])
+        choices = zip(words, feature_frames, values["days"], strict=True)
+        axes += [
+            _axis(word, frame, feature=t, is_day=is_day)
+            for t, (word, frame, is_day) in enumerate(choices)
+        ]
+    cells, cell_note = _cells(data, place, points, labels, frames)
     contents = {
-        "labels": _packed(np.where(rows.labels < 0, _GRID_STEPS, rows.labels), "<u2"),
-        "xy": _packed(np.clip(positions, 0, _GRID_STEPS), "<u2"),
-        "rows": _packed(data.row_numbers[drawn], "<u4"),
-        "ids": None if data.ids is None else [data.row_name(i) for i in drawn],
-        "centers": _rounded(scene.centers, view.box),
-        "cells": [_rounded(corners, view.box) for corners in scene.polygons],
-        "grid": None if scene.regions is None else _grid(scene.regions),
-        "box": list(map(float, view.box)),
-        "ticks": view.plane.n_features <= 2 and bool(np.isfinite(view.box).all()),
-        "flat": one_feature,
-        "equal": view.equal_scale,
-        "axes": _axis_names(data, view),
         "k": data.k,
         "total": data.n,
+        "labels": packed(np.where(labels < 0, NO_GROUP, labels), "u2"),
+        "rows": packed(data.row_numbers[drawn], "u4"),
+        "ids": names,
+        "axes": axes,
+        "centers": _positions(place.centers, frames),
         "outlines": MARKER_OUTLINES,
-        **_values(data, profile, drawn),
+        **values,
+        **cells,
     }
-    remarks = [
+    sampled = (
         len(drawn) < data.n
         and f"{number_text(len(drawn))} of {number_text(data.n)} rows are drawn: a random sample "
-        f"with at least {_MIN_CLUSTER_ROWS} rows of every cluster that has so many",
-        not (view.equal_scale or one_feature) and "the axes have different scales",
-        one_feature and "heights are random, so that rows do not overlap",
-        cell_note,
-        center_note,
-    ]
-    return contents, join_sentences(remarks)
+        f"with at least {MIN_CLUSTER_ROWS} rows of every group that has so many"
+    )
+    scales = not _has_equal_scale(frames) and "the axes have different scales"
+    return contents, join_sentences([scales, cell_note]), join_sentences([sampled, place.note])
 
 
-def _scene(model: Any, view: PlaneView, labels: Ints) -> tuple[ClusterScene, str]:
-    """The scene with cells far beyond the box, so that zooming out does not end them."""
-    beyond = view.plane.n_features > 2 or view.equal_scale
-    box = _enlarged(view.box) if beyond and view.plane.n_features > 1 else view.box
-    scene, note = build_scene(model, view, labels, box)
-    if scene.regions is not None and box is not view.box:  # a grid covers only the box
-        scene, note = build_scene(model, view, labels, view.box)
-    return scene, note
+def _legend(data: ReportInput) -> tuple[LegendGroup, ...]:
+    total = float(data.cluster_weight.sum()) or 1.0
+    order = np.argsort(-data.cluster_weight, kind="stable")[:MAX_LEGEND_GROUPS]
+    return tuple(
+        LegendGroup(j, _name(data, j), float(data.cluster_weight[j] / total))
+        for j in order.tolist()
+    )
 
 
-def _sample(data: ReportInput) -> Ints:
-    """The rows to draw, in random order, so that no cluster covers the others."""
-    rng = generator(0)
-    if data.n <= MAX_ROWS:
-        return rng.permutation(data.n)
-    drawn = [rng.choice(data.n, MAX_ROWS, replace=False)]
-    free = np.ones(data.n, dtype=bool)
-    free[drawn[0]] = False
-    for rows in data.cluster_rows:
-        others = rows[free[rows]]
-        missing = min(len(others), _MIN_CLUSTER_ROWS - (len(rows) - len(others)))
-        if missing > 0:
-            drawn.append(rng.choice(others, missing, replace=False))
-    return rng.permutation(np.concatenate(drawn))
+def _name(data: ReportInput, j: int) -> str:
+    return data.group_names[j] if data.group_names else f"group {j}"
 
 
-def _values(data: ReportInput, profile: ClusterProfile, drawn: Ints) -> dict[str, Any]:
-    """The values shown on pointing at a row: of the features that separate clusters best."""
-    d = len(data.names)
-    count = int(np.clip(_MAX_VALUES // max(1, len(drawn)), 1, min(_MAX_FEATURES, d)))
-    features = np.sort(profile.order[:count])
+# --- axes --------------------------------------------------------------------------------------
+
+
+def _plane_axes(
+    data: ReportInput, place: GroupPlane, points: Floats, frames: list[AxisFrame], drawn: Ints
+) -> list[dict[str, Any]]:
+    """The two axes of the plane: principal axes, or the only two features in the data's units."""
+    made = []
+    units = [axis_units(data, t, drawn) for t in (0, 1)]
+    if place.plane.n_features > 2:
+        words: tuple[AxisWords, ...] = principal_words(place.plane, data.names)
+        ticks: list[list[float] | None] = [None, None]
+    else:
+        words = tuple(feature_words(data.names[t], units[t].suffix) for t in (0, 1))
+        ticks = [units[t].ticks(frames[t]) for t in (0, 1)]
+    for t in (0, 1):
+        is_day = place.plane.n_features == 2 and t in data.day_features and not units[t].suffix
+        axis = _axis(words[t], frames[t], ticks[t], is_day=is_day)
+        length = frames[t].high - frames[t].low
+        axis["length"] = length if np.isfinite(length) else None
+        axis["packed"] = packed_positions(points[:, t], frames[t])
+        made.append(axis)
+    return made
+
+
+def _axis(
+    words: AxisWords,
+    frame: AxisFrame,
+    ticks: list[float] | None = None,
+    feature: int | None = None,
+    is_day: bool = False,
+) -> dict[str, Any]:
+    """One axis as JSON values; the browser computes the positions of a feature from its values."""
     return {
-        "names": [data.names[t] for t in features],
-        "values": _packed(as_doubles(data.original[drawn][:, features]), "<f8"),
-        "more": d - count,
+        "name": words.name,
+        "parts": words.parts,
+        "share": words.share,
+        "box": ticks if feature is None else [frame.low, frame.high],
+        "whole": frame.whole,
+        "squeezed": frame.is_squeezed,
+        "feature": feature,
+        "is_day": is_day,  # whether values are days since 1970
+        "length": None,  # in the units of the rows, if both axes have the same
+        "packed": None,
     }
 
 
-def _axis_names(data: ReportInput, view: PlaneView) -> list[str]:
-    principal = view.plane.n_features > 2
-    unit = " (scaled)" if data.scaling != "none" and not principal else ""
-    names = [_UNDEFINED_SHARE.sub("", name) if principal else name for name in view.plane.names]
-    return [safe_line(name, 60) + unit if name else "" for name in names]
+def _has_equal_scale(frames: list[AxisFrame]) -> bool:
+    """Whether a unit has the same length along both axes of the plane that is shown first."""
+    return with_equal_scale(_first_box(frames), 2)[1]
 
 
-def _in_box(points: Floats, box: Box) -> Floats:
-    """Points (n, 2) relative to the box: 0 at its lower edge, 1 at its upper one."""
-    low, high = np.reshape(box, (2, 2))
-    return np.asarray((points - low) / (high - low))
+def _first_box(frames: list[AxisFrame]) -> Box:
+    """The part of the plane that is shown first, without outliers if they squeeze the rest."""
+    if any(frame.is_squeezed for frame in frames):
+        return frames[0].low, frames[1].low, frames[0].high, frames[1].high
+    return _whole_box(frames)
+
+
+def _whole_box(frames: list[AxisFrame]) -> Box:
+    low, high = np.array([_whole_ends(frame) for frame in frames]).T.tolist()
+    return low[0], low[1], high[0], high[1]
+
+
+def _whole_ends(frame: AxisFrame) -> list[float]:
+    length = frame.high - frame.low
+    return [frame.low + position * length for position in frame.whole]
+
+
+def _positions(points: Floats, frames: list[AxisFrame]) -> list[list[float]]:
+    """Points (n, 2) as pairs of positions in the frames."""
+    pairs = np.column_stack([frames[t].position(points[:, t]) for t in (0, 1)])
+    return [[round(x, 5) for x in pair] for pair in np.nan_to_num(pairs).tolist()]
+
+
+# --- cells -------------------------------------------------------------------------------------
+
+
+def _cells(
+    data: ReportInput, place: GroupPlane, points: Floats, labels: Ints, frames: list[AxisFrame]
+) -> tuple[dict[str, Any], str]:
+    """Return cells or a grid of predictions, and a note; none where they would mislead."""
+    plane, none = place.plane, {"cells": [], "grid": None}
+    if plane.n_features > 2 and capabilities_of(data.model).has(CELLS):
+        share = _share_in_own_cell(data.model, plane, points, labels)
+        if share < _MIN_CELL_SHARE:
+            return none, (
+                f"no borders are drawn, because in this plane only {percent_text(share)} of the "
+                "rows would lie inside those of their own group"
+            )
+    view = PlaneView(plane, points, (place.centers,), _whole_box(frames), equal_scale=True)
+    scene, note = build_scene(data.model, view, labels, _enlarged(view.box))
+    if plane.n_features > 2 and not scene.polygons:
+        return none, note
+    if scene.regions is not None:  # a grid covers only the part that is shown first
+        box = _grid_box(_first_box(frames))
+        scene, note = build_scene(data.model, view, labels, box)
+        corners = _positions(np.reshape(box, (2, 2)), frames)
+        return {"cells": [], "grid": _grid(scene.regions, corners)}, note
+    borders = [_positions(corners, frames) for corners in scene.polygons]
+    note = "rows are projected on the plane, so some lie across a border of their group"
+    return {"cells": borders, "grid": None}, note if plane.n_features > 2 else ""
+
+
+def _share_in_own_cell(model: Any, plane: ProjectionPlane, points: Floats, labels: Ints) -> float:
+    """The share of rows whose place in the plane belongs to their own group."""
+    inside = np.flatnonzero(labels >= 0)
+    count = int(np.clip(_CELL_TEST_VALUES // plane.n_features, 200, _CELL_TEST_ROWS))
+    some = inside[:count]  # rows are in random order
+    if not len(some):
+        return 1.0
+    lifted = points[some] @ plane.axes + plane.origin
+    return float(np.mean(model.predict(lifted) == labels[some]))
+
+
+def _grid_box(box: Box) -> Box:
+    """The box with the aspect of a panel, and wider still: some panels are."""
+    box, is_equal = with_equal_scale(box, 2)
+    side = _GRID_SIDE * (box[2] - box[0]) if is_equal else 0.0
+    return box[0] - side, box[1], box[2] + side, box[3]
 
 
 def _enlarged(box: Box) -> Box:
@@ -129,15 +254,11 @@ def _enlarged(box: Box) -> Box:
     return (*(low - reach).tolist(), *(high + reach).tolist())
 
 
-def _grid(regions: Array) -> dict[str, Any]:
+def _grid(regions: Array, corners: list[list[float]]) -> dict[str, Any]:
     rows, columns = regions.shape
-    return {"rows": rows, "columns": columns, "labels": _packed(regions, "<u2")}
-
-
-def _packed(values: Array, dtype: str) -> str:
-    """An array as base64 of its bytes."""
-    return base64.b64encode(values.astype(dtype).tobytes()).decode("ascii")
-
-
-def _rounded(points: Floats, box: Box) -> list[list[float]]:
-    return [[round(x, 5) for x in point] for point in _in_box(points, box).tolist()]
+    return {
+        "rows": rows,
+        "columns": columns,
+        "labels": packed(regions, "u2"),
+        "box": [*corners[0], *corners[1]],
+    }

@@ -12,7 +12,6 @@ from partita._common.parameters import check_path, must_be
 from partita.chart_layout.captions import format_deviations
 from partita.report import page_text
 from partita.report.charts import share_bar
-from partita.report.cluster_tables import heat_class
 from partita.report.report_input import Fitted
 from partita.report.sections import page_sections
 from partita.report.summary import ReportAnalysis, Summary, analyse
@@ -21,7 +20,7 @@ from partita.tables import check_new, write_atomically
 
 _HTML_SUFFIXES = (".html", ".htm")
 _STYLES = ("page.css", "map.css", "compared.css")
-_SCRIPTS = ("page.js", "paint.js", "map.js")
+_SCRIPTS = ("export.js", "names.js", "page.js", "paint.js", "map.js")  # names.js keeps a copy of the page
 
 
 def write_report(path: Any, fitted: Fitted, *, force: bool = False) -> Summary:
@@ -73,7 +72,7 @@ def template_environment() -> Any:
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     filters = (
-        *(chip, format_deviations, heat_class, share_bar),
+        *(chip, format_deviations, share_bar, page_text.breakable),
         *(page_text.isolate_names, page_text.mark_code, page_text.mean_text),
         *(page_text.number_text, page_text.percent_text, page_text.safe_line, page_text.score_text),
     )

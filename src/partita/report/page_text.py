@@ -1,98 +1,35 @@
-"""Numbers and foreign text on the page.
-
-Numbers have few digits, true minus signs, and narrow spaces between thousands. Text from outside
-becomes one short line.
-"""
+"""Text of the page: numbers, and foreign text as one short line."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
 from html import escape
-from itertools import pairwise
 from typing import Any
 
-from partita._common.text import ISOLATES, format_number, one_line, one_sentence, plural
+from partita._common.number_text import (
+    count_text,
+    mean_text,
+    number_text,
+    percent_text,
+    score_text,
+    tick_texts,
+    value_text,
+)
+from partita._common.text import ISOLATES, one_line, one_sentence
 
-_TICK_TOLERANCE = 0.02  # how wrong the number at a tick may be, in steps between ticks
-_EXACT_INTEGERS = 1e15  # below it, doubles represent every integer
-_EXPONENT_FROM = 1e9  # larger numbers have four digits and a power of ten
-
-
-def number_text(value: float | None) -> str:
-    """Return a number with as many digits as a reader needs; "–" for none."""
-    if value is None or math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if abs(value) >= _EXPONENT_FROM:
-        return _typeset(f"{value:.4g}")
-    if abs(value) >= 1e3:
-        return _typeset(f"{value:,.0f}")
-    return _typeset(format_number(value + 0.0))  # no −0
-
-
-def tick_texts(values: Sequence[float]) -> list[str]:
-    """Return the numbers along an axis, with enough digits to tell them apart."""
-    steps = [abs(b - a) for a, b in pairwise(values)]
-    tolerance = min(steps, default=0.0) * _TICK_TOLERANCE or math.inf  # any, for equal values
-    for digits in range(4, 17):
-        rounded = [float(f"{value:.{digits}g}") for value in values]
-        if all(abs(x - value) <= tolerance for x, value in zip(rounded, values, strict=True)):
-            break
-    if digits == 4:
-        return [number_text(x) for x in rounded]
-    if max(map(abs, values), default=0.0) >= _EXPONENT_FROM:
-        return [_typeset(f"{x:.{digits - 1}e}") for x in rounded]
-    return [_typeset(f"{x:,}") for x in rounded]
-
-
-def value_text(value: float) -> str:
-    """Return a value of the data: integers in full, others with up to six digits.
-
-    >>> value_text(1234567.0), value_text(0.1 + 0.2)
-    ('1\\u202f234\\u202f567', '0.3')
-    """
-    if not math.isfinite(value):
-        return "missing" if math.isnan(value) else number_text(value)
-    if abs(value) < _EXACT_INTEGERS and value == int(value):
-        return _typeset(f"{int(value):,}")
-    return _typeset(f"{value:{',.0f' if 1e5 <= abs(value) < _EXACT_INTEGERS else ',.6g'}}")
-
-
-def mean_text(mean: float) -> str:
-    """Return a mean of values, with four digits."""
-    return value_text(float(f"{mean:.4g}"))
-
-
-def score_text(score: float | None) -> str:
-    """Return a score between −1 and 1 with two digits; "–" for none."""
-    return "–" if score is None else _typeset(f"{score:.2f}")
-
-
-def percent_text(share: float) -> str:
-    """Return a share as 45 % or 0.3 %; 0 % and 100 % only for exactly none and all."""
-    if not math.isfinite(share):
-        return "–"
-    percent = 100 * share
-    if 0 < percent < 0.05:
-        return "<0.1\u202f%"
-    if 99.95 <= percent < 100:
-        return ">99.9\u202f%"
-    digits = 1 if 0.05 <= abs(percent) < 9.95 or 99 < percent < 100 else 0
-    number = f"{percent:.{digits}f}"
-    return _typeset(f"{'0' if number == '-0' else number} %")
-
-
-def count_text(count: int, noun: str) -> str:
-    """Return a count with its noun: 1 row, 2 rows."""
-    return plural(count, noun, number_text)
-
-
-def _typeset(number: str) -> str:
-    """Replace hyphens by minus signs; commas and spaces by narrow no-break spaces."""
-    return number.replace("-", "−").replace(",", "\u202f").replace(" ", "\u202f")
+__all__ = [
+    "breakable",
+    "count_text",
+    "isolate_names",
+    "mark_code",
+    "mean_text",
+    "number_text",
+    "percent_text",
+    "safe_line",
+    "score_text",
+    "tick_texts",
+    "value_text",
+]
 
 
 def safe_line(text: Any, max_length: int = 48) -> str:
@@ -122,3 +59,12 @@ def mark_code(text: Any, max_length: int | None = None) -> str:
         lambda match: f"<code>{match[1] or match[2]}</code>",
         isolate_names(text, max_length),
     )
+
+
+def breakable(name: Any) -> str:
+    """Return a name as HTML that may be broken after underscores, slashes, dots and hyphens.
+
+    >>> breakable("od280/od315_of <b>")
+    'od280/<wbr>od315_<wbr>of &lt;b&gt;'
+    """
+    return re.sub(r"([_/.\-])(?=\w)", r"\1<wbr>", escape(str(name)))

@@ -48,6 +48,8 @@ _RULES = {
     "author": accept.TEXT,
     "noun": accept.TEXT,
     "no_rows": accept.FLAG,
+    "days": accept.instance(Sequence, "a sequence of names of features"),
+    "unused": accept.optional(accept.KEYWORDS),
     "other": accept.optional(accept.having("labels", "group_names", wanted="an OtherModel")),
 }
 
@@ -109,6 +111,10 @@ class Fitted:
         extremes, rare categories.
     other : OtherModel, optional
         Another clustering of the same rows: the page shows which rows change their group.
+    days : sequence of str, optional
+        The features that are dates, as days since 1970.
+    unused : mapping, optional
+        Columns of numbers (n,) that are not features, by name: their means describe the groups.
     """
 
     model: Any
@@ -143,6 +149,8 @@ class Fitted:
     noun: str = ""
     no_rows: bool = False
     other: OtherModel | None = None
+    days: Sequence[str] = ()
+    unused: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,6 +194,17 @@ class ReportInput:
     cluster_weight: Floats  # (k,) weight of each cluster
     cluster_rows: Sequence[Ints]  # (k,) the rows of each cluster
     categories: Mapping[str, CategoryColumn]
+    group_names: tuple[str, ...] = ()  # (k,), once they are known
+
+    def with_names(self, group_names: tuple[str, ...]) -> ReportInput:
+        """Return the same input with names of all groups."""
+        return replace(self, group_names=group_names)
+
+    @property
+    def day_features(self) -> tuple[int, ...]:
+        """The numbers of the features that are dates, as days since 1970."""
+        days = set(self.fitted.days)
+        return tuple(t for t, name in enumerate(self.names) if name in days)
 
     @property
     def n(self) -> int:
@@ -213,6 +232,11 @@ class ReportInput:
         if self.ids is not None:
             return safe_line("" if self.ids[i] is None else self.ids[i], 40)
         return f"row {self.row_numbers[i]}"
+
+    def groups_by_size(self) -> list[int]:
+        """Return the numbers of the groups, the largest first."""
+        order: list[int] = np.argsort(-self.cluster_weight, kind="stable").tolist()
+        return order
 
     def largest_clusters(self, count: int) -> list[int]:
         """Return the numbers of the largest clusters, ascending."""

@@ -1,4 +1,4 @@
-"""The sections of the page, as texts, numbers and drawings."""
+"""The sections of the page below its first screen, as texts, numbers and drawings."""
 
 from __future__ import annotations
 
@@ -10,32 +10,29 @@ from partita.chart_layout.captions import join_sentences
 from partita.estimators.fitted_models import capabilities_of
 from partita.plots.criteria_display import CriteriaDisplay
 from partita.plots.objective_display import ObjectiveDisplay, stop_remark
-from partita.report import charts, cluster_tables
+from partita.report import charts, group_tables
 from partita.report.compared_with_fit import compared_with_fit
+from partita.report.first_screen import first_screen, is_good
 from partita.report.map_data import map_of
 from partita.report.page_text import count_text, number_text, percent_text, safe_line, score_text
 from partita.report.provenance import provenance_of
 from partita.report.silhouette_sample import SilhouetteSample
-from partita.report.summary import ReportAnalysis, Summary
+from partita.report.small_map import small_map
+from partita.report.summary import ReportAnalysis
 
-_SCALINGS = {
-    "standard": ", each scaled to mean 0 and standard deviation 1",
-    "robust": ", each scaled by its median and quartiles",
-}
 _OTHER_ROWS = "all this refers to the rows of the fit, not to these rows"
-_MAX_SIDE_BY_SIDE = 6  # clusters; beyond it, silhouettes do not fit next to the heat map
 _MAX_REMARKS = 12
-_MAX_TALL_ROWS = 12  # clusters; beyond it, each takes one line of the table
+_MAX_TALL_ROWS = 12  # groups; beyond it, each takes one line of the table
+MIN_SHOWN_KS = 12  # numbers of clusters along the axis of a criterion
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryTile:
-    """One figure of the first screen."""
+    """One figure of the fit."""
 
     figure: str
     label: str
     note: str = ""
-    drawing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +46,30 @@ class ReportChart:
 
 def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
     """Return the contents of the page, under the names that the template uses."""
-    data, summary, profile = analysis.data, analysis.summary, analysis.profile
-    map_data, map_note = map_of(data, profile)
-    source = f" in {safe_line(summary.source, 60)}" if summary.source else ""
-    tile_makers = (_size_tile, _objective_tile, _silhouette_tile, _iterations_tile)
-    listed, sweep = data.largest_clusters(cluster_tables.MAX_LISTED), data.fitted.sweep
+    data, summary, fitted = analysis.data, analysis.summary, analysis.data.fitted
+    map_data, map_note = map_of(data, analysis.described.profile)
+    tile_makers = (_objective_tile, _silhouette_tile, _iterations_tile)
+    sweep, screen = fitted.sweep, first_screen(analysis)
     return {
-        "title": f"{count_text(data.k, 'cluster')}{source}",
-        "lead": _lead(summary),
-        "remarks": [_as_written(text) for text in data.fitted.remarks[:_MAX_REMARKS]],
-        "tiles": list(filter(None, (make_tile(analysis) for make_tile in tile_makers))),
+        **screen,
+        "names": list(data.group_names),
+        "listed": screen["groups"][: group_tables.MAX_LISTED],
+        "clusters": screen["groups"][: group_tables.MAX_LISTED],
+        "remarks": [] if fitted.no_rows else _remarks(fitted.remarks),
         "findings": list(analysis.diagnosis),
+        "is_good": is_good(analysis),
         "coverage": _coverage(analysis),
-        "clusters": [summary.clusters[j] for j in listed],
-        "clusters_note": cluster_tables.table_remarks(summary),  # above the table
-        "clusters_legend": cluster_tables.table_legend(data, summary),  # below it
-        "cluster_values": cluster_tables.cluster_values(data, summary, profile),
+        "table_remarks": group_tables.table_remarks(summary, fitted.no_rows),  # above the table
+        "table_legend": group_tables.table_legend(data, summary),  # below it
+        "many": data.k > _MAX_TALL_ROWS,  # whether each group should take one line
+        "profile": group_tables.profile_table(analysis),
+        "categories": group_tables.category_table(data),
+        "unused": group_tables.unused_rows(data),
         "compared": compared_with_fit(data),
-        "many": data.k > _MAX_TALL_ROWS,  # whether each cluster should take one line
         "map": map_data,
         "map_note": map_note,
-        "heat_map": None if profile is None else cluster_tables.heat_map(data, profile),
-        "side_by_side": profile is not None and data.k <= _MAX_SIDE_BY_SIDE,  # with silhouettes
+        "small_map": small_map(data, analysis.described.profile),
+        "tiles": list(filter(None, (make_tile(analysis) for make_tile in tile_makers))),
         "silhouette": _silhouette(analysis),
         "verdict": "" if sweep is None else safe_line(sweep.verdict, 400),
         "reasons": () if sweep is None else _sentences(sweep.reasons, 600),
@@ -78,8 +77,12 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         "merge_tree": _merge_tree(analysis),
         "objective": _objective(analysis),
         "provenance": provenance_of(data, summary, analysis.quality),
-        "left_out": list((data.fitted.left_out or {}).items()),  # columns, and why
+        "left_out": list((fitted.left_out or {}).items()),  # columns, and why
     }
+
+
+def _remarks(remarks: Any) -> list[str]:
+    return [_as_written(text) for text in remarks[:_MAX_REMARKS]]
 
 
 def _as_written(remark: Any) -> str:
@@ -90,31 +93,6 @@ def _as_written(remark: Any) -> str:
 
 def _sentences(texts: Any, max_length: int) -> tuple[str, ...]:
     return tuple(join_sentences([one_sentence(text, max_length)]) for text in texts)
-
-
-def _lead(summary: Summary) -> str:
-    rows = count_text(summary.rows, "row")
-    if summary.rows_total > summary.rows:
-        rows = f"{number_text(summary.rows)} of {count_text(summary.rows_total, 'row')}"
-    if summary.features:
-        rows += f", {count_text(summary.features, 'feature')}"
-    filled = ""
-    if summary.filled:
-        were = "was" if summary.filled == 1 else "were"
-        filled = f"; {count_text(summary.filled, 'missing value')} {were} filled in"
-    return f"{summary.method} on {rows}{_SCALINGS.get(summary.scale, '')}{filled}"
-
-
-def _size_tile(analysis: ReportAnalysis) -> SummaryTile:
-    clusters = analysis.summary.clusters
-    sizes = [cluster.size for cluster in clusters]
-    low, high = min(sizes, default=0), max(sizes, default=0)
-    sized = f"{number_text(low)} to {number_text(high)} rows each"
-    if low == high:
-        sized = count_text(high, "row") + " each" * (len(sizes) > 1)
-    k = analysis.summary.n_clusters
-    strip = charts.share_strip([cluster.share for cluster in clusters])
-    return SummaryTile(number_text(k), "cluster" + "s" * (k != 1), sized, strip)
 
 
 def _objective_tile(analysis: ReportAnalysis) -> SummaryTile | None:
@@ -132,7 +110,8 @@ def _silhouette_tile(analysis: ReportAnalysis) -> SummaryTile:
     if sample is None:
         return SummaryTile("–", "mean silhouette", analysis.quality.silhouettes_note)
     error = f", ± {_error(sample)}" if sample.is_sampled else ""
-    return SummaryTile(score_text(sample.mean), f"mean silhouette{error}", sample.description)
+    note = "1: far from other groups, 0: between two groups"
+    return SummaryTile(score_text(sample.mean), f"mean silhouette{error}", note)
 
 
 def _iterations_tile(analysis: ReportAnalysis) -> SummaryTile:
@@ -164,16 +143,18 @@ def _silhouette(analysis: ReportAnalysis) -> ReportChart:
     error = f" ± {_error(sample)}" if sample.is_sampled else ""
     is_weighted = data.fitted.weight is not None
     rows_lie, own = ("weight lies", "its") if is_weighted else ("rows lie", "their")
-    measured, most = number_text(len(sample.values)), cluster_tables.MAX_LISTED
+    measured, most = number_text(len(sample.values)), group_tables.MAX_LISTED
     remarks = [
         f"the mean is {sample.mean:.3f}{error} (the dashed line)",
         f"{percent_text(sample.negative)} of the {rows_lie} left of 0, that is, closer to another "
-        f"cluster than to {own} own",
+        f"group than to {own} own",
         sample.is_sampled
         and f"{measured} of {count_text(sample.n_rows, 'row')} were measured, a sample of every "
-        "cluster, each against all rows",
-        data.k > most and f"only the {most} largest clusters are drawn",
+        "group, each against all rows",
+        data.k > most and f"only the {most} largest groups are drawn",
     ]
+    if data.fitted.no_rows:
+        return ReportChart("", join_sentences(remarks).replace(" (the dashed line)", ""))
     drawing = charts.silhouette_chart(sample, data.largest_clusters(most))
     return ReportChart(drawing, join_sentences(remarks))
 
@@ -183,14 +164,22 @@ def _error(sample: SilhouetteSample) -> str:
 
 
 def _criteria(sweep: Any) -> tuple[ReportChart, ...]:
+    """The criteria, that which best explains the choice first, up to where things happen."""
     display = CriteriaDisplay.from_sweep(sweep)
+    picks = [panel.pick for panel in display.panels if panel.pick is not None]
+    last = max([MIN_SHOWN_KS, 2 * (sweep.best_k or 1), *(pick + 2 for pick in picks)])
+    voted = [*sweep.voters, *sweep.criteria]
+    panels = sorted(
+        display.panels,
+        key=lambda panel: (panel.pick != sweep.best_k, voted.index(panel.name)),
+    )
     return tuple(
         ReportChart(
-            charts.criterion_chart(display, panel),
+            charts.criterion_chart(display, panel, last),
             safe_line(sweep.criteria[panel.name].about, 300),
             panel.title,
         )
-        for panel in display.panels
+        for panel in panels
     )
 
 
@@ -201,10 +190,10 @@ def _merge_tree(analysis: ReportAnalysis) -> ReportChart:
     if merges is None:
         return ReportChart("", analysis.quality.merges_note)
     if k > charts.MAX_TREE_LEAVES:
-        return ReportChart("", f"The tree is not drawn: {number_text(k)} clusters are too many.")
+        return ReportChart("", f"The tree is not drawn: {number_text(k)} groups are too many.")
     remarks = [
-        "which clusters would merge first, and what each merge would add to J",
-        "at the left: the cluster and its weight",
+        "which groups would merge first, and what each merge would add to J",
+        "at the left: the group and its weight",
         merges.of_other_rows and _OTHER_ROWS,
     ]
     drawing = charts.merge_tree_chart(merges.tree.linkage, merges.weight)

@@ -6,7 +6,6 @@
   // The theme, and details that are folded on the screen but open on paper.
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const theme = document.getElementById("theme");
-  theme.hidden = false;
   theme.addEventListener("click", () => {
     const now = root.dataset.theme || (dark.matches ? "dark" : "light");
     root.dataset.theme = now === "dark" ? "light" : "dark";
@@ -15,7 +14,7 @@
   dark.addEventListener("change", repaint);
   let folded = [], before;
   addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("details:not([open], .long)")];
+    folded = [...document.querySelectorAll("details:not([open], .coverage, .evidence)")];
     folded.forEach((part) => { part.open = true; });
     before = root.dataset.theme;
     root.dataset.theme = "light"; // the map is painted before printing begins

@@ -1,0 +1,142 @@
+"""Clarity of groups: the share of rows near a border, and a grade in words.
+
+A row is doubtful if a small change of the data may give it to another group: if its distance from
+the border to the nearest other group is at most a quarter of the spread of its own group across
+that border. The distance to the own center is corrected for the row's own pull on it (leave one
+out), so that groups found in noise of many features do not look separate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita._common.array_types import Array, Floats, Ints
+from partita._common.number_text import percent_text
+from partita.diagnosis.cluster_borders import has_no_gap
+from partita.diagnosis.diagnose import FACES
+from partita.diagnosis.fit_context import FitContext
+from partita.estimators import labelling
+
+CLEAR, MOSTLY, OVERLAPPING, BLURRED, NONE = "clear", "mostly", "overlapping", "blurred", "none"
+UNKNOWN = "unknown"  # nothing could be measured
+GRADES = (CLEAR, MOSTLY, OVERLAPPING, BLURRED, NONE)  # from the best
+NEAR_MARGIN = 0.25  # spreads of the own group: rows that close to a border are doubtful
+# up to this share of doubtful rows; one normal cloud that is cut has more than a tenth
+MAX_DOUBTFUL = {CLEAR: 0.03, MOSTLY: 0.07, OVERLAPPING: 0.1}
+# from this mean silhouette on, where there are no straight borders (Kaufman and Rousseeuw)
+MIN_SILHOUETTE = {CLEAR: 0.7, MOSTLY: 0.5, OVERLAPPING: 0.25}
+MAX_BORDERLESS = 0.5  # share of rows in groups without a gap to a neighbour, for a good grade
+IN_WORDS = {
+    CLEAR: "clearly separated",
+    MOSTLY: "mostly separate",
+    OVERLAPPING: "overlapping",
+    BLURRED: "without clear borders",
+    NONE: "no groups",
+    UNKNOWN: "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Clarity:
+    """How clear the groups are.
+
+    Attributes
+    ----------
+    grade : str
+        "clear", "mostly", "overlapping", "blurred", "none", or "unknown".
+    doubtful : float or None
+        The share of the rows that lie near a border; None if it is not known.
+    reason : str
+        The sentence behind the grade.
+    """
+
+    grade: str
+    doubtful: float | None
+    reason: str
+
+    @property
+    def words(self) -> str:
+        """The grade in words."""
+        return IN_WORDS[self.grade]
+
+
+def grade_borders(doubtful: float, borderless: float, *, unstable: bool) -> Clarity:
+    """Grade groups by the share of doubtful rows, and by that in groups without a gap."""
+    grade = next((g for g, most in MAX_DOUBTFUL.items() if doubtful <= most), BLURRED)
+    reason = f"{percent_text(doubtful)} of the rows lie near the border to another group"
+    if unstable:
+        grade, reason = _at_best(OVERLAPPING, grade), (
+            f"{reason}, and slightly different data would give other groups"
+        )
+    elif borderless > MAX_BORDERLESS:
+        grade, reason = _at_best(OVERLAPPING, grade), (
+            f"{reason}, and most are in groups without a gap to their neighbour"
+        )
+    return Clarity(grade, doubtful, f"{reason}.")
+
+
+def grade_silhouette(silhouette: float, *, unstable: bool) -> Clarity:
+    """Grade groups by their mean silhouette, for models without straight borders."""
+    grade = next((g for g, least in MIN_SILHOUETTE.items() if silhouette >= least), BLURRED)
+    reason = f"On a scale from −1 to 1, the groups are separated by {silhouette:.2f} (silhouette)."
+    if unstable:
+        grade = _at_best(OVERLAPPING, grade)
+    return Clarity(grade, None, reason.replace("-", "−"))
+
+
+def no_groups(reason: str) -> Clarity:
+    """Return the grade of data without groups."""
+    return Clarity(NONE, None, reason)
+
+
+def _at_best(limit: str, grade: str) -> str:
+    return max(limit, grade, key=GRADES.index)
+
+
+def measure_borders(fit: FitContext) -> tuple[float, float] | None:
+    """Return the share of doubtful rows, and that of rows in groups without a gap to a neighbour.
+
+    None if the groups have no straight borders.
+    """
+    if any(need in fit.lacks for need in FACES):
+        return None
+    sample, weight = fit.boundaries.sample, fit.stats.weight
+    square = labelling.squares(sample.rows, fit.centers, fit.threads, None)  # (m, k)
+    apart = np.sqrt(labelling.squares(fit.centers, fit.centers, fit.threads, None))
+    near = near_border(square, apart, sample.labels, sample.weight, weight)
+    doubtful = float(sample.weight[near].sum() / sample.weight.sum())
+    gapless = [pair for pair in fit.boundaries.pairs if has_no_gap(pair)]
+    members = sorted({j for pair in gapless for j in (pair.first, pair.second)})
+    return doubtful, float(weight[members].sum() / weight.sum())
+
+
+def near_border(
+    square: Floats, apart: Floats, labels: Ints, row_weight: Floats, weight: Floats
+) -> Array:
+    """Return which rows (m,) are doubtful.
+
+    `square` (m, k) are squared distances to the centers, `apart` (k, k) distances between them,
+    `weight` (k,) that of the groups. Leaving a row out moves its mean away from it by the factor
+    w / (w − 1).
+    """
+    rows, own = np.arange(len(labels)), weight[labels]
+    pull = np.divide(own, own - 1, out=np.ones(len(labels)), where=own > 1)
+    left_out = square[rows, labels] * pull**2
+    width = 2 * apart[labels]
+    gap = np.divide(
+        square - left_out[:, None], width, out=np.full_like(square, np.inf), where=width > 0
+    )
+    gap[rows, labels] = np.inf
+    face = gap.argmin(axis=1)
+    spread = np.zeros(len(labels))
+    for i in np.unique(labels).tolist():
+        members = np.flatnonzero(labels == i)
+        for j in np.unique(face[members]).tolist():
+            if apart[i, j] > 0:
+                along = (square[members, j] - square[members, i]) / (2 * apart[i, j])
+                mean = np.average(along, weights=row_weight[members])
+                square_mean = np.average((along - mean) ** 2, weights=row_weight[members])
+                spread[members[face[members] == j]] = np.sqrt(square_mean)
+    return np.asarray(gap[rows, face] <= NEAR_MARGIN * spread)

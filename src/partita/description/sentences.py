@@ -1,0 +1,38 @@
+"""The answer in one sentence."""
+
+from __future__ import annotations
+
+from partita._common.number_text import number_text
+from partita.description.clarity import BLURRED, MOSTLY, NONE, OVERLAPPING, UNKNOWN, Clarity
+
+_SENTENCES = {
+    MOSTLY: "{rows} fall into {k} mostly separate groups",
+    OVERLAPPING: "{rows} fall into {k} overlapping groups",
+    BLURRED: "{rows} can be divided into {k} groups, but without clear borders",
+    UNKNOWN: "{rows} in {k} groups",
+}
+_CLEAR = "{rows} fall into {k} clearly separated groups"
+
+
+def rows_text(count: int, noun: str) -> str:
+    """Return a count of rows by the noun for them: 3 000 customers.
+
+    >>> rows_text(3000, "customers"), rows_text(1, "")
+    ('3\\u202f000 customers', '1 row')
+    """
+    if not noun:
+        return f"{number_text(count)} row{'s' * (count != 1)}"
+    return f"{number_text(count)} {noun}"
+
+
+def answer_sentence(rows: int, k: int, clarity: Clarity, noun: str = "", source: str = "") -> str:
+    """Return what was found: how many groups, and how clear they are.
+
+    >>> answer_sentence(178, 3, Clarity("clear", 0.01, ""), "wines")
+    '178 wines fall into 3 clearly separated groups'
+    """
+    if clarity.grade == NONE:
+        return f"No clusters in {source}" if source else f"No clusters in {rows_text(rows, noun)}"
+    if k == 1:
+        return f"{rows_text(rows, noun)} in one group"
+    return _SENTENCES.get(clarity.grade, _CLEAR).format(rows=rows_text(rows, noun), k=k)

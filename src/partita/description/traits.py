@@ -1,0 +1,128 @@
+"""Traits: the features in which a group differs from all rows, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from partita._common.array_types import Floats
+from partita._common.number_text import percent_text, rounded_text
+from partita._common.text import isolated
+from partita.description.group_profile import SHARE, GroupProfile
+
+MAX_TRAITS = 6
+MIN_SCORE = 0.5  # spreads within groups; smaller differences are none
+VERY_SCORE = 2.5  # from which a value is "very" high or low
+MIN_SHARE_DIFFERENCE = 0.05  # of a share, besides
+DAY_NUMBERS = 60_000  # days since 1970 that are written as dates, up to the year 2134
+
+FormatValue = Callable[[int, float], str]  # the number of a feature, and a value of it
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """One feature in which a group differs from all rows."""
+
+    feature: str
+    score: float  # (value of the group − value of all rows) / spread within groups
+    value: float  # typical of the group, in the user's units
+    overall: float  # typical of all rows
+    statistic: str  # what `value` is: "mean", "median" or "share"
+    level: str  # "very high", "high", "low", "very low"
+    value_text: str  # "1 100"
+    overall_text: str  # "747"
+    is_extreme: bool = True  # whether no other group differs more, in the same direction
+
+    @property
+    def phrase(self) -> str:
+        """The difference without numbers: "high proline", "no newsletter", "mostly orbit"."""
+        name = isolated(self.feature)
+        if self.statistic != SHARE:
+            return f"{self.level} {name}"
+        if self.score > 0:
+            return f"mostly {name}" if self.value >= 0.5 else f"more {name}"
+        return f"no {name}" if self.value == 0 else f"less {name}"
+
+    @property
+    def words(self) -> str:
+        """The difference with numbers: "high proline (1 100; all rows 747)"."""
+        return f"{self.phrase} ({self.value_text}; all rows {self.overall_text})"
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """The nearest other group, and the feature in which it differs most."""
+
+    number: int
+    feature: str
+    level: str  # "higher" or "lower"; empty if they do not differ
+    value_text: str  # of this group
+    other_text: str  # of the neighbour
+
+
+def value_formatter(profile: GroupProfile, days: Sequence[int] = ()) -> FormatValue:
+    """Return the function that writes a typical value: numbers, shares in percent, dates."""
+    is_share, is_day = profile.statistic == SHARE, set(days)
+
+    def text(feature: int, value: float) -> str:
+        if not math.isfinite(value):
+            return "–"
+        if is_share[feature]:
+            return percent_text(value)
+        if feature in is_day and abs(value) < DAY_NUMBERS:
+            return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=value)).date().isoformat()
+        return rounded_text(value, float(profile.spread[feature]))
+
+    return text
+
+
+def group_traits(
+    profile: GroupProfile, j: int, names: Sequence[str], text: FormatValue
+) -> tuple[Trait, ...]:
+    """Return the features that set group j apart, the largest difference first."""
+    if not profile.weight[j] > 0:
+        return ()
+    scores, value, overall = profile.scores[j], profile.typical[j], profile.overall
+    size = np.abs(scores)
+    clear = size >= MIN_SCORE
+    clear &= (profile.statistic != SHARE) | (np.abs(value - overall) >= MIN_SHARE_DIFFERENCE)
+    largest = [t for t in np.argsort(-size, kind="stable").tolist() if clear[t]]
+    extreme = np.where(scores > 0, profile.scores.max(axis=0), -profile.scores.min(axis=0))
+    return tuple(
+        Trait(
+            feature=names[t],
+            score=float(scores[t]),
+            value=float(value[t]),
+            overall=float(overall[t]),
+            statistic=str(profile.statistic[t]),
+            level=_level(float(scores[t])),
+            value_text=text(t, float(value[t])),
+            overall_text=text(t, float(overall[t])),
+            is_extreme=bool(size[t] >= extreme[t]),
+        )
+        for t in largest[:MAX_TRAITS]
+    )
+
+
+def _level(score: float) -> str:
+    return ("very " if abs(score) >= VERY_SCORE else "") + ("high" if score > 0 else "low")
+
+
+def nearest_group(
+    profile: GroupProfile, j: int, names: Sequence[str], text: FormatValue
+) -> Neighbour | None:
+    """Compare a group with the nearest other one; None if there is none."""
+    others = np.flatnonzero(profile.weight > 0)
+    others = others[others != j]
+    if not len(others) or not profile.weight[j] > 0:
+        return None
+    gap: Floats = np.clip(profile.scores[j] - profile.scores[others], -1e100, 1e100)
+    nearest = int(np.einsum("kd,kd->k", gap, gap).argmin())
+    i, largest = int(others[nearest]), int(np.abs(gap[nearest]).argmax())
+    own, other = (text(largest, float(profile.typical[c, largest])) for c in (j, i))
+    level = "" if own == other else "higher" if gap[nearest, largest] > 0 else "lower"
+    return Neighbour(i, names[largest], level, own, other)

@@ -1,0 +1,215 @@
+"""`describe`: the groups of a fit in words and numbers."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from partita._common.number_text import number_text, percent_text
+from partita.description.group_profile import GroupProfile
+from partita.diagnosis.finding import CheckSkipped
+from partita.diagnosis.fit_context import FitContext
+from partita.diagnosis.refits import check_stability
+from partita.estimators.capabilities import REFIT
+from partita.report.cluster_distances import measure_distances
+from partita.report.group_summary import GroupSummary, describe_groups
+from partita.report.report_input import Fitted, NotApplicable, ReportInput, check_input
+from partita.report.silhouette_sample import measure_silhouettes
+from partita.report.summary import fit_context, grade_groups, sentence_of
+
+_TEXT_COLUMNS = 80
+_SHOWN_TRAITS = 3
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Description:
+    """The groups of a fit, in words and numbers.
+
+    Attributes
+    ----------
+    sentence : str
+        The answer: how many groups, and how clear they are.
+    grade : str
+        "clear", "mostly", "overlapping", "blurred", "none", or "unknown"; `reason` says why.
+    doubtful : float or None
+        The share of rows near a border between groups.
+    groups : tuple of GroupSummary
+        By number: name, size, share, spread, `traits` (the features, or terms of text, that set a
+        group apart), `categories`, `neighbour` (the nearest other group), `typical` rows.
+    features : tuple of str
+        The names of the features.
+    profile : GroupProfile or None
+        Typical values, means and quartiles by group and feature; None without features.
+    """
+
+    sentence: str
+    grade: str
+    reason: str
+    doubtful: float | None
+    groups: tuple[GroupSummary, ...]
+    features: tuple[str, ...]
+    profile: GroupProfile | None
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __getitem__(self, number: int) -> GroupSummary:
+        return self.groups[number]
+
+    @property
+    def by_size(self) -> tuple[GroupSummary, ...]:
+        """The groups, the largest first."""
+        return tuple(sorted(self.groups, key=lambda group: -group.share))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return a table of the groups as columns: a row for each group, in order of size."""
+        columns: dict[str, list[Any]] = {
+            "group": [group.number for group in self.by_size],
+            "name": [group.name for group in self.by_size],
+            "size": [group.size for group in self.by_size],
+            "share": [group.share for group in self.by_size],
+            "spread": [group.spread for group in self.by_size],
+            "sets_apart": [group.words for group in self.by_size],
+        }
+        if self.profile is not None:
+            for t, name in enumerate(self.features):
+                key = name if name not in columns else f"{name} (feature)"
+                typical = self.profile.typical[:, t]
+                columns[key] = [float(typical[group.number]) for group in self.by_size]
+        return columns
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Return a dataframe by pandas, polars or pyarrow: `library`, or the first installed."""
+        from partita._common.optional_imports import dataframe
+
+        return dataframe(self.to_dict(), library)
+
+    def __repr__(self) -> str:
+        return f"<Description: {self.sentence}>"
+
+    def __str__(self) -> str:
+        lines = [f"{self.sentence}.", *([self.reason] if self.reason else [])]
+        for group in self.by_size:
+            head = f"{group.number}  {group.name}: {percent_text(group.share)}, "
+            lines += ["", f"{head}{number_text(group.size)} rows"]
+            for text in _texts(group):
+                lines.append(textwrap.fill(text, _TEXT_COLUMNS, **_INDENT))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """HTML for notebooks; everything that comes from the data is escaped."""
+        rows = "".join(
+            f"<tr><td>{group.number}</td><td><b>{escape(group.name)}</b></td>"
+            f"<td>{percent_text(group.share)}</td><td>{number_text(group.size)}</td>"
+            f"<td style='text-align:left'>{'<br>'.join(map(escape, _texts(group)))}</td></tr>"
+            for group in self.by_size
+        )
+        head = "".join(f"<th>{name}</th>" for name in ("group", "name", "share", "rows", ""))
+        return (
+            f"<p><b>{escape(self.sentence)}.</b> {escape(self.reason)}</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+
+_INDENT: dict[str, Any] = {"initial_indent": "   ", "subsequent_indent": "     "}
+
+
+def _texts(group: GroupSummary) -> list[str]:
+    traits = [trait.words for trait in group.traits[:_SHOWN_TRAITS]]
+    traits += [trait.words for trait in group.categories[:_SHOWN_TRAITS]]
+    return traits or [group.likeness or "nothing sets it apart"]
+
+
+def describe(
+    model: Any,
+    X: Any,
+    sample_weight: Any = None,
+    *,
+    feature_names: Any = None,
+    group_names: Any = None,
+    categories: Any = None,
+) -> Description:
+    """Describe the groups of a fit: what sets each apart, and how clear they are.
+
+    Parameters
+    ----------
+    model : fitted estimator or pipeline
+        Groups of a pipeline are described in the units of X, if it keeps the features.
+    X : array, CSR matrix or table of shape (n_samples, n_features)
+        The rows of the fit, or similar ones. Features of sparse rows are terms: they are described
+        by the share of rows that have them.
+    sample_weight : array of shape (n_samples,), optional
+    feature_names : sequence of str, optional
+        By default those that `fit` saw.
+    group_names : sequence or mapping, optional
+        Names of groups by number. The others get a name from what sets them apart.
+    categories : mapping, optional
+        Columns of categories (n_samples,) by name, which describe the groups too.
+
+    Returns
+    -------
+    Description
+        Print it, show it in a notebook, or take `to_frame()`.
+
+    Notes
+    -----
+    A difference is measured by the spread within groups. The grade depends on the share of rows
+    near a border: up to 3 % "clear", 7 % "mostly", 10 % "overlapping", else "blurred" (see the
+    guide).
+
+    Examples
+    --------
+    >>> from partita import KMeans, describe
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris(as_frame=True).data
+    >>> found = describe(KMeans(2, random_state=0, n_init=5).fit(X), X)
+    >>> found.sentence
+    '150 rows fall into 2 clearly separated groups'
+    >>> found[0].name
+    'High petal length (cm), high petal width (cm)'
+    """
+    fitted = Fitted(
+        model,
+        X,
+        names=feature_names,
+        weight=sample_weight,
+        group_names=group_names,
+        categories=categories,
+    )
+    with np.errstate(all="ignore"):
+        data = check_input(fitted)
+        described = describe_groups(data, measure_distances(data))
+        context = fit_context(data) if data.k > 1 else None
+        unstable = context is not None and _is_unstable(context)
+        clarity = grade_groups(data, context, _silhouette(data), unstable=unstable)
+    return Description(
+        sentence_of(data, clarity),
+        clarity.grade,
+        clarity.reason,
+        clarity.doubtful,
+        described.groups,
+        data.names if described.profile is not None else (),
+        described.profile,
+    )
+
+
+def _is_unstable(context: FitContext) -> bool:
+    if REFIT in context.lacks:
+        return False
+    try:
+        return check_stability(context) is not None
+    except CheckSkipped:
+        return False
+
+
+def _silhouette(data: ReportInput) -> float | None:
+    try:
+        return measure_silhouettes(data).mean
+    except NotApplicable:
+        return None
+
+

@@ -1,0 +1,155 @@
+"""The first screen: the answer in a sentence, its grade, and a card for each group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from partita.chart_layout.captions import join_sentences
+from partita.description.clarity import CLEAR, GRADES, MOSTLY, NONE, UNKNOWN
+from partita.description.sentences import rows_text
+from partita.description.traits import Trait
+from partita.report.group_summary import GroupSummary
+from partita.report.group_tables import is_told, typical_rows
+from partita.report.page_text import count_text, number_text, safe_line
+from partita.report.summary import ReportAnalysis, Summary, safe_noun
+
+MAX_CARDS = 12
+FACTS_PER_CARD = 3
+MAX_TITLE_CHARACTERS = 120
+_SCALINGS = {
+    "standard": ", each scaled to mean 0 and standard deviation 1",
+    "robust": ", each scaled by its median and quartiles",
+    "auto": ", on comparable scales",
+}
+# what a grade means for the reader
+_GRADE_MEANS = {
+    "clear": "You can rely on nearly every row being in the right group.",
+    "mostly": "Most rows have one obvious group; those near a border could be in either.",
+    "overlapping": "The groups run into each other: treat single rows near a border with caution.",
+    "blurred": "The groups are parts of one cloud, useful as segments, but other cuts are as good.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """How clear the groups are, as the page shows it."""
+
+    kind: str
+    words: str
+    meaning: str
+    reason: str
+    steps: tuple[bool, ...]  # of a meter, filled or not
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCard:
+    """One group on the first screen, or in the table."""
+
+    number: int
+    name: str
+    size: int
+    share: float
+    rows: str  # "62 wines"
+    facts: tuple[Trait, ...]
+    group: GroupSummary
+    typical: str  # the name of a typical row
+    typical_values: tuple[tuple[str, str], ...]
+    remark: str  # instead of facts
+
+
+def first_screen(analysis: ReportAnalysis) -> dict[str, Any]:
+    """Return the contents of the first screen, under the names that the template uses."""
+    summary, fitted = analysis.summary, analysis.data.fitted
+    cards = group_cards(analysis)
+    title = safe_line(fitted.title, MAX_TITLE_CHARACTERS) if fitted.title else ""
+    return {
+        "title": title or summary.sentence,
+        "kicker": title,
+        "sentence": f"{summary.sentence}.",
+        "meta": _meta(analysis),
+        "lead": _lead(summary),
+        "grade": _grade(analysis),
+        "cards": [] if summary.grade == NONE else cards[:MAX_CARDS],
+        "cards_left": max(0, len(cards) - MAX_CARDS),
+        "groups": cards,
+        "has_no_rows": fitted.no_rows,
+    }
+
+
+def _meta(analysis: ReportAnalysis) -> list[str]:
+    """The facts at the top: file, rows, date, author."""
+    fitted, summary = analysis.data.fitted, analysis.summary
+    rows = count_text(summary.rows, "row")
+    if summary.rows_total > summary.rows:
+        rows = f"{number_text(summary.rows)} of {count_text(summary.rows_total, 'row')}"
+    author = f"by {safe_line(fitted.author, 80)}" if fitted.author else ""
+    source = safe_line(fitted.source, 60) if fitted.source else ""
+    facts = [source, rows, fitted.created[:10], author]
+    return [fact for fact in facts if fact]
+
+
+def _lead(summary: Summary) -> str:
+    features = f" on {count_text(summary.features, 'feature')}" if summary.features else ""
+    filled = ""
+    if summary.filled:
+        were = "was" if summary.filled == 1 else "were"
+        filled = f"; {count_text(summary.filled, 'missing value')} {were} filled in"
+    return f"{summary.method}{features}{_SCALINGS.get(summary.scale, '')}{filled}."
+
+
+def _grade(analysis: ReportAnalysis) -> Grade | None:
+    clarity = analysis.clarity
+    if clarity.grade == UNKNOWN:
+        return None
+    filled = len(GRADES) - 1 - GRADES.index(clarity.grade)
+    steps = tuple(i < filled for i in range(len(GRADES) - 1))
+    words = clarity.words[0].upper() + clarity.words[1:]
+    return Grade(clarity.grade, words, _meaning(analysis), clarity.reason, steps)
+
+
+def _meaning(analysis: ReportAnalysis) -> str:
+    if analysis.clarity.grade != NONE:
+        return _GRADE_MEANS[analysis.clarity.grade]
+    if analysis.data.fitted.sweep is None:
+        return ""
+    return "Any division into groups would be arbitrary."
+
+
+def is_good(analysis: ReportAnalysis) -> bool:
+    """Return whether the groups are clear enough to say that nothing is wrong."""
+    return analysis.clarity.grade in (CLEAR, MOSTLY)
+
+
+def group_cards(analysis: ReportAnalysis) -> list[GroupCard]:
+    """Return a card for each group, the largest first."""
+    values, noun = typical_rows(analysis), safe_noun(analysis.data.fitted.noun)
+    clusters = analysis.summary.clusters
+    return [
+        GroupCard(
+            number=j,
+            name=clusters[j].name,
+            size=clusters[j].size,
+            share=clusters[j].share,
+            rows=rows_text(clusters[j].size, noun),
+            facts=clusters[j].traits[:FACTS_PER_CARD],
+            group=clusters[j],
+            typical=clusters[j].typical[0].name if clusters[j].typical else "",
+            typical_values=tuple(values.get(j, ())),
+            remark=_remark(analysis, clusters[j]),
+        )
+        for j in analysis.data.groups_by_size()
+    ]
+
+
+def _remark(analysis: ReportAnalysis, group: GroupSummary) -> str:
+    """What is said of a group that no feature sets apart."""
+    if group.traits:
+        return ""
+    if not group.size:
+        return "No rows."
+    if not is_told(analysis.data, group.number):
+        return "Too few rows to be described without showing them."
+    if analysis.described.profile is None:
+        return ""
+    return join_sentences(["close to the average of all rows in every feature", group.likeness])

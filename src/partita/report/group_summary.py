@@ -1,0 +1,167 @@
+"""Groups as records: sizes, traits, neighbours, categories, typical rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from partita._common.array_types import Floats
+from partita._common.text import isolated
+from partita.description.category_traits import CategoryTrait, category_traits
+from partita.description.group_names import check_group_names, complete_names
+from partita.description.group_profile import GroupProfile, group_profile
+from partita.description.traits import (
+    FormatValue,
+    Neighbour,
+    Trait,
+    group_traits,
+    nearest_group,
+    value_formatter,
+)
+from partita.report.cluster_distances import RowDistances
+from partita.report.report_input import ReportInput
+
+TYPICAL_ROWS = 3  # of a group
+MIN_ROWS_TO_TELL = 5  # of a group or category, if no single row may be shown
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRow:
+    """A row that stands for its group, or for its edge."""
+
+    name: str  # its id, or "row 17"
+    row: int  # its number in the source, from 1
+    far: float  # distance from the center, or what replaces it
+    index: int  # its number among the rows of the fit, from 0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """One group in numbers and words."""
+
+    number: int
+    name: str  # given, or proposed from what sets it apart
+    size: int  # rows
+    weight: float
+    share: float  # of the weight of all groups
+    spread: float | None  # see `Summary.spread_is`
+    silhouette: float | None
+    traits: tuple[Trait, ...]
+    categories: tuple[CategoryTrait, ...]  # of columns that are not features
+    neighbour: Neighbour | None  # the nearest other group
+    typical: tuple[NamedRow, ...]  # nearest to the center
+    atypical: NamedRow | None  # farthest from it
+
+    @property
+    def words(self) -> str:
+        """The features and categories that set it apart, in words."""
+        traits: tuple[Trait | CategoryTrait, ...] = (*self.traits, *self.categories)
+        return ", ".join(trait.words for trait in traits)
+
+    @property
+    def likeness(self) -> str:
+        """The nearest other group in words; empty if there is none."""
+        if self.neighbour is None:
+            return ""
+        one = self.neighbour
+        like = f"most like group {one.number}"
+        if not one.level:
+            return like
+        return f"{like}, but {one.level} {isolated(one.feature)} ({one.value_text}; {one.other_text} there)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DescribedGroups:
+    """All groups, the profile behind their traits, and how to write its values."""
+
+    groups: tuple[GroupSummary, ...]
+    profile: GroupProfile | None  # None if the rows have no features
+    text: FormatValue | None
+
+
+@np.errstate(all="ignore")  # overflow is shown as such
+def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGroups:
+    """Describe every group in the user's units."""
+    profile, text = None, None
+    if not data.is_matrix and data.n > 0:
+        values = data.original
+        if not hasattr(values, "tocsr"):
+            values = np.asarray(values, dtype=np.float64)
+        profile = group_profile(values, data.labels, data.weight, data.k)
+        text = value_formatter(profile, data.day_features)
+    told = _groups_to_tell(data)
+    least = MIN_ROWS_TO_TELL if data.fitted.no_rows else 1
+    categories = category_traits(data.categories, data.labels, data.weight, data.k, least)
+    traits: list[tuple[Trait, ...]] = [
+        group_traits(profile, j, data.names, text) if profile and text and told[j] else ()
+        for j in range(data.k)
+    ]
+    given = check_group_names(data.fitted.group_names, data.k)
+    names = complete_names(given, traits, categories)
+    groups = []
+    for j in range(data.k):
+        neighbour = None
+        if profile is not None and text is not None and told[j]:
+            neighbour = nearest_group(profile, j, data.names, text)
+            if neighbour is not None and not told[neighbour.number]:
+                neighbour = None
+        groups.append(
+            _group(data, distances, j, names[j], (traits[j], categories[j], neighbour))
+        )
+    return DescribedGroups(tuple(groups), profile, text)
+
+
+def _groups_to_tell(data: ReportInput) -> list[bool]:
+    """Whether each group may be described: the mean of very few rows is nearly one of them."""
+    least = MIN_ROWS_TO_TELL if data.fitted.no_rows else 1
+    return [len(rows) >= least for rows in data.cluster_rows]
+
+
+def _group(
+    data: ReportInput,
+    distances: RowDistances,
+    j: int,
+    name: str,
+    traits: tuple[tuple[Trait, ...], tuple[CategoryTrait, ...], Neighbour | None],
+) -> GroupSummary:
+    members = data.cluster_rows[j]
+    members = members[data.weight[members] > 0]
+    weight, total = data.weight[members], float(data.cluster_weight.sum())
+    known = members[np.isfinite(distances.values[members])]
+    order = known[np.argsort(distances.values[known], kind="stable")]
+    shown = [] if data.fitted.no_rows else order[:TYPICAL_ROWS]
+    is_last_shown = not data.fitted.no_rows and len(order) > TYPICAL_ROWS
+    return GroupSummary(
+        number=j,
+        name=name,
+        size=len(data.cluster_rows[j]),
+        weight=float(weight.sum()),
+        share=float(weight.sum()) / total if total > 0 else 0.0,
+        spread=finite_or_none(distances.spread(members, weight)),
+        silhouette=None,
+        traits=traits[0],
+        categories=traits[1],
+        neighbour=traits[2],
+        typical=tuple(_named_row(data, i, distances) for i in shown),
+        atypical=_named_row(data, order[-1], distances) if is_last_shown else None,
+    )
+
+
+def _named_row(data: ReportInput, i: int, distances: RowDistances) -> NamedRow:
+    return NamedRow(data.row_name(i), int(data.row_numbers[i]), float(distances.values[i]), int(i))
+
+
+def finite_or_none(value: float) -> float | None:
+    """Return the value; None if it is not finite."""
+    return value if math.isfinite(value) else None
+
+
+def typical_values(data: ReportInput, group: GroupSummary, features: list[int]) -> list[Floats]:
+    """Return the values of these features in the typical rows of a group."""
+    from partita.source.raw_rows import as_doubles
+
+    rows: Any = data.original[[row.index for row in group.typical]]
+    return [as_doubles(rows)[:, t] for t in features]

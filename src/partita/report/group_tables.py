@@ -1,0 +1,208 @@
+"""The tables of the groups: sizes and traits, the profile in units, categories, unused columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from partita.chart_layout.captions import join_sentences
+from partita.description.category_traits import LeadingCategories, leading_categories
+from partita.description.group_profile import MEDIAN, SHARE, GroupProfile, group_profile
+from partita.description.traits import FormatValue, value_formatter
+from partita.report.group_summary import MIN_ROWS_TO_TELL
+from partita.report.histograms import FeatureHistogram, feature_histograms, spark
+from partita.report.page_text import count_text, number_text, percent_text, safe_line, value_text
+from partita.report.report_input import ReportInput
+from partita.report.summary import ReportAnalysis, Summary
+from partita.source.raw_rows import as_doubles
+
+MAX_LISTED = 200  # groups in the table, the legend and the silhouettes
+MAX_PROFILE_GROUPS = 60
+MAX_PROFILE_FEATURES = 40
+MAX_HISTOGRAM_GROUPS = 20  # beyond it, cells hold only numbers
+MAX_UNUSED = 20  # columns of each kind
+GROUPS_PER_SHEET = 6  # of a profile on paper
+COLOR_LEVELS = 6  # on each side of 0
+MAX_SCORE = 3.0  # spreads within groups, at which the colours end
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileCell:
+    """A typical value of a group."""
+
+    text: str
+    drawing: str = ""
+    shade: str = ""  # class of the background
+    title: str = ""  # quartiles
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRow:
+    """One feature: of all rows, and of the groups."""
+
+    feature: str
+    overall: ProfileCell
+    cells: tuple[ProfileCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileTable:
+    """Features by groups, in units."""
+
+    groups: tuple[int, ...]
+    sheets: tuple[tuple[int, ...], ...]  # positions of the groups, as many as fit on paper
+    rows: tuple[ProfileRow, ...]
+    note: str
+
+
+def profile_table(analysis: ReportAnalysis) -> ProfileTable | None:
+    """Return the profile; None if the rows have no features."""
+    data, profile, text = analysis.data, analysis.described.profile, analysis.described.text
+    if profile is None or text is None:
+        return None
+    features = profile.order[:MAX_PROFILE_FEATURES].tolist()
+    groups = data.groups_by_size()[:MAX_PROFILE_GROUPS]
+    histograms: dict[int, FeatureHistogram] = {}
+    if len(groups) <= MAX_HISTOGRAM_GROUPS and profile.quartiles is not None:
+        drawn = [t for t in features if profile.statistic[t] != SHARE]
+        histograms = feature_histograms(data, drawn)
+    rows = tuple(
+        _profile_row(data, profile, text, t, groups, histograms.get(t)) for t in features
+    )
+    left_out = len(profile.order) - len(features)
+    remarks = [
+        "typical value of each group, and how the rows of the group are distributed"
+        if histograms
+        else "typical value of each group",
+        "orange: higher than in all rows, violet: lower, by the spread within groups",
+        (profile.statistic == MEDIAN).any()
+        and "values are means; medians where a few rows would pull the mean (marked with *)",
+        left_out > 0
+        and f"{count_text(left_out, 'feature')} that differ less "
+        f"{'is' if left_out == 1 else 'are'} left out",
+        len(groups) < data.k and f"only the {len(groups)} largest groups are shown",
+    ]
+    step = GROUPS_PER_SHEET
+    sheets = tuple(tuple(range(i, min(i + step, len(groups)))) for i in range(0, len(groups), step))
+    return ProfileTable(tuple(groups), sheets, rows, join_sentences(remarks))
+
+
+def _profile_row(
+    data: ReportInput,
+    profile: GroupProfile,
+    text: FormatValue,
+    t: int,
+    groups: list[int],
+    histogram: FeatureHistogram | None,
+) -> ProfileRow:
+    star = "*" if profile.statistic[t] == MEDIAN else ""
+    drawing = "" if histogram is None else spark(histogram.overall)
+    overall = ProfileCell(text(t, float(profile.overall[t])), drawing)
+    cells = []
+    for j in groups:
+        if not is_told(data, j):
+            cells.append(ProfileCell("–"))
+            continue
+        quartiles = "" if profile.quartiles is None else _quartile_text(profile, text, t, j)
+        cells.append(
+            ProfileCell(
+                text(t, float(profile.typical[j, t])),
+                "" if histogram is None else spark(histogram.groups[j], j),
+                shade(float(profile.scores[j, t])),
+                quartiles,
+            )
+        )
+    return ProfileRow(f"{data.names[t]}{star}", overall, tuple(cells))
+
+
+def _quartile_text(profile: GroupProfile, text: FormatValue, t: int, j: int) -> str:
+    assert profile.quartiles is not None
+    if profile.statistic[t] == SHARE or not np.isfinite(profile.quartiles[:, j, t]).all():
+        return ""
+    low, median, high = (text(t, float(value)) for value in profile.quartiles[:, j, t])
+    return f"half of the group: {low} to {high}; median {median}"
+
+
+def is_told(data: ReportInput, j: int) -> bool:
+    """Return whether a group has enough rows to be described."""
+    return len(data.cluster_rows[j]) >= (MIN_ROWS_TO_TELL if data.fitted.no_rows else 1)
+
+
+def shade(score: float) -> str:
+    """Return the style of a cell: a colour by the distance from all rows."""
+    level = min(COLOR_LEVELS, round(abs(score) / MAX_SCORE * COLOR_LEVELS))
+    return f"z{'h' if score > 0 else 'l'}{level}" if level else ""
+
+
+def category_table(data: ReportInput) -> tuple[LeadingCategories, ...]:
+    """Return the leading categories of the columns that are not features."""
+    least = MIN_ROWS_TO_TELL if data.fitted.no_rows else 1
+    table = leading_categories(data.categories, data.labels, data.weight, data.k, least)
+    return table[:MAX_UNUSED]
+
+
+def unused_rows(data: ReportInput) -> tuple[ProfileRow, ...]:
+    """Return typical values of the columns of numbers that are not features."""
+    columns = dict(list((data.fitted.unused or {}).items())[:MAX_UNUSED])
+    if not columns:
+        return ()
+    values = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns.values()])
+    profile = group_profile(values, data.labels, data.weight, data.k)
+    text, groups = value_formatter(profile), data.groups_by_size()[:MAX_PROFILE_GROUPS]
+    rows = [
+        _profile_row(data, profile, text, t, groups, None) for t in range(values.shape[1])
+    ]
+    return tuple(
+        ProfileRow(safe_line(name), row.overall, row.cells)
+        for name, row in zip(columns, rows, strict=True)
+    )
+
+
+def typical_rows(analysis: ReportAnalysis) -> dict[int, list[tuple[str, str]]]:
+    """Return, by group, the features that set it apart with the values of its most typical row."""
+    data, profile = analysis.data, analysis.described.profile
+    if profile is None or data.fitted.no_rows:
+        return {}
+    found: dict[int, list[tuple[str, str]]] = {}
+    names: dict[str, int] = {}
+    for t, name in enumerate(data.names):
+        names.setdefault(name, t)
+    for group in analysis.summary.clusters:
+        if group.typical:
+            features = [names[trait.feature] for trait in group.traits[:3]]
+            row = as_doubles(data.original[[group.typical[0].index]])[0]
+            found[group.number] = [(data.names[t], value_text(float(row[t]))) for t in features]
+    return found
+
+
+def table_remarks(summary: Summary, no_rows: bool) -> str:
+    """Return the remarks above the table."""
+    k, zeros = summary.n_clusters, count_text(summary.nowhere, "row")
+    belong = "belongs" if summary.nowhere == 1 else "belong"
+    known = no_rows or any(group.typical for group in summary.clusters)
+    remarks = [
+        summary.nowhere > 0 and f"{zeros} {belong} to no group",
+        k > MAX_LISTED and f"only the {MAX_LISTED} largest of {number_text(k)} groups are listed",
+        not known and "typical rows are not known, because the model was fitted to a matrix",
+    ]
+    return join_sentences(remarks)
+
+
+def table_legend(data: ReportInput, summary: Summary) -> str:
+    """Return the legend below the table."""
+    weightless = int((data.weight == 0).sum())
+    count = "counts" if weightless == 1 else "count"
+    remarks = [
+        f"spread: {summary.spread_is}",
+        data.fitted.weight is not None and "share: of the weight",
+        weightless > 0
+        and f"{count_text(weightless, 'row')} of weight 0 {count} only in the number of rows",
+        data.ids is None and not data.fitted.no_rows and "rows are counted from 1",
+    ]
+    return join_sentences(remarks)
+
+
+def shares_text(leading: tuple[tuple[str, float], ...]) -> list[tuple[str, str]]:
+    """Return categories with their shares as text."""
+    return [(value, percent_text(share)) for value, share in leading]

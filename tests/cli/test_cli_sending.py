@@ -1,0 +1,63 @@
+"""Options for a report that is passed on: its title, its author, no single rows, a noun."""
+
+from __future__ import annotations
+
+import pytest
+
+from partita import report
+from partita.cli.options import SendingOptions
+
+SENDING = ("--title", "Our customers", "--author", "Ana & Bo", "--no-rows")
+
+
+@pytest.fixture
+def record_of(monkeypatch, partita, tmp_path):
+    """Run a fit with a report; return the record that the report is made from."""
+    records = []
+
+    def keep(path, fitted, **options):
+        records.append(fitted)
+        return report.summarise(fitted)
+
+    monkeypatch.setattr(report, "write_report", keep)
+
+    def run(*words):
+        partita(*words, "--report", tmp_path / "a.html", "-q")
+        return records[-1]
+
+    return run
+
+
+def test_the_report_is_told_how_it_is_sent(record_of, file):
+    record = record_of("fit", file, "-k", 3, *SENDING)
+    assert (record.title, record.author, record.no_rows) == ("Our customers", "Ana & Bo", True)
+    plain = record_of("fit", file, "-k", 3)
+    assert (plain.title, plain.author, plain.no_rows) == ("", "", False)
+
+
+def test_the_report_is_told_the_names_of_the_groups(record_of, file):
+    record = record_of("fit", file, "-k", 3, "--names", '0="Young, loyal",2=Old')
+    assert record.group_names[0] == "Young, loyal"
+    assert record.group_names[2] == "Old"
+
+
+def test_the_report_is_told_what_a_row_is(record_of, file, tmp_path):
+    other = tmp_path / "customers.csv"
+    other.write_text(file.read_text().replace("who,", "customer_id,", 1))
+    assert record_of("fit", other, "-k", 3).noun == "customers"
+    assert record_of("fit", other, "-k", 3, "--id", "customer_id").noun == "customers"
+    assert record_of("fit", file, "-k", 3).noun == ""
+
+
+@pytest.mark.parametrize(
+    "words", [("--title", "a"), ("--author", "a"), ("--no-rows",), ("--title", "")], ids=str
+)
+def test_options_of_a_report_need_one(fails, tmp_path, words):
+    code, said = fails("fit", tmp_path / "none.csv", "-k", 3, *words)
+    assert code == 2
+    assert f"{words[0]} needs --report OUT.html." in said
+
+
+def test_nothing_is_left_out_by_default():
+    assert SendingOptions() == SendingOptions(title=None, author=None, no_rows=False)
+    SendingOptions().check(None)
