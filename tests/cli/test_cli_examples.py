@@ -14,13 +14,13 @@ from helpers.cli import pa
 from helpers.paths import DOCS
 from sklearn.datasets import load_wine
 
-from partita.cli import check, choose_k, command_group, demo, fit, inspect, predict, report
+from partita.cli import check, choose_k, command_group, demo, fit, inspect, name, predict, report
 from partita.tables import write_table
 
 HELP = {
     "help": command_group._main, "fit": fit.fit, "predict": predict.predict,
     "choose-k": choose_k.choose_k, "inspect": inspect.inspect, "report": report.report,
-    "demo": demo.demo, "check": check.check,
+    "demo": demo.demo, "check": check.check, "name": name.name,
 }  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def documented():
     blocks = "\n".join(re.findall(r"```\n(.*?)```", page, re.S))
     return {
         "docs/cli.md": examples_of(blocks),
-        **{name: examples_of(command.__doc__) for name, command in HELP.items()},
+        **{title: examples_of(command.__doc__) for title, command in HELP.items()},
     }
 
 
@@ -44,10 +44,10 @@ def folder(tmp_path, monkeypatch, partita):
     """The files that examples name: a table with a text column, parts of one, a model."""
     wine = load_wine()
     columns = {"name": [f"wine {i + 1}" for i in range(60)]}
-    columns |= {name: wine.data[::3, t] for t, name in enumerate(wine.feature_names[:4])}
+    columns |= {feature: wine.data[::3, t] for t, feature in enumerate(wine.feature_names[:4])}
     table = pa.table(columns)
-    for name in ("wine.csv", "new.csv", "rows.csv", "data.csv"):
-        write_table(table, tmp_path / name)
+    for file in ("wine.csv", "new.csv", "rows.csv", "data.csv"):
+        write_table(table, tmp_path / file)
     rng = np.random.default_rng(0)
     for part in (1, 2):
         rows = rng.normal(size=(60, 2)) + 9 * rng.integers(0, 3, size=(60, 1))
@@ -57,8 +57,8 @@ def folder(tmp_path, monkeypatch, partita):
         write_table(pa.table({"customer": customer, **numbers}), tmp_path / f"part-{part}.parquet")
     write_table(pa.table({"customer": customer, **numbers}), tmp_path / "customers.csv")
     monkeypatch.chdir(tmp_path)
-    for name in ("wine", "data"):
-        partita("fit", f"{name}.csv", "-k", 3, "--model", f"{name}.partita", "-q")
+    for model in ("wine", "data", "old", "new"):
+        partita("fit", "wine.csv", "-k", 3, "--model", f"{model}.partita", "-q")
     return tmp_path
 
 

@@ -61,3 +61,19 @@ def test_options_of_a_report_need_one(fails, tmp_path, words):
 def test_nothing_is_left_out_by_default():
     assert SendingOptions() == SendingOptions(title=None, author=None, no_rows=False)
     SendingOptions().check(None)
+
+
+def test_a_report_without_rows_is_told_no_cell_and_no_place(record_of, file, tmp_path):
+    secret, other = "Jane Doe", tmp_path / "secret.csv"
+    lines = [f"{line},{i % 7}" for i, line in enumerate(file.read_text().splitlines())]
+    lines[0] = "who,age,visits,spent,score"
+    lines[9] = f"{secret},1e6,0,0,unknown"
+    other.write_text("\n".join(lines))
+    words = ("fit", other, "-k", 3)
+    for more, shown in (((), True), (("--no-rows",), False)):
+        for id in ((), ("--id", "who")):
+            record = record_of(*words, *id, *more)
+            told = "\n".join([*record.plan, *record.left_out.values()])
+            assert any(text in told for text in ("'", "line 1", secret)) == shown
+            assert "left out: score" in told
+            assert "limited: 1 outlier of age" in told

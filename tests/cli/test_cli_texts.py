@@ -95,7 +95,7 @@ def test_json_holds_no_nan(partita, tmp_path, capsys):
 
 @pytest.mark.heavy
 def test_help_has_examples_for_every_command(partita):
-    for command in ("fit", "check", "predict", "choose-k", "inspect", "report", "demo"):
+    for command in ("fit", "check", "predict", "choose-k", "inspect", "name", "report", "demo"):
         text = partita(command, "--help")
         assert "Examples" in text
         assert f"partita {command}" in text

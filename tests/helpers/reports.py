@@ -16,7 +16,7 @@ from partita import KMeans, choose_k
 from partita.diagnosis import Diagnosis
 from partita.report import Fitted, silhouette_sample
 
-VOID = {"meta", "link", "br", "img", "input", "hr"}
+VOID = {"meta", "link", "br", "wbr", "img", "input", "hr"}
 NONE = Diagnosis("a fit", (), ())
 EVIL = (
     "<script>alert(1)</script>",
@@ -56,7 +56,8 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         if self.open and self.open[-1] in ("script", "style"):
-            kind = self.elements[-1][1].get("type", self.open[-1])
+            attributes = self.elements[-1][1]
+            kind = attributes.get("id", self.open[-1]) if "type" in attributes else self.open[-1]
             self.raw[kind] = self.raw.get(kind, "") + data
         else:
             self.texts.append(data)
@@ -66,8 +67,11 @@ class Page(HTMLParser):
 
     @property
     def shape(self):
-        """What an attack would change: elements and the names of their attributes."""
-        return [(tag, tuple(sorted(attributes))) for tag, attributes in self.elements]
+        """What an attack would change: elements and the names of their attributes.
+
+        Names may be broken where their characters allow it.
+        """
+        return [(tag, tuple(sorted(attributes))) for tag, attributes in self.elements if tag != "wbr"]
 
     @property
     def text(self):
@@ -75,7 +79,12 @@ class Page(HTMLParser):
 
     @property
     def data(self):
-        return json.loads(self.raw["application/json"])
+        """The values of the map."""
+        return json.loads(self.raw["data"])
+
+    @property
+    def names(self):
+        return json.loads(self.raw["names"])
 
 
 def blobs(n=60, k=3, d=4, seed=0):

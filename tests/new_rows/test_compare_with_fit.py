@@ -266,3 +266,26 @@ def test_models_of_a_matrix_say_that_they_measure_no_new_rows(rows):
     model = KernelKMeans(3, kernel="precomputed", random_state=0).fit(rows @ rows.T)
     with pytest.raises(ValueError, match="does not measure distances of new rows"):
         compare_with_fit(model, rows @ rows.T, fitted_to=rows @ rows.T)
+
+
+def test_texts_name_the_groups(rows, tmp_path):
+    model = KMeans(3, random_state=0).fit(rows)
+    new = compare_with_fit(model, draw(np.random.default_rng(2), 300, (6, 1, 1)), fitted_to=rows)
+    largest = new.share_drift[0].cluster
+    names = tuple("loyal" if j == largest else None for j in range(3))
+    assert f"fit: cluster {largest} has" in str(new)
+    text = str(replace(new, group_names=names))
+    assert f"fit: group {largest} (loyal) has" in text
+    assert "cluster" not in text.split("Means")[0]
+    save(model, tmp_path / "m.partita", fitted_to=rows, group_names=names)
+    loaded = compare_with_fit(load(tmp_path / "m.partita"), rows)
+    assert loaded.group_names == names
+
+
+def test_hostile_names_of_groups_are_one_short_line(rows):
+    model = KMeans(3, random_state=0).fit(rows)
+    new = compare_with_fit(model, draw(np.random.default_rng(2), 300, (6, 1, 1)), fitted_to=rows)
+    text = str(replace(new, group_names=["a\n\x1b[31m" + "x" * 1000] * 3))
+    assert "\x1b" not in text
+    assert len(text.splitlines()) == 2
+    assert len(text) < 1000

@@ -14,8 +14,9 @@ from hypothesis.extra import numpy as npst
 from partita import KMeans
 from partita.metrics.criteria import adjusted_rand
 from partita.report import Fitted
-from partita.report.compared_models import compared_models, other_names
+from partita.report.compared_models import compared_models
 from partita.report.model_flows import NO_GROUP, ModelFlows, crossing_order
+from partita.report.model_pair import other_names
 from partita.report.page import template_environment
 from partita.report.report_input import OtherModel, check_input
 
@@ -94,7 +95,7 @@ def test_equal_models_are_called_the_same():
     section = section_of(own_labels())
     assert text_of(section.headline).startswith("The same groups: 60 rows are divided as by")
     assert section.lead == ""
-    assert section.moves == []
+    assert section.moves == ()
     assert "Adjusted Rand index: 1.000" in section.agreement
 
 
@@ -185,3 +186,9 @@ def test_labels_of_very_many_groups_are_no_memory_error():
     labels = own_labels().astype(np.int64)
     labels[0] = 2**62
     assert "Too many groups" in section_of(labels).headline
+
+
+def test_a_model_that_has_a_group_for_no_row_is_compared():
+    section = section_of(np.full(60, NO_GROUP))
+    assert text_of(section.headline).startswith("Different groups: 60 of 60 rows (100 %)")
+    assert "no counterpart there" in text_of(section.lead)

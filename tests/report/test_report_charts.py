@@ -60,9 +60,9 @@ def test_weights_of_a_merge_tree_are_whole_and_apart_from_the_numbers():
 def test_pointing_at_a_silhouette_says_whose_it_is(wine):
     parser = Page(render(wine))
     for j in range(3):
-        assert f"cluster {j}: mean" in parser.text
+        assert f"group {j}: mean" in parser.text
     drawn = charts.silhouette_chart(analyse(wine).quality.silhouettes, [0, 1, 2])
-    assert re.findall(r"<path[^>]*><title>cluster (\d)", drawn) == ["0", "1", "2"]
+    assert re.findall(r"<path[^>]*><title>group (\d)", drawn) == ["0", "1", "2"]
     assert drawn.count("<title>") == 3
 
 

@@ -81,6 +81,15 @@ def test_rows_like_those_of_the_fit_are_called_so(fit):
     assert text_of(named.headline) == "200 new customers are like those of the fit"
 
 
+def test_as_few_strangers_as_by_chance_change_nothing(fit):
+    new = np.vstack([draw(3, 2000), [[4.0, 9e4]]])
+    section = section_of(fit, new)
+    assert text_of(section.headline) == (
+        "2 001 new rows are like those of the fit (1 is unlike anything in it)"
+    )
+    assert section.advice[-1] == "The groups still fit. There is no need to fit again."
+
+
 def test_the_largest_change_comes_first_and_few_groups_are_listed():
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(30, 2)) * 100
@@ -131,7 +140,7 @@ def test_names_of_rows_groups_and_features_are_only_text(fit):
 def test_long_lists_are_shortened(fit):
     section = section_of(fit, np.vstack([draw(4), np.full((300, 2), 1e6)]))
     assert len(section.strangers) == 50
-    assert [len(part) for part in section.parts_of_strangers] == [10, 40]
+    assert [len(part) for part in section.parts_of_strangers] == [5, 45]
     assert "250 more are not listed" in section.strangers_note
 
 

@@ -33,7 +33,11 @@ def with_texts(texts):
         created=texts[-1],
         versions={"a": texts[0]},
         left_out={"column": texts[0], "other": texts[-1]},
-        categories={texts[0]: pick(24), "city": ["x", texts[-1]] * 12},
+        categories={f"c{texts[0]}": [f"a{texts[-1]}", "x"] * 12},
+        title=texts[0],
+        author=texts[-1],
+        noun=texts[0],
+        group_names=pick(3) if texts[0].strip() else None,
         diagnosis=None,
     )
 
@@ -95,8 +99,8 @@ def test_drawings_escape_their_texts(words):
     assert page.elements[1][1]["aria-label"] == words
 
 
-def test_remarks_come_first_and_are_escaped():
+def test_remarks_come_before_the_tables_and_are_escaped():
     made = replace(fitted(), remarks=["it was <b>interrupted</b>; use --scale none"])
     text = render(made)
     assert "it was &lt;b&gt;interrupted&lt;/b&gt;; use <code>--scale</code> none." in text
-    assert text.index("&lt;b&gt;interrupted") < text.index('id="clusters"')
+    assert text.index("&lt;b&gt;interrupted") < text.index('id="profile"')

@@ -105,7 +105,7 @@ def test_a_loaded_model_is_reported_on_by_the_names_of_its_columns(tmp_path):
     )
     assert turned == plain
     assert plain.scale == "standard"
-    assert plain.clusters[0].traits[0].mean > 0.5  # in the units of the data
+    assert plain.clusters[0].traits[0].value > 0.5  # in the units of the data
 
 
 def test_rows_are_named_by_their_place_in_the_source():

@@ -38,7 +38,8 @@ def fit(
     [bold]Examples[/bold]
       partita fit wine.csv
       partita fit wine.csv -k 3 --labels out.csv --model wine.partita
-      partita fit wine.csv -k 3 --names 0=Light,1=Dark,2=Sweet --report wine.html --no-rows
+      partita fit wine.csv -k 3 --names 0=Light,1=Dark --model wine.partita
+      partita fit wine.csv --report wine.html --title Wines --no-rows
       partita fit part-*.parquet -k 2:20 --id customer --exclude age,zip --json
       cat rows.csv | partita fit - -k 5 --halt 'Deadline(60)' --labels -
     """

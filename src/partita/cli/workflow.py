@@ -23,6 +23,8 @@ from partita.halting import StopReason
 from partita.model_file.group_naming import GroupNames
 from partita.tables import TableError
 from partita.tables.category_columns import category_columns
+from partita.tables.preparation_plan import kind_of_reason
+from partita.tables.unused_numbers import unused_numbers
 
 if TYPE_CHECKING:
     from partita.cli.progress_bar import ProgressReporter
@@ -154,11 +156,17 @@ def _fit_best(
 
 
 def named(outcome: FitOutcome, names: Mapping[int, str]) -> FitOutcome:
-    """Return the outcome with the given names of groups."""
+    """Return the outcome with names of all groups: the given ones, else from what sets them apart.
+
+    Names are made before anything is written, so that files and report have the same.
+    """
     from partita.cli.group_names import names_of_fit
     from partita.estimators.fitted_models import count_clusters
+    from partita.report.group_summary import propose_names
 
-    return replace(outcome, group_names=names_of_fit(names, count_clusters(outcome.model)))
+    given = names_of_fit(names, count_clusters(outcome.model))
+    record = report_input(replace(outcome, group_names=given))
+    return replace(outcome, group_names=propose_names(record))
 
 
 def _known_names(outcome: FitOutcome) -> dict[int, str]:
@@ -179,7 +187,9 @@ def report_input(
 
     prepared, selection = outcome.prepared, outcome.prepared.selection
     squared = capabilities_of(outcome.model).squared
-    names = prepared.model_names
+    names, left_out = prepared.model_names, selection.left_out
+    if sending.no_rows:  # the reasons show cells
+        left_out = {name: kind_of_reason(why) for name, why in left_out.items()}
     original = selection.X if names == selection.names else prepared.X
     cut_short = ["the fit was interrupted; this is its best result so far"]
     return Fitted(
@@ -198,11 +208,11 @@ def report_input(
         seconds=outcome.seconds,
         versions=versions(),
         rows_total=prepared.table.data.num_rows,
-        left_out=selection.left_out,
+        left_out=left_out,
         categories=category_columns(prepared.table, selection.left_out, selection.kept),
         kept=selection.kept,
         filled=selection.filled,
-        plan=prepared.plan.lines,
+        plan=prepared.plan.lines_without_rows if sending.no_rows else prepared.plan.lines,
         remarks=(*cut_short * outcome.interrupted, *column_remarks(prepared), *remarks),
         fingerprint=model_file.fingerprint(selection.X, selection.weight),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -212,4 +222,6 @@ def report_input(
         author=sending.author or "",
         no_rows=sending.no_rows,
         noun=noun_of_rows(prepared),
+        days=selection.days,
+        unused=unused_numbers(prepared.table, selection),
     )

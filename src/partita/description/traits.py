@@ -40,12 +40,16 @@ class Trait:
     @property
     def phrase(self) -> str:
         """The difference without numbers: "high proline", "no newsletter", "mostly orbit"."""
-        name = isolated(self.feature)
+        return f"{self.adjective} {isolated(self.feature)}"
+
+    @property
+    def adjective(self) -> str:
+        """The word before the feature."""
         if self.statistic != SHARE:
-            return f"{self.level} {name}"
+            return self.level
         if self.score > 0:
-            return f"mostly {name}" if self.value >= 0.5 else f"more {name}"
-        return f"no {name}" if self.value == 0 else f"less {name}"
+            return "mostly" if self.value >= 0.5 else "more"
+        return "no" if self.value == 0 else "less"
 
     @property
     def words(self) -> str:

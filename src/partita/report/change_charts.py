@@ -9,7 +9,7 @@ from partita.report.svg import element, line, path
 
 MAX_DEVIATIONS = 2.0  # standard deviations at the end of the scale of a mean
 _MEAN_WIDTH, _MEAN_HEIGHT = 132.0, 18.0  # pixels
-_TIP = 7.0  # pixels, length of the tip of an arrow
+_TIP_PIXELS = 7.0  # length of the tip of an arrow
 
 
 def share_pair(fit: float, now: float, largest: float, j: int) -> str:
@@ -30,7 +30,7 @@ def mean_arrow(deviations: float) -> str:
     middle, y = _MEAN_WIDTH / 2, _MEAN_HEIGHT / 2
     share = max(-1.0, min(1.0, deviations / MAX_DEVIATIONS)) if math.isfinite(deviations) else 0.0
     end = middle + share * (middle - 2)
-    tip = math.copysign(min(_TIP, abs(end - middle)), share)
+    tip = math.copysign(min(_TIP_PIXELS, abs(end - middle)), share)
     parts = [
         line(2, y, _MEAN_WIDTH - 2, y, "grid"),
         line(middle, 2, middle, _MEAN_HEIGHT - 2, "zero"),
@@ -46,4 +46,4 @@ def mean_arrow(deviations: float) -> str:
     ]
     view = f"0 0 {_MEAN_WIDTH:g} {_MEAN_HEIGHT:g}"
     size = {"viewBox": view, "width": _MEAN_WIDTH, "height": _MEAN_HEIGHT}
-    return element("svg", "".join(parts), **size, class_="arrow", aria_hidden="true")
+    return element("svg", "".join(parts), **size, class_="mean-arrow", aria_hidden="true")

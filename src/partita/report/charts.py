@@ -32,7 +32,8 @@ def share_bar(share: float, largest: float, j: int) -> str:
     width = 60 * share / largest if largest > 0 else 0.0
     inner = element("rect", x=0, y=0, width=width, height=8, rx=1, fill="currentColor")
     class_ = f"bar c{j % svg.N_COLORS}"
-    return element("svg", inner, viewBox="0 0 60 8", class_=class_, aria_hidden="true")
+    frame = {"viewBox": "0 0 60 8", "preserveAspectRatio": "none"}
+    return element("svg", inner, **frame, class_=class_, aria_hidden="true")
 
 
 def objective_chart(display: ObjectiveDisplay) -> str:
@@ -107,7 +108,7 @@ def _silhouette_drawing(sample: SilhouetteSample, bands: list[SilhouetteBand], n
     for j, rows in bands:
         high = max(15.0, height * len(rows) / len(sample.values))
         mean = float(sample.means[j])
-        tooltip = f"cluster {j}: mean {number_text(round(mean, 3))}"
+        tooltip = f"group {j}: mean {number_text(round(mean, 3))}"
         outline = _band_outline(sample.values[rows], x, top, high)
         shapes.append(path(outline, f"fill c{j % svg.N_COLORS}", tooltip, end="Z"))
         middle = top + high / 2 + 4
@@ -116,7 +117,7 @@ def _silhouette_drawing(sample: SilhouetteSample, bands: list[SilhouetteBand], n
         top += high + 5
     ticks = [round(value, 2) for value in x.ticks(6)]
     first, last = bands[0].label, bands[-1].label
-    which = f"of clusters {first} to {last}" if len(bands) < n_bands else "by cluster"
+    which = f"of groups {first} to {last}" if len(bands) < n_bands else "by group"
     return svg.drawing(
         _WIDTH,
         top + 24,
@@ -158,4 +159,4 @@ def merge_tree_chart(linkage: Floats, weight: Floats) -> str:
         parts.append(text(weights[j], names_end, baseline, text_anchor="end", class_="faint"))
     middle = (x.start + x.end) / 2
     label = text("price of the merge", middle, bottom + 34, text_anchor="middle", class_="faint")
-    return svg.drawing(_WIDTH, bottom + 40, "Merge tree of the clusters", *parts, label)
+    return svg.drawing(_WIDTH, bottom + 40, "Merge tree of the groups", *parts, label)

@@ -20,11 +20,12 @@ from partita.report.report_input import ReportInput
 _MAX_GROUPS = 20
 _MAX_COLUMNS = 30
 _MAX_STRANGERS = 50
-_MAX_SHOWN = 10  # strangers before the others are folded
+_MAX_SHOWN = 5  # strangers before the others are folded
+_SHARE_DIGITS = 3  # of a share, by which changes are ordered
 _ROUNDING = 1e-9  # standard deviations: smaller means are 0, as those of scaled rows
 _USUAL_STRANGERS = 0.002  # of new rows: twice the share among rows like those of the fit
 _MIN_ROWS_OF_MEAN = 5  # in a report without single rows, whose values a mean of fewer would show
-_SIZES = ((1.0, "far "), (0.5, "clearly "), (0.0, "a little "))  # from so many deviations on
+_CHANGE_WORDS = ((1.0, "far "), (0.5, "clearly "), (0.0, "a little "))  # from so many deviations on
 
 _ADVICE = {
     "units": "Check first that these rows have the units, the columns and the preparation of the "
@@ -99,7 +100,7 @@ class ComparedWithFit:
 
     @property
     def parts_of_strangers(self) -> list[list[Stranger]]:
-        """Those to show, and those to fold away."""
+        """The strangers to show, and those to fold away."""
         return [self.strangers[:_MAX_SHOWN], self.strangers[_MAX_SHOWN:]]
 
 
@@ -147,6 +148,8 @@ def _headline(data: ReportInput, comparison: Comparison, means: list[MeanChange]
         )
     if not parts:
         return f"{rows} {'is' if n == 1 else 'are'} like those of the fit"
+    if len(parts) == 1 and _are_usual(n_strange, n):
+        return f"{rows} are like those of the fit ({parts[0].replace('the fit', 'it')})"
     return f"{rows}: {'; '.join(parts)}"
 
 
@@ -159,24 +162,31 @@ def _and_others(count: int, noun: str) -> str:
 def _advice(comparison: Comparison) -> Iterator[str]:
     """Yield the keys of the advice that applies."""
     n, n_strange = len(comparison.labels), int(comparison.is_stranger.sum())
+    unusual = n_strange > 0 and not _are_usual(n_strange, n)
     if 2 * n_strange > n >= MIN_ROWS:
         yield "units"
     elif n_strange:
-        yield "usual" if n_strange <= _USUAL_STRANGERS * n else "strangers"
+        yield "strangers" if unusual else "usual"
     if comparison.share_drift:
         yield "shares"
     if comparison.mean_drift:
         yield "means"
     if n < MIN_ROWS:
         yield "few"
-    elif not (n_strange or comparison.share_drift or comparison.mean_drift):
+    elif not (unusual or comparison.share_drift or comparison.mean_drift):
         yield "none"
+
+
+def _are_usual(n_strange: int, n: int) -> bool:
+    """Return whether so few strangers are chance."""
+    return 0 < n_strange <= _USUAL_STRANGERS * n
 
 
 def _shares(data: ReportInput, comparison: Comparison) -> tuple[list[ShareChange], str]:
     fit, now = comparison.reference, comparison.share
     k = min(len(now), data.k)
-    order = np.argsort(-np.abs(now - fit.share)[:k], kind="stable").tolist()
+    change = np.abs(now - fit.share)[:k].round(_SHARE_DIGITS)
+    order = np.lexsort((-now[:k], -change)).tolist()  # equal changes: the largest group first
     largest = float(max(now[:k].max(initial=0), fit.share[:k].max(initial=0)))
     clear = {drift.cluster for drift in comparison.share_drift}
     strange = np.bincount(comparison.labels[comparison.is_stranger], minlength=len(now))
@@ -196,10 +206,10 @@ def _shares(data: ReportInput, comparison: Comparison) -> tuple[list[ShareChange
     left_out = k - len(shares)
     remarks = [
         "grey: in the fit; in colour: now",
-        clear and "bold: more than chance explains",
+        bool(clear) and "bold: more than chance explains",
         left_out > 0 and f"and {count_text(left_out, 'more group')} with smaller changes",
     ]
-    return shares, join_sentences(bool(r) and r for r in remarks)
+    return shares, join_sentences(remarks)
 
 
 def _means(data: ReportInput, comparison: Comparison) -> tuple[list[MeanChange], str]:
@@ -244,7 +254,7 @@ def _in_units(data: ReportInput, mean: Floats, unit: Floats) -> Any:
 
 
 def _in_words(deviations: float) -> str:
-    size = next(word for least, word in _SIZES if abs(deviations) >= least)
+    size = next(word for least, word in _CHANGE_WORDS if abs(deviations) >= least)
     return f"{size}{'higher' if deviations > 0 else 'lower'}"
 
 

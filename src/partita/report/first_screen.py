@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from partita.chart_layout.captions import join_sentences
 from partita.description.clarity import CLEAR, GRADES, MOSTLY, NONE, UNKNOWN
 from partita.description.sentences import rows_text
 from partita.description.traits import Trait
@@ -17,6 +16,7 @@ from partita.report.summary import ReportAnalysis, Summary, safe_noun
 MAX_CARDS = 12
 FACTS_PER_CARD = 3
 MAX_TITLE_CHARACTERS = 120
+DATE_CHARACTERS = 10  # of an ISO time
 _SCALINGS = {
     "standard": ", each scaled to mean 0 and standard deviation 1",
     "robust": ", each scaled by its median and quartiles",
@@ -85,7 +85,8 @@ def _meta(analysis: ReportAnalysis) -> list[str]:
         rows = f"{number_text(summary.rows)} of {count_text(summary.rows_total, 'row')}"
     author = f"by {safe_line(fitted.author, 80)}" if fitted.author else ""
     source = safe_line(fitted.source, 60) if fitted.source else ""
-    facts = [source, rows, fitted.created[:10], author]
+    date = safe_line(fitted.created[:DATE_CHARACTERS], DATE_CHARACTERS) if fitted.created else ""
+    facts = [source, rows, date, author]
     return [fact for fact in facts if fact]
 
 
@@ -152,4 +153,4 @@ def _remark(analysis: ReportAnalysis, group: GroupSummary) -> str:
         return "Too few rows to be described without showing them."
     if analysis.described.profile is None:
         return ""
-    return join_sentences(["close to the average of all rows in every feature", group.likeness])
+    return "Close to the average of all rows in every feature."

@@ -17,12 +17,12 @@ from partita.report.svg import element
 
 _NAME_PERCENT = 29  # of the width, for the names at each side
 _MARGIN_PERCENT = 1.5  # between names and ribbons
-_BAR = 2.2  # width of the bar of a group, of 100 across the ribbons
-_MIN_SLOT = 52.0  # pixels: three lines of text
-_GAP = 6.0  # pixels between two groups
+_BAR_WIDTH = 2.2  # width of the bar of a group, of 100 across the ribbons
+_MIN_SLOT_PIXELS = 52.0  # pixels: three lines of text
+_GAP_PIXELS = 6.0  # pixels between two groups
 _PIXELS_PER_GROUP = 70.0
 _MIN_PIXELS, _MAX_PIXELS = 200.0, 420.0  # of all rows together
-_MIN_RIBBON = 0.8  # pixels
+_MIN_RIBBON_PIXELS = 0.8  # pixels
 _THIN_SHARE = 0.005  # of all rows: a ribbon below it is grey
 
 
@@ -56,8 +56,8 @@ class _Column:
     @classmethod
     def of(cls, weight: Floats, scale: float) -> _Column:
         height = scale * weight
-        slot_height = np.maximum(height, _MIN_SLOT)
-        slot = np.cumsum(slot_height + _GAP) - slot_height - _GAP
+        slot_height = np.maximum(height, _MIN_SLOT_PIXELS)
+        slot = np.cumsum(slot_height + _GAP_PIXELS) - slot_height - _GAP_PIXELS
         return cls(slot, slot_height, slot + (slot_height - height) / 2, height)
 
     @property
@@ -87,7 +87,7 @@ def flow_chart(
         "svg",
         _ribbons(ribbons, sides[0], columns, scale)
         + _bars(sides[0], left, 0.0)
-        + _bars(sides[1], right, 100 - _BAR),
+        + _bars(sides[1], right, 100 - _BAR_WIDTH),
         x=f"{_NAME_PERCENT + _MARGIN_PERCENT}%",
         y=0,
         width=f"{100 - 2 * (_NAME_PERCENT + _MARGIN_PERCENT)}%",
@@ -104,7 +104,12 @@ def flow_chart(
 def _bars(nodes: Sequence[FlowNode], column: _Column, x: float) -> str:
     return "".join(
         element(
-            "rect", x=x, y=top, width=_BAR, height=max(height, 1.0), class_=f"node {node.color}"
+            "rect",
+            x=x,
+            y=top,
+            width=_BAR_WIDTH,
+            height=max(height, 1.0),
+            class_=f"node {node.color}",
         )
         for node, top, height in zip(
             nodes, column.top.tolist(), column.height.tolist(), strict=True
@@ -163,8 +168,8 @@ def _places(ribbons: Sequence[FlowRibbon], columns: Sequence[_Column], scale: fl
 
 
 def _outline(tops: list[float], height: float) -> str:
-    height = max(height, _MIN_RIBBON)
-    left, right, middle = _BAR, 100 - _BAR, 50
+    height = max(height, _MIN_RIBBON_PIXELS)
+    left, right, middle = _BAR_WIDTH, 100 - _BAR_WIDTH, 50
     (a, b), (c, d) = tops, [top + height for top in tops]
     over = f"M{left} {a:.1f}C{middle} {a:.1f} {middle} {b:.1f} {right} {b:.1f}"
     return f"{over}V{d:.1f}C{middle} {d:.1f} {middle} {c:.1f} {left} {c:.1f}Z"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Floats
 from partita._common.text import isolated
 from partita.description.category_traits import CategoryTrait, category_traits
-from partita.description.group_names import check_group_names, complete_names
+from partita.description.proposed_names import check_group_names, complete_names
 from partita.description.group_profile import GroupProfile, group_profile
 from partita.description.traits import (
     FormatValue,
@@ -22,7 +20,7 @@ from partita.description.traits import (
     value_formatter,
 )
 from partita.report.cluster_distances import RowDistances
-from partita.report.report_input import ReportInput
+from partita.report.report_input import Fitted, ReportInput, check_input
 
 TYPICAL_ROWS = 3  # of a group
 MIN_ROWS_TO_TELL = 5  # of a group or category, if no single row may be shown
@@ -70,7 +68,8 @@ class GroupSummary:
         like = f"most like group {one.number}"
         if not one.level:
             return like
-        return f"{like}, but {one.level} {isolated(one.feature)} ({one.value_text}; {one.other_text} there)"
+        values = f"{one.value_text}; {one.other_text} there"
+        return f"{like}, but {one.level} {isolated(one.feature)} ({values})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +111,13 @@ def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGrou
             _group(data, distances, j, names[j], (traits[j], categories[j], neighbour))
         )
     return DescribedGroups(tuple(groups), profile, text)
+
+
+def propose_names(fitted: Fitted) -> tuple[str, ...]:
+    """Return a name for each group of a fit: the given one, else from what sets it apart."""
+    data = check_input(fitted)
+    unknown = RowDistances(np.full(data.n, np.nan), "distance", True)
+    return tuple(group.name for group in describe_groups(data, unknown).groups)
 
 
 def _groups_to_tell(data: ReportInput) -> list[bool]:
@@ -157,11 +163,3 @@ def _named_row(data: ReportInput, i: int, distances: RowDistances) -> NamedRow:
 def finite_or_none(value: float) -> float | None:
     """Return the value; None if it is not finite."""
     return value if math.isfinite(value) else None
-
-
-def typical_values(data: ReportInput, group: GroupSummary, features: list[int]) -> list[Floats]:
-    """Return the values of these features in the typical rows of a group."""
-    from partita.source.raw_rows import as_doubles
-
-    rows: Any = data.original[[row.index for row in group.typical]]
-    return [as_doubles(rows)[:, t] for t in features]

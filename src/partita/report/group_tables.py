@@ -51,7 +51,7 @@ class ProfileTable:
     """Features by groups, in units."""
 
     groups: tuple[int, ...]
-    sheets: tuple[tuple[int, ...], ...]  # positions of the groups, as many as fit on paper
+    sheets: tuple[tuple[int, ...], ...]  # positions of groups that fit on paper; none: all do
     rows: tuple[ProfileRow, ...]
     note: str
 
@@ -83,8 +83,9 @@ def profile_table(analysis: ReportAnalysis) -> ProfileTable | None:
         f"{'is' if left_out == 1 else 'are'} left out",
         len(groups) < data.k and f"only the {len(groups)} largest groups are shown",
     ]
-    step = GROUPS_PER_SHEET
-    sheets = tuple(tuple(range(i, min(i + step, len(groups)))) for i in range(0, len(groups), step))
+    step, count = GROUPS_PER_SHEET, len(groups)
+    sheets = tuple(tuple(range(i, min(i + step, count))) for i in range(0, count, step))
+    sheets = sheets if len(sheets) > 1 else ()
     return ProfileTable(tuple(groups), sheets, rows, join_sentences(remarks))
 
 
@@ -182,7 +183,8 @@ def table_remarks(summary: Summary, no_rows: bool) -> str:
     belong = "belongs" if summary.nowhere == 1 else "belong"
     known = no_rows or any(group.typical for group in summary.clusters)
     remarks = [
-        summary.nowhere > 0 and f"{zeros} {belong} to no group",
+        summary.nowhere > 0
+        and f"{zeros} of zeros {belong} to no group, because zeros have no direction",
         k > MAX_LISTED and f"only the {MAX_LISTED} largest of {number_text(k)} groups are listed",
         not known and "typical rows are not known, because the model was fitted to a matrix",
     ]

@@ -17,7 +17,6 @@ from partita.estimators.fitted_models import capabilities_of
 from partita.report.axis_frame import AxisFrame, axis_frame
 from partita.report.axis_words import AxisWords, feature_words, principal_words
 from partita.report.group_bubbles import bubble_map
-from partita.report.histogram import histogram
 from partita.report.map_packing import (
     NO_GROUP,
     affordable_rows,
@@ -28,6 +27,7 @@ from partita.report.map_packing import (
 from partita.report.map_sample import MIN_CLUSTER_ROWS, GroupPlane, group_plane, project_rows
 from partita.report.page_text import number_text, percent_text
 from partita.report.report_input import ReportInput
+from partita.report.stacked_histogram import histogram
 from partita.report.svg import MARKER_OUTLINES
 from partita.report.value_units import axis_units
 
@@ -97,7 +97,8 @@ def _packed_map(data: ReportInput, profile: ClusterProfile) -> tuple[dict[str, A
         "total": data.n,
         "labels": packed(np.where(labels < 0, NO_GROUP, labels), "u2"),
         "rows": packed(data.row_numbers[drawn], "u4"),
-        "ids": names,
+        "ids": None if names is None else names.rest,
+        "id_prefix": "" if names is None else names.prefix,
         "axes": axes,
         "centers": _positions(place.centers, frames),
         "outlines": MARKER_OUTLINES,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -17,34 +18,53 @@ from partita.report.report_input import ReportInput
 from partita.source.raw_rows import as_doubles
 
 NO_GROUP = 65_535  # the label of rows without a group
-MAX_CHARACTERS = 4_200_000  # of all rows in the page
+MAX_CHARACTERS = 4_300_000  # of all rows in the page
 _MIN_FEATURES, _MAX_FEATURES = 3, 16  # of one row, to show when pointing at it
 _GRID_STEPS = 65_535  # positions along an axis without outliers
 _BASE64 = 4 / 3  # characters for a byte
-_POSITION_BYTES = 4 + 2 + 2 * 4  # row number, label and two positions of a row
-_SEPARATORS = 3  # characters around an id
+_POSITION_BYTES = 4 + 2 + 2 * 2  # row number, label and two positions of a row
+_ESTIMATE_ROWS = 2_000  # whose ids tell how long ids are
 _MIN_ROWS = 5_000  # drawn even if their ids are very long
 _MAX_SINGLE = 1e6  # fractions beyond it need more digits than a float32 has
 _MIN_SINGLE = 1e-30
 
 
-def affordable_rows(data: ReportInput, max_rows: int) -> tuple[Ints, list[str] | None]:
+@dataclass(frozen=True, slots=True)
+class RowNames:
+    """The ids of rows; what all of them begin with is stored once."""
+
+    prefix: str
+    rest: tuple[str, ...]
+
+    @property
+    def mean_characters(self) -> float:
+        """The average length of an id in the page, with its quotes and a comma."""
+        return sum(len(json.dumps(text)) + 1 for text in self.rest) / max(1, len(self.rest))
+
+
+def affordable_rows(data: ReportInput, max_rows: int) -> tuple[Ints, RowNames | None]:
     """Sample rows to draw, with their ids: fewer if ids are so long that the page would swell."""
     drawn = sample_rows(data, max_rows)
-    names = _row_names(data, drawn)
-    cost = _row_characters(len(drawn), names) + _BASE64 * 4 * _MIN_FEATURES * len(drawn)
-    if cost > MAX_CHARACTERS and len(drawn) > _MIN_ROWS:
-        drawn = sample_rows(data, max(_MIN_ROWS, int(len(drawn) * MAX_CHARACTERS / cost)))
+    if data.ids is None:
+        return drawn, None
+    names = _row_names(data, drawn[:_ESTIMATE_ROWS])
+    for _ in range(2):  # all ids may be longer than some: they may have less in common
+        cost = _BASE64 * (_POSITION_BYTES + 4 * _MIN_FEATURES) + names.mean_characters
+        if cost * len(drawn) > MAX_CHARACTERS:
+            drawn = sample_rows(data, max(_MIN_ROWS, int(MAX_CHARACTERS / cost)))
+        elif len(names.rest) == len(drawn):
+            break
         names = _row_names(data, drawn)
     return drawn, names
 
 
 def packed_values(
-    data: ReportInput, profile: ClusterProfile, drawn: Ints, names: Sequence[str] | None
+    data: ReportInput, profile: ClusterProfile, drawn: Ints, names: RowNames | None
 ) -> tuple[dict[str, Any], list[AxisFrame]]:
     """Pack the features that separate groups best; return JSON values and the frame of each."""
     d, m = len(data.names), max(1, len(drawn))
-    room = (MAX_CHARACTERS - _row_characters(m, names)) / (_BASE64 * m)  # bytes of a row
+    name_length = 0.0 if names is None else names.mean_characters
+    room = (MAX_CHARACTERS / m - name_length) / _BASE64 - _POSITION_BYTES  # bytes of a row
     most = min(_MAX_FEATURES, d)
     count = int(np.clip(room // 4, min(_MIN_FEATURES, d), most))
     features = np.sort(profile.order[:count])
@@ -85,11 +105,9 @@ def _fits_single(values: Floats) -> bool:
     )
 
 
-def _row_names(data: ReportInput, drawn: Ints) -> list[str] | None:
-    return None if data.ids is None else [data.row_name(i) for i in drawn]
-
-
-def _row_characters(m: int, names: Sequence[str] | None) -> float:
-    """Characters of m rows without their values."""
-    ids = 0 if names is None else sum(map(len, map(json.dumps, names))) + _SEPARATORS * m
-    return _BASE64 * _POSITION_BYTES * m + ids
+def _row_names(data: ReportInput, drawn: Ints) -> RowNames:
+    names = [data.row_name(i) for i in drawn.tolist()]
+    first, last = min(names, default=""), max(names, default="")
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    prefix = "".join(letter for letter, _ in pairs)
+    return RowNames(prefix, tuple(name[len(prefix) :] for name in names))

@@ -11,6 +11,7 @@ from partita.estimators.fitted_models import capabilities_of
 from partita.plots.criteria_display import CriteriaDisplay
 from partita.plots.objective_display import ObjectiveDisplay, stop_remark
 from partita.report import charts, group_tables
+from partita.report.compared_models import compared_models
 from partita.report.compared_with_fit import compared_with_fit
 from partita.report.first_screen import first_screen, is_good
 from partita.report.map_data import map_of
@@ -58,6 +59,7 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         "remarks": [] if fitted.no_rows else _remarks(fitted.remarks),
         "findings": list(analysis.diagnosis),
         "is_good": is_good(analysis),
+        "checks": len(analysis.diagnosis.looked),
         "coverage": _coverage(analysis),
         "table_remarks": group_tables.table_remarks(summary, fitted.no_rows),  # above the table
         "table_legend": group_tables.table_legend(data, summary),  # below it
@@ -66,6 +68,7 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         "categories": group_tables.category_table(data),
         "unused": group_tables.unused_rows(data),
         "compared": compared_with_fit(data),
+        "compared_models": compared_models(data),
         "map": map_data,
         "map_note": map_note,
         "small_map": small_map(data, analysis.described.profile),

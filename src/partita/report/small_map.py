@@ -10,10 +10,10 @@ from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.chart_layout.projection import with_equal_scale
 from partita.report import svg
 from partita.report.group_bubbles import draw_bubbles, shown_groups
-from partita.report.histogram import HistogramSize, histogram
 from partita.report.label_places import label_width, number_label, place_labels
 from partita.report.map_sample import group_plane, project_rows
 from partita.report.report_input import ReportInput
+from partita.report.stacked_histogram import HistogramSize, histogram
 from partita.report.svg import element
 
 _WIDTH, _HEIGHT = 360.0, 240.0  # pixels

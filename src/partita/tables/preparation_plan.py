@@ -90,6 +90,7 @@ class Decision:
     line: str
     rule: str = ""
     undo: str = ""  # options of the command line
+    line_without_rows: str = ""  # if `line` shows a cell or names a row
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision for JSON."""
@@ -115,6 +116,11 @@ class Plan:
     def lines(self) -> list[str]:
         """A line for each decision."""
         return [decision.line for decision in self.decisions]
+
+    @property
+    def lines_without_rows(self) -> list[str]:
+        """The same, without the cells and the places of single rows."""
+        return [decision.line_without_rows or decision.line for decision in self.decisions]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan for JSON."""
@@ -154,11 +160,12 @@ def _changes(
 def _left_out(selection: Selection) -> Iterator[Decision]:
     for name in selection.nearly:
         line = f"left out: {_name(name)} ({_why(selection, name)})"
-        yield Decision(NEARLY, (name,), line, RULES[NEARLY])
+        short = f"left out: {_name(name)} ({kind_of_reason(selection.left_out[name])})"
+        yield Decision(NEARLY, (name,), line, RULES[NEARLY], line_without_rows=short)
     by_kind: dict[str, list[str]] = {}
     for name, why in selection.left_out.items():
         if why not in (NOT_CHOSEN, EXCLUDED) and name not in selection.nearly:
-            by_kind.setdefault(why.partition(":")[0].partition(",")[0], []).append(name)
+            by_kind.setdefault(kind_of_reason(why), []).append(name)
     for kind, names in by_kind.items():
         rule = RULES.get(kind, "")
         if len(names) > MAX_ALIKE:
@@ -167,7 +174,17 @@ def _left_out(selection: Selection) -> Iterator[Decision]:
             continue
         for name in names:
             line = f"left out: {_name(name)} ({_why(selection, name)})"
-            yield Decision("left out", (name,), line, rule, _including(kind, [name]))
+            short = f"left out: {_name(name)} ({kind})"
+            yield Decision("left out", (name,), line, rule, _including(kind, [name]), short)
+
+
+def kind_of_reason(why: str) -> str:
+    """Return why a column was left out in a word or two, without the cells that show it.
+
+    >>> kind_of_reason("text, as 'Ann' in line 2"), kind_of_reason("an id: by its name")
+    ('text', 'an id')
+    """
+    return why.partition(":")[0].partition(",")[0]
 
 
 def _why(selection: Selection, name: str) -> str:
@@ -235,8 +252,9 @@ def _limits(table: Table, selection: Selection, scaling: Scaling) -> Iterator[De
     for t, name in enumerate(selection.names):
         if name in limited:
             where = _rows_text(table, selection, np.flatnonzero(beyond[:, t]))
-            line = f"limited: {plural(limited[name], 'outlier')} of {_name(name)} ({where})"
-            yield Decision("limit", (name,), line, RULES["limit"], "--scale standard")
+            line = f"limited: {plural(limited[name], 'outlier')} of {_name(name)}"
+            shown = f"{line} ({where})"
+            yield Decision("limit", (name,), shown, RULES["limit"], "--scale standard", line)
 
 
 def _rows_text(table: Table, selection: Selection, rows: Any) -> str:

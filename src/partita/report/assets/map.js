@@ -3,6 +3,7 @@
   const find = (id) => document.getElementById(id);
   if (!find("data")) return;
   const map = JSON.parse(find("data").textContent);
+  if (map.ids) map.ids = map.ids.map((rest) => map.id_prefix + rest); // what all ids begin with is stored once
   const plane = find("plane"), canvas = find("canvas"), tip = find("tip"), all = find("all");
   const legend = plane.querySelector(".legend"), entries = [...legend.querySelectorAll(".entry")], onlys = [...legend.querySelectorAll(".only")];
   const NARROW_PIXELS = 500, NARROW_FEATURES = 6, MIN_DRAG_PIXELS = 4, TIP_GAP = 16, REACH = 14, TAP_REACH = 24, FOUND_ZOOM = 4;

@@ -81,7 +81,8 @@ const findRows = (map, rows, text) => {
   if (!wanted) return { matches: [], message: "" };
   const ids = map.ids ? map.ids.map((id) => id.toLowerCase()) : [], number = digits ? Number(digits[1]) : NaN;
   const all = [...rows.labels.keys()], matching = (test) => all.filter(test);
-  let matches = ids.length ? matching((i) => ids[i] === wanted) : [];
+  const cut = wanted.length > 40 ? `${wanted.slice(0, 26)}…${wanted.slice(-13)}` : wanted; // as ids are shown: `row_name`
+  let matches = ids.length ? matching((i) => ids[i] === cut) : [];
   if (!matches.length && digits) matches = matching((i) => rows.numbers[i] === number);
   if (!matches.length && ids.length) matches = matching((i) => ids[i].includes(wanted));
   if (matches.length) return { matches: matches.sort((a, b) => rows.numbers[a] - rows.numbers[b]), message: "" };

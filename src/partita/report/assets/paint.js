@@ -3,6 +3,7 @@
 const N_COLORS = 8; // colours; the style sheet has them as --c0, --c1, …
 const MAX_STAMPED_ROWS = 6000; // more rows are blended into the pixels themselves
 const MAP_FONT = "12px system-ui, sans-serif", LABEL_FONT = `600 ${MAP_FONT}`;
+const VECTOR_OPACITY = 0.75; // of a path, where rows that overlap are not darker
 const FADED = 0.12; // opacity of groups that are not pointed at, of their own
 const grouped = (text) => text.replace(/\d+/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, "\u202f")).replace("-", "−");
 
@@ -159,7 +160,7 @@ const painter = (map, rows, view, state) => {
       if (!paths.has(labels[i])) paths.set(labels[i], []);
       paths.get(labels[i]).push([x, y]);
     });
-    paths.forEach((places, j) => pen.addPoints(places, outline(j), radius, colorOf(j, colors), opacity() * (isFaded(j) ? FADED : 1)));
+    paths.forEach((places, j) => pen.addPoints(places, outline(j), radius, colorOf(j, colors), VECTOR_OPACITY));
   };
 
   // --- labels and axes ---------------------------------------------------------------

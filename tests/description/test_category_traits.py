@@ -9,8 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita import KMeans
+from partita.description.category_traits import (
+    MAX_CATEGORY_TRAITS,
+    category_traits,
+    leading_categories,
+)
 from partita.report import Fitted, render, summarise
-from partita.report.cluster_categories import MAX_CATEGORY_TRAITS, category_traits
 from partita.tables.category_columns import CategoryColumn
 
 
@@ -85,7 +89,7 @@ def test_the_page_and_the_summary_tell_the_same():
     value = "<bdi>&lt;b&gt;Wien&lt;/b&gt;</bdi>"
     assert f"<bdi>city</bdi>: 100\u202f% {value} (all rows 50\u202f%)" in html
     assert "<bdi>ירושלים</bdi>" in html
-    assert "Categories: their share of the cluster" in html
+    assert "Columns that were not used to find the groups" in html
 
 
 def test_wrong_categories_are_named():
@@ -95,3 +99,21 @@ def test_wrong_categories_are_named():
     ):
         with pytest.raises(ValueError, match=words):
             summarise(fit_two_groups(**wrong))
+
+
+def test_the_leading_categories_of_every_group_are_told():
+    column = CategoryColumn.of(["a"] * 6 + ["b"] * 4 + ["b"] * 10)
+    labels = np.repeat([0, 1], 10)
+    (table,) = leading_categories({"city": column}, labels, np.ones(20), 3)
+    assert table.overall == (("b", 0.7), ("a", 0.3))
+    assert table.groups == ((("a", 0.6), ("b", 0.4)), (("b", 1.0),), ())
+
+
+def test_rare_categories_are_not_told_if_no_row_may_be_shown():
+    column = CategoryColumn.of(["secret"] * 4 + ["b"] * 16)
+    labels = np.repeat([0, 1], [4, 16])
+    (table,) = leading_categories({"city": column}, labels, np.ones(20), 2, min_rows=5)
+    assert "secret" not in str(table)
+    traits_ = category_traits({"city": column}, labels, np.ones(20), 2, min_rows=5)
+    assert traits_[0] == ()
+    assert category_traits({"city": column}, labels, np.ones(20), 2)[0][0].value == "secret"

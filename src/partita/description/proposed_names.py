@@ -13,7 +13,7 @@ from partita.description.traits import Trait
 
 MAX_NAME_CHARACTERS = 60
 MAX_FEATURE_CHARACTERS = 24  # of a feature in a name
-MAX_SHORT_NAME = 34  # characters up to which a name gets a second trait
+MAX_SHORT_NAME = 42  # characters up to which a name gets a second trait
 SECOND_MIN_RATIO = 0.4  # of the largest score: a smaller one is not worth a word
 
 

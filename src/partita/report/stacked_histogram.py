@@ -20,6 +20,7 @@ from partita.source.raw_rows import as_doubles
 
 MIN_SHOWN_ROWS = 5  # in one bar, if nothing may be said about single rows
 _N_BINS = 60  # about; at least half as many
+_MIN_RELATIVE_WIDTH = 1e-14  # of a bin: narrower ones have no edges among doubles
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # round widths of bins, of a power of ten
 _HIDDEN_TAIL = 0.01  # of the rows on each side, if nothing may be said about single rows
 _END_GAP = 6.0  # pixels between the bins and the end bars
@@ -98,7 +99,7 @@ def _range(data: ReportInput, ordered: Floats) -> tuple[float, float]:
 def _round_edges(low: float, high: float, is_whole: bool) -> Floats:
     """Edges of bins of a round width; each integer has its own bin if they are few."""
     span = high / _N_BINS - low / _N_BINS
-    tiny = max(abs(low), abs(high)) * 1e-12
+    tiny = max(abs(low), abs(high)) * _MIN_RELATIVE_WIDTH
     if not tiny < span < np.inf:
         margin = abs(low) * 0.1 or 1.0
         return np.array([low - margin, low + margin]) if span < np.inf else np.array([low, high])
@@ -192,7 +193,7 @@ def _numbers(
     spans: list[tuple[float, float]],
     box: tuple[float, float, float, float],
 ) -> str:
-    """The numbers of the groups above the bars at their means, the largest group first."""
+    """The numbers of the groups above the bars at their medians, the largest group first."""
     order = np.argsort(-data.cluster_weight, kind="stable")
     values = as_doubles(data.original).ravel()
     anchors, numbers = [], []
@@ -200,11 +201,12 @@ def _numbers(
         rows = data.cluster_rows[j]
         if len(rows) < (MIN_SHOWN_ROWS if data.fitted.no_rows else 1):
             continue
-        mean = float(np.nanmean(values[rows])) if np.isfinite(values[rows]).any() else np.nan
-        if np.isnan(mean) or (data.fitted.no_rows and not x.low <= mean <= x.high):
+        known = values[rows][np.isfinite(values[rows])]
+        middle = float(np.median(known)) if len(known) else np.nan
+        if np.isnan(middle) or (data.fitted.no_rows and not x.low <= middle <= x.high):
             continue
-        at = sum(spans[0 if mean < x.low else -1]) / 2  # of an end bar
-        at = x(mean) if x.low <= mean <= x.high else at
+        at = sum(spans[0 if middle < x.low else -1]) / 2  # of an end bar
+        at = x(middle) if x.low <= middle <= x.high else at
         anchors.append((at, box[3] - LABEL_HEIGHT / 2 - 4))
         numbers.append(j)
     places = place_labels(anchors, [label_width(j) for j in numbers], box)

@@ -1,0 +1,83 @@
+"""Two models of the rows of a report: names of their groups, and the flow between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from partita._common.array_types import Floats, Ints
+from partita._common.number_arrays import as_any_array
+from partita._common.parameters import Got, must_be
+from partita._common.text import one_line
+from partita.report.model_flows import NO_GROUP, Flow, ModelFlows
+from partita.report.named_groups import group_name
+from partita.report.page_text import percent_text
+from partita.report.report_input import OtherModel, ReportInput
+
+MIN_ROWS_SHOWN = 5  # of a move, in a report without single rows
+NO_GROUP_NAME = "no group"
+_MAX_NAME = 60  # characters of a group of the other model
+_MAX_CELLS = 4_000_000  # pairs of groups that are counted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelPair:
+    """The groups of a report (here), those of another model (there), and their rows in common."""
+
+    data: ReportInput
+    flows: ModelFlows
+    names: tuple[str, ...]  # of the groups there
+
+    @classmethod
+    def of(cls, data: ReportInput, other: OtherModel) -> ModelPair | None:
+        """Cross the labels of two models; None if there are too many groups."""
+        labels = _checked_labels(other.labels, data.n)
+        m = max(int(labels.max(initial=-1)) + 1, len(list(other.group_names or ())))
+        if (data.k + 1) * (m + 1) > _MAX_CELLS:
+            return None
+        flows = ModelFlows.of(data.labels, labels, data.weight, (data.k, m))
+        return cls(data, flows, other_names(other.group_names, m))
+
+    @property
+    def weights(self) -> tuple[Floats, Floats]:
+        """The weights of the groups here (k,) and there (m,)."""
+        weight = self.flows.weight
+        return weight[:-1].sum(axis=1), weight[:, :-1].sum(axis=0)
+
+    def name_here(self, j: int) -> str:
+        """Return the name of a group of the report."""
+        return NO_GROUP_NAME if j == NO_GROUP else group_name(self.data, j)
+
+    def name_there(self, j: int) -> str:
+        """Return the name of a group of the other model."""
+        return NO_GROUP_NAME if j == NO_GROUP else self.names[j]
+
+    def share_text(self, weight: float) -> str:
+        """Return a weight as a share of all rows."""
+        total = float(self.flows.weight.sum())
+        return percent_text(weight / total if total > 0 else 0.0)
+
+    def is_shown(self, rows: int) -> bool:
+        """Return whether a report may tell of so few rows."""
+        return not self.data.fitted.no_rows or rows >= MIN_ROWS_SHOWN
+
+    @property
+    def shown_moves(self) -> list[Flow]:
+        """The moves that the report may tell of, the heaviest first."""
+        return [move for move in self.flows.moves if self.is_shown(move.rows)]
+
+
+def other_names(names: Any, k: int) -> tuple[str, ...]:
+    """Return a name for each of k groups of another model; "Group 3" where none is given."""
+    given = [one_line(name or "", _MAX_NAME) for name in list(names or ())[:k]]
+    given += [""] * (k - len(given))
+    return tuple(name or f"Group {j}" for j, name in enumerate(given))
+
+
+def _checked_labels(labels: Any, n: int) -> Ints:
+    wanted = f"{n} integers, one for each row"
+    numbers = as_any_array("other.labels", labels, wanted)
+    if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
+        got = Got(f"shape {numbers.shape} and dtype {numbers.dtype}")
+        raise must_be("other.labels", wanted, got)
+    return numbers
