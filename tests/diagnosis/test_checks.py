@@ -55,7 +55,7 @@ def test_a_feature_on_another_scale():
     frame = load_wine(as_frame=True).data
     found = diagnose(fit(frame, 3), frame)["scale"]
     assert found.features == ("proline",)
-    assert found.what == "proline decides the groups nearly alone."
+    assert found.what == "1 of 13 columns decides the groups nearly alone: proline."
     assert "99.8 % of all squared deviations are in proline: it decides" in found.evidence
     assert found.severity == "warning"
 

@@ -58,7 +58,7 @@ def test_the_page_shows_the_numbers_of_the_summary(wine):
     for cluster in found.clusters:
         assert cluster.traits
         for part in (*(t.words for t in cluster.traits[:4]), cluster.typical[0].name):
-            assert part in text
+            assert part.replace(" ", "") in text.replace(" ", "")  # names may be broken
     assert wine.sweep.verdict in text
 
 

@@ -17,7 +17,9 @@ from partita._common.power_of_two import square_scales
 from partita._common.random_state import generator
 from partita.description.weighted_quantiles import group_quantiles
 
-MEAN, MEDIAN, SHARE = "mean", "median", "share"  # the kinds of typical values
+MEAN, MEDIAN = "mean", "median"  # the kinds of typical values
+SHARE, PRESENCE = "share", "presence"  # shares of rows: of yes, and of those that have a term
+SHARES = (SHARE, PRESENCE)
 SHOWN_QUANTILES = (0.25, 0.5, 0.75)
 NORMAL_IQR = 1.349  # interquartile range of a normal distribution, in standard deviations
 MIN_SPREAD = 0.01  # of the deviation of all rows: a smaller spread within groups counts as this
@@ -32,10 +34,10 @@ class GroupProfile:
     """Typical values of k groups and of all rows.
 
     A typical value is the mean; the median if the mean of all rows lies beyond their quartiles;
-    for features that are 0 or 1, and for terms of sparse rows, the share of rows that have it.
+    the share of ones for features that are 0 or 1; for sparse rows, of rows that have a term.
     """
 
-    statistic: Array  # (d,) MEAN, MEDIAN or SHARE
+    statistic: Array  # (d,) MEAN, MEDIAN, SHARE or PRESENCE
     typical: Floats  # (k, d); NaN if no row of the group has a value
     overall: Floats  # (d,) of all rows
     mean: Floats  # (k, d)
@@ -118,7 +120,7 @@ def _dense_columns(
     )
     low, median, high = quartiles[:, k]
     tiny = MAX_ROUNDING_ERROR * deviation
-    means, mean = (np.where(np.abs(x + anchor) > tiny, x + anchor, 0.0) for x in (means, mean))
+    means, mean = (np.where(np.abs(x + anchor) < tiny, 0.0, x + anchor) for x in (means, mean))
     is_share = ((values == 0) | (values == scale) | ~known).all(axis=0) & (deviation > 0)
     by_median = ((mean < low) | (mean > high)) & (high > low) & ~is_share
     statistic = np.where(is_share, SHARE, np.where(by_median, MEDIAN, MEAN))
@@ -159,7 +161,7 @@ def _sparse_columns(
     variance = (size * np.nan_to_num(share * (1 - share))).sum(axis=0) / max(size.sum(), 1e-300)
     spread = np.sqrt(np.maximum(variance, MIN_SPREAD**2 * overall * (1 - overall)))
     spread = np.where(spread > 0, spread, np.inf)
-    return np.full(len(overall), SHARE), share, overall, means, spread, None
+    return np.full(len(overall), PRESENCE), share, overall, means, spread, None
 
 
 def _membership(labels: Ints, weight: Floats, k: int) -> Any:

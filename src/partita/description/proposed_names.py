@@ -8,7 +8,7 @@ from typing import Any
 from partita._common.parameters import Got, describe_value, is_integer, must_be
 from partita._common.text import one_line
 from partita.description.category_traits import CategoryTrait
-from partita.description.group_profile import SHARE
+from partita.description.group_profile import PRESENCE, SHARE
 from partita.description.traits import Trait
 
 MAX_NAME_CHARACTERS = 60
@@ -63,8 +63,9 @@ def _proposals(traits: Sequence[Trait], categories: Sequence[CategoryTrait]) -> 
     strong = [trait for trait in traits if abs(trait.score) >= least]
     ordered = sorted(strong, key=lambda trait: not trait.is_extreme)
     phrases = [_phrase(trait) for trait in ordered]
-    if ordered and all(trait.statistic == SHARE and trait.score > 0 for trait in ordered):
-        phrases = [one_line(trait.feature, MAX_FEATURE_CHARACTERS) for trait in ordered]  # terms
+    terms = [t for t in strong if t.statistic == PRESENCE and t.score > 0]
+    if terms:  # those that a group lacks tell little
+        phrases = [one_line(trait.feature, MAX_FEATURE_CHARACTERS) for trait in terms]
     phrases += [f"mostly {one_line(trait.value, MAX_FEATURE_CHARACTERS)}" for trait in categories]
     if not phrases:
         return ["Average"]
@@ -77,7 +78,7 @@ def _proposals(traits: Sequence[Trait], categories: Sequence[CategoryTrait]) -> 
 
 def _phrase(trait: Trait) -> str:
     name = one_line(trait.feature, MAX_FEATURE_CHARACTERS)
-    if trait.statistic == SHARE:
+    if trait.statistic in (SHARE, PRESENCE):
         return f"{'with' if trait.score > 0 else 'without'} {name}"
     level = "high" if trait.score > 0 else "low"
     return f"{level if trait.is_extreme else f'fairly {level}'} {name}"

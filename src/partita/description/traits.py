@@ -12,7 +12,7 @@ import numpy as np
 from partita._common.array_types import Floats
 from partita._common.number_text import percent_text, rounded_text
 from partita._common.text import isolated
-from partita.description.group_profile import SHARE, GroupProfile
+from partita.description.group_profile import SHARES, GroupProfile
 
 MAX_TRAITS = 6
 MIN_SCORE = 0.5  # spreads within groups; smaller differences are none
@@ -31,7 +31,7 @@ class Trait:
     score: float  # (value of the group − value of all rows) / spread within groups
     value: float  # typical of the group, in the user's units
     overall: float  # typical of all rows
-    statistic: str  # what `value` is: "mean", "median" or "share"
+    statistic: str  # what `value` is: "mean", "median", or a share of rows: "share", "presence"
     level: str  # "very high", "high", "low", "very low"
     value_text: str  # "1 100"
     overall_text: str  # "747"
@@ -45,7 +45,7 @@ class Trait:
     @property
     def adjective(self) -> str:
         """The word before the feature."""
-        if self.statistic != SHARE:
+        if self.statistic not in SHARES:
             return self.level
         if self.score > 0:
             return "mostly" if self.value >= 0.5 else "more"
@@ -70,7 +70,7 @@ class Neighbour:
 
 def value_formatter(profile: GroupProfile, days: Sequence[int] = ()) -> FormatValue:
     """Return the function that writes a typical value: numbers, shares in percent, dates."""
-    is_share, is_day = profile.statistic == SHARE, set(days)
+    is_share, is_day = np.isin(profile.statistic, SHARES), set(days)
 
     def text(feature: int, value: float) -> str:
         if not math.isfinite(value):
@@ -93,7 +93,8 @@ def group_traits(
     scores, value, overall = profile.scores[j], profile.typical[j], profile.overall
     size = np.abs(scores)
     clear = size >= MIN_SCORE
-    clear &= (profile.statistic != SHARE) | (np.abs(value - overall) >= MIN_SHARE_DIFFERENCE)
+    is_share = np.isin(profile.statistic, SHARES)
+    clear &= ~is_share | (np.abs(value - overall) >= MIN_SHARE_DIFFERENCE)
     largest = [t for t in np.argsort(-size, kind="stable").tolist() if clear[t]]
     extreme = np.where(scores > 0, profile.scores.max(axis=0), -profile.scores.min(axis=0))
     return tuple(

@@ -104,11 +104,9 @@ def _largest_group(linked: Array, variance: Floats) -> Ints:
 
 def _decides_alone(names: tuple[str | int, ...], d: int) -> str:
     listed = list_features(names)
-    if len(listed) > MAX_SUBJECT_CHARACTERS:
-        listed = f"{len(names)} of {d} columns"
-    elif any(isinstance(name, int) for name in names):
-        listed = listed.capitalize()
-    return f"{listed} decide{'s' * (len(names) == 1)} the groups nearly alone."
+    which = f": {listed}" if len(listed) <= MAX_SUBJECT_CHARACTERS else ""
+    verb = "decides" if len(names) == 1 else "decide"
+    return f"{len(names)} of {d} columns {verb} the groups nearly alone{which}."
 
 
 def _names(fit: FitContext, features: Ints) -> tuple[str | int, ...]:

@@ -27,7 +27,7 @@ _GRADE_MEANS = {
     "clear": "You can rely on nearly every row being in the right group.",
     "mostly": "Most rows have one obvious group; those near a border could be in either.",
     "overlapping": "The groups run into each other: treat single rows near a border with caution.",
-    "blurred": "The groups are parts of one cloud, useful as segments, but other cuts are as good.",
+    "blurred": "They may serve as segments, but other divisions of the rows are as good.",
 }
 
 

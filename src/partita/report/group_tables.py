@@ -8,7 +8,7 @@ import numpy as np
 
 from partita.chart_layout.captions import join_sentences
 from partita.description.category_traits import LeadingCategories, leading_categories
-from partita.description.group_profile import MEDIAN, SHARE, GroupProfile, group_profile
+from partita.description.group_profile import MEDIAN, SHARES, GroupProfile, group_profile
 from partita.description.traits import FormatValue, value_formatter
 from partita.report.group_summary import MIN_ROWS_TO_TELL
 from partita.report.histograms import FeatureHistogram, feature_histograms, spark
@@ -65,7 +65,7 @@ def profile_table(analysis: ReportAnalysis) -> ProfileTable | None:
     groups = data.groups_by_size()[:MAX_PROFILE_GROUPS]
     histograms: dict[int, FeatureHistogram] = {}
     if len(groups) <= MAX_HISTOGRAM_GROUPS and profile.quartiles is not None:
-        drawn = [t for t in features if profile.statistic[t] != SHARE]
+        drawn = [t for t in features if profile.statistic[t] not in SHARES]
         histograms = feature_histograms(data, drawn)
     rows = tuple(
         _profile_row(data, profile, text, t, groups, histograms.get(t)) for t in features
@@ -119,7 +119,7 @@ def _profile_row(
 
 def _quartile_text(profile: GroupProfile, text: FormatValue, t: int, j: int) -> str:
     assert profile.quartiles is not None
-    if profile.statistic[t] == SHARE or not np.isfinite(profile.quartiles[:, j, t]).all():
+    if profile.statistic[t] in SHARES or not np.isfinite(profile.quartiles[:, j, t]).all():
         return ""
     low, median, high = (text(t, float(value)) for value in profile.quartiles[:, j, t])
     return f"half of the group: {low} to {high}; median {median}"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from sklearn.base import clone
+
 from partita._common.parameters import describe_value
 from partita.report.page_text import count_text, number_text, safe_line
 from partita.report.quality import FitQuality
@@ -32,7 +35,7 @@ def provenance_of(
         ("Scaling", summary.scale),
         ("Preparation", "; ".join(_line(text, 300) for text in fitted.plan)),
         ("Weights", _weights(data)),
-        ("Model", safe_line(_model(data.model), 600)),
+        ("Model", safe_line(_model(data.model, data.fitted.no_rows), 600)),
         ("Start", _start(data)),
         ("Objective", _objective(quality)),
         ("Seed", _seed_text(fitted.seed)),
@@ -84,12 +87,20 @@ def _features(data: ReportInput) -> str:
     return text + (f" and {number_text(more)} more" if more > 0 else "")
 
 
-def _model(model: Any) -> str:
-    """The estimator with its parameters, as code."""
+def _model(model: Any, no_rows: bool) -> str:
+    """The estimator with its parameters, as code; without arrays, which may hold rows."""
     try:
+        if no_rows:
+            model = clone(model).set_params(**_without_arrays(model.get_params()))
         return " ".join(repr(model).split())
     except Exception:  # the repr of a parameter must not break the report
         return type(model).__name__
+
+
+def _without_arrays(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that hold arrays or lists, with a word in their place."""
+    large = {name: value for name, value in parameters.items() if np.ndim(value) > 0}
+    return {name: f"<shape {np.shape(value)}>" for name, value in large.items()}
 
 
 def _seed_text(seed: Any) -> str:

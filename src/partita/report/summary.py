@@ -230,5 +230,7 @@ def safe_noun(noun: str) -> str:
 
 def _finding(data: ReportInput, finding: Finding) -> dict[str, Any]:
     """The fields of a finding; its rows by their numbers in the source, from 1."""
+    if data.fitted.no_rows:  # the evidence names rows
+        return {**finding.to_dict(), "evidence": "", "rows": []}
     rows = [int(data.row_numbers[i]) for i in finding.rows if i < data.n]
     return {**finding.to_dict(), "rows": rows}

@@ -1,0 +1,116 @@
+"""A page without rows: nothing of a single row is on it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers.reports import Page
+
+from partita import KMeans, KMedoids, SphericalKMeans, compare_with_fit
+from partita.report import Fitted, OtherModel, render, summarise
+from partita.report.page_text import value_text
+
+NAMES = ("alpha", "beta", "gamma")
+
+
+def rows(n=40, seed=0):
+    """Three groups and three outliers; every cell has six distinctive digits."""
+    rng = np.random.default_rng(seed)
+    centers = np.repeat([[500.0, 200, 700], [900, 800, 100], [100, 900, 900]], n, axis=0)
+    X = centers + rng.normal(0, 30, (3 * n, 3))
+    X[[0, n, 2 * n]] += [[3000.0, 0, 0], [0, 4000, 0], [0, 0, 5000]]
+    return np.round(X, 3)
+
+
+def secret_record(model, X, **more):
+    n = len(X)
+    cities = ["Paris", "Rome"] * (n // 2 - 1) + ["Timbuktu", "Ouagadougou"]
+    return Fitted(
+        model.fit(X),
+        X,
+        names=NAMES,
+        ids=[f"person-{7919 * i % 104729}" for i in range(n)],
+        categories={"city": cities},
+        unused={"salary": X[:, 0] * 3 + 0.125},
+        source="people.csv",
+        remarks=["a cell says person-0"],
+        **more,
+    )
+
+
+MODELS = [
+    KMeans(3, n_init=3, random_state=0),
+    KMeans(5, n_init=3, random_state=0),  # groups of single outliers
+    KMedoids(3, random_state=0),
+    SphericalKMeans(3, random_state=0),
+    KMeans(3, init=rows()[:3], n_init=1),  # the start is rows
+]
+
+
+def told(page):
+    """All that a reader could find: texts, attributes and data."""
+    attributes = " ".join(str(value) for _, a in page.elements for value in a.values())
+    raw = " ".join(text for kind, text in page.raw.items() if kind not in ("script", "style"))
+    return " ".join([page.text, attributes, raw]).replace("\u202f", "").replace(" ", "")
+
+
+@pytest.mark.heavy
+@pytest.mark.filterwarnings("ignore:Number of distinct")
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{type(model).__name__}")
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_no_name_no_cell_no_rare_category_is_on_the_page(model, d):
+    if d < 3 and not isinstance(model.get_params().get("init", ""), str):
+        model = KMeans(3, init=rows()[:3, :d], n_init=1)
+    X = rows()[:, :d]
+    made = replace(secret_record(model, X), names=NAMES[:d])
+    shown, hidden = (told(Page(render(replace(made, no_rows=flag)))) for flag in (False, True))
+    ids = [f"person-{7919 * i % 104729}" for i in range(len(X))]
+    cells = [f"{value:.3f}" for value in X.ravel()] + [value_text(v) for v in X.ravel().tolist()]
+    cells = {cell.replace("\u202f", "") for cell in cells}
+    assert any(name in shown for name in ids)
+    assert any(cell in shown for cell in cells)
+    assert not [name for name in ids if name in hidden]
+    numbers = set(re.findall(r"\d+\.\d+|\d+", hidden))
+    assert not numbers & {cell for cell in cells if len(cell) >= 6}
+    for rare in ("Timbuktu", "Ouagadougou"):
+        assert rare not in hidden
+    assert "nosinglerow" in hidden
+    assert "containssinglerows" in shown
+
+
+@pytest.mark.heavy
+def test_the_data_of_the_map_are_groups_only():
+    page = Page(render(secret_record(MODELS[0], rows(), no_rows=True)))
+    contents = json.loads(page.raw["data"]) if "data" in page.raw else {}
+    longest = max((len(str(value)) for value in contents.values()), default=0)
+    assert longest < 400  # no packed rows
+    assert "Search" not in page.text
+
+
+@pytest.mark.heavy
+def test_comparisons_tell_no_rows_either():
+    X = rows()
+    made = secret_record(KMeans(3, n_init=3, random_state=0), X, no_rows=True)
+    new = rows(seed=1) + [[0.0, 0, 800]]
+    labels = np.asarray(made.model.predict(new))
+    other = OtherModel(np.where(np.arange(len(labels)) == 5, 1 - labels % 2, labels), ["a", "b", "c"])
+    made = replace(
+        made,
+        X=new,
+        comparison=compare_with_fit(made.model, new, fitted_to=X),
+        other=other,
+    )
+    text = told(Page(render(made)))
+    assert not re.search(r"person-\d", text)
+    numbers = set(re.findall(r"\d+\.\d+|\d+", text))
+    assert not numbers & {f"{value:g}" for value in new.ravel() if len(f"{value:g}") >= 6}
+
+
+def test_the_summary_has_no_rows_either():
+    found = summarise(secret_record(MODELS[0], rows(), no_rows=True))
+    assert all(group.typical == () and group.atypical is None for group in found.clusters)
+    assert "person-" not in json.dumps(found.to_dict())
