@@ -69,7 +69,7 @@ def test_a_line_without_a_line_end_is_a_table_without_rows(fails, tmp_path, part
     (tmp_path / "a.csv").write_text("a,b")
     assert "a.csv has columns, but no rows" in fails("fit", tmp_path / "a.csv")[1]
     (tmp_path / "a.csv").write_text("1,2")
-    assert "1 cluster by KMeans" in partita("fit", tmp_path / "a.csv", "-k", 1)
+    assert "a.csv: 1 row, 2 features" in partita("fit", tmp_path / "a.csv", "-k", 1)
 
 
 LONG = "h" * 20_000
@@ -169,7 +169,8 @@ def test_rows_are_numbered_as_in_the_file_also_after_dropped_ones(partita, far_r
 def test_equal_rows_are_said_to_be_equal(partita, tmp_path, k):
     (tmp_path / "a.csv").write_text("x,y\n" + "1,2\n" * 8)
     output = " ".join(partita("fit", tmp_path / "a.csv", "-k", k).split())
-    assert "All rows are equal: they are one cluster." in output
+    assert "! All rows are equal." in output
+    assert "--k 1 describes them" in output
     assert "than 1" not in output
 
 
@@ -183,6 +184,6 @@ def test_choose_k_says_that_rows_are_equal(tmp_path, capsys):
 def test_fewer_distinct_rows_than_clusters_name_a_number_that_works(partita, tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n" + "1,2\n5,6\n9,0\n" * 8)
     output = " ".join(partita("fit", tmp_path / "a.csv", "-k", 4).split())
-    assert "There are no more distinct rows than clusters" in output
+    assert "! There are no more different rows than groups." in output
     assert "Use --k 2 at most" in output
-    assert "no more distinct rows" not in partita("fit", tmp_path / "a.csv", "-k", 2)
+    assert "no more different rows" not in partita("fit", tmp_path / "a.csv", "-k", 2)

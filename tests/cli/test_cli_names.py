@@ -15,6 +15,7 @@ from helpers.workbooks import workbook
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partita import KMeans, save
 from partita._common.text import one_line
 from partita.cli.group_names import read_names
 from partita.model_file import read_header, read_model
@@ -30,6 +31,14 @@ def model(partita, file, tmp_path):
     path = tmp_path / "m.partita"
     partita("fit", file, "-k", 3, "--model", path, "--names", TYPED, "-q")
     return path
+
+
+@pytest.fixture
+def nameless(file, tmp_path, blobs):
+    """A model that Python has saved, without names of groups."""
+    path = tmp_path / "my model.partita"
+    model = KMeans(3, random_state=0).fit(blobs)
+    return save(model, path, names=["x", "y", "z"], fitted_to=blobs) or path
 
 
 def typed(names):
@@ -109,7 +118,11 @@ def test_names_that_the_chosen_k_cannot_use_lose_no_fit(capsys, file, tmp_path, 
     result = json.loads(partita(*words))
     k = result["summary"]["n_clusters"]
     assert k < 5
-    assert read_header(model)["group_names"] == ["a", *[None] * (k - 1)]
+    names = read_header(model)["group_names"]
+    assert names == [group["name"] for group in result["summary"]["clusters"]]
+    assert names[0] == "a"
+    assert "b" not in names
+    assert all(names)
     assert f"--names names 4, but the groups are 0 to {k - 1}" in result["warnings"]
 
 
@@ -179,11 +192,21 @@ def test_the_model_keeps_the_names(partita, model):
     assert json.loads(partita("inspect", model, "--json"))["group_names"] == NAMES
 
 
-def test_a_model_without_names_has_none(partita, file, tmp_path):
+def test_groups_without_a_given_name_get_one_that_all_commands_show(partita, file, tmp_path):
     path = tmp_path / "m.partita"
-    partita("fit", file, "-k", 3, "--model", path, "-q")
-    assert json.loads(partita("inspect", path, "--json"))["group_names"] is None
-    assert json.loads(partita("predict", file, "--model", path, "--json"))["group_names"] is None
+    words = ("fit", file, "-k", 3, "--names", "1=Given", "--model", path, "--json")
+    names = [group["name"] for group in json.loads(partita(*words))["summary"]["clusters"]]
+    assert names[1] == "Given"
+    assert len(set(names)) == 3
+    assert all(names)
+    assert json.loads(partita("inspect", path, "--json"))["group_names"] == names
+    assert json.loads(partita("predict", file, "--model", path, "--json"))["group_names"] == names
+
+
+def test_a_model_without_names_has_none(partita, file, nameless):
+    assert json.loads(partita("inspect", nameless, "--json"))["group_names"] is None
+    words = ("predict", file, "--model", nameless, "--json")
+    assert json.loads(partita(*words))["group_names"] is None
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "jsonl", "parquet", "feather", "csv.gz"])
@@ -238,9 +261,8 @@ def test_a_group_without_a_name_is_called_by_its_number(partita, file, tmp_path)
     assert len(pairs) == 3
 
 
-def test_a_model_without_names_says_how_to_get_them(fails, partita, file, tmp_path):
-    path = tmp_path / "my model.partita"
-    partita("fit", file, "-k", 3, "--model", path, "-q")
+def test_a_model_without_names_says_how_to_get_them(fails, partita, file, nameless):
+    path = nameless
     code, said = fails("predict", file, "--model", path, "--with-names")
     assert code == 2
     advice = said.partition("Name them first: ")[2].partition(" Try ")[0]

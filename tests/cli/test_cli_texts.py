@@ -139,14 +139,20 @@ def test_predict_says_how_many_rows_each_cluster_has(partita, tmp_path, file):
     partita("fit", file, "-k", 3, "--model", model)
     output = partita("predict", file, "--model", model, "--labels", tmp_path / "out.csv")
     sizes = np.bincount(read_model(model).labels_)
-    assert ", ".join(f"cluster {j}: {n}" for j, n in enumerate(sizes)) in output
+    assert ", ".join(f"group {j}: {n}" for j, n in enumerate(sizes)) in output
 
 
-def test_a_cluster_without_traits_is_described_as_in_the_report(partita, tmp_path, file):
-    page = tmp_path / "a.html"
-    words = "close to the mean in every feature"
-    assert words in " ".join(partita("fit", file, "-k", 1, "--report", page).split())
-    assert words in page.read_text(encoding="utf-8")
+def test_a_group_without_traits_is_described_as_in_the_report(partita, tmp_path):
+    rows = np.repeat([[0.0], [5.0], [10.0]], 20, axis=0) + np.linspace(-1, 1, 60)[::-1, None]
+    (tmp_path / "a.csv").write_text("x\n" + "".join(f"{x!r}\n" for x in rows[:, 0].tolist()))
+    words, page = ("fit", tmp_path / "a.csv", "-k", 3), tmp_path / "a.html"
+    groups = json.loads(partita(*words, "--json"))["summary"]["clusters"]
+    middle = next(group for group in groups if not group["traits"])
+    output = " ".join(partita(*words, "--report", page).split())
+    like = f"most like group {middle['neighbour']['number']}, but {middle['neighbour']['level']} x"
+    assert f"close to the average in every feature; {like}" in output
+    card = page.read_text(encoding="utf-8").partition(f'id="card-{middle["number"]}"')[2]
+    assert "Close to the average" in card.partition("</article>")[0]
 
 
 @pytest.mark.heavy
@@ -154,8 +160,10 @@ def test_many_clusters_do_not_fill_the_screen(partita, tmp_path):
     rows = np.random.default_rng(0).random((300, 2))
     write_table(pa.table({"a": rows[:, 0], "b": rows[:, 1]}), tmp_path / "a.csv")
     output = partita("fit", tmp_path / "a.csv", "-k", 60)
-    assert "and 40 smaller ones" in output
-    assert len(output.splitlines()) < 80
+    groups = re.findall(r"^ ?\d+  \S.* rows?$", output, re.M)
+    left = int(re.search(r"and (\d+) more groups: see --report or --json", output)[1])
+    assert len(groups) + left == 60
+    assert len(output.splitlines()) < 60
     assert "(nothing was saved; --labels, --model and --report write files)" in " ".join(
         output.split()
     )
@@ -185,7 +193,8 @@ def test_the_report_says_what_the_terminal_says_of_the_data(partita, tmp_path):
     model, page = tmp_path / "m.partita", tmp_path / "a.html"
     partita("fit", tmp_path / "a.csv", "-k", 2, "-w", "w", "--model", model, "--report", page)
     assert "left out: number (a row number: " in page.read_text()
-    assert "of weight" in partita("fit", tmp_path / "a.csv", "-k", 2, "-w", "w")
+    assert "Shares are of the weight" in partita("fit", tmp_path / "a.csv", "-k", 2, "-w", "w")
+    assert "Shares are" not in partita("fit", tmp_path / "a.csv", "-k", 2)
     words = ("report", tmp_path / "a.csv", "--model", model, "--out", page, "--force")
     partita(*words)
     text = page.read_text()
@@ -225,7 +234,7 @@ def test_advice_words_every_setting_of_its_finding():
         settings = next((k.value.elts for k in call.keywords if k.arg == "settings"), [])
         assert ADVICE.get(name, "").count("{}") == len(settings), name
     few = diagnosis.Finding("empty-clusters", "", "", "", settings=(Setting("n_clusters", 3),))
-    assert advice_for(few) == "Use fewer clusters: --k 3 gives the same result."
+    assert advice_for(few) == "Use fewer groups: --k 3 gives the same result."
 
 
 def test_advice_fits_how_the_rows_were_scaled():

@@ -210,6 +210,16 @@ class Browser:
         """Print the page on A4."""
         self._page.pdf(path=path, width="8.27in", height="11.7in", print_background=False)
 
+    def axe(self) -> list[dict[str, Any]]:
+        """Return the violations that axe-core finds; it runs outside of the page's policy."""
+        from importlib.resources import files
+
+        source = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+        self._page.evaluate(f"{source}; void 0")
+        found = self._page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        violations: list[dict[str, Any]] = found["violations"]
+        return violations
+
     def requests(self) -> list[str]:
         """Return the addresses requested besides the page itself and data in it."""
         files = [url for url in self._requested if url.startswith("file:")]

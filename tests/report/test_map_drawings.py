@@ -68,6 +68,15 @@ def test_the_bars_count_all_rows_and_the_note_those_far_away():
     assert "The last bar counts 2 rows above" in note
 
 
+def test_days_are_written_as_dates():
+    X = 19_000 + np.arange(400.0)[:, None]
+    model = KMeans(2, random_state=0).fit(X)
+    made = Fitted(model, X, names=["born"], days=["born"], diagnosis=NONE)
+    texts = re.findall(r">(\d{4}-\d\d-\d\d)</text>", histogram(check_input(made))[0])
+    assert len(texts) >= 3
+    assert texts == sorted(texts)
+
+
 def test_one_value_makes_one_bar():
     X = np.full((20, 1), 7.0)
     drawing, note = histogram(check_input(Fitted(KMeans(1).fit(X), X, diagnosis=NONE)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -15,8 +16,8 @@ from rich.text import Text
 
 import partita
 from partita._common.json_values import to_json_values
-from partita._common.number_text import number_text, percent_text
-from partita._common.text import one_line, one_sentence, plural
+from partita._common.number_text import count_text, percent_text
+from partita._common.text import isolated, one_line, one_sentence, plural
 from partita.cli.console import MIN_WIDTH, print_message, wrapped
 from partita.cli.prepared_data import column_remarks
 from partita.cli.text_tables import print_table
@@ -25,13 +26,20 @@ from partita.tables.placeholders import placeholders_of
 from partita.tables.preparation_plan import NEARLY
 from partita.tables.text_files import layout_note
 
-MAX_TRAITS = 3  # of a cluster
-MAX_CATEGORIES = 2  # of a cluster
+MAX_TRAITS = 3  # of a group
+MAX_CATEGORIES = 2  # of a group
 MAX_FINDINGS = 6
-MAX_CLUSTERS = 20  # rows of the table
-MAX_GROUP_NAME = 46  # characters of the name of a group
-MAX_TRAIT = 100  # characters of what sets a group apart
+MAX_CLUSTERS = 20  # sizes in a list
+MAX_GROUPS = 12  # as many as the report has cards
+MAX_GROUPS_IN_FULL = 8  # more have one line of traits each
+MAX_SOURCE = 60  # characters of the name of the data
 MAX_TEXT = 500  # characters of a note or a finding
+NO_BREAK = "\xa0"  # a space at which no line ends
+# parts of a text in which no line ends
+WHOLE = re.compile(r".+")
+NUMBERS = re.compile(r"\([^()]*\)")  # of a trait
+COMMANDS = re.compile(r"`[^`]+`|--[\w-]+ \d+")  # of advice
+FILLER = "\x00"  # stands for the second cell of a wide character; no text for people has it
 GRADE_STYLES = {
     "clear": "green",
     "mostly": "green",
@@ -129,106 +137,157 @@ def plan_lines(plan: Any, explain: bool | None) -> list[str]:
 
 
 def print_summary(summary: Any, out: Console) -> None:
-    """Print the answer, the groups with what sets them apart, and what to be careful about."""
+    """Print the answer, its grade, the groups, what to be careful about, and the figures."""
     out.print()
     print_item(out, f"{summary.sentence}.", 0, "bold", hang=0)
     if summary.grade_reason:
         print_item(out, summary.grade_reason, 0, GRADE_STYLES.get(summary.grade, ""), hang=0)
-    if summary.verdict:
-        print_item(out, summary.verdict, 0, hang=0)
     out.print()
-    if summary.n_clusters > 1:
+    if summary.n_clusters > 1 and summary.grade != "none":
         _print_groups(summary, out)
+        out.print()
     _print_findings(out, summary.findings, summary.grade)
     out.print()
-    print_item(out, _fit_line(summary), 0, "dim", hang=0)
+    for line in _figures(summary):
+        print_item(out, line, 0, "dim")
 
 
-def _fit_line(summary: Any) -> str:
-    """Return how the groups were found, in figures."""
+def _figures(summary: Any) -> list[str]:
+    """Return how the groups were found: the data, the choice of K, the fit, why it stopped."""
     scaled = "" if summary.scale == "none" else f", scaled ({summary.scale})"
-    size = f"{plural(summary.rows, 'row')}, {plural(summary.features, 'feature')}"
-    parts = [f"{one_line(summary.source, 60)}: {size}{scaled}", summary.method]
+    rows, features = count_text(summary.rows, "row"), count_text(summary.features, "feature")
+    lines = [f"{one_line(summary.source, MAX_SOURCE)}: {rows}, {features}{scaled}."]
+    if summary.verdict:
+        lines.append(one_sentence(summary.verdict, MAX_TEXT))
+    parts = []
     if summary.objective is not None:
-        parts.append(f"J = {summary.objective:.6g}")
-    if summary.explained_variance is not None:
-        parts.append(f"{100 * summary.explained_variance:.1f} % {summary.explained_is}")
+        parts.append(f"J{NO_BREAK}={NO_BREAK}{summary.objective:.6g}")
+    if summary.explained_variance is not None and summary.n_clusters > 1:
+        parts.append(f"{100 * summary.explained_variance:.1f}{NO_BREAK}% {summary.explained_is}")
     if summary.silhouette is not None:
         parts.append(f"silhouette {summary.silhouette:.3f}")
-    text = "; ".join([parts[0], ", ".join(parts[1:])])
+    lines.append(f"{summary.method}{': ' * bool(parts)}{', '.join(parts)}.")
     if summary.iterations is None:
-        return f"{text}."
+        return lines
     starts = f"The best of {summary.starts} starts s" if (summary.starts or 1) > 1 else "S"
     start = ", starting from clusters of the sweep" if summary.from_sweep else ""
     iterations = plural(summary.iterations, "iteration") + start
-    return f"{text}. {starts}topped after {iterations}: {summary.stopped_by}."
+    return [*lines, f"{starts}topped after {iterations}: {summary.stopped_by}."]
 
 
 def _print_groups(summary: Any, out: Console) -> None:
     """Print the largest groups: number, name, share and rows, then what sets them apart."""
+    from partita.description.sentences import rows_text
+
     groups = sorted(summary.clusters, key=lambda group: -group.share)
-    shown = groups[:MAX_CLUSTERS]
-    digits = max(len(str(group.number)) for group in shown)
-    for group in shown:
-        share = percent_text(group.share)
-        size = f"{share:>7}  {plural(group.size, 'row', number_text)}"
-        room = max(MIN_WIDTH, out.width - digits - len(size) - 4)
-        name = one_line(group.name, min(MAX_GROUP_NAME, room))
-        line = Text(f"{group.number:>{digits}}  ")
-        line.append(name, style="bold")
-        padding = min(MAX_GROUP_NAME, room) - cell_len(name)
-        line.append(" " * max(0, padding) + size)
-        out.print(line, soft_wrap=True)
-        for text in wrapped(_joined_traits(group, out.width - digits - 2), out.width, digits + 2, 0):
-            out.print(text.replace("\xa0", " "), soft_wrap=True)
-    rest = len(groups) - MAX_CLUSTERS
-    if rest > 0:
-        out.print(f"and {rest} smaller ones: see --report or --json", style="dim")
+    shown, is_short = groups[:MAX_GROUPS], len(groups) > MAX_GROUPS_IN_FULL
+    noun = getattr(summary, "noun", "")
+    shares = _right_aligned([percent_text(group.share) for group in shown])
+    rows = _right_aligned([rows_text(group.size, noun) for group in shown])
+    indent = 2 + max(len(str(group.number)) for group in shown)
+    names = [isolated(group.name) for group in shown]
+    sizes = [f"  {share}  {count}" for share, count in zip(shares, rows, strict=True)]
+    room = max(MIN_WIDTH, out.width - indent - cell_len(sizes[0]))
+    width = min(room, max(map(cell_len, names)))
+    for group, name, size in zip(shown, names, sizes, strict=True):
+        _print_name(out, f"{group.number:>{indent - 2}}  ", name, size, width)
+        for line in _trait_lines(group, out.width, indent, is_short):
+            out.print(line, soft_wrap=True)
+    if len(groups) > len(shown):
+        rest = plural(len(groups) - len(shown), "more group")
+        print_item(out, f"and {rest}: see --report or --json", indent, hang=0)
+    if any(group.weight != group.size for group in groups):
+        print_item(out, "(Shares are of the weight, not of the rows.)", 0, "dim", hang=1)
 
 
-def _joined_traits(group: Any, width: int) -> str:
-    """Return what sets a group apart, in lines that break only between traits."""
-    traits = [one_sentence(trait.words, MAX_TRAIT) for trait in group.traits[:MAX_TRAITS]]
-    traits += [one_sentence(trait.words, MAX_TRAIT) for trait in group.categories[:MAX_CATEGORIES]]
-    if not traits:  # an empty group has no mean
-        middle = "close to the average in every feature"
-        likeness = one_sentence(group.likeness, MAX_TEXT)
-        return f"{middle}; {likeness}" if group.size and likeness else middle if group.size else "–"
-    words = [*(f"{trait}," for trait in traits[:-1]), traits[-1]]
-    fits = all(cell_len(word) <= width for word in words)
-    return " ".join(word.replace(" ", "\xa0") if fits else word for word in words)
+def _right_aligned(texts: list[str]) -> list[str]:
+    width = max(map(cell_len, texts))
+    return [" " * (width - cell_len(text)) + text for text in texts]
+
+
+def _print_name(out: Console, number: str, name: str, size: str, width: int) -> None:
+    """Print the name of a group in a column of that width, and its size beside or below it."""
+    first, *rest = cell_wrapped(name, width, hang=0)
+    line = Text(number).append(first, style="bold")
+    padding = width - cell_len(first)
+    fits = padding >= 0 and len(number) + width + cell_len(size) <= out.width
+    out.print(line.append(" " * padding + size) if fits else line, soft_wrap=True)
+    for part in rest:
+        out.print(Text(" " * len(number)).append(part, style="bold"), soft_wrap=True)
+    if not fits:
+        out.print(" " * len(number) + size.strip(), soft_wrap=True)
+
+
+def _trait_lines(group: Any, width: int, indent: int, is_short: bool) -> list[str]:
+    """Return what sets a group apart: lines that break between traits, or the first line only."""
+    traits = [trait.words for trait in group.traits[:MAX_TRAITS]] or [_remark(group)]
+    traits += [trait.words for trait in group.categories[:MAX_CATEGORIES]]
+    traits = [trait for trait in traits if trait]
+    room = max(MIN_WIDTH, width) - indent
+    while is_short and len(traits) > 1 and cell_len(", ".join(traits)) > room:
+        traits.pop()
+    items = [*(f"{trait}," for trait in traits[:-1]), *traits[-1:]]
+    text = " ".join(_unbroken(item, WHOLE if cell_len(item) <= room else NUMBERS) for item in items)
+    return cell_wrapped(text, width, indent, hang=0)
+
+
+def _remark(group: Any) -> str:
+    """Return what is said of a group that no feature sets apart."""
+    from partita.report.group_summary import MIN_ROWS_TO_TELL
+
+    if not group.size:
+        return ""
+    if group.neighbour is None and group.share < 1:  # the options leave out what tells of rows
+        is_small = group.share > 0 and group.size < MIN_ROWS_TO_TELL
+        return "too few rows to be described without showing them" if is_small else ""
+    middle = "close to the average in every feature"
+    return f"{middle}; {group.likeness}" if group.likeness else middle
 
 
 def _print_findings(out: Console, findings: Any, grade: str) -> None:
-    out.print()
     if not findings:
         is_good = grade in GOOD_GRADES
         out.print("No problems were found." if is_good else "The checks found no other problem.")
         return
     out.print("Be careful:", style="bold")
     for finding in findings[:MAX_FINDINGS]:
-        advice = finding["option"] or finding["advice"]
+        advice = one_sentence(finding["option"] or finding["advice"], MAX_TEXT)
         is_warning = finding["severity"] == "warning"
         mark, style = ("!", "bold yellow") if is_warning else ("-", "bold")
         print_item(out, f"{mark} {one_sentence(finding['what'], MAX_TEXT)}", 2, style)
         print_item(out, one_sentence(finding["meaning"], MAX_TEXT), 4, hang=0)
-        print_item(out, f"→ {one_sentence(advice, MAX_TEXT)}", 4, "cyan")
-        print_item(out, f"({one_sentence(finding['evidence'], MAX_TEXT)})", 4, "dim", hang=1)
+        print_item(out, f"→ {_unbroken(advice, COMMANDS)}", 4, "cyan")
+        print_item(out, one_sentence(finding["evidence"], MAX_TEXT), 4, "dim", hang=0)
     rest = len(findings) - MAX_FINDINGS
     if rest > 0:
         out.print(f"  and {rest} more: see --report or --json")
 
 
+def _unbroken(text: str, parts: re.Pattern[str]) -> str:
+    """Return text in which no line ends inside such parts."""
+    return parts.sub(lambda part: part[0].replace(" ", NO_BREAK), text)
+
+
 def _join_within(items: list[str], width: int, title: str = "") -> str:
     """Join items with commas, after a title, in lines that break only between items."""
     words = [title, *(f"{item}," for item in items[:-1]), *items[-1:]]
-    text = " ".join(word.replace(" ", "\xa0") for word in words if word)
-    return "\n".join(wrapped(text, width, hang=0)).replace("\xa0", " ")
+    text = " ".join(_unbroken(word, WHOLE) for word in words if word)
+    return "\n".join(cell_wrapped(text, width, hang=0))
+
+
+def cell_wrapped(text: str, width: int, indent: int = 0, hang: int = 2) -> list[str]:
+    """Split a paragraph as `wrapped` does, but count the cells of wide characters.
+
+    Lines do not end at NO_BREAK, which is printed as a space.
+    """
+    counted = "".join(letter + FILLER * (cell_len(letter) - 1) for letter in text)
+    lines = wrapped(counted, width, indent, hang)
+    return [line.replace(FILLER, "").replace(NO_BREAK, " ") for line in lines]
 
 
 def print_item(out: Console, text: str, indent: int, style: str = "", hang: int = 2) -> None:
     """Print a paragraph; lines after the first are indented by `hang` more."""
-    for line in wrapped(text, out.width, indent, hang):
+    for line in cell_wrapped(text, out.width, indent, hang):
         out.print(line, style=style, soft_wrap=True)
 
 
@@ -257,7 +316,7 @@ def cluster_sizes(labels: Any) -> dict[int, int]:
 
 def print_cluster_sizes(labels: Any, out: Console) -> None:
     """Print the number of rows in each cluster."""
-    items = [f"cluster {j}: {count}" for j, count in cluster_sizes(labels).items()]
+    items = [f"group {j}: {count}" for j, count in cluster_sizes(labels).items()]
     if len(items) > MAX_CLUSTERS:
         items = [*items[:MAX_CLUSTERS], f"and {len(items) - MAX_CLUSTERS} more"]
     out.print(_join_within(items, out.width), soft_wrap=True)

@@ -13,7 +13,7 @@ from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.projection import with_equal_scale
 from partita.report import svg
 from partita.report.axis_words import feature_words, principal_words
-from partita.report.label_places import label_width, number_label, place_labels
+from partita.report.label_places import number_labels
 from partita.report.map_sample import group_plane
 from partita.report.page_text import percent_text
 from partita.report.report_input import ReportInput
@@ -95,13 +95,7 @@ def draw_bubbles(
         )
         for j, (x, y), r, w in zip(shown.tolist(), at, radius, weight.tolist(), strict=True)
     )
-    places = place_labels(at, [label_width(j) for j in shown.tolist()], box)
-    labels = "".join(
-        number_label(j, anchor, place)
-        for j, anchor, place in zip(shown.tolist(), at, places, strict=True)
-        if place is not None
-    )
-    return circles + labels
+    return circles + number_labels(shown.tolist(), at, box)
 
 
 def _in_pixels(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 
-from partita.report.svg import N_COLORS, element
+from partita.report.svg import N_COLORS, element, text
 
 Point = tuple[float, float]
 LABEL_HEIGHT = 20.0  # pixels
@@ -52,20 +51,39 @@ def place_labels(
     return places
 
 
-def number_label(j: int, anchor: Point, place: Point) -> str:
-    """Return the number of group j in a pill, with a thin line to its anchor if it was moved."""
+def number_labels(
+    numbers: Sequence[int],
+    anchors: Sequence[Point],
+    box: tuple[float, float, float, float],
+    n_rings: int = N_RINGS,
+) -> str:
+    """Return the numbers of groups in pills, with a thin line to the anchors of those moved.
+
+    Lines lie below all pills. A number without room is left out.
+    """
+    places = place_labels(anchors, [label_width(j) for j in numbers], box, n_rings)
+    placed = [
+        (j, anchor, place)
+        for j, anchor, place in zip(numbers, anchors, places, strict=True)
+        if place is not None
+    ]
+    lines = (_leader(j, *ends) for j, *ends in placed if ends[0] != ends[1])
+    return "".join((*lines, *(_pill(j, place) for j, _, place in placed)))
+
+
+def _leader(j: int, anchor: Point, place: Point) -> str:
+    ends = {"x1": anchor[0], "y1": anchor[1], "x2": place[0], "y2": place[1]}
+    dot = element("circle", cx=anchor[0], cy=anchor[1], r=2.5, class_="fill")
+    line = element("line", **ends, class_="leader")
+    return element("g", line + dot, class_=f"c{j % N_COLORS}", data_group=j)
+
+
+def _pill(j: int, place: Point) -> str:
     width, (x, y) = label_width(j), place
     shape = {"x": x - width / 2, "y": y - LABEL_HEIGHT / 2, "rx": LABEL_HEIGHT / 2}
     pill = element("rect", **shape, width=width, height=LABEL_HEIGHT, class_="pill")
-    digits = element(
-        "text", escape(str(j)), x=x, y=y + 4.4, text_anchor="middle", class_="strong pill-text"
-    )
-    line = ""
-    if place != anchor:
-        ends = {"x1": anchor[0], "y1": anchor[1], "x2": x, "y2": y}
-        dot = element("circle", cx=anchor[0], cy=anchor[1], r=2.5, class_="fill")
-        line = element("line", **ends, class_="leader") + dot
-    return element("g", line + pill + digits, class_=f"c{j % N_COLORS}", data_group=j)
+    digits = text(j, x, y + 4.4, text_anchor="middle", class_="strong pill-text")
+    return element("g", pill + digits, class_=f"c{j % N_COLORS}", data_group=j)
 
 
 def _candidates(x: float, y: float, n_rings: int) -> list[Point]:

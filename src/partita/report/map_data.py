@@ -9,9 +9,9 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita.chart_layout.captions import join_sentences
-from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.chart_layout.cluster_scene import build_scene
 from partita.chart_layout.projection import Box, PlaneView, ProjectionPlane, with_equal_scale
+from partita.description.group_profile import GroupProfile
 from partita.estimators.capabilities import CELLS
 from partita.estimators.fitted_models import capabilities_of
 from partita.report.axis_frame import AxisFrame, axis_frame
@@ -60,7 +60,7 @@ class ReportMap:
 
 
 @np.errstate(all="ignore")
-def map_of(data: ReportInput, profile: ClusterProfile | None) -> tuple[ReportMap | None, str]:
+def map_of(data: ReportInput, profile: GroupProfile | None) -> tuple[ReportMap | None, str]:
     """Return the map, and the note below it."""
     if profile is None:
         return None, "The model was fitted to a matrix, which has no points to draw."
@@ -75,7 +75,7 @@ def map_of(data: ReportInput, profile: ClusterProfile | None) -> tuple[ReportMap
     return ReportMap(legend, contents, plane_note=plane_note), note
 
 
-def _packed_map(data: ReportInput, profile: ClusterProfile) -> tuple[dict[str, Any], str, str]:
+def _packed_map(data: ReportInput, profile: GroupProfile) -> tuple[dict[str, Any], str, str]:
     """Return the JSON values, the note on the plane, and the note on the rows."""
     drawn, names = affordable_rows(data, MAX_ROWS)
     place = group_plane(data)
@@ -209,7 +209,8 @@ def _cells(
     data: ReportInput, place: GroupPlane, points: Floats, labels: Ints, frames: list[AxisFrame]
 ) -> tuple[dict[str, Any], str]:
     """Return cells or a grid of predictions, and a note; none where they would mislead."""
-    plane, none = place.plane, {"cells": [], "grid": None}
+    plane = place.plane
+    none: dict[str, Any] = {"cells": [], "grid": None}
     if plane.n_features > 2 and capabilities_of(data.model).has(CELLS):
         share = _share_in_own_cell(data.model, plane, points, labels)
         if share < _MIN_CELL_SHARE:
@@ -218,14 +219,14 @@ def _cells(
                 "rows would lie inside those of their own group"
             )
     view = PlaneView(plane, points, (place.centers,), _whole_box(frames), equal_scale=True)
-    scene, note = build_scene(data.model, view, labels, _enlarged(view.box))
-    if plane.n_features > 2 and not scene.polygons:
-        return none, note
-    if scene.regions is not None:  # a grid covers only the part that is shown first
+    if not capabilities_of(data.model).has(CELLS):  # a grid covers only the part shown first
         box = _grid_box(_first_box(frames))
         scene, note = build_scene(data.model, view, labels, box)
+        if scene.regions is None:
+            return none, note
         corners = _positions(np.reshape(box, (2, 2)), frames)
         return {"cells": [], "grid": _grid(scene.regions, corners)}, note
+    scene, _ = build_scene(data.model, view, labels, _enlarged(view.box))
     borders = [_positions(corners, frames) for corners in scene.polygons]
     note = "rows are projected on the plane, so some lie across a border of their group"
     return {"cells": borders, "grid": None}, note if plane.n_features > 2 else ""

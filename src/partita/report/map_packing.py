@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita.chart_layout.cluster_profile import ClusterProfile
+from partita.description.group_profile import GroupProfile
 from partita.report.axis_frame import AxisFrame, axis_frame
 from partita.report.map_sample import sample_rows
 from partita.report.report_input import ReportInput
@@ -59,7 +59,7 @@ def affordable_rows(data: ReportInput, max_rows: int) -> tuple[Ints, RowNames | 
 
 
 def packed_values(
-    data: ReportInput, profile: ClusterProfile, drawn: Ints, names: RowNames | None
+    data: ReportInput, profile: GroupProfile, drawn: Ints, names: RowNames | None
 ) -> tuple[dict[str, Any], list[AxisFrame]]:
     """Pack the features that separate groups best; return JSON values and the frame of each."""
     d, m = len(data.names), max(1, len(drawn))

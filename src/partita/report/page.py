@@ -20,7 +20,11 @@ from partita.tables import check_new, write_atomically
 
 _HTML_SUFFIXES = (".html", ".htm")
 _STYLES = ("page.css", "map.css", "compared.css")
-_SCRIPTS = ("export.js", "names.js", "page.js", "paint.js", "map.js")  # names.js keeps a copy of the page
+_SCRIPTS = (
+    "names.js",  # first: it keeps a copy of the page before any other script changes it
+    *("export.js", "page.js", "map_rows.js", "map_view.js", "map_labels.js", "paint.js"),
+    *("map_export.js", "map_links.js", "map_input.js", "map.js"),
+)
 
 
 def write_report(path: Any, fitted: Fitted, *, force: bool = False) -> Summary:

@@ -6,11 +6,11 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.random_state import generator
-from partita.chart_layout.cluster_profile import ClusterProfile
 from partita.chart_layout.projection import with_equal_scale
+from partita.description.group_profile import GroupProfile
 from partita.report import svg
 from partita.report.group_bubbles import draw_bubbles, shown_groups
-from partita.report.label_places import label_width, number_label, place_labels
+from partita.report.label_places import number_labels
 from partita.report.map_sample import group_plane, project_rows
 from partita.report.report_input import ReportInput
 from partita.report.stacked_histogram import HistogramSize, histogram
@@ -28,7 +28,7 @@ _LABEL_RINGS = 2  # numbers stay near their groups
 
 
 @np.errstate(all="ignore")
-def small_map(data: ReportInput, profile: ClusterProfile | None) -> str:
+def small_map(data: ReportInput, profile: GroupProfile | None) -> str:
     """Return an SVG drawing of the groups, or "" if there is nothing to draw."""
     if profile is None:
         return ""
@@ -96,9 +96,4 @@ def _numbers(data: ReportInput, centers: Floats) -> str:
     shown = [j for j in order.tolist() if inside[j] and data.cluster_weight[j] > 0]
     numbers = shown[:_MAX_NUMBERS]
     anchors = [(x, y) for x, y in centers[numbers].tolist()]
-    places = place_labels(anchors, [label_width(j) for j in numbers], _BOX, _LABEL_RINGS)
-    return "".join(
-        number_label(j, anchor, place)
-        for j, anchor, place in zip(numbers, anchors, places, strict=True)
-        if place is not None
-    )
+    return number_labels(numbers, anchors, _BOX, _LABEL_RINGS)

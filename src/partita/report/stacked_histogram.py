@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from html import escape
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita.chart_layout.captions import join_sentences
 from partita.report import svg
 from partita.report.axis_frame import axis_frame
-from partita.report.label_places import LABEL_HEIGHT, label_width, number_label, place_labels
+from partita.report.label_places import LABEL_HEIGHT, number_labels
 from partita.report.page_text import count_text, safe_line, value_text
 from partita.report.report_input import ReportInput
 from partita.report.svg import AxisScale, element, text
@@ -56,13 +57,13 @@ def histogram(data: ReportInput, size: HistogramSize = FULL_SIZE) -> tuple[str, 
     if not len(finite):
         return "", "The feature has no numbers to draw."
     binned = bin_rows(values, data.labels, data.weight, data.k, _range(data, finite))
-    hidden = np.zeros(len(binned.weight), dtype=bool)
+    is_hiding = False
     if data.fitted.no_rows:
         few = (binned.rows > 0) & (binned.rows < MIN_SHOWN_ROWS)
-        hidden = few.any(axis=1)
+        is_hiding = bool(few.any())
         few[[0, -1]] = True  # what lies beyond the range is not shown
         binned = replace(binned, weight=np.where(few, 0.0, binned.weight))
-    return _draw(data, binned, size), _note(data, binned, hidden)
+    return _draw(data, binned, size), _note(data, binned, is_hiding)
 
 
 def bin_rows(
@@ -79,7 +80,7 @@ def bin_rows(
     size = shape[0] * shape[1]
     return BinnedRows(
         edges,
-        np.bincount(cell, weight[known], size).reshape(shape),
+        np.bincount(cell, weight[known], size).astype(np.float64).reshape(shape),
         np.bincount(cell, minlength=size).reshape(shape),
         int(np.count_nonzero(~known)),
     )
@@ -110,7 +111,7 @@ def _round_edges(low: float, high: float, is_whole: bool) -> Floats:
     if is_whole:
         step = np.ceil(step)
     first, last = np.floor(low / step + 1e-9), np.ceil(high / step - 1e-9)
-    return np.arange(first, max(last, first + 1) + 1) * step
+    return np.asarray(np.arange(first, max(last, first + 1) + 1) * step)
 
 
 def _draw(data: ReportInput, binned: BinnedRows, size: HistogramSize) -> str:
@@ -129,7 +130,8 @@ def _draw(data: ReportInput, binned: BinnedRows, size: HistogramSize) -> str:
     spans = [(left, left + bar), *((x(a), x(b)) for a, b in pairwise(edges.tolist()))]
     spans.append((right - bar, right))
     ticks = [t for t in x.ticks(8 if size.has_axes else 4) if edges[0] <= t <= edges[-1]]
-    parts = [axis, svg.x_numbers(x, ticks, bottom), svg.line(left, bottom, right, bottom, "zero")]
+    numbers = _dates(x, ticks, bottom) if data.day_features else svg.x_numbers(x, ticks, bottom)
+    parts = [axis, numbers, svg.line(left, bottom, right, bottom, "zero")]
     parts += [_bars(data, binned, j, spans, y) for j in range(data.k + 1)]
     parts.append(_numbers(data, x, spans, (left, 4.0, right, 8 + _LABEL_ROOM)))
     if size.has_axes:
@@ -141,6 +143,20 @@ def _draw(data: ReportInput, binned: BinnedRows, size: HistogramSize) -> str:
         parts.append(text(unit, left, 14.0, text_anchor="end", class_="faint"))
     label = f"Histogram of {safe_line(data.names[0])}, stacked by group"
     return svg.drawing(size.width, size.height, label, *parts)
+
+
+def _dates(x: AxisScale, ticks: list[float], bottom: float) -> str:
+    return "".join(
+        text(_day_text(tick), x(tick), bottom + 16, text_anchor="middle") for tick in ticks
+    )
+
+
+def _day_text(days: float) -> str:
+    """A date, of days since 1970; the number if it is none."""
+    try:
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)).date().isoformat()
+    except OverflowError:
+        return value_text(days)
 
 
 def _end_texts(binned: BinnedRows, spans: list[tuple[float, float]], bottom: float) -> list[str]:
@@ -176,13 +192,15 @@ def _bars(
 
 
 def _bar_title(data: ReportInput, binned: BinnedRows, i: int, j: int) -> str:
-    edges = binned.edges
+    edges, shown = binned.edges.tolist(), _day_text if data.day_features else value_text
     if i == 0:
-        where = f"below {value_text(float(edges[0]))}"
+        where = f"below {shown(edges[0])}"
     elif i == len(edges):
-        where = f"above {value_text(float(edges[-1]))}"
+        where = f"above {shown(edges[-1])}"
+    elif edges[i] - edges[i - 1] == 1 and edges[i] % 1 == 0.5:  # the bin of one integer
+        where = shown(edges[i] - 0.5)
     else:
-        where = f"{value_text(float(edges[i - 1]))} to {value_text(float(edges[i]))}"
+        where = f"{shown(edges[i - 1])} to {shown(edges[i])}"
     group = f"group {j}" if j < data.k else "no group"
     return f"{where}: {count_text(int(binned.rows[i, j]), 'row')} of {group}"
 
@@ -209,28 +227,24 @@ def _numbers(
         at = x(middle) if x.low <= middle <= x.high else at
         anchors.append((at, box[3] - LABEL_HEIGHT / 2 - 4))
         numbers.append(j)
-    places = place_labels(anchors, [label_width(j) for j in numbers], box)
-    return "".join(
-        number_label(j, anchor, place)
-        for j, anchor, place in zip(numbers, anchors, places, strict=True)
-        if place is not None
-    )
+    return number_labels(numbers, anchors, box)
 
 
-def _note(data: ReportInput, binned: BinnedRows, hidden: Array) -> str:
+def _note(data: ReportInput, binned: BinnedRows, is_hiding: bool) -> str:
     below, above = (int(binned.rows[i].sum()) for i in (0, -1))
     if data.fitted.no_rows:
         tails = "the ends of the range are left out" if below + above else ""
         below = above = 0
     else:
         tails = ""
-    first, last = (value_text(float(binned.edges[i])) for i in (0, -1))
+    shown = _day_text if data.day_features else value_text
+    first, last = (shown(float(binned.edges[i])) for i in (0, -1))
     return join_sentences(
         [
             bool(below) and f"the first bar counts {count_text(below, 'row')} below {first}",
             bool(above) and f"the last bar counts {count_text(above, 'row')} above {last}",
             tails,
-            bool(hidden.any()) and f"bars of fewer than {MIN_SHOWN_ROWS} rows are not drawn",
+            is_hiding and f"bars of fewer than {MIN_SHOWN_ROWS} rows are not drawn",
             bool(binned.n_missing)
             and f"{count_text(binned.n_missing, 'row')} without a value "
             f"{'is' if binned.n_missing == 1 else 'are'} not drawn",

@@ -6,7 +6,7 @@
   if (map.ids) map.ids = map.ids.map((rest) => map.id_prefix + rest); // what all ids begin with is stored once
   const plane = find("plane"), canvas = find("canvas"), tip = find("tip"), all = find("all");
   const legend = plane.querySelector(".legend"), entries = [...legend.querySelectorAll(".entry")], onlys = [...legend.querySelectorAll(".only")];
-  const NARROW_PIXELS = 500, NARROW_FEATURES = 6, MIN_DRAG_PIXELS = 4, TIP_GAP = 16, REACH = 14, TAP_REACH = 24, FOUND_ZOOM = 4;
+  const NARROW_PIXELS = 500, NARROW_FEATURES = 6, TIP_GAP = 16, FOUND_ZOOM = 4;
   const given = find("names") ? JSON.parse(find("names").textContent) : [];
   if (!given.length) entries.forEach((entry) => { given[entry.dataset.cluster] = entry.querySelector("bdi").textContent; });
   const state = { hidden: new Set(), highlight: -1, names: given };
@@ -111,84 +111,12 @@
   };
 
   // --- mouse, fingers and keys -------------------------------------------------------
-  const fingers = new Map();
-  let drag = null, pinch = null;
   const zoom = (factor, at = [view.area.left + view.area.wide / 2, view.area.top + view.area.high / 2]) => {
     view.zoomAt(factor, ...at);
     show(-1);
     requestRedraw();
   };
-  const gap = () => {
-    const [a, b] = [...fingers.values()];
-    return { size: Math.max(1, Math.hypot(a[0] - b[0], a[1] - b[1])), x: (a[0] + b[0]) / 2, y: (a[1] + b[1]) / 2 };
-  };
-  const spread = () => { // two fingers zoom, and move the map
-    const now = gap(), s = view.scale();
-    view.x -= (now.x - pinch.x) / s[0];
-    view.y += (now.y - pinch.y) / s[1];
-    zoom(now.size / pinch.size, [now.x, now.y]);
-    pinch = now;
-  };
-  canvas.addEventListener("pointerdown", (event) => {
-    fingers.set(event.pointerId, placeOf(event));
-    if (fingers.size === 2) { pinch = gap(); drag = null; return; }
-    if (fingers.size > 2) return;
-    drag = { at: placeOf(event), x: view.x, y: view.y, moved: false };
-    hover(event, TAP_REACH);
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    if (fingers.has(event.pointerId)) fingers.set(event.pointerId, placeOf(event));
-    if (pinch && fingers.size >= 2) { spread(); return; }
-    if (!drag || view.zoom === 1) { hover(event, REACH); return; }
-    const s = view.scale(), now = placeOf(event), a = now[0] - drag.at[0], b = now[1] - drag.at[1];
-    if (!drag.moved && Math.hypot(a, b) < MIN_DRAG_PIXELS) return;
-    if (!drag.moved) canvas.setPointerCapture(event.pointerId);
-    drag.moved = true;
-    view.x = drag.x - a / s[0];
-    view.y = drag.y + b / s[1];
-    view.clamp();
-    if (current >= 0) show(-1);
-    requestRedraw();
-  });
-  const lift = (event) => {
-    fingers.delete(event.pointerId);
-    drag = null;
-    if (fingers.size < 2) pinch = null;
-  };
-  addEventListener("pointerup", lift);
-  addEventListener("pointercancel", lift);
-  const withTwo = (event) => { if (event.touches.length > 1) event.preventDefault(); }; // the page does not scroll then
-  canvas.addEventListener("touchstart", withTwo, { passive: false });
-  canvas.addEventListener("touchmove", withTwo, { passive: false });
-  canvas.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") show(-1); });
-  canvas.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey && !event.metaKey) return; // the page scrolls
-    event.preventDefault();
-    zoom(event.deltaY < 0 ? 1.25 : 0.8, placeOf(event));
-  }, { passive: false });
-  canvas.addEventListener("dblclick", (event) => zoom(event.shiftKey ? 0.5 : 2, placeOf(event)));
-  canvas.addEventListener("blur", () => show(-1));
-
-  const directions = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-  const step = ([p, q]) => { // show the next row in this direction, and move it into view
-    const s = view.scale(), at = current < 0 ? [view.x, view.y] : [rows.x[current], rows.y[current]];
-    const row = rows.nearest(at, s, (a, b, i) => {
-      const along = a * p + b * q, across = Math.abs(a * q) + Math.abs(b * p);
-      return i === current || (current >= 0 && (along <= 0 || across > 2 * along)) ? Infinity : a * a + b * b;
-    }, Infinity);
-    if (row < 0) return;
-    if (!view.isSeen(view.placeX(rows.x[row], s), view.placeY(rows.y[row], s))) center(row);
-    show(row);
-  };
-  canvas.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") show(-1);
-    else if (event.key === "+" || event.key === "=") zoom(1.5);
-    else if (event.key === "-") zoom(1 / 1.5);
-    else if (directions[event.key]) {
-      event.preventDefault();
-      step(directions[event.key]);
-    }
-  });
+  mapInput(canvas, rows, view, { show, hover, zoom, center, placeOf, requestRedraw, current: () => current });
   find("in").addEventListener("click", () => zoom(1.5));
   find("out").addEventListener("click", () => zoom(1 / 1.5));
   find("home").addEventListener("click", () => { view.reset(); zoom(0); });
@@ -266,23 +194,7 @@
   find("find-next").addEventListener("click", search);
 
   // --- pictures ----------------------------------------------------------------------
-  const savePicture = (kind) => {
-    const colors = lightColors(), before = state.highlight, ratio = kind === "svg" ? 1 : 2;
-    const groups = rows.bySize.filter((j) => !state.hidden.has(j)).slice(0, MAX_LEGEND_ROWS);
-    const named = groups.map((j) => ({ j, name: properName(state.names, j), color: picture.colorOf(j, colors) }));
-    const height = view.high + legendHeight(named.length, view.wide), target = document.createElement("canvas");
-    Object.assign(target, { width: Math.round(view.wide * ratio), height: Math.round(height * ratio) });
-    const pen = kind === "svg" ? svgPen(view.wide, height) : target.getContext("2d", { willReadFrequently: true });
-    if (kind === "png") pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    state.highlight = -1;
-    pen.fillStyle = colors.paper;
-    pen.fillRect(0, 0, view.wide, height);
-    picture.paint(pen, colors, ratio);
-    paintLegend(pen, named, view.wide, view.high + 4, colors);
-    state.highlight = before;
-    if (kind === "svg") saveText(pen.text()); else saveCanvas(target);
-  };
-  plane.querySelectorAll("[data-save]").forEach((button) => button.addEventListener("click", () => savePicture(button.dataset.save)));
+  plane.querySelectorAll("[data-save]").forEach((button) => button.addEventListener("click", () => savePicture(picture, rows, view, state, button.dataset.save)));
 
   // --- the rest of the page ----------------------------------------------------------
   const isOnScreen = () => { const { top, bottom } = canvas.getBoundingClientRect(); return bottom > 0 && top < innerHeight; };

@@ -91,6 +91,24 @@ const legendHeight = (count, width) => LEGEND_ROW * Math.ceil(count / Math.max(1
 const saveText = (text) => download(text, "image/svg+xml", "map.svg"); // of export.js
 const saveCanvas = (canvas) => canvas.toBlob((blob) => download(blob, "image/png", "map.png"), "image/png");
 
+// Save the map as it is shown, in light colours, with the names of its groups.
+const savePicture = (picture, rows, view, state, kind) => {
+  const colors = lightColors(), before = state.highlight, ratio = kind === "svg" ? 1 : 2;
+  const groups = rows.bySize.filter((j) => !state.hidden.has(j)).slice(0, MAX_LEGEND_ROWS);
+  const named = groups.map((j) => ({ j, name: properName(state.names, j), color: picture.colorOf(j, colors) }));
+  const height = view.high + legendHeight(named.length, view.wide), target = document.createElement("canvas");
+  Object.assign(target, { width: Math.round(view.wide * ratio), height: Math.round(height * ratio) });
+  const pen = kind === "svg" ? svgPen(view.wide, height) : target.getContext("2d", { willReadFrequently: true });
+  if (kind === "png") pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  state.highlight = -1;
+  pen.fillStyle = colors.paper;
+  pen.fillRect(0, 0, view.wide, height);
+  picture.paint(pen, colors, ratio);
+  paintLegend(pen, named, view.wide, view.high + 4, colors);
+  state.highlight = before;
+  if (kind === "svg") saveText(pen.text()); else saveCanvas(target);
+};
+
 // A drawing of the page as a text of its own: the colours of the style sheet become attributes.
 const standaloneSvg = (drawing) => {
   const root = document.documentElement, before = root.dataset.theme;

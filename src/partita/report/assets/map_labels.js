@@ -1,7 +1,8 @@
 "use strict";
 // Places for the numbers and names of groups, such that none covers another.
 const LABEL_HEIGHT = 20, LABEL_GAP = 2, RING_STEP = 21, N_RINGS = 6, N_DIRECTIONS = 12; // as in label_places.py
-const MAX_NAME_PIXELS = 190, MIN_NAMED_WIDTH = 560, MAX_NAMED = 16; // of a name, of a picture with names, and groups
+const MAX_NAME_PIXELS = 240, MIN_NAMED_WIDTH = 560, MAX_NAMED = 16; // of a name, of a picture with names, and groups
+const BUTTONS = [46, 126]; // width and height of the corner with the buttons, in pixels
 // The name of a group, or "" if it has only its number.
 const properName = (names, j) => (String(names[j] || "").toLowerCase() === `group ${j}` ? "" : names[j] || "");
 
@@ -16,6 +17,7 @@ const labelPlaces = (view, items, measure) => {
           && Math.abs(label.y - other.y) < LABEL_HEIGHT + LABEL_GAP) return false;
       }
     }
+    if (label.x + label.wide / 2 > view.wide - BUTTONS[0] && label.y - LABEL_HEIGHT / 2 < BUTTONS[1]) return false;
     return label.x - label.wide / 2 >= left && label.x + label.wide / 2 <= left + wide
       && label.y - LABEL_HEIGHT / 2 >= top - 10 && label.y + LABEL_HEIGHT / 2 <= top + high;
   };

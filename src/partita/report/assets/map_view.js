@@ -34,11 +34,12 @@ const mapView = (map, rows) => {
     const { left, top, wide, high } = view.area;
     return x >= left && y >= top && x <= left + wide && y <= top + high;
   };
-  view.clamp = () => { // keep the view within the rows
+  view.clamp = () => { // keep the middle of the view on the rows, and its edges on what is shown without zoom
     const s = view.scale(), halves = [view.area.wide / 2 / s[0], view.area.high / 2 / s[1]];
     const within = (value, t) => {
-      const [low, high] = view.frame()[t], middle = (low + high) / 2;
-      return Math.min(Math.max(value, Math.min(low + halves[t], middle)), Math.max(high - halves[t], middle));
+      const [low, high] = view.frame()[t], middle = (low + high) / 2, reach = Math.max((high - low) / 2, halves[t] * view.zoom);
+      const first = Math.max(low, middle - reach + halves[t]), last = Math.min(high, middle + reach - halves[t]);
+      return first < last ? Math.min(Math.max(value, first), last) : middle;
     };
     view.x = within(view.x, 0);
     view.y = within(view.y, 1);
