@@ -10,13 +10,13 @@ from sklearn.datasets import load_iris
 
 from partita import KernelKMeans, KMeans, KMedoids, SphericalKMeans, choose_k, describe
 from partita.description.clarity import (
-    BLURRED,
-    CLEAR,
+    GRADE_BLURRED,
+    GRADE_CLEAR,
+    GRADE_MOSTLY,
+    GRADE_NONE,
+    GRADE_OVERLAPPING,
     GRADES,
     MAX_DOUBTFUL,
-    MOSTLY,
-    NONE,
-    OVERLAPPING,
     grade_borders,
     grade_silhouette,
     near_border,
@@ -28,8 +28,7 @@ def groups(d, distance, n=1200, k=4, seed=0):
     """k normal groups of unit spread whose centers are pairwise that far apart."""
     rng = np.random.default_rng(seed)
     centers = distance / np.sqrt(2) * np.eye(k, max(d, k))
-    rows = centers[rng.integers(0, k, n)] + rng.normal(size=(n, max(d, k)))
-    return rows
+    return centers[rng.integers(0, k, n)] + rng.normal(size=(n, max(d, k)))
 
 
 def grade_of(X, k):
@@ -38,7 +37,7 @@ def grade_of(X, k):
 
 @pytest.mark.parametrize("d", [4, 20, 60])
 def test_groups_far_apart_are_clear_in_any_dimension(d):
-    assert grade_of(groups(d, 7.0), 4) == CLEAR
+    assert grade_of(groups(d, 7.0), 4) == GRADE_CLEAR
 
 
 @pytest.mark.parametrize("d", [4, 20])
@@ -46,7 +45,7 @@ def test_the_nearer_the_groups_the_lower_the_grade(d):
     found = [GRADES.index(grade_of(groups(d, apart), 4)) for apart in (8.0, 4.6, 3.8, 2.0)]
     assert found == sorted(found)
     assert found[0] == 0
-    assert found[-1] == GRADES.index(BLURRED)
+    assert found[-1] == GRADES.index(GRADE_BLURRED)
 
 
 @pytest.mark.parametrize(("n", "d"), [(200, 2), (2000, 2), (178, 13), (200, 50), (100, 500)])
@@ -54,7 +53,7 @@ def test_the_nearer_the_groups_the_lower_the_grade(d):
 def test_one_cloud_that_is_cut_is_never_called_separate(n, d, draw):
     X = getattr(np.random.default_rng(0), draw)(size=(n, d))
     for k in (2, 4):
-        assert GRADES.index(grade_of(X, k)) >= GRADES.index(OVERLAPPING)
+        assert GRADES.index(grade_of(X, k)) >= GRADES.index(GRADE_OVERLAPPING)
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.booleans())
@@ -64,13 +63,13 @@ def test_more_doubt_never_gives_a_better_grade(doubtful, borderless, unstable):
     assert here <= rank(min(1.0, doubtful + 0.05), borderless, unstable=unstable)
     assert here <= rank(doubtful, 1.0, unstable=unstable)
     assert here <= rank(doubtful, borderless, unstable=True)
-    assert (rank(doubtful, 0.0, unstable=False) == 0) == (doubtful <= MAX_DOUBTFUL[CLEAR])
+    assert (rank(doubtful, 0.0, unstable=False) == 0) == (doubtful <= MAX_DOUBTFUL[GRADE_CLEAR])
 
 
 def test_silhouettes_grade_where_there_are_no_borders():
     grades = [grade_silhouette(s, unstable=False).grade for s in (0.9, 0.6, 0.3, 0.1, -0.5)]
-    assert grades == [CLEAR, MOSTLY, OVERLAPPING, BLURRED, BLURRED]
-    assert grade_silhouette(0.9, unstable=True).grade == OVERLAPPING
+    assert grades == [GRADE_CLEAR, GRADE_MOSTLY, GRADE_OVERLAPPING, GRADE_BLURRED, GRADE_BLURRED]
+    assert grade_silhouette(0.9, unstable=True).grade == GRADE_OVERLAPPING
 
 
 def test_a_row_does_not_vouch_for_itself():
@@ -89,7 +88,7 @@ def test_no_structure_is_no_groups():
     X = np.random.default_rng(0).normal(size=(300, 3))
     sweep = choose_k(X, random_state=0)
     found = summarise(Fitted(sweep.model(), X, sweep=sweep, source="noise.csv"))
-    assert found.grade == NONE
+    assert found.grade == GRADE_NONE
     assert found.sentence == "No clusters in noise.csv"
 
 

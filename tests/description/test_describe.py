@@ -107,7 +107,9 @@ def traits(*pairs):
     return [Trait(name, score, 1.0, 0.0, "mean", "high", "1", "0") for name, score in pairs]
 
 
-@given(st.lists(st.lists(st.tuples(st.text(max_size=80), st.floats(-5, 5)), max_size=4), max_size=6))
+@given(
+    st.lists(st.lists(st.tuples(st.text(max_size=80), st.floats(-5, 5)), max_size=4), max_size=6)
+)
 def test_proposed_names_are_distinct_short_lines(groups):
     names = complete_names({}, [traits(*pairs) for pairs in groups], [()] * len(groups))
     assert len(set(names)) == len(groups)

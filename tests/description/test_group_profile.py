@@ -60,7 +60,7 @@ def test_scores_do_not_depend_on_units(seed, factor, offset):
 
 
 def test_an_outlier_moves_neither_typical_values_nor_scores():
-    X, labels, weight = rows_of(0, n=400)
+    X, labels, _ = rows_of(0, n=400)
     X[:, 0] += 3 * labels
     plain = group_profile(X, labels, np.ones(400), 4)
     X[7, 0] = 1e12
@@ -105,7 +105,7 @@ def test_constant_features_set_nothing_apart():
 
 
 def test_quartiles_of_very_many_rows_come_from_a_sample_of_every_group(monkeypatch):
-    X, labels, weight = rows_of(3, n=4000)
+    X, labels, _ = rows_of(3, n=4000)
     plain = group_profile(X, labels, np.ones(4000), 4)
     monkeypatch.setattr(module, "MAX_SORTED_VALUES", 3000)
     found = group_profile(X, labels, np.ones(4000), 4)

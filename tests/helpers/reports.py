@@ -71,7 +71,9 @@ class Page(HTMLParser):
 
         Names may be broken where their characters allow it.
         """
-        return [(tag, tuple(sorted(attributes))) for tag, attributes in self.elements if tag != "wbr"]
+        return [
+            (tag, tuple(sorted(attributes))) for tag, attributes in self.elements if tag != "wbr"
+        ]
 
     @property
     def text(self):

@@ -142,8 +142,8 @@ def test_editing_names_is_accessible_too(browser, report):
 def test_every_control_is_reached_and_seen_by_keys_alone(browser, report, name):
     browser.open(report(name))
     wanted = browser.run(
-        "[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex=\"0\"]')]"
-        ".filter(e => e.checkVisibility() && !e.disabled && !e.closest('details:not([open]) > "
+        "[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex]')]"
+        ".filter(e => e.checkVisibility() && e.tabIndex === 0 && !e.disabled && !e.closest('details:not([open]) > "
         ":not(summary)')).length"
     )
     seen = set()

@@ -107,11 +107,11 @@ def test_names_for_the_command_line_are_read_by_it(browser, wine):
     from partita.cli.group_names import read_names
 
     browser.open(wine, before="Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-    rename(browser, "Young, \"loyal\" & it's=5")
+    rename(browser, 'Young, "loyal" & it\'s=5')
     browser.click("#copy")
     words = shlex.split(browser.run("document.getElementById('naming-note').textContent"))
     assert words[0] == "--names"
-    assert read_names([words[1]])[1] == "Young, \"loyal\" & it's=5"
+    assert read_names([words[1]])[1] == 'Young, "loyal" & it\'s=5'
 
 
 def test_tables_are_saved_as_csv_without_formulas(browser, tmp_path):

@@ -95,9 +95,10 @@ def test_the_data_of_the_map_are_groups_only():
 def test_comparisons_tell_no_rows_either():
     X = rows()
     made = secret_record(KMeans(3, n_init=3, random_state=0), X, no_rows=True)
-    new = rows(seed=1) + [[0.0, 0, 800]]
+    new = rows(seed=1) + np.array([0.0, 0, 800])
     labels = np.asarray(made.model.predict(new))
-    other = OtherModel(np.where(np.arange(len(labels)) == 5, 1 - labels % 2, labels), ["a", "b", "c"])
+    changed = np.where(np.arange(len(labels)) == 5, 1 - labels % 2, labels)
+    other = OtherModel(changed, ["a", "b", "c"])
     made = replace(
         made,
         X=new,

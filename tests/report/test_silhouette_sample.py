@@ -72,9 +72,7 @@ def test_the_share_below_zero_is_of_all_rows_however_they_were_sampled(monkeypat
     model = KMeans(31, init=np.vstack([[[0, 0]], X[-30:]]), max_iter=3).fit(X)
     true = (silhouette_samples(X, model.labels_) < 0).mean()
     made = Fitted(model, X, diagnosis=NONE)
-    share = (
-        f"{percent_text(true)} of the rows lie left of 0, that is, closer to another group than"
-    )
+    share = f"{percent_text(true)} of the rows lie left of 0, that is, closer to another group than"
     assert f"{share} to their own." in Page(render(made)).text
     monkeypatch.setattr(silhouette_sample, "MAX_PRODUCTS", budget(1000, len(X), 2))
     found = analyse(made).quality.silhouettes

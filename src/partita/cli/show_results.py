@@ -39,6 +39,8 @@ NO_BREAK = "\xa0"  # a space at which no line ends
 WHOLE = re.compile(r".+")
 NUMBERS = re.compile(r"\([^()]*\)")  # of a trait
 COMMANDS = re.compile(r"`[^`]+`|--[\w-]+ \d+")  # of advice
+# substitutes of characters that only some encodings have
+IN_ANY_ENCODING = str.maketrans({"−": "-", "–": "-", "→": "->", "±": "+/-"})
 FILLER = "\x00"  # stands for the second cell of a wide character; no text for people has it
 GRADE_STYLES = {
     "clear": "green",
@@ -182,8 +184,8 @@ def _print_groups(summary: Any, out: Console) -> None:
     groups = sorted(summary.clusters, key=lambda group: -group.share)
     shown, is_short = groups[:MAX_GROUPS], len(groups) > MAX_GROUPS_IN_FULL
     noun = getattr(summary, "noun", "")
-    shares = _right_aligned([percent_text(group.share) for group in shown])
-    rows = _right_aligned([rows_text(group.size, noun) for group in shown])
+    shares = _right_aligned([_encodable(percent_text(group.share), out) for group in shown])
+    rows = _right_aligned([_encodable(rows_text(group.size, noun), out) for group in shown])
     indent = 2 + max(len(str(group.number)) for group in shown)
     names = [isolated(group.name) for group in shown]
     sizes = [f"  {share}  {count}" for share, count in zip(shares, rows, strict=True)]
@@ -191,8 +193,7 @@ def _print_groups(summary: Any, out: Console) -> None:
     width = min(room, max(map(cell_len, names)))
     for group, name, size in zip(shown, names, sizes, strict=True):
         _print_name(out, f"{group.number:>{indent - 2}}  ", name, size, width)
-        for line in _trait_lines(group, out.width, indent, is_short):
-            out.print(line, soft_wrap=True)
+        print_item(out, _trait_text(group, out, indent, is_short), indent, hang=0)
     if len(groups) > len(shown):
         rest = plural(len(groups) - len(shown), "more group")
         print_item(out, f"and {rest}: see --report or --json", indent, hang=0)
@@ -207,28 +208,29 @@ def _right_aligned(texts: list[str]) -> list[str]:
 
 def _print_name(out: Console, number: str, name: str, size: str, width: int) -> None:
     """Print the name of a group in a column of that width, and its size beside or below it."""
-    first, *rest = cell_wrapped(name, width, hang=0)
+    first, *rest = _wrapped_cells(name, width, hang=0)
     line = Text(number).append(first, style="bold")
     padding = width - cell_len(first)
     fits = padding >= 0 and len(number) + width + cell_len(size) <= out.width
-    out.print(line.append(" " * padding + size) if fits else line, soft_wrap=True)
+    out.print(
+        line.append(" " * padding + size.replace(NO_BREAK, " ")) if fits else line, soft_wrap=True
+    )
     for part in rest:
         out.print(Text(" " * len(number)).append(part, style="bold"), soft_wrap=True)
     if not fits:
-        out.print(" " * len(number) + size.strip(), soft_wrap=True)
+        out.print(" " * len(number) + size.replace(NO_BREAK, " ").strip(), soft_wrap=True)
 
 
-def _trait_lines(group: Any, width: int, indent: int, is_short: bool) -> list[str]:
-    """Return what sets a group apart: lines that break between traits, or the first line only."""
+def _trait_text(group: Any, out: Console, indent: int, is_short: bool) -> str:
+    """Return what sets a group apart: traits that no line breaks, or as many as one line holds."""
     traits = [trait.words for trait in group.traits[:MAX_TRAITS]] or [_remark(group)]
     traits += [trait.words for trait in group.categories[:MAX_CATEGORIES]]
-    traits = [trait for trait in traits if trait]
-    room = max(MIN_WIDTH, width) - indent
+    traits = [_encodable(trait, out) for trait in traits if trait]
+    room = max(MIN_WIDTH, out.width) - indent
     while is_short and len(traits) > 1 and cell_len(", ".join(traits)) > room:
         traits.pop()
     items = [*(f"{trait}," for trait in traits[:-1]), *traits[-1:]]
-    text = " ".join(_unbroken(item, WHOLE if cell_len(item) <= room else NUMBERS) for item in items)
-    return cell_wrapped(text, width, indent, hang=0)
+    return " ".join(_unbroken(item, WHOLE if cell_len(item) <= room else NUMBERS) for item in items)
 
 
 def _remark(group: Any) -> str:
@@ -272,10 +274,16 @@ def _join_within(items: list[str], width: int, title: str = "") -> str:
     """Join items with commas, after a title, in lines that break only between items."""
     words = [title, *(f"{item}," for item in items[:-1]), *items[-1:]]
     text = " ".join(_unbroken(word, WHOLE) for word in words if word)
-    return "\n".join(cell_wrapped(text, width, hang=0))
+    return "\n".join(_wrapped_cells(text, width, hang=0))
 
 
-def cell_wrapped(text: str, width: int, indent: int = 0, hang: int = 2) -> list[str]:
+def _encodable(text: str, out: Console) -> str:
+    """Return text with ordinary spaces in numbers, in characters that the stream can encode."""
+    text = text.replace("\u202f", NO_BREAK)
+    return text if out.encoding.startswith("utf") else text.translate(IN_ANY_ENCODING)
+
+
+def _wrapped_cells(text: str, width: int, indent: int = 0, hang: int = 2) -> list[str]:
     """Split a paragraph as `wrapped` does, but count the cells of wide characters.
 
     Lines do not end at NO_BREAK, which is printed as a space.
@@ -287,7 +295,7 @@ def cell_wrapped(text: str, width: int, indent: int = 0, hang: int = 2) -> list[
 
 def print_item(out: Console, text: str, indent: int, style: str = "", hang: int = 2) -> None:
     """Print a paragraph; lines after the first are indented by `hang` more."""
-    for line in cell_wrapped(text, out.width, indent, hang):
+    for line in _wrapped_cells(_encodable(text, out), out.width, indent, hang):
         out.print(line, style=style, soft_wrap=True)
 
 

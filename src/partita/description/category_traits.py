@@ -88,9 +88,7 @@ def leading_categories(
             continue
         counts = _counts(column, labels, np.ones_like(weight), k)
         share, overall = _shares(_counts(column, labels, weight, k))
-        groups = tuple(
-            _leading(column, share[j], counts[j] >= max(1, min_rows)) for j in range(k)
-        )
+        groups = tuple(_leading(column, share[j], counts[j] >= max(1, min_rows)) for j in range(k))
         total = _leading(column, overall, counts.sum(axis=0) >= max(1, min_rows))
         columns.append(LeadingCategories(one_line(name, MAX_COLUMN_CHARACTERS), total, groups))
     return tuple(columns)

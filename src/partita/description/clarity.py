@@ -19,28 +19,34 @@ from partita.diagnosis.diagnose import FACES
 from partita.diagnosis.fit_context import FitContext
 from partita.estimators import labelling
 
-CLEAR, MOSTLY, OVERLAPPING, BLURRED, NONE = "clear", "mostly", "overlapping", "blurred", "none"
-UNKNOWN = "unknown"  # nothing could be measured
-GRADES = (CLEAR, MOSTLY, OVERLAPPING, BLURRED, NONE)  # from the best
+GRADE_CLEAR, GRADE_MOSTLY, GRADE_OVERLAPPING, GRADE_BLURRED, GRADE_NONE = (
+    "clear",
+    "mostly",
+    "overlapping",
+    "blurred",
+    "none",
+)
+GRADE_UNKNOWN = "unknown"  # nothing could be measured
+GRADES = (GRADE_CLEAR, GRADE_MOSTLY, GRADE_OVERLAPPING, GRADE_BLURRED, GRADE_NONE)  # from the best
 NEAR_MARGIN = 0.25  # spreads of the own group: rows that close to a border are doubtful
 # up to this share of doubtful rows; one normal cloud that is cut has more than a tenth
-MAX_DOUBTFUL = {CLEAR: 0.03, MOSTLY: 0.07, OVERLAPPING: 0.1}
+MAX_DOUBTFUL = {GRADE_CLEAR: 0.03, GRADE_MOSTLY: 0.07, GRADE_OVERLAPPING: 0.1}
 # from this mean silhouette on, where there are no straight borders (Kaufman and Rousseeuw)
-MIN_SILHOUETTE = {CLEAR: 0.7, MOSTLY: 0.5, OVERLAPPING: 0.25}
+MIN_SILHOUETTE = {GRADE_CLEAR: 0.7, GRADE_MOSTLY: 0.5, GRADE_OVERLAPPING: 0.25}
 MAX_BORDERLESS = 0.5  # share of rows in groups without a gap to a neighbour, for a good grade
 IN_WORDS = {
-    CLEAR: "clearly separated",
-    MOSTLY: "mostly separate",
-    OVERLAPPING: "overlapping",
-    BLURRED: "without clear borders",
-    NONE: "no groups",
-    UNKNOWN: "",
+    GRADE_CLEAR: "clearly separated",
+    GRADE_MOSTLY: "mostly separate",
+    GRADE_OVERLAPPING: "overlapping",
+    GRADE_BLURRED: "without clear borders",
+    GRADE_NONE: "no groups",
+    GRADE_UNKNOWN: "",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Clarity:
-    """How clear the groups are.
+    """Clarity of the groups of a fit.
 
     Attributes
     ----------
@@ -64,31 +70,33 @@ class Clarity:
 
 def grade_borders(doubtful: float, borderless: float, *, unstable: bool) -> Clarity:
     """Grade groups by the share of doubtful rows, and by that in groups without a gap."""
-    grade = next((g for g, most in MAX_DOUBTFUL.items() if doubtful <= most), BLURRED)
+    grade = next((g for g, most in MAX_DOUBTFUL.items() if doubtful <= most), GRADE_BLURRED)
     reason = f"{percent_text(doubtful)} of the rows lie near the border to another group"
     if unstable:
-        grade, reason = _at_best(OVERLAPPING, grade), (
-            f"{reason}, and slightly different data would give other groups"
+        grade, reason = (
+            _at_best(GRADE_OVERLAPPING, grade),
+            (f"{reason}, and slightly different data would give other groups"),
         )
     elif borderless > MAX_BORDERLESS:
-        grade, reason = _at_best(OVERLAPPING, grade), (
-            f"{reason}, and most are in groups without a gap to their neighbour"
+        grade, reason = (
+            _at_best(GRADE_OVERLAPPING, grade),
+            (f"{reason}, and most are in groups without a gap to their neighbour"),
         )
     return Clarity(grade, doubtful, f"{reason}.")
 
 
 def grade_silhouette(silhouette: float, *, unstable: bool) -> Clarity:
     """Grade groups by their mean silhouette, for models without straight borders."""
-    grade = next((g for g, least in MIN_SILHOUETTE.items() if silhouette >= least), BLURRED)
+    grade = next((g for g, least in MIN_SILHOUETTE.items() if silhouette >= least), GRADE_BLURRED)
     reason = f"On a scale from −1 to 1, the groups are separated by {silhouette:.2f} (silhouette)."
     if unstable:
-        grade = _at_best(OVERLAPPING, grade)
+        grade = _at_best(GRADE_OVERLAPPING, grade)
     return Clarity(grade, None, reason.replace("-", "−"))
 
 
 def no_groups(reason: str) -> Clarity:
     """Return the grade of data without groups."""
-    return Clarity(NONE, None, reason)
+    return Clarity(GRADE_NONE, None, reason)
 
 
 def _at_best(limit: str, grade: str) -> str:

@@ -7,7 +7,7 @@ far apart hide differences.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +16,7 @@ from partita._common.array_types import Array, Floats, Ints
 from partita._common.power_of_two import square_scales
 from partita._common.random_state import generator
 from partita.description.weighted_quantiles import group_quantiles
+from partita.source.raw_rows import as_doubles
 
 MEAN, MEDIAN = "mean", "median"  # the kinds of typical values
 SHARE, PRESENCE = "share", "presence"  # shares of rows: of yes, and of those that have a term
@@ -26,6 +27,7 @@ MIN_SPREAD = 0.01  # of the deviation of all rows: a smaller spread within group
 MAX_SORTED_VALUES = 20_000_000  # for quartiles; of more, a sample of the rows of each group
 MIN_SAMPLED_ROWS = 200  # of a group
 MAX_BLOCK_VALUES = 20_000_000  # held at a time
+MAX_COUNTED_SCORE = 1e3  # in the order of features
 MAX_ROUNDING_ERROR = 1e-12  # in deviations: a mean this close to 0 is 0
 
 
@@ -49,6 +51,17 @@ class GroupProfile:
     weight: Floats  # (k,)
 
 
+class _FeatureStatistics(NamedTuple):
+    """The statistics of some features."""
+
+    statistic: Array  # (d,)
+    typical: Floats  # (k, d)
+    overall: Floats  # (d,)
+    mean: Floats  # (k, d)
+    spread: Floats  # (d,)
+    quartiles: Floats | None  # (3, k + 1, d), in the last place of all rows
+
+
 def group_profile(values: Any, labels: Ints, weight: Floats, k: int) -> GroupProfile:
     """Describe the groups of rows (n, d), dense with NaN for missing values, or CSR.
 
@@ -63,27 +76,29 @@ def group_profile(values: Any, labels: Ints, weight: Floats, k: int) -> GroupPro
         step = max(1, MAX_BLOCK_VALUES // max(1, len(values)))
         sample = _sorted_rows(values.shape, labels, k)
         parts = [
-            _dense_columns(np.asarray(values[:, t : t + step], np.float64), labels, weight, k, sample)
+            _dense_columns(
+                np.asarray(values[:, t : t + step], np.float64), labels, weight, k, sample
+            )
             for t in range(0, values.shape[1], step)
         ]
-    statistic, typical, overall, mean, spread, quartiles = (
-        None if part[0] is None else np.concatenate(part, axis=-1)
-        for part in zip(*parts, strict=True)
-    )
-    scores = np.divide(
-        typical - overall, spread, out=np.zeros_like(typical), where=np.isfinite(typical)
-    )
+    found = parts[0] if len(parts) == 1 else _joined(parts)
+    gap, typical = found.typical - found.overall, found.typical
+    scores = np.divide(gap, found.spread, out=np.zeros_like(gap), where=np.isfinite(typical))
     scores = np.nan_to_num(scores, posinf=0.0, neginf=0.0)
-    order = np.argsort(-(group_weight @ np.minimum(np.abs(scores), 1e3) ** 2), kind="stable")
+    size = np.minimum(np.abs(scores), MAX_COUNTED_SCORE)
     return GroupProfile(
-        *(statistic, typical, overall, mean),
-        quartiles=None if quartiles is None else quartiles[:, :k],
-        overall_quartiles=None if quartiles is None else quartiles[:, k],
-        spread=spread,
+        *(found.statistic, typical, found.overall, found.mean),
+        quartiles=None if found.quartiles is None else found.quartiles[:, :k],
+        overall_quartiles=None if found.quartiles is None else found.quartiles[:, k],
+        spread=found.spread,
         scores=scores,
-        order=order,
+        order=np.argsort(-(group_weight @ size**2), kind="stable"),
         weight=group_weight,
     )
+
+
+def _joined(parts: list[_FeatureStatistics]) -> _FeatureStatistics:
+    return _FeatureStatistics(*(np.concatenate(part, axis=-1) for part in zip(*parts, strict=True)))
 
 
 def _sorted_rows(shape: tuple[int, ...], labels: Ints, k: int) -> tuple[Ints, Floats]:
@@ -105,7 +120,7 @@ def _sorted_rows(shape: tuple[int, ...], labels: Ints, k: int) -> tuple[Ints, Fl
 
 def _dense_columns(
     values: Floats, labels: Ints, weight: Floats, k: int, sample: tuple[Ints, Floats]
-) -> tuple[Array, Floats, Floats, Floats, Floats, Floats]:
+) -> _FeatureStatistics:
     """Statistics of some features, scaled so that no square overflows, about one known value."""
     values = np.where(np.isfinite(values), values, np.nan)
     known = ~np.isnan(values)
@@ -129,7 +144,8 @@ def _dense_columns(
     spread = _robust_spread(quartiles[:, :k], _membership(labels, weight, k)[:k] @ known, within)
     spread = np.maximum(spread, np.where(by_median, 0.0, MIN_SPREAD * deviation))
     spread = np.where(spread > 0, spread, np.inf)
-    return (statistic, *(x / scale for x in (typical, overall, means, spread, quartiles)))
+    scaled = (x / scale for x in (typical, overall, means, spread, quartiles))
+    return _FeatureStatistics(statistic, *scaled)
 
 
 def _moments(
@@ -147,9 +163,7 @@ def _moments(
     return means[:k], np.sqrt(within), mean, np.sqrt(variance)
 
 
-def _sparse_columns(
-    values: Any, labels: Ints, weight: Floats, k: int
-) -> tuple[Array, Floats, Floats, Floats, Floats, None]:
+def _sparse_columns(values: Any, labels: Ints, weight: Floats, k: int) -> _FeatureStatistics:
     """Shares of the rows in which a term occurs."""
     occurs = values.copy()
     occurs.data = (np.isfinite(values.data) & (values.data != 0)).astype(np.float64)
@@ -161,7 +175,8 @@ def _sparse_columns(
     variance = (size * np.nan_to_num(share * (1 - share))).sum(axis=0) / max(size.sum(), 1e-300)
     spread = np.sqrt(np.maximum(variance, MIN_SPREAD**2 * overall * (1 - overall)))
     spread = np.where(spread > 0, spread, np.inf)
-    return np.full(len(overall), PRESENCE), share, overall, means, spread, None
+    kind = np.full(len(overall), PRESENCE)
+    return _FeatureStatistics(kind, share, overall, means, spread, None)
 
 
 def _membership(labels: Ints, weight: Floats, k: int) -> Any:

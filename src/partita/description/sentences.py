@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from partita._common.number_text import number_text
-from partita.description.clarity import BLURRED, MOSTLY, NONE, OVERLAPPING, UNKNOWN, Clarity
+from partita.description.clarity import (
+    GRADE_BLURRED,
+    GRADE_MOSTLY,
+    GRADE_NONE,
+    GRADE_OVERLAPPING,
+    GRADE_UNKNOWN,
+    Clarity,
+)
 
 _SENTENCES = {
-    MOSTLY: "{rows} fall into {k} mostly separate groups",
-    OVERLAPPING: "{rows} fall into {k} overlapping groups",
-    BLURRED: "{rows} can be divided into {k} groups, but without clear borders",
-    UNKNOWN: "{rows} in {k} groups",
+    GRADE_MOSTLY: "{rows} fall into {k} mostly separate groups",
+    GRADE_OVERLAPPING: "{rows} fall into {k} overlapping groups",
+    GRADE_BLURRED: "{rows} can be divided into {k} groups, but without clear borders",
+    GRADE_UNKNOWN: "{rows} in {k} groups",
 }
-_CLEAR = "{rows} fall into {k} clearly separated groups"
+_CLEARLY_SEPARATED = "{rows} fall into {k} clearly separated groups"
 
 
 def rows_text(count: int, noun: str) -> str:
@@ -31,8 +38,8 @@ def answer_sentence(rows: int, k: int, clarity: Clarity, noun: str = "", source:
     >>> answer_sentence(178, 3, Clarity("clear", 0.01, ""), "wines")
     '178 wines fall into 3 clearly separated groups'
     """
-    if clarity.grade == NONE:
+    if clarity.grade == GRADE_NONE:
         return f"No clusters in {source}" if source else f"No clusters in {rows_text(rows, noun)}"
     if k == 1:
         return f"{rows_text(rows, noun)} in one group"
-    return _SENTENCES.get(clarity.grade, _CLEAR).format(rows=rows_text(rows, noun), k=k)
+    return _SENTENCES.get(clarity.grade, _CLEARLY_SEPARATED).format(rows=rows_text(rows, noun), k=k)

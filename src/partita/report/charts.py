@@ -14,7 +14,7 @@ from partita.chart_layout.silhouette_bands import SilhouetteBand, silhouette_ban
 from partita.plots.criteria_display import CriteriaDisplay, CriterionPanel
 from partita.plots.objective_display import ObjectiveDisplay
 from partita.report import svg
-from partita.report.page_text import number_text, percent_text, score_text
+from partita.report.page_text import number_text, score_text
 from partita.report.silhouette_sample import SilhouetteSample
 from partita.report.svg import AxisScale, element, line, path, text
 
@@ -63,7 +63,7 @@ def objective_chart(display: ObjectiveDisplay) -> str:
 def criterion_chart(display: CriteriaDisplay, panel: CriterionPanel, last: float) -> str:
     """Draw one criterion over the numbers of clusters up to `last`; a ring marks its pick."""
     ks, values, errors = display.ks, panel.values, panel.errors
-    ks = [k for k in ks if k <= last] or ks
+    ks = tuple(k for k in ks if k <= last) or ks
     label = f"{panel.name.replace('_', ' ')} by number of clusters"
     defined = [i for i in panel.defined.tolist() if i < len(ks)]
     if not defined:

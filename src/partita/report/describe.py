@@ -211,5 +211,3 @@ def _silhouette(data: ReportInput) -> float | None:
         return measure_silhouettes(data).mean
     except NotApplicable:
         return None
-
-

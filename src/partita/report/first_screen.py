@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from partita.description.clarity import CLEAR, GRADES, MOSTLY, NONE, UNKNOWN
+from partita.description.clarity import GRADE_CLEAR, GRADE_MOSTLY, GRADE_NONE, GRADE_UNKNOWN, GRADES
 from partita.description.sentences import rows_text
 from partita.description.traits import Trait
 from partita.report.group_summary import GroupSummary
@@ -33,7 +33,7 @@ _GRADE_MEANS = {
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """How clear the groups are, as the page shows it."""
+    """Clarity of the groups, as the page shows it."""
 
     kind: str
     words: str
@@ -70,7 +70,7 @@ def first_screen(analysis: ReportAnalysis) -> dict[str, Any]:
         "meta": _meta(analysis),
         "lead": _lead(summary),
         "grade": _grade(analysis),
-        "cards": [] if summary.grade == NONE else cards[:MAX_CARDS],
+        "cards": [] if summary.grade == GRADE_NONE else cards[:MAX_CARDS],
         "cards_left": max(0, len(cards) - MAX_CARDS),
         "groups": cards,
         "has_no_rows": fitted.no_rows,
@@ -101,7 +101,7 @@ def _lead(summary: Summary) -> str:
 
 def _grade(analysis: ReportAnalysis) -> Grade | None:
     clarity = analysis.clarity
-    if clarity.grade == UNKNOWN:
+    if clarity.grade == GRADE_UNKNOWN:
         return None
     filled = len(GRADES) - 1 - GRADES.index(clarity.grade)
     steps = tuple(i < filled for i in range(len(GRADES) - 1))
@@ -110,7 +110,7 @@ def _grade(analysis: ReportAnalysis) -> Grade | None:
 
 
 def _meaning(analysis: ReportAnalysis) -> str:
-    if analysis.clarity.grade != NONE:
+    if analysis.clarity.grade != GRADE_NONE:
         return _GRADE_MEANS[analysis.clarity.grade]
     if analysis.data.fitted.sweep is None:
         return ""
@@ -119,7 +119,7 @@ def _meaning(analysis: ReportAnalysis) -> str:
 
 def is_good(analysis: ReportAnalysis) -> bool:
     """Return whether the groups are clear enough to say that nothing is wrong."""
-    return analysis.clarity.grade in (CLEAR, MOSTLY)
+    return analysis.clarity.grade in (GRADE_CLEAR, GRADE_MOSTLY)
 
 
 def group_cards(analysis: ReportAnalysis) -> list[GroupCard]:
@@ -144,7 +144,7 @@ def group_cards(analysis: ReportAnalysis) -> list[GroupCard]:
 
 
 def _remark(analysis: ReportAnalysis, group: GroupSummary) -> str:
-    """What is said of a group that no feature sets apart."""
+    """Return the remark on a group that no feature sets apart."""
     if group.traits:
         return ""
     if not group.size:

@@ -9,8 +9,8 @@ import numpy as np
 
 from partita._common.text import isolated
 from partita.description.category_traits import CategoryTrait, category_traits
-from partita.description.proposed_names import check_group_names, complete_names
 from partita.description.group_profile import GroupProfile, group_profile
+from partita.description.proposed_names import check_group_names, complete_names
 from partita.description.traits import (
     FormatValue,
     Neighbour,
@@ -107,9 +107,7 @@ def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGrou
             neighbour = nearest_group(profile, j, data.names, text)
             if neighbour is not None and not told[neighbour.number]:
                 neighbour = None
-        groups.append(
-            _group(data, distances, j, names[j], (traits[j], categories[j], neighbour))
-        )
+        groups.append(_group(data, distances, j, names[j], (traits[j], categories[j], neighbour)))
     return DescribedGroups(tuple(groups), profile, text)
 
 
@@ -121,7 +119,7 @@ def propose_names(fitted: Fitted) -> tuple[str, ...]:
 
 
 def _groups_to_tell(data: ReportInput) -> list[bool]:
-    """Whether each group may be described: the mean of very few rows is nearly one of them."""
+    """Return which groups may be described: the mean of very few rows is nearly one of them."""
     least = MIN_ROWS_TO_TELL if data.fitted.no_rows else 1
     return [len(rows) >= least for rows in data.cluster_rows]
 
@@ -138,7 +136,7 @@ def _group(
     weight, total = data.weight[members], float(data.cluster_weight.sum())
     known = members[np.isfinite(distances.values[members])]
     order = known[np.argsort(distances.values[known], kind="stable")]
-    shown = [] if data.fitted.no_rows else order[:TYPICAL_ROWS]
+    shown = order[: 0 if data.fitted.no_rows else TYPICAL_ROWS]
     is_last_shown = not data.fitted.no_rows and len(order) > TYPICAL_ROWS
     return GroupSummary(
         number=j,

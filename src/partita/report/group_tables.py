@@ -67,9 +67,7 @@ def profile_table(analysis: ReportAnalysis) -> ProfileTable | None:
     if len(groups) <= MAX_HISTOGRAM_GROUPS and profile.quartiles is not None:
         drawn = [t for t in features if profile.statistic[t] not in SHARES]
         histograms = feature_histograms(data, drawn)
-    rows = tuple(
-        _profile_row(data, profile, text, t, groups, histograms.get(t)) for t in features
-    )
+    rows = tuple(_profile_row(data, profile, text, t, groups, histograms.get(t)) for t in features)
     left_out = len(profile.order) - len(features)
     remarks = [
         "typical value of each group, and how the rows of the group are distributed"
@@ -151,9 +149,7 @@ def unused_rows(data: ReportInput) -> tuple[ProfileRow, ...]:
     values = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns.values()])
     profile = group_profile(values, data.labels, data.weight, data.k)
     text, groups = value_formatter(profile), data.groups_by_size()[:MAX_PROFILE_GROUPS]
-    rows = [
-        _profile_row(data, profile, text, t, groups, None) for t in range(values.shape[1])
-    ]
+    rows = [_profile_row(data, profile, text, t, groups, None) for t in range(values.shape[1])]
     return tuple(
         ProfileRow(safe_line(name), row.overall, row.cells)
         for name, row in zip(columns, rows, strict=True)

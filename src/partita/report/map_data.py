@@ -212,7 +212,7 @@ def _cells(
     plane = place.plane
     none: dict[str, Any] = {"cells": [], "grid": None}
     if plane.n_features > 2 and capabilities_of(data.model).has(CELLS):
-        share = _share_in_own_cell(data.model, plane, points, labels)
+        share = _share_in_own_cell(data, plane, points, labels)
         if share < _MIN_CELL_SHARE:
             return none, (
                 f"no borders are drawn, because in this plane only {percent_text(share)} of the "
@@ -232,7 +232,9 @@ def _cells(
     return {"cells": borders, "grid": None}, note if plane.n_features > 2 else ""
 
 
-def _share_in_own_cell(model: Any, plane: ProjectionPlane, points: Floats, labels: Ints) -> float:
+def _share_in_own_cell(
+    data: ReportInput, plane: ProjectionPlane, points: Floats, labels: Ints
+) -> float:
     """The share of rows whose place in the plane belongs to their own group."""
     inside = np.flatnonzero(labels >= 0)
     count = int(np.clip(_CELL_TEST_VALUES // plane.n_features, 200, _CELL_TEST_ROWS))
@@ -240,7 +242,8 @@ def _share_in_own_cell(model: Any, plane: ProjectionPlane, points: Floats, label
     if not len(some):
         return 1.0
     lifted = points[some] @ plane.axes + plane.origin
-    return float(np.mean(model.predict(lifted) == labels[some]))
+    dtype = np.result_type(data.rows.dtype, np.float32)  # some models predict only their own
+    return float(np.mean(data.model.predict(lifted.astype(dtype)) == labels[some]))
 
 
 def _grid_box(box: Box) -> Box:

@@ -11,7 +11,7 @@ import numpy as np
 
 from partita._common.json_values import to_json_values
 from partita.description.clarity import (
-    UNKNOWN,
+    GRADE_UNKNOWN,
     Clarity,
     grade_borders,
     grade_silhouette,
@@ -129,7 +129,7 @@ def analyse(fitted: Fitted) -> ReportAnalysis:
 
 
 def fit_context(data: ReportInput) -> FitContext | None:
-    """Return the fit as its checks see it, with the names of the features; None without such rows."""
+    """Return the fit as its checks see it; None if no row has a weight and a group."""
     model = copy.copy(data.model)
     if not data.is_matrix:
         model.feature_names_in_ = np.array(data.names, dtype=object)
@@ -157,7 +157,7 @@ def grade_groups(
         return grade_borders(*borders, unstable=unstable)
     if silhouette is not None:
         return grade_silhouette(silhouette, unstable=unstable)
-    return Clarity(UNKNOWN, None, "")
+    return Clarity(GRADE_UNKNOWN, None, "")
 
 
 def _with_silhouettes(described: DescribedGroups, quality: FitQuality) -> DescribedGroups:
@@ -165,8 +165,7 @@ def _with_silhouettes(described: DescribedGroups, quality: FitQuality) -> Descri
         return described
     means = quality.silhouettes.means.tolist()
     groups = tuple(
-        replace(group, silhouette=finite_or_none(means[group.number]))
-        for group in described.groups
+        replace(group, silhouette=finite_or_none(means[group.number])) for group in described.groups
     )
     return replace(described, groups=groups)
 

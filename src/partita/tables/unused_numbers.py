@@ -20,7 +20,7 @@ def unused_numbers(table: Table, selection: Selection) -> dict[str, Floats]:
     """
     reasons = selection.left_out.items()
     names = [name for name, why in reasons if why in (EXCLUDED, NOT_CHOSEN)][:MAX_COLUMNS]
-    found = {}
+    found: dict[str, Floats] = {}
     for name in names:
         values = read_column(table, name).values
         if values is not None and _are_measurements(values):
