@@ -80,7 +80,7 @@ def test_drift_is_told_in_the_units_of_the_data(fit, tmp_path):
     assert by_name["income"]["deviations"] < -0.5
     assert {share["cluster"] for share in drift["shares"]} == {0, 1}
     text = " ".join(predict(rows, "--labels", tmp_path / "out.csv").split())
-    assert re.search(r"Shares differ from the fit: .+ % \(", text)
+    assert re.search(r"Shares differ from the fit: .+ % of the rows \(\d+ % in the fit\)", text)
     assert "Means differ from the fit: " in text
 
 

@@ -221,6 +221,21 @@ def test_advice_names_options_that_exist(partita, blobs, monkeypatch):
         assert not re.search(r"\w\(|[a-z]_[a-z]|\w=", advice), advice
 
 
+def test_advice_speaks_of_groups_and_names_no_rows(partita, tmp_path):
+    for advice in (*ADVICE.values(), *ADVICE_IF_SCALED.values()):
+        assert "cluster" not in advice.lower(), advice
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(size=(200, 2)), [[40.0, 0.0], [0.0, 50.0]]])
+    lines = [f"NAMED{i:03},{x!r},{y!r}\n" for i, (x, y) in enumerate(rows.tolist())]
+    (tmp_path / "a.csv").write_text("who,x,y\n" + "".join(lines))
+    words = ("fit", tmp_path / "a.csv", "-k", 2, "--raw", "--id", "who", "--json")
+    findings = json.loads(partita(*words))["summary"]["findings"]
+    assert any("NAMED201" in finding["evidence"] for finding in findings)
+    for finding in findings:
+        for part in ("what", "meaning", "advice", "option"):
+            assert "NAMED" not in finding[part]
+
+
 def test_advice_words_every_setting_of_its_finding():
     calls = [
         node

@@ -143,8 +143,8 @@ def test_every_control_is_reached_and_seen_by_keys_alone(browser, report, name):
     browser.open(report(name))
     wanted = browser.run(
         "[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex]')]"
-        ".filter(e => e.checkVisibility() && e.tabIndex === 0 && !e.disabled && !e.closest('details:not([open]) > "
-        ":not(summary)')).length"
+        ".filter(e => e.checkVisibility() && e.tabIndex === 0 && !e.disabled && "
+        "!e.closest('details:not([open]) > :not(summary)')).length"
     )
     seen = set()
     for _ in range(wanted + 5):

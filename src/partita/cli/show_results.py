@@ -188,7 +188,10 @@ def _print_groups(summary: Any, out: Console) -> None:
     rows = _right_aligned([_encodable(rows_text(group.size, noun), out) for group in shown])
     indent = 2 + max(len(str(group.number)) for group in shown)
     names = [isolated(group.name) for group in shown]
-    sizes = [f"  {share}  {count}" for share, count in zip(shares, rows, strict=True)]
+    sizes = [
+        f"  {share}  {count}".replace(NO_BREAK, " ")
+        for share, count in zip(shares, rows, strict=True)
+    ]
     room = max(MIN_WIDTH, out.width - indent - cell_len(sizes[0]))
     width = min(room, max(map(cell_len, names)))
     for group, name, size in zip(shown, names, sizes, strict=True):
@@ -212,13 +215,11 @@ def _print_name(out: Console, number: str, name: str, size: str, width: int) -> 
     line = Text(number).append(first, style="bold")
     padding = width - cell_len(first)
     fits = padding >= 0 and len(number) + width + cell_len(size) <= out.width
-    out.print(
-        line.append(" " * padding + size.replace(NO_BREAK, " ")) if fits else line, soft_wrap=True
-    )
+    out.print(line.append(" " * padding + size) if fits else line, soft_wrap=True)
     for part in rest:
         out.print(Text(" " * len(number)).append(part, style="bold"), soft_wrap=True)
     if not fits:
-        out.print(" " * len(number) + size.replace(NO_BREAK, " ").strip(), soft_wrap=True)
+        out.print(" " * len(number) + size.strip(), soft_wrap=True)
 
 
 def _trait_text(group: Any, out: Console, indent: int, is_short: bool) -> str:

@@ -76,9 +76,7 @@ def group_profile(values: Any, labels: Ints, weight: Floats, k: int) -> GroupPro
         step = max(1, MAX_BLOCK_VALUES // max(1, len(values)))
         sample = _sorted_rows(values.shape, labels, k)
         parts = [
-            _dense_columns(
-                np.asarray(values[:, t : t + step], np.float64), labels, weight, k, sample
-            )
+            _dense_columns(as_doubles(values[:, t : t + step]), labels, weight, k, sample)
             for t in range(0, values.shape[1], step)
         ]
     found = parts[0] if len(parts) == 1 else _joined(parts)

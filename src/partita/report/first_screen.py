@@ -61,20 +61,36 @@ class GroupCard:
 def first_screen(analysis: ReportAnalysis) -> dict[str, Any]:
     """Return the contents of the first screen, under the names that the template uses."""
     summary, fitted = analysis.summary, analysis.data.fitted
-    cards = group_cards(analysis)
+    cards, is_new = group_cards(analysis), fitted.comparison is not None
+    sentence = _new_rows(analysis) if is_new else summary.sentence
     title = safe_line(fitted.title, MAX_TITLE_CHARACTERS) if fitted.title else ""
     return {
-        "title": title or summary.sentence,
+        "title": title or sentence,
         "kicker": title,
-        "sentence": f"{summary.sentence}.",
+        "sentence": f"{sentence}.",
         "meta": _meta(analysis),
         "lead": _lead(summary),
-        "grade": _grade(analysis),
+        "grade": None if is_new else _grade(analysis),  # the comparison is the answer
+        "small_map_note": _small_map_note(analysis),
         "cards": [] if summary.grade == GRADE_NONE else cards[:MAX_CARDS],
         "cards_left": max(0, len(cards) - MAX_CARDS),
         "groups": cards,
         "has_no_rows": fitted.no_rows,
     }
+
+
+def _new_rows(analysis: ReportAnalysis) -> str:
+    rows = rows_text(analysis.summary.rows, safe_noun(analysis.data.fitted.noun))
+    count, _, noun = rows.rpartition(" ")
+    return f"{count} new {noun} in the {count_text(analysis.summary.n_clusters, 'group')} of the fit"
+
+
+def _small_map_note(analysis: ReportAnalysis) -> str:
+    if analysis.data.fitted.no_rows:
+        return "Each circle is a group, as large as its share; near circles are alike."
+    if len(analysis.data.names) == 1:
+        return "How many rows have which value."
+    return "Each dot is a row; near dots are alike."
 
 
 def _meta(analysis: ReportAnalysis) -> list[str]:

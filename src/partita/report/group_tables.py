@@ -12,7 +12,7 @@ from partita.description.group_profile import MEDIAN, SHARES, GroupProfile, grou
 from partita.description.traits import FormatValue, value_formatter
 from partita.report.group_summary import MIN_ROWS_TO_TELL
 from partita.report.histograms import FeatureHistogram, feature_histograms, spark
-from partita.report.page_text import count_text, number_text, percent_text, safe_line, value_text
+from partita.report.page_text import count_text, number_text, percent_text, safe_line
 from partita.report.report_input import ReportInput
 from partita.report.summary import ReportAnalysis, Summary
 from partita.source.raw_rows import as_doubles
@@ -158,8 +158,8 @@ def unused_rows(data: ReportInput) -> tuple[ProfileRow, ...]:
 
 def typical_rows(analysis: ReportAnalysis) -> dict[int, list[tuple[str, str]]]:
     """Return, by group, the features that set it apart with the values of its most typical row."""
-    data, profile = analysis.data, analysis.described.profile
-    if profile is None or data.fitted.no_rows:
+    data, profile, text = analysis.data, analysis.described.profile, analysis.described.text
+    if profile is None or text is None or data.fitted.no_rows:
         return {}
     found: dict[int, list[tuple[str, str]]] = {}
     names: dict[str, int] = {}
@@ -167,9 +167,10 @@ def typical_rows(analysis: ReportAnalysis) -> dict[int, list[tuple[str, str]]]:
         names.setdefault(name, t)
     for group in analysis.summary.clusters:
         if group.typical:
-            features = [names[trait.feature] for trait in group.traits[:3]]
+            traits = [trait for trait in group.traits[:3] if trait.statistic not in SHARES]
+            features = [names[trait.feature] for trait in traits]
             row = as_doubles(data.original[[group.typical[0].index]])[0]
-            found[group.number] = [(data.names[t], value_text(float(row[t]))) for t in features]
+            found[group.number] = [(data.names[t], text(t, float(row[t]))) for t in features]
     return found
 
 

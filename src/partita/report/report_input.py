@@ -212,6 +212,11 @@ class ReportInput:
         return len(self.labels)
 
     @property
+    def n_groups(self) -> int:
+        """The number of clusters that have rows."""
+        return sum(len(rows) > 0 for rows in self.cluster_rows)
+
+    @property
     def optional_weight(self) -> Floats | None:
         """The weights; None if none were given."""
         return None if self.fitted.weight is None else self.weight

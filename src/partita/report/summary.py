@@ -114,9 +114,8 @@ def analyse(fitted: Fitted) -> ReportAnalysis:
     described, quality = describe_groups(data, distances), measure_quality(data, distances)
     context = None if fitted.diagnosis is not None and data.k < 2 else fit_context(data)
     diagnosis = fitted.diagnosis
-    if diagnosis is None and context is not None:
-        diagnosis = run_checks(context)
-    diagnosis = diagnosis or Diagnosis("a fit", (), ())
+    if diagnosis is None:
+        diagnosis = Diagnosis("a fit", (), ()) if context is None else run_checks(context)
     if fitted.advice is not None:
         diagnosis = diagnosis.with_options(fitted.advice)
     silhouettes = None if quality.silhouettes is None else quality.silhouettes.mean
@@ -150,7 +149,7 @@ def grade_groups(
     sweep = data.fitted.sweep
     if sweep is not None and sweep.structure is False:
         return no_groups("The rows form one cloud, with no more structure than chance produces.")
-    if data.k == 1:
+    if data.n_groups < 2:
         return no_groups("All rows are in one group.")
     borders = None if context is None else measure_borders(context)
     if borders is not None:
@@ -219,7 +218,7 @@ def _summary(
 def sentence_of(data: ReportInput, clarity: Clarity) -> str:
     """Return the answer in one sentence."""
     source = safe_line(data.fitted.source, 60) if data.fitted.source else ""
-    return answer_sentence(data.n, data.k, clarity, safe_noun(data.fitted.noun), source)
+    return answer_sentence(data.n, data.n_groups, clarity, safe_noun(data.fitted.noun), source)
 
 
 def safe_noun(noun: str) -> str:
