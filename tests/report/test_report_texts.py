@@ -27,9 +27,10 @@ def test_missing_values_are_called_missing():
     model = KMeans(1).fit(X)
     page = Page(render(Fitted(model, X, original=original, diagnosis=NONE)))
     at = unpacked(page.data["rows"], "<u4").tolist().index(4)
-    assert np.isnan(unpacked(page.data["values"], "<f8").reshape(30, 4)[at, 1])
+    column = page.data["names"].index("feature 1")
+    kind = f"<{page.data['types'][column]}"
+    assert np.isnan(unpacked(page.data["values"][column], kind)[at])
     assert "row 4" in page.text
-    assert page.text.count("missing") == 1
     assert '"missing"' in page.raw["script"]  # what pointing at the row shows
 
 
