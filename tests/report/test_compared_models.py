@@ -14,9 +14,9 @@ from hypothesis.extra import numpy as npst
 from partita import KMeans
 from partita.metrics.criteria import adjusted_rand
 from partita.report import Fitted
-from partita.report.compared_models import compared_models
-from partita.report.model_flows import NO_GROUP, ModelFlows, crossing_order
-from partita.report.model_pair import other_names
+from partita.report.comparisons.compared_models import compared_models
+from partita.report.comparisons.model_flows import NO_GROUP, ModelFlows, crossing_order
+from partita.report.comparisons.model_pair import other_names
 from partita.report.page import template_environment
 from partita.report.report_input import OtherModel, check_input
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from partita import KernelKMeans, KMeans
 from partita.report import Fitted
-from partita.report.label_places import LABEL_HEIGHT, place_labels
+from partita.report.map.label_places import LABEL_HEIGHT, place_labels
+from partita.report.map.small_map import small_map
+from partita.report.map.stacked_histogram import MIN_SHOWN_ROWS, bin_rows, histogram
 from partita.report.report_input import check_input
-from partita.report.small_map import small_map
-from partita.report.stacked_histogram import MIN_SHOWN_ROWS, bin_rows, histogram
 
 
 def bars(drawing):

@@ -10,7 +10,7 @@ from helpers.reports import EVIL, NONE, Page
 
 from partita import KMeans, compare_with_fit
 from partita.report import Fitted, render
-from partita.report.compared_with_fit import compared_with_fit
+from partita.report.comparisons.compared_with_fit import compared_with_fit
 from partita.report.report_input import check_input
 from partita.tables import Scaling
 

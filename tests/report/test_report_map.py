@@ -9,11 +9,12 @@ import pytest
 from helpers.reports import NONE, Page, blobs, budget, fitted, unpacked
 
 from partita import KMeans
-from partita.report import Fitted, map_data, map_packing, render, silhouette_sample, summarise
-from partita.report.axis_frame import axis_frame
-from partita.report.axis_words import AxisWords, principal_words
-from partita.report.map_data import map_of
-from partita.report.map_sample import group_plane, project_rows
+from partita.report import Fitted, render, silhouette_sample, summarise
+from partita.report.map import map_data, map_packing
+from partita.report.map.axis_frame import axis_frame
+from partita.report.map.axis_words import AxisWords, principal_words
+from partita.report.map.map_data import map_of
+from partita.report.map.map_sample import group_plane, project_rows
 from partita.report.report_input import check_input
 
 

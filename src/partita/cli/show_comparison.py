@@ -52,7 +52,7 @@ def print_comparison(comparison: Comparison, prepared: PreparedData, out: Consol
 
 def print_flows(outcome: FitOutcome, other: OtherModel, out: Console) -> None:
     """Print how many rows another model has in other groups, and the largest moves."""
-    from partita.report.model_flows import ModelFlows
+    from partita.report.comparisons.model_flows import ModelFlows
 
     weight, names = outcome.prepared.selection.weight, outcome.group_names
     k = count_clusters(outcome.model)

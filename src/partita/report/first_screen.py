@@ -82,7 +82,9 @@ def first_screen(analysis: ReportAnalysis) -> dict[str, Any]:
 def _new_rows(analysis: ReportAnalysis) -> str:
     rows = rows_text(analysis.summary.rows, safe_noun(analysis.data.fitted.noun))
     count, _, noun = rows.rpartition(" ")
-    return f"{count} new {noun} in the {count_text(analysis.summary.n_clusters, 'group')} of the fit"
+    return (
+        f"{count} new {noun} in the {count_text(analysis.summary.n_clusters, 'group')} of the fit"
+    )
 
 
 def _small_map_note(analysis: ReportAnalysis) -> str:

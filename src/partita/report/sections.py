@@ -11,14 +11,14 @@ from partita.estimators.fitted_models import capabilities_of
 from partita.plots.criteria_display import CriteriaDisplay
 from partita.plots.objective_display import ObjectiveDisplay, stop_remark
 from partita.report import charts, group_tables
-from partita.report.compared_models import compared_models
-from partita.report.compared_with_fit import compared_with_fit
+from partita.report.comparisons.compared_models import compared_models
+from partita.report.comparisons.compared_with_fit import compared_with_fit
 from partita.report.first_screen import first_screen, is_good
-from partita.report.map_data import map_of
+from partita.report.map.map_data import map_of
+from partita.report.map.small_map import small_map
 from partita.report.page_text import count_text, number_text, percent_text, safe_line, score_text
 from partita.report.provenance import provenance_of
 from partita.report.silhouette_sample import SilhouetteSample
-from partita.report.small_map import small_map
 from partita.report.summary import ReportAnalysis
 
 _OTHER_ROWS = "all this refers to the rows of the fit, not to these rows"

@@ -9,8 +9,8 @@ from partita._common.array_types import Floats, Ints
 from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, must_be
 from partita._common.text import one_line
-from partita.report.model_flows import NO_GROUP, Flow, ModelFlows
-from partita.report.named_groups import group_name
+from partita.report.comparisons.model_flows import NO_GROUP, Flow, ModelFlows
+from partita.report.comparisons.named_groups import group_name
 from partita.report.page_text import percent_text
 from partita.report.report_input import OtherModel, ReportInput
 

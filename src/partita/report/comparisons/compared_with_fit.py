@@ -12,8 +12,8 @@ import numpy as np
 from partita._common.array_types import Floats
 from partita.chart_layout.captions import format_deviations, join_sentences
 from partita.new_rows.comparison import MIN_ROWS, Comparison
-from partita.report.change_charts import mean_arrow, share_pair
-from partita.report.named_groups import count_rows, group_name, quoted_group
+from partita.report.comparisons.change_charts import mean_arrow, share_pair
+from partita.report.comparisons.named_groups import count_rows, group_name, quoted_group
 from partita.report.page_text import count_text, mean_text, number_text, percent_text
 from partita.report.report_input import ReportInput
 

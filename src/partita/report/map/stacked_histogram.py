@@ -12,8 +12,8 @@ import numpy as np
 from partita._common.array_types import Array, Floats, Ints
 from partita.chart_layout.captions import join_sentences
 from partita.report import svg
-from partita.report.axis_frame import axis_frame
-from partita.report.label_places import LABEL_HEIGHT, number_labels
+from partita.report.map.axis_frame import axis_frame
+from partita.report.map.label_places import LABEL_HEIGHT, number_labels
 from partita.report.page_text import count_text, safe_line, value_text
 from partita.report.report_input import ReportInput
 from partita.report.svg import AxisScale, element, text

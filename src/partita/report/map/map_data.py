@@ -14,22 +14,22 @@ from partita.chart_layout.projection import Box, PlaneView, ProjectionPlane, wit
 from partita.description.group_profile import GroupProfile
 from partita.estimators.capabilities import CELLS
 from partita.estimators.fitted_models import capabilities_of
-from partita.report.axis_frame import AxisFrame, axis_frame
-from partita.report.axis_words import AxisWords, feature_words, principal_words
-from partita.report.group_bubbles import bubble_map
-from partita.report.map_packing import (
+from partita.report.map.axis_frame import AxisFrame, axis_frame
+from partita.report.map.axis_words import AxisWords, feature_words, principal_words
+from partita.report.map.group_bubbles import bubble_map
+from partita.report.map.map_packing import (
     NO_GROUP,
     affordable_rows,
     packed,
     packed_positions,
     packed_values,
 )
-from partita.report.map_sample import MIN_CLUSTER_ROWS, GroupPlane, group_plane, project_rows
+from partita.report.map.map_sample import MIN_CLUSTER_ROWS, GroupPlane, group_plane, project_rows
+from partita.report.map.stacked_histogram import histogram
+from partita.report.map.value_units import axis_units
 from partita.report.page_text import number_text, percent_text
 from partita.report.report_input import ReportInput
-from partita.report.stacked_histogram import histogram
 from partita.report.svg import MARKER_OUTLINES
-from partita.report.value_units import axis_units
 
 MAX_ROWS = 100_000  # that are drawn; more are sampled
 MAX_LEGEND_GROUPS = 200  # the largest ones

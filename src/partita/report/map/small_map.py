@@ -9,11 +9,11 @@ from partita._common.random_state import generator
 from partita.chart_layout.projection import with_equal_scale
 from partita.description.group_profile import GroupProfile
 from partita.report import svg
-from partita.report.group_bubbles import draw_bubbles, shown_groups
-from partita.report.label_places import number_labels
-from partita.report.map_sample import group_plane, project_rows
+from partita.report.map.group_bubbles import draw_bubbles, shown_groups
+from partita.report.map.label_places import number_labels
+from partita.report.map.map_sample import group_plane, project_rows
+from partita.report.map.stacked_histogram import HistogramSize, histogram
 from partita.report.report_input import ReportInput
-from partita.report.stacked_histogram import HistogramSize, histogram
 from partita.report.svg import element
 
 _WIDTH, _HEIGHT = 360.0, 240.0  # pixels

@@ -12,8 +12,8 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 from partita.description.group_profile import GroupProfile
-from partita.report.axis_frame import AxisFrame, axis_frame
-from partita.report.map_sample import sample_rows
+from partita.report.map.axis_frame import AxisFrame, axis_frame
+from partita.report.map.map_sample import sample_rows
 from partita.report.report_input import ReportInput
 from partita.source.raw_rows import as_doubles
 

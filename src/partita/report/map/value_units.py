@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita.report.axis_frame import AxisFrame
+from partita.report.map.axis_frame import AxisFrame
 from partita.report.report_input import ReportInput
 from partita.source.raw_rows import as_doubles
 

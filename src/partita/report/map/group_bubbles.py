@@ -12,12 +12,12 @@ from partita._common.text import plural
 from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.projection import with_equal_scale
 from partita.report import svg
-from partita.report.axis_words import feature_words, principal_words
-from partita.report.label_places import number_labels
-from partita.report.map_sample import group_plane
+from partita.report.map.axis_words import feature_words, principal_words
+from partita.report.map.label_places import number_labels
+from partita.report.map.map_sample import group_plane
+from partita.report.map.stacked_histogram import MIN_SHOWN_ROWS
 from partita.report.page_text import percent_text
 from partita.report.report_input import ReportInput
-from partita.report.stacked_histogram import MIN_SHOWN_ROWS
 from partita.report.svg import element, text
 
 _WIDTH, _HEIGHT = 820.0, 500.0  # pixels
