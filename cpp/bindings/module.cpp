@@ -31,6 +31,7 @@ void use_instruction_set(const std::string& name) {
 
 NB_MODULE(core, m) {
     using namespace partita::binding;
+    nb::set_leak_warnings(false);  // what lives at the end of a process is no leak
     m.doc() =
         "The compiled kernels of partita; their NumPy twins are in `partita._kernels.reference`.";
     nb::class_<partita::Crew>(m, "Crew")

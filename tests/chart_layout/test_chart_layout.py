@@ -69,9 +69,9 @@ def test_the_report_and_the_displays_show_the_same():
     model = KMeans(3, random_state=0).fit(IRIS)
     analysis = analyse(Fitted(model, IRIS))
     display = ProfileDisplay.from_estimator(model, IRIS)
-    profile = analysis.profile
-    np.testing.assert_allclose(profile.scores.T[profile.order], display.scores, atol=1e-9)
-    np.testing.assert_array_equal(profile.cluster_weight, display.weight)
+    profile = analysis.described.profile
+    np.testing.assert_allclose(profile.mean, model.cluster_centers_, atol=1e-9)
+    np.testing.assert_array_equal(profile.weight, display.weight)
 
 
 def test_a_unit_has_one_length_along_both_axes_unless_half_the_panel_stays_empty():

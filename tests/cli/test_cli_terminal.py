@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from partita.cli.command_group import app
-from partita.cli.show_results import print_item
+from partita.cli.paragraphs import print_item
 
 pytestmark = pytest.mark.heavy
 SIZES = (20, 60, 40)  # rows of the groups
@@ -110,7 +110,9 @@ def group_lines(text):
 def test_the_answer_comes_first_and_the_figures_last(answer, cloud, tmp_path):
     text, summary = answer(cloud, "-k", 3, "--labels", tmp_path / "o.csv", "--force")
     text = words_of(text)
-    assert text.startswith(f"{summary['sentence']}. {summary['grade_reason']} ")
+    assert text.startswith(
+        f"{summary['sentence']}. {summary['grade_meaning']} {summary['grade_reason']} "
+    )
     largest = max(summary["clusters"], key=lambda group: group["share"])
     parts = [
         f"{largest['number']} {largest['name']}",

@@ -150,7 +150,7 @@ def test_a_group_without_traits_is_described_as_in_the_report(partita, tmp_path)
     middle = next(group for group in groups if not group["traits"])
     output = " ".join(partita(*words, "--report", page).split())
     like = f"most like group {middle['neighbour']['number']}, but {middle['neighbour']['level']} x"
-    assert f"close to the average in every feature; {like}" in output
+    assert f"close to the average of all rows in every feature; {like}" in output
     card = page.read_text(encoding="utf-8").partition(f'id="card-{middle["number"]}"')[2]
     assert "Close to the average" in card.partition("</article>")[0]
 

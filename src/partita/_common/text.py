@@ -12,6 +12,7 @@ MAX_LISTED = 5  # items before "and 3 more"
 MAX_NAME = 60  # characters of a name from a file, which may have a megabyte
 MAX_COMPARED = 100  # characters of a text that may be a misspelt name
 JOINERS = "\u200c\u200d"  # part of Persian words and of emoji families
+NARROW_SPACE = "\u202f"  # between thousands
 ISOLATES = "\u2068", "\u2069"  # begin and end text that keeps its own direction
 RIGHT_TO_LEFT = ("R", "AL", "AN")  # bidirectional classes
 
@@ -100,8 +101,11 @@ def one_line(text: Any, max_length: int | None = None) -> str:
 
 
 def one_sentence(text: Any, max_length: int | None = None) -> str:
-    """Return a sentence as `one_line` does, but keep the isolates of names, if all are in pairs."""
-    line = _one_line(str(text), max_length, "".join(ISOLATES))
+    """Return a sentence as `one_line` does, but keep the isolates of names, if all are in pairs.
+
+    Narrow spaces between the digits of our numbers stay too.
+    """
+    line = _one_line(str(text), max_length, "".join((*ISOLATES, NARROW_SPACE)))
     marks = "".join(letter for letter in line if letter in ISOLATES)
     return line if not marks.replace("".join(ISOLATES), "") else one_line(line)
 
@@ -109,7 +113,7 @@ def one_sentence(text: Any, max_length: int | None = None) -> str:
 def _one_line(whole: str, max_length: int | None, kept: str) -> str:
     if max_length is not None and len(whole) > 8 * max_length:  # the cell may have a megabyte
         whole = f"{whole[: 4 * max_length]}{whole[-4 * max_length :]}"
-    line = " ".join("".join(_visible(whole, kept)).split())
+    line = " ".join(part for part in "".join(_visible(whole, kept)).split(" ") if part)
     if max_length is not None and len(line) > max_length:
         first, last = line[: max_length - max_length // 3 - 1], line[-(max_length // 3) :]
         line = f"{first.rstrip(' ' + JOINERS)}…{last.lstrip(' ' + JOINERS)}"

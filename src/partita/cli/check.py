@@ -20,7 +20,7 @@ def check(
       partita check wine.csv
       partita check customers.csv --include zip --explain
     """
-    from partita.cli import prepared_data, show_results
+    from partita.cli import paragraphs, prepared_data, show_results
     from partita.cli.console import console
     from partita.cli.show_columns import print_columns
 
@@ -34,5 +34,5 @@ def check(
     print_columns(prepared, out)
     out.print()
     for line in show_results.plan_lines(prepared.plan, explain):
-        show_results.print_item(out, line, 0)
+        paragraphs.print_item(out, line, 0)
     show_results.print_notes([*show_results.data_notes(prepared), *warnings])

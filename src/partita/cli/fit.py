@@ -99,7 +99,7 @@ def _write_and_show(
 
 def _describe(outcome: Any, outputs: Any, form: str, reporter: Any, warnings: list[str]) -> None:
     """Write the report, and print the same results."""
-    from partita.cli import show_results, workflow
+    from partita.cli import show_results, show_summary, workflow
 
     if outcome.interrupted:
         reporter.print_line(outputs.with_saved_files("Stopped early") + "; summary follows")
@@ -122,7 +122,7 @@ def _describe(outcome: Any, outputs: Any, form: str, reporter: Any, warnings: li
     elif form == "text" and summary is not None:
         out = console(stderr=outputs.uses_stdout)
         show_results.print_notes(warnings)
-        show_results.print_summary(summary, out)
+        show_summary.print_summary(summary, out)
         advice = "nothing was saved; --labels, --model and --report write files"
         show_results.print_saved_files(
             outputs.saved, out, "" if outputs.uses_stdout or outputs.errors else advice

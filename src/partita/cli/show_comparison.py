@@ -10,8 +10,8 @@ import numpy as np
 from rich.console import Console
 
 from partita._common.text import isolated, listed, plural
+from partita.cli.paragraphs import print_item
 from partita.cli.prepared_data import PreparedData
-from partita.cli.show_results import print_item
 from partita.estimators.fitted_models import count_clusters
 from partita.new_rows.comparison import Comparison
 from partita.new_rows.own_distances import own_distances

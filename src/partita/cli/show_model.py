@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from partita._common.text import format_number, isolated, one_line, one_sentence, plural
-from partita.cli import show_results
+from partita.cli import paragraphs, show_results
 from partita.cli.console import console
 from partita.cli.text_tables import print_table
 from partita.model_file.contents import ModelContents
@@ -72,9 +72,9 @@ def print_model(contents: ModelContents, path: Path) -> None:
     for name, value in facts.items():
         if value is not None:
             text = f"{name}  {one_line(value, show_results.MAX_TEXT)}"
-            show_results.print_item(out, text, 8 - len(name), hang=2 + len(name))
+            paragraphs.print_item(out, text, 8 - len(name), hang=2 + len(name))
     for line in _plan_lines(saved.plan):
-        show_results.print_item(out, one_sentence(line, show_results.MAX_TEXT), 10)
+        paragraphs.print_item(out, one_sentence(line, show_results.MAX_TEXT), 10)
     if saved.group_names is not None:
         out.print()
         print_names(saved.group_names, out)
@@ -87,7 +87,7 @@ def print_names(names: GroupNames, out: Console) -> None:
     width = len(str(len(names) - 1))
     for j, name in enumerate(names[:MAX_NAMES]):
         shown = "–" if name is None else isolated(name)
-        show_results.print_item(out, f"group {j:>{width}}  {shown}", 0, hang=8 + width)
+        paragraphs.print_item(out, f"group {j:>{width}}  {shown}", 0, hang=8 + width)
     rest = len(names) - MAX_NAMES
     if rest > 0:
         out.print(f"(and {plural(rest, 'more group')}: see inspect --json)", style="dim")

@@ -34,6 +34,14 @@ MAX_DOUBTFUL = {GRADE_CLEAR: 0.03, GRADE_MOSTLY: 0.07, GRADE_OVERLAPPING: 0.1}
 # from this mean silhouette on, where there are no straight borders (Kaufman and Rousseeuw)
 MIN_SILHOUETTE = {GRADE_CLEAR: 0.7, GRADE_MOSTLY: 0.5, GRADE_OVERLAPPING: 0.25}
 MAX_BORDERLESS = 0.5  # share of rows in groups without a gap to a neighbour, for a good grade
+# what a grade means for the reader
+MEANINGS = {
+    GRADE_CLEAR: "You can rely on nearly every row being in the right group.",
+    GRADE_MOSTLY: "Most rows have one obvious group; those near a border could be in either.",
+    GRADE_OVERLAPPING: "The groups run into each other: treat rows near a border with caution.",
+    GRADE_BLURRED: "They may serve as segments, but other divisions of the rows are as good.",
+    GRADE_NONE: "Any division into groups would be arbitrary.",
+}
 IN_WORDS = {
     GRADE_CLEAR: "clearly separated",
     GRADE_MOSTLY: "mostly separate",
@@ -66,6 +74,11 @@ class Clarity:
     def words(self) -> str:
         """The grade in words."""
         return IN_WORDS[self.grade]
+
+    @property
+    def meaning(self) -> str:
+        """The meaning of the grade for the reader."""
+        return MEANINGS.get(self.grade, "")
 
 
 def grade_borders(doubtful: float, borderless: float, *, unstable: bool) -> Clarity:

@@ -24,10 +24,10 @@ _CLEARLY_SEPARATED = "{rows} fall into {k} clearly separated groups"
 def rows_text(count: int, noun: str) -> str:
     """Return a count of rows by the noun for them: 3 000 customers.
 
-    >>> rows_text(3000, "customers"), rows_text(1, "")
+    >>> rows_text(3000, "customers"), rows_text(1, "customers")
     ('3\\u202f000 customers', '1 row')
     """
-    if not noun:
+    if not noun or count == 1:
         return f"{number_text(count)} row{'s' * (count != 1)}"
     return f"{number_text(count)} {noun}"
 

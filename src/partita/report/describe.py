@@ -11,10 +11,8 @@ import numpy as np
 
 from partita._common.number_text import number_text, percent_text
 from partita.description.group_profile import GroupProfile
-from partita.diagnosis.finding import CheckSkipped
+from partita.diagnosis.diagnose import run_checks
 from partita.diagnosis.fit_context import FitContext
-from partita.diagnosis.refits import check_stability
-from partita.estimators.capabilities import REFIT
 from partita.report.cluster_distances import measure_distances
 from partita.report.group_summary import GroupSummary, describe_groups
 from partita.report.report_input import Fitted, NotApplicable, ReportInput, check_input
@@ -23,6 +21,7 @@ from partita.report.summary import fit_context, grade_groups, sentence_of
 
 _TEXT_COLUMNS = 80
 _SHOWN_TRAITS = 3
+GRADED_CHECKS = ("equal-rows", "few-distinct-rows", "unstable")
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -184,8 +183,8 @@ def describe(
         data = check_input(fitted)
         described = describe_groups(data, measure_distances(data))
         context = fit_context(data) if data.k > 1 else None
-        unstable = context is not None and _is_unstable(context)
-        clarity = grade_groups(data, context, _silhouette(data), unstable=unstable)
+        findings = () if context is None else _found(context)
+        clarity = grade_groups(data, context, _silhouette(data), findings)
     return Description(
         sentence_of(data, clarity),
         clarity.grade,
@@ -197,13 +196,9 @@ def describe(
     )
 
 
-def _is_unstable(context: FitContext) -> bool:
-    if REFIT in context.lacks:
-        return False
-    try:
-        return check_stability(context) is not None
-    except CheckSkipped:
-        return False
+def _found(context: FitContext) -> tuple[str, ...]:
+    """The names of the findings that a grade depends on."""
+    return run_checks(context, GRADED_CHECKS).names
 
 
 def _silhouette(data: ReportInput) -> float | None:

@@ -9,9 +9,9 @@ from partita.description.clarity import GRADE_CLEAR, GRADE_MOSTLY, GRADE_NONE, G
 from partita.description.sentences import rows_text
 from partita.description.traits import Trait
 from partita.report.group_summary import GroupSummary
-from partita.report.group_tables import is_told, typical_rows
+from partita.report.group_tables import typical_rows
 from partita.report.page_text import count_text, number_text, safe_line
-from partita.report.summary import ReportAnalysis, Summary, safe_noun
+from partita.report.summary import ReportAnalysis, Summary, file_name, safe_noun
 
 MAX_CARDS = 12
 FACTS_PER_CARD = 3
@@ -21,13 +21,6 @@ _SCALINGS = {
     "standard": ", each scaled to mean 0 and standard deviation 1",
     "robust": ", each scaled by its median and quartiles",
     "auto": ", on comparable scales",
-}
-# what a grade means for the reader
-_GRADE_MEANS = {
-    "clear": "You can rely on nearly every row being in the right group.",
-    "mostly": "Most rows have one obvious group; those near a border could be in either.",
-    "overlapping": "The groups run into each other: treat single rows near a border with caution.",
-    "blurred": "They may serve as segments, but other divisions of the rows are as good.",
 }
 
 
@@ -55,7 +48,6 @@ class GroupCard:
     group: GroupSummary
     typical: str  # the name of a typical row
     typical_values: tuple[tuple[str, str], ...]
-    remark: str  # instead of facts
 
 
 def first_screen(analysis: ReportAnalysis) -> dict[str, Any]:
@@ -102,7 +94,7 @@ def _meta(analysis: ReportAnalysis) -> list[str]:
     if summary.rows_total > summary.rows:
         rows = f"{number_text(summary.rows)} of {count_text(summary.rows_total, 'row')}"
     author = f"by {safe_line(fitted.author, 80)}" if fitted.author else ""
-    source = safe_line(fitted.source, 60) if fitted.source else ""
+    source = file_name(fitted.source)
     date = safe_line(fitted.created[:DATE_CHARACTERS], DATE_CHARACTERS) if fitted.created else ""
     facts = [source, rows, date, author]
     return [fact for fact in facts if fact]
@@ -124,15 +116,7 @@ def _grade(analysis: ReportAnalysis) -> Grade | None:
     filled = len(GRADES) - 1 - GRADES.index(clarity.grade)
     steps = tuple(i < filled for i in range(len(GRADES) - 1))
     words = clarity.words[0].upper() + clarity.words[1:]
-    return Grade(clarity.grade, words, _meaning(analysis), clarity.reason, steps)
-
-
-def _meaning(analysis: ReportAnalysis) -> str:
-    if analysis.clarity.grade != GRADE_NONE:
-        return _GRADE_MEANS[analysis.clarity.grade]
-    if analysis.data.fitted.sweep is None:
-        return ""
-    return "Any division into groups would be arbitrary."
+    return Grade(clarity.grade, words, clarity.meaning, clarity.reason, steps)
 
 
 def is_good(analysis: ReportAnalysis) -> bool:
@@ -155,20 +139,6 @@ def group_cards(analysis: ReportAnalysis) -> list[GroupCard]:
             group=clusters[j],
             typical=clusters[j].typical[0].name if clusters[j].typical else "",
             typical_values=tuple(values.get(j, ())),
-            remark=_remark(analysis, clusters[j]),
         )
         for j in analysis.data.groups_by_size()
     ]
-
-
-def _remark(analysis: ReportAnalysis, group: GroupSummary) -> str:
-    """Return the remark on a group that no feature sets apart."""
-    if group.traits:
-        return ""
-    if not group.size:
-        return "No rows."
-    if not is_told(analysis.data, group.number):
-        return "Too few rows to be described without showing them."
-    if analysis.described.profile is None:
-        return ""
-    return "Close to the average of all rows in every feature."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,6 +52,7 @@ class GroupSummary:
     neighbour: Neighbour | None  # the nearest other group
     typical: tuple[NamedRow, ...]  # nearest to the center
     atypical: NamedRow | None  # farthest from it
+    remark: str = ""  # on a group without traits
 
     @property
     def words(self) -> str:
@@ -91,7 +92,7 @@ def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGrou
             values = np.asarray(values, dtype=np.float64)
         profile = group_profile(values, data.labels, data.weight, data.k)
         text = value_formatter(profile, data.day_features)
-    told = _groups_to_tell(data)
+    told = [is_told(data, j) for j in range(data.k)]
     least = MIN_ROWS_TO_TELL if data.fitted.no_rows else 1
     categories = category_traits(data.categories, data.labels, data.weight, data.k, least)
     traits: list[tuple[Trait, ...]] = [
@@ -107,7 +108,8 @@ def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGrou
             neighbour = nearest_group(profile, j, data.names, text)
             if neighbour is not None and not told[neighbour.number]:
                 neighbour = None
-        groups.append(_group(data, distances, j, names[j], (traits[j], categories[j], neighbour)))
+        group = _group(data, distances, j, names[j], (traits[j], categories[j], neighbour))
+        groups.append(replace(group, remark=_remark(data, group)))
     return DescribedGroups(tuple(groups), profile, text)
 
 
@@ -118,10 +120,19 @@ def propose_names(fitted: Fitted) -> tuple[str, ...]:
     return tuple(group.name for group in describe_groups(data, unknown).groups)
 
 
-def _groups_to_tell(data: ReportInput) -> list[bool]:
-    """Return which groups may be described: the mean of very few rows is nearly one of them."""
-    least = MIN_ROWS_TO_TELL if data.fitted.no_rows else 1
-    return [len(rows) >= least for rows in data.cluster_rows]
+def is_told(data: ReportInput, j: int) -> bool:
+    """Return whether a group may be described: the mean of very few rows is nearly one of them."""
+    return len(data.cluster_rows[j]) >= (MIN_ROWS_TO_TELL if data.fitted.no_rows else 1)
+
+
+def _remark(data: ReportInput, group: GroupSummary) -> str:
+    if group.traits or data.is_matrix:
+        return ""
+    if not group.size:
+        return "No rows."
+    if not is_told(data, group.number):
+        return "Too few rows to be described without showing them."
+    return "Close to the average of all rows in every feature."
 
 
 def _group(

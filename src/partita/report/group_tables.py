@@ -10,7 +10,7 @@ from partita.chart_layout.captions import join_sentences
 from partita.description.category_traits import LeadingCategories, leading_categories
 from partita.description.group_profile import MEDIAN, SHARES, GroupProfile, group_profile
 from partita.description.traits import FormatValue, value_formatter
-from partita.report.group_summary import MIN_ROWS_TO_TELL
+from partita.report.group_summary import MIN_ROWS_TO_TELL, is_told
 from partita.report.histograms import FeatureHistogram, feature_histograms, spark
 from partita.report.page_text import count_text, number_text, percent_text, safe_line
 from partita.report.report_input import ReportInput
@@ -121,11 +121,6 @@ def _quartile_text(profile: GroupProfile, text: FormatValue, t: int, j: int) -> 
         return ""
     low, median, high = (text(t, float(value)) for value in profile.quartiles[:, j, t])
     return f"half of the group: {low} to {high}; median {median}"
-
-
-def is_told(data: ReportInput, j: int) -> bool:
-    """Return whether a group has enough rows to be described."""
-    return len(data.cluster_rows[j]) >= (MIN_ROWS_TO_TELL if data.fitted.no_rows else 1)
 
 
 def shade(score: float) -> str:

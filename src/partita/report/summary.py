@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -45,8 +46,10 @@ class Summary:
     method: str
     sentence: str  # the answer: how many groups, and how clear they are
     grade: str  # "clear", "mostly", "overlapping", "blurred", "none", or "unknown"
+    grade_meaning: str  # for the reader
     grade_reason: str
     doubtful: float | None  # the share of rows near a border
+    noun: str  # what rows are called, in the plural; empty: rows
     rows: int
     rows_total: int
     nowhere: int  # rows without a cluster
@@ -119,7 +122,7 @@ def analyse(fitted: Fitted) -> ReportAnalysis:
     if fitted.advice is not None:
         diagnosis = diagnosis.with_options(fitted.advice)
     silhouettes = None if quality.silhouettes is None else quality.silhouettes.mean
-    clarity = grade_groups(data, context, silhouettes, unstable="unstable" in diagnosis)
+    clarity = grade_groups(data, context, silhouettes, diagnosis.names)
     described = _with_silhouettes(described, quality)
     data = data.with_names(tuple(group.name for group in described.groups))
     summary = _summary(data, quality, diagnosis, clarity, described.groups)
@@ -143,14 +146,20 @@ def fit_context(data: ReportInput) -> FitContext | None:
 
 
 def grade_groups(
-    data: ReportInput, context: FitContext | None, silhouette: float | None, *, unstable: bool
+    data: ReportInput,
+    context: FitContext | None,
+    silhouette: float | None,
+    findings: Collection[str],
 ) -> Clarity:
-    """Grade the groups: by their borders, else by silhouettes."""
+    """Grade the groups: by their borders, else by silhouettes; `findings` are names."""
     sweep = data.fitted.sweep
     if sweep is not None and sweep.structure is False:
         return no_groups("The rows form one cloud, with no more structure than chance produces.")
-    if data.n_groups < 2:
-        return no_groups("All rows are in one group.")
+    if "equal-rows" in findings:
+        return no_groups("All rows are equal.")
+    if data.n_groups < 2 or "few-distinct-rows" in findings:  # nothing to tell apart
+        return Clarity(GRADE_UNKNOWN, None, "")
+    unstable = "unstable" in findings
     borders = None if context is None else measure_borders(context)
     if borders is not None:
         return grade_borders(*borders, unstable=unstable)
@@ -184,8 +193,10 @@ def _summary(
         method=type(model).__name__,
         sentence=sentence_of(data, clarity),
         grade=clarity.grade,
+        grade_meaning=clarity.meaning,
         grade_reason=clarity.reason,
         doubtful=clarity.doubtful,
+        noun=safe_noun(fitted.noun),
         rows=data.n,
         rows_total=data.n if fitted.rows_total is None else int(fitted.rows_total),
         nowhere=int((data.labels < 0).sum()),
@@ -217,8 +228,14 @@ def _summary(
 
 def sentence_of(data: ReportInput, clarity: Clarity) -> str:
     """Return the answer in one sentence."""
-    source = safe_line(data.fitted.source, 60) if data.fitted.source else ""
+    source = file_name(data.fitted.source)
     return answer_sentence(data.n, data.n_groups, clarity, safe_noun(data.fitted.noun), source)
+
+
+def file_name(source: str) -> str:
+    """Return the source of the rows without its folder, as one short line."""
+    name = source.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+    return safe_line(name, 60) if name else ""
 
 
 def safe_noun(noun: str) -> str:

@@ -95,7 +95,7 @@ def packed_positions(values: Floats, frame: AxisFrame) -> dict[str, str]:
 
 
 def _fits_single(values: Floats) -> bool:
-    """Whether float32 changes no integer, and of no other value a digit that is shown."""
+    """Return whether float32 changes no integer, and of no other value a digit that is shown."""
     finite = values[np.isfinite(values)]
     whole = finite == np.rint(finite)
     size = np.abs(finite[~whole])
