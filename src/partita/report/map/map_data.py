@@ -175,7 +175,7 @@ def _axis(
 
 
 def _has_equal_scale(frames: list[AxisFrame]) -> bool:
-    """Return whether a unit has the same length along both axes of the plane that is shown first."""
+    """Return whether a unit has the same length along both axes of the first plane."""
     return with_equal_scale(_first_box(frames), 2)[1]
 
 
