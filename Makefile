@@ -9,7 +9,7 @@ CPP := $(shell find cpp -type f)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-data test-all test-pure test-oldest test-sanitize browsers lint format \
-        reference gallery same-bits bench bench-quick bench-answers dev clean FORCE
+        reference gallery same-bits bench bench-quick bench-answers bench-report dev clean FORCE
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -126,6 +126,9 @@ bench-quick: .bench-venv/made ## a small part of it, under five minutes, only pr
 
 bench-answers: $(VENV)/tools ## how often `partita fit table.csv` is right, on 400 generated tables: half an hour
 	$(BIN)/python bench/answers.py --out bench/ANSWERS.md
+
+bench-report: $(VENV)/tools browsers ## size and speed of reports in a browser, up to a million rows
+	$(BIN)/python bench/report_page.py --out bench/REPORT.md
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) $(VENV)-pure $(VENV)-oldest $(VENV)-sanitize .bench-venv build dist

@@ -77,3 +77,12 @@ def test_a_report_without_rows_is_told_no_cell_and_no_place(record_of, file, tmp
             assert any(text in told for text in ("'", "line 1", secret)) == shown
             assert "left out: score" in told
             assert "limited: 1 outlier of age" in told
+
+
+def test_a_column_that_tells_rows_apart_names_them_in_the_report(record_of, file, tmp_path):
+    other = tmp_path / "customers.csv"
+    other.write_text(file.read_text().replace("who,", "customer_id,", 1))
+    found = record_of("fit", other, "-k", 3)
+    named = record_of("fit", file, "-k", 3, "--id", "who")
+    assert found.ids.to_pylist() == named.ids.to_pylist()
+    assert record_of("fit", file, "-k", 3).ids is None

@@ -16,6 +16,7 @@ from partita.description.clarity import (
     GRADE_NONE,
     GRADE_OVERLAPPING,
     GRADES,
+    LIMITS_BY_FINDING,
     MAX_DOUBTFUL,
     grade_borders,
     grade_silhouette,
@@ -56,20 +57,26 @@ def test_one_cloud_that_is_cut_is_never_called_separate(n, d, draw):
         assert GRADES.index(grade_of(X, k)) >= GRADES.index(GRADE_OVERLAPPING)
 
 
-@given(st.floats(0, 1), st.floats(0, 1), st.booleans())
-def test_more_doubt_never_gives_a_better_grade(doubtful, borderless, unstable):
-    rank = lambda *args, **more: GRADES.index(grade_borders(*args, **more).grade)  # noqa: E731
-    here = rank(doubtful, borderless, unstable=unstable)
-    assert here <= rank(min(1.0, doubtful + 0.05), borderless, unstable=unstable)
-    assert here <= rank(doubtful, 1.0, unstable=unstable)
-    assert here <= rank(doubtful, borderless, unstable=True)
-    assert (rank(doubtful, 0.0, unstable=False) == 0) == (doubtful <= MAX_DOUBTFUL[GRADE_CLEAR])
+FINDINGS = st.sets(st.sampled_from([*LIMITS_BY_FINDING, "outliers"]))
+
+
+@given(st.floats(0, 1), st.floats(0, 1), FINDINGS)
+def test_more_doubt_never_gives_a_better_grade(doubtful, borderless, findings):
+    rank = lambda *args: GRADES.index(grade_borders(*args).grade)  # noqa: E731
+    here = rank(doubtful, borderless, findings)
+    assert here <= rank(min(1.0, doubtful + 0.05), borderless, findings)
+    assert here <= rank(doubtful, 1.0, findings)
+    assert here <= rank(doubtful, borderless, {*findings, "unstable"})
+    assert here >= max(
+        (GRADES.index(LIMITS_BY_FINDING[f][0]) for f in findings - {"outliers"}), default=0
+    )
+    assert (rank(doubtful, 0.0) == 0) == (doubtful <= MAX_DOUBTFUL[GRADE_CLEAR])
 
 
 def test_silhouettes_grade_where_there_are_no_borders():
-    grades = [grade_silhouette(s, unstable=False).grade for s in (0.9, 0.6, 0.3, 0.1, -0.5)]
+    grades = [grade_silhouette(s).grade for s in (0.9, 0.6, 0.3, 0.1, -0.5)]
     assert grades == [GRADE_CLEAR, GRADE_MOSTLY, GRADE_OVERLAPPING, GRADE_BLURRED, GRADE_BLURRED]
-    assert grade_silhouette(0.9, unstable=True).grade == GRADE_OVERLAPPING
+    assert grade_silhouette(0.9, {"unstable"}).grade == GRADE_OVERLAPPING
 
 
 def test_a_row_does_not_vouch_for_itself():

@@ -124,7 +124,7 @@ def test_the_extreme_group_is_high_and_the_next_fairly_high():
     found = describe(model, X, feature_names=["income"])
     assert [g.name for g in found.groups] == [
         "Low income",
-        "Fairly low income",
+        "Below-average income",
         "High income",
     ]
 

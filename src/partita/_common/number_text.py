@@ -13,7 +13,8 @@ from partita._common.text import format_number, plural
 
 _TICK_TOLERANCE = 0.02  # how wrong the number at a tick may be, in steps between ticks
 _EXACT_INTEGERS = 1e15  # below it, doubles represent every integer
-_STEPS_PER_SPREAD = 20  # steps of the last digit
+_STEPS_PER_SPREAD = 10  # steps of the last digit
+_ROUNDED_FROM = 1e4  # larger numbers may lose digits before the point
 _MAX_DECIMALS = 6
 _EXPONENT_FROM = 1e9  # larger numbers have four digits and a power of ten
 
@@ -73,6 +74,7 @@ def rounded_text(value: float, spread: float) -> str:
     if not 0 < spread < math.inf or not math.isfinite(value):
         return mean_text(value)
     digits = -math.floor(math.log10(spread / _STEPS_PER_SPREAD))
+    digits = max(digits, 0) if abs(value) < _ROUNDED_FROM else digits
     if digits > _MAX_DECIMALS or abs(value) >= _EXPONENT_FROM:
         return mean_text(value)
     return _typeset(f"{round(value, digits) + 0.0:,.{max(0, digits)}f}")  # no −0
@@ -95,6 +97,17 @@ def percent_text(share: float) -> str:
     digits = 1 if 0.05 <= abs(percent) < 9.95 or 99 < percent < 100 else 0
     number = f"{percent:.{digits}f}"
     return _typeset(f"{'0' if number == '-0' else number} %")
+
+
+def share_text(share: float) -> str:
+    """Return the share of a group in whole percent; small ones as `percent_text` does.
+
+    >>> share_text(0.0812), share_text(0.0047)
+    ('8\u202f%', '0.5\u202f%')
+    """
+    if 0.01 <= share < 0.995:
+        return _typeset(f"{100 * share:.0f} %")
+    return percent_text(share)
 
 
 def count_text(count: int, noun: str) -> str:

@@ -29,9 +29,9 @@ ADVICE = {
     "there are groups at all, and how many.",
     "split-groups": "Try fewer groups (`partita choose-k` recommends a number). If the number is "
     "given, read such a pair as one group.",
-    "unequal-clusters": "Look at the map in the report (--report). Use more groups (--k), and "
+    "unequal-clusters": "Look at the map in the report. Use more groups (--k), and "
     "read neighbours that belong together as one.",
-    "not-convex": "Look at the map in the report (--report), and try --method kernel with several "
+    "not-convex": "Look at the map in the report, and try --method kernel with several "
     "values of --gamma.",
     "unstable": "Let `partita choose-k` find a number of groups that is stable. More starts "
     "({}) depend less on chance. If no number is stable, the data may have no groups.",

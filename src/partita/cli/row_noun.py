@@ -71,6 +71,20 @@ def noun_of_rows(prepared: PreparedData) -> str:
     return row_noun(prepared.id_column, _distinct_columns(prepared))
 
 
+def ids_of_rows(prepared: PreparedData) -> Any:
+    """Return the ids of the rows: of the column that was named, else of one that tells rows apart.
+
+    None if there is no such column.
+    """
+    selection = prepared.selection
+    if selection.ids is not None:
+        return selection.ids
+    name = next(iter(sorted(_distinct_columns(prepared), key=_is_bare)), None)
+    if name is None:
+        return None
+    return plain_values(prepared.cells(name)).take(arrow().array(selection.kept))
+
+
 def _distinct_columns(prepared: PreparedData) -> Iterator[str]:
     """Yield columns that are no features, have a noun in their name, and differ in every row."""
     for name, why in prepared.selection.left_out.items():

@@ -18,7 +18,7 @@ from partita._versions import versions
 from partita.cli.option_values import KRequest
 from partita.cli.options import MethodOptions, SendingOptions
 from partita.cli.prepared_data import PreparedData, column_remarks
-from partita.cli.row_noun import noun_of_rows
+from partita.cli.row_noun import ids_of_rows, noun_of_rows
 from partita.halting import StopReason
 from partita.model_file.group_naming import GroupNames
 from partita.tables import TableError
@@ -197,7 +197,7 @@ def report_input(
         X=prepared.X,
         original=original,
         names=names,
-        ids=selection.ids,
+        ids=ids_of_rows(prepared),
         weight=selection.weight,
         scaling=prepared.scaling,
         labels=outcome.labels,

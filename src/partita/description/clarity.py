@@ -8,6 +8,7 @@ out), so that groups found in noise of many features do not look separate.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,12 +35,18 @@ MAX_DOUBTFUL = {GRADE_CLEAR: 0.03, GRADE_MOSTLY: 0.07, GRADE_OVERLAPPING: 0.1}
 # from this mean silhouette on, where there are no straight borders (Kaufman and Rousseeuw)
 MIN_SILHOUETTE = {GRADE_CLEAR: 0.7, GRADE_MOSTLY: 0.5, GRADE_OVERLAPPING: 0.25}
 MAX_BORDERLESS = 0.5  # share of rows in groups without a gap to a neighbour, for a good grade
+# the best grade that a finding allows, and why
+LIMITS_BY_FINDING = {
+    "unstable": (GRADE_OVERLAPPING, "slightly different data would give other groups"),
+    "not-convex": (GRADE_OVERLAPPING, "there may be groups of another shape"),
+    "unequal-clusters": (GRADE_MOSTLY, "a border may run through a group"),
+}
 # what a grade means for the reader
 MEANINGS = {
     GRADE_CLEAR: "You can rely on nearly every row being in the right group.",
     GRADE_MOSTLY: "Most rows have one obvious group; those near a border could be in either.",
     GRADE_OVERLAPPING: "The groups run into each other: treat rows near a border with caution.",
-    GRADE_BLURRED: "They may serve as segments, but other divisions of the rows are as good.",
+    GRADE_BLURRED: "Useful as a rough division at best: others are as good.",
     GRADE_NONE: "Any division into groups would be arbitrary.",
 }
 IN_WORDS = {
@@ -81,30 +88,36 @@ class Clarity:
         return MEANINGS.get(self.grade, "")
 
 
-def grade_borders(doubtful: float, borderless: float, *, unstable: bool) -> Clarity:
-    """Grade groups by the share of doubtful rows, and by that in groups without a gap."""
+def grade_borders(doubtful: float, borderless: float, findings: Collection[str] = ()) -> Clarity:
+    """Grade groups by the shares of doubtful rows and of rows in groups without a gap.
+
+    `findings` are the names of those of the diagnosis.
+    """
     grade = next((g for g, most in MAX_DOUBTFUL.items() if doubtful <= most), GRADE_BLURRED)
     reason = f"{percent_text(doubtful)} of the rows lie near the border to another group"
-    if unstable:
-        grade, reason = (
-            _at_best(GRADE_OVERLAPPING, grade),
-            (f"{reason}, and slightly different data would give other groups"),
-        )
-    elif borderless > MAX_BORDERLESS:
-        grade, reason = (
-            _at_best(GRADE_OVERLAPPING, grade),
-            (f"{reason}, and most are in groups without a gap to their neighbour"),
-        )
-    return Clarity(grade, doubtful, f"{reason}.")
+    if grade == GRADE_BLURRED:
+        reason += ", about as many as in one cloud that is cut into pieces"
+    if borderless > MAX_BORDERLESS and grade != GRADE_BLURRED:
+        grade = _at_best(GRADE_OVERLAPPING, grade)
+        reason += ", and most are in groups without a gap to their neighbour"
+    return _with_findings(Clarity(grade, doubtful, reason), findings)
 
 
-def grade_silhouette(silhouette: float, *, unstable: bool) -> Clarity:
+def grade_silhouette(silhouette: float, findings: Collection[str] = ()) -> Clarity:
     """Grade groups by their mean silhouette, for models without straight borders."""
     grade = next((g for g, least in MIN_SILHOUETTE.items() if silhouette >= least), GRADE_BLURRED)
-    reason = f"On a scale from −1 to 1, the groups are separated by {silhouette:.2f} (silhouette)."
-    if unstable:
-        grade = _at_best(GRADE_OVERLAPPING, grade)
-    return Clarity(grade, None, reason.replace("-", "−"))
+    score = f"{silhouette:.2f}".replace("-", "−")
+    reason = f"On a scale from −1 to 1, the groups are separated by {score} (silhouette)"
+    return _with_findings(Clarity(grade, None, reason), findings)
+
+
+def _with_findings(clarity: Clarity, findings: Collection[str]) -> Clarity:
+    """Lower a grade that a finding contradicts, and end its reason."""
+    grade, reason = clarity.grade, clarity.reason
+    for name, (limit, words) in LIMITS_BY_FINDING.items():
+        if name in findings:
+            grade, reason = _at_best(limit, grade), f"{reason}, and {words}"
+    return Clarity(grade, clarity.doubtful, f"{reason}.")
 
 
 def no_groups(reason: str) -> Clarity:

@@ -9,12 +9,11 @@ from partita._common.parameters import Got, describe_value, is_integer, must_be
 from partita._common.text import one_line
 from partita.description.category_traits import CategoryTrait
 from partita.description.group_profile import PRESENCE, SHARE
-from partita.description.traits import Trait
+from partita.description.traits import STRONG_MIN_RATIO, Trait
 
 MAX_NAME_CHARACTERS = 60
 MAX_FEATURE_CHARACTERS = 24  # of a feature in a name
-MAX_SHORT_NAME = 42  # characters up to which a name gets a second trait
-SECOND_MIN_RATIO = 0.4  # of the largest score: a smaller one is not worth a word
+MAX_SHORT_NAME = 44  # characters up to which a name gets a second trait
 
 
 def check_group_names(names: Any, k: int) -> dict[int, str]:
@@ -41,9 +40,12 @@ def complete_names(
     categories: Sequence[Sequence[CategoryTrait]],
 ) -> tuple[str, ...]:
     """Return a name for each group: the given one, or a proposal that no other group has."""
+    if len(traits) == 1 and not given:
+        return ("All rows",)
     names: list[str] = []
     taken = set(given.values())
-    for j, (own, also) in enumerate(zip(traits, categories, strict=True)):
+    for j, own in enumerate(traits):
+        also = [trait for trait in categories[j] if _is_largest(trait, categories)]
         name = given.get(j) or next(
             (name for name in _proposals(own, also) if name not in taken), ""
         )
@@ -53,16 +55,22 @@ def complete_names(
     return tuple(names)
 
 
-def _proposals(traits: Sequence[Trait], categories: Sequence[CategoryTrait]) -> list[str]:
-    """Names from the best to the least, the longer ones last.
+def _is_largest(trait: CategoryTrait, categories: Sequence[Sequence[CategoryTrait]]) -> bool:
+    """Return whether no group has a larger share of a category."""
+    same = (
+        other.share
+        for group in categories
+        for other in group
+        if (other.column, other.value) == (trait.column, trait.value)
+    )
+    return trait.share >= max(same)
 
-    A trait in which the group is the extreme of all groups tells more than a larger one in which
-    another group goes further.
-    """
-    least = SECOND_MIN_RATIO * max((abs(trait.score) for trait in traits), default=0.0)
+
+def _proposals(traits: Sequence[Trait], categories: Sequence[CategoryTrait]) -> list[str]:
+    """Names from the best to the least, the longer ones last; traits are in their order."""
+    least = STRONG_MIN_RATIO * max((abs(trait.score) for trait in traits), default=0.0)
     strong = [trait for trait in traits if abs(trait.score) >= least]
-    ordered = sorted(strong, key=lambda trait: not trait.is_extreme)
-    phrases = [_phrase(trait) for trait in ordered]
+    phrases = [_phrase(trait) for trait in strong]
     terms = [t for t in strong if t.statistic == PRESENCE and t.score > 0]
     if terms:  # those that a group lacks tell little
         phrases = [one_line(trait.feature, MAX_FEATURE_CHARACTERS) for trait in terms]
@@ -80,8 +88,9 @@ def _phrase(trait: Trait) -> str:
     name = one_line(trait.feature, MAX_FEATURE_CHARACTERS)
     if trait.statistic in (SHARE, PRESENCE):
         return f"{'with' if trait.score > 0 else 'without'} {name}"
-    level = "high" if trait.score > 0 else "low"
-    return f"{level if trait.is_extreme else f'fairly {level}'} {name}"
+    if trait.is_extreme:
+        return f"{'high' if trait.score > 0 else 'low'} {name}"
+    return f"{'above' if trait.score > 0 else 'below'}-average {name}"
 
 
 def _capital(name: str) -> str:

@@ -16,6 +16,7 @@ from partita.description.group_profile import SHARES, GroupProfile
 
 MAX_TRAITS = 6
 MIN_SCORE = 0.5  # spreads within groups; smaller differences are none
+STRONG_MIN_RATIO = 0.4  # of the largest score: a smaller difference tells less
 VERY_SCORE = 2.5  # from which a value is "very" high or low
 MIN_SHARE_DIFFERENCE = 0.05  # of a share, besides
 DAY_NUMBERS = 60_000  # days since 1970 that are written as dates, up to the year 2134
@@ -87,7 +88,11 @@ def value_formatter(profile: GroupProfile, days: Sequence[int] = ()) -> FormatVa
 def group_traits(
     profile: GroupProfile, j: int, names: Sequence[str], text: FormatValue
 ) -> tuple[Trait, ...]:
-    """Return the features that set group j apart, the largest difference first."""
+    """Return the features that set group j apart.
+
+    First those in which it is the extreme of all groups, if their differences are not small beside
+    the largest; then the others. The larger difference comes first.
+    """
     if not profile.weight[j] > 0:
         return ()
     scores, value, overall = profile.scores[j], profile.typical[j], profile.overall
@@ -95,8 +100,9 @@ def group_traits(
     clear = size >= MIN_SCORE
     is_share = np.isin(profile.statistic, SHARES)
     clear &= ~is_share | (np.abs(value - overall) >= MIN_SHARE_DIFFERENCE)
-    largest = [t for t in np.argsort(-size, kind="stable").tolist() if clear[t]]
     extreme = np.where(scores > 0, profile.scores.max(axis=0), -profile.scores.min(axis=0))
+    tells = (size >= extreme) & (size >= STRONG_MIN_RATIO * size.max(initial=0.0))
+    largest = [t for t in np.lexsort((-size, ~tells)).tolist() if clear[t]]
     return tuple(
         Trait(
             feature=names[t],

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.number_text import number_text, percent_text
+from partita.description.clarity import LIMITS_BY_FINDING
 from partita.description.group_profile import GroupProfile
 from partita.diagnosis.diagnose import run_checks
 from partita.diagnosis.fit_context import FitContext
@@ -21,7 +22,7 @@ from partita.report.summary import fit_context, grade_groups, sentence_of
 
 _TEXT_COLUMNS = 80
 _SHOWN_TRAITS = 3
-GRADED_CHECKS = ("equal-rows", "few-distinct-rows", "unstable")
+GRADED_CHECKS = ("equal-rows", "few-distinct-rows", *LIMITS_BY_FINDING)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

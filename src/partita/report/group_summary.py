@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from partita._common.array_types import Ints
 from partita._common.text import isolated
 from partita.description.category_traits import CategoryTrait, category_traits
 from partita.description.group_profile import GroupProfile, group_profile
@@ -21,8 +22,10 @@ from partita.description.traits import (
 )
 from partita.report.cluster_distances import RowDistances
 from partita.report.report_input import Fitted, ReportInput, check_input
+from partita.source.raw_rows import as_doubles
 
 TYPICAL_ROWS = 3  # of a group
+EXAMPLE_CANDIDATES = 20  # rows nearest to the center
 MIN_ROWS_TO_TELL = 5  # of a group or category, if no single row may be shown
 
 
@@ -52,6 +55,7 @@ class GroupSummary:
     neighbour: Neighbour | None  # the nearest other group
     typical: tuple[NamedRow, ...]  # nearest to the center
     atypical: NamedRow | None  # farthest from it
+    example: NamedRow | None = None  # near the center, and typical in what sets the group apart
     remark: str = ""  # on a group without traits
 
     @property
@@ -109,7 +113,8 @@ def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGrou
             if neighbour is not None and not told[neighbour.number]:
                 neighbour = None
         group = _group(data, distances, j, names[j], (traits[j], categories[j], neighbour))
-        groups.append(replace(group, remark=_remark(data, group)))
+        example = None if profile is None else _example(data, distances, profile, group)
+        groups.append(replace(group, remark=_remark(data, group), example=example))
     return DescribedGroups(tuple(groups), profile, text)
 
 
@@ -123,6 +128,28 @@ def propose_names(fitted: Fitted) -> tuple[str, ...]:
 def is_told(data: ReportInput, j: int) -> bool:
     """Return whether a group may be described: the mean of very few rows is nearly one of them."""
     return len(data.cluster_rows[j]) >= (MIN_ROWS_TO_TELL if data.fitted.no_rows else 1)
+
+
+def _example(
+    data: ReportInput, distances: RowDistances, profile: GroupProfile, group: GroupSummary
+) -> NamedRow | None:
+    """Of the rows nearest to the center, that with the most typical values of the first traits."""
+    if not group.typical:
+        return None
+    order = _by_distance(data, distances, group.number)[:EXAMPLE_CANDIDATES]
+    shown = {trait.feature for trait in group.traits[:TYPICAL_ROWS]}
+    features = [t for t, name in enumerate(data.names) if name in shown]
+    values = as_doubles(data.original[order][:, features])
+    gap = (values - profile.typical[group.number, features]) / profile.spread[features]
+    square = np.nan_to_num(gap**2, nan=np.inf).sum(axis=1)
+    return _named_row(data, int(order[int(square.argmin())]), distances)
+
+
+def _by_distance(data: ReportInput, distances: RowDistances, j: int) -> Ints:
+    """The rows of a group that have weight and a distance, the nearest to the center first."""
+    members = data.cluster_rows[j]
+    members = members[(data.weight[members] > 0) & np.isfinite(distances.values[members])]
+    return members[np.argsort(distances.values[members], kind="stable")]
 
 
 def _remark(data: ReportInput, group: GroupSummary) -> str:
@@ -145,8 +172,7 @@ def _group(
     members = data.cluster_rows[j]
     members = members[data.weight[members] > 0]
     weight, total = data.weight[members], float(data.cluster_weight.sum())
-    known = members[np.isfinite(distances.values[members])]
-    order = known[np.argsort(distances.values[known], kind="stable")]
+    order = _by_distance(data, distances, j)
     shown = order[: 0 if data.fitted.no_rows else TYPICAL_ROWS]
     is_last_shown = not data.fitted.no_rows and len(order) > TYPICAL_ROWS
     return GroupSummary(

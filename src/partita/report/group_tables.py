@@ -161,10 +161,10 @@ def typical_rows(analysis: ReportAnalysis) -> dict[int, list[tuple[str, str]]]:
     for t, name in enumerate(data.names):
         names.setdefault(name, t)
     for group in analysis.summary.clusters:
-        if group.typical:
+        if group.example is not None:
             traits = [trait for trait in group.traits[:3] if trait.statistic not in SHARES]
             features = [names[trait.feature] for trait in traits]
-            row = as_doubles(data.original[[group.typical[0].index]])[0]
+            row = as_doubles(data.original[[group.example.index]])[0]
             found[group.number] = [(data.names[t], text(t, float(row[t]))) for t in features]
     return found
 

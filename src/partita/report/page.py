@@ -79,6 +79,7 @@ def template_environment() -> Any:
         *(chip, format_deviations, share_bar, page_text.breakable),
         *(page_text.isolate_names, page_text.mark_code, page_text.mean_text),
         *(page_text.number_text, page_text.percent_text, page_text.safe_line, page_text.score_text),
+        page_text.share_text,
     )
     environment.filters |= {function.__name__: function for function in filters}
     return environment

@@ -12,6 +12,7 @@ from partita._common.number_text import (
     number_text,
     percent_text,
     score_text,
+    share_text,
     tick_texts,
     value_text,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "percent_text",
     "safe_line",
     "score_text",
+    "share_text",
     "tick_texts",
     "value_text",
 ]

@@ -159,12 +159,11 @@ def grade_groups(
         return no_groups("All rows are equal.")
     if data.n_groups < 2 or "few-distinct-rows" in findings:  # nothing to tell apart
         return Clarity(GRADE_UNKNOWN, None, "")
-    unstable = "unstable" in findings
     borders = None if context is None else measure_borders(context)
     if borders is not None:
-        return grade_borders(*borders, unstable=unstable)
+        return grade_borders(*borders, findings)
     if silhouette is not None:
-        return grade_silhouette(silhouette, unstable=unstable)
+        return grade_silhouette(silhouette, findings)
     return Clarity(GRADE_UNKNOWN, None, "")
 
 
