@@ -123,8 +123,8 @@ def page_text(found: list[Measured]) -> str:
     )
     about = (
         f"{FEATURES} features and an id a row, {GROUPS} groups; beyond 100 000 rows a sample is\n"
-        "drawn. Chromium without a GPU, the best of three openings. 'written in' includes diagnosis\n"
-        "and silhouettes. Targets: below "
+        "drawn. Chromium without a GPU, the best of three openings. 'written in' includes the\n"
+        "diagnosis and silhouettes. Targets: below "
         f"{MAX_MEGABYTES:g} MB, first paint below {MAX_PAINT_SECONDS:g} s, pointing at a row below "
         f"{MAX_HOVER_MILLISECONDS:g} ms at its worst."
     )

@@ -3,7 +3,7 @@
   const root = document.documentElement;
   const repaint = () => document.dispatchEvent(new Event("repaint")); // map.js listens
 
-  // The theme, and details that are folded on the screen but open on paper.
+  // The theme, and the choice of K: folded on the screen, open on paper. Other details are printed as the reader left them.
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const theme = document.getElementById("theme");
   theme.addEventListener("click", () => {
@@ -14,7 +14,7 @@
   dark.addEventListener("change", repaint);
   let folded = [], before;
   addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("details:not([open], .coverage, .evidence)")];
+    folded = [...document.querySelectorAll("#choice:not([open])")];
     folded.forEach((part) => { part.open = true; });
     before = root.dataset.theme;
     root.dataset.theme = "light"; // the map is painted before printing begins
