@@ -113,7 +113,8 @@ def one_sentence(text: Any, max_length: int | None = None) -> str:
 def _one_line(whole: str, max_length: int | None, kept: str) -> str:
     if max_length is not None and len(whole) > 8 * max_length:  # the cell may have a megabyte
         whole = f"{whole[: 4 * max_length]}{whole[-4 * max_length :]}"
-    line = " ".join(part for part in "".join(_visible(whole, kept)).split(" ") if part)
+    seen = whole if whole.isprintable() else "".join(_visible(whole, kept))
+    line = " ".join(part for part in seen.split(" ") if part)
     if max_length is not None and len(line) > max_length:
         first, last = line[: max_length - max_length // 3 - 1], line[-(max_length // 3) :]
         line = f"{first.rstrip(' ' + JOINERS)}…{last.lstrip(' ' + JOINERS)}"
