@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from partita import KMeans, KMedoids, SphericalKMeans, describe
+from partita import KMeans, KMedoids, SphericalKMeans, describe, load, save
 from partita.description.proposed_names import complete_names
 from partita.description.traits import Trait
 from partita.report import Fitted, summarise
@@ -97,10 +97,17 @@ def test_names_are_given_or_proposed_and_never_equal(wine):
     assert [g.name for g in given.groups] == [names[0], "Mine", names[2]]
     listed = describe(pipeline, X, group_names=["a", None, "c"])
     assert [g.name for g in listed.groups] == ["a", names[1], "c"]
-    with pytest.raises(ValueError, match=r"`group_names` must be names of the groups 0 to 2, got"):
-        describe(pipeline, X, group_names={3: "x"})
-    with pytest.raises(ValueError, match=r"`group_names` must be 3 names, or a mapping"):
-        describe(pipeline, X, group_names="abc")
+    assert describe(pipeline, X, group_names=np.array(["a", "b", "c"]))[2].name == "c"
+    for wrong in ({3: "x"}, ["a"], ["a", "a", "b"], [1, 2, 3]):
+        with pytest.raises(ValueError, match=r"`group_names` must "):
+            describe(pipeline, X, group_names=wrong)
+
+
+def test_names_in_a_model_file_are_those_of_the_description(wine, tmp_path):
+    pipeline, X, found = wine
+    save(pipeline, tmp_path / "m", group_names={1: "Mine"})
+    again = describe(load(tmp_path / "m"), X)
+    assert [g.name for g in again.groups] == [found[0].name, "Mine", found[2].name]
 
 
 def traits(*pairs):
@@ -111,7 +118,9 @@ def traits(*pairs):
     st.lists(st.lists(st.tuples(st.text(max_size=80), st.floats(-5, 5)), max_size=4), max_size=6)
 )
 def test_proposed_names_are_distinct_short_lines(groups):
-    names = complete_names({}, [traits(*pairs) for pairs in groups], [()] * len(groups))
+    k = len(groups)
+    found = [traits(*pairs) for pairs in groups]
+    names = complete_names([None] * k, found, [()] * k, [True] * k, [True] * k)
     assert len(set(names)) == len(groups)
     for name in names:
         assert 0 < len(name) <= 60
@@ -155,3 +164,21 @@ def test_sparse_rows_without_names_are_described():
     found = describe(KMeans(3, random_state=0).fit(X), X)
     assert len(found) == 3
     assert found[0].number == 0
+
+
+def test_columns_of_the_same_name_are_all_in_the_table():
+    X = load_iris().data
+    found = describe(KMeans(2, random_state=0).fit(X), X, feature_names=["a", "a", "a", "size"])
+    assert list(found.to_dict())[-4:] == ["a", "a_2", "a_3", "size_2"]
+
+
+def test_only_groups_that_nothing_sets_apart_are_average():
+    X = np.concatenate([np.full((20, 1), v) for v in (0.0, 5.0, 10.0)])
+    X += np.linspace(-0.5, 0.5, 60).reshape(3, 20).ravel()[:, None] * 0.1
+    labels = np.repeat([0, 1, 2], 20)
+    model = KMeans(3, init=[[0.0], [5], [10]], n_init=1).fit(X)
+    weight = np.where(labels == 1, 0.0, 1.0)
+    assert "Average" not in [g.name for g in describe(model, X, weight).groups]
+    matrix = np.abs(X - X.T)
+    medoids = KMedoids(3, metric="precomputed", random_state=0).fit(matrix)
+    assert [g.name for g in describe(medoids, matrix).groups] == ["Group 0", "Group 1", "Group 2"]

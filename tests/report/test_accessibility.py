@@ -64,6 +64,7 @@ def two_models():
         other=OtherModel(other.predict(new), [f"other {j}" for j in range(4)]),
         categories={"city": ["Wien", "Graz"] * 100},
         scaling=SimpleNamespace(kind="none"),
+        remarks=["the model was made by `partita fit " + "--option value " * 12 + "`"],
     )
 
 

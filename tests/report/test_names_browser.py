@@ -12,7 +12,7 @@ import pytest
 from helpers.browser import Browser, why_absent
 from helpers.reports import NONE, Page, blobs, wine_report
 
-from partita import KMeans
+from partita import KMeans, choose_k
 from partita.report import Fitted, write_report
 
 pytestmark = [
@@ -133,8 +133,20 @@ def test_tables_are_saved_as_csv_without_formulas(browser, tmp_path):
     assert len(list(csv.reader(io.StringIO(content.decode("utf-8-sig"))))) == 4
 
 
-def test_details_open_on_paper_and_fold_again(browser, wine):
-    browser.open_as_print(wine, 700)
-    assert browser.run("document.getElementById('silhouette').open")
+def test_paper_shows_the_choice_of_k_and_what_the_reader_has_unfolded(browser, wine):
+    browser.open(wine)
+    browser.run("document.getElementById('tree').open = true")
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    is_open = "['choice', 'tree', 'silhouette'].map(id => document.getElementById(id).open)"
+    assert browser.run(is_open) == [True, True, False]
     browser.run("dispatchEvent(new Event('afterprint'))")
-    assert not browser.run("document.getElementById('silhouette').open")
+    assert browser.run(is_open) == [False, True, False]
+
+
+def test_the_reason_for_no_groups_unfolds_itself(browser, tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    sweep = choose_k(X, random_state=0)
+    write_report(tmp_path / "report.html", Fitted(sweep.model(), X, sweep=sweep))
+    browser.open(tmp_path / "report.html")
+    browser.click("[href='#reasons']")
+    assert browser.run("document.getElementById('choice').open")

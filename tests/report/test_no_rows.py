@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.reports import Page
+from helpers.reports import NONE, Page
 
 from partita import KMeans, KMedoids, SphericalKMeans, compare_with_fit
 from partita.report import Fitted, OtherModel, render, summarise
@@ -114,3 +114,78 @@ def test_the_summary_has_no_rows_either():
     found = summarise(secret_record(MODELS[0], rows(), no_rows=True))
     assert all(group.typical == () and group.atypical is None for group in found.clusters)
     assert "person-" not in json.dumps(found.to_dict())
+
+
+def page_of(X, labels, k=3, **more):
+    """A page about these labels of rows, by a model that saw others."""
+    other = np.arange(len(X) * X.shape[1], dtype=float).reshape(X.shape)
+    model = KMeans(k, random_state=0).fit(other)
+    record = Fitted(model, np.zeros_like(X), original=X, labels=labels, names=NAMES, diagnosis=NONE)
+    return render(replace(record, no_rows=True, **more))
+
+
+def small_group(value, n_small=4):
+    """Rows of which a few have values of their own, and their labels."""
+    X = np.random.default_rng(0).normal(size=(60 + n_small, 3))
+    X[30:60] += 5
+    X[60:] += value
+    return X, np.repeat([0, 1, 2], [30, 30, n_small])
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("value", [9.0, -40.0, 1e6])
+def test_values_of_a_group_of_few_rows_change_no_byte(value):
+    pages = []
+    for one in (0.0, value):
+        X, labels = small_group(one)
+        cities = ["a", "b"] * 30 + [f"city {one}"] * 4
+        unused = {"u": X[:, 0], "v": X[:, 1] * 2, "w": X[:, 2], "x": X[:, 0] * 3}
+        pages.append(page_of(X, labels, categories={"city": cities}, unused=unused))
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.heavy
+def test_values_that_few_rows_have_are_not_told():
+    X, labels = small_group(0.0, 30)
+    weight = np.ones(90)
+    X[:30, 1] = np.nan
+    X[0, 1] = 987.5
+    weight[60:] = 0
+    weight[60] = 1
+    X[60, 2] = 777.25
+    bonus = np.full(90, np.nan)
+    bonus[3] = 1234.0
+    text = told(Page(page_of(X, labels, weight=weight, unused={"bonus": bonus})))
+    for cell in ("987", "777", "1234"):
+        assert cell not in text
+
+
+@pytest.mark.heavy
+def test_quartiles_and_ends_of_five_rows_are_not_told():
+    X = np.array([[1111.0], [2222], [3333], [4444], [5555]])
+    X = np.concatenate([X, X + 50_000])
+    record = Fitted(KMeans(2, random_state=0).fit(X), X, names=["salary"], diagnosis=NONE)
+    text = told(Page(render(replace(record, no_rows=True))))
+    for cell in ("1111", "2222", "4444", "5555", "51111", "55555"):
+        assert cell not in text
+
+
+@pytest.mark.heavy
+def test_plans_and_reasons_show_no_cell():
+    record = secret_record(
+        MODELS[0],
+        rows(),
+        plan=["logarithm of income (from 5.86 to 8765.43)"],
+        left_out={"who": "text, as 'Jane Doe' in line 2"},
+        no_rows=True,
+    )
+    text = told(Page(render(record)))
+    assert "8765" not in text
+    assert "Jane" not in text
+    assert "logarithmofincome" in text
+
+
+def test_names_of_groups_of_few_rows_are_their_numbers():
+    X, labels = small_group(50.0, 2)
+    page = Page(page_of(X, labels, group_names=["one", "two", "Jane and Joe"]))
+    assert page.names == ["one", "two", "Group 2"]

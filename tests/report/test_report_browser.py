@@ -119,6 +119,25 @@ def test_nothing_overlaps_in_a_narrow_window(browser, many, hostile, width):
     assert browser.run("getComputedStyle(document.querySelector('nav')).scrollbarWidth") == "none"
 
 
+def test_the_first_screen_of_a_phone_holds_the_sentence_the_grade_and_the_first_group(
+    browser, wine
+):
+    browser.open(wine, 400, 700)
+    for part in ("h1", ".grade", ".card"):
+        assert browser.run(f"document.querySelector('{part}').getBoundingClientRect().bottom") < 700
+
+
+def test_bars_and_facts_of_neighbouring_groups_are_level(browser, wine):
+    browser.open(wine)
+    for part in (".size .bar", ".facts3"):
+        tops = browser.run(
+            f"[...document.querySelectorAll('.card {part}')]"
+            ".map(e => e.getBoundingClientRect().top)"
+        )
+        assert len(tops) == 3
+        assert max(tops) - min(tops) < 1
+
+
 PAPER = 700  # pixels between the margins of A4, and of US letter
 PAGE = 980  # pixels between the upper and the lower
 

@@ -37,7 +37,7 @@ def with_texts(texts):
         title=texts[0],
         author=texts[-1],
         noun=texts[0],
-        group_names=pick(3) if texts[0].strip() else None,
+        group_names=[f"{j}{text}"[:150] for j, text in enumerate(pick(3))],
         diagnosis=None,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import typer
@@ -63,9 +64,9 @@ def fit(
         if not quiet and not json:
             show_results.print_preparation(prepared, explain)
         outcome = workflow.cluster(prepared, k, method, typed_command(ctx), reporter)
-        outcome = workflow.named(outcome, given_names)
-        outputs.group_names = outcome.group_names
         try:
+            with reporter.show_status("naming the groups"):
+                outcome = _with_names(outcome, given_names, outputs)
             _write_and_show(outcome, outputs, form, reporter, warnings)
         except KeyboardInterrupt:
             state = f"the fit is complete, with {_state(outcome.model)}, but not its outputs"
@@ -78,6 +79,19 @@ def fit(
     if strict and not outcome.converged:
         print_message(f"Not converged: {outcome.model.stopped_by_}")
         raise typer.Exit(EXIT_NOT_CONVERGED)
+
+
+def _with_names(outcome: Any, given: Any, outputs: Any) -> Any:
+    """Name the groups; if that fails, the fit is saved without proposed names."""
+    from partita.cli import group_names, workflow
+    from partita.estimators.fitted_models import count_clusters
+
+    names = group_names.names_of_fit(given, count_clusters(outcome.model))
+    with outputs.keep_error():
+        outcome = workflow.named(outcome, names, outputs.sending)
+        names = outcome.group_names
+    outputs.group_names = names
+    return replace(outcome, group_names=names)
 
 
 def _state(model: Any) -> str:
@@ -105,7 +119,7 @@ def _describe(outcome: Any, outputs: Any, form: str, reporter: Any, warnings: li
         reporter.print_line(outputs.with_saved_files("Stopped early") + "; summary follows")
     summary = None
     with reporter.show_status("describing the clusters"), outputs.keep_error():
-        record = workflow.report_input(outcome, sending=outputs.sending)
+        record = outcome.record or workflow.report_input(outcome, sending=outputs.sending)
         summary = outputs.write_report(record)
     if form == "json":
         show_results.print_json(

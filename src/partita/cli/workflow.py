@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -42,6 +42,7 @@ class FitOutcome:
     command: str
     seed: Any
     sweep: Any = None
+    record: Any = None  # of the report, once the groups have names
     group_names: GroupNames = ()  # (k,) as given or proposed; empty: those of the model's file
     seconds: float | None = None
     interrupted: bool = False
@@ -155,18 +156,16 @@ def _fit_best(
     return model.set_params(callback=None)
 
 
-def named(outcome: FitOutcome, names: Mapping[int, str]) -> FitOutcome:
+def named(outcome: FitOutcome, given: GroupNames, sending: SendingOptions) -> FitOutcome:
     """Return the outcome with names of all groups: the given ones, else from what sets them apart.
 
     Names are made before anything is written, so that files and report have the same.
     """
-    from partita.cli.group_names import names_of_fit
-    from partita.estimators.fitted_models import count_clusters
     from partita.report.group_summary import propose_names
 
-    given = names_of_fit(names, count_clusters(outcome.model))
-    record = report_input(replace(outcome, group_names=given))
-    return replace(outcome, group_names=propose_names(record))
+    record = report_input(replace(outcome, group_names=given), sending=sending)
+    proposed = propose_names(record)
+    return replace(outcome, group_names=proposed, record=replace(record, group_names=proposed))
 
 
 def _known_names(outcome: FitOutcome) -> dict[int, str]:

@@ -164,13 +164,25 @@ def near_border(
     )
     gap[rows, labels] = np.inf
     face = gap.argmin(axis=1)
-    spread = np.zeros(len(labels))
-    for i in np.unique(labels).tolist():
-        members = np.flatnonzero(labels == i)
-        for j in np.unique(face[members]).tolist():
-            if apart[i, j] > 0:
-                along = (square[members, j] - square[members, i]) / (2 * apart[i, j])
-                mean = np.average(along, weights=row_weight[members])
-                square_mean = np.average((along - mean) ** 2, weights=row_weight[members])
-                spread[members[face[members] == j]] = np.sqrt(square_mean)
+    spread = _spread_across(square, apart, labels, face, row_weight)
     return np.asarray(gap[rows, face] <= NEAR_MARGIN * spread)
+
+
+def _spread_across(
+    square: Floats, apart: Floats, labels: Ints, face: Ints, row_weight: Floats
+) -> Floats:
+    """The spread (m,) of each row's group across the border to the group beyond it."""
+    spread = np.zeros(len(labels))
+    order = np.argsort(labels, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        own, beyond = int(labels[members[0]]), np.unique(face[members])
+        beyond = beyond[apart[own, beyond] > 0]
+        if not len(beyond):
+            continue
+        along = square[np.ix_(members, beyond)] - square[members, own][:, None]
+        along /= 2 * apart[own, beyond]
+        share = row_weight[members] / row_weight[members].sum()
+        deviation = np.sqrt(share @ (along - share @ along) ** 2)
+        known = np.isin(face[members], beyond)
+        spread[members[known]] = deviation[np.searchsorted(beyond, face[members[known]])]
+    return spread

@@ -26,7 +26,7 @@ NORMAL_IQR = 1.349  # interquartile range of a normal distribution, in standard 
 MIN_SPREAD = 0.01  # of the deviation of all rows: a smaller spread within groups counts as this
 MAX_SORTED_VALUES = 20_000_000  # for quartiles; of more, a sample of the rows of each group
 MIN_SAMPLED_ROWS = 200  # of a group
-MAX_BLOCK_VALUES = 20_000_000  # held at a time
+MAX_BLOCK_VALUES = 4_000_000  # held at a time
 MAX_COUNTED_SCORE = 1e3  # in the order of features
 MAX_ROUNDING_ERROR = 1e-12  # in deviations: a mean this close to 0 is 0
 
@@ -62,10 +62,13 @@ class _FeatureStatistics(NamedTuple):
     quartiles: Floats | None  # (3, k + 1, d), in the last place of all rows
 
 
-def group_profile(values: Any, labels: Ints, weight: Floats, k: int) -> GroupProfile:
+def group_profile(
+    values: Any, labels: Ints, weight: Floats, k: int, min_rows: int = 1
+) -> GroupProfile:
     """Describe the groups of rows (n, d), dense with NaN for missing values, or CSR.
 
-    Labels outside of 0, …, k - 1 belong to no group, but their rows count among all rows.
+    Labels outside of 0, …, k - 1 belong to no group, but their rows count among all rows. With
+    `min_rows` above 1, values of fewer rows are NaN, and no typical value is that of a row.
     """
     labels = np.where((labels >= 0) & (labels < k), labels, -1)
     weight = weight if weight.any() else np.ones(len(weight))
@@ -80,8 +83,10 @@ def group_profile(values: Any, labels: Ints, weight: Floats, k: int) -> GroupPro
             for t in range(0, values.shape[1], step)
         ]
     found = parts[0] if len(parts) == 1 else _joined(parts)
+    if min_rows > 1:
+        found = _hidden(found, _known_rows(values, labels, weight, k) < min_rows)
     gap, typical = found.typical - found.overall, found.typical
-    scores = np.divide(gap, found.spread, out=np.zeros_like(gap), where=np.isfinite(typical))
+    scores = np.divide(gap, found.spread, out=np.zeros_like(gap), where=np.isfinite(gap))
     scores = np.nan_to_num(scores, posinf=0.0, neginf=0.0)
     size = np.minimum(np.abs(scores), MAX_COUNTED_SCORE)
     return GroupProfile(
@@ -92,6 +97,31 @@ def group_profile(values: Any, labels: Ints, weight: Floats, k: int) -> GroupPro
         scores=scores,
         order=np.argsort(-(group_weight @ size**2), kind="stable"),
         weight=group_weight,
+    )
+
+
+def _known_rows(values: Any, labels: Ints, weight: Floats, k: int) -> Ints:
+    """Count rows (k + 1, d) that have weight and a value, in the last place of all groups."""
+    mix = _membership(labels, (weight > 0).astype(np.float64), k)
+    known = np.isfinite(values).astype(np.float64) if not sp.issparse(values) else None
+    size = np.asarray(mix.sum(axis=1))[:, None] * np.ones(values.shape[1])
+    counts = size if known is None else mix @ known
+    return np.asarray(np.vstack([counts[:k], counts.sum(axis=0)]), dtype=np.intp)
+
+
+def _hidden(found: _FeatureStatistics, few: Array) -> _FeatureStatistics:
+    """Hide what few rows (k + 1, d) have, and replace medians, which are values of rows."""
+    typical, overall, quartiles = found.typical, found.overall, found.quartiles
+    if quartiles is not None:
+        trimean = (quartiles[0] + 2 * quartiles[1] + quartiles[2]) / 4
+        by_median = found.statistic == MEDIAN
+        typical = np.where(by_median, trimean[:-1], typical)
+        overall = np.where(by_median, trimean[-1], overall)
+    return found._replace(
+        typical=np.where(few[:-1], np.nan, typical),
+        overall=np.where(few[-1], np.nan, overall),
+        mean=np.where(few[:-1], np.nan, found.mean),
+        quartiles=None,
     )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from partita._common.parameters import Got, describe_value, is_integer, must_be
 from partita._common.text import one_line
 from partita.description.category_traits import CategoryTrait
 from partita.description.group_profile import PRESENCE, SHARE
@@ -16,39 +14,27 @@ MAX_FEATURE_CHARACTERS = 24  # of a feature in a name
 MAX_SHORT_NAME = 44  # characters up to which a name gets a second trait
 
 
-def check_group_names(names: Any, k: int) -> dict[int, str]:
-    """Check given names, a sequence or a mapping by number, and return those that are not empty."""
-    if names is None:
-        return {}
-    if isinstance(names, str) or not isinstance(names, Mapping | Sequence):
-        raise must_be(
-            "group_names",
-            f"{k} names, or a mapping from numbers of groups to names",
-            Got(describe_value(names)),
-        )
-    pairs = dict(names) if isinstance(names, Mapping) else dict(enumerate(names))
-    for j in pairs:
-        if not is_integer(j) or not 0 <= j < k:
-            raise must_be("group_names", f"names of the groups 0 to {k - 1}", Got(f"one of {j!r}"))
-    shown = {int(j): one_line(name, MAX_NAME_CHARACTERS) for j, name in pairs.items() if name}
-    return {j: name for j, name in shown.items() if name}
-
-
 def complete_names(
-    given: Mapping[int, str],
+    given: Sequence[str | None],
     traits: Sequence[Sequence[Trait]],
     categories: Sequence[Sequence[CategoryTrait]],
+    is_told: Sequence[bool],
+    is_described: Sequence[bool],
 ) -> tuple[str, ...]:
-    """Return a name for each group: the given one, or a proposal that no other group has."""
-    if len(traits) == 1 and not given:
-        return ("All rows",)
+    """Return a name for each group: the given one, or a proposal that no other group has.
+
+    Groups that are not told have their number for a name. A group that is described, but that
+    nothing sets apart, is average.
+    """
+    if len(traits) == 1 and is_told[0]:
+        return (given[0] or "All rows",)
     names: list[str] = []
-    taken = set(given.values())
+    taken = {name for name in given if name}
     for j, own in enumerate(traits):
         also = [trait for trait in categories[j] if _is_largest(trait, categories)]
-        name = given.get(j) or next(
-            (name for name in _proposals(own, also) if name not in taken), ""
-        )
+        average = ["Average"] * is_described[j]
+        proposed = (name for name in _proposals(own, also) or average if name not in taken)
+        name = (given[j] or next(proposed, "")) if is_told[j] else ""
         name = name or f"Group {j}"
         taken.add(name)
         names.append(name)
@@ -76,7 +62,7 @@ def _proposals(traits: Sequence[Trait], categories: Sequence[CategoryTrait]) -> 
         phrases = [one_line(trait.feature, MAX_FEATURE_CHARACTERS) for trait in terms]
     phrases += [f"mostly {one_line(trait.value, MAX_FEATURE_CHARACTERS)}" for trait in categories]
     if not phrases:
-        return ["Average"]
+        return []
     both = [", ".join((phrases[0], other)) for other in phrases[1:]]
     wanted = [phrases[0], *both, ", ".join(phrases[:3])]
     if both and len(both[0]) <= MAX_SHORT_NAME:

@@ -40,6 +40,8 @@ def answer_sentence(rows: int, k: int, clarity: Clarity, noun: str = "", source:
     """
     if clarity.grade == GRADE_NONE:
         return f"No clusters in {source}" if source else f"No clusters in {rows_text(rows, noun)}"
+    if k == 0:
+        return f"None of {rows_text(rows, noun)} belongs to a group"
     if k == 1:
         return f"{rows_text(rows, noun)} in one group"
     return _SENTENCES.get(clarity.grade, _CLEARLY_SEPARATED).format(rows=rows_text(rows, noun), k=k)

@@ -12,7 +12,7 @@ import numpy as np
 from partita._common.array_types import Floats
 from partita._common.number_text import percent_text, rounded_text
 from partita._common.text import isolated
-from partita.description.group_profile import SHARES, GroupProfile
+from partita.description.group_profile import MAX_COUNTED_SCORE, SHARES, GroupProfile
 
 MAX_TRAITS = 6
 MIN_SCORE = 0.5  # spreads within groups; smaller differences are none
@@ -86,54 +86,63 @@ def value_formatter(profile: GroupProfile, days: Sequence[int] = ()) -> FormatVa
 
 
 def group_traits(
-    profile: GroupProfile, j: int, names: Sequence[str], text: FormatValue
-) -> tuple[Trait, ...]:
-    """Return the features that set group j apart.
+    profile: GroupProfile, names: Sequence[str], text: FormatValue
+) -> list[tuple[Trait, ...]]:
+    """Return the features that set each group apart.
 
     First those in which it is the extreme of all groups, if their differences are not small beside
     the largest; then the others. The larger difference comes first.
     """
-    if not profile.weight[j] > 0:
-        return ()
-    scores, value, overall = profile.scores[j], profile.typical[j], profile.overall
-    size = np.abs(scores)
-    clear = size >= MIN_SCORE
+    highest, lowest = profile.scores.max(axis=0), profile.scores.min(axis=0)
     is_share = np.isin(profile.statistic, SHARES)
-    clear &= ~is_share | (np.abs(value - overall) >= MIN_SHARE_DIFFERENCE)
-    extreme = np.where(scores > 0, profile.scores.max(axis=0), -profile.scores.min(axis=0))
-    tells = (size >= extreme) & (size >= STRONG_MIN_RATIO * size.max(initial=0.0))
-    largest = [t for t in np.lexsort((-size, ~tells)).tolist() if clear[t]]
-    return tuple(
-        Trait(
-            feature=names[t],
-            score=float(scores[t]),
-            value=float(value[t]),
-            overall=float(overall[t]),
-            statistic=str(profile.statistic[t]),
-            level=_level(float(scores[t])),
-            value_text=text(t, float(value[t])),
-            overall_text=text(t, float(overall[t])),
-            is_extreme=bool(size[t] >= extreme[t]),
+    found = []
+    for scores, value in zip(profile.scores, profile.typical, strict=True):
+        size, extreme = np.abs(scores), np.where(scores > 0, highest, -lowest)
+        clear = size >= MIN_SCORE
+        clear &= ~is_share | (np.abs(value - profile.overall) >= MIN_SHARE_DIFFERENCE)
+        tells = (size >= extreme) & (size >= STRONG_MIN_RATIO * size.max(initial=0.0))
+        candidates = np.flatnonzero(clear)
+        order = candidates[np.lexsort((-size[candidates], ~tells[candidates]))]
+        features = order[:MAX_TRAITS].tolist()
+        found.append(
+            tuple(
+                Trait(
+                    feature=names[t],
+                    score=float(scores[t]),
+                    value=float(value[t]),
+                    overall=float(profile.overall[t]),
+                    statistic=str(profile.statistic[t]),
+                    level=_level(float(scores[t])),
+                    value_text=text(t, float(value[t])),
+                    overall_text=text(t, float(profile.overall[t])),
+                    is_extreme=bool(size[t] >= extreme[t]),
+                )
+                for t in features
+            )
         )
-        for t in largest[:MAX_TRAITS]
-    )
+    return found
 
 
 def _level(score: float) -> str:
     return ("very " if abs(score) >= VERY_SCORE else "") + ("high" if score > 0 else "low")
 
 
-def nearest_group(
-    profile: GroupProfile, j: int, names: Sequence[str], text: FormatValue
-) -> Neighbour | None:
-    """Compare a group with the nearest other one; None if there is none."""
-    others = np.flatnonzero(profile.weight > 0)
-    others = others[others != j]
-    if not len(others) or not profile.weight[j] > 0:
-        return None
-    gap: Floats = np.clip(profile.scores[j] - profile.scores[others], -1e100, 1e100)
-    nearest = int(np.einsum("kd,kd->k", gap, gap).argmin())
-    i, largest = int(others[nearest]), int(np.abs(gap[nearest]).argmax())
-    own, other = (text(largest, float(profile.typical[c, largest])) for c in (j, i))
-    level = "" if own == other else "higher" if gap[nearest, largest] > 0 else "lower"
-    return Neighbour(i, names[largest], level, own, other)
+def nearest_groups(
+    profile: GroupProfile, names: Sequence[str], text: FormatValue
+) -> list[Neighbour | None]:
+    """Compare each group with the nearest other one; None if there is none, or no value."""
+    known = np.flatnonzero((profile.weight > 0) & np.isfinite(profile.typical).any(axis=1))
+    found: list[Neighbour | None] = [None] * len(profile.weight)
+    if len(known) < 2:
+        return found
+    scores: Floats = np.clip(profile.scores[known], -MAX_COUNTED_SCORE, MAX_COUNTED_SCORE)
+    square = np.einsum("kd,kd->k", scores, scores)
+    apart = square[:, None] + square - 2 * scores @ scores.T
+    np.fill_diagonal(apart, np.inf)
+    for a, b in enumerate(apart.argmin(axis=1).tolist()):
+        j, i, gap = int(known[a]), int(known[b]), scores[a] - scores[b]
+        t = int(np.abs(gap).argmax())
+        own, other = (text(t, float(profile.typical[c, t])) for c in (j, i))
+        level = "" if own == other else "higher" if gap[t] > 0 else "lower"
+        found[j] = Neighbour(i, names[t], level, own, other)
+    return found

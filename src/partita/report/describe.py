@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -77,9 +79,9 @@ class Description:
         }
         if self.profile is not None:
             for t, name in enumerate(self.features):
-                key = name if name not in columns else f"{name} (feature)"
                 typical = self.profile.typical[:, t]
-                columns[key] = [float(typical[group.number]) for group in self.by_size]
+                values = [float(typical[group.number]) for group in self.by_size]
+                columns[_free_name(name, columns)] = values
         return columns
 
     def to_frame(self, library: str | None = None) -> Any:
@@ -113,6 +115,12 @@ class Description:
             f"<p><b>{escape(self.sentence)}.</b> {escape(self.reason)}</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         )
+
+
+def _free_name(name: str, taken: Mapping[str, Any]) -> str:
+    """Return the name, with a number if a column has it."""
+    numbered = (f"{name}_{number}" for number in count(2))
+    return name if name not in taken else next(key for key in numbered if key not in taken)
 
 
 _INDENT: dict[str, Any] = {"initial_indent": "   ", "subsequent_indent": "     "}

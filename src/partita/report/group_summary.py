@@ -11,13 +11,13 @@ from partita._common.array_types import Ints
 from partita._common.text import isolated
 from partita.description.category_traits import CategoryTrait, category_traits
 from partita.description.group_profile import GroupProfile, group_profile
-from partita.description.proposed_names import check_group_names, complete_names
+from partita.description.proposed_names import complete_names
 from partita.description.traits import (
     FormatValue,
     Neighbour,
     Trait,
     group_traits,
-    nearest_group,
+    nearest_groups,
     value_formatter,
 )
 from partita.report.cluster_distances import RowDistances
@@ -26,7 +26,6 @@ from partita.source.raw_rows import as_doubles
 
 TYPICAL_ROWS = 3  # of a group
 EXAMPLE_CANDIDATES = 20  # rows nearest to the center
-MIN_ROWS_TO_TELL = 5  # of a group or category, if no single row may be shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,32 +88,28 @@ class DescribedGroups:
 @np.errstate(all="ignore")  # overflow is shown as such
 def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGroups:
     """Describe every group in the user's units."""
+    told, rows = data.is_told, data.told_rows
+    labels, weight, columns = data.labels[rows], data.weight[rows], data.told_categories
+    categories = category_traits(columns, labels, weight, data.k, data.min_rows)
     profile, text = None, None
-    if not data.is_matrix and data.n > 0:
-        values = data.original
-        if not hasattr(values, "tocsr"):
-            values = np.asarray(values, dtype=np.float64)
-        profile = group_profile(values, data.labels, data.weight, data.k)
+    traits: list[tuple[Trait, ...]] = [()] * data.k
+    neighbours: list[Neighbour | None] = [None] * data.k
+    if not data.is_matrix and len(labels):
+        values = data.original if isinstance(rows, slice) else data.original[rows]
+        profile = group_profile(values, labels, weight, data.k, data.min_rows)
         text = value_formatter(profile, data.day_features)
-    told = [is_told(data, j) for j in range(data.k)]
-    least = MIN_ROWS_TO_TELL if data.fitted.no_rows else 1
-    categories = category_traits(data.categories, data.labels, data.weight, data.k, least)
-    traits: list[tuple[Trait, ...]] = [
-        group_traits(profile, j, data.names, text) if profile and text and told[j] else ()
-        for j in range(data.k)
-    ]
-    given = check_group_names(data.fitted.group_names, data.k)
-    names = complete_names(given, traits, categories)
+        traits = group_traits(profile, data.names, text)
+        neighbours = nearest_groups(profile, data.names, text)
+    is_described = told & (data.cluster_weight > 0) & (profile is not None)
+    names = complete_names(
+        data.given_names, traits, categories, told.tolist(), is_described.tolist()
+    )
     groups = []
     for j in range(data.k):
-        neighbour = None
-        if profile is not None and text is not None and told[j]:
-            neighbour = nearest_group(profile, j, data.names, text)
-            if neighbour is not None and not told[neighbour.number]:
-                neighbour = None
-        group = _group(data, distances, j, names[j], (traits[j], categories[j], neighbour))
+        group = _group(data, distances, j, names[j], (traits[j], categories[j], neighbours[j]))
         example = None if profile is None else _example(data, distances, profile, group)
-        groups.append(replace(group, remark=_remark(data, group), example=example))
+        remark = "" if profile is None or group.traits else _remark(group, bool(told[j]))
+        groups.append(replace(group, remark=remark, example=example))
     return DescribedGroups(tuple(groups), profile, text)
 
 
@@ -123,11 +118,6 @@ def propose_names(fitted: Fitted) -> tuple[str, ...]:
     data = check_input(fitted)
     unknown = RowDistances(np.full(data.n, np.nan), "distance", True)
     return tuple(group.name for group in describe_groups(data, unknown).groups)
-
-
-def is_told(data: ReportInput, j: int) -> bool:
-    """Return whether a group may be described: the mean of very few rows is nearly one of them."""
-    return len(data.cluster_rows[j]) >= (MIN_ROWS_TO_TELL if data.fitted.no_rows else 1)
 
 
 def _example(
@@ -152,13 +142,14 @@ def _by_distance(data: ReportInput, distances: RowDistances, j: int) -> Ints:
     return members[np.argsort(distances.values[members], kind="stable")]
 
 
-def _remark(data: ReportInput, group: GroupSummary) -> str:
-    if group.traits or data.is_matrix:
-        return ""
+def _remark(group: GroupSummary, is_told: bool) -> str:
+    """Return the remark on a group without traits."""
     if not group.size:
         return "No rows."
-    if not is_told(data, group.number):
+    if not is_told:
         return "Too few rows to be described without showing them."
+    if not group.weight > 0:
+        return "Its rows have no weight."
     return "Close to the average of all rows in every feature."
 
 
@@ -181,7 +172,7 @@ def _group(
         size=len(data.cluster_rows[j]),
         weight=float(weight.sum()),
         share=float(weight.sum()) / total if total > 0 else 0.0,
-        spread=finite_or_none(distances.spread(members, weight)),
+        spread=finite_or_none(distances.spread(members, weight)) if data.is_told[j] else None,
         silhouette=None,
         traits=traits[0],
         categories=traits[1],

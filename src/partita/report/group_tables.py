@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from partita.chart_layout.captions import join_sentences
 from partita.description.category_traits import LeadingCategories, leading_categories
 from partita.description.group_profile import MEDIAN, SHARES, GroupProfile, group_profile
 from partita.description.traits import FormatValue, value_formatter
-from partita.report.group_summary import MIN_ROWS_TO_TELL, is_told
 from partita.report.histograms import FeatureHistogram, feature_histograms, spark
-from partita.report.page_text import count_text, number_text, percent_text, safe_line
+from partita.report.page_text import count_text, number_text, safe_line
 from partita.report.report_input import ReportInput
 from partita.report.summary import ReportAnalysis, Summary
 from partita.source.raw_rows import as_doubles
@@ -64,10 +64,12 @@ def profile_table(analysis: ReportAnalysis) -> ProfileTable | None:
     features = profile.order[:MAX_PROFILE_FEATURES].tolist()
     groups = data.groups_by_size()[:MAX_PROFILE_GROUPS]
     histograms: dict[int, FeatureHistogram] = {}
-    if len(groups) <= MAX_HISTOGRAM_GROUPS and profile.quartiles is not None:
+    if len(groups) <= MAX_HISTOGRAM_GROUPS and not sp.issparse(data.original):
         drawn = [t for t in features if profile.statistic[t] not in SHARES]
         histograms = feature_histograms(data, drawn)
-    rows = tuple(_profile_row(data, profile, text, t, groups, histograms.get(t)) for t in features)
+    rows = tuple(
+        _profile_row(profile, text, (t, data.names[t]), groups, histograms.get(t)) for t in features
+    )
     left_out = len(profile.order) - len(features)
     remarks = [
         "typical value of each group, and how the rows of the group are distributed"
@@ -88,21 +90,18 @@ def profile_table(analysis: ReportAnalysis) -> ProfileTable | None:
 
 
 def _profile_row(
-    data: ReportInput,
     profile: GroupProfile,
     text: FormatValue,
-    t: int,
+    feature: tuple[int, str],
     groups: list[int],
-    histogram: FeatureHistogram | None,
+    histogram: FeatureHistogram | None = None,
 ) -> ProfileRow:
+    t, name = feature
     star = "*" if profile.statistic[t] == MEDIAN else ""
     drawing = "" if histogram is None else spark(histogram.overall)
     overall = ProfileCell(text(t, float(profile.overall[t])), drawing)
     cells = []
     for j in groups:
-        if not is_told(data, j):
-            cells.append(ProfileCell("–"))
-            continue
         quartiles = "" if profile.quartiles is None else _quartile_text(profile, text, t, j)
         cells.append(
             ProfileCell(
@@ -112,7 +111,7 @@ def _profile_row(
                 quartiles,
             )
         )
-    return ProfileRow(f"{data.names[t]}{star}", overall, tuple(cells))
+    return ProfileRow(f"{name}{star}", overall, tuple(cells))
 
 
 def _quartile_text(profile: GroupProfile, text: FormatValue, t: int, j: int) -> str:
@@ -131,23 +130,20 @@ def shade(score: float) -> str:
 
 def category_table(data: ReportInput) -> tuple[LeadingCategories, ...]:
     """Return the leading categories of the columns that are not features."""
-    least = MIN_ROWS_TO_TELL if data.fitted.no_rows else 1
-    table = leading_categories(data.categories, data.labels, data.weight, data.k, least)
-    return table[:MAX_UNUSED]
+    rows, columns = data.told_rows, dict(list(data.told_categories.items())[:MAX_UNUSED])
+    return leading_categories(columns, data.labels[rows], data.weight[rows], data.k, data.min_rows)
 
 
 def unused_rows(data: ReportInput) -> tuple[ProfileRow, ...]:
     """Return typical values of the columns of numbers that are not features."""
-    columns = dict(list((data.fitted.unused or {}).items())[:MAX_UNUSED])
+    columns, rows = dict(list(data.unused.items())[:MAX_UNUSED]), data.told_rows
     if not columns:
         return ()
-    values = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns.values()])
-    profile = group_profile(values, data.labels, data.weight, data.k)
+    values = np.column_stack([column[rows] for column in columns.values()])
+    profile = group_profile(values, data.labels[rows], data.weight[rows], data.k, data.min_rows)
     text, groups = value_formatter(profile), data.groups_by_size()[:MAX_PROFILE_GROUPS]
-    rows = [_profile_row(data, profile, text, t, groups, None) for t in range(values.shape[1])]
     return tuple(
-        ProfileRow(safe_line(name), row.overall, row.cells)
-        for name, row in zip(columns, rows, strict=True)
+        _profile_row(profile, text, (t, safe_line(name)), groups) for t, name in enumerate(columns)
     )
 
 
@@ -195,8 +191,3 @@ def table_legend(data: ReportInput, summary: Summary) -> str:
         data.ids is None and not data.fitted.no_rows and "rows are counted from 1",
     ]
     return join_sentences(remarks)
-
-
-def shares_text(leading: tuple[tuple[str, float], ...]) -> list[tuple[str, str]]:
-    """Return categories with their shares as text."""
-    return [(value, percent_text(share)) for value, share in leading]

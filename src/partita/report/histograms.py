@@ -15,7 +15,6 @@ from partita.source.raw_rows import as_doubles
 BINS = 16
 TAIL_SHARE = 0.01  # of the rows, beyond each end of the bins; they count in the end bins
 MAX_ROWS = 200_000  # that are counted; more are sampled
-MIN_TOLD_ROWS = 5  # in a bin, if no single row may be shown
 _HEIGHT = 10
 
 
@@ -31,12 +30,12 @@ class FeatureHistogram:
 
 def feature_histograms(data: ReportInput, features: list[int]) -> dict[int, FeatureHistogram]:
     """Return histograms of features with several values, by number."""
-    rows: Ints = np.arange(data.n)
-    if data.n > MAX_ROWS:
-        rows = np.sort(generator(0).choice(data.n, MAX_ROWS, replace=False))
+    rows: Ints = np.arange(data.n)[data.told_rows]
+    if len(rows) > MAX_ROWS:
+        rows = np.sort(generator(0).choice(rows, MAX_ROWS, replace=False))
     values = as_doubles(data.original[rows][:, features])
     labels, weight = data.labels[rows], data.weight[rows]
-    least = MIN_TOLD_ROWS if data.fitted.no_rows else 0
+    least = data.min_rows
     found = {}
     for column, t in enumerate(features):
         histogram = _histogram(values[:, column], labels, weight, data.k, least)
@@ -52,8 +51,11 @@ def _histogram(
     values, labels, weight = values[known], labels[known], weight[known]
     if not len(values):
         return None
-    low, high = np.quantile(values, [TAIL_SHARE, 1 - TAIL_SHARE])
-    if not low < high:
+    tail = max(TAIL_SHARE, (least - 1) / len(values))
+    if 2 * tail >= 1:
+        return None
+    low, high = np.quantile(values, [tail, 1 - tail])
+    if not low < high and least == 1:
         low, high = values.min(), values.max()
     width = high / BINS - low / BINS
     if not 0 < width < np.inf:

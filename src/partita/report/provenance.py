@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from sklearn.base import clone
 from partita._common.parameters import describe_value
 from partita.report.page_text import count_text, number_text, safe_line
 from partita.report.quality import FitQuality
-from partita.report.report_input import ReportInput
+from partita.report.report_input import Fitted, ReportInput
 from partita.report.summary import Summary
 
 _MAX_NAMES = 40  # of features
@@ -33,7 +35,7 @@ def provenance_of(
         ("Features", _features(data)),
         ("Missing values", filled if summary.filled else ""),
         ("Scaling", summary.scale),
-        ("Preparation", "; ".join(_line(text, 300) for text in fitted.plan)),
+        ("Preparation", "; ".join(_line(text, 300) for text in _plan(fitted))),
         ("Weights", _weights(data)),
         ("Model", safe_line(_model(data.model, data.fitted.no_rows), 600)),
         ("Start", _start(data)),
@@ -44,6 +46,13 @@ def provenance_of(
         ("Versions", _line(", ".join(versions), 800)),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _plan(fitted: Fitted) -> Sequence[str]:
+    """The lines of the plan; without numbers in brackets, which may be values of rows."""
+    if not fitted.no_rows:
+        return fitted.plan
+    return [re.sub(r"\s*\([^()]*\d[^()]*\)", "", line) for line in fitted.plan]
 
 
 def _line(text: str, max_length: int = 48) -> str:

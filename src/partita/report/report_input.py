@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from partita._common import parameters as accept
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
 from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, must_be
 from partita.chart_layout.model_rows import feature_names
@@ -23,9 +23,11 @@ from partita.estimators.fitted_models import (
     without_feature_names,
 )
 from partita.estimators.pipeline_scaling import pipeline_scaling
+from partita.model_file.group_naming import check_group_names
 from partita.report.page_text import safe_line
 from partita.tables.category_columns import CategoryColumn
 
+MIN_TOLD_ROWS = 5  # of anything that is told, if no single row may be shown
 _RULES = {
     "scaling": accept.optional(accept.having("kind", wanted="a Scaling")),
     "sweep": accept.optional(accept.having("verdict", "criteria", "is_own", wanted="a Sweep")),
@@ -194,7 +196,9 @@ class ReportInput:
     cluster_weight: Floats  # (k,) weight of each cluster
     cluster_rows: Sequence[Ints]  # (k,) the rows of each cluster
     categories: Mapping[str, CategoryColumn]
-    group_names: tuple[str, ...] = ()  # (k,), once they are known
+    unused: Mapping[str, Floats]  # (n,) columns of numbers that are not features
+    given_names: tuple[str | None, ...]  # (k,) of the clusters; None: to be proposed
+    group_names: tuple[str, ...] = ()  # (k,), once all are known
 
     def with_names(self, group_names: tuple[str, ...]) -> ReportInput:
         """Return the same input with names of all groups."""
@@ -213,8 +217,41 @@ class ReportInput:
 
     @property
     def n_groups(self) -> int:
-        """The number of clusters that have rows."""
-        return sum(len(rows) > 0 for rows in self.cluster_rows)
+        """The number of clusters that have weight."""
+        return int((self.cluster_weight > 0).sum())
+
+    @property
+    def min_rows(self) -> int:
+        """The number of rows from which a group, a category or a bin may be told."""
+        return MIN_TOLD_ROWS if self.fitted.no_rows else 1
+
+    @property
+    def is_told(self) -> Array:
+        """Which clusters (k,) may be described: few rows are nearly told by their mean."""
+        rows = [int((self.weight[rows] > 0).sum()) for rows in self.cluster_rows]
+        return np.array(rows, dtype=np.intp) >= self.min_rows
+
+    @property
+    def told_rows(self) -> Ints | slice:
+        """The rows that enter descriptions.
+
+        All of them; without single rows, those of clusters that are told: else the others would
+        follow from all rows by subtraction.
+        """
+        if not self.fitted.no_rows:
+            return slice(None)
+        return np.flatnonzero(np.append(self.is_told, False)[self.labels])
+
+    @property
+    def told_categories(self) -> Mapping[str, CategoryColumn]:
+        """The columns of categories, of the rows that enter descriptions."""
+        rows = self.told_rows
+        if isinstance(rows, slice):
+            return self.categories
+        return {
+            name: CategoryColumn(column.values, column.codes[rows])
+            for name, column in self.categories.items()
+        }
 
     @property
     def optional_weight(self) -> Floats | None:
@@ -253,7 +290,7 @@ def check_input(fitted: Fitted) -> ReportInput:
     if not isinstance(fitted, Fitted):
         raise must_be("fitted", "a Fitted", Got(type(fitted).__name__), "Use Fitted(model, X).")
     accept.check_parameters(fitted, _RULES)
-    fitted = _unwrapped(fitted)
+    given, fitted = fitted, _unwrapped(fitted)
     check_fitted(fitted.model)
     is_matrix = capabilities_of(fitted.model).takes_matrix
     rows, original = _checked_rows(fitted, is_matrix)
@@ -291,7 +328,26 @@ def check_input(fitted: Fitted) -> ReportInput:
         cluster_weight=np.bincount(labels[inside], weight[inside], k).astype(np.float64),
         cluster_rows=np.split(order, np.searchsorted(labels[order], np.arange(k + 1)))[1:-1],
         categories=categories,
+        unused={name: _checked_numbers(name, v, n) for name, v in (fitted.unused or {}).items()},
+        given_names=check_group_names(_given_names(given), k) or (None,) * k,
     )
+
+
+def _given_names(fitted: Fitted) -> Any:
+    """The names that were given, else those in the file of a loaded model."""
+    if fitted.group_names is not None:
+        return fitted.group_names
+    saved = getattr(getattr(fitted.model, "saved_", None), "group_names", None)
+    return {} if saved is None else saved
+
+
+def _checked_numbers(name: str, values: Any, n: int) -> Floats:
+    wanted = f"{n} numbers, one for each row"
+    numbers = as_any_array(f"unused[{name!r}]", values, wanted)
+    if numbers.shape != (n,) or numbers.dtype.kind not in "iuf":
+        got = Got(f"shape {numbers.shape} and dtype {numbers.dtype}")
+        raise must_be(f"unused[{name!r}]", wanted, got)
+    return numbers.astype(np.float64)
 
 
 def _checked_rows(fitted: Fitted, is_matrix: bool) -> tuple[Any, Any]:

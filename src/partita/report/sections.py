@@ -20,6 +20,7 @@ from partita.report.page_text import count_text, number_text, percent_text, safe
 from partita.report.provenance import provenance_of
 from partita.report.silhouette_sample import SilhouetteSample
 from partita.report.summary import ReportAnalysis
+from partita.tables.preparation_plan import kind_of_reason
 
 _OTHER_ROWS = "all this refers to the rows of the fit, not to these rows"
 _MAX_REMARKS = 12
@@ -55,7 +56,6 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         **screen,
         "names": list(data.group_names),
         "listed": screen["groups"][: group_tables.MAX_LISTED],
-        "clusters": screen["groups"][: group_tables.MAX_LISTED],
         "remarks": [] if fitted.no_rows else _remarks(fitted.remarks),
         "findings": list(analysis.diagnosis),
         "is_good": is_good(analysis),
@@ -80,8 +80,14 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         "merge_tree": _merge_tree(analysis),
         "objective": _objective(analysis),
         "provenance": provenance_of(data, summary, analysis.quality),
-        "left_out": list((fitted.left_out or {}).items()),  # columns, and why
+        "left_out": _left_out(fitted),  # columns, and why
     }
+
+
+def _left_out(fitted: Any) -> list[tuple[str, str]]:
+    """The columns that were left out, and why; without cells that the reason may quote."""
+    columns = (fitted.left_out or {}).items()
+    return [(name, kind_of_reason(why) if fitted.no_rows else why) for name, why in columns]
 
 
 def _remarks(remarks: Any) -> list[str]:
@@ -192,6 +198,8 @@ def _merge_tree(analysis: ReportAnalysis) -> ReportChart:
         return ReportChart("")
     if merges is None:
         return ReportChart("", analysis.quality.merges_note)
+    if not analysis.data.is_told.all():
+        return ReportChart("", "The tree is not drawn: some groups have too few rows to be shown.")
     if k > charts.MAX_TREE_LEAVES:
         return ReportChart("", f"The tree is not drawn: {number_text(k)} groups are too many.")
     remarks = [

@@ -123,7 +123,7 @@ def analyse(fitted: Fitted) -> ReportAnalysis:
         diagnosis = diagnosis.with_options(fitted.advice)
     silhouettes = None if quality.silhouettes is None else quality.silhouettes.mean
     clarity = grade_groups(data, context, silhouettes, diagnosis.names)
-    described = _with_silhouettes(described, quality)
+    described = _with_silhouettes(described, quality, data)
     data = data.with_names(tuple(group.name for group in described.groups))
     summary = _summary(data, quality, diagnosis, clarity, described.groups)
     summary = replace(summary, spread_is=distances.spread_name)
@@ -167,10 +167,12 @@ def grade_groups(
     return Clarity(GRADE_UNKNOWN, None, "")
 
 
-def _with_silhouettes(described: DescribedGroups, quality: FitQuality) -> DescribedGroups:
+def _with_silhouettes(
+    described: DescribedGroups, quality: FitQuality, data: ReportInput
+) -> DescribedGroups:
     if quality.silhouettes is None:
         return described
-    means = quality.silhouettes.means.tolist()
+    means = np.where(data.is_told, quality.silhouettes.means, np.nan).tolist()
     groups = tuple(
         replace(group, silhouette=finite_or_none(means[group.number])) for group in described.groups
     )

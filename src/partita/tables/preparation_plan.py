@@ -234,7 +234,8 @@ def _logarithms(selection: Selection, scaling: Scaling) -> Iterator[Decision]:
         q5, q95 = quantiles(selection.X[:, t], selection.weight, [0.05, 0.95])
         what = f"of {_name(name)}" if offset == 0 else f"of {_name(name)} + {format_number(offset)}"
         line = f"logarithm {what} (very skewed: from {format_number(q5)} to {format_number(q95)})"
-        yield Decision("log", (name,), line, RULES["log"], "--scale standard")
+        short = f"logarithm of {_name(name)} (very skewed)"
+        yield Decision("log", (name,), line, RULES["log"], "--scale standard", short)
 
 
 def _limits(table: Table, selection: Selection, scaling: Scaling) -> Iterator[Decision]:

@@ -1,6 +1,6 @@
 "use strict";
 // Saving of pictures: a pen that writes SVG, and files made in the page.
-const LEGEND_ROW = 22, LEGEND_COLUMN = 260, MAX_LEGEND_ROWS = 60; // of a saved picture: pixels, pixels, groups
+const LEGEND_ROW = 22, LEGEND_COLUMN = 260, LEGEND_MARGIN = 20, MAX_LEGEND_ROWS = 60; // of a saved picture: three in pixels, and groups
 const escapeXml = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "");
 const short = (x) => String(Math.round(x * 10) / 10);
 
@@ -69,24 +69,29 @@ const markers = (places, outline, radius) => { // one path: offsets from the pla
   return places.map(([x, y]) => `M${short(x + corners[0][0])} ${short(y + corners[0][1])}${steps}Z`).join("");
 };
 
-// The groups below a saved picture, with their names.
-const paintLegend = (pen, groups, width, top, colors) => {
-  const columns = Math.max(1, Math.floor((width - 20) / LEGEND_COLUMN));
+// The groups below a saved picture: texts, and columns that are wide enough for the longest.
+const legendLayout = (groups, width) => {
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = MAP_FONT;
+  const texts = groups.map(({ j, name }) => (name ? `${j}  ${name}` : `${j}`)), room = width - LEGEND_MARGIN;
+  const longest = Math.max(0, ...texts.map((text) => pen.measureText(text).width));
+  const column = Math.min(room, Math.max(LEGEND_COLUMN, longest + 31)), columns = Math.max(1, Math.floor(room / column));
+  return { texts, column, columns, height: LEGEND_ROW * Math.ceil(texts.length / columns) + 12 };
+};
+const paintLegend = (pen, groups, { texts, column, columns }, top, colors) => {
   pen.font = MAP_FONT;
   pen.textBaseline = "middle";
   pen.textAlign = "left";
-  groups.forEach(({ j, name, color }, i) => {
-    const x = 20 + (i % columns) * LEGEND_COLUMN, y = top + LEGEND_ROW * (Math.floor(i / columns) + 0.5);
+  groups.forEach(({ color }, i) => {
+    const x = LEGEND_MARGIN + (i % columns) * column, y = top + LEGEND_ROW * (Math.floor(i / columns) + 0.5);
     pen.beginPath();
     pen.arc(x, y, 5, 0, 2 * Math.PI);
     pen.fillStyle = color;
     pen.fill();
     pen.fillStyle = colors.ink;
-    const text = name ? `${j}  ${name}` : `${j}`;
-    pen.fillText(shortened(text, LEGEND_COLUMN - 30, (part) => pen.measureText(part).width), x + 12, y);
+    pen.fillText(shortened(texts[i], column - 30, (part) => pen.measureText(part).width), x + 12, y);
   });
 };
-const legendHeight = (count, width) => LEGEND_ROW * Math.ceil(count / Math.max(1, Math.floor((width - 20) / LEGEND_COLUMN))) + 12;
 
 const saveText = (text) => download(text, "image/svg+xml", "map.svg"); // of export.js
 const saveCanvas = (canvas) => canvas.toBlob((blob) => download(blob, "image/png", "map.png"), "image/png");
@@ -96,7 +101,7 @@ const savePicture = (picture, rows, view, state, kind) => {
   const colors = lightColors(), before = state.highlight, ratio = kind === "svg" ? 1 : 2;
   const groups = rows.bySize.filter((j) => !state.hidden.has(j)).slice(0, MAX_LEGEND_ROWS);
   const named = groups.map((j) => ({ j, name: properName(state.names, j), color: picture.colorOf(j, colors) }));
-  const height = view.high + legendHeight(named.length, view.wide), target = document.createElement("canvas");
+  const legend = legendLayout(named, view.wide), height = view.high + legend.height, target = document.createElement("canvas");
   Object.assign(target, { width: Math.round(view.wide * ratio), height: Math.round(height * ratio) });
   const pen = kind === "svg" ? svgPen(view.wide, height) : target.getContext("2d", { willReadFrequently: true });
   if (kind === "png") pen.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -104,7 +109,7 @@ const savePicture = (picture, rows, view, state, kind) => {
   pen.fillStyle = colors.paper;
   pen.fillRect(0, 0, view.wide, height);
   picture.paint(pen, colors, ratio);
-  paintLegend(pen, named, view.wide, view.high + 4, colors);
+  paintLegend(pen, named, legend, view.high + 4, colors);
   state.highlight = before;
   if (kind === "svg") saveText(pen.text()); else saveCanvas(target);
 };

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from partita.chart_layout.captions import join_sentences
 from partita.report.comparisons.flow_drawing import MAX_DRAWN, draw_flows
 from partita.report.comparisons.model_flows import NO_GROUP
-from partita.report.comparisons.model_pair import MIN_ROWS_SHOWN, NO_GROUP_NAME, ModelPair
+from partita.report.comparisons.model_pair import NO_GROUP_NAME, ModelPair
 from partita.report.comparisons.named_groups import count_rows, quoted_group, quoted_name
 from partita.report.page_text import count_text, number_text, percent_text, safe_line
-from partita.report.report_input import ReportInput
+from partita.report.report_input import MIN_TOLD_ROWS, ReportInput
 
 _MAX_TITLE = 80  # characters
 _MAX_UNMATCHED = 3  # groups without a counterpart that are named
@@ -143,8 +143,8 @@ def _moves_note(pair: ModelPair) -> str:
     shown = pair.shown_moves
     rest = shown[_MAX_MOVES:]
     hidden = pair.flows.moved_rows - sum(move.rows for move in shown)
-    fewer = f"fewer than {MIN_ROWS_SHOWN} rows"
-    in_all = count_text(hidden, "row") if hidden >= MIN_ROWS_SHOWN else fewer
+    fewer = f"fewer than {MIN_TOLD_ROWS} rows"
+    in_all = count_text(hidden, "row") if hidden >= MIN_TOLD_ROWS else fewer
     return join_sentences(
         [
             bool(rest)

@@ -24,7 +24,6 @@ _MAX_SHOWN = 5  # strangers before the others are folded
 _SHARE_DIGITS = 3  # of a share, by which changes are ordered
 _ROUNDING = 1e-9  # standard deviations: smaller means are 0, as those of scaled rows
 _USUAL_STRANGERS = 0.002  # of new rows: twice the share among rows like those of the fit
-_MIN_ROWS_OF_MEAN = 5  # in a report without single rows, whose values a mean of fewer would show
 _CHANGE_WORDS = ((1.0, "far "), (0.5, "clearly "), (0.0, "a little "))  # from so many deviations on
 
 _ADVICE = {
@@ -199,7 +198,7 @@ def _shares(data: ReportInput, comparison: Comparison) -> tuple[list[ShareChange
             drawing=share_pair(float(fit.share[j]), float(now[j]), largest, j),
             is_clear=j in clear,
             reach=number_text(float(fit.reach[j])),
-            strangers=number_text(int(strange[j])),
+            strangers=_count_told(data, int(strange[j])),
         )
         for j in order[:_MAX_GROUPS]
     ]
@@ -212,6 +211,10 @@ def _shares(data: ReportInput, comparison: Comparison) -> tuple[list[ShareChange
     return shares, join_sentences(remarks)
 
 
+def _count_told(data: ReportInput, count: int) -> str:
+    return f"<{data.min_rows}" if 0 < count < data.min_rows else number_text(count)
+
+
 def _means(data: ReportInput, comparison: Comparison) -> tuple[list[MeanChange], str]:
     """Return the columns that differ most, with means in the user's units."""
     fit = comparison.reference
@@ -219,7 +222,8 @@ def _means(data: ReportInput, comparison: Comparison) -> tuple[list[MeanChange],
         return [], ""
     if not np.isfinite(comparison.mean).all():
         return [], "No row has a group, so there are no means to compare."
-    if data.fitted.no_rows and len(comparison.labels) < _MIN_ROWS_OF_MEAN:
+    n_like = int(((comparison.labels >= 0) & ~comparison.is_stranger).sum())
+    if min(n_like, fit.rows) < data.min_rows:
         return [], ""
     unit = np.where(fit.deviation > 0, fit.deviation, np.inf)
     change = (comparison.mean - fit.mean) / unit

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from partita._common.array_types import Floats, Ints
 from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, must_be
@@ -14,7 +16,6 @@ from partita.report.comparisons.named_groups import group_name
 from partita.report.page_text import percent_text
 from partita.report.report_input import OtherModel, ReportInput
 
-MIN_ROWS_SHOWN = 5  # of a move, in a report without single rows
 NO_GROUP_NAME = "no group"
 _MAX_NAME = 60  # characters of a group of the other model
 _MAX_CELLS = 4_000_000  # pairs of groups that are counted
@@ -32,11 +33,14 @@ class ModelPair:
     def of(cls, data: ReportInput, other: OtherModel) -> ModelPair | None:
         """Cross the labels of two models; None if there are too many groups."""
         labels = _checked_labels(other.labels, data.n)
-        m = max(int(labels.max(initial=-1)) + 1, len(list(other.group_names or ())))
+        m = max(int(labels.max(initial=-1)) + 1, len(list(other.group_names)))
         if (data.k + 1) * (m + 1) > _MAX_CELLS:
             return None
         flows = ModelFlows.of(data.labels, labels, data.weight, (data.k, m))
-        return cls(data, flows, other_names(other.group_names, m))
+        rows = np.bincount(labels[labels >= 0], minlength=m)
+        names = other_names(other.group_names, m)
+        told = (name if rows[j] >= data.min_rows else f"Group {j}" for j, name in enumerate(names))
+        return cls(data, flows, tuple(told))
 
     @property
     def weights(self) -> tuple[Floats, Floats]:
@@ -59,7 +63,7 @@ class ModelPair:
 
     def is_shown(self, rows: int) -> bool:
         """Return whether a report may tell of so few rows."""
-        return not self.data.fitted.no_rows or rows >= MIN_ROWS_SHOWN
+        return rows >= self.data.min_rows
 
     @property
     def shown_moves(self) -> list[Flow]:
@@ -69,7 +73,7 @@ class ModelPair:
 
 def other_names(names: Any, k: int) -> tuple[str, ...]:
     """Return a name for each of k groups of another model; "Group 3" where none is given."""
-    given = [one_line(name or "", _MAX_NAME) for name in list(names or ())[:k]]
+    given = [one_line(name or "", _MAX_NAME) for name in list(names)[:k]]
     given += [""] * (k - len(given))
     return tuple(name or f"Group {j}" for j, name in enumerate(given))
 
@@ -80,4 +84,4 @@ def _checked_labels(labels: Any, n: int) -> Ints:
     if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
         got = Got(f"shape {numbers.shape} and dtype {numbers.dtype}")
         raise must_be("other.labels", wanted, got)
-    return numbers
+    return numbers.astype(np.int64)

@@ -12,8 +12,7 @@ _MAX_NOUN = 30  # characters
 
 def group_name(data: ReportInput, j: int) -> str:
     """Return the name of a group as plain text."""
-    names: tuple[str, ...] = getattr(data, "group_names", ())
-    return names[j] if j < len(names) else f"Group {j}"
+    return data.group_names[j] if data.group_names else f"Group {j}"
 
 
 def quoted_group(data: ReportInput, j: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from html import escape
 
 import numpy as np
@@ -15,9 +14,8 @@ from partita.report import svg
 from partita.report.map.axis_words import feature_words, principal_words
 from partita.report.map.label_places import number_labels
 from partita.report.map.map_sample import group_plane
-from partita.report.map.stacked_histogram import MIN_SHOWN_ROWS
 from partita.report.page_text import percent_text
-from partita.report.report_input import ReportInput
+from partita.report.report_input import MIN_TOLD_ROWS, ReportInput
 from partita.report.svg import element, text
 
 _WIDTH, _HEIGHT = 820.0, 500.0  # pixels
@@ -35,7 +33,7 @@ def bubble_map(data: ReportInput) -> tuple[str, str]:
         [
             "each bubble is at the mean of its group, and its area is the share of the group",
             bool(hidden)
-            and f"{plural(hidden, 'group')} of fewer than {MIN_SHOWN_ROWS} rows "
+            and f"{plural(hidden, 'group')} of fewer than {MIN_TOLD_ROWS} rows "
             f"{'is' if hidden == 1 else 'are'} not drawn",
         ]
     )
@@ -67,8 +65,7 @@ def bubble_map(data: ReportInput) -> tuple[str, str]:
 def shown_groups(data: ReportInput) -> Ints:
     """Return the groups with enough rows to be shown, the largest first."""
     order = np.argsort(-data.cluster_weight, kind="stable")
-    enough = np.array([len(rows) >= MIN_SHOWN_ROWS for rows in data.cluster_rows], dtype=bool)
-    return order[enough[order] & (data.cluster_weight[order] > 0)]
+    return order[data.is_told[order] & (data.cluster_weight[order] > 0)]
 
 
 def draw_bubbles(
@@ -79,6 +76,9 @@ def draw_bubbles(
     max_radius: float,
 ) -> str:
     """Return bubbles of the groups shown, with their numbers, inside a box of pixels."""
+    shown = shown[np.isfinite(means[shown]).all(axis=1)]
+    if not len(shown):
+        return ""
     at = _in_pixels(means[shown], box, max_radius + _PADDING)
     weight = data.cluster_weight[shown]
     radius = np.maximum(max_radius * np.sqrt(weight / weight.max()), _MIN_RADIUS).tolist()
@@ -113,4 +113,4 @@ def _in_pixels(
     middle = low + span / 2
     x0, y0 = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     moved = (means - middle) * scale
-    return [(x0 + a, y0 - b) for a, b in moved.tolist() if math.isfinite(a) and math.isfinite(b)]
+    return [(x0 + a, y0 - b) for a, b in np.nan_to_num(moved, posinf=0, neginf=0).tolist()]

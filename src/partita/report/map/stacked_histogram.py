@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from html import escape
@@ -15,11 +16,10 @@ from partita.report import svg
 from partita.report.map.axis_frame import axis_frame
 from partita.report.map.label_places import LABEL_HEIGHT, number_labels
 from partita.report.page_text import count_text, safe_line, value_text
-from partita.report.report_input import ReportInput
+from partita.report.report_input import MIN_TOLD_ROWS, ReportInput
 from partita.report.svg import AxisScale, element, text
 from partita.source.raw_rows import as_doubles
 
-MIN_SHOWN_ROWS = 5  # in one bar, if nothing may be said about single rows
 _N_BINS = 60  # about; at least half as many
 _MIN_RELATIVE_WIDTH = 1e-14  # of a bin: narrower ones have no edges among doubles
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # round widths of bins, of a power of ten
@@ -59,7 +59,7 @@ def histogram(data: ReportInput, size: HistogramSize = FULL_SIZE) -> tuple[str, 
     binned = bin_rows(values, data.labels, data.weight, data.k, _range(data, finite))
     is_hiding = False
     if data.fitted.no_rows:
-        few = (binned.rows > 0) & (binned.rows < MIN_SHOWN_ROWS)
+        few = (binned.rows > 0) & (binned.rows < MIN_TOLD_ROWS)
         is_hiding = bool(few.any())
         few[[0, -1]] = True  # what lies beyond the range is not shown
         binned = replace(binned, weight=np.where(few, 0.0, binned.weight))
@@ -89,7 +89,8 @@ def bin_rows(
 def _range(data: ReportInput, ordered: Floats) -> tuple[float, float]:
     """The ends of the bins: of all values, or of the central ones."""
     if data.fitted.no_rows:
-        tail = round(_HIDDEN_TAIL * (len(ordered) - 1))
+        tail = max(MIN_TOLD_ROWS, math.ceil(_HIDDEN_TAIL * len(ordered)))
+        tail = min(tail, (len(ordered) - 1) // 2)
         return float(ordered[tail]), float(ordered[len(ordered) - 1 - tail])
     frame = axis_frame(ordered)
     if not frame.is_squeezed:
@@ -217,7 +218,7 @@ def _numbers(
     anchors, numbers = [], []
     for j in order.tolist():
         rows = data.cluster_rows[j]
-        if len(rows) < (MIN_SHOWN_ROWS if data.fitted.no_rows else 1):
+        if len(rows) < data.min_rows:
             continue
         known = values[rows][np.isfinite(values[rows])]
         middle = float(np.median(known)) if len(known) else np.nan
@@ -244,7 +245,7 @@ def _note(data: ReportInput, binned: BinnedRows, is_hiding: bool) -> str:
             bool(below) and f"the first bar counts {count_text(below, 'row')} below {first}",
             bool(above) and f"the last bar counts {count_text(above, 'row')} above {last}",
             tails,
-            is_hiding and f"bars of fewer than {MIN_SHOWN_ROWS} rows are not drawn",
+            is_hiding and f"bars of fewer than {MIN_TOLD_ROWS} rows are not drawn",
             bool(binned.n_missing)
             and f"{count_text(binned.n_missing, 'row')} without a value "
             f"{'is' if binned.n_missing == 1 else 'are'} not drawn",
