@@ -178,7 +178,7 @@ def test_choose_k_says_that_rows_are_equal(tmp_path, capsys):
     (tmp_path / "a.csv").write_text("x,y\n" + "1,2\n" * 8)
     with pytest.raises(SystemExit):
         app(["choose-k", str(tmp_path / "a.csv")], prog_name="partita")
-    assert "Note: all rows are equal: they are one cluster" in capsys.readouterr().err
+    assert "Note: all rows are equal: they are one group" in capsys.readouterr().err
 
 
 def test_fewer_distinct_rows_than_clusters_name_a_number_that_works(partita, tmp_path):

@@ -163,7 +163,7 @@ def test_names_are_only_text(name):
     labels = own_labels()
     labels[:5] = 0
     plain = Page(page_of(section_of(labels, ["a", "b", "c"])))
-    texts = {"group_names": [name or "x", "b", "c"], "noun": name, "title": name}
+    texts = {"group_names": [f"x{name}"[:150], "b", "c"], "noun": name, "title": name}
     page = Page(page_of(section_of(labels, [name, "b", "c"], **texts)))
     assert page.shape == plain.shape
 

@@ -16,8 +16,8 @@ from partita import KernelKMeans, KMeans
 from partita.report import Fitted
 from partita.report.map.label_places import LABEL_HEIGHT, place_labels
 from partita.report.map.small_map import small_map
-from partita.report.map.stacked_histogram import MIN_SHOWN_ROWS, bin_rows, histogram
-from partita.report.report_input import check_input
+from partita.report.map.stacked_histogram import bin_rows, histogram
+from partita.report.report_input import MIN_TOLD_ROWS, check_input
 
 
 def bars(drawing):
@@ -87,7 +87,7 @@ def test_one_value_makes_one_bar():
 def test_bars_without_rows_to_show_are_hidden():
     made = fitted(n=300, d=1, no_rows=True)
     drawing, note = histogram(check_input(made))
-    assert min(bars(drawing)) >= MIN_SHOWN_ROWS
+    assert min(bars(drawing)) >= MIN_TOLD_ROWS
     assert "Bars of fewer than 5 rows are not drawn." in note
     assert "below" not in drawing
 

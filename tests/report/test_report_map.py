@@ -263,5 +263,5 @@ def test_a_page_without_rows_has_no_rows_on_its_map(d):
     assert shown.data is None
     assert "secret" not in shown.drawing
     assert f'data-group="{lonely}"><circle' not in shown.drawing
-    assert f">{lonely}</text>" not in shown.drawing
+    assert f'class="strong">{lonely}</text>' not in shown.drawing
     assert "fewer than 5 rows" in note or d == 1

@@ -244,7 +244,7 @@ def column_remarks(prepared: PreparedData) -> list[str]:
         name, option = printable(column), Setting("na", placeholder.value).as_option()
         remarks.append(f"{name}: {placeholder.why}; {option} makes such values missing")
     if len(prepared.X) > 1 and (prepared.X[:1] == prepared.X).all():
-        remarks.append("all rows are equal: they are one cluster")
+        remarks.append("all rows are equal: they are one group")
     return remarks
 
 

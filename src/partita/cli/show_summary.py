@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from partita._common.number_text import count_text, percent_text
+from partita._common.number_text import count_text, share_text
 from partita._common.text import isolated, one_line, one_sentence, plural
 from partita.cli.console import MIN_WIDTH
 from partita.cli.paragraphs import (
@@ -88,7 +88,7 @@ def _print_groups(summary: Any, out: Console) -> None:
     groups = sorted(summary.clusters, key=lambda group: -group.share)
     shown, is_short = groups[:MAX_GROUPS], len(groups) > MAX_GROUPS_IN_FULL
     noun = summary.noun
-    shares = _right_aligned([encodable(percent_text(group.share), out) for group in shown])
+    shares = _right_aligned([encodable(share_text(group.share), out) for group in shown])
     rows = _right_aligned([encodable(rows_text(group.size, noun), out) for group in shown])
     indent = 2 + max(len(str(group.number)) for group in shown)
     names = [isolated(group.name) for group in shown]

@@ -64,6 +64,7 @@ def first_screen(analysis: ReportAnalysis) -> dict[str, Any]:
         "lead": _lead(summary),
         "grade": None if is_new else _grade(analysis),  # the comparison is the answer
         "small_map_note": _small_map_note(analysis),
+        "nothing": _nothing(analysis),
         "cards": [] if summary.grade == GRADE_NONE else cards[:MAX_CARDS],
         "cards_left": max(0, len(cards) - MAX_CARDS),
         "groups": cards,
@@ -79,12 +80,19 @@ def _new_rows(analysis: ReportAnalysis) -> str:
     )
 
 
+def _nothing(analysis: ReportAnalysis) -> str:
+    """The answer if there are no groups."""
+    if analysis.data.fitted.sweep is None:
+        return analysis.clarity.reason
+    return "Random data without any groups would look like these rows."
+
+
 def _small_map_note(analysis: ReportAnalysis) -> str:
     if analysis.data.fitted.no_rows:
         return "Each circle is a group, as large as its share; near circles are alike."
     if len(analysis.data.names) == 1:
         return "How many rows have which value."
-    return "Each dot is a row; near dots are alike."
+    return "Each dot is a row, of some or all; near dots are alike."
 
 
 def _meta(analysis: ReportAnalysis) -> list[str]:
@@ -93,11 +101,19 @@ def _meta(analysis: ReportAnalysis) -> list[str]:
     rows = count_text(summary.rows, "row")
     if summary.rows_total > summary.rows:
         rows = f"{number_text(summary.rows)} of {count_text(summary.rows_total, 'row')}"
+        rows += " (the others miss values)"
     author = f"by {safe_line(fitted.author, 80)}" if fitted.author else ""
     source = file_name(fitted.source)
     date = safe_line(fitted.created[:DATE_CHARACTERS], DATE_CHARACTERS) if fitted.created else ""
-    facts = [source, rows, date, author]
+    chosen = "" if summary.n_clusters < 2 else _how_many(summary)
+    facts = [source, rows, chosen, date, author]
     return [fact for fact in facts if fact]
+
+
+def _how_many(summary: Summary) -> str:
+    if summary.verdict is None:
+        return f"{count_text(summary.n_clusters, 'group')} were asked for"
+    return "number of groups chosen from the data"
 
 
 def _lead(summary: Summary) -> str:

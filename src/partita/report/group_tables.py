@@ -184,7 +184,6 @@ def table_legend(data: ReportInput, summary: Summary) -> str:
     weightless = int((data.weight == 0).sum())
     count = "counts" if weightless == 1 else "count"
     remarks = [
-        f"spread: {summary.spread_is}",
         data.fitted.weight is not None and "share: of the weight",
         weightless > 0
         and f"{count_text(weightless, 'row')} of weight 0 {count} only in the number of rows",

@@ -170,7 +170,7 @@ class OtherModel:
     """
 
     labels: Any
-    group_names: Sequence[str]
+    group_names: Any
     title: str = "the other model"
 
 
@@ -227,7 +227,7 @@ class ReportInput:
 
     @property
     def is_told(self) -> Array:
-        """Which clusters (k,) may be described: few rows are nearly told by their mean."""
+        """Flags (k,) of clusters that may be described: a mean of few rows nearly tells them."""
         rows = [int((self.weight[rows] > 0).sum()) for rows in self.cluster_rows]
         return np.array(rows, dtype=np.intp) >= self.min_rows
 

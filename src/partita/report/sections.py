@@ -62,6 +62,7 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         "checks": len(analysis.diagnosis.looked),
         "coverage": _coverage(analysis),
         "table_remarks": group_tables.table_remarks(summary, fitted.no_rows),  # above the table
+        "spread_legend": join_sentences([f"spread: {summary.spread_is}"]),
         "table_legend": group_tables.table_legend(data, summary),  # below it
         "many": data.k > _MAX_TALL_ROWS,  # whether each group should take one line
         "profile": group_tables.profile_table(analysis),
@@ -198,7 +199,7 @@ def _merge_tree(analysis: ReportAnalysis) -> ReportChart:
         return ReportChart("")
     if merges is None:
         return ReportChart("", analysis.quality.merges_note)
-    if not analysis.data.is_told.all():
+    if analysis.data.fitted.no_rows and not analysis.data.is_told.all():
         return ReportChart("", "The tree is not drawn: some groups have too few rows to be shown.")
     if k > charts.MAX_TREE_LEAVES:
         return ReportChart("", f"The tree is not drawn: {number_text(k)} groups are too many.")

@@ -33,7 +33,7 @@ class ModelPair:
     def of(cls, data: ReportInput, other: OtherModel) -> ModelPair | None:
         """Cross the labels of two models; None if there are too many groups."""
         labels = _checked_labels(other.labels, data.n)
-        m = max(int(labels.max(initial=-1)) + 1, len(list(other.group_names)))
+        m = max(int(labels.max(initial=-1)) + 1, len(_listed(other.group_names)))
         if (data.k + 1) * (m + 1) > _MAX_CELLS:
             return None
         flows = ModelFlows.of(data.labels, labels, data.weight, (data.k, m))
@@ -73,9 +73,13 @@ class ModelPair:
 
 def other_names(names: Any, k: int) -> tuple[str, ...]:
     """Return a name for each of k groups of another model; "Group 3" where none is given."""
-    given = [one_line(name or "", _MAX_NAME) for name in list(names)[:k]]
+    given = [one_line(name or "", _MAX_NAME) for name in _listed(names)[:k]]
     given += [""] * (k - len(given))
     return tuple(name or f"Group {j}" for j, name in enumerate(given))
+
+
+def _listed(names: Any) -> list[Any]:
+    return [] if names is None else list(names)
 
 
 def _checked_labels(labels: Any, n: int) -> Ints:
