@@ -46,7 +46,7 @@ MEANINGS = {
     GRADE_CLEAR: "You can rely on nearly every row being in the right group.",
     GRADE_MOSTLY: "Most rows have one obvious group; those near a border could be in either.",
     GRADE_OVERLAPPING: "The groups run into each other: treat rows near a border with caution.",
-    GRADE_BLURRED: "Useful as a rough division at best: others are as good.",
+    GRADE_BLURRED: "Useful as a rough division at best: other divisions are as good.",
     GRADE_NONE: "Any division into groups would be arbitrary.",
 }
 IN_WORDS = {
@@ -96,7 +96,7 @@ def grade_borders(doubtful: float, borderless: float, findings: Collection[str] 
     grade = next((g for g, most in MAX_DOUBTFUL.items() if doubtful <= most), GRADE_BLURRED)
     reason = f"{percent_text(doubtful)} of the rows lie near the border to another group"
     if grade == GRADE_BLURRED:
-        reason += ", about as many as in one cloud that is cut into pieces"
+        reason += f"; of clear groups, {percent_text(MAX_DOUBTFUL[GRADE_CLEAR])} at most would"
     if borderless > MAX_BORDERLESS and grade != GRADE_BLURRED:
         grade = _at_best(GRADE_OVERLAPPING, grade)
         reason += ", and most are in groups without a gap to their neighbour"

@@ -92,7 +92,7 @@ def _small_map_note(analysis: ReportAnalysis) -> str:
         return "Each circle is a group, as large as its share; near circles are alike."
     if len(analysis.data.names) == 1:
         return "How many rows have which value."
-    return "Each dot is a row, of some or all; near dots are alike."
+    return "Each dot is one of the rows; near dots are alike."
 
 
 def _meta(analysis: ReportAnalysis) -> list[str]:
@@ -101,7 +101,7 @@ def _meta(analysis: ReportAnalysis) -> list[str]:
     rows = count_text(summary.rows, "row")
     if summary.rows_total > summary.rows:
         rows = f"{number_text(summary.rows)} of {count_text(summary.rows_total, 'row')}"
-        rows += " (the others miss values)"
+        rows += " (the others have missing values)"
     author = f"by {safe_line(fitted.author, 80)}" if fitted.author else ""
     source = file_name(fitted.source)
     date = safe_line(fitted.created[:DATE_CHARACTERS], DATE_CHARACTERS) if fitted.created else ""
