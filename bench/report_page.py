@@ -42,6 +42,14 @@ HOVER = """(count) => {
   }
   return times;
 }"""
+FIRST_PAINT = """() => new Promise((resolve) => {
+  const look = () => {
+    const [entry] = performance.getEntriesByName("first-contentful-paint");
+    if (entry) resolve(entry.startTime);
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
 REPAINT = """() => {
   const start = performance.now();
   document.dispatchEvent(new Event("repaint"));
@@ -108,8 +116,7 @@ def opened(path: Path) -> tuple[float, float, float, float]:
 def _visit(browser: Any, path: Path) -> tuple[float, float, list[float]]:
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     page.goto(path.as_uri())
-    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length > 0")
-    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    paint = page.evaluate(FIRST_PAINT)
     hovers = page.evaluate(HOVER, HOVERS)
     repaint = page.evaluate(REPAINT)
     page.close()
