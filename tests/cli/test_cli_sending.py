@@ -86,3 +86,26 @@ def test_a_column_that_tells_rows_apart_names_them_in_the_report(record_of, file
     named = record_of("fit", file, "-k", 3, "--id", "who")
     assert found.ids.to_pylist() == named.ids.to_pylist()
     assert record_of("fit", file, "-k", 3).ids is None
+
+
+def test_a_page_without_rows_names_no_group_by_a_rare_category(partita, tmp_path):
+    lines = [f"p{i},{i % 2 * 9 + i / 100},{'Wien' if i % 2 else 'Graz'}" for i in range(60)]
+    table = tmp_path / "f.csv"
+    table.write_text("\n".join(["patient_id,alpha,city", *lines, "p60,100.123,Atlantis"]))
+    page, model = tmp_path / "e.html", tmp_path / "e.partita"
+    words = ("--report", page, "--model", model, "--no-rows", "-q")
+    partita("fit", table, "-k", 3, "--scale", "none", *words)
+    assert "Atlantis" not in page.read_text(encoding="utf-8")
+    partita("fit", table, "-k", 3, "--scale", "none", "--model", model, "--force", "-q")
+    partita("report", table, "--model", model, "--out", page, "--no-rows", "--force", "-q")
+    assert "Atlantis" not in page.read_text(encoding="utf-8")
+
+
+def test_more_unused_columns_than_features_are_described(partita, tmp_path):
+    rows = [f"{i % 2 * 9 + i / 100},{i * 0.7},{i * 1.3},{i * 2.1}" for i in range(60)]
+    table, page = tmp_path / "d.csv", tmp_path / "d.html"
+    table.write_text("\n".join(["alpha,b,c,d", *rows]))
+    partita("fit", table, "-k", 2, "--columns", "alpha", "--report", page, "-q")
+    text = page.read_text(encoding="utf-8")
+    assert "Columns that were not used to find the groups" in text
+    assert all(f"<bdi>{name}</bdi>" in text for name in "bcd")

@@ -5,7 +5,7 @@
   const names = JSON.parse(document.getElementById("names").textContent);
   const find = (id) => document.getElementById(id);
   const naming = find("naming"), note = find("naming-note"), rename = find("rename");
-  const MAX_CHARACTERS = 60;
+  const MAX_CHARACTERS = 200; // as in model files
   const cleaned = (text) => text.replace(/[\p{C}\p{Z}]+/gu, " ").trim().slice(0, MAX_CHARACTERS);
   rename.parentElement.hidden = false;
 
@@ -66,6 +66,10 @@
     return `--names ${shellWord(pairs.join(","))}`;
   };
   find("copy").addEventListener("click", async () => {
+    if (new Set(names).size < names.length) {
+      note.textContent = "Give each group a name of its own first.";
+      return;
+    }
     try {
       await navigator.clipboard.writeText(option());
       note.textContent = "Copied: paste it after partita report, fit or name.";
