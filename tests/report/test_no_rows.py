@@ -189,3 +189,21 @@ def test_names_of_groups_of_few_rows_are_their_numbers():
     X, labels = small_group(50.0, 2)
     page = Page(page_of(X, labels, group_names=["one", "two", "Jane and Joe"]))
     assert page.names == ["one", "two", "Group 2"]
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("no_rows", [False, True])
+@pytest.mark.parametrize("size", [1e308, 1e-300])
+def test_values_at_the_ends_of_the_range_have_a_page(size, no_rows):
+    X = np.random.default_rng(0).uniform(-1, 1, size=(60, 3)) * size
+    made = Fitted(KMeans(2, random_state=0).fit(X), X, no_rows=no_rows, diagnosis=NONE)
+    assert Page(render(made)).text
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("no_rows", [False, True])
+@pytest.mark.parametrize("k", [1, 2, 6])
+def test_six_rows_have_a_page(k, no_rows):
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    made = Fitted(KMeans(k, random_state=0).fit(X), X, no_rows=no_rows)
+    assert Page(render(made)).text

@@ -16,6 +16,7 @@ _EXACT_INTEGERS = 1e15  # below it, doubles represent every integer
 _STEPS_PER_SPREAD = 10  # steps of the last digit
 _ROUNDED_FROM = 1e4  # larger numbers may lose digits before the point
 _MAX_DECIMALS = 6
+_SMALLEST_SPREAD = 1e-300  # less has no logarithm
 _EXPONENT_FROM = 1e9  # larger numbers have four digits and a power of ten
 
 
@@ -71,7 +72,7 @@ def rounded_text(value: float, spread: float) -> str:
     >>> rounded_text(12.2531, 0.5), rounded_text(45678.9, 8000.0).replace("\u202f", " ")
     ('12.25', '45 700')
     """
-    if not 0 < spread < math.inf or not math.isfinite(value):
+    if not _SMALLEST_SPREAD < spread < math.inf or not math.isfinite(value):
         return mean_text(value)
     digits = -math.floor(math.log10(spread / _STEPS_PER_SPREAD))
     digits = max(digits, 0) if abs(value) < _ROUNDED_FROM else digits

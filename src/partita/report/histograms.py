@@ -60,7 +60,8 @@ def _histogram(
     width = high / BINS - low / BINS
     if not 0 < width < np.inf:
         return None
-    place = np.clip((values - low) / width, 0, BINS - 1).astype(np.intp)
+    # halves first: the difference of two doubles may overflow
+    place = np.clip((values / 2 - low / 2) / (width / 2), 0, BINS - 1).astype(np.intp)
     cell = np.where(labels >= 0, labels, k) * BINS + place
     size = (k + 1) * BINS
     counts = np.bincount(cell, minlength=size).reshape(k + 1, BINS)

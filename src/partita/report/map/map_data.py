@@ -62,8 +62,10 @@ class ReportMap:
 @np.errstate(all="ignore")
 def map_of(data: ReportInput, profile: GroupProfile | None) -> tuple[ReportMap | None, str]:
     """Return the map, and the note below it."""
-    if profile is None:
+    if data.is_matrix:
         return None, "The model was fitted to a matrix, which has no points to draw."
+    if profile is None:
+        return None, "There are too few rows to be drawn."
     legend = _legend(data)
     if data.rows.shape[1] == 1:
         drawing, note = histogram(data)
@@ -211,6 +213,9 @@ def _cells(
     """Return cells or a grid of predictions, and a note; none where they would mislead."""
     plane = place.plane
     none: dict[str, Any] = {"cells": [], "grid": None}
+    whole = _enlarged(_whole_box(frames))
+    if not np.isfinite([*plane.origin, *whole]).all() or not np.isfinite(points).all():
+        return none, "no borders are drawn, because the values are too large"
     if plane.n_features > 2 and capabilities_of(data.model).has(CELLS):
         share = _share_in_own_cell(data, plane, points, labels)
         if share < _MIN_CELL_SHARE:
