@@ -38,7 +38,7 @@ MAX_BORDERLESS = 0.5  # share of rows in groups without a gap to a neighbour, fo
 # the best grade that a finding allows, and why
 LIMITS_BY_FINDING = {
     "unstable": (GRADE_OVERLAPPING, "slightly different data would give other groups"),
-    "not-convex": (GRADE_OVERLAPPING, "there may be groups of another shape"),
+    "not-convex": (GRADE_MOSTLY, "there may be groups of another shape"),
     "unequal-clusters": (GRADE_MOSTLY, "a border may run through a group"),
 }
 # what a grade means for the reader

@@ -176,7 +176,7 @@ def describe(
     >>> X = load_iris(as_frame=True).data
     >>> found = describe(KMeans(2, random_state=0, n_init=5).fit(X), X)
     >>> found.sentence
-    '150 rows fall into 2 clearly separated groups'
+    '150 rows fall into 2 mostly separate groups'
     >>> found[0].name
     'High petal length (cm), high petal width (cm)'
     """

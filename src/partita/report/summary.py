@@ -104,7 +104,7 @@ def summarise(fitted: Fitted) -> Summary:
     >>> model = KMeans(2, init=[[0, 1], [9, 1]]).fit(X)
     >>> summary = summarise(Fitted(model, X, names=["length", "b"]))
     >>> summary.n_clusters, summary.clusters[0].words
-    (2, 'very low length (0.1; all rows 4.65)')
+    (2, 'very low length (0.10; all rows 4.65)')
     """
     return analyse(fitted).summary
 
