@@ -178,7 +178,7 @@ def describe(
     >>> found.sentence
     '150 rows fall into 2 mostly separate groups'
     >>> found[0].name
-    'High petal length (cm), high petal width (cm)'
+    'High petal length (cm)'
     """
     fitted = Fitted(
         model,
