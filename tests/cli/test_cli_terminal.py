@@ -260,7 +260,7 @@ NAMES = {
 @pytest.mark.parametrize("kind", NAMES)
 def test_no_line_is_wider_than_the_terminal_unless_a_word_is(terminal, tmp_path, kind, width):
     file = write_rows(tmp_path / "a.csv", NAMES[kind], groups_of((50, 1000, 30), 3, gap=1.5))
-    for k in (3, 10):
+    for k in (3, 10) if width == 80 else (3,):
         lines = [line.plain for line in terminal("fit", file, "-k", k, width=width)]
         wide = [line for line in lines if cell_len(line) > width and len(line.split()) > 1]
         assert wide == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 from importlib.resources import files
 from typing import Any
@@ -64,6 +65,7 @@ def _page(analysis: ReportAnalysis) -> str:
     return html
 
 
+@functools.cache
 def template_environment() -> Any:
     """Return the environment of the template, which escapes all text that is not marked safe."""
     jinja2 = require("jinja2", "a report", "report")
