@@ -19,7 +19,9 @@ from partita.report import (
     render,
     summarise,
 )
+from partita.report.first_screen import group_cards
 from partita.report.page_text import number_text, percent_text
+from partita.report.summary import analyse
 
 
 def test_the_numbers_are_those_of_the_api(wine):
@@ -115,3 +117,12 @@ def test_rows_without_weight_are_no_typical_rows():
     found = summarise(Fitted(model, X, weight=weight, diagnosis=NONE))
     assert all(m.index >= 20 for c in found.clusters for m in c.typical)
     assert sum(c.share for c in found.clusters) == pytest.approx(1.0)
+
+
+def test_the_values_of_an_example_are_those_of_the_row_it_names(wine):
+    for card in group_cards(analyse(wine)):
+        row = wine.original[list(wine.ids).index(card.typical)]
+        assert card.typical_values
+        for feature, text in card.typical_values:
+            shown = float(text.replace("\u202f", "").replace("−", "-"))
+            assert shown == pytest.approx(row[list(wine.names).index(feature)], rel=0.02, abs=0.06)

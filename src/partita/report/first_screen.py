@@ -153,7 +153,7 @@ def group_cards(analysis: ReportAnalysis) -> list[GroupCard]:
             rows=rows_text(clusters[j].size, noun),
             facts=clusters[j].traits[:FACTS_PER_CARD],
             group=clusters[j],
-            typical=clusters[j].typical[0].name if clusters[j].typical else "",
+            typical=clusters[j].example.name if clusters[j].example else "",
             typical_values=tuple(values.get(j, ())),
         )
         for j in analysis.data.groups_by_size()

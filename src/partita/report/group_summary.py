@@ -107,7 +107,7 @@ def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGrou
     groups = []
     for j in range(data.k):
         group = _group(data, distances, j, names[j], (traits[j], categories[j], neighbours[j]))
-        example = None if profile is None else _example(data, distances, profile, group)
+        example = _example(data, distances, profile, group)
         remark = "" if profile is None or group.traits else _remark(group, bool(told[j]))
         groups.append(replace(group, remark=remark, example=example))
     return DescribedGroups(tuple(groups), profile, text)
@@ -121,11 +121,11 @@ def propose_names(fitted: Fitted) -> tuple[str, ...]:
 
 
 def _example(
-    data: ReportInput, distances: RowDistances, profile: GroupProfile, group: GroupSummary
+    data: ReportInput, distances: RowDistances, profile: GroupProfile | None, group: GroupSummary
 ) -> NamedRow | None:
     """Of the rows nearest to the center, that with the most typical values of the first traits."""
-    if not group.typical:
-        return None
+    if profile is None or not group.typical:
+        return group.typical[0] if group.typical else None
     order = _by_distance(data, distances, group.number)[:EXAMPLE_CANDIDATES]
     shown = {trait.feature for trait in group.traits[:TYPICAL_ROWS]}
     features = [t for t, name in enumerate(data.names) if name in shown]
