@@ -17,6 +17,7 @@ MAX_CARDS = 12
 FACTS_PER_CARD = 3
 MAX_TITLE_CHARACTERS = 120
 DATE_CHARACTERS = 10  # of an ISO time
+CHOSEN_HERE = "number of groups chosen from the data"
 _SCALINGS = {
     "standard": ", each scaled to mean 0 and standard deviation 1",
     "robust": ", each scaled by its median and quartiles",
@@ -105,15 +106,10 @@ def _meta(analysis: ReportAnalysis) -> list[str]:
     author = f"by {safe_line(fitted.author, 80)}" if fitted.author else ""
     source = file_name(fitted.source)
     date = safe_line(fitted.created[:DATE_CHARACTERS], DATE_CHARACTERS) if fitted.created else ""
-    chosen = "" if summary.n_clusters < 2 else _how_many(summary)
+    # nobody knows who chose the number of groups of a model that was loaded
+    chosen = "" if summary.verdict is None or summary.n_clusters < 2 else CHOSEN_HERE
     facts = [source, rows, chosen, date, author]
     return [fact for fact in facts if fact]
-
-
-def _how_many(summary: Summary) -> str:
-    if summary.verdict is None:
-        return f"{count_text(summary.n_clusters, 'group')} were asked for"
-    return "number of groups chosen from the data"
 
 
 def _lead(summary: Summary) -> str:
@@ -153,7 +149,7 @@ def group_cards(analysis: ReportAnalysis) -> list[GroupCard]:
             rows=rows_text(clusters[j].size, noun),
             facts=clusters[j].traits[:FACTS_PER_CARD],
             group=clusters[j],
-            typical=clusters[j].example.name if clusters[j].example else "",
+            typical=getattr(clusters[j].example, "name", ""),
             typical_values=tuple(values.get(j, ())),
         )
         for j in analysis.data.groups_by_size()
