@@ -20,8 +20,10 @@ from partita.description.clarity import (
     MAX_DOUBTFUL,
     grade_borders,
     grade_silhouette,
-    near_border,
 )
+from partita.diagnosis.boundary_density import relative_margins
+from partita.diagnosis.cluster_borders import NEAR_MARGIN
+from partita.diagnosis.row_sample import RowSample
 from partita.report import Fitted, summarise
 
 
@@ -84,10 +86,12 @@ def test_a_row_does_not_vouch_for_itself():
     square = np.array([[0.0, 4.0], [4.0, 0.0]])
     apart = np.array([[0.0, 2.0], [2.0, 0.0]])
     weight = np.array([1.0, 1.0])
-    assert not near_border(square, apart, np.array([0, 1]), weight, weight).any()
+    two = RowSample(None, weight, np.array([0, 1]))
+    assert not (relative_margins(square, apart, two, weight)[0] <= NEAR_MARGIN).any()
     # of two rows at ±1 about their mean, one left out moves the mean to the other
     square = np.array([[1.0, 3.0], [1.0, 25.0], [9.0, 0.0], [9.0, 0.0]])
-    near = near_border(square, apart, np.array([0, 0, 1, 1]), np.ones(4), np.array([2.0, 2.0]))
+    four = RowSample(None, np.ones(4), np.array([0, 0, 1, 1]))
+    near = relative_margins(square, apart, four, np.array([2.0, 2.0]))[0] <= NEAR_MARGIN
     assert near.tolist() == [True, False, False, False]
 
 

@@ -1,9 +1,7 @@
 """Clarity of groups: the share of rows near a border, and a grade in words.
 
-A row is doubtful if a small change of the data may give it to another group: if its distance from
-the border to the nearest other group is at most a quarter of the spread of its own group across
-that border. The distance to the own center is corrected for the row's own pull on it (leave one
-out), so that groups found in noise of many features do not look separate.
+A row is doubtful if a small change of the data may give it to another group: if it lies near the
+border to the nearest other group, as `diagnose` measures it (`relative_margins`).
 """
 
 from __future__ import annotations
@@ -11,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import numpy as np
-
-from partita._common.array_types import Array, Floats, Ints
 from partita._common.number_text import percent_text
-from partita.diagnosis.cluster_borders import has_no_gap
+from partita.diagnosis.cluster_borders import NEAR_MARGIN, clusters_of, has_no_gap
 from partita.diagnosis.diagnose import FACES
 from partita.diagnosis.fit_context import FitContext
-from partita.estimators import labelling
 
 GRADE_CLEAR, GRADE_MOSTLY, GRADE_OVERLAPPING, GRADE_BLURRED, GRADE_NONE = (
     "clear",
@@ -29,7 +23,6 @@ GRADE_CLEAR, GRADE_MOSTLY, GRADE_OVERLAPPING, GRADE_BLURRED, GRADE_NONE = (
 )
 GRADE_UNKNOWN = "unknown"  # nothing could be measured
 GRADES = (GRADE_CLEAR, GRADE_MOSTLY, GRADE_OVERLAPPING, GRADE_BLURRED, GRADE_NONE)  # from the best
-NEAR_MARGIN = 0.25  # spreads of the own group: rows that close to a border are doubtful
 # up to this share of doubtful rows; one normal cloud that is cut has more than a tenth
 MAX_DOUBTFUL = {GRADE_CLEAR: 0.03, GRADE_MOSTLY: 0.07, GRADE_OVERLAPPING: 0.1}
 # from this mean silhouette on, where there are no straight borders (Kaufman and Rousseeuw)
@@ -137,52 +130,8 @@ def measure_borders(fit: FitContext) -> tuple[float, float] | None:
     if any(need in fit.lacks for need in FACES):
         return None
     sample, weight = fit.boundaries.sample, fit.stats.weight
-    square = labelling.squares(sample.rows, fit.centers, fit.threads, None)  # (m, k)
-    apart = np.sqrt(labelling.squares(fit.centers, fit.centers, fit.threads, None))
-    near = near_border(square, apart, sample.labels, sample.weight, weight)
+    near = fit.boundaries.margin <= NEAR_MARGIN
     doubtful = float(sample.weight[near].sum() / sample.weight.sum())
     gapless = [pair for pair in fit.boundaries.pairs if has_no_gap(pair)]
-    members = sorted({j for pair in gapless for j in (pair.first, pair.second)})
+    members = list(clusters_of(gapless))
     return doubtful, float(weight[members].sum() / weight.sum())
-
-
-def near_border(
-    square: Floats, apart: Floats, labels: Ints, row_weight: Floats, weight: Floats
-) -> Array:
-    """Return which rows (m,) are doubtful.
-
-    `square` (m, k) are squared distances to the centers, `apart` (k, k) distances between them,
-    `weight` (k,) that of the groups. Leaving a row out moves its mean away from it by the factor
-    w / (w − 1).
-    """
-    rows, own = np.arange(len(labels)), weight[labels]
-    pull = np.divide(own, own - 1, out=np.ones(len(labels)), where=own > 1)
-    left_out = square[rows, labels] * pull**2
-    width = 2 * apart[labels]
-    gap = np.divide(
-        square - left_out[:, None], width, out=np.full_like(square, np.inf), where=width > 0
-    )
-    gap[rows, labels] = np.inf
-    face = gap.argmin(axis=1)
-    spread = _spread_across(square, apart, labels, face, row_weight)
-    return np.asarray(gap[rows, face] <= NEAR_MARGIN * spread)
-
-
-def _spread_across(
-    square: Floats, apart: Floats, labels: Ints, face: Ints, row_weight: Floats
-) -> Floats:
-    """The spread (m,) of each row's group across the border to the group beyond it."""
-    spread = np.zeros(len(labels))
-    order = np.argsort(labels, kind="stable")
-    for members in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
-        own, beyond = int(labels[members[0]]), np.unique(face[members])
-        beyond = beyond[apart[own, beyond] > 0]
-        if not len(beyond):
-            continue
-        along = square[np.ix_(members, beyond)] - square[members, own][:, None]
-        along /= 2 * apart[own, beyond]
-        share = row_weight[members] / row_weight[members].sum()
-        deviation = np.sqrt(share @ (along - share @ along) ** 2)
-        known = np.isin(face[members], beyond)
-        spread[members[known]] = deviation[np.searchsorted(beyond, face[members[known]])]
-    return spread

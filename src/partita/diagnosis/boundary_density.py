@@ -48,36 +48,56 @@ class BoundaryDensity:
     """A sample of rows, the margin of each to the nearest face, and the neighbouring pairs."""
 
     sample: RowSample
-    margin: Floats  # (m,), in standard deviations of the row's cluster across that face
+    margin: Floats  # (m,) see `relative_margins`
     pairs: tuple[CenterPair, ...]
 
 
-def measure_boundaries(sample: RowSample, centers: Floats, threads: int) -> BoundaryDensity:
-    """Measure a sample of rows against two or more centers."""
+def measure_boundaries(
+    sample: RowSample, centers: Floats, weight: Floats, threads: int
+) -> BoundaryDensity:
+    """Measure a sample of rows against two or more centers of clusters of these weights (k,)."""
     steps = lattice_steps(sample)
     square = labelling.squares(sample.rows, centers, threads, None)  # (m, k)
     apart = np.sqrt(labelling.squares(centers, centers, threads, None))
-    margin, face = _margins(square, apart, sample.labels)
+    margin, face = relative_margins(square, apart, sample, weight)
     members = _rows_by_label(sample.labels, len(centers))
-    deviation = np.full(len(margin), np.inf)
-    for i, j, rows in _faces(sample.labels, face):
-        along = (square[members[i], j] - square[members[i], i]) / (2 * apart[i, j])
-        deviation[rows] = _standard_deviation(along, sample.weight[members[i]])
-    relative = np.divide(margin, deviation, out=np.full(len(margin), np.inf), where=deviation > 0)
     pairs = tuple(
         replace(pair, step=_step_between(centers[pair.first] - centers[pair.second], steps))
         for pair in _pairs(sample, square, apart, face, members)
     )
-    return BoundaryDensity(sample, relative, pairs)
+    return BoundaryDensity(sample, margin, pairs)
 
 
-def _margins(square: Floats, apart: Floats, labels: Ints) -> tuple[Floats, Ints]:
+def relative_margins(
+    square: Floats, apart: Floats, sample: RowSample, weight: Floats
+) -> tuple[Floats, Ints]:
+    """The margin (m,) of each row to the nearest face, and the center beyond that face.
+
+    In standard deviations of the row's cluster across the face. `square` (m, k) are squared
+    distances to the centers, `apart` (k, k) distances between them. A row does not vouch for
+    itself: without it, its mean would be w / (w − 1) times as far away, where w is the `weight`
+    (k,) of its cluster. Else groups found in noise of many features would look separate.
+    """
+    labels, own = sample.labels, weight[sample.labels]
+    pull = np.divide(own, own - 1, out=np.ones(len(labels)), where=own > 1)
+    margin, face = _margins(square, apart, labels, pull**2)
+    members = _rows_by_label(labels, len(apart))
+    deviation = np.full(len(margin), np.inf)
+    for i, j, rows in _faces(labels, face):
+        along = (square[members[i], j] - square[members[i], i]) / (2 * apart[i, j])
+        deviation[rows] = _standard_deviation(along, sample.weight[members[i]])
+    far = np.full(len(margin), np.inf)
+    return np.divide(margin, deviation, out=far, where=deviation > 0), face
+
+
+def _margins(square: Floats, apart: Floats, labels: Ints, factor: Floats) -> tuple[Floats, Ints]:
     """The distance (m,) of each row to the nearest face of its cell, and the center beyond it.
 
-    There is no face between coincident centers or between a center and itself.
+    The squared distance to the own center counts `factor` (m,) times. There is no face between
+    coincident centers or between a center and itself.
     """
     rows = np.arange(len(labels))
-    gap = square - square[rows, labels][:, None]
+    gap = square - (factor * square[rows, labels])[:, None]
     width = 2 * apart[labels]
     gap = np.divide(gap, width, out=np.full_like(gap, np.inf), where=width > 0)
     face = gap.argmin(axis=1)

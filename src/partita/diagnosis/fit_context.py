@@ -142,7 +142,7 @@ class FitContext:
     def boundaries(self) -> BoundaryDensity:
         """Density of rows between neighbouring centers."""
         sample = self.sample(max(1, min(BOUNDARY_SAMPLE_ROWS, MAX_DISTANCES // self.k)), "crowd")
-        return measure_boundaries(sample, self.centers, self.threads)
+        return measure_boundaries(sample, self.centers, self.stats.weight, self.threads)
 
     @cached_property
     def distinct(self) -> tuple[Ints, Floats]:
