@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from partita.description import group_profile as module
 from partita.description.group_profile import MEAN, MEDIAN, PRESENCE, SHARE, group_profile
-from partita.description.weighted_quantiles import group_quantiles
+from partita.description.group_quantiles import group_quantiles
 
 
 def rows_of(seed, n=60, d=3, k=4):

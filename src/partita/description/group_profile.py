@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.power_of_two import square_scales
 from partita._common.random_state import generator
-from partita.description.weighted_quantiles import group_quantiles
+from partita.description.group_quantiles import group_quantiles
 from partita.source.raw_rows import as_doubles
 
 MEAN, MEDIAN = "mean", "median"  # the kinds of typical values
@@ -44,7 +44,6 @@ class GroupProfile:
     overall: Floats  # (d,) of all rows
     mean: Floats  # (k, d)
     quartiles: Floats | None  # (3, k, d); None for sparse rows
-    overall_quartiles: Floats | None  # (3, d)
     spread: Floats  # (d,) within groups; infinite if a feature is constant
     scores: Floats  # (k, d): (typical - overall) / spread; 0 if not known
     order: Ints  # (d,) features, those that set groups apart most first
@@ -92,7 +91,6 @@ def group_profile(
     return GroupProfile(
         *(found.statistic, typical, found.overall, found.mean),
         quartiles=None if found.quartiles is None else found.quartiles[:, :k],
-        overall_quartiles=None if found.quartiles is None else found.quartiles[:, k],
         spread=found.spread,
         scores=scores,
         order=np.argsort(-(group_weight @ size**2), kind="stable"),

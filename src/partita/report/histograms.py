@@ -20,10 +20,8 @@ _HEIGHT = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureHistogram:
-    """Weights in bins between two values."""
+    """Weights in bins."""
 
-    low: float
-    high: float
     overall: Floats  # (BINS,)
     groups: Floats  # (k, BINS)
 
@@ -68,7 +66,7 @@ def _histogram(
     sums = np.bincount(cell, weight, size).reshape(k + 1, BINS)
     groups = np.where(counts >= least, sums, 0.0)[:k]
     overall = np.where(counts.sum(axis=0) >= least, sums.sum(axis=0), 0.0)
-    return FeatureHistogram(float(low), float(high), overall, groups)
+    return FeatureHistogram(overall, groups)
 
 
 def spark(counts: Floats, group: int | None = None) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 
 from partita._common.optional_imports import require
 from partita._common.parameters import check_path, must_be
-from partita.chart_layout.captions import format_deviations
 from partita.report import page_text
 from partita.report.charts import share_bar
 from partita.report.report_input import Fitted
@@ -78,8 +77,8 @@ def template_environment() -> Any:
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     filters = (
-        *(chip, format_deviations, share_bar, page_text.breakable),
-        *(page_text.isolate_names, page_text.mark_code, page_text.mean_text),
+        *(chip, share_bar, page_text.breakable),
+        *(page_text.isolate_names, page_text.mark_code),
         *(page_text.number_text, page_text.percent_text, page_text.safe_line, page_text.score_text),
         page_text.share_text,
     )

@@ -24,11 +24,26 @@ def quantiles(x: Array, weight: Array | None, at: Sequence[float]) -> Floats:
         after = np.floor((q + QUANTILE_SLACK) * len(values)).astype(np.intp)
         first, after = first.clip(0, last), after.clip(0, last)
         ordered = np.partition(values, np.union1d(first, after))
-    else:
-        order = np.argsort(values, kind="stable")
-        cumulated = np.cumsum(np.asarray(weight, dtype=np.float64)[order])
-        cumulated /= cumulated[-1]
-        first = np.searchsorted(cumulated, q - QUANTILE_SLACK, side="left").clip(max=last)
-        after = np.searchsorted(cumulated, q + QUANTILE_SLACK, side="right").clip(max=last)
-        ordered = values[order]
-    return np.asarray(ordered[first] / 2 + ordered[after] / 2)
+        return np.asarray(ordered[first] / 2 + ordered[after] / 2)
+    order = np.argsort(values, kind="stable")
+    ordered, row_weight = values[order], np.asarray(weight, dtype=np.float64)[order]
+    return quantiles_of_parts(ordered, row_weight, np.array([0, len(values)]), at)[:, 0]
+
+
+def quantiles_of_parts(ordered: Array, weight: Array, ends: Array, at: Sequence[float]) -> Floats:
+    """Return the quantiles (q, k) of k consecutive parts, each in ascending order.
+
+    Part j has the values from ends[j] to ends[j + 1]; NaN if there are none.
+    """
+    cumulated = np.concatenate([[0.0], np.cumsum(weight)])
+    before, total = cumulated[ends[:-1]], np.diff(cumulated[ends])
+    wanted = before + np.asarray(at, dtype=np.float64)[:, None] * total
+    slack = QUANTILE_SLACK * total + 4 * np.finfo(np.float64).eps * cumulated[-1]
+    first = np.searchsorted(cumulated[1:], wanted - slack, side="left")
+    after = np.searchsorted(cumulated[1:], wanted + slack, side="right")
+    if not len(ordered):
+        return np.full(wanted.shape, np.nan)
+    low, high = ends[:-1], np.maximum(ends[1:] - 1, 0)
+    first, after = (np.clip(place, np.minimum(low, high), high) for place in (first, after))
+    found = ordered[first] / 2 + ordered[after] / 2
+    return np.where(np.diff(ends) > 0, found, np.nan)
