@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.number_text import number_text, percent_text
+from partita._common.number_text import count_text, number_text, share_text
 from partita.description.clarity import LIMITS_BY_FINDING
 from partita.description.group_profile import GroupProfile
 from partita.diagnosis.diagnose import run_checks
@@ -96,8 +96,8 @@ class Description:
     def __str__(self) -> str:
         lines = [f"{self.sentence}.", *([self.reason] if self.reason else [])]
         for group in self.by_size:
-            head = f"{group.number}  {group.name}: {percent_text(group.share)}, "
-            lines += ["", f"{head}{number_text(group.size)} rows"]
+            head = f"{group.number}  {group.name}: {share_text(group.share)}, "
+            lines += ["", f"{head}{count_text(group.size, 'row')}"]
             for text in _texts(group):
                 lines.append(textwrap.fill(text, _TEXT_COLUMNS, **_INDENT))
         return "\n".join(lines)
@@ -106,7 +106,7 @@ class Description:
         """HTML for notebooks; everything that comes from the data is escaped."""
         rows = "".join(
             f"<tr><td>{group.number}</td><td><b>{escape(group.name)}</b></td>"
-            f"<td>{percent_text(group.share)}</td><td>{number_text(group.size)}</td>"
+            f"<td>{share_text(group.share)}</td><td>{number_text(group.size)}</td>"
             f"<td style='text-align:left'>{'<br>'.join(map(escape, _texts(group)))}</td></tr>"
             for group in self.by_size
         )
@@ -193,7 +193,7 @@ def describe(
         described = describe_groups(data, measure_distances(data))
         context = fit_context(data) if data.k > 1 else None
         findings = () if context is None else _found(context)
-        clarity = grade_groups(data, context, _silhouette(data), findings)
+        clarity = grade_groups(data, context, lambda: _silhouette(data), findings)
     return Description(
         sentence_of(data, clarity),
         clarity.grade,

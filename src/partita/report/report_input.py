@@ -194,6 +194,7 @@ class ReportInput:
     row_numbers: Ints  # (n,) in the source, from 1
     is_matrix: bool
     cluster_weight: Floats  # (k,) weight of each cluster
+    cluster_counts: Ints  # (k,) rows with weight of each cluster
     cluster_rows: Sequence[Ints]  # (k,) the rows of each cluster
     categories: Mapping[str, CategoryColumn]
     unused: Mapping[str, Floats]  # (n,) columns of numbers that are not features
@@ -228,8 +229,7 @@ class ReportInput:
     @property
     def is_told(self) -> Array:
         """Flags (k,) of clusters that may be described: a mean of few rows nearly tells them."""
-        rows = [int((self.weight[rows] > 0).sum()) for rows in self.cluster_rows]
-        return np.array(rows, dtype=np.intp) >= self.min_rows
+        return self.cluster_counts >= self.min_rows
 
     @property
     def told_rows(self) -> Ints | slice:
@@ -282,7 +282,7 @@ class ReportInput:
 
     def largest_clusters(self, count: int) -> list[int]:
         """Return the numbers of the largest clusters, ascending."""
-        return sorted(np.argsort(-self.cluster_weight, kind="stable")[:count].tolist())
+        return sorted(self.groups_by_size()[:count])
 
 
 def check_input(fitted: Fitted) -> ReportInput:
@@ -326,6 +326,7 @@ def check_input(fitted: Fitted) -> ReportInput:
         row_numbers=1 + kept,
         is_matrix=is_matrix,
         cluster_weight=np.bincount(labels[inside], weight[inside], k).astype(np.float64),
+        cluster_counts=np.bincount(labels[inside & (weight > 0)], minlength=k),
         cluster_rows=np.split(order, np.searchsorted(labels[order], np.arange(k + 1)))[1:-1],
         categories=categories,
         unused={name: _checked_numbers(name, v, n) for name, v in (fitted.unused or {}).items()},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -121,8 +121,8 @@ def analyse(fitted: Fitted) -> ReportAnalysis:
         diagnosis = Diagnosis("a fit", (), ()) if context is None else run_checks(context)
     if fitted.advice is not None:
         diagnosis = diagnosis.with_options(fitted.advice)
-    silhouettes = None if quality.silhouettes is None else quality.silhouettes.mean
-    clarity = grade_groups(data, context, silhouettes, diagnosis.names)
+    mean = None if quality.silhouettes is None else quality.silhouettes.mean
+    clarity = grade_groups(data, context, lambda: mean, diagnosis.names)
     described = _with_silhouettes(described, quality, data)
     data = data.with_names(tuple(group.name for group in described.groups))
     summary = _summary(data, quality, diagnosis, clarity, described.groups)
@@ -148,10 +148,13 @@ def fit_context(data: ReportInput) -> FitContext | None:
 def grade_groups(
     data: ReportInput,
     context: FitContext | None,
-    silhouette: float | None,
+    silhouette: Callable[[], float | None],
     findings: Collection[str],
 ) -> Clarity:
-    """Grade the groups: by their borders, else by silhouettes; `findings` are names."""
+    """Grade the groups: by their borders, else by silhouettes; `findings` are names.
+
+    The mean silhouette is measured only if it is needed.
+    """
     sweep = data.fitted.sweep
     if sweep is not None and sweep.structure is False:
         return no_groups("The rows form one cloud, with no more structure than chance produces.")
@@ -162,9 +165,8 @@ def grade_groups(
     borders = None if context is None else measure_borders(context)
     if borders is not None:
         return grade_borders(*borders, findings)
-    if silhouette is not None:
-        return grade_silhouette(silhouette, findings)
-    return Clarity(GRADE_UNKNOWN, None, "")
+    mean = silhouette()
+    return Clarity(GRADE_UNKNOWN, None, "") if mean is None else grade_silhouette(mean, findings)
 
 
 def _with_silhouettes(
