@@ -6,6 +6,7 @@ import pytest
 
 from partita import report
 from partita.cli.options import SendingOptions
+from partita.report.provenance import told_plan, told_reasons
 
 SENDING = ("--title", "Our customers", "--author", "Ana & Bo", "--no-rows")
 
@@ -73,7 +74,7 @@ def test_a_report_without_rows_is_told_no_cell_and_no_place(record_of, file, tmp
     for more, shown in (((), True), (("--no-rows",), False)):
         for id in ((), ("--id", "who")):
             record = record_of(*words, *id, *more)
-            told = "\n".join([*record.plan, *record.left_out.values()])
+            told = "\n".join([*told_plan(record), *dict(told_reasons(record)).values()])
             assert any(text in told for text in ("'", "line 1", secret)) == shown
             assert "left out: score" in told
             assert "limited: 1 outlier of age" in told

@@ -13,6 +13,7 @@ from helpers.reports import NONE, Page
 from partita import KMeans, KMedoids, SphericalKMeans, compare_with_fit
 from partita.report import Fitted, OtherModel, render, summarise
 from partita.report.page_text import value_text
+from partita.tables.preparation_plan import Decision, Plan
 
 NAMES = ("alpha", "beta", "gamma")
 
@@ -170,12 +171,20 @@ def test_quartiles_and_ends_of_five_rows_are_not_told():
         assert cell not in text
 
 
+LOGARITHM = Decision(
+    "log",
+    ("income",),
+    "logarithm of income (from 5.86 to 8765.43)",
+    line_without_rows="logarithm of income",
+)
+
+
 @pytest.mark.heavy
 def test_plans_and_reasons_show_no_cell():
     record = secret_record(
         MODELS[0],
         rows(),
-        plan=["logarithm of income (from 5.86 to 8765.43)"],
+        plan=Plan(("income",), "auto", (LOGARITHM,)),
         left_out={"who": "text, as 'Jane Doe' in line 2"},
         no_rows=True,
     )
@@ -183,6 +192,8 @@ def test_plans_and_reasons_show_no_cell():
     assert "8765" not in text
     assert "Jane" not in text
     assert "logarithmofincome" in text
+    as_text = replace(record, plan=["income was 8765.43"])
+    assert "8765" not in told(Page(render(as_text)))
 
 
 def test_names_of_groups_of_few_rows_are_their_numbers():

@@ -80,8 +80,8 @@ def choice(*names: str) -> Rule:
     return Rule(tuple(map(repr, names)), lambda v: isinstance(v, str) and v in names, names=names)
 
 
-def instance(kind: type, wanted: str, advice: str = "") -> Rule:
-    """Accept objects of a class."""
+def instance(kind: type | tuple[type, ...], wanted: str, advice: str = "") -> Rule:
+    """Accept objects of a class, or of one of several."""
     return Rule((wanted,), lambda v: isinstance(v, kind), advice)
 
 

@@ -23,7 +23,6 @@ from partita.halting import StopReason
 from partita.model_file.group_naming import GroupNames
 from partita.tables import TableError
 from partita.tables.category_columns import category_columns
-from partita.tables.preparation_plan import kind_of_reason
 from partita.tables.unused_numbers import unused_numbers
 
 if TYPE_CHECKING:
@@ -186,9 +185,7 @@ def report_input(
 
     prepared, selection = outcome.prepared, outcome.prepared.selection
     squared = capabilities_of(outcome.model).squared
-    names, left_out = prepared.model_names, selection.left_out
-    if sending.no_rows:  # the reasons show cells
-        left_out = {name: kind_of_reason(why) for name, why in left_out.items()}
+    names = prepared.model_names
     original = selection.X if names == selection.names else prepared.X
     cut_short = ["the fit was interrupted; this is its best result so far"]
     return Fitted(
@@ -207,11 +204,11 @@ def report_input(
         seconds=outcome.seconds,
         versions=versions(),
         rows_total=prepared.table.data.num_rows,
-        left_out=left_out,
+        left_out=selection.left_out,
         categories=category_columns(prepared.table, selection.left_out, selection.kept),
         kept=selection.kept,
         filled=selection.filled,
-        plan=prepared.plan.lines_without_rows if sending.no_rows else prepared.plan.lines,
+        plan=prepared.plan,
         remarks=(*cut_short * outcome.interrupted, *column_remarks(prepared), *remarks),
         fingerprint=model_file.fingerprint(selection.X, selection.weight),
         created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from partita.report.page_text import count_text, number_text, safe_line
 from partita.report.quality import FitQuality
 from partita.report.report_input import Fitted, ReportInput
 from partita.report.summary import Summary
+from partita.tables.preparation_plan import Plan, kind_of_reason
 
 _MAX_NAMES = 40  # of features
 _MAX_COMMAND_LENGTH = 4000
@@ -35,7 +35,7 @@ def provenance_of(
         ("Features", _features(data)),
         ("Missing values", filled if summary.filled else ""),
         ("Scaling", summary.scale),
-        ("Preparation", "; ".join(_line(text, 300) for text in _plan(fitted))),
+        ("Preparation", "; ".join(_line(text, 300) for text in told_plan(fitted))),
         ("Weights", _weights(data)),
         ("Model", safe_line(_model(data.model, data.fitted.no_rows), 600)),
         ("Start", _start(data)),
@@ -48,11 +48,17 @@ def provenance_of(
     return [(name, value) for name, value in facts if value]
 
 
-def _plan(fitted: Fitted) -> Sequence[str]:
-    """The lines of the plan; without numbers in brackets, which may be values of rows."""
-    if not fitted.no_rows:
-        return fitted.plan
-    return [re.sub(r"\s*\([^()]*\d[^()]*\)", "", line) for line in fitted.plan]
+def told_plan(fitted: Fitted) -> Sequence[str]:
+    """Return the lines of the plan; without single rows, those that tell nothing of them."""
+    if isinstance(fitted.plan, Plan):
+        return fitted.plan.lines_without_rows if fitted.no_rows else fitted.plan.lines
+    return () if fitted.no_rows else fitted.plan
+
+
+def told_reasons(fitted: Fitted) -> list[tuple[str, str]]:
+    """Return columns that were left out, and why; without single rows, no cell of them."""
+    columns = (fitted.left_out or {}).items()
+    return [(name, kind_of_reason(why) if fitted.no_rows else why) for name, why in columns]
 
 
 def _line(text: str, max_length: int = 48) -> str:
@@ -62,7 +68,7 @@ def _line(text: str, max_length: int = 48) -> str:
 def _rows(summary: Summary) -> str:
     rows = count_text(summary.rows, "row")
     if summary.rows_total > summary.rows:
-        rows += f" of {number_text(summary.rows_total)}; the others miss values"
+        rows += f" of {number_text(summary.rows_total)}; the others have missing values"
     return rows
 
 

@@ -26,6 +26,7 @@ from partita.estimators.pipeline_scaling import pipeline_scaling
 from partita.model_file.group_naming import check_group_names
 from partita.report.page_text import safe_line
 from partita.tables.category_columns import CategoryColumn
+from partita.tables.preparation_plan import Plan
 
 MIN_TOLD_ROWS = 5  # of anything that is told, if no single row may be shown
 _RULES = {
@@ -44,7 +45,7 @@ _RULES = {
     "created": accept.TEXT,
     "filled": accept.integer(0, 2**63),
     "remarks": accept.instance(Sequence, "a sequence of texts"),
-    "plan": accept.instance(Sequence, "a sequence of texts"),
+    "plan": accept.instance((Sequence, Plan), "a Plan, or a sequence of texts"),
     "advice": accept.optional(accept.CALLABLE),
     "title": accept.TEXT,
     "author": accept.TEXT,
@@ -98,8 +99,9 @@ class Fitted:
         Remarks on the data or on the end of the fit; shown first.
     filled : int
         The number of missing values that were filled in.
-    plan : sequence of str, optional
-        How the rows were prepared, a line for each decision.
+    plan : Plan or sequence of str, optional
+        How the rows were prepared, a line for each decision. With `no_rows`, only a Plan is shown,
+        which knows the lines that tell nothing of single rows.
     advice : callable, optional
         Words the advice of a finding as options of the program that made the report.
     group_names : sequence or mapping, optional
@@ -143,7 +145,7 @@ class Fitted:
     created: str = ""
     filled: int = 0
     remarks: Sequence[str] = ()
-    plan: Sequence[str] = ()
+    plan: Plan | Sequence[str] = ()
     advice: Callable[[Finding], str] | None = None
     group_names: Any = None
     title: str = ""

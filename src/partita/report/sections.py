@@ -17,10 +17,9 @@ from partita.report.first_screen import first_screen, is_good
 from partita.report.map.map_data import map_of
 from partita.report.map.small_map import small_map
 from partita.report.page_text import count_text, number_text, percent_text, safe_line, score_text
-from partita.report.provenance import provenance_of
+from partita.report.provenance import provenance_of, told_reasons
 from partita.report.silhouette_sample import SilhouetteSample
 from partita.report.summary import ReportAnalysis
-from partita.tables.preparation_plan import kind_of_reason
 
 _OTHER_ROWS = "all this refers to the rows of the fit, not to these rows"
 _MAX_REMARKS = 12
@@ -81,14 +80,8 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         "merge_tree": _merge_tree(analysis),
         "objective": _objective(analysis),
         "provenance": provenance_of(data, summary, analysis.quality),
-        "left_out": _left_out(fitted),  # columns, and why
+        "left_out": told_reasons(fitted),  # columns, and why
     }
-
-
-def _left_out(fitted: Any) -> list[tuple[str, str]]:
-    """The columns that were left out, and why; without cells that the reason may quote."""
-    columns = (fitted.left_out or {}).items()
-    return [(name, kind_of_reason(why) if fitted.no_rows else why) for name, why in columns]
 
 
 def _remarks(remarks: Any) -> list[str]:
