@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from partita._common.text import format_number, plural
@@ -79,6 +80,18 @@ def rounded_text(value: float, spread: float) -> str:
     if digits > _MAX_DECIMALS or abs(value) >= _EXPONENT_FROM:
         return mean_text(value)
     return _typeset(f"{round(value, digits) + 0.0:,.{max(0, digits)}f}")  # no −0
+
+
+def day_text(days: float) -> str:
+    """Return a date, of days since 1970; the number if there is no such date.
+
+    >>> day_text(19723.4), day_text(1e9)
+    ('2024-01-01', '1\u202f000\u202f000\u202f000')
+    """
+    try:
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)).date().isoformat()
+    except OverflowError:
+        return value_text(days)
 
 
 def score_text(score: float | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 MAX_LISTED = 5  # items before "and 3 more"
@@ -55,6 +55,18 @@ def did_you_mean(text: str, names: Iterable[str], word: Callable[[Any], str] = r
     lowered = {name.lower(): name for name in names}
     similar = difflib.get_close_matches(text[:MAX_COMPARED].lower(), lowered, n=1)
     return f"Did you mean {word(lowered[similar[0]])}?" if similar else ""
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return the name, with a number if it is taken.
+
+    >>> free_name("cluster", ["cluster", "cluster_2"])
+    'cluster_3'
+    """
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free
 
 
 def printable(item: Any) -> str:

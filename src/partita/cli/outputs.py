@@ -17,6 +17,7 @@ import typer
 from partita import model_file
 from partita._common.array_types import Ints
 from partita._common.optional_imports import require
+from partita._common.text import free_name
 from partita.cli.console import print_message
 from partita.cli.error_handling import Interrupted, error_text
 from partita.cli.options import SendingOptions
@@ -163,7 +164,7 @@ class Outputs:
         if data.num_columns == 0:
             return pa.table(columns)
         for name, values in columns.items():
-            data = data.append_column(_new_name(name, data.column_names), values)
+            data = data.append_column(free_name(name, data.column_names), values)
         return data
 
     def write_model(self, outcome: FitOutcome) -> None:
@@ -217,14 +218,6 @@ class Outputs:
     def interrupted(self, text: str) -> Interrupted:
         """Return the error to raise after Ctrl-C."""
         return Interrupted(self.with_saved_files(text))
-
-
-def _new_name(name: str, taken: list[str]) -> str:
-    """Return the name, with a number if a column has it."""
-    free, number = name, 2
-    while free in taken:
-        free, number = f"{name}_{number}", number + 1
-    return free
 
 
 def _names_by_label(labels: Ints, names: GroupNames) -> Any:

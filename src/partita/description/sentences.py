@@ -21,15 +21,14 @@ _SENTENCES = {
 _CLEARLY_SEPARATED = "{rows} fall into {k} clearly separated groups"
 
 
-def rows_text(count: int, noun: str) -> str:
-    """Return a count of rows by the noun for them: 3 000 customers.
+def rows_text(count: int, noun: str, kind: str = "") -> str:
+    """Return a count of rows by the noun for them, and an adjective: 3 000 new customers.
 
-    >>> rows_text(3000, "customers"), rows_text(1, "customers")
-    ('3\\u202f000 customers', '1 row')
+    >>> rows_text(3000, "customers"), rows_text(1, "customers", "new")
+    ('3\\u202f000 customers', '1 new row')
     """
-    if not noun or count == 1:
-        return f"{number_text(count)} row{'s' * (count != 1)}"
-    return f"{number_text(count)} {noun}"
+    words = (number_text(count), kind, noun if noun and count != 1 else "row" + "s" * (count != 1))
+    return " ".join(word for word in words if word)
 
 
 def answer_sentence(rows: int, k: int, clarity: Clarity, noun: str = "", source: str = "") -> str:

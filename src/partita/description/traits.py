@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from partita._common.array_types import Floats
-from partita._common.number_text import percent_text, rounded_text
+from partita._common.number_text import day_text, percent_text, rounded_text
 from partita._common.text import isolated
 from partita.description.group_profile import MAX_COUNTED_SCORE, SHARES, GroupProfile
 
@@ -19,7 +18,6 @@ MIN_SCORE = 0.5  # spreads within groups; smaller differences are none
 STRONG_MIN_RATIO = 0.4  # of the largest score: a smaller difference tells less
 VERY_SCORE = 2.5  # from which a value is "very" high or low
 MIN_SHARE_DIFFERENCE = 0.05  # of a share, besides
-DAY_NUMBERS = 60_000  # days since 1970 that are written as dates, up to the year 2134
 
 FormatValue = Callable[[int, float], str]  # the number of a feature, and a value of it
 
@@ -78,8 +76,8 @@ def value_formatter(profile: GroupProfile, days: Sequence[int] = ()) -> FormatVa
             return "–"
         if is_share[feature]:
             return percent_text(value)
-        if feature in is_day and abs(value) < DAY_NUMBERS:
-            return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=value)).date().isoformat()
+        if feature in is_day:
+            return day_text(value)
         return rounded_text(value, float(profile.spread[feature]))
 
     return text

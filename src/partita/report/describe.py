@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from itertools import count
 from typing import Any
 
 import numpy as np
 
 from partita._common.number_text import count_text, number_text, share_text
+from partita._common.text import free_name
 from partita.description.clarity import LIMITS_BY_FINDING
 from partita.description.group_profile import GroupProfile
 from partita.diagnosis.diagnose import run_checks
@@ -81,7 +80,7 @@ class Description:
             for t, name in enumerate(self.features):
                 typical = self.profile.typical[:, t]
                 values = [float(typical[group.number]) for group in self.by_size]
-                columns[_free_name(name, columns)] = values
+                columns[free_name(name, columns)] = values
         return columns
 
     def to_frame(self, library: str | None = None) -> Any:
@@ -115,12 +114,6 @@ class Description:
             f"<p><b>{escape(self.sentence)}.</b> {escape(self.reason)}</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         )
-
-
-def _free_name(name: str, taken: Mapping[str, Any]) -> str:
-    """Return the name, with a number if a column has it."""
-    numbered = (f"{name}_{number}" for number in count(2))
-    return name if name not in taken else next(key for key in numbered if key not in taken)
 
 
 _INDENT: dict[str, Any] = {"initial_indent": "   ", "subsequent_indent": "     "}

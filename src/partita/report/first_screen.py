@@ -11,7 +11,7 @@ from partita.description.traits import Trait
 from partita.report.group_summary import GroupSummary
 from partita.report.group_tables import typical_rows
 from partita.report.page_text import count_text, number_text, safe_line
-from partita.report.summary import ReportAnalysis, Summary, file_name, safe_noun
+from partita.report.summary import ReportAnalysis, Summary, file_name
 
 MAX_CARDS = 12
 FACTS_PER_CARD = 3
@@ -55,7 +55,7 @@ def first_screen(analysis: ReportAnalysis) -> dict[str, Any]:
     """Return the contents of the first screen, under the names that the template uses."""
     summary, fitted = analysis.summary, analysis.data.fitted
     cards, is_new = group_cards(analysis), fitted.comparison is not None
-    sentence = _new_rows(analysis) if is_new else summary.sentence
+    sentence = _new_rows(summary) if is_new else summary.sentence
     title = safe_line(fitted.title, MAX_TITLE_CHARACTERS) if fitted.title else ""
     return {
         "title": title or sentence,
@@ -73,12 +73,9 @@ def first_screen(analysis: ReportAnalysis) -> dict[str, Any]:
     }
 
 
-def _new_rows(analysis: ReportAnalysis) -> str:
-    rows = rows_text(analysis.summary.rows, safe_noun(analysis.data.fitted.noun))
-    count, _, noun = rows.rpartition(" ")
-    return (
-        f"{count} new {noun} in the {count_text(analysis.summary.n_clusters, 'group')} of the fit"
-    )
+def _new_rows(summary: Summary) -> str:
+    groups = count_text(summary.n_clusters, "group")
+    return f"{rows_text(summary.rows, summary.noun, 'new')} in the {groups} of the fit"
 
 
 def _nothing(analysis: ReportAnalysis) -> str:
@@ -138,7 +135,7 @@ def is_good(analysis: ReportAnalysis) -> bool:
 
 def group_cards(analysis: ReportAnalysis) -> list[GroupCard]:
     """Return a card for each group, the largest first."""
-    values, noun = typical_rows(analysis), safe_noun(analysis.data.fitted.noun)
+    values, noun = typical_rows(analysis), analysis.summary.noun
     clusters = analysis.summary.clusters
     return [
         GroupCard(

@@ -28,6 +28,7 @@ from partita.report.page_text import safe_line
 from partita.tables.category_columns import CategoryColumn
 from partita.tables.preparation_plan import Plan
 
+MAX_NOUN_CHARACTERS = 30
 MIN_TOLD_ROWS = 5  # of anything that is told, if no single row may be shown
 _RULES = {
     "scaling": accept.optional(accept.having("kind", wanted="a Scaling")),
@@ -271,6 +272,15 @@ class ReportInput:
         sweep = self.fitted.sweep
         return sweep is not None and sweep.is_own(self.fitted.model)
 
+    @property
+    def noun(self) -> str:
+        """The word for rows, in the plural; empty if none was given."""
+        return safe_line(self.fitted.noun, MAX_NOUN_CHARACTERS) if self.fitted.noun else ""
+
+    def group_name(self, j: int) -> str:
+        """Return the name of a group; its number until all names are known."""
+        return self.group_names[j] if self.group_names else f"Group {j}"
+
     def row_name(self, i: int) -> str:
         """Return the id of a row, or "row 17"."""
         if self.ids is not None:
@@ -299,17 +309,16 @@ def check_input(fitted: Fitted) -> ReportInput:
     names = feature_names(fitted.model, fitted.X, original.shape[1], fitted.names, "names")
     n = rows.shape[0]
     model = without_feature_names(fitted.model)
-    labels = model.predict(rows) if fitted.labels is None else _numbers("labels", fitted.labels, n)
-    kept = np.arange(n) if fitted.kept is None else _numbers("kept", fitted.kept, n)
+    kept = np.arange(n) if fitted.kept is None else check_numbers("kept", fitted.kept, n)
     ids = _as_sequence(fitted.ids)
     if ids is not None:
         ids = accept.check_items("ids", ids, n, "names, one for each row")
     weight = validation.check_weights(fitted.weight, n, "weight")
     weight = np.ones(n) if weight is None else weight
     if fitted.comparison is not None:
-        _numbers("comparison", fitted.comparison.labels, n)
+        check_numbers("comparison", fitted.comparison.labels, n)
     k = count_clusters(model)
-    labels = np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp)
+    labels = _checked_labels(model, rows, fitted.labels, k)
     inside, order = labels >= 0, np.argsort(labels, kind="stable")
     categories = {
         name: _checked_categories(name, values, n)
@@ -371,7 +380,14 @@ def _checked_rows(fitted: Fitted, is_matrix: bool) -> tuple[Any, Any]:
     return rows, original
 
 
-def _numbers(name: str, value: Any, n: int) -> Ints:
+def _checked_labels(model: Any, rows: Any, given: Any, k: int) -> Ints:
+    """Return the cluster of every row, -1 where it is none of the model's."""
+    labels = check_numbers("labels", model.predict(rows) if given is None else given, rows.shape[0])
+    return np.where((labels >= 0) & (labels < k), labels, -1).astype(np.intp)
+
+
+def check_numbers(name: str, value: Any, n: int) -> Ints:
+    """Return integers (n,), or raise an error that names them."""
     wanted = f"{n} integers, one for each row"
     numbers = as_any_array(name, value, wanted)
     if numbers.shape != (n,) or numbers.dtype.kind not in "iu":

@@ -199,7 +199,7 @@ def _summary(
         grade_meaning=clarity.meaning,
         grade_reason=clarity.reason,
         doubtful=clarity.doubtful,
-        noun=safe_noun(fitted.noun),
+        noun=data.noun,
         rows=data.n,
         rows_total=data.n if fitted.rows_total is None else int(fitted.rows_total),
         nowhere=int((data.labels < 0).sum()),
@@ -232,18 +232,13 @@ def _summary(
 def sentence_of(data: ReportInput, clarity: Clarity) -> str:
     """Return the answer in one sentence."""
     source = file_name(data.fitted.source)
-    return answer_sentence(data.n, data.n_groups, clarity, safe_noun(data.fitted.noun), source)
+    return answer_sentence(data.n, data.n_groups, clarity, data.noun, source)
 
 
 def file_name(source: str) -> str:
     """Return the source of the rows without its folder, as one short line."""
     name = source.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     return safe_line(name, 60) if name else ""
-
-
-def safe_noun(noun: str) -> str:
-    """Return what rows are called, as one short word or two."""
-    return safe_line(noun, 30) if noun else ""
 
 
 def _finding(data: ReportInput, finding: Finding) -> dict[str, Any]:

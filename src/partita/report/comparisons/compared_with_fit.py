@@ -13,7 +13,7 @@ from partita._common.array_types import Floats
 from partita.chart_layout.captions import format_deviations, join_sentences
 from partita.new_rows.comparison import MIN_ROWS, Comparison
 from partita.report.comparisons.change_charts import mean_arrow, share_pair
-from partita.report.comparisons.named_groups import count_rows, group_name, quoted_group
+from partita.report.comparisons.named_groups import count_rows, quoted_group
 from partita.report.page_text import count_text, mean_text, number_text, percent_text
 from partita.report.report_input import ReportInput
 
@@ -192,7 +192,7 @@ def _shares(data: ReportInput, comparison: Comparison) -> tuple[list[ShareChange
     shares = [
         ShareChange(
             number=j,
-            name=group_name(data, j),
+            name=data.group_name(j),
             fit=percent_text(float(fit.share[j])),
             now=percent_text(float(now[j])),
             drawing=share_pair(float(fit.share[j]), float(now[j]), largest, j),
@@ -283,5 +283,5 @@ def _stranger(data: ReportInput, comparison: Comparison, i: int) -> Stranger:
     j, distance = int(comparison.labels[i]), float(comparison.distance[i])
     reach = float(comparison.reference.reach[j])
     ratio = distance / reach if reach > 0 else np.inf
-    name = group_name(data, j)
+    name = data.group_name(j)
     return Stranger(data.row_name(i), j, name, number_text(distance), number_text(ratio))

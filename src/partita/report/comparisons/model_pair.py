@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Floats, Ints
-from partita._common.number_arrays import as_any_array
-from partita._common.parameters import Got, must_be
+from partita._common.array_types import Floats
 from partita._common.text import one_line
 from partita.report.comparisons.model_flows import NO_GROUP, Flow, ModelFlows
-from partita.report.comparisons.named_groups import group_name
 from partita.report.page_text import percent_text
-from partita.report.report_input import OtherModel, ReportInput
+from partita.report.report_input import OtherModel, ReportInput, check_numbers
 
 NO_GROUP_NAME = "no group"
 _MAX_NAME = 60  # characters of a group of the other model
@@ -32,7 +29,7 @@ class ModelPair:
     @classmethod
     def of(cls, data: ReportInput, other: OtherModel) -> ModelPair | None:
         """Cross the labels of two models; None if there are too many groups."""
-        labels = _checked_labels(other.labels, data.n)
+        labels = check_numbers("other.labels", other.labels, data.n).astype(np.int64)
         m = max(int(labels.max(initial=-1)) + 1, len(_listed(other.group_names)))
         if (data.k + 1) * (m + 1) > _MAX_CELLS:
             return None
@@ -50,7 +47,7 @@ class ModelPair:
 
     def name_here(self, j: int) -> str:
         """Return the name of a group of the report."""
-        return NO_GROUP_NAME if j == NO_GROUP else group_name(self.data, j)
+        return NO_GROUP_NAME if j == NO_GROUP else self.data.group_name(j)
 
     def name_there(self, j: int) -> str:
         """Return the name of a group of the other model."""
@@ -80,12 +77,3 @@ def other_names(names: Any, k: int) -> tuple[str, ...]:
 
 def _listed(names: Any) -> list[Any]:
     return [] if names is None else list(names)
-
-
-def _checked_labels(labels: Any, n: int) -> Ints:
-    wanted = f"{n} integers, one for each row"
-    numbers = as_any_array("other.labels", labels, wanted)
-    if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
-        got = Got(f"shape {numbers.shape} and dtype {numbers.dtype}")
-        raise must_be("other.labels", wanted, got)
-    return numbers.astype(np.int64)

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from html import escape
 
-from partita.report.page_text import number_text, safe_line
+from partita.description.sentences import rows_text
 from partita.report.report_input import ReportInput
-
-_MAX_NOUN = 30  # characters
-
-
-def group_name(data: ReportInput, j: int) -> str:
-    """Return the name of a group as plain text."""
-    return data.group_names[j] if data.group_names else f"Group {j}"
 
 
 def quoted_group(data: ReportInput, j: int) -> str:
     """Return the name of a group in quotes, to be replaced when the reader edits it."""
-    return f'“<bdi data-name-of="{j}">{escape(group_name(data, j))}</bdi>”'
+    return f'“<bdi data-name-of="{j}">{escape(data.group_name(j))}</bdi>”'
 
 
 def quoted_name(name: str) -> str:
@@ -26,8 +19,5 @@ def quoted_name(name: str) -> str:
 
 
 def count_rows(data: ReportInput, count: int, kind: str = "") -> str:
-    """Return a count of rows by their noun: "240 new customers", but "1 new row"."""
-    noun = "row" if count == 1 else "rows"
-    if data.fitted.noun and count != 1:
-        noun = escape(safe_line(data.fitted.noun, _MAX_NOUN))
-    return f"{number_text(count)} {kind} {noun}" if kind else f"{number_text(count)} {noun}"
+    """Return a count of rows by their noun, as HTML: "240 new customers", but "1 new row"."""
+    return escape(rows_text(count, data.noun, kind))

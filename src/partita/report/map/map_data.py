@@ -118,15 +118,10 @@ def _packed_map(data: ReportInput, profile: GroupProfile) -> tuple[dict[str, Any
 
 def _legend(data: ReportInput) -> tuple[LegendGroup, ...]:
     total = float(data.cluster_weight.sum()) or 1.0
-    order = np.argsort(-data.cluster_weight, kind="stable")[:MAX_LEGEND_GROUPS]
+    order = data.groups_by_size()[:MAX_LEGEND_GROUPS]
     return tuple(
-        LegendGroup(j, _name(data, j), float(data.cluster_weight[j] / total))
-        for j in order.tolist()
+        LegendGroup(j, data.group_name(j), float(data.cluster_weight[j] / total)) for j in order
     )
-
-
-def _name(data: ReportInput, j: int) -> str:
-    return data.group_names[j] if data.group_names else f"group {j}"
 
 
 # --- axes --------------------------------------------------------------------------------------

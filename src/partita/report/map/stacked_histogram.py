@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from html import escape
 from itertools import pairwise
 
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.number_text import day_text
 from partita.chart_layout.captions import join_sentences
 from partita.report import svg
 from partita.report.map.axis_frame import axis_frame
@@ -148,16 +148,8 @@ def _draw(data: ReportInput, binned: BinnedRows, size: HistogramSize) -> str:
 
 def _dates(x: AxisScale, ticks: list[float], bottom: float) -> str:
     return "".join(
-        text(_day_text(tick), x(tick), bottom + 16, text_anchor="middle") for tick in ticks
+        text(day_text(tick), x(tick), bottom + 16, text_anchor="middle") for tick in ticks
     )
-
-
-def _day_text(days: float) -> str:
-    """A date, of days since 1970; the number if it is none."""
-    try:
-        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)).date().isoformat()
-    except OverflowError:
-        return value_text(days)
 
 
 def _end_texts(binned: BinnedRows, spans: list[tuple[float, float]], bottom: float) -> list[str]:
@@ -193,7 +185,7 @@ def _bars(
 
 
 def _bar_title(data: ReportInput, binned: BinnedRows, i: int, j: int) -> str:
-    edges, shown = binned.edges.tolist(), _day_text if data.day_features else value_text
+    edges, shown = binned.edges.tolist(), day_text if data.day_features else value_text
     if i == 0:
         where = f"below {shown(edges[0])}"
     elif i == len(edges):
@@ -238,7 +230,7 @@ def _note(data: ReportInput, binned: BinnedRows, is_hiding: bool) -> str:
         below = above = 0
     else:
         tails = ""
-    shown = _day_text if data.day_features else value_text
+    shown = day_text if data.day_features else value_text
     first, last = (shown(float(binned.edges[i])) for i in (0, -1))
     return join_sentences(
         [
