@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,11 +59,7 @@ def category_traits(
     Categories of fewer than `min_rows` rows of a group do not count.
     """
     traits: list[list[CategoryTrait]] = [[] for _ in range(k)]
-    for name, column in categories.items():
-        if not column.are_categories:
-            continue
-        counts = _counts(column, labels, np.ones_like(weight), k)
-        share, overall = _shares(_counts(column, labels, weight, k))
+    for name, column, counts, share, overall in _counted(categories, labels, weight, k):
         clear = (share - overall >= MIN_SHARE_DIFFERENCE) & (counts >= min_rows)
         clear &= _deviations(counts) >= MIN_DEVIATIONS
         gain = np.where(clear, share - overall, -1.0)
@@ -83,15 +79,21 @@ def leading_categories(
 ) -> tuple[LeadingCategories, ...]:
     """Return the most frequent categories of every column, by group."""
     columns = []
-    for name, column in categories.items():
-        if not column.are_categories:
-            continue
-        counts = _counts(column, labels, np.ones_like(weight), k)
-        share, overall = _shares(_counts(column, labels, weight, k))
+    for name, column, counts, share, overall in _counted(categories, labels, weight, k):
         groups = tuple(_leading(column, share[j], counts[j] >= max(1, min_rows)) for j in range(k))
         total = _leading(column, overall, counts.sum(axis=0) >= max(1, min_rows))
         columns.append(LeadingCategories(one_line(name, MAX_COLUMN_CHARACTERS), total, groups))
     return tuple(columns)
+
+
+def _counted(
+    categories: Mapping[str, CategoryColumn], labels: Ints, weight: Floats, k: int
+) -> Iterator[tuple[str, CategoryColumn, Floats, Floats, Floats]]:
+    """Yield the columns of categories: counts of rows, shares of weight by group, and overall."""
+    for name, column in categories.items():
+        if column.are_categories:
+            counts = _counts(column, labels, np.ones_like(weight), k)
+            yield name, column, counts, *_shares(_counts(column, labels, weight, k))
 
 
 def _leading(column: CategoryColumn, share: Floats, shown: Ints) -> tuple[tuple[str, float], ...]:
