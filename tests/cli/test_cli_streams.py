@@ -18,6 +18,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 
 import pytest
 from helpers.cli import PARTITA, environment
+from rich.cells import cell_len
 
 from partita.cli import console
 from partita.cli.command_group import app
@@ -119,6 +120,15 @@ def test_a_terminal_breaks_messages_between_words_only(monkeypatch, capsys):
         lines = capsys.readouterr().err.splitlines()
         assert " ".join(lines).split() == words.split()
         assert all(len(line) <= max(width, 20) or " " not in line.strip() for line in lines)
+
+
+def test_wide_characters_of_a_message_take_two_cells(monkeypatch, capsys):
+    monkeypatch.setattr(console, "_stderr_width", lambda: 24)
+    words = "Note: 顧客データ 北海道 東京都 is not used"
+    console.print_message(words)
+    lines = capsys.readouterr().err.splitlines()
+    assert " ".join(lines).split() == words.split()
+    assert max(map(cell_len, lines)) <= 24
 
 
 def test_a_message_is_wrapped_to_the_width_of_the_terminal():

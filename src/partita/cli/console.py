@@ -1,4 +1,4 @@
-"""Text for people, on stdout or stderr: wrapped between words, never inside a word."""
+"""Text for people, on stdout or stderr: wrapped between words, wide characters counted."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MIN_WIDTH = 20  # characters of a line
+NO_BREAK = "\xa0"  # a space at which no line ends
+FILLER = "\x00"  # stands for the second cell of a wide character; no text for people has it
 MAX_MESSAGE = 2000  # characters of an error: names in it may come from a file of any size
 
 
@@ -28,19 +30,23 @@ def console(*, stderr: bool = False) -> Console:
 def wrapped(text: str, width: int, indent: int = 0, hang: int = 2) -> list[str]:
     """Split a paragraph into lines; those after the first are indented by `hang` more.
 
-    A word longer than the width has a line of its own: it may be a path to copy.
+    The cells of wide characters count. A word longer than the width has a line of its own: it may
+    be a path to copy. Lines do not end at NO_BREAK, which is returned as a space.
 
     >>> wrapped("Note: see /a/long/path/to/a.csv", 20)
     ['Note: see', '  /a/long/path/to/a.csv']
     """
-    return textwrap.wrap(
-        text,
+    from rich.cells import cell_len
+
+    lines = textwrap.wrap(
+        "".join(letter + FILLER * (cell_len(letter) - 1) for letter in text),
         max(MIN_WIDTH, width),
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(FILLER, "").replace(NO_BREAK, " ") for line in lines]
 
 
 def print_message(text: str) -> None:

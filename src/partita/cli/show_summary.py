@@ -11,15 +11,8 @@ from rich.text import Text
 
 from partita._common.number_text import count_text, share_text
 from partita._common.text import isolated, one_line, one_sentence, plural
-from partita.cli.console import MIN_WIDTH
-from partita.cli.paragraphs import (
-    NO_BREAK,
-    WHOLE,
-    encodable,
-    print_item,
-    unbroken,
-    wrapped_cells,
-)
+from partita.cli.console import MIN_WIDTH, NO_BREAK, wrapped
+from partita.cli.paragraphs import WHOLE, encodable, print_item, unbroken
 
 MAX_TRAITS = 3  # of a group
 MAX_CATEGORIES = 2  # of a group
@@ -115,7 +108,7 @@ def _right_aligned(texts: list[str]) -> list[str]:
 
 def _print_name(out: Console, number: str, name: str, size: str, width: int) -> None:
     """Print the name of a group in a column of that width, and its size beside or below it."""
-    first, *rest = wrapped_cells(name, width, hang=0)
+    first, *rest = wrapped(name, width, hang=0)
     line = Text(number).append(first, style="bold")
     padding = width - cell_len(first)
     fits = padding >= 0 and len(number) + width + cell_len(size) <= out.width
