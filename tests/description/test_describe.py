@@ -111,7 +111,7 @@ def test_names_in_a_model_file_are_those_of_the_description(wine, tmp_path):
 
 
 def traits(*pairs):
-    return [Trait(name, score, 1.0, 0.0, "mean", "high", "1", "0") for name, score in pairs]
+    return [Trait(name, 0, score, 1.0, 0.0, "mean", "high", "1", "0") for name, score in pairs]
 
 
 @given(

@@ -126,3 +126,12 @@ def test_the_values_of_an_example_are_those_of_the_row_it_names(wine):
         for feature, text in card.typical_values:
             shown = float(text.replace("\u202f", "").replace("−", "-"))
             assert shown == pytest.approx(row[list(wine.names).index(feature)], rel=0.02, abs=0.06)
+
+
+def test_features_of_one_name_keep_their_own_values():
+    X = blobs(60)[:, :2] * [1.0, 100.0]
+    made = Fitted(KMeans(3, random_state=0).fit(X), X, names=["size", "size"], diagnosis=NONE)
+    for card in group_cards(analyse(made)):
+        row = X[card.group.example.index]
+        shown = [float(t.replace("\u202f", "").replace("−", "-")) for _, t in card.typical_values]
+        assert shown == pytest.approx([row[t.index] for t in card.group.traits], rel=0.02, abs=0.06)

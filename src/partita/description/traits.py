@@ -27,6 +27,7 @@ class Trait:
     """One feature in which a group differs from all rows."""
 
     feature: str
+    index: int  # of the feature, from 0
     score: float  # (value of the group − value of all rows) / spread within groups
     value: float  # typical of the group, in the user's units
     overall: float  # typical of all rows
@@ -106,6 +107,7 @@ def group_traits(
             tuple(
                 Trait(
                     feature=names[t],
+                    index=t,
                     score=float(scores[t]),
                     value=float(value[t]),
                     overall=float(profile.overall[t]),

@@ -26,6 +26,7 @@ from partita.source.raw_rows import as_doubles
 
 TYPICAL_ROWS = 3  # of a group
 EXAMPLE_CANDIDATES = 20  # rows nearest to the center
+EXAMPLE_TRAITS = 3  # in which the example is typical
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,10 @@ def describe_groups(data: ReportInput, distances: RowDistances) -> DescribedGrou
     )
     groups = []
     for j in range(data.k):
-        group = _group(data, distances, j, names[j], (traits[j], categories[j], neighbours[j]))
-        example = _example(data, distances, profile, group)
+        order = _by_distance(data, distances, j)
+        facts = traits[j], categories[j], neighbours[j]
+        group = _group(data, distances, order, j, names[j], facts)
+        example = _example(data, distances, order, profile, group)
         remark = "" if profile is None or group.traits else _remark(group, bool(told[j]))
         groups.append(replace(group, remark=remark, example=example))
     return DescribedGroups(tuple(groups), profile, text)
@@ -121,14 +124,17 @@ def propose_names(fitted: Fitted) -> tuple[str, ...]:
 
 
 def _example(
-    data: ReportInput, distances: RowDistances, profile: GroupProfile | None, group: GroupSummary
+    data: ReportInput,
+    distances: RowDistances,
+    order: Ints,
+    profile: GroupProfile | None,
+    group: GroupSummary,
 ) -> NamedRow | None:
     """Of the rows nearest to the center, that with the most typical values of the first traits."""
     if profile is None or not group.typical:
         return group.typical[0] if group.typical else None
-    order = _by_distance(data, distances, group.number)[:EXAMPLE_CANDIDATES]
-    shown = {trait.feature for trait in group.traits[:TYPICAL_ROWS]}
-    features = [t for t, name in enumerate(data.names) if name in shown]
+    order = order[:EXAMPLE_CANDIDATES]
+    features = sorted(trait.index for trait in group.traits[:EXAMPLE_TRAITS])
     values = as_doubles(data.original[order][:, features])
     gap = (values - profile.typical[group.number, features]) / profile.spread[features]
     square = np.nan_to_num(gap**2, nan=np.inf).sum(axis=1)
@@ -156,6 +162,7 @@ def _remark(group: GroupSummary, is_told: bool) -> str:
 def _group(
     data: ReportInput,
     distances: RowDistances,
+    order: Ints,
     j: int,
     name: str,
     traits: tuple[tuple[Trait, ...], tuple[CategoryTrait, ...], Neighbour | None],
@@ -163,7 +170,6 @@ def _group(
     members = data.cluster_rows[j]
     members = members[data.weight[members] > 0]
     weight, total = data.weight[members], float(data.cluster_weight.sum())
-    order = _by_distance(data, distances, j)
     shown = order[: 0 if data.fitted.no_rows else TYPICAL_ROWS]
     is_last_shown = not data.fitted.no_rows and len(order) > TYPICAL_ROWS
     return GroupSummary(

@@ -11,6 +11,7 @@ from partita.chart_layout.captions import join_sentences
 from partita.description.category_traits import LeadingCategories, leading_categories
 from partita.description.group_profile import MEDIAN, SHARES, GroupProfile, group_profile
 from partita.description.traits import FormatValue, value_formatter
+from partita.report.group_summary import EXAMPLE_TRAITS
 from partita.report.histograms import FeatureHistogram, feature_histograms, spark
 from partita.report.page_text import count_text, number_text, safe_line
 from partita.report.report_input import ReportInput
@@ -153,15 +154,11 @@ def typical_rows(analysis: ReportAnalysis) -> dict[int, list[tuple[str, str]]]:
     if profile is None or text is None or data.fitted.no_rows:
         return {}
     found: dict[int, list[tuple[str, str]]] = {}
-    names: dict[str, int] = {}
-    for t, name in enumerate(data.names):
-        names.setdefault(name, t)
     for group in analysis.summary.clusters:
         if group.example is not None:
-            traits = [trait for trait in group.traits[:3] if trait.statistic not in SHARES]
-            features = [names[trait.feature] for trait in traits]
+            traits = [t for t in group.traits[:EXAMPLE_TRAITS] if t.statistic not in SHARES]
             row = as_doubles(data.original[[group.example.index]])[0]
-            found[group.number] = [(data.names[t], text(t, float(row[t]))) for t in features]
+            found[group.number] = [(t.feature, text(t.index, float(row[t.index]))) for t in traits]
     return found
 
 
