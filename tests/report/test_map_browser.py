@@ -12,9 +12,9 @@ from helpers.reports import EVIL, NONE, blobs, wine_report
 from sklearn.datasets import load_wine
 
 from partita import KMeans
+from partita._common.number_text import value_text
 from partita.report import Fitted, write_report
 from partita.report.map import map_data
-from partita.report.page_text import value_text
 
 pytestmark = [
     pytest.mark.browser,

@@ -11,8 +11,8 @@ import pytest
 from helpers.reports import NONE, Page
 
 from partita import KMeans, KMedoids, SphericalKMeans, compare_with_fit
+from partita._common.number_text import value_text
 from partita.report import Fitted, OtherModel, render, summarise
-from partita.report.page_text import value_text
 from partita.tables.preparation_plan import Decision, Plan
 
 NAMES = ("alpha", "beta", "gamma")

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from helpers.reports import Page
 
+from partita._common.number_text import number_text, percent_text, tick_texts, value_text
 from partita.plots import ObjectiveDisplay
 from partita.report import (
     charts,
     render,
 )
-from partita.report.page_text import number_text, percent_text, tick_texts, value_text
 from partita.report.summary import analyse
 
 

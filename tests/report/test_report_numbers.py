@@ -14,13 +14,13 @@ from partita import (
     silhouette_samples,
     silhouette_score,
 )
+from partita._common.number_text import number_text, percent_text
 from partita.report import (
     Fitted,
     render,
     summarise,
 )
 from partita.report.first_screen import group_cards
-from partita.report.page_text import number_text, percent_text
 from partita.report.summary import analyse
 
 

@@ -13,9 +13,9 @@ from partita import (
     KMeans,
     MiniBatchKMeans,
 )
+from partita._common.number_text import number_text
 from partita._common.text import isolated, one_line, one_sentence
 from partita.report import Fitted, render, summarise
-from partita.report.page_text import number_text
 from partita.report.summary import analyse
 
 

@@ -12,13 +12,13 @@ from partita import (
     silhouette_samples,
     silhouette_score,
 )
+from partita._common.number_text import number_text, percent_text
 from partita.report import (
     Fitted,
     render,
     silhouette_sample,
     summarise,
 )
-from partita.report.page_text import number_text, percent_text
 from partita.report.summary import analyse
 
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.number_text import number_text, score_text
 from partita.chart_layout.axis_range import axis_range
 from partita.chart_layout.merge_tree_layout import merge_tree_layout
 from partita.chart_layout.silhouette_bands import SilhouetteBand, silhouette_bands
 from partita.plots.criteria_display import CriteriaDisplay, CriterionPanel
 from partita.plots.objective_display import ObjectiveDisplay
 from partita.report import svg
-from partita.report.page_text import number_text, score_text
 from partita.report.silhouette_sample import SilhouetteSample
 from partita.report.svg import AxisScale, element, line, path, text
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from partita._common.number_text import count_text, number_text
 from partita.description.clarity import GRADE_CLEAR, GRADE_MOSTLY, GRADE_NONE, GRADE_UNKNOWN, GRADES
 from partita.description.sentences import rows_text
 from partita.description.traits import Trait
 from partita.report.group_summary import GroupSummary
 from partita.report.group_tables import typical_rows
-from partita.report.page_text import count_text, number_text, safe_line
+from partita.report.page_text import safe_line
 from partita.report.summary import ReportAnalysis, Summary, file_name
 
 MAX_CARDS = 12

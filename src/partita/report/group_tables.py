@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from partita._common.number_text import count_text, number_text
 from partita.chart_layout.captions import join_sentences
 from partita.description.category_traits import LeadingCategories, leading_categories
 from partita.description.group_profile import MEDIAN, SHARES, GroupProfile, group_profile
 from partita.description.traits import FormatValue, value_formatter
 from partita.report.group_summary import EXAMPLE_TRAITS
 from partita.report.histograms import FeatureHistogram, feature_histograms, spark
-from partita.report.page_text import count_text, number_text, safe_line
+from partita.report.page_text import safe_line
 from partita.report.report_input import ReportInput
 from partita.report.summary import ReportAnalysis, Summary
 from partita.source.raw_rows import as_doubles

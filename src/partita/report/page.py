@@ -8,6 +8,7 @@ import hashlib
 from importlib.resources import files
 from typing import Any
 
+from partita._common.number_text import number_text, percent_text, score_text, share_text
 from partita._common.optional_imports import require
 from partita._common.parameters import check_path, must_be
 from partita.report import page_text
@@ -79,8 +80,7 @@ def template_environment() -> Any:
     filters = (
         *(chip, share_bar, page_text.breakable),
         *(page_text.isolate_names, page_text.mark_code),
-        *(page_text.number_text, page_text.percent_text, page_text.safe_line, page_text.score_text),
-        page_text.share_text,
+        *(number_text, percent_text, page_text.safe_line, score_text, share_text),
     )
     environment.filters |= {function.__name__: function for function in filters}
     return environment

@@ -1,4 +1,4 @@
-"""Text of the page: numbers, and foreign text as one short line."""
+"""Text of the page: foreign text as one short line, and sentences as HTML."""
 
 from __future__ import annotations
 
@@ -6,32 +6,7 @@ import re
 from html import escape
 from typing import Any
 
-from partita._common.number_text import (
-    count_text,
-    mean_text,
-    number_text,
-    percent_text,
-    score_text,
-    share_text,
-    tick_texts,
-    value_text,
-)
 from partita._common.text import ISOLATES, one_line, one_sentence
-
-__all__ = [
-    "breakable",
-    "count_text",
-    "isolate_names",
-    "mark_code",
-    "mean_text",
-    "number_text",
-    "percent_text",
-    "safe_line",
-    "score_text",
-    "share_text",
-    "tick_texts",
-    "value_text",
-]
 
 
 def safe_line(text: Any, max_length: int = 48) -> str:

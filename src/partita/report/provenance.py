@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from partita._common.number_text import count_text, number_text
 from partita._common.parameters import describe_value
-from partita.report.page_text import count_text, number_text, safe_line
+from partita.report.page_text import safe_line
 from partita.report.quality import FitQuality
 from partita.report.report_input import Fitted, ReportInput
 from partita.report.summary import Summary

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from partita._common.number_text import count_text, number_text, percent_text, score_text
 from partita._common.text import one_sentence
 from partita.chart_layout.captions import join_sentences
 from partita.estimators.fitted_models import capabilities_of
@@ -16,7 +17,7 @@ from partita.report.comparisons.compared_with_fit import compared_with_fit
 from partita.report.first_screen import first_screen, is_good
 from partita.report.map.map_data import map_of
 from partita.report.map.small_map import small_map
-from partita.report.page_text import count_text, number_text, percent_text, safe_line, score_text
+from partita.report.page_text import safe_line
 from partita.report.provenance import provenance_of, told_reasons
 from partita.report.silhouette_sample import SilhouetteSample
 from partita.report.summary import ReportAnalysis

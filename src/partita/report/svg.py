@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+from partita._common.number_text import tick_texts
 from partita.chart_layout.palette import MARKERS, PALETTE
-from partita.report.page_text import tick_texts
 
 N_COLORS = len(PALETTE)
 _DIGIT_PIXELS = 7.6  # width of a digit in a chart

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from partita._common.number_text import count_text, number_text, percent_text
 from partita.chart_layout.captions import join_sentences
 from partita.report.comparisons.flow_drawing import MAX_DRAWN, draw_flows
 from partita.report.comparisons.model_flows import NO_GROUP
 from partita.report.comparisons.model_pair import NO_GROUP_NAME, ModelPair
 from partita.report.comparisons.named_groups import count_rows, quoted_group, quoted_name
-from partita.report.page_text import count_text, number_text, percent_text, safe_line
+from partita.report.page_text import safe_line
 from partita.report.report_input import MIN_TOLD_ROWS, ReportInput
 
 _MAX_TITLE = 80  # characters

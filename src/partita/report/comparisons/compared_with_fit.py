@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.number_text import count_text, mean_text, number_text, percent_text
 from partita.chart_layout.captions import format_deviations, join_sentences
 from partita.new_rows.comparison import MIN_ROWS, Comparison
 from partita.report.comparisons.change_charts import mean_arrow, share_pair
 from partita.report.comparisons.named_groups import count_rows, quoted_group
-from partita.report.page_text import count_text, mean_text, number_text, percent_text
 from partita.report.report_input import ReportInput
 
 _MAX_GROUPS = 20

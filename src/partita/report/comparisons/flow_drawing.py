@@ -7,11 +7,11 @@ from html import escape
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.number_text import count_text
 from partita.report import svg
 from partita.report.comparisons.flow_chart import FlowNode, FlowRibbon, flow_chart
 from partita.report.comparisons.model_flows import NO_GROUP, crossing_order, largest_groups
 from partita.report.comparisons.model_pair import NO_GROUP_NAME, ModelPair
-from partita.report.page_text import count_text
 
 MAX_DRAWN = 12  # groups at each side; the others are one node
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.number_text import percent_text
 from partita._common.text import one_line
 from partita.report.comparisons.model_flows import NO_GROUP, Flow, ModelFlows
-from partita.report.page_text import percent_text
 from partita.report.report_input import OtherModel, ReportInput, check_numbers
 
 NO_GROUP_NAME = "no group"

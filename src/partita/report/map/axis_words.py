@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita._common.number_text import percent_text
 from partita.chart_layout.projection import ProjectionPlane
-from partita.report.page_text import percent_text, safe_line
+from partita.report.page_text import safe_line
 
 _MAX_FEATURES = 3  # named along one axis
 _MIN_LOADING = 0.5  # of the largest one

@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.number_text import percent_text
 from partita._common.text import plural
 from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.projection import with_equal_scale
@@ -14,7 +15,6 @@ from partita.report import svg
 from partita.report.map.axis_words import feature_words, principal_words
 from partita.report.map.label_places import number_labels
 from partita.report.map.map_sample import group_plane
-from partita.report.page_text import percent_text
 from partita.report.report_input import MIN_TOLD_ROWS, ReportInput
 from partita.report.svg import element, text
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.number_text import number_text, percent_text
 from partita.chart_layout.captions import join_sentences
 from partita.chart_layout.cluster_scene import build_scene
 from partita.chart_layout.projection import Box, PlaneView, ProjectionPlane, with_equal_scale
@@ -27,7 +28,6 @@ from partita.report.map.map_packing import (
 from partita.report.map.map_sample import MIN_CLUSTER_ROWS, GroupPlane, group_plane, project_rows
 from partita.report.map.stacked_histogram import histogram
 from partita.report.map.value_units import axis_units
-from partita.report.page_text import number_text, percent_text
 from partita.report.report_input import ReportInput
 from partita.report.svg import MARKER_OUTLINES
 

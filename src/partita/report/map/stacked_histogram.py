@@ -10,12 +10,12 @@ from itertools import pairwise
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.number_text import day_text
+from partita._common.number_text import count_text, day_text, value_text
 from partita.chart_layout.captions import join_sentences
 from partita.report import svg
 from partita.report.map.axis_frame import axis_frame
 from partita.report.map.label_places import LABEL_HEIGHT, number_labels
-from partita.report.page_text import count_text, safe_line, value_text
+from partita.report.page_text import safe_line
 from partita.report.report_input import MIN_TOLD_ROWS, ReportInput
 from partita.report.svg import AxisScale, element, text
 from partita.source.raw_rows import as_doubles
