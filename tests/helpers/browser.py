@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--headless",
@@ -32,6 +34,13 @@ def why_absent() -> str | None:
 
 def _program() -> str | None:
     return next((path for name in PROGRAMS if (path := shutil.which(name))), None)
+
+
+IN_BROWSER = [  # the marks of a file whose tests open pages
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(why_absent() is not None, reason=str(why_absent())),
+]
 
 
 class Browser:
@@ -90,6 +99,7 @@ class Browser:
         if self._page.viewport_size != window:
             self._page.set_viewport_size(window)
         self._emulate(dark=dark)
+        self.move_mouse(1, 1)  # away from where the last test left it
         self.dialogs.clear()
         self.complaints.clear()
         self._requested.clear()

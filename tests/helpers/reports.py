@@ -14,7 +14,7 @@ from sklearn.datasets import load_wine, make_blobs
 
 from partita import KMeans, choose_k
 from partita.diagnosis import Diagnosis
-from partita.report import Fitted, silhouette_sample
+from partita.report import Fitted, silhouette_sample, write_report
 
 VOID = {"meta", "link", "br", "wbr", "img", "input", "hr"}
 NONE = Diagnosis("a fit", (), ())
@@ -121,6 +121,12 @@ def wine_report():
         left_out={"grower": "text"},
         fingerprint="sha256:abc",
     )
+
+
+def saved(path, made):
+    """Write a report, and return its path."""
+    write_report(path, made)
+    return path
 
 
 def budget(rows, n, d):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.browser import Browser, why_absent
+from helpers.browser import IN_BROWSER
 from helpers.reports import EVIL, NONE, blobs, wine_report
 from sklearn.datasets import load_iris
 
@@ -15,9 +15,7 @@ from partita import KMeans, KMedoids, choose_k, compare_with_fit
 from partita.report import Fitted, OtherModel, write_report
 
 pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(why_absent() is not None, reason=str(why_absent())),
+    *IN_BROWSER,
     pytest.mark.skipif(
         importlib.util.find_spec("axe_playwright_python") is None,
         reason="axe-core is not installed (pip install axe-playwright-python)",
@@ -83,13 +81,6 @@ REPORTS = {
     "two models": two_models,
     "no rows": no_rows,
 }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    opened = Browser()
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.browser import Browser, why_absent
+from helpers.browser import IN_BROWSER
 from helpers.reports import EVIL, NONE
 
 from partita import KMeans, compare_with_fit
@@ -18,18 +18,7 @@ OUTSIDE = """[...document.querySelectorAll(".compared *")].filter((place) => {
   return box.width > 0 && (box.right > innerWidth + 1 || box.left < -1);
 }).map((place) => place.outerHTML.slice(0, 80))"""
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(why_absent() is not None, reason=str(why_absent())),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    opened = Browser()
-    yield opened
-    opened.close()
+pytestmark = IN_BROWSER
 
 
 @pytest.fixture(scope="module", params=[3, 30])

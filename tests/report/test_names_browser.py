@@ -9,33 +9,15 @@ import shlex
 
 import numpy as np
 import pytest
-from helpers.browser import Browser, why_absent
-from helpers.reports import NONE, Page, blobs, wine_report
+from helpers.browser import IN_BROWSER
+from helpers.reports import NONE, Page, blobs
 
 from partita import KMeans, choose_k
 from partita.report import Fitted, write_report
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(why_absent() is not None, reason=str(why_absent())),
-]
+pytestmark = IN_BROWSER
 EVIL = "</script><img src=x onerror=alert(1)>&\"'"
 NAMES = "[...document.querySelectorAll('[data-name-of=\"1\"]')].map(e => e.textContent)"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    opened = Browser()
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def wine(tmp_path_factory):
-    path = tmp_path_factory.mktemp("names") / "wine report.html"
-    write_report(path, wine_report())
-    return path
 
 
 def rename(browser, name, group=1):
@@ -46,8 +28,8 @@ def rename(browser, name, group=1):
     )
 
 
-def test_a_new_name_is_shown_wherever_the_group_is(browser, wine):
-    browser.open(wine)
+def test_a_new_name_is_shown_wherever_the_group_is(browser, wine_page):
+    browser.open(wine_page)
     before = browser.run(NAMES)
     assert len(before) >= 4  # card, tables, legend, …
     assert len(set(before)) == 1
@@ -59,8 +41,8 @@ def test_a_new_name_is_shown_wherever_the_group_is(browser, wine):
     assert browser.complaints == []
 
 
-def test_names_are_edited_by_keys_alone(browser, wine):
-    browser.open(wine)
+def test_names_are_edited_by_keys_alone(browser, wine_page):
+    browser.open(wine_page)
     browser.run("document.getElementById('rename').focus()")
     browser.press("Enter")
     assert browser.run("document.activeElement.dataset.field") is not None
@@ -74,15 +56,15 @@ def test_names_are_edited_by_keys_alone(browser, wine):
 
 
 @pytest.mark.parametrize("name", ["Loyal", EVIL, "\u05d2\u05d9\u05dc", "a\tb\u202ec", "{{ 7*7 }}"])
-def test_the_page_saves_itself_with_the_new_names(browser, wine, tmp_path, name):
-    browser.open(wine)
+def test_the_page_saves_itself_with_the_new_names(browser, wine_page, tmp_path, name):
+    browser.open(wine_page)
     rename(browser, name)
     file, content = browser.download("#save")
     assert file == "wine report-named.html"
     saved = tmp_path / file
     saved.write_bytes(content)
     shown = " ".join("".join(c if c.isprintable() else " " for c in name).split())
-    before, after = Page(wine.read_text()), Page(content.decode())
+    before, after = Page(wine_page.read_text()), Page(content.decode())
     assert after.shape == before.shape
     assert after.names[1] == shown
     for part in ("script", "style", "data"):
@@ -97,16 +79,18 @@ def test_the_page_saves_itself_with_the_new_names(browser, wine, tmp_path, name)
     assert Page(again.decode()).names[1] == "Again"
 
 
-def test_an_empty_name_is_the_number(browser, wine):
-    browser.open(wine)
+def test_an_empty_name_is_the_number(browser, wine_page):
+    browser.open(wine_page)
     rename(browser, "  ")
     assert set(browser.run(NAMES)) == {"Group 1"}
 
 
-def test_names_for_the_command_line_are_read_by_it(browser, wine):
+def test_names_for_the_command_line_are_read_by_it(browser, wine_page):
     from partita.cli.group_names import read_names
 
-    browser.open(wine, before="Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    browser.open(
+        wine_page, before="Object.defineProperty(navigator, 'clipboard', { value: undefined })"
+    )
     rename(browser, 'Young, "loyal" & it\'s=5')
     browser.click("#copy")
     words = shlex.split(browser.run("document.getElementById('naming-note').textContent"))
@@ -133,8 +117,8 @@ def test_tables_are_saved_as_csv_without_formulas(browser, tmp_path):
     assert len(list(csv.reader(io.StringIO(content.decode("utf-8-sig"))))) == 4
 
 
-def test_paper_shows_the_choice_of_k_and_what_the_reader_has_unfolded(browser, wine):
-    browser.open(wine)
+def test_paper_shows_the_choice_of_k_and_what_the_reader_has_unfolded(browser, wine_page):
+    browser.open(wine_page)
     browser.run("document.getElementById('tree').open = true")
     browser.run("dispatchEvent(new Event('beforeprint'))")
     is_open = "['choice', 'tree', 'silhouette'].map(id => document.getElementById(id).open)"

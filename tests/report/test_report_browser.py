@@ -7,25 +7,14 @@ import re
 
 import numpy as np
 import pytest
-from helpers.browser import Browser, point_at_a_row, why_absent
-from helpers.reports import EVIL, NONE
+from helpers.browser import IN_BROWSER, point_at_a_row
+from helpers.reports import EVIL
 
 from partita import KMeans
 from partita.cli.command_group import app
 from partita.report import Fitted, write_report
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(why_absent() is not None, reason=str(why_absent())),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    opened = Browser()
-    yield opened
-    opened.close()
+pytestmark = IN_BROWSER
 
 
 @pytest.fixture(scope="module")
@@ -52,27 +41,6 @@ def hostile(tmp_path_factory):
         left_out=dict.fromkeys(EVIL, EVIL[1]),
     )
     write_report(path, made)
-    return path
-
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory):
-    """A hundred clusters, more features than a phone is wide."""
-    X = np.random.default_rng(0).normal(size=(4000, 16)) * 1e7
-    path = tmp_path_factory.mktemp("report") / "many.html"
-    ids = [f"a rather long identifier of row number {i}" for i in range(len(X))]
-    model = KMeans(100, random_state=0, max_iter=3).fit(X)
-    write_report(path, Fitted(model, X, ids=ids, diagnosis=NONE))
-    return path
-
-
-@pytest.fixture(scope="module")
-def flat(tmp_path_factory):
-    """Two features whose numbers are long."""
-    X = np.random.default_rng(0).normal(size=(500, 2)) * 1e6 + 1e8
-    path = tmp_path_factory.mktemp("report") / "flat.html"
-    model = KMeans(3, random_state=0).fit(X)
-    write_report(path, Fitted(model, X, names=["first", "second"], diagnosis=NONE))
     return path
 
 
@@ -108,8 +76,8 @@ def test_the_switch_turns_light_into_dark(browser, wine):
 
 
 @pytest.mark.parametrize("width", [400, 700])
-def test_nothing_overlaps_in_a_narrow_window(browser, many, hostile, width):
-    for path in (many, hostile):
+def test_nothing_overlaps_in_a_narrow_window(browser, many_page, hostile, width):
+    for path in (many_page, hostile):
         browser.open(path, width, 800)
         wide = browser.run(
             "[...document.querySelectorAll('.clusters td')].filter(e => "
@@ -142,7 +110,7 @@ PAPER = 700  # pixels between the margins of A4, and of US letter
 PAGE = 980  # pixels between the upper and the lower
 
 
-@pytest.mark.parametrize("name", ["wine", "many", "hostile", "flat"])
+@pytest.mark.parametrize("name", ["wine", "many_page", "hostile", "flat_page"])
 def test_paper_holds_all_of_it(browser, name, request):
     browser.open_as_print(request.getfixturevalue(name), PAPER)
     beyond = browser.run(
@@ -167,7 +135,7 @@ def test_paper_holds_all_of_it(browser, name, request):
     assert traits > 0.3 * PAPER
 
 
-@pytest.mark.parametrize(("name", "most"), [("wine", 9), ("many", 32), ("flat", 6)])
+@pytest.mark.parametrize(("name", "most"), [("wine", 9), ("many_page", 32), ("flat_page", 6)])
 def test_it_prints(browser, name, most, request, tmp_path):
     browser.open(request.getfixturevalue(name), dark=True)
     browser.print_pdf(tmp_path / "report.pdf")
