@@ -22,6 +22,12 @@ inline void add(PrunedCounts& total, const PrunedCounts& part) {
     total.candidates += part.candidates;
 }
 
+inline void add(ByteCounts& total, const ByteCounts& part) {
+    total.moved += part.moved;
+    total.open += part.open;
+    total.candidates += part.candidates;
+}
+
 // The sums for a kernel whose first row is row `first`.
 inline SumView from_row(SumView sums, std::size_t first) {
     if (sums.times) sums.times += first;

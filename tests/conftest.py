@@ -23,7 +23,8 @@ settings.load_profile("partita")
 # a shell that runs the tests in the background has them ignore Ctrl-C, which some of them send
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-SETS = kernels.instruction_sets() if compiled() else []
+ALL_SETS = kernels.instruction_sets() if compiled() else []
+SETS = [name for name in ALL_SETS if "vnni" not in name]  # those differ in the kernels for bytes
 
 
 def pytest_addoption(parser):
@@ -64,9 +65,20 @@ def data_folder() -> Path:
 @pytest.fixture(params=SETS or ["numpy"])
 def core(request):
     """The kernels, once for each instruction set this machine can run."""
-    if request.param == "numpy":
-        return reference
+    yield from _use(request.param)
+
+
+@pytest.fixture(params=ALL_SETS or ["numpy"])
+def byte_core(request):
+    """The same, instruction sets that only have other kernels for bytes included."""
+    yield from _use(request.param)
+
+
+def _use(name):
+    if name == "numpy":
+        yield reference
+        return
     before = kernels.instruction_set()
-    kernels.use_instruction_set(request.param)
+    kernels.use_instruction_set(name)
     yield kernels
     kernels.use_instruction_set(before)

@@ -172,6 +172,7 @@ inline Metric metric_named(const std::string& name) {
 
 // One function per file of bindings.
 void bind_assignment(nb::module_& m);
+void bind_byte_tiles(nb::module_& m);
 void bind_sparse_rows(nb::module_& m);
 void bind_data_survey(nb::module_& m);
 void bind_exact_sums(nb::module_& m);

@@ -40,6 +40,7 @@ NB_MODULE(core, m) {
     bind_data_survey(m);
     bind_exact_sums(m);
     bind_assignment(m);
+    bind_byte_tiles(m);
     bind_sparse_rows(m);
     bind_pruned_passes(m);
     bind_seeding(m);

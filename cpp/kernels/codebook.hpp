@@ -55,9 +55,9 @@ double fold(std::size_t d, Term term, Join join) {
 inline double larger(double a, double b) { return a > b ? a : b; }
 inline double sum(double a, double b) { return a + b; }
 
-// The largest absolute coordinate of a center moved by `move`.
-inline double largest_of(const double* c, const double* move, std::size_t d) {
-    return fold(d, [&](std::size_t t) { return std::abs(c[t] + move[t]); }, larger);
+// The largest absolute coordinate of a center moved by `sign` times `move`.
+inline double largest_of(const double* c, const double* move, std::size_t d, double sign = 1.0) {
+    return fold(d, [&](std::size_t t) { return std::abs(c[t] + sign * move[t]); }, larger);
 }
 
 // The size of typical centers: the lower median of their largest coordinates, without zeros. The

@@ -11,6 +11,19 @@ using Bounded = PrunedCounts(const BookView<float>&, const ExactView&, const Row
                              const MotionView&, const BoundView&, std::int32_t*, bool,
                              const SumView*, unsigned char*);
 
+// Passes over rows of type T as bytes. Tables may differ in these alone.
+template <class T>
+struct ByteKernels {
+    std::size_t width, tile_rows;   // rows of a panel, centers of a tile
+    std::int32_t max_code, offset;  // of centers, of rows: see byte_simd.hpp
+    bool fast;
+    void (*round_rows)(const ByteRowsView&, const T*, std::size_t, std::size_t, std::size_t, bool,
+                       double);
+    std::size_t (*assign_scratch)(std::size_t k, std::size_t d);
+    ByteCounts (*assign)(const ByteRowsView&, const ByteBookView&, const Rows<T>&, std::size_t,
+                         std::size_t, std::size_t, std::int32_t*, const SumView*, unsigned char*);
+};
+
 template <class T>
 struct Kernels {
     std::size_t tile_rows, panel_width;
@@ -74,6 +87,7 @@ struct Kernels {
     void (*pair_columns_in_double)(const T*, std::size_t, std::size_t, const double*, std::size_t,
                                    Metric, double*, std::size_t);
     MatrixSummary (*summarise_matrix)(const T*, std::size_t, std::size_t, std::size_t);
+    ByteKernels<T> bytes;
 };
 
 struct KernelTable {
@@ -94,8 +108,18 @@ struct KernelTable {
                              double*, double*);
 };
 
+// The kernels for bytes of an instruction set that has products of them.
+struct ByteTable {
+    const char* name;
+    ByteKernels<float> single;
+    ByteKernels<double> full;
+};
+
 const KernelTable* portable_table();
 const KernelTable* avx2_table();  // only where PARTITA_X86 is defined
 const KernelTable* avx512_table();
+const ByteTable* avx2vnni_bytes();
+const ByteTable* avx2evex_bytes();  // those of avx2vnni as AVX-512 encodes them
+const ByteTable* avx512vnni_bytes();
 
 }  // namespace partita

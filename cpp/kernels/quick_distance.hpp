@@ -54,6 +54,35 @@ PARTITA_INLINE double quick_distance(const ExactView& exact, const R* x, std::si
     return sum;
 }
 
+// (x − origin)·scale of a row, for `scaled_distance` to several centers.
+template <class R>
+PARTITA_INLINE void scale_row(const ExactView& exact, const R* x, double* out) {
+    using S = Simd<double>;
+    const S::Reg scale = S::set1(exact.scale);
+    std::size_t t = 0;
+    for (; t + S::width <= exact.d; t += S::width)
+        S::store(out + t, S::mul(S::sub(S::widen(x + t), S::widen(exact.origin + t)), scale));
+    for (; t < exact.d; ++t) out[t] = (static_cast<double>(x[t]) - exact.origin[t]) * exact.scale;
+}
+
+// The same as `quick_distance` from a scaled row.
+PARTITA_INLINE double scaled_distance(const ExactView& exact, const double* y, std::size_t j) {
+    using S = Simd<double>;
+    const std::size_t d = exact.d;
+    const double* c = exact.centers + j * d;
+    S::Reg a = S::set1(0.0), b = a;
+    std::size_t t = 0;
+    for (; t + 2 * S::width <= d; t += 2 * S::width) {
+        const S::Reg one = S::sub(S::load(y + t), S::widen(c + t));
+        const S::Reg two = S::sub(S::load(y + t + S::width), S::widen(c + t + S::width));
+        a = S::fmadd(one, one, a);
+        b = S::fmadd(two, two, b);
+    }
+    double sum = 0.0;
+    for (; t < d; ++t) sum += (y[t] - c[t]) * (y[t] - c[t]);
+    return sum + lane_sum(S::add(a, b));
+}
+
 inline double tie_share(std::size_t d) { return 4.0 * static_cast<double>(d + 8) * 0x1p-53; }
 
 }  // namespace partita::PARTITA_ISA

@@ -26,13 +26,13 @@ struct UnalignedSimd : Simd<T> {
     }
     // the first m values, then zeros
     static PARTITA_INLINE Reg load_partial(const T* p, std::size_t m) {
-#if defined(__AVX512F__)
+#if defined(PARTITA_AVX512)
         const unsigned mask = m >= Simd<T>::width ? ~0u : (1u << m) - 1u;
         if constexpr (sizeof(T) == 4)
             return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
         else
             return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
-#elif defined(__AVX2__)
+#elif defined(PARTITA_AVX2)
         const __m256i many = _mm256_set1_epi32(m > 8 ? 8 : static_cast<int>(m));
         const __m256i mask = _mm256_cmpgt_epi32(many, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
         if constexpr (sizeof(T) == 4)
@@ -47,7 +47,7 @@ struct UnalignedSimd : Simd<T> {
     }
     // adds lanes l and l + 8, then l + 4, l + 2, l + 1
     static PARTITA_INLINE T sum_lanes(Reg a) {
-#if defined(__AVX512F__)
+#if defined(PARTITA_AVX512)
         if constexpr (sizeof(T) == 4) {
             const __m256 b = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
             const __m128 c = _mm_add_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
@@ -59,7 +59,7 @@ struct UnalignedSimd : Simd<T> {
             const __m128d c = _mm_add_pd(_mm256_castpd256_pd128(b), _mm256_extractf128_pd(b, 1));
             return _mm_cvtsd_f64(_mm_add_sd(c, _mm_unpackhi_pd(c, c)));
         }
-#elif defined(__AVX2__)
+#elif defined(PARTITA_AVX2)
         if constexpr (sizeof(T) == 4) {
             const __m128 c = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
             const __m128 d = _mm_add_ps(c, _mm_movehl_ps(c, c));

@@ -8,12 +8,26 @@
 #include <cstddef>
 #include <cstdint>
 
-#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+// PARTITA_NARROW: vectors of 256 bits, although the instruction set has longer ones.
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__) && \
+    !defined(PARTITA_NARROW)
 #include <immintrin.h>
+#define PARTITA_AVX512
+#if defined(__AVX512VNNI__)
+#define PARTITA_ISA avx512vnni
+#else
 #define PARTITA_ISA avx512
+#endif
 #elif defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
+#define PARTITA_AVX2
+#if defined(__AVXVNNI__)
+#define PARTITA_ISA avx2vnni
+#elif defined(__AVX512VNNI__)
+#define PARTITA_ISA avx2evex
+#else
 #define PARTITA_ISA avx2
+#endif
 #else
 #define PARTITA_ISA portable
 #endif
@@ -50,7 +64,7 @@ PARTITA_INLINE std::uint32_t first_bits(std::size_t count) {
     return count >= 32 ? ~0u : (1u << count) - 1;
 }
 
-#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#if defined(PARTITA_AVX512)
 
 // 32 registers: 14 centers x 2 vectors of points leave room for the panel and one broadcast.
 constexpr int kTileRows = 14;
@@ -100,6 +114,9 @@ struct Simd<float> {
         return _mm512_mask_min_ps(a, m, a, b);
     }
     static PARTITA_INLINE std::uint32_t bits(Mask m) { return m; }
+    static PARTITA_INLINE Reg from_int(IntReg a) { return _mm512_cvtepi32_ps(a); }
+    static PARTITA_INLINE IntReg to_int(Reg a) { return _mm512_cvtps_epi32(a); }
+    static PARTITA_INLINE Reg load_any(const float* p) { return _mm512_loadu_ps(p); }
     static PARTITA_INLINE IntReg load_int(const Int* p) { return _mm512_load_si512(p); }
     static PARTITA_INLINE void store_int(Int* p, IntReg a) { _mm512_store_si512(p, a); }
     static PARTITA_INLINE IntReg set1_int(Int a) { return _mm512_set1_epi32(a); }
@@ -156,7 +173,7 @@ struct Simd<double> {
     }
 };
 
-#elif defined(__AVX2__) && defined(__FMA__)
+#elif defined(PARTITA_AVX2)
 
 // 16 registers: 6 centers x 2 vectors of points.
 constexpr int kTileRows = 6;
@@ -203,6 +220,9 @@ struct Simd<float> {
     static PARTITA_INLINE std::uint32_t bits(Mask m) {
         return static_cast<std::uint32_t>(_mm256_movemask_ps(m));
     }
+    static PARTITA_INLINE Reg from_int(IntReg a) { return _mm256_cvtepi32_ps(a); }
+    static PARTITA_INLINE IntReg to_int(Reg a) { return _mm256_cvtps_epi32(a); }
+    static PARTITA_INLINE Reg load_any(const float* p) { return _mm256_loadu_ps(p); }
     static PARTITA_INLINE IntReg load_int(const Int* p) {
         return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
     }
@@ -305,6 +325,15 @@ struct Generic {
         for (std::size_t lane = 0; lane < width; ++lane) all |= (m[lane] ? 1u : 0u) << lane;
         return all;
     }
+    static PARTITA_INLINE Reg from_int(IntReg a) { return __builtin_convertvector(a, Reg); }
+    static PARTITA_INLINE IntReg to_int(Reg a) {  // as the others: to the nearest, even on ties
+        return __builtin_convertvector((a + T(0x1.8p23)) - T(0x1.8p23), IntReg);
+    }
+    static PARTITA_INLINE Reg load_any(const T* p) {
+        Reg out{};
+        for (std::size_t lane = 0; lane < width; ++lane) out[lane] = p[lane];
+        return out;
+    }
     template <class From>
     static PARTITA_INLINE Reg widen(const From* p) {
         Reg out{};
@@ -328,7 +357,7 @@ struct Simd<double> : Generic<double, std::int64_t> {};
 #endif
 
 // Writes the lanes of a vector that are set in `bits`, without gaps. May write a whole vector.
-#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#if defined(PARTITA_AVX512)
 PARTITA_INLINE void compress(const double* from, std::uint32_t bits, double* to) {
     _mm512_storeu_pd(to,
                      _mm512_maskz_compress_pd(static_cast<__mmask8>(bits), _mm512_loadu_pd(from)));
@@ -377,7 +406,7 @@ PARTITA_INLINE BoundTest test_few_bounds(const std::uint16_t* lower, const std::
     return out;
 }
 
-#if defined(__AVX2__) || defined(__AVX512F__)
+#if defined(PARTITA_AVX2) || defined(PARTITA_AVX512)
 PARTITA_INLINE BoundTest test_bounds(const std::uint16_t* lower, const std::uint16_t* by,
                                      std::size_t count, std::uint16_t threshold) {
     if (count <= 4) return test_few_bounds(lower, by, count, threshold);

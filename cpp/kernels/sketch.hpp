@@ -127,7 +127,7 @@ struct PlainDots {
     static PARTITA_INLINE void run(const unsigned char* codes, const SketchCandidates& c,
                                    std::size_t first, std::int32_t (*out)[kSketchRows]) {
         const std::int16_t* four = c.shorts + first * c.quads * 4;
-#if defined(__AVX512F__)
+#if defined(PARTITA_AVX512)
         __m512i acc[R][2];
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) acc[r][0] = acc[r][1] = _mm512_setzero_si512();
@@ -151,7 +151,7 @@ struct PlainDots {
             _mm512_storeu_si512(
                 out[r], _mm512_add_epi32(_mm512_permutex2var_epi32(acc[r][0], even, acc[r][1]),
                                          _mm512_permutex2var_epi32(acc[r][0], odd, acc[r][1])));
-#elif defined(__AVX2__)
+#elif defined(PARTITA_AVX2)
         for (int r = 0; r < R; ++r, four += c.quads * 4) {
             __m256i acc[4];
             for (int p = 0; p < 4; ++p) acc[p] = _mm256_setzero_si256();
@@ -185,7 +185,7 @@ struct PlainDots {
     }
 };
 
-#if defined(__AVX512F__)
+#if defined(PARTITA_AVX512)
 #define PARTITA_VNNI __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx512vnni")))
 // The same with VNNI instructions.
 struct VnniDots {
@@ -214,13 +214,13 @@ struct VnniDots {
 // Mask of the rows of a panel for which a candidate may be nearer.
 PARTITA_INLINE std::uint16_t within_reach(const SketchPanel& panel, std::int32_t constant,
                                           float error, const std::int32_t* dot) {
-#if defined(__AVX512F__)
+#if defined(PARTITA_AVX512)
     const __m512i s = _mm512_sub_epi32(
         _mm512_add_epi32(_mm512_loadu_si512(panel.square), _mm512_set1_epi32(constant)),
         _mm512_slli_epi32(_mm512_loadu_si512(dot), 1));
     const __m512 far = _mm512_add_ps(_mm512_loadu_ps(panel.reach), _mm512_set1_ps(error));
     return _mm512_cmp_ps_mask(_mm512_cvtepi32_ps(s), _mm512_mul_ps(far, far), _CMP_NGE_UQ);
-#elif defined(__AVX2__)
+#elif defined(PARTITA_AVX2)
     unsigned bits = 0;
     for (unsigned half = 0; half < kSketchRows; half += 8) {
         auto whole = [half](const std::int32_t* p) {
@@ -281,7 +281,7 @@ SketchMasks sketch_masks_of(std::size_t count) {
 
 // The function for `count` candidates, 1 … kSketchBatch.
 inline SketchMasks sketch_masks_for(std::size_t count) {
-#if defined(__AVX512F__)
+#if defined(PARTITA_AVX512)
     if (__builtin_cpu_supports("avx512vnni")) return sketch_masks_of<VnniDots>(count);
 #endif
     return sketch_masks_of<PlainDots>(count);

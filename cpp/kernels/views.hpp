@@ -193,6 +193,48 @@ struct SketchView {
     double step;           // a power of two
 };
 
+// Rows rounded to bytes, in panels: see byte_book.hpp.
+struct BytePanel {
+    double step;   // of the codes
+    double error;  // ‖y − step·q‖ of the farthest rounded row, from above
+    double reach;  // ‖step·q‖ of the longest, from above; infinite: D64 decides these rows
+    std::int32_t pivot;
+};
+struct ByteRowsView {
+    std::size_t n, d, panels, pivots;
+    std::uint8_t* codes;        // panel after panel: (quads, width, 4) as q + 128
+    std::int32_t* order;        // (panels, width) row of each place; −1: none
+    BytePanel* panel;           // (panels)
+    const double* origin;       // (d)
+    const double* pivot;        // (pivots, d) relative to the origin
+    const float* pivot_single;  // (pivots, d) the same in the coordinates of float rows
+    const double* pivot_norm;   // (pivots)
+};
+
+// Centers rounded to bytes, with the bounds of their scores; all lengths are scaled.
+struct ByteBookView {
+    std::size_t k, d;
+    std::size_t padded;  // k rounded up to whole vectors
+    std::size_t tiles;
+    const std::uint32_t* first;      // (tiles + 1) first center of each tile
+    const std::int8_t* codes;        // tile after tile: (quads, centers of the tile, 4)
+    const std::int32_t* start;       // (padded) what the offset of the codes of rows adds
+    const float* step;               // (padded)
+    const float* lost;               // (padded) length of what rounding lost
+    const float *low, *high;         // (pivots, padded) ½‖c − pivot‖²
+    const float* apart;              // (pivots, padded) ‖c − pivot‖
+    const double* away;              // (pivots) distance to the middle of the centers
+    double scale, drift, d64_error;  // a power of two; ‖origin − that of the rows‖; η·scale²
+    ExactView exact;
+};
+
+// What a pass over bytes did.
+struct ByteCounts {
+    std::int64_t moved;       // rows whose label changed
+    std::int64_t open;        // rows with more than one candidate
+    std::int64_t candidates;  // centers that bytes leave to these rows
+};
+
 // Points of k-medoids with their nearest and second nearest medoid.
 template <class T>
 struct SwapView {

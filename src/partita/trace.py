@@ -13,6 +13,7 @@ class Pass:
 
     path: str
     compared: float
+    candidates: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,12 @@ class Progress:
     seconds : float
         Since the fit began, restarts before this one included.
     path : str
-        The path of the assignment: "plain" (every row against every center), "blocks", "hamerly",
-        "yinyang" or "prefix"; of medoids, the method.
+        The path of the assignment: "plain" (every row against every center), "bytes" (the same in
+        bytes), "blocks", "hamerly", "yinyang" or "prefix"; of medoids, the method.
     compared : float
         Share of the n·k pairs of rows and centers that were compared.
+    candidates : float
+        Centers a row, on average, that bytes left to be compared in double; 0 on other paths.
     """
 
     iteration: int
@@ -52,6 +55,7 @@ class Progress:
     seconds: float
     path: str = "plain"
     compared: float = 1.0
+    candidates: float = 0.0
 
 
 Callback = Callable[[Progress], object]

@@ -159,11 +159,11 @@ def test_small_fits_and_sparse_rows_take_the_plain_pass():
 
 
 @pytest.mark.compiled
-def test_uniform_rows_in_many_features_take_the_plain_pass():
+def test_uniform_rows_in_many_features_are_compared_with_all_centers():
     rows = np.random.default_rng(0).random((20_000, 60))
     model = fit_from(rows, starts(rows, 120), max_iter=6)
     assert "yinyang" in model.paths_[0]  # which was tried on some rows, and did not pay
-    assert {p.path for p in model.trace_} == {"plain"}
+    assert {p.path for p in model.trace_} <= {"plain", "bytes"}
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -175,7 +175,7 @@ def test_any_scale(path, scale):
     plain = fit_from(rows, start, algorithm="plain", max_iter=12)
     other = fit_from(rows, start, algorithm=path, max_iter=12)
     assert same_bits(plain, other)
-    if path != "blocks":
+    if path not in ("blocks", "bytes"):  # which have a scale of their own
         assert other.trace_[-1].path == (path if 1e-27 < scale < 1e27 else "plain")
 
 

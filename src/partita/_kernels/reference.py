@@ -8,6 +8,7 @@ matter here: labels are the argmin of D64, sums are integers on a fixed grid.
 from __future__ import annotations
 
 from partita._kernels.assignment import *
+from partita._kernels.byte_tiles import *
 from partita._kernels.crew import *
 from partita._kernels.data_survey import *
 from partita._kernels.exact_sums import *

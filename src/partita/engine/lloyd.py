@@ -76,6 +76,7 @@ def lloyd(
             seconds=time.perf_counter() - begin,
             path=step.last.path,
             compared=step.last.compared,
+            candidates=step.last.candidates,
         )
         trace.append(progress)
         reason = stop_reason_after(trace, options.halt, options.callbacks)

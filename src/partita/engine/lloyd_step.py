@@ -82,7 +82,7 @@ class LloydStep:
 
     def assign(self, centers: Centers) -> int:
         name, done = self._passes.assign(centers, self._moments if self._exact else None)
-        self.last = Pass(name, done.compared)
+        self.last = Pass(name, done.compared, done.candidates)
         return done.moved
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:

@@ -233,6 +233,38 @@ class BlockedRows(ABC):
         self._scoring.review(sum(rechecked for _, rechecked in counts), k)
         return sum(moved for moved, _ in counts)
 
+    def round_to_bytes(self) -> Any:
+        survey = self.survey()
+        origin = survey.grid.origin
+        reach = np.maximum(survey.high - origin, origin - survey.low)
+        copy: Any = kernels.ByteRows(self.n, origin, np.zeros((1, self.d)))
+        scale = power_of_two(float(reach.max()), 1000)
+
+        def run(rows: slice, block: Array, _: None, crew: Any) -> None:
+            kernels.round_rows(copy, block, rows.start, scale, crew)
+
+        self._reduce(8 * self.d, run)
+        return copy
+
+    def assign_bytes(
+        self, copy: Any, centers: Centers, labels: Ints, moments: Moments | None
+    ) -> tuple[int, int, int]:
+        values, crew = np.ascontiguousarray(centers.values), self.workers.crew
+        book, counts = kernels.ByteBook(copy, values, centers.origin, crew), []
+
+        def run(rows: slice, block: Array, own: Moments | None, crew: Any) -> None:
+            sums = None if own is None else own.sums
+            weights = {} if own is None else self.weights.kernel_arguments(rows)
+            counts.append(
+                kernels.assign_bytes(
+                    copy, book, block, rows.start, labels[rows], sums, **weights, crew=crew
+                )
+            )
+
+        self._reduce(work_in_tiles(len(values), self.d), run, moments)
+        moved, open_rows, candidates = (sum(part) for part in zip(*counts, strict=True))
+        return moved, open_rows, candidates
+
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
         block, weights = as_kernel_type(self.read_rows(rows)), self.weights.kernel_arguments(rows)
         kernels.move_rows(moments.sums, block, labels[rows], to, **weights)

@@ -76,6 +76,17 @@ class PrunableRows(Source, Protocol):
         self, rows: Ints, weights: Weights, survey: Survey | None = None
     ) -> PrunableRows: ...
 
+    def round_to_bytes(self) -> Any:
+        """A copy of all rows in bytes, for `assign_bytes`."""
+
+    def assign_bytes(
+        self, copy: Any, centers: Centers, labels: Ints, moments: Moments | None
+    ) -> tuple[int, int, int]:
+        """Label every row in place, update `moments`; return the counts of `kernels.assign_bytes`.
+
+        These are: rows that moved, rows with several candidates, candidates of these.
+        """
+
     def selection(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> PrunableRows:
         """Some rows like `subset`, but without a copy: they are read again in every pass."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from partita.engine.paths.bounds_path import HAMERLY, YINYANG
+from partita.engine.paths.bytes_path import BYTES, byte_memory, passes_before_bytes
 from partita.engine.paths.leaves_path import BLOCKS
 from partita.engine.paths.path import PathPlan
 from partita.engine.paths.plain_path import PLAIN, why_plain
@@ -12,7 +13,7 @@ from partita.engine.paths.prefix_path import PREFIX
 from partita.source.protocol import Source
 
 # "auto" takes the first that suits
-PATH_KINDS = {kind.name: kind for kind in (BLOCKS, PREFIX, HAMERLY, YINYANG, PLAIN)}
+PATH_KINDS = {kind.name: kind for kind in (BLOCKS, PREFIX, HAMERLY, YINYANG, BYTES, PLAIN)}
 PATHS = tuple(PATH_KINDS)
 LEAN_PATHS = ("hamerly", "plain")  # in place of one that needs too much memory
 
@@ -27,7 +28,18 @@ def plan_for(source: Source, k: int, algorithm: str, memory: float, runs: int = 
     plan = _plan(source, k, algorithm, memory)
     needed = memory_of(plan.path, source, k)
     lean = runs > 1 and 2 * needed > memory
-    return replace(plan, spare=memory - needed * (1 if lean else min(runs, 2)), lean=lean)
+    spare = memory - needed * (1 if lean else min(runs, 2))
+    return _with_bytes(replace(plan, spare=spare, lean=lean), source, k)
+
+
+def _with_bytes(plan: PathPlan, source: Source, k: int) -> PathPlan:
+    """Let passes over bytes take the place of plain ones, if that pays and memory allows."""
+    rows = source.prunable_rows
+    if rows is None or plan.forced or plan.path == "blocks" or byte_memory(rows) > plan.spare:
+        return plan
+    wait = passes_before_bytes(rows, k)
+    spare = plan.spare - (0.0 if wait is None else byte_memory(rows))
+    return replace(plan, bytes_after=wait, spare=spare)
 
 
 def _plan(source: Source, k: int, algorithm: str, memory: float) -> PathPlan:

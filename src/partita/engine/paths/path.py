@@ -28,6 +28,7 @@ class PathPass:
     compared: float = 1.0  # share of the n·k pairs of rows and centers
     row_cost: float = 0.0  # grows with the number of rows
     fixed_cost: float = 0.0
+    candidates: float = 0.0  # centers that a filter left a row, on average
 
 
 class Path(Protocol):
@@ -61,6 +62,7 @@ class PathPlan:
     why: str
     forced: bool = False  # it must not be left for another
     spare: float = 0.0  # bytes beyond those that the path needs, which plain passes may use
+    bytes_after: int | None = None  # plain passes, before passes over bytes take their place
     lean: bool = False  # a run must give up its bounds before the next one begins
 
     def __str__(self) -> str:

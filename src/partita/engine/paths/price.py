@@ -18,6 +18,10 @@ MEASURE_NS = 20.0, 0.75  # for a row's distance to its own center
 OPEN_ROW_NS = 36.0  # for a row that is compared with other centers
 SCAN_PAIR_NS = 0.34, 0.0125  # of a row and a center in the tiles of a group
 CANDIDATE_NS = 1.4  # of a pair that the filter left, per feature
+# by bytes, once and per feature: of a pair, a row, an open row, a candidate; of rounding a row
+BYTE_PAIR_NS, BYTE_ROW_NS = (0.17, 0.0032), (4.0, 0.1)
+BYTE_OPEN_NS, BYTE_CANDIDATE_NS = (20.0, 0.3), (12.0, 0.25)
+ROUNDING_NS = 10.0, 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,20 @@ class PrunedCounts:
 def plain_cost(n: int, k: int, d: int) -> float:
     """Cost of comparing every row with every center."""
     return n * (k * (PAIR_NS[0] + PAIR_NS[1] * d) + PLAIN_ROW_NS[0] + PLAIN_ROW_NS[1] * d)
+
+
+def byte_cost(n: int, k: int, d: int, open_rows: float, candidates: float) -> float:
+    """Cost of comparing every row with every center in bytes, and candidates in double."""
+    return (
+        n * (k * (BYTE_PAIR_NS[0] + BYTE_PAIR_NS[1] * d) + BYTE_ROW_NS[0] + BYTE_ROW_NS[1] * d)
+        + open_rows * (BYTE_OPEN_NS[0] + BYTE_OPEN_NS[1] * d)
+        + candidates * (BYTE_CANDIDATE_NS[0] + BYTE_CANDIDATE_NS[1] * d)
+    )
+
+
+def rounding_cost(n: int, d: int) -> float:
+    """Cost of rounding every row to bytes."""
+    return n * (ROUNDING_NS[0] + ROUNDING_NS[1] * d)
 
 
 def bookkeeping_cost(k: int, d: int, threads: int) -> float:

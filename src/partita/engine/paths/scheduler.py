@@ -10,6 +10,7 @@ import numpy as np
 from partita._common.array_types import Ints
 from partita.centers import Centers
 from partita.engine.paths.bounds_path import strided_rows
+from partita.engine.paths.bytes_path import BytesPath
 from partita.engine.paths.choice import PATH_KINDS, memory_of
 from partita.engine.paths.path import (
     Path,
@@ -38,7 +39,9 @@ class PassScheduler:
 
     def __init__(self, source: Source, plan: PathPlan, cache: PathCache) -> None:
         self._source, self._plan, self._cache, self._memory = source, plan, cache, plan.spare
-        self._path: Path = PlainPath(source, np.full(source.n, -1, np.int32), plan.spare)
+        self._bytes_after = plan.bytes_after
+        self._unpruned_cost = 0.0  # of the last pass over bytes; 0: none was made
+        self._path = self._unpruned(np.full(source.n, -1, np.int32))
         self.notes = [str(plan)]  # which paths were planned, and why
         self._trial: Path | None = None  # the planned path on a few rows
         self._wait = MAX_SETTLING_PASSES  # passes until the next trial
@@ -53,15 +56,38 @@ class PassScheduler:
     def labels(self) -> Ints:
         return self._path.labels
 
+    def _unpruned(self, labels: Ints) -> Path:
+        """The path that compares every row with every center: plain at first, then over bytes."""
+        rows = self._source.prunable_rows
+        if rows is not None and self._bytes_after == 0:
+            return BytesPath(rows, labels, self._cache)
+        # rows that will be rounded to bytes are not packed for plain passes
+        return PlainPath(self._source, labels, self._memory if self._bytes_after is None else 0.0)
+
     def assign(self, centers: Centers, sums: Moments | None) -> tuple[str, PathPass]:
         """Make one pass; return the name of its path, and what it did."""
         if self._path.name != self._plan.path:
             self._switch(centers)
         done, name = self._path.assign(centers, sums), self._path.name
         self._all_labelled, self._before, self._moved = True, centers, done.moved
-        if name != "plain" and not self._plan.forced:
+        if name == "plain" and self._bytes_after:
+            self._bytes_after -= 1
+            if self._bytes_after == 0:
+                self._path = self._unpruned(self.labels)
+        elif not self._plan.forced and name == "bytes":
+            self._review_bytes(done, centers)
+        elif not self._plan.forced and name != "plain":
             self._review(done, centers)
         return name, done
+
+    def _review_bytes(self, done: PathPass, centers: Centers) -> None:
+        """Go back to plain passes if bytes leave so many candidates that a pass costs more."""
+        self._unpruned_cost = done.row_cost
+        if done.row_cost <= plain_cost(self._source.n, len(centers.values), self._source.d):
+            return
+        self.notes.append(f"plain: bytes left {done.candidates:.1f} centers a row")
+        self._bytes_after, self._unpruned_cost = None, 0.0
+        self._path = self._unpruned(self.labels)
 
     def _switch(self, centers: Centers) -> None:
         """Let the planned path take over, if it is ready and would cost less."""
@@ -113,17 +139,17 @@ class PassScheduler:
         return False
 
     def _cost_share(self, done: PathPass, centers: Centers) -> float:
-        """Cost of a pass over all rows, as a share of a plain pass."""
+        """Cost of a pass over all rows, as a share of one that compares all pairs."""
         plain = plain_cost(self._source.n, len(centers.values), self._source.d)
-        return (done.row_cost + done.fixed_cost) / plain
+        return (done.row_cost + done.fixed_cost) / (self._unpruned_cost or plain)
 
     def _review(self, done: PathPass, centers: Centers) -> None:
-        """Go back to the plain path if the pass cost more than a plain one."""
+        """Go back to passes that compare all pairs if the pass cost more than one of them."""
         cost_share = self._cost_share(done, centers)
         if cost_share <= 1:
             return
         instead, k = PATH_KINDS[self._plan.path].instead, len(centers.values)
-        self._path = PlainPath(self._source, self.labels, self._memory)
+        self._path = self._unpruned(self.labels)
         if instead is None:
             self._be_patient(cost_share)
             return
@@ -156,7 +182,7 @@ class PassScheduler:
         """Replace every label l by number[l]; the last number is that of rows without a label."""
         labels = number[self.labels]
         if not self._path.relabel(labels):
-            self._path = PlainPath(self._source, labels, self._memory)
+            self._path = self._unpruned(labels)
         self._trial, self._all_labelled = None, False
 
     def _fits(self, source: Source, plan: PathPlan) -> bool:
@@ -169,12 +195,12 @@ class PassScheduler:
 
     def grow(self, source: Source, plan: PathPlan) -> None:
         """Go on with more rows, the present ones first, by a plan for them."""
-        self._source, self._memory = source, plan.spare
-        self._cache, self._trial = PathCache(), None
+        self._source, self._memory, self._bytes_after = source, plan.spare, plan.bytes_after
+        self._cache, self._trial, self._unpruned_cost = PathCache(), None, 0.0
         rows = source.prunable_rows
         if rows is not None and self._fits(source, plan) and self._path.grow(rows):
             return
-        self._path = PlainPath(source, with_more_rows(self.labels, source.n), plan.spare)
+        self._path = self._unpruned(with_more_rows(self.labels, source.n))
         self._all_labelled = False
         if plan.path != self._plan.path:
             self._turn_to(replace(plan, why=f"{plan.why}, {source.n} rows"))

@@ -1,0 +1,540 @@
+// The pass over rows as bytes: products of bytes leave each row a few candidates, double decides
+// among them. The bounds are derived in byte_book.hpp.
+#pragma once
+
+#include "byte_simd.hpp"
+#include "exact_sums.hpp"
+#include "quick_distance.hpp"
+#include "tile.hpp"
+
+namespace partita::PARTITA_ISA {
+
+constexpr std::size_t kByteWidth = kTileVectors * ByteLanes::width;  // rows of a panel
+constexpr std::size_t kSegmentRows = 256;       // rows that are put in order of size
+constexpr std::size_t kLowCenters = 1024;       // whose lower bounds are stored at a time
+constexpr double kMinByteStep = 0x1p-60;        // scaled: so that its float32 has all digits
+constexpr std::size_t kMaxByteCandidates = 32;  // of a row; with more, D64 decides among all
+
+// --- rounding rows ---
+
+// A vector of values of a row relative to a pivot, times `fine`. Float rows are subtracted in
+// float: their pivot is a float, too.
+PARTITA_INLINE ByteLanes::Reg near_pivot(const ByteRowsView& rows, std::size_t pivot,
+                                         const float* x, std::size_t t, double fine) {
+    using S = ByteLanes;
+    const S::Reg gap =
+        S::sub(S::load_any(x + t), S::load_any(rows.pivot_single + pivot * rows.d + t));
+    return S::mul(gap, S::set1(static_cast<float>(fine)));
+}
+PARTITA_INLINE ByteLanes::Reg near_pivot(const ByteRowsView& rows, std::size_t pivot,
+                                         const double* x, std::size_t t, double fine) {
+    using D = Simd<double>;
+    alignas(64) double wide[ByteLanes::width];
+    alignas(64) float z[ByteLanes::width];
+    const double *at = rows.pivot + pivot * rows.d + t, *origin = rows.origin + t;
+    for (std::size_t l = 0; l < ByteLanes::width; l += D::width) {
+        const D::Reg gap =
+            D::sub(D::sub(D::widen(x + t + l), D::widen(origin + l)), D::widen(at + l));
+        D::store(wide + l, D::mul(gap, D::set1(fine)));
+    }
+    for (std::size_t l = 0; l < ByteLanes::width; ++l) z[l] = static_cast<float>(wide[l]);
+    return ByteLanes::load(z);
+}
+
+// The same for the last features, padded with zeros.
+template <class R>
+PARTITA_INLINE ByteLanes::Reg near_pivot_rest(const ByteRowsView& rows, std::size_t pivot,
+                                              const R* x, std::size_t t, double fine) {
+    alignas(64) float z[ByteLanes::width] = {};
+    for (std::size_t l = 0; t + l < rows.d; ++l) {
+        const std::size_t at = pivot * rows.d + t + l;
+        if constexpr (sizeof(R) == 4)
+            z[l] = (x[t + l] - rows.pivot_single[at]) * static_cast<float>(fine);
+        else
+            z[l] = static_cast<float>(((x[t + l] - rows.origin[t + l]) - rows.pivot[at]) * fine);
+    }
+    return ByteLanes::load(z);
+}
+
+// Calls run(t, z) for a vector of features at a time.
+template <class R, class Run>
+PARTITA_INLINE void each_vector(const ByteRowsView& rows, std::size_t pivot, const R* x,
+                                double fine, Run run) {
+    std::size_t t = 0;
+    for (; t + ByteLanes::width <= rows.d; t += ByteLanes::width)
+        run(t, near_pivot(rows, pivot, x, t, fine));
+    if (t < rows.d) run(t, near_pivot_rest(rows, pivot, x, t, fine));
+}
+
+// The largest |y_t|·fine of a row.
+template <class R>
+float largest_value(const ByteRowsView& rows, std::size_t pivot, const R* x, double fine) {
+    using S = ByteLanes;
+    S::Reg most = S::set1(0);
+    each_vector(rows, pivot, x, fine, [&](std::size_t, S::Reg z) {
+        most = S::max(most, S::max(z, S::sub(S::set1(0), z)));
+    });
+    alignas(64) float lane[S::width];
+    S::store(lane, most);
+    for (std::size_t l = 1; l < S::width; ++l) lane[0] = lane[l] > lane[0] ? lane[l] : lane[0];
+    return lane[0];
+}
+
+struct RoundedRow {
+    double lost, kept;  // squared lengths of z − q and q, from above
+};
+
+// Writes the codes of one row, four at a time `stride` bytes apart.
+template <class R>
+RoundedRow round_row(const ByteRowsView& rows, std::size_t pivot, const R* x, double fine,
+                     std::uint8_t* codes, std::size_t stride) {
+    using S = ByteLanes;
+    S::Reg lost = S::set1(0), kept = S::set1(0);
+    const S::Reg most = S::set1(127), least = S::set1(-127);
+    each_vector(rows, pivot, x, fine, [&](std::size_t t, S::Reg z) {
+        alignas(64) std::uint8_t code[S::width];
+        const S::Reg whole = S::from_int(S::to_int(S::min(S::max(z, least), most)));
+        const S::Reg gap = S::sub(z, whole);
+        lost = S::add(lost, S::mul(gap, gap));
+        kept = S::add(kept, S::mul(whole, whole));
+        store_bytes(code, S::to_int(S::add(whole, S::set1(128))));
+        const std::size_t left = rows.d - t < S::width ? rows.d - t : S::width;
+        for (std::size_t l = 0; l < left; l += 4)
+            __builtin_memcpy(codes + (t + l) / 4 * stride, code + l, 4);
+    });
+    alignas(64) float lane[2][S::width];
+    S::store(lane[0], lost);
+    S::store(lane[1], kept);
+    RoundedRow out{0, 0};
+    for (std::size_t l = 0; l < S::width; ++l) {
+        out.lost += static_cast<double>(lane[0][l]);
+        out.kept += static_cast<double>(lane[1][l]);
+    }
+    const double up = 1 + static_cast<double>(rows.d + 8) * 0x1p-23;  // sums in float
+    return {out.lost * up, out.kept * up};
+}
+
+// Rounds the rows of one panel, whose order is set; `fine_all` brings values into the range of
+// float, `largest` is the largest of them then.
+template <class R>
+void round_panel(const ByteRowsView& rows, std::size_t p, const R* data, std::size_t base,
+                 std::int32_t pivot, double fine_all, double largest) {
+    const std::size_t d = rows.d, quads = (d + 3) / 4, at = static_cast<std::size_t>(pivot);
+    const std::int32_t* order = rows.order + p * kByteWidth;
+    std::uint8_t* codes = rows.codes + p * quads * 4 * kByteWidth;
+    const bool known = largest > 0x1p-100 && largest < 0x1p100;
+    const double fine = known ? 127.0 * fine_all / largest : 0.0;
+    double lost = 0, kept = 0;
+    for (std::size_t r = 0; r < kByteWidth; ++r) {
+        if (order[r] < 0 || !known) {
+            for (std::size_t q = 0; q < quads; ++q)
+                __builtin_memset(codes + (q * kByteWidth + r) * 4, 128, 4);
+            continue;
+        }
+        const RoundedRow row =
+            round_row(rows, at, data + (static_cast<std::size_t>(order[r]) - base) * d, fine,
+                      codes + r * 4, kByteWidth * 4);
+        lost = row.lost > lost ? row.lost : lost;
+        kept = row.kept > kept ? row.kept : kept;
+    }
+    BytePanel& panel = rows.panel[p];
+    panel.pivot = pivot;
+    panel.step = known ? 1.0 / fine : 1.0;
+    // z = y·fine is off by two roundings in float, of values up to 127
+    const double blur = 0x1p-21 * 127.0 * __builtin_sqrt(static_cast<double>(d));
+    panel.error = known ? (__builtin_sqrt(lost) + blur) * panel.step * (1 + 0x1p-20) : 0.0;
+    panel.reach = known ? __builtin_sqrt(kept) * panel.step * (1 + 0x1p-20) : 0.0;
+    if (!known && largest != 0) panel.reach = __builtin_inf();  // D64 decides
+}
+
+// Puts rows i … i + m − 1, of these sizes, in order of size, roughly: by the leading bits of their
+// floats, so that the sizes of one panel are similar.
+inline void order_by_size(const float* size, std::size_t m, std::int32_t i, std::int32_t* order,
+                          float* ordered) {
+    constexpr std::size_t buckets = 64;
+    std::uint32_t key[kSegmentRows], low = ~0u, high = 0;
+    __builtin_memcpy(key, size, m * sizeof(float));  // floats that are not negative ascend so
+    for (std::size_t r = 0; r < m; ++r) {
+        low = key[r] < low ? key[r] : low;
+        high = key[r] > high ? key[r] : high;
+    }
+    unsigned shift = 0;
+    while ((high - low) >> shift >= buckets) ++shift;
+    std::size_t begin[buckets + 1] = {};
+    for (std::size_t r = 0; r < m; ++r) ++begin[((key[r] - low) >> shift) + 1];
+    for (std::size_t b = 0; b < buckets; ++b) begin[b + 1] += begin[b];
+    for (std::size_t r = 0; r < m; ++r) {
+        const std::size_t at = begin[(key[r] - low) >> shift]++;
+        order[at] = i + static_cast<std::int32_t>(r);
+        ordered[at] = size[r];
+    }
+}
+
+// Rounds the rows of panels first … last − 1, of which `data` has those from row `base` on. If
+// `sort`, the order is set too. Values times `fine` are within the range of float.
+template <class R>
+void round_rows(const ByteRowsView& rows, const R* data, std::size_t base, std::size_t first,
+                std::size_t last, bool sort, double fine) {
+    for (std::size_t p0 = first; p0 < last; p0 += kSegmentRows / kByteWidth) {
+        const std::size_t i = p0 * kByteWidth;
+        const std::size_t m = rows.n - i < kSegmentRows ? rows.n - i : kSegmentRows;
+        float size[kSegmentRows], ordered[kSegmentRows];
+        std::int32_t* order = rows.order + i;
+        for (std::size_t r = 0; r < m; ++r) {
+            const std::size_t row = sort ? i + r : static_cast<std::size_t>(order[r]);
+            const std::size_t pivot =
+                sort ? 0 : static_cast<std::size_t>(rows.panel[(i + r) / kByteWidth].pivot);
+            size[r] = largest_value(rows, pivot, data + (row - base) * rows.d, fine);
+        }
+        if (sort) order_by_size(size, m, static_cast<std::int32_t>(i), order, ordered);
+        for (std::size_t r = 0, p = p0; r < m && p < last; r += kByteWidth, ++p) {
+            float largest = 0;
+            for (std::size_t e = r; e < m && e < r + kByteWidth; ++e) {
+                const float now = sort ? ordered[e] : size[e];
+                largest = now > largest ? now : largest;
+            }
+            round_panel(rows, p, data, base, sort ? 0 : rows.panel[p].pivot, fine,
+                        static_cast<double>(largest));
+        }
+    }
+}
+
+// --- the pass ---
+
+// The scores of one panel and one center are high − slope·dot from above and low − slope·dot from
+// below.
+struct ByteLines {
+    float *slope, *low, *high;  // (padded)
+};
+
+// Lower bounds (R, kByteWidth) of the scores, and the lowest upper bound of every row.
+template <int R>
+void byte_tile(const std::uint8_t* rows, const std::int8_t* centers, std::size_t quads,
+               const std::int32_t* start, const ByteLines& lines, float* low, float* lowest) {
+    using S = ByteLanes;
+    constexpr int V = kTileVectors;
+    ByteReg sum[R][V];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) sum[r][v] = S::set1_int(start[r]);
+    for (std::size_t q = 0; q < quads; ++q) {
+        ByteReg x[V];
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v)
+            x[v] = Bytes::load(rows + static_cast<std::size_t>(v) * S::width * 4);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) {
+            std::int32_t four;
+            __builtin_memcpy(&four, centers + r * 4, 4);
+            const ByteReg c = S::set1_int(four);
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v) sum[r][v] = Bytes::dot(sum[r][v], x[v], c);
+        }
+        rows += kByteWidth * 4;
+        centers += R * 4;
+    }
+    S::Reg least[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) least[v] = S::load(lowest + v * S::width);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+        const S::Reg slope = S::set1(lines.slope[r]);
+        const S::Reg from = S::set1(lines.low[r]), to = S::set1(lines.high[r]);
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) {
+            const S::Reg dot = S::from_int(sum[r][v]);
+            S::store(low + r * kByteWidth + v * S::width, S::fnmadd(slope, dot, from));
+            least[v] = S::min(S::fnmadd(slope, dot, to), least[v]);  // NaN is not lower
+        }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) S::store(lowest + v * S::width, least[v]);
+}
+
+using ByteTile = void (*)(const std::uint8_t*, const std::int8_t*, std::size_t, const std::int32_t*,
+                          const ByteLines&, float*, float*);
+
+template <int R = kTileRows>
+PARTITA_INLINE ByteTile byte_tile_of(int rows) {
+    if constexpr (R == 1)
+        return &byte_tile<1>;
+    else
+        return rows == R ? &byte_tile<R> : byte_tile_of<R - 1>(rows);
+}
+
+// Bit r of mask[c] is set if low[c][r] does not exceed limit[r].
+PARTITA_INLINE void mark_low(const float* low, const float* limit, std::size_t count,
+                             std::uint32_t* mask) {
+    using S = ByteLanes;
+    S::Reg most[kTileVectors];
+    for (int v = 0; v < kTileVectors; ++v) most[v] = S::load(limit + v * S::width);
+    for (std::size_t c = 0; c < count; ++c, low += kByteWidth) {
+#if defined(PARTITA_AVX512)
+        auto* half = reinterpret_cast<__mmask16*>(mask + c);
+        _store_mask16(half, _mm512_cmp_ps_mask(S::load(low), most[0], _CMP_LE_OQ));
+        _store_mask16(half + 1, _mm512_cmp_ps_mask(S::load(low + S::width), most[1], _CMP_LE_OQ));
+#else
+        std::uint32_t above = 0;
+        for (int v = 0; v < kTileVectors; ++v)
+            above |= S::bits(S::less(most[v], S::load(low + v * S::width)))
+                     << (static_cast<unsigned>(v) * S::width);
+        mask[c] = ~above & first_bits(kByteWidth);
+#endif
+    }
+}
+
+// The places of nonzero words. May write a whole vector beyond them.
+PARTITA_INLINE std::size_t list_nonzero(const std::uint32_t* word, std::size_t count,
+                                        std::int32_t* place) {
+    std::size_t listed = 0, c = 0;
+#if defined(PARTITA_AVX512)
+    __m512i at = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    for (; c + 16 <= count; c += 16) {
+        const __m512i words = _mm512_loadu_si512(word + c);
+        const __mmask16 used = _mm512_test_epi32_mask(words, words);
+        _mm512_storeu_si512(place + listed, _mm512_maskz_compress_epi32(used, at));
+        listed += static_cast<std::size_t>(__builtin_popcount(used));
+        at = _mm512_add_epi32(at, _mm512_set1_epi32(16));
+    }
+#endif
+    for (; c < count; ++c) {
+        place[listed] = static_cast<std::int32_t>(c);
+        listed += word[c] != 0;
+    }
+    return listed;
+}
+
+template <class R>
+class BytePass {
+public:
+    BytePass(const ByteRowsView& bytes, const ByteBookView& book, const Rows<R>& rows,
+             std::size_t base, std::int32_t* label, const SumView* sums, unsigned char* memory)
+        : bytes_(bytes), book_(book), rows_(rows), base_(base), label_(label), sums_(sums),
+          tie_share_(tie_share(book.d)), accumulator_(sums ? *sums : none_, lay_out(memory)) {}
+
+    static std::size_t bytes(std::size_t k, std::size_t d) {
+        return BytePass(k, d).used_ + RowAccumulator<R>::bytes(d);
+    }
+
+    ByteCounts run(std::size_t first, std::size_t last) {
+        for (std::size_t p = first; p < last; ++p) panel(p);
+        if (sums_) accumulator_.flush();
+        return counts_;
+    }
+
+private:
+    using S = ByteLanes;
+    static constexpr std::size_t W = kByteWidth;
+    static constexpr double kUp = 1 + 0x1p-20;
+
+    struct Found {
+        std::int32_t count[W];
+        std::int32_t center[W][kMaxByteCandidates];
+        float low[W][kMaxByteCandidates];
+    };
+
+    BytePass(std::size_t k, std::size_t d) : book_{}, accumulator_(none_, nullptr) {
+        book_.padded = (k + 15) / 16 * 16;
+        book_.d = d;
+        lay_out(nullptr);
+    }
+
+    unsigned char* lay_out(unsigned char* memory) {
+        ScratchArena arena(memory);
+        lines_.slope = arena.take<float>(book_.padded);
+        lines_.low = arena.take<float>(book_.padded);
+        lines_.high = arena.take<float>(book_.padded);
+        low_ = arena.take<float>(kLowCenters * W);
+        mask_ = arena.take<std::uint32_t>(kLowCenters);
+        hit_ = arena.take<std::int32_t>(kLowCenters + 16);
+        found_ = arena.take<Found>(1);
+        panel_ = arena.take<double>(kExactWidth * book_.d);
+        used_ = arena.used();
+        return memory + used_;
+    }
+
+    const R* row(std::int32_t i) const {
+        return rows_.data + (static_cast<std::size_t>(i) - base_) * rows_.d;
+    }
+
+    void panel(std::size_t p) {
+        const BytePanel& panel = bytes_.panel[p];
+        const std::int32_t* order = bytes_.order + p * W;
+        if (!decides(panel)) {
+            for (std::size_t r = 0; r < W && order[r] >= 0; ++r) decide_among_all(order[r]);
+            return;
+        }
+        set_lines(panel);
+        alignas(64) float lowest[W];
+        for (std::size_t r = 0; r < W; ++r) {
+            lowest[r] = static_cast<float>(__builtin_inf());
+            found_->count[r] = 0;
+        }
+        const std::size_t quads = (book_.d + 3) / 4;
+        const std::uint8_t* codes = bytes_.codes + p * quads * 4 * W;
+        ByteTile run = nullptr;
+        std::size_t size = 0;
+        for (std::size_t q0 = 0; q0 < book_.tiles;) {
+            std::size_t q = q0;
+            const std::size_t begin = book_.first[q0];
+            for (; q < book_.tiles && book_.first[q + 1] - begin <= kLowCenters; ++q) {
+                const std::size_t j = book_.first[q], now = book_.first[q + 1] - j;
+                if (now != size) run = byte_tile_of<>(static_cast<int>(size = now));
+                run(codes, book_.codes + j * quads * 4, quads, book_.start + j,
+                    {lines_.slope + j, lines_.low + j, lines_.high + j}, low_ + (j - begin) * W,
+                    lowest);
+            }
+            find(begin, book_.first[q], lowest);
+            q0 = q;
+        }
+        settle(order, lowest);
+    }
+
+    // ‖x − origin‖ of the rows of a panel, from above, for either origin.
+    double size_of(const BytePanel& panel) const {
+        return bytes_.pivot_norm[panel.pivot] + panel.reach + book_.drift;
+    }
+
+    // True if float32 can hold the lines of a panel: then no bound is infinite or no number.
+    bool decides(const BytePanel& panel) const {
+        const double away = book_.away[panel.pivot] + panel.reach * book_.scale;
+        const double size = size_of(panel);
+        return away < kMaxFastNorm && book_.d64_error * size * size < kMaxFastNorm &&
+               (panel.reach == 0 || panel.step * book_.scale >= kMinByteStep);
+    }
+
+    // The lines of all centers for one panel.
+    void set_lines(const BytePanel& panel) {
+        const double size = size_of(panel);
+        const S::Reg up = S::set1(1 + 0x1p-20f);
+        const S::Reg step = S::set1(static_cast<float>(panel.step * book_.scale));
+        const S::Reg reach = S::set1(static_cast<float>(panel.reach * book_.scale * kUp));
+        const S::Reg error =
+            S::set1(static_cast<float>((panel.error * kUp + 0x1p-50 * size) * book_.scale));
+        const S::Reg own = S::set1(static_cast<float>(book_.d64_error * size * size * kUp));
+        const std::size_t at = static_cast<std::size_t>(panel.pivot) * book_.padded;
+        for (std::size_t j = 0; j < book_.padded; j += S::width) {
+            const S::Reg lost = S::mul(reach, S::load(book_.lost + j));
+            const S::Reg blur = S::mul(error, S::load(book_.apart + at + j));
+            const S::Reg margin = S::mul(S::add(S::add(lost, blur), own), up);
+            S::store(lines_.slope + j, S::mul(step, S::load(book_.step + j)));
+            S::store(lines_.low + j, S::sub(S::load(book_.low + at + j), margin));
+            S::store(lines_.high + j, S::add(S::load(book_.high + at + j), margin));
+        }
+    }
+
+    // Lists the centers of the stored tiles that may be nearest. Without branches up to the few
+    // centers that are candidates of a row, as the processor could not predict them.
+    void find(std::size_t begin, std::size_t end, const float* lowest) {
+        const std::size_t count = end - begin;
+        mark_low(low_, lowest, count, mask_);
+        const std::size_t listed = list_nonzero(mask_, count, hit_);
+        for (std::size_t e = 0; e < listed; ++e) {
+            const std::size_t at = static_cast<std::size_t>(hit_[e]);
+            for (std::uint32_t hits = mask_[at]; hits; hits &= hits - 1) {
+                const std::size_t r = static_cast<std::size_t>(__builtin_ctz(hits));
+                const std::int32_t have = found_->count[r]++;
+                if (have >= static_cast<std::int32_t>(kMaxByteCandidates)) continue;
+                found_->center[r][have] = static_cast<std::int32_t>(begin + at);
+                found_->low[r][have] = low_[at * W + r];
+            }
+        }
+    }
+
+    void settle(const std::int32_t* order, const float* lowest) {
+        std::size_t open[W], count = 0;
+        for (std::size_t r = 0; r < W && order[r] >= 0; ++r) {
+            const std::int32_t have = found_->count[r];
+            if (have == 1) {
+                set_label(order[r], found_->center[r][0]);
+                continue;
+            }
+            open[count++] = r;
+            const char* x = reinterpret_cast<const char*>(row(order[r]));
+            const std::size_t bytes = book_.d * sizeof(R) < 512 ? book_.d * sizeof(R) : 512;
+            for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(x + b, 0, 2);
+        }
+        for (std::size_t e = 0; e < count; ++e) decide(order[open[e]], open[e], lowest[open[e]]);
+    }
+
+    // Decides among the candidates of a row in lane r.
+    void decide(std::int32_t i, std::size_t r, float lowest) {
+        const std::int32_t have = found_->count[r];
+        if (have <= 0 || have > static_cast<std::int32_t>(kMaxByteCandidates))
+            return decide_among_all(i);
+        std::int32_t* center = found_->center[r];
+        const float* low = found_->low[r];
+        std::int32_t left = 0;
+        for (std::int32_t c = 0; c < have; ++c) {  // those of earlier tiles may be ruled out by now
+            center[left] = center[c];
+            left += !(low[c] > lowest);
+        }
+        if (left == 1) return set_label(i, center[0]);
+        ++counts_.open;
+        counts_.candidates += left;
+        const R* x = row(i);
+        scale_row(book_.exact, x, panel_);
+        std::int32_t nearest = center[0];
+        double best = scaled_distance(book_.exact, panel_, static_cast<std::size_t>(nearest));
+        for (std::int32_t c = 1; c < left; ++c) {
+            const std::int32_t j = center[c];
+            const double square = scaled_distance(book_.exact, panel_, static_cast<std::size_t>(j));
+            if (square > best * (1 + tie_share_)) continue;
+            if (!(square < best * (1 - tie_share_))) {
+                const double here = exact_distance(book_.exact, x, static_cast<std::size_t>(j));
+                const double there =
+                    exact_distance(book_.exact, x, static_cast<std::size_t>(nearest));
+                if (there < here || (there == here && nearest < j)) continue;
+            }
+            best = square;
+            nearest = j;
+        }
+        if (!(best < __builtin_inf())) return decide_among_all(i);
+        set_label(i, nearest);
+    }
+
+    void decide_among_all(std::int32_t i) {
+        ++counts_.open;
+        counts_.candidates += static_cast<std::int64_t>(book_.k);
+        std::int32_t listed = 0, label = 0;
+        exact_nearest(book_.exact, row(i), &listed, 1, panel_, &label);
+        set_label(i, label);
+    }
+
+    void set_label(std::int32_t i, std::int32_t now) {
+        const std::size_t at = static_cast<std::size_t>(i) - base_;
+        if (label_[at] == now) return;
+        if (sums_) accumulator_.push(row(i), at, label_[at], now);
+        label_[at] = now;
+        ++counts_.moved;
+    }
+
+    ByteRowsView bytes_{};
+    ByteBookView book_;
+    Rows<R> rows_{};
+    std::size_t base_ = 0;
+    std::int32_t* label_ = nullptr;
+    const SumView* sums_ = nullptr;
+    const SumView none_{};
+    double tie_share_ = 0;
+    ByteLines lines_{};
+    float* low_ = nullptr;
+    std::uint32_t* mask_ = nullptr;
+    std::int32_t* hit_ = nullptr;
+    Found* found_ = nullptr;
+    double* panel_ = nullptr;
+    std::size_t used_ = 0;
+    RowAccumulator<R> accumulator_;
+    ByteCounts counts_{};
+};
+
+// Labels the rows of panels first … last − 1, of which `rows` has those from row `base` on.
+template <class R>
+ByteCounts assign_bytes(const ByteRowsView& bytes, const ByteBookView& book, const Rows<R>& rows,
+                        std::size_t base, std::size_t first, std::size_t last, std::int32_t* label,
+                        const SumView* sums, unsigned char* memory) {
+    return BytePass<R>(bytes, book, rows, base, label, sums, memory).run(first, last);
+}
+
+}  // namespace partita::PARTITA_ISA
