@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
@@ -14,16 +15,20 @@ def versions() -> dict[str, str]:
 
     packages = ("numpy", "scipy", "scikit-learn", "narwhals", "pandas", "polars", "pyarrow")
     facts = {"partita": partita.__version__, "python": platform.python_version()}
-    for package in packages:
-        try:
-            facts[package] = version(package)
-        except PackageNotFoundError:
-            facts[package] = "not installed"
+    facts |= {package: _package_version(package) for package in packages}
     facts["machine"] = f"{platform.system()} {platform.machine()}"
     facts["kernel"] = kernels.instruction_set() + ("" if compiled() else " (no compiled core)")
     facts["kernels here"] = ", ".join(kernels.instruction_sets()) + f" (choose by {VARIABLE})"
     facts["threads"] = str(default_threads())
     return facts
+
+
+@functools.cache  # its metadata takes a hundred times as long to read as a small model to save
+def _package_version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def show_versions() -> None:
