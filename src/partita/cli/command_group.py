@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_origin
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 from partita.cli import check, choose_k, demo, fit, inspect, name, options, predict, report
 from partita.cli.error_handling import ARGUMENTS_KEY, exit_code_of, handle_errors
@@ -56,7 +57,7 @@ def _expand_records(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-app = typer.Typer(
+_commands = typer.Typer(
     cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -74,7 +75,7 @@ for _command in (
     report.report,
     demo.demo,
 ):
-    app.command(_command.__name__.replace("_", "-"))(handle_errors(_expand_records(_command)))
+    _commands.command(_command.__name__.replace("_", "-"))(handle_errors(_expand_records(_command)))
 
 
 def _print_version(is_requested: bool) -> None:
@@ -85,7 +86,7 @@ def _print_version(is_requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@_commands.callback()
 def _main(
     version: Annotated[
         bool,
@@ -107,3 +108,6 @@ def _main(
       partita fit wine.csv --labels out.csv --report wine.html
       partita predict new.csv --model wine.partita
     """
+
+
+app = get_command(_commands)  # made once, however often it is called
