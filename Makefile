@@ -6,6 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CPP := $(shell find cpp -type f)
+# neighbouring tests stay in one process, and share its fixtures
+PARALLEL := -n auto --dist worksteal
+# tests start many processes, and each would compile the package: keep the byte code
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-data test-all test-pure test-oldest test-sanitize browsers lint format \
@@ -45,18 +49,18 @@ demo: $(VENV)/installed ## cluster a real data set, and write a report to look a
 # --- tests -----------------------------------------------------------------------------------------
 
 quick: $(VENV)/tools ## the inner loop, under 30 seconds: one case of every test, few examples
-	$(BIN)/python -m pytest -n auto -q --quick
+	$(BIN)/python -m pytest $(PARALLEL) -q --quick
 
 test: $(VENV)/tools ## the tests, in parallel: some minutes
-	$(BIN)/python -m pytest -n auto --durations=10
-	$(BIN)/python -m pytest -n auto -q --doctest-modules --pyargs partita
+	$(BIN)/python -m pytest $(PARALLEL) --durations=10
+	$(BIN)/python -m pytest $(PARALLEL) -q --doctest-modules --pyargs partita
 
 test-data: $(VENV)/tools ## the tests on real data sets; PARTITA_DATA names their folder
 	@test -n "$$PARTITA_DATA" || { echo "set PARTITA_DATA to the folder of the data sets"; exit 1; }
-	$(BIN)/python -m pytest -n auto -m "data and not slow"
+	$(BIN)/python -m pytest $(PARALLEL) -m "data and not slow"
 
 test-all: $(VENV)/tools browsers test-pure test-oldest test-sanitize ## everything: slow tests and other builds too
-	$(BIN)/python -m pytest -n auto -m ""
+	$(BIN)/python -m pytest $(PARALLEL) -m ""
 
 browsers: ## install Chromium and tmux (needed by browser and terminal tests)
 	@command -v chromium >/dev/null && command -v tmux >/dev/null \
@@ -73,11 +77,11 @@ endef
 
 test-pure: ## the tests on a build without the compiled core
 	$(call environment,pure,--config-settings=cmake.define.PARTITA_PURE=ON --config-settings=build-dir=build/pure)
-	$(VENV)-pure/bin/python -m pytest -n auto -W "ignore:partita's compiled core" -m "not slow and not data and not compiled"
+	$(VENV)-pure/bin/python -m pytest $(PARALLEL) -W "ignore:partita's compiled core" -m "not slow and not data and not compiled"
 
 test-oldest: ## the tests with the oldest versions that pyproject.toml allows
 	$(call environment,oldest,--constraint tests/oldest.txt)
-	$(VENV)-oldest/bin/python -m pytest -n auto -W default -m "not slow and not data"
+	$(VENV)-oldest/bin/python -m pytest $(PARALLEL) -W default -m "not slow and not data"
 
 test-sanitize: ## the kernel tests under the address and undefined-behaviour sanitizers
 	$(call environment,sanitize,--config-settings=cmake.define.PARTITA_SANITIZE=ON --config-settings=build-dir=build/sanitize)
