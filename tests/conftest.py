@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# several processes share the cores: threads of scikit-learn that wait must not keep one busy
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 from partita._kernels import compiled, kernels, reference
 
 PROFILE = {
