@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.paths import PACKAGE
+from helpers.paths import PACKAGE, tree_of
 
 from partita import KMeans, MiniBatchKMeans, SphericalKMeans, save
 
@@ -49,10 +49,7 @@ def imported_at_once(tree, known):
 @pytest.fixture(scope="module")
 def imports():
     paths = {module_name(path): path for path in PACKAGE.rglob("*.py")}
-    return {
-        name: set(imported_at_once(ast.parse(path.read_text()), paths))
-        for name, path in paths.items()
-    }
+    return {name: set(imported_at_once(tree_of(path), paths)) for name, path in paths.items()}
 
 
 @pytest.mark.parametrize("module", LIGHT)

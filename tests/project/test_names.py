@@ -6,7 +6,7 @@ import ast
 import re
 from collections import defaultdict
 
-from helpers.paths import PACKAGE
+from helpers.paths import PACKAGE, tree_of
 
 # The room makes the meaning plain: the command and the function of one name.
 SAME_NAME = {"__init__", "choose_k", "criteria", "estimator", "parameters"}
@@ -25,7 +25,7 @@ def modules():
 def test_no_two_classes_have_the_same_name():
     homes = defaultdict(list)
     for path in modules():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(str(path.relative_to(PACKAGE)))
     assert not {name: where for name, where in homes.items() if len(where) > 1}
@@ -42,7 +42,7 @@ def test_no_two_modules_have_the_same_name():
 def test_constants_say_a_quantity():
     bare = []
     for path in modules():
-        for node in ast.parse(path.read_text()).body:
+        for node in tree_of(path).body:
             targets = node.targets if isinstance(node, ast.Assign) else []
             names = [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
             bare += [f"{path.name}: {n}" for n in names if BARE_WORDS.fullmatch(n.lstrip("_"))]
@@ -52,7 +52,7 @@ def test_constants_say_a_quantity():
 def test_docstrings_begin_with_a_verb_or_a_noun():
     clauses = []
     for path in modules():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
                 text = ast.get_docstring(node) or ""
                 if CLAUSE.match(text):
