@@ -6,7 +6,7 @@ A seed that differs is a case to look at: `fits(seed)` in helpers/dense_cases.py
 from __future__ import annotations
 
 import pytest
-from helpers.fuzzing import case_digests, different_cases
+from helpers.fuzzing import different_cases, usual_digests
 from helpers.other_machines import MACHINES
 
 CASES = "helpers.dense_cases"
@@ -27,7 +27,7 @@ def test_many_fits_to_dense_rows_have_the_same_bits_on_other_machines(machine):
 
 
 def test_medoids_have_the_same_bits_held_or_made_again_by_any_threads():
-    lines = case_digests(CASES, 0, 12).splitlines()
+    lines = usual_digests(CASES, 0, 12)
     digests = dict(line.rsplit(maxsplit=1) for line in lines if "medoids" in line)
     held = {name: bits for name, bits in digests.items() if "{}" in name}
     assert len(held) > 12

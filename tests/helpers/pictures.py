@@ -47,16 +47,16 @@ def undrawn(ax):
 
 def check_texts(figure):
     """No text covers another, and none leaves the page."""
-    found = texts_of(figure)
+    found = [(text, *box.extents.tolist()) for text, box in texts_of(figure)]
     width, height = figure.canvas.get_width_height()
-    for text, box in found:
-        assert box.x0 >= -1, text
-        assert box.y0 >= -1, text
-        assert box.x1 <= width + 1, text
-        assert box.y1 <= height + 1, text
-    for (one, a), (other, b) in itertools.combinations(found, 2):
+    for text, left, low, right, high in found:
+        assert left >= -1, text
+        assert low >= -1, text
+        assert right <= width + 1, text
+        assert high <= height + 1, text
+    for (one, ax0, ay0, ax1, ay1), (other, bx0, by0, bx1, by1) in itertools.combinations(found, 2):
         # a pixel of air around glyphs is not ink
-        apart = a.x1 - 1 < b.x0 or b.x1 - 1 < a.x0 or a.y1 - 1 < b.y0 or b.y1 - 1 < a.y0
+        apart = ax1 - 1 < bx0 or bx1 - 1 < ax0 or ay1 - 1 < by0 or by1 - 1 < ay0
         assert apart, f"{one!r} covers {other!r}"
 
 

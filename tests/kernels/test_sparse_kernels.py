@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from fractions import Fraction
 
 import numpy as np
@@ -109,13 +110,25 @@ def test_own_distances_of_sparse_rows_have_the_bits_of_the_twin(core, dtype):
         np.testing.assert_array_equal(*lengths)
 
 
+@functools.cache  # fractions take long, and every instruction set asks for them
+def exact_problems(dtype):
+    """The sparse problems with the exact squared distances of rows to their centers."""
+
+    def squared_distance(x, center):
+        pairs = zip(x.tolist(), center.tolist(), strict=True)
+        return sum((Fraction(a) - Fraction(b)) ** 2 for a, b in pairs)
+
+    return [
+        (rows, centers, labels, list(map(squared_distance, rows.toarray(), centers[labels])))
+        for rows, centers, labels in sparse_problems(dtype)
+    ]
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_own_distances_of_sparse_rows_are_true_to_the_last_digits(core, dtype):
-    for rows, centers, labels in sparse_problems(dtype):
-        dense, found = rows.toarray(), own_distances(core, rows, centers, labels)
-        for x, label, distance in zip(dense, labels, found, strict=True):
-            pairs = zip(x.tolist(), centers[label].tolist(), strict=True)
-            true = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in pairs)
+    for rows, centers, labels, exact in exact_problems(dtype):
+        found = own_distances(core, rows, centers, labels)
+        for distance, true in zip(found, exact, strict=True):
             if 1e-270 < true < 1e298:
                 assert abs(Fraction(float(distance)) - true) <= 2e-15 * true
 

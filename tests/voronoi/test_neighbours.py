@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 
 import numpy as np
@@ -91,13 +92,18 @@ CLOUDS = {
 }
 
 
+@functools.cache
+def pairs_and_depths(name):
+    """All pairs of centers of a cloud, and the depths of their facets by the primal program."""
+    pairs = np.column_stack(np.triu_indices(len(CLOUDS[name]), 1))
+    return pairs, np.array([deepest(CLOUDS[name], i, j) for i, j in pairs])
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", CLOUDS)
 def test_the_dual_programs_give_the_depth_of_the_primal(name):
-    centers = CLOUDS[name]
-    pairs = np.column_stack(np.triu_indices(len(centers), 1))
-    expected = [deepest(centers, i, j) for i, j in pairs]
-    np.testing.assert_allclose(facet_depths(centers, pairs), expected, atol=1e-8)
+    pairs, expected = pairs_and_depths(name)
+    np.testing.assert_allclose(facet_depths(CLOUDS[name], pairs), expected, atol=1e-8)
 
 
 @pytest.mark.heavy
@@ -109,10 +115,9 @@ def test_every_step_alone_finds_the_same_neighbours(monkeypatch, name, most, rou
     monkeypatch.setattr("partita.voronoi.neighbours.TRIANGULATION_MAX_DIMENSIONS", most)
     monkeypatch.setattr("partita.voronoi.neighbours.RELAXATION_ROUNDS", rounds)
     monkeypatch.setattr("partita.voronoi.neighbours.CHUNK_VALUES", 2000)  # pairs come in chunks
-    centers = CLOUDS[name]
-    i, j = np.triu_indices(len(centers), 1)
+    centers, (pairs, depth) = CLOUDS[name], pairs_and_depths(name)
+    i, j = pairs.T
     expected = np.zeros((len(centers), len(centers)), dtype=bool)
-    depth = np.array([deepest(centers, *pair) for pair in zip(i, j, strict=True)])
     expected[i, j] = expected[j, i] = depth > MIN_FACET_DEPTH
     np.testing.assert_array_equal(Cells(centers).neighbours(), expected)
     everybody = name in ("many features", "fewer than features")
