@@ -59,7 +59,7 @@ def test_errors_name_the_place():
 @pytest.mark.heavy
 def test_halting_and_strict(partita, tmp_path):
     rng = np.random.default_rng(0)
-    np.save(tmp_path / "a.npy", rng.normal(size=(3000, 2)))
+    np.save(tmp_path / "a.npy", rng.normal(size=(800, 2)))
     output = partita("fit", tmp_path / "a.npy", "-k", 20, "--max-iter", 2, "--strict", code=4)
     assert "limit of 2 iterations" in output
     partita("fit", tmp_path / "a.npy", "-k", 20, "--max-iter", 2)

@@ -41,7 +41,7 @@ def noise(tmp_path_factory):
 @pytest.mark.heavy
 def test_a_full_disk_gives_3_and_leaves_no_half_file(tmp_path):
     resource = pytest.importorskip("resource", reason="this system has no limits for files")
-    write_table(pa.table({"x": np.arange(5000.0)}), tmp_path / "a.csv")
+    write_table(pa.table({"x": np.arange(1000.0)}), tmp_path / "a.csv")  # more than the limit
     (tmp_path / "out.csv").write_text("old")
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # noqa: E731
     run = spawn("fit", tmp_path / "a.csv", "-k", 2, "--labels", tmp_path / "out.csv", "--force",

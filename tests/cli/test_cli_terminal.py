@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pytest
 from helpers.cli import write_csv
+from helpers.slow_cases import slow
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
@@ -256,8 +257,8 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("width", [60, 80, *slow(120)])
 def test_no_line_is_wider_than_the_terminal_unless_a_word_is(terminal, tmp_path, kind, width):
     file = write_rows(tmp_path / "a.csv", NAMES[kind], groups_of((50, 1000, 30), 3, gap=1.5))
     for k in (3, 10) if width == 80 else (3,):

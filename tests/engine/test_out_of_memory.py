@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers import little_memory
 from helpers.cases import same_bits
+from helpers.slow_cases import slow
 
 from partita import KMeans
 from partita._common import threads
@@ -32,7 +33,7 @@ def assert_whole_or_memory_error(endings):
 
 @needs_limits
 @pytest.mark.compiled
-@pytest.mark.parametrize("case", ["blocks", "prefix", "uint8"])
+@pytest.mark.parametrize("case", ["blocks", "uint8", *slow("prefix")])
 def test_a_fit_is_whole_or_raises_memory_error(case):
     endings = little_memory.endings(case, 8, [0.3, 2.5, 10, 90, 8000])
     assert_whole_or_memory_error(endings)

@@ -23,6 +23,7 @@ from helpers.iris_fits import (
     fit_iris,
     near_rows,
 )
+from helpers.slow_cases import slow
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
@@ -73,7 +74,7 @@ def test_every_public_name_of_a_fitted_scikit_learn_model_exists_with_its_type()
     ("tol", "weighted"),
     [(0, False), (0, True), (1e-4, False), (1e-2, False)],
 )
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *slow(1, 2)])
 @pytest.mark.parametrize(
     ("load", "k"), [(load_iris, 3), (load_wine, 3), (load_digits, 10), (load_breast_cancer, 2)]
 )

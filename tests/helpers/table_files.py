@@ -34,15 +34,15 @@ def table_of(**columns):
 def growth(work, size):
     """Return how much longer eight times the size takes: 8 if linear, 64 if quadratic."""
 
-    def seconds(n):  # of the CPU, not of the clock: other work on the machine does not count
+    def seconds(n, times):  # of the CPU, not of the clock: other work does not count
         spent = []
-        for _ in range(3):
+        for _ in range(times):
             start = time.process_time()
             work(n)
             spent.append(time.process_time() - start)
         return min(spent)
 
-    return seconds(8 * size) / seconds(size)
+    return seconds(8 * size, 1) / seconds(size, 3)
 
 
 def zip_of(path, **members):

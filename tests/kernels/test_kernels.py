@@ -125,9 +125,9 @@ def test_rows_of_another_size_were_not_kept(core):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_center_panels_beyond_the_cache_change_nothing(core, dtype):
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(300, 256)).astype(dtype)
+    rows = rng.normal(size=(70, 256)).astype(dtype)
     centers, origin = rng.normal(size=(1500, 256)), np.zeros(256)
-    ours, twin = np.full(300, -1, np.int32), np.full(300, -1, np.int32)
+    ours, twin = np.full(70, -1, np.int32), np.full(70, -1, np.int32)
     core.assign(book_for(core, dtype, centers, origin), rows, ours)
     reference.assign(reference.Codebook(centers, origin), rows, twin)
     np.testing.assert_array_equal(ours, twin)

@@ -136,7 +136,7 @@ def test_bounds_on_problems_full_of_ties(walk, problem, most, seed):
 @pytest.mark.parametrize("d", [1, 7, 16, 130])
 def test_bounds_for_any_shape(walk, dtype, k, d):
     rng = np.random.default_rng(k)
-    rows = rng.normal(size=(600, d)).astype(dtype)
+    rows = rng.normal(size=(203, d)).astype(dtype)
     path = wander(rng.normal(size=(k, d)), np.full(d, 0.25), 4, 1, 0.2)
     walk(rows, path, most=32, geometry=d < 20)
 

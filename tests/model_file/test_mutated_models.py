@@ -91,7 +91,7 @@ def check_labels_without_class(model, path, rows):
 
 
 def test_a_few_mutated_files_are_refused_or_work(originals, tmp_path, capsys):
-    check(originals, range(120), tmp_path)
+    check(originals, range(60), tmp_path)
 
 
 @pytest.mark.slow

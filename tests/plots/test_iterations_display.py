@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.pictures import IRIS, blobs, check
+from helpers.slow_cases import slow
 from sklearn.cluster import KMeans as Peer
 
 from partita import (
@@ -25,10 +26,12 @@ from partita.plots.replay import select_iterations
     KMeans(5, init="random", n_init=3, random_state=0),
     KMeans(5, init="random", n_init=1),  # a seed that nobody knows
     SphericalKMeans(4, init="random", n_init=2, random_state=1),
-    SphericalKMeans(3, init=IRIS[[0, 60, 120]]),
     KMedoids(4, method="alternate", random_state=0),
     KMedoids(4, random_state=0),
-    KMedoids(4, method="pam", init="random", random_state=3),
+    *slow(
+        SphericalKMeans(3, init=IRIS[[0, 60, 120]]),
+        KMedoids(4, method="pam", init="random", random_state=3),
+    ),
 ])  # fmt: skip
 def test_the_steps_are_those_of_the_fit(model):
     model.fit(IRIS)

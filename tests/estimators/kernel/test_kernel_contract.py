@@ -35,9 +35,17 @@ def expected(model):
         KernelKMeans(),
         KernelKMeans(2, kernel="precomputed"),
         KernelKMeans(2, approximation="nystrom"),
-        KernelKMeans(2, approximation="exact", memory_limit=0),
     ],
     expected_failed_checks=expected,
 )
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+@parametrize_with_checks(
+    [KernelKMeans(2, approximation="exact", memory_limit=0)], expected_failed_checks=expected
+)
+def test_scikit_learn_checks_in_little_memory(estimator, check):
     check(estimator)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -69,8 +71,14 @@ def _largest_gap(a, b):
     return float(abs(gap).max())
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-@pytest.mark.parametrize("metric", ["euclidean", "l1", "cosine", _largest_gap])
+@pytest.mark.parametrize(
+    ("metric", "dtype"),
+    [
+        *product(["euclidean", "l1", "cosine"], [np.float32, np.float64, np.int32]),
+        (_largest_gap, np.float32),
+        *(pytest.param(_largest_gap, dtype, marks=pytest.mark.slow) for dtype in (float, np.int32)),
+    ],
+)
 def test_fit_and_predict_take_dense_and_sparse_rows(metric, dtype):
     rows = np.rint(np.maximum(BLOBS[:25], 0) * 4).astype(dtype) + np.eye(25, 3, dtype=dtype)
     rows = rows[rows.any(axis=1)]
