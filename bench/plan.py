@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from harness.generated_data import FULL, QUICK, TALL, TALL_QUICK, Shape
 from harness.real_data import Real
 from peers.kernel_peers import KernelTask
+from tasks.defaults import FULL as FULL_DEFAULTS
+from tasks.defaults import QUICK as QUICK_DEFAULTS
+from tasks.defaults import Named
 from tasks.growth import FULL_SWEEPS, QUICK_SWEEPS, Sweep
 from tasks.k_sweeps import FULL as FULL_KSWEEPS
 from tasks.k_sweeps import QUICK as QUICK_KSWEEPS
@@ -30,6 +33,7 @@ class Plan:
     tall: Shape
     rounds: int
     round_seconds: float
+    defaults: tuple[Named | Real, ...]
     seedings: tuple[Real | Shape, ...]
     inexact: tuple[Real, ...]
     sweeps: tuple[Sweep, ...]
@@ -81,6 +85,7 @@ FULL_PLAN = Plan(
     tall=TALL,
     rounds=4,
     round_seconds=240.0,
+    defaults=FULL_DEFAULTS,
     seedings=(
         *(Real("Birch1", 1000), Real("pla85900", 500), Real("skin", 200), Real("letter", 500)),
         *(Real("Intrusion", 50), Real("GloVe", 500), Real("MNIST", 200)),
@@ -107,6 +112,7 @@ QUICK_PLAN = Plan(
     tall=TALL_QUICK,
     rounds=2,
     round_seconds=40.0,
+    defaults=QUICK_DEFAULTS,
     seedings=(Real("pla33810", 300), Real("letter", 500), QUICK[1]),
     inexact=(Real("GloVe", 500),),
     sweeps=QUICK_SWEEPS,

@@ -23,6 +23,7 @@ from peers.silhouette_peers import SILHOUETTE_PEERS
 from peers.sweep_peers import SWEEP_PEERS
 from picture import draw
 from plan import Plan
+from tasks.defaults import Defaults, Named, defaults_table
 from tasks.family import family_table, family_tasks, measure_family
 from tasks.fit_race import Row, race
 from tasks.fit_tables import fit_tables
@@ -38,7 +39,7 @@ from tasks.seeding import Seeding, seeding_table
 from tasks.silhouettes import Silhouettes, silhouette_table
 from tasks.small_calls import Iris, Predict, call_table
 
-T = TypeVar("T", bound="Real | Shape")
+T = TypeVar("T", bound="Real | Shape | Named")
 
 _PLAIN = ("partita", "sklearn lloyd", "intelex", "faiss")  # who computes every distance
 
@@ -147,6 +148,11 @@ def iteration(session: Session) -> None:
     )
 
 
+def defaults(session: Session) -> None:
+    tasks = _present(session, session.plan.defaults)
+    _measured("defaults", session, Defaults, tasks, session.processes, defaults_table)
+
+
 def seeding(session: Session) -> None:
     done: list[Seeding] = []
     for task in _present(session, session.plan.seedings):
@@ -251,6 +257,7 @@ def _present(session: Session, tasks: Sequence[T]) -> list[T]:
 STAGES: dict[str, Callable[[Session], None]] = {
     "fits": fits,
     "iteration": iteration,
+    "defaults": defaults,
     "seeding": seeding,
     "inexact": inexact,
     "family": family,

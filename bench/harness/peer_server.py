@@ -96,6 +96,12 @@ class PeerServer:
         make = self._peer.fit_small
         return [_best(calls, partial(make, rows, k, seed)) for seed in seeds]
 
+    def default_fit(self, k: int, seed: int) -> Run:
+        """A fit of the rows with everything by default."""
+        seconds, model = _timed(lambda: self._peer.default_fit(self._rows, k, seed))
+        found = self._peer.outcome(model)
+        return Run(seconds, found.centers, found.iterations, found.path)
+
     def seed(self, k: int, seed: int) -> Run:
         seeding = self._peer.seeding
         assert seeding is not None

@@ -19,6 +19,7 @@ from harness.generated_data import Array
 Seeding = Callable[[Array, int, int], Array]  # (rows, k, seed) -> centers
 
 UNLIMITED_ITERATIONS = 100_000  # iterations, for those who stop by themselves
+MIN_BYTE_FEATURES = 32  # from which partita compares all pairs in bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,10 @@ class Peer(ABC):
         """A fit from one start of the library's own choice, everything else by default."""
         raise NotImplementedError
 
+    def default_fit(self, rows: Array, k: int, seed: int) -> Any:
+        """A fit with everything by default, the number of runs included."""
+        raise NotImplementedError
+
     def predict(self, model: Any, rows: Array) -> Array:
         """The label of each row."""
         raise NotImplementedError
@@ -73,7 +78,7 @@ class Estimator(Peer):
     info: PeerInfo
     kind: Callable[..., Any]
     options: Mapping[str, Any] = field(default_factory=dict)
-    plain_options: Mapping[str, Any] = field(default_factory=dict)
+    plain_options: Callable[[Array], Mapping[str, Any]] | None = None  # to compare all pairs
     seeding: Seeding | None = None
     genuine: Callable[[Any], bool] = lambda model: True  # did the library itself make this fit?
     centred: bool = False  # its fit moves the mean of the rows to 0, its predict does not
@@ -82,7 +87,8 @@ class Estimator(Peer):
         return self._fit(rows, start, most, self.options)
 
     def plain(self, rows: Array, start: Array, iterations: int) -> Any:
-        return self._fit(rows, start, iterations, {**self.options, **self.plain_options})
+        plain = self.plain_options(rows) if self.plain_options else {}
+        return self._fit(rows, start, iterations, {**self.options, **plain})
 
     def _fit(self, rows: Array, start: Array, most: int, options: Mapping[str, Any]) -> Any:
         given: dict[str, Any] = {"init": start, "n_init": 1, "max_iter": most, "tol": 0.0}
@@ -90,6 +96,9 @@ class Estimator(Peer):
 
     def fit_small(self, rows: Array, k: int, seed: int) -> Any:
         return self.kind(k, n_init=1, random_state=seed, **self.options).fit(rows)
+
+    def default_fit(self, rows: Array, k: int, seed: int) -> Any:
+        return self.kind(k, random_state=seed, **self.options).fit(rows)
 
     def predict(self, model: Any, rows: Array) -> Array:
         return model.predict(rows)  # type: ignore[no-any-return]
@@ -166,15 +175,20 @@ class Mlpack(Peer):
 
 def partita(threads: int) -> Peer:
     import partita
+    from partita._kernels import kernels
 
     def seeding(rows: Array, k: int, seed: int) -> Array:
         return partita.kmeans_plusplus(rows, k, random_state=seed, n_threads=threads)[0]
+
+    def every_pair(rows: Array) -> Mapping[str, Any]:
+        by_bytes = kernels.has_byte_products() and rows.shape[1] >= MIN_BYTE_FEATURES
+        return {"algorithm": "bytes" if by_bytes else "plain"}
 
     return Estimator(
         PeerInfo(partita.__version__, prunes=True),
         partita.KMeans,
         {"n_threads": threads},
-        {"algorithm": "plain"},
+        every_pair,
         seeding,
     )
 

@@ -19,6 +19,7 @@ from tasks.label_differences import first_difference
 _ROUNDS = 5
 _MAX_REPEATED_SECONDS = 20.0  # seconds: who took longer is not asked again
 _PRUNING_SLACK = 2.0  # how far two first iterations may overestimate the mean of those that prune
+_MAX_COST_SHARE = 1e-3  # a peer that ends with a J so much higher is not the one to beat
 _SAME_COST_SHARE = 1e-12  # relative difference of J below which two results are the same
 _COMPARED_ROWS_AND_SECONDS = (
     100_000,
@@ -68,10 +69,11 @@ class Row:
     @property
     def fastest(self) -> tuple[str, float] | None:
         """The peer to beat and its time: at least the limit, if none of them ended within it."""
+        most = (1 + _MAX_COST_SHARE) * self.costs.get(OURS, math.inf)
         ended = {
             name: cell.best.seconds
             for name, cell in self.cells.items()
-            if name != OURS and cell.done and math.isfinite(self.costs[name])
+            if name != OURS and cell.done and self.costs[name] <= most
         }
         if ended:
             return min(ended.items(), key=lambda item: item[1])

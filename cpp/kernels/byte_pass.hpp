@@ -11,7 +11,7 @@ namespace partita::PARTITA_ISA {
 
 constexpr std::size_t kByteWidth = kTileVectors * ByteLanes::width;  // rows of a panel
 constexpr std::size_t kSegmentRows = 256;       // rows that are put in order of size
-constexpr std::size_t kLowCenters = 1024;       // whose lower bounds are stored at a time
+constexpr std::size_t kLowCenters = 256;        // whose lower bounds are stored at a time
 constexpr double kMinByteStep = 0x1p-60;        // scaled: so that its float32 has all digits
 constexpr std::size_t kMaxByteCandidates = 32;  // of a row; with more, D64 decides among all
 
@@ -318,7 +318,12 @@ public:
     }
 
     ByteCounts run(std::size_t first, std::size_t last) {
-        for (std::size_t p = first; p < last; ++p) panel(p);
+        for (std::size_t p = first; p < last; ++p) {
+            const std::size_t bytes = (book_.d + 3) / 4 * 4 * W;
+            if (p + 1 < last) fetch(bytes_.codes + (p + 1) * bytes, bytes);
+            panel(p);
+        }
+        decide(open_[turn_]);
         if (sums_) accumulator_.flush();
         return counts_;
     }
@@ -332,6 +337,13 @@ private:
         std::int32_t count[W];
         std::int32_t center[W][kMaxByteCandidates];
         float low[W][kMaxByteCandidates];
+    };
+
+    // Rows with several candidates.
+    struct OpenRows {
+        std::size_t count;
+        std::int32_t row[W], candidates[W];
+        std::int32_t center[W][kMaxByteCandidates];
     };
 
     BytePass(std::size_t k, std::size_t d) : book_{}, accumulator_(none_, nullptr) {
@@ -349,6 +361,8 @@ private:
         mask_ = arena.take<std::uint32_t>(kLowCenters);
         hit_ = arena.take<std::int32_t>(kLowCenters + 16);
         found_ = arena.take<Found>(1);
+        open_ = arena.take<OpenRows>(2);
+        if (memory) open_[0].count = open_[1].count = 0;
         panel_ = arena.take<double>(kExactWidth * book_.d);
         used_ = arena.used();
         return memory + used_;
@@ -442,42 +456,57 @@ private:
         }
     }
 
+    // Labels the rows with one candidate, and hands on those with several. They are prefetched, and
+    // decided after the next panel: their values have arrived by then.
     void settle(const std::int32_t* order, const float* lowest) {
-        std::size_t open[W], count = 0;
+        OpenRows& next = open_[turn_ ^= 1];
+        next.count = 0;
         for (std::size_t r = 0; r < W && order[r] >= 0; ++r) {
             const std::int32_t have = found_->count[r];
             if (have == 1) {
                 set_label(order[r], found_->center[r][0]);
                 continue;
             }
-            open[count++] = r;
-            const char* x = reinterpret_cast<const char*>(row(order[r]));
-            const std::size_t bytes = book_.d * sizeof(R) < 512 ? book_.d * sizeof(R) : 512;
-            for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(x + b, 0, 2);
+            if (have > static_cast<std::int32_t>(kMaxByteCandidates)) {
+                decide_among_all(order[r]);
+                continue;
+            }
+            std::int32_t left = 0, *center = next.center[next.count];
+            for (std::int32_t c = 0; c < have; ++c) {  // those of earlier tiles may be ruled out
+                center[left] = found_->center[r][c];
+                left += !(found_->low[r][c] > lowest[r]);
+            }
+            if (left == 1) {
+                set_label(order[r], center[0]);
+                continue;
+            }
+            next.row[next.count] = order[r];
+            next.candidates[next.count++] = left;
+            fetch(row(order[r]), book_.d * sizeof(R) < 1024 ? book_.d * sizeof(R) : 1024);
         }
-        for (std::size_t e = 0; e < count; ++e) decide(order[open[e]], open[e], lowest[open[e]]);
+        decide(open_[turn_ ^ 1]);
     }
 
-    // Decides among the candidates of a row in lane r.
-    void decide(std::int32_t i, std::size_t r, float lowest) {
-        const std::int32_t have = found_->count[r];
-        if (have <= 0 || have > static_cast<std::int32_t>(kMaxByteCandidates))
-            return decide_among_all(i);
-        std::int32_t* center = found_->center[r];
-        const float* low = found_->low[r];
-        std::int32_t left = 0;
-        for (std::int32_t c = 0; c < have; ++c) {  // those of earlier tiles may be ruled out by now
-            center[left] = center[c];
-            left += !(low[c] > lowest);
-        }
-        if (left == 1) return set_label(i, center[0]);
+    PARTITA_INLINE static void fetch(const void* from, std::size_t bytes) {
+        const char* at = static_cast<const char*>(from);
+        for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b, 0, 2);
+    }
+
+    void decide(OpenRows& open) {
+        for (std::size_t e = 0; e < open.count; ++e)
+            decide(open.row[e], open.center[e], open.candidates[e]);
+        open.count = 0;
+    }
+
+    // Decides among the candidates of a row, in ascending order.
+    void decide(std::int32_t i, const std::int32_t* center, std::int32_t candidates) {
         ++counts_.open;
-        counts_.candidates += left;
+        counts_.candidates += candidates;
         const R* x = row(i);
         scale_row(book_.exact, x, panel_);
         std::int32_t nearest = center[0];
         double best = scaled_distance(book_.exact, panel_, static_cast<std::size_t>(nearest));
-        for (std::int32_t c = 1; c < left; ++c) {
+        for (std::int32_t c = 1; c < candidates; ++c) {
             const std::int32_t j = center[c];
             const double square = scaled_distance(book_.exact, panel_, static_cast<std::size_t>(j));
             if (square > best * (1 + tie_share_)) continue;
@@ -485,7 +514,7 @@ private:
                 const double here = exact_distance(book_.exact, x, static_cast<std::size_t>(j));
                 const double there =
                     exact_distance(book_.exact, x, static_cast<std::size_t>(nearest));
-                if (there < here || (there == here && nearest < j)) continue;
+                if (!(here < there)) continue;  // the lower index on ties
             }
             best = square;
             nearest = j;
@@ -523,6 +552,8 @@ private:
     std::uint32_t* mask_ = nullptr;
     std::int32_t* hit_ = nullptr;
     Found* found_ = nullptr;
+    OpenRows* open_ = nullptr;
+    std::size_t turn_ = 0;
     double* panel_ = nullptr;
     std::size_t used_ = 0;
     RowAccumulator<R> accumulator_;

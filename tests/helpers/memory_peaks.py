@@ -21,6 +21,7 @@ LIMITS = 0, 4e6, 16e6, None
 FAST = {"init": "random", "n_init": 1, "max_iter": 4}
 CASES = {
     "plain": {"k": 20, "d": 16, "n": 200_000, "args": {**FAST, "algorithm": "plain"}},
+    "bytes": {"k": 100, "d": 64, "n": 100_000, "args": {**FAST, "algorithm": "bytes"}},
     "blocks": {"k": 20, "d": 3, "n": 200_000, "args": {**FAST, "algorithm": "blocks"}},
     "hamerly": {"k": 20, "d": 16, "n": 200_000, "args": {**FAST, "algorithm": "hamerly"}},
     "yinyang": {"k": 400, "d": 16, "n": 200_000, "args": {**FAST, "algorithm": "yinyang"}},

@@ -6,6 +6,7 @@ machine multiplies bytes faster than floats. cpp/kernels/byte_book.hpp has the b
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from partita._common.array_types import Ints
@@ -18,7 +19,7 @@ from partita.moments import Moments
 from partita.source.protocol import PrunableRows
 
 MIN_GAIN_SHARE = 0.1  # of a plain pass, that bytes must save
-USUAL_OPEN_SHARE, USUAL_CANDIDATES = 0.3, 0.8  # of the rows; of a row, before a pass tells
+USUAL_CANDIDATES = 0.12  # of a row with several, for all rows and times ln K: before a pass tells
 MAX_WAIT_PASSES = 24  # plain ones, that rounding the rows may take
 
 
@@ -37,7 +38,7 @@ class BytesPath:
         n = source.n
         return PathPass(
             moved,
-            row_cost=byte_cost(n, k, source.d, open_rows, candidates),
+            row_cost=byte_cost(n, k, source.d, candidates),
             candidates=1.0 + (candidates - open_rows) / n,
         )
 
@@ -66,7 +67,7 @@ def passes_before_bytes(source: PrunableRows, k: int) -> int | None:
     if not kernels.has_byte_products() or d > MAX_BYTE_FEATURES or k < 2:
         return None
     plain = plain_cost(n, k, d)
-    saved = plain - byte_cost(n, k, d, USUAL_OPEN_SHARE * n, USUAL_CANDIDATES * n)
+    saved = plain - byte_cost(n, k, d, USUAL_CANDIDATES * math.log(k) * n)
     if saved < MIN_GAIN_SHARE * plain:
         return None
     wait = int(rounding_cost(n, d) / saved)
@@ -74,6 +75,9 @@ def passes_before_bytes(source: PrunableRows, k: int) -> int | None:
 
 
 def _start(start: PathStart) -> Path | PathPlan:
+    if start.source.d > MAX_BYTE_FEATURES:
+        why = f"sums of {start.source.d} products of bytes may exceed 32 bits"
+        return PathPlan("plain", why, start.plan.forced)
     return BytesPath(start.source, start.labels, start.cache)
 
 

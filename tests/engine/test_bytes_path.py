@@ -1,0 +1,151 @@
+"""Passes over bytes: made once for all runs, left when they do not pay, the bits of any path."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.cases import fit_from, same_bits
+
+from partita import KMeans, MiniBatchKMeans, SphericalKMeans, choose_k
+from partita._common.threads import Workers
+from partita._kernels import kernels
+from partita.engine.paths import bytes_path, choice
+from partita.engine.paths.bytes_path import byte_memory, passes_before_bytes
+from partita.engine.paths.choice import plan_for
+from partita.engine.paths.price import byte_cost, plain_cost
+from partita.estimators.validation import make_source
+from partita.source.dense import DenseSource
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def groups(n=4000, d=40, k=30, spread=3.0, dtype=np.float32, seed=0):
+    rng = np.random.default_rng(seed)
+    middles = rng.normal(size=(k, d)) * spread
+    return (middles[rng.integers(0, k, n)] + rng.normal(size=(n, d))).astype(dtype)
+
+
+@pytest.fixture
+def fast_bytes(monkeypatch):
+    """A machine whose products of bytes are fast."""
+    monkeypatch.setattr(kernels, "has_byte_products", lambda: True)
+
+
+@pytest.fixture
+def rounded(monkeypatch):
+    """How often rows were rounded."""
+    calls, real = [], DenseSource.round_to_bytes
+
+    def counted(self):
+        calls.append(self.n)
+        return real(self)
+
+    monkeypatch.setattr(DenseSource, "round_to_bytes", counted)
+    return calls
+
+
+def test_the_trace_tells_candidates(fast_bytes):
+    rows = groups()
+    model = fit_from(rows, rows[:30], algorithm="bytes")
+    assert {p.path for p in model.trace_} == {"bytes"}
+    assert all(1.0 <= p.candidates < 3.0 for p in model.trace_)
+    plain = fit_from(rows, rows[:30], algorithm="plain")
+    assert {p.candidates for p in plain.trace_} == {0.0}
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.int16, bool])
+def test_rows_of_other_types_have_the_same_bits(dtype):
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, 2 if dtype is bool else 200, (900, 24)).astype(dtype)
+    start = rows[:12].astype(float) + rng.random((12, 24)) * 0.1
+    for limit in (0, None):
+        keywords = {"max_iter": 8, "memory_limit": limit}
+        plain = fit_from(rows, start, algorithm="plain", **keywords)
+        assert same_bits(plain, fit_from(rows, start, algorithm="bytes", **keywords))
+
+
+@pytest.mark.parametrize("model", [KMeans, SphericalKMeans, MiniBatchKMeans])
+def test_members_take_bytes_and_keep_their_bits(fast_bytes, monkeypatch, model):
+    rows = groups(n=20_000, d=96, k=60)
+
+    def fit():
+        return model(60, init="random", n_init=1, max_iter=20, random_state=3).fit(rows)
+
+    by_bytes = fit()
+    assert "bytes" in {p.path for p in by_bytes.trace_}
+    monkeypatch.setattr(kernels, "has_byte_products", lambda: False)
+    plain = fit()
+    assert "bytes" not in {p.path for p in plain.trace_}
+    assert np.array_equal(by_bytes.labels_, plain.labels_)
+    assert np.array_equal(by_bytes.cluster_centers_, plain.cluster_centers_)
+    assert by_bytes.inertia_ == plain.inertia_
+
+
+def test_weights_have_the_same_bits():
+    rows, rng = groups(n=1500, d=20), np.random.default_rng(2)
+    weight = rng.integers(0, 4, 1500) * 0.5
+    keywords = {"sample_weight": weight, "max_iter": 10}
+    plain = fit_from(rows, rows[:25], algorithm="plain", **keywords)
+    assert same_bits(plain, fit_from(rows, rows[:25], algorithm="bytes", **keywords))
+
+
+def test_runs_share_one_copy(fast_bytes, rounded):
+    rows = groups(n=6000, d=64)
+    KMeans(30, init="random", n_init=4, max_iter=5, random_state=0, algorithm="bytes").fit(rows)
+    assert rounded == [6000]
+
+
+def test_a_sweep_over_k_shares_one_copy(fast_bytes, rounded):
+    rows = groups(n=30_000, d=64, k=8)
+    choose_k(rows, [40, 50, 60], random_state=0)
+    assert rounded.count(30_000) == 1
+
+
+def test_bytes_are_left_when_they_leave_many_candidates(fast_bytes):
+    """Pairs of centers nearer to each other than a byte can tell."""
+    rng = np.random.default_rng(3)
+    far = rng.normal(size=(6, 64)) * 1e5
+    rows = (far[rng.integers(0, 6, 20_000)] + rng.normal(size=(20_000, 64))).astype(np.float32)
+    start = np.repeat(far, 50, axis=0) + rng.normal(size=(300, 64))
+    model = fit_from(rows, start, max_iter=8)
+    assert [p.path for p in model.trace_].count("bytes") == 1
+    assert any("bytes left" in note for note in model.paths_)
+    assert same_bits(model, fit_from(rows, start, max_iter=8, algorithm="plain"))
+
+
+def test_bytes_need_products_memory_and_enough_work(fast_bytes, monkeypatch):
+    with Workers(1) as workers:
+        source = make_source(groups(n=20_000, d=128), None, workers)
+        assert passes_before_bytes(source, 100) in (0, 1)
+        assert passes_before_bytes(source, 1) is None
+        plan = plan_for(source, 100, "auto", np.inf)
+        assert plan.bytes_after is not None
+        little = plan_for(source, 100, "auto", choice.memory_of(plan.path, source, 100) + 1e5)
+        assert little.bytes_after is None
+        assert little.spare == pytest.approx(1e5)
+        enough = choice.memory_of(plan.path, source, 100) + byte_memory(source)
+        assert plan_for(source, 100, "auto", enough).spare == 0
+        monkeypatch.setattr(kernels, "has_byte_products", lambda: False)
+        assert plan_for(source, 100, "auto", np.inf).bytes_after is None
+
+
+def test_few_passes_are_not_rounded_for(fast_bytes):
+    """The fewer the centers, the more passes it takes until rounding pays."""
+    with Workers(1) as workers:
+        source = make_source(groups(n=20_000, d=128), None, workers)
+        waits = [passes_before_bytes(source, k) for k in (500, 100, 30)]
+    assert None not in waits
+    assert waits == sorted(waits)
+
+
+def test_more_features_than_32_bits_hold_take_plain_passes(monkeypatch):
+    monkeypatch.setattr(bytes_path, "MAX_BYTE_FEATURES", 10)
+    rows = groups(n=300, d=11)
+    model = fit_from(rows, rows[:5], algorithm="bytes")
+    assert {p.path for p in model.trace_} == {"plain"}
+    assert any("32 bits" in note for note in model.paths_)
+
+
+def test_prices_grow_with_candidates():
+    assert byte_cost(1000, 100, 64, 700) < byte_cost(1000, 100, 64, 9000)
+    assert byte_cost(1000, 500, 384, 700) < plain_cost(1000, 500, 384) / 2
