@@ -15,7 +15,9 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 
-RANK_SHARE = 0.34  # of a sample: below a bracket, and above it
+# of a sample: below a bracket, and above it. A wide one surely holds the median; a narrow one holds
+# few values, which clears a feature with many equal values at one side of its median
+RANK_SHARE, NARROW_RANK_SHARE = 0.42, 0.47
 MIN_TIED_SHARE = 1 / 8  # of a sample at its median: the values are discrete
 
 
@@ -33,10 +35,9 @@ class MedianBrackets:
         """Make brackets from some rows (m, d)."""
         ranked = np.sort(sample.T, axis=1)
         m = ranked.shape[1]
-        middle, outside = ranked[:, (m - 1) // 2], int(RANK_SHARE * m)
+        middle = ranked[:, (m - 1) // 2]
         tied = (ranked == middle[:, None]).sum(axis=1) >= MIN_TIED_SHARE * m
-        low = np.where(tied, middle, ranked[:, min(outside, (m - 1) // 2)])
-        high = np.where(tied, middle, ranked[:, max(m - 1 - outside, (m - 1) // 2)])
+        low, high = (np.where(tied, middle, end) for end in _ends(ranked, RANK_SHARE))
         return cls(ranked, low, high, near)
 
     def cuts(self, dtype: Any) -> Floats:
@@ -68,18 +69,28 @@ class MedianBrackets:
     def refined(self, counts: Ints, total: int, which: Array) -> MedianBrackets | None:
         """Return brackets for another try at `which` features; None if no other is at hand.
 
-        The next value of the sample on the side where the median is; in a bracket that discrete
-        values fill, its middle. No other is better where the median is known.
+        The next value of the sample on the side where the median is; a narrower one where it is
+        inside. No other is better where the median is known.
         """
         m = self.ranked.shape[1]
         down, up = 2 * counts[0] >= total, 2 * counts[1] > total
         place = np.full(len(self.low), (m - 1) // 2)
         place[down] = (self.ranked[down] < self.low[down, None]).sum(axis=1) - 1
         place[up] = (self.ranked[up] <= self.high[up, None]).sum(axis=1)
-        again = which & (place >= 0) & (place < m)
-        again &= down | up | (self.near < self.high - self.low)
-        if not again.any():
+        beside = which & (down | up) & (place >= 0) & (place < m)
+        narrow_low, narrow_high = _ends(self.ranked, NARROW_RANK_SHARE)
+        inside = which & ~(down | up) & (self.near < self.high - self.low)
+        inside &= (narrow_low > self.low) | (narrow_high < self.high)
+        if not (beside | inside).any():
             return None
         value = self.ranked[np.arange(len(place)), np.clip(place, 0, m - 1)]
-        low, high = (np.where(again, value, end) for end in (self.low, self.high))
+        low = np.where(beside, value, np.where(inside, narrow_low, self.low))
+        high = np.where(beside, value, np.where(inside, narrow_high, self.high))
         return replace(self, low=low, high=high)
+
+
+def _ends(ranked: Floats, share: float) -> tuple[Floats, Floats]:
+    """The values (d,) of a sorted sample (d, m) between which its middle is."""
+    m = ranked.shape[1]
+    outside, middle = int(share * m), (m - 1) // 2
+    return ranked[:, min(outside, middle)], ranked[:, max(m - 1 - outside, middle)]

@@ -17,9 +17,10 @@ from partita.source.median_brackets import MedianBrackets
 if TYPE_CHECKING:
     from partita.source.blocked_rows import BlockedRows
 
-SAMPLE_ROWS = 64, 256  # that medians are guessed from: at least, and at most
-SAMPLE_VALUES = 1 << 18  # of more rows than the least
+SAMPLE_ROWS = 64, 512  # that medians are guessed from: at least, and at most
+SAMPLE_VALUES = 1 << 19  # of more rows than the least
 MAX_COUNTING_PASSES = 3  # over all rows, with better guesses each
+MIN_COUNTED_SHARE = 1 / 8  # of the features: of fewer, columns are read at once
 MAX_MEAN_ORIGIN_RATIO = 2.0**20  # extent over typical deviation, up to which the mean is the origin
 MAX_GRID_RATIO = 2.0**40  # above, no grid holds both the outlier and the digits of the others
 
@@ -57,6 +58,8 @@ def survey_dense(rows: BlockedRows, seen: BlockedRows) -> Survey:
     step = np.ldexp(1.0, np.maximum(np.frexp(extent)[1] - 6, -1060))
     origin, beyond_grid = low + step * np.rint(mean / step), weights.beyond_grid
     for t, values in zip(suspects, seen.columns(suspects), strict=True):
+        if extent[t] < MAX_MEAN_ORIGIN_RATIO and np.array_equal(values, np.rint(values)):
+            continue  # whole numbers deviate by 1 or more
         median, deviation = _median_and_deviation(values, seen.weights.counts())
         if extent[t] > MAX_MEAN_ORIGIN_RATIO * deviation > 0:
             origin[t] = median
@@ -73,7 +76,8 @@ def _sum_up_and_suspect(extent: Floats, rows: BlockedRows, moments: Moments) -> 
     counts = rows.sum_up(moments, brackets.cuts(rows.kernel_dtype))
     suspect &= ~brackets.cleared(counts, total)
     for _ in range(MAX_COUNTING_PASSES - 1):
-        refined = brackets.refined(counts, total, suspect) if suspect.any() else None
+        few = np.count_nonzero(suspect) < MIN_COUNTED_SHARE * rows.d
+        refined = None if few else brackets.refined(counts, total, suspect)
         if refined is None:
             break
         brackets = refined
