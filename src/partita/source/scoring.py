@@ -17,6 +17,7 @@ from partita.centers import Centers
 PAIR_NS = 0.07, 0.0125  # nanoseconds of a pair in the tiles: once, and per feature
 RECHECK_NS = 300, 4  # nanoseconds of a row that is compared again: once, and per feature
 PACK_MIN_VALUES = 1 << 14  # fewer are packed on the fly as quickly as they are looked up
+PACK_MIN_SHARED_VALUES = 1 << 17  # fewer are packed before another thread wakes up
 PACK_MAX_CENTERS = 256  # with more, packing takes little of a pass
 
 
@@ -57,7 +58,8 @@ class Scoring:
             and len(values) <= PACK_MAX_CENTERS
             and packed_bytes(self._n, self._d) <= memory
         ):
-            self._packed = kernels.keep_rows(book, rows, crew)
+            shared = self._n * self._d >= PACK_MIN_SHARED_VALUES
+            self._packed = kernels.keep_rows(book, rows, crew if shared else None)
         return book, self._packed
 
     def review(self, rechecked: int, k: int) -> None:
