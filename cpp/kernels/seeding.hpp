@@ -212,6 +212,76 @@ void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const s
     }
 }
 
+constexpr std::size_t kWordRows = 64;           // rows of a word of marks
+constexpr std::size_t kMaxAcrossFeatures = 64;  // up to which rows are compared in lanes
+
+// seed_distance of kWordRows rows to one candidate, with rows in lanes: the same sums in the same
+// order.
+template <class T>
+void distances_across(const T* columns,  // (d, kWordRows), times scale
+                      const T* candidate, std::size_t d, T* out) {
+    using S = Simd<T>;
+    for (std::size_t r = 0; r < kWordRows; r += S::width) {
+        typename S::Reg lane[kSeedLanes];
+        for (std::size_t t = 0; t < d; ++t) {
+            const typename S::Reg gap =
+                S::sub(S::load(columns + t * kWordRows + r), S::set1(candidate[t]));
+            const typename S::Reg square = S::mul(gap, gap);
+            lane[t % kSeedLanes] = t < kSeedLanes ? square : S::add(lane[t % kSeedLanes], square);
+        }
+        const std::size_t used = d < kSeedLanes ? d : kSeedLanes;
+        for (std::size_t half = kSeedLanes / 2; half > 0; half /= 2)  // other lanes are zero
+            for (std::size_t l = 0; l < half && l + half < used; ++l)
+                lane[l] = S::add(lane[l], lane[l + half]);
+        S::store(out + r, lane[0]);
+    }
+}
+
+// Adds the gains of kWordRows rows in order; returns the marks of those that come nearer.
+template <class T>
+PARTITA_INLINE std::uint64_t add_gains(const T* distance, const T* closest, const double* weight,
+                                       double& sum) {
+    alignas(64) double less[kWordRows];
+    std::uint64_t nearer = 0;
+    for (std::size_t i = 0; i < kWordRows; ++i) {
+        const double now = static_cast<double>(closest[i]), far = static_cast<double>(distance[i]);
+        less[i] = far < now ? now - far : 0.0;
+        nearer |= std::uint64_t{far < now} << i;
+    }
+    if (weight)
+        for (std::size_t i = 0; i < kWordRows; ++i) less[i] *= weight[i];
+    double total = sum;
+    for (std::size_t i = 0; i < kWordRows; ++i) total += less[i];
+    sum = total;
+    return nearer;
+}
+
+// The same for all candidates, if most of their rows are marked; false: nothing was done.
+template <class T>
+bool gain_across(const Rows<T>& rows, std::size_t first, T scale, const T* candidate,
+                 std::size_t count, const T* closest, const double* weight, std::uint64_t* mark,
+                 double* sum) {
+    const std::size_t d = rows.d;
+    if (d > kMaxAcrossFeatures || rows.n - first < kWordRows) return false;
+    std::size_t marked = 0;
+    for (std::size_t c = 0; c < count; ++c)
+        marked += static_cast<std::size_t>(__builtin_popcountll(mark[c * kMarkWords]));
+    if (4 * marked < count * kWordRows) return false;
+    alignas(64) T columns[kMaxAcrossFeatures * kWordRows], distance[kWordRows];
+    each_column(rows.data + first * d, d, static_cast<int>(kWordRows / Simd<T>::width),
+                [&](std::size_t t, int v, typename Simd<T>::Reg x) {
+                    if (scale != T(1)) x = Simd<T>::mul(x, Simd<T>::set1(scale));
+                    Simd<T>::store(
+                        columns + t * kWordRows + static_cast<std::size_t>(v) * Simd<T>::width, x);
+                });
+    for (std::size_t c = 0; c < count; ++c) {
+        distances_across(columns, candidate + c * padded_features(d), d, distance);
+        mark[c * kMarkWords] =
+            add_gains(distance, closest + first, weight ? weight + first : nullptr, sum[c]);
+    }
+    return true;
+}
+
 // Gain of each candidate, leaf by leaf, and marks of the rows that it would come nearest to.
 template <class T>
 void seed_gain(const Rows<T>& rows, T scale, const T* candidate,
@@ -242,6 +312,11 @@ void seed_gain(const Rows<T>& rows, T scale, const T* candidate,
         for (std::size_t at = 0; at < count * kMarkWords;
              ++at) {  // 64 rows for all candidates, then the next 64
             const std::size_t c = at % count, w = at / count, first = leaf * kSeedLeafRows + w * 64;
+            if (c == 0 && first < n &&
+                gain_across(rows, first, scale, padded, count, closest, weight, mark + w, sum)) {
+                at += count - 1;
+                continue;
+            }
             std::uint64_t& marked = mark[c * kMarkWords + w];
             std::uint64_t nearer = 0;
             for (std::uint64_t bits = marked; bits; bits &= bits - 1) {
