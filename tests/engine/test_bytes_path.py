@@ -149,3 +149,20 @@ def test_more_features_than_32_bits_hold_take_plain_passes(monkeypatch):
 def test_prices_grow_with_candidates():
     assert byte_cost(1000, 100, 64, 700) < byte_cost(1000, 100, 64, 9000)
     assert byte_cost(1000, 500, 384, 700) < plain_cost(1000, 500, 384) / 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_predictions_by_bytes_are_those_of_plain_passes(fast_bytes, monkeypatch, dtype):
+    rows = groups(n=12_345, d=64, k=40, dtype=dtype) * 1e-3 + 5
+    centers = rows[:500].astype(np.float64)
+    model = KMeans(500, init=centers, n_init=1, max_iter=1).fit(rows[:1000])
+    labelled = []
+    real = DenseSource.label_once_by_bytes
+    monkeypatch.setattr(
+        DenseSource, "label_once_by_bytes", lambda *a: (labelled.append(1), real(*a))[1]
+    )
+    by_bytes = model.predict(rows)
+    assert labelled == [1]
+    monkeypatch.setattr(kernels, "has_byte_products", lambda: False)
+    np.testing.assert_array_equal(by_bytes, model.predict(rows))
+    assert labelled == [1]

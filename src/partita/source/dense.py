@@ -8,7 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from partita._common.array_types import Array, Ints
+from partita._common.power_of_two import power_of_two
 from partita._common.threads import Workers
+from partita._kernels import kernels
+from partita.centers import Centers
 from partita.exact_weights import Weights
 from partita.source.blocked_rows import BlockedRows
 from partita.source.blocks import RunBlock, converted_rows, is_small, split_slice, walk_blocks
@@ -65,6 +68,26 @@ class DenseSource(BlockedRows):
             return run_parts
 
         walk_blocks(self.workers, self.n, work_per_row, begin_slices)
+
+    def label_once_by_bytes(self, centers: Centers, labels: Ints) -> None:
+        """Label every row in place by bytes that are made for this pass only, some at a time.
+
+        The rows must be in place.
+        """
+        assert self.in_place is not None
+        values, crew = np.ascontiguousarray(centers.values), self.workers.crew
+        low, high, _ = self.extent()
+        middle = values.mean(axis=0)
+        reach = max(float((high - middle).max()), float((middle - low).max()))
+        scale, step = power_of_two(reach, 1000), converted_rows(self.d, np.dtype(np.uint8))
+        copy = book = None
+        for rows in split_slice(slice(0, self.n), 8 * step):
+            block = self.in_place[rows]
+            if copy is None or len(block) < 8 * step:
+                copy = kernels.ByteRows(len(block), centers.origin, middle[None])
+                book = kernels.ByteBook(copy, values, centers.origin, crew)
+            kernels.round_rows(copy, block, 0, scale, crew)
+            kernels.assign_bytes(copy, book, block, 0, labels[rows], crew=crew)
 
     def _reader(self) -> Callable[[slice], Array]:
         """Return a function that converts some rows; its results share one buffer."""
