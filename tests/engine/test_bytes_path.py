@@ -96,19 +96,19 @@ def test_runs_share_one_copy(fast_bytes, rounded):
 
 
 def test_a_sweep_over_k_shares_one_copy(fast_bytes, rounded):
-    rows = groups(n=30_000, d=64, k=8)
-    choose_k(rows, [40, 50, 60], random_state=0)
-    assert rounded.count(30_000) == 1
+    rows = groups(n=3000, d=20, k=5)
+    choose_k(rows, [3, 4, 5], estimator=KMeans(algorithm="bytes", random_state=0))
+    assert rounded.count(3000) == 1
 
 
-def test_bytes_are_left_when_they_leave_many_candidates(fast_bytes):
+def test_bytes_are_not_taken_where_they_leave_many_candidates(fast_bytes):
     """Pairs of centers nearer to each other than a byte can tell."""
     rng = np.random.default_rng(3)
     far = rng.normal(size=(6, 64)) * 1e5
     rows = (far[rng.integers(0, 6, 20_000)] + rng.normal(size=(20_000, 64))).astype(np.float32)
     start = np.repeat(far, 50, axis=0) + rng.normal(size=(300, 64))
     model = fit_from(rows, start, max_iter=8)
-    assert [p.path for p in model.trace_].count("bytes") == 1
+    assert "bytes" not in {p.path for p in model.trace_}  # a sample of rows told so
     assert any("bytes left" in note for note in model.paths_)
     assert same_bits(model, fit_from(rows, start, max_iter=8, algorithm="plain"))
 

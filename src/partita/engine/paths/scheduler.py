@@ -23,6 +23,7 @@ from partita.engine.paths.path import (
 )
 from partita.engine.paths.plain_path import PlainPath
 from partita.engine.paths.price import plain_cost
+from partita.exact_weights import Weights
 from partita.moments import Moments
 from partita.source.protocol import Source
 
@@ -30,6 +31,7 @@ MAX_SETTLING_PASSES = 12  # before bounds are tried where they save little
 ROWS_PER_SETTLING_PASS = 40_000  # on fewer rows, preparing centers for a trial is much of a pass
 MAX_MOVED_SHARE = 0.2  # of the rows: a path is tried when fewer change their label
 MIN_TRIAL_ROWS, MAX_TRIAL_ROWS = 512, 4096  # about one row in 64
+MAX_BYTE_TRIAL_ROWS = 512  # of which bytes show how many candidates they leave
 MAX_PATIENCE_PASSES = 16
 MAX_COST_SHARE = 0.7  # of a plain pass, for a path to begin, as its first pass costs more
 
@@ -40,7 +42,7 @@ class PassScheduler:
     def __init__(self, source: Source, plan: PathPlan, cache: PathCache) -> None:
         self._source, self._plan, self._cache, self._memory = source, plan, cache, plan.spare
         self._bytes_after = plan.bytes_after
-        self._unpruned_cost = 0.0  # of the last pass over bytes; 0: none was made
+        self._byte_cost = 0.0  # of the last pass over bytes; 0: none was made
         self._path = self._unpruned(np.full(source.n, -1, np.int32))
         self.notes = [str(plan)]  # which paths were planned, and why
         self._trial: Path | None = None  # the planned path on a few rows
@@ -57,9 +59,9 @@ class PassScheduler:
         return self._path.labels
 
     def _unpruned(self, labels: Ints) -> Path:
-        """The path that compares every row with every center: plain at first, then over bytes."""
+        """The path that compares every row with every center: over bytes once they are in use."""
         rows = self._source.prunable_rows
-        if rows is not None and self._bytes_after == 0:
+        if rows is not None and self._byte_cost:
             return BytesPath(rows, labels, self._cache)
         # rows that will be rounded to bytes are not packed for plain passes
         return PlainPath(self._source, labels, self._memory if self._bytes_after is None else 0.0)
@@ -68,25 +70,38 @@ class PassScheduler:
         """Make one pass; return the name of its path, and what it did."""
         if self._path.name != self._plan.path:
             self._switch(centers)
+        if self._path.name == "plain" and self._bytes_after == 0:
+            self._turn_to_bytes(centers)
         done, name = self._path.assign(centers, sums), self._path.name
         self._all_labelled, self._before, self._moved = True, centers, done.moved
         if name == "plain" and self._bytes_after:
             self._bytes_after -= 1
-            if self._bytes_after == 0:
-                self._path = self._unpruned(self.labels)
         elif not self._plan.forced and name == "bytes":
             self._review_bytes(done, centers)
         elif not self._plan.forced and name != "plain":
             self._review(done, centers)
         return name, done
 
+    def _turn_to_bytes(self, centers: Centers) -> None:
+        """Round the rows to bytes, unless a sample shows that it would not pay."""
+        rows = self._source.prunable_rows
+        assert rows is not None
+        few = strided_rows(self._source, MAX_BYTE_TRIAL_ROWS)
+        sample = rows.subset(few, Weights.of(None, len(few)), rows.survey())
+        trial = BytesPath(sample, np.zeros(len(few), np.int32), PathCache())
+        done = trial.assign(centers, None)
+        scaled = replace(done, row_cost=done.row_cost * (self._source.n / len(few)))
+        self._review_bytes(scaled, centers)
+        if self._byte_cost:
+            self._path = self._unpruned(self.labels)
+
     def _review_bytes(self, done: PathPass, centers: Centers) -> None:
         """Go back to plain passes if bytes leave so many candidates that a pass costs more."""
-        self._unpruned_cost = done.row_cost
+        self._byte_cost = done.row_cost
         if done.row_cost <= plain_cost(self._source.n, len(centers.values), self._source.d):
             return
         self.notes.append(f"plain: bytes left {done.candidates:.1f} centers a row")
-        self._bytes_after, self._unpruned_cost = None, 0.0
+        self._bytes_after, self._byte_cost = None, 0.0
         self._path = self._unpruned(self.labels)
 
     def _switch(self, centers: Centers) -> None:
@@ -140,8 +155,11 @@ class PassScheduler:
 
     def _cost_share(self, done: PathPass, centers: Centers) -> float:
         """Cost of a pass over all rows, as a share of one that compares all pairs."""
-        plain = plain_cost(self._source.n, len(centers.values), self._source.d)
-        return (done.row_cost + done.fixed_cost) / (self._unpruned_cost or plain)
+        return (done.row_cost + done.fixed_cost) / self._pass_cost(centers)
+
+    def _pass_cost(self, centers: Centers) -> float:
+        """Cost of a pass that compares all pairs, in bytes if that is how it is done."""
+        return self._byte_cost or plain_cost(self._source.n, len(centers.values), self._source.d)
 
     def _review(self, done: PathPass, centers: Centers) -> None:
         """Go back to passes that compare all pairs if the pass cost more than one of them."""
@@ -196,7 +214,7 @@ class PassScheduler:
     def grow(self, source: Source, plan: PathPlan) -> None:
         """Go on with more rows, the present ones first, by a plan for them."""
         self._source, self._memory, self._bytes_after = source, plan.spare, plan.bytes_after
-        self._cache, self._trial, self._unpruned_cost = PathCache(), None, 0.0
+        self._cache, self._trial, self._byte_cost = PathCache(), None, 0.0
         rows = source.prunable_rows
         if rows is not None and self._fits(source, plan) and self._path.grow(rows):
             return
