@@ -17,7 +17,6 @@ from partita._common.sparse_format import check_sparse, is_sparse
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita.centers import Centers
-from partita.engine.paths.bytes_path import passes_before_bytes
 from partita.estimators.validation import check_finite, check_threads, make_source
 from partita.source.blocks import as_kernel_type, crew_slices, walk_blocks
 from partita.source.dense import DenseSource
@@ -46,7 +45,12 @@ def nearest(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Array
 
 def _by_bytes(source: DenseSource, k: int) -> bool:
     """Return whether rounding the rows to bytes pays for a single pass."""
-    return source.in_place is not None and passes_before_bytes(source, k) == 0
+    if source.in_place is None:
+        return False
+    # here, so that a command which labels nothing does not load the engine of fits
+    from partita.engine.paths.bytes_path import passes_before_bytes
+
+    return passes_before_bytes(source, k) == 0
 
 
 def distances(
