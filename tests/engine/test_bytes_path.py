@@ -10,11 +10,11 @@ from partita import KMeans, MiniBatchKMeans, SphericalKMeans, choose_k
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita.engine.paths import bytes_path, choice
-from partita.engine.paths.bytes_path import byte_memory, passes_before_bytes
+from partita.engine.paths.bytes_path import byte_memory
 from partita.engine.paths.choice import plan_for
-from partita.engine.paths.price import byte_cost, plain_cost
 from partita.estimators.validation import make_source
 from partita.source.dense import DenseSource
+from partita.source.pass_price import byte_cost, passes_before_bytes, plain_cost
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -116,8 +116,8 @@ def test_bytes_are_not_taken_where_they_leave_many_candidates(fast_bytes):
 def test_bytes_need_products_memory_and_enough_work(fast_bytes, monkeypatch):
     with Workers(1) as workers:
         source = make_source(groups(n=20_000, d=128), None, workers)
-        assert passes_before_bytes(source, 100) in (0, 1)
-        assert passes_before_bytes(source, 1) is None
+        assert passes_before_bytes(source.n, 100, source.d) in (0, 1)
+        assert passes_before_bytes(source.n, 1, source.d) is None
         plan = plan_for(source, 100, "auto", np.inf)
         assert plan.bytes_after is not None
         little = plan_for(source, 100, "auto", choice.memory_of(plan.path, source, 100) + 1e5)
@@ -133,7 +133,7 @@ def test_few_passes_are_not_rounded_for(fast_bytes):
     """The fewer the centers, the more passes it takes until rounding pays."""
     with Workers(1) as workers:
         source = make_source(groups(n=20_000, d=128), None, workers)
-        waits = [passes_before_bytes(source, k) for k in (500, 100, 30)]
+        waits = [passes_before_bytes(source.n, k, source.d) for k in (500, 100, 30)]
     assert None not in waits
     assert waits == sorted(waits)
 

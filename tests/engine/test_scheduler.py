@@ -14,11 +14,11 @@ from partita.engine.lloyd import LloydOptions
 from partita.engine.paths import choice
 from partita.engine.paths.path import PathCache, PathKind, PathPass, PathPlan
 from partita.engine.paths.plain_path import PlainPath
-from partita.engine.paths.price import plain_cost
 from partita.engine.paths.scheduler import MAX_PATIENCE_PASSES, PassScheduler
 from partita.engine.restarts import best_of
 from partita.estimators.validation import make_source
 from partita.halting import MaxIter
+from partita.source.pass_price import plain_cost
 from partita.source.protocol import batch_of
 
 N, D, K = 60_000, 5, 30

@@ -20,6 +20,7 @@ from partita.centers import Centers
 from partita.estimators.validation import check_finite, check_threads, make_source
 from partita.source.blocks import as_kernel_type, crew_slices, walk_blocks
 from partita.source.dense import DenseSource
+from partita.source.pass_price import passes_before_bytes
 from partita.source.sparse import SparseSource
 
 MAX_SUM_ERROR = 1e-4  # of memberships, which may be rounded to float32
@@ -45,12 +46,7 @@ def nearest(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Array
 
 def _by_bytes(source: DenseSource, k: int) -> bool:
     """Return whether rounding the rows to bytes pays for a single pass."""
-    if source.in_place is None:
-        return False
-    # here, so that a command which labels nothing does not load the engine of fits
-    from partita.engine.paths.bytes_path import passes_before_bytes
-
-    return passes_before_bytes(source, k) == 0
+    return source.in_place is not None and passes_before_bytes(source.n, k, source.d) == 0
 
 
 def distances(

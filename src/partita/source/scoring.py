@@ -13,8 +13,8 @@ from partita._common.array_types import Array
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita.centers import Centers
+from partita.source.pass_price import PAIR_NS
 
-PAIR_NS = 0.07, 0.0125  # nanoseconds of a pair in the tiles: once, and per feature
 RECHECK_NS = 300, 4  # nanoseconds of a row that is compared again: once, and per feature
 PACK_MIN_VALUES = 1 << 14  # fewer are packed on the fly as quickly as they are looked up
 PACK_MIN_SHARED_VALUES = 1 << 17  # fewer are packed before another thread wakes up

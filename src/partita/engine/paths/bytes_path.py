@@ -6,21 +6,15 @@ machine multiplies bytes faster than floats. cpp/kernels/byte_book.hpp has the b
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from partita._common.array_types import Ints
-from partita._kernels import kernels
 from partita._kernels.byte_tiles import MAX_BYTE_FEATURES
 from partita.centers import Centers
 from partita.engine.paths.path import Path, PathCache, PathKind, PathPass, PathPlan, PathStart
-from partita.engine.paths.price import byte_cost, plain_cost, rounding_cost
 from partita.moments import Moments
+from partita.source.pass_price import byte_cost
 from partita.source.protocol import PrunableRows
-
-MIN_GAIN_SHARE = 0.1  # of a plain pass, that bytes must save
-USUAL_CANDIDATES = 0.12  # of a row with several, for all rows and times ln K: before a pass tells
-MAX_WAIT_PASSES = 24  # plain ones, that rounding the rows may take
 
 
 class BytesPath:
@@ -58,22 +52,6 @@ def byte_memory(source: PrunableRows) -> float:
     return source.n * (-(-source.d // 4) * 4 + 8)
 
 
-def passes_before_bytes(source: PrunableRows, k: int) -> int | None:
-    """Number of plain passes after which rounding the rows pays; None: never.
-
-    As long as the passes have not cost as much as rounding, the fit may be over before it pays.
-    """
-    n, d = source.n, source.d
-    if not kernels.has_byte_products() or d > MAX_BYTE_FEATURES or k < 2:
-        return None
-    plain = plain_cost(n, k, d)
-    saved = plain - byte_cost(n, k, d, USUAL_CANDIDATES * math.log(k) * n)
-    if saved < MIN_GAIN_SHARE * plain:
-        return None
-    wait = int(rounding_cost(n, d) / saved)
-    return wait if wait <= MAX_WAIT_PASSES else None
-
-
 def _start(start: PathStart) -> Path | PathPlan:
     if start.source.d > MAX_BYTE_FEATURES:
         why = f"sums of {start.source.d} products of bytes may exceed 32 bits"
@@ -83,7 +61,7 @@ def _start(start: PathStart) -> Path | PathPlan:
 
 BYTES = PathKind(
     "bytes",
-    suits=lambda source, k: None,  # it takes the place of plain passes: passes_before_bytes
+    suits=lambda source, k: None,  # it takes the place of plain passes: source/pass_price.py
     memory=lambda source, k: byte_memory(source),
     start=_start,
     needs_labels=False,

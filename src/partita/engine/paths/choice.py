@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from partita.engine.paths.bounds_path import HAMERLY, YINYANG
-from partita.engine.paths.bytes_path import BYTES, byte_memory, passes_before_bytes
+from partita.engine.paths.bytes_path import BYTES, byte_memory
 from partita.engine.paths.leaves_path import BLOCKS
 from partita.engine.paths.path import PathPlan
 from partita.engine.paths.plain_path import PLAIN, why_plain
 from partita.engine.paths.prefix_path import PREFIX
+from partita.source.pass_price import passes_before_bytes
 from partita.source.protocol import Source
 
 # "auto" takes the first that suits
@@ -37,7 +38,7 @@ def _with_bytes(plan: PathPlan, source: Source, k: int) -> PathPlan:
     rows = source.prunable_rows
     if rows is None or plan.forced or plan.path == "blocks" or byte_memory(rows) > plan.spare:
         return plan
-    wait = passes_before_bytes(rows, k)
+    wait = passes_before_bytes(rows.n, k, rows.d)
     spare = plan.spare - (0.0 if wait is None else byte_memory(rows))
     return replace(plan, bytes_after=wait, spare=spare)
 

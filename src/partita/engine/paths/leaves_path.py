@@ -13,9 +13,10 @@ from partita.centers import Centers
 from partita.engine.paths.bounds_path import bounds_plan
 from partita.engine.paths.path import Path, PathKind, PathPass, PathPlan, PathStart
 from partita.engine.paths.plain_path import MAX_TREE_FEATURES
-from partita.engine.paths.price import PrunedCounts, plain_cost
+from partita.engine.paths.price import PrunedCounts
 from partita.moments import Moments
 from partita.source.blocks import crew_slices
+from partita.source.pass_price import plain_cost
 from partita.source.protocol import PrunableRows
 
 WORK_PER_NODE = 1 << 19  # multiply-adds, about

@@ -5,9 +5,9 @@ from __future__ import annotations
 from partita._common.array_types import Ints
 from partita.centers import Centers
 from partita.engine.paths.path import PathKind, PathPass
-from partita.engine.paths.price import plain_cost
 from partita.moments import Moments
 from partita.source.blocks import is_small
+from partita.source.pass_price import plain_cost
 from partita.source.protocol import PrunableRows, Source
 
 MAX_TREE_FEATURES = 4  # beyond, boxes of rows are large, and a tree may cost more than it saves

@@ -17,7 +17,8 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita.centers import Centers
-from partita.engine.paths.price import PrunedCounts, bounded_cost, plain_cost
+from partita.engine.paths.price import PrunedCounts, bounded_cost
+from partita.source.pass_price import plain_cost
 from partita.source.protocol import PrunableRows
 
 SAMPLE_ROWS = 1024  # that the rotation is fitted to

@@ -8,19 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from partita.source.scoring import PAIR_NS
-
 # pairs of numbers: once, and per feature (of BOOKKEEPING_NS: per value of a center)
-PLAIN_ROW_NS = 3.0, 0.3
 BOOKKEEPING_NS = 9e4, 3.0  # of a pass by bounds, before it reads a row
 READ_BOUNDS_NS = 5.4  # per row
 MEASURE_NS = 20.0, 0.75  # for a row's distance to its own center
 OPEN_ROW_NS = 36.0  # for a row that is compared with other centers
 SCAN_PAIR_NS = 0.34, 0.0125  # of a row and a center in the tiles of a group
 CANDIDATE_NS = 1.4  # of a pair that the filter left, per feature
-# over bytes: of a pair, a row, a candidate of a row that has several; of rounding a row
-BYTE_PAIR_NS, BYTE_ROW_NS, BYTE_CANDIDATE_NS = (0.14, 0.0033), (8.4, 0.03), (20.0, 0.33)
-ROUNDING_NS = 25.0, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +31,6 @@ class PrunedCounts:
     def sum_of(cls, calls: list[list[int]]) -> PrunedCounts:
         """Add up the counts of several calls."""
         return cls(*(sum(counts) for counts in zip(*calls, strict=True)))
-
-
-def plain_cost(n: int, k: int, d: int) -> float:
-    """Cost of comparing every row with every center."""
-    return n * (k * (PAIR_NS[0] + PAIR_NS[1] * d) + PLAIN_ROW_NS[0] + PLAIN_ROW_NS[1] * d)
-
-
-def byte_cost(n: int, k: int, d: int, candidates: float) -> float:
-    """Cost of comparing every row with every center in bytes, and candidates in double."""
-    pairs = k * (BYTE_PAIR_NS[0] + BYTE_PAIR_NS[1] * d)
-    left = candidates * (BYTE_CANDIDATE_NS[0] + BYTE_CANDIDATE_NS[1] * d)
-    return n * (pairs + BYTE_ROW_NS[0] + BYTE_ROW_NS[1] * d) + left
-
-
-def rounding_cost(n: int, d: int) -> float:
-    """Cost of rounding every row to bytes."""
-    return n * (ROUNDING_NS[0] + ROUNDING_NS[1] * d)
 
 
 def bookkeeping_cost(k: int, d: int, threads: int) -> float:

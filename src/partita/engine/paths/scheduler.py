@@ -22,9 +22,9 @@ from partita.engine.paths.path import (
     with_more_rows,
 )
 from partita.engine.paths.plain_path import PlainPath
-from partita.engine.paths.price import plain_cost
 from partita.exact_weights import Weights
 from partita.moments import Moments
+from partita.source.pass_price import plain_cost
 from partita.source.protocol import Source
 
 MAX_SETTLING_PASSES = 12  # before bounds are tried where they save little
