@@ -94,12 +94,13 @@ std::vector<std::int64_t> assign_bytes(ByteCopy& copy, const Packed<ByteBook>& p
     SumView sum_view{};
     if (sums) sum_view = sums->view(times, weight, m, d);
     const std::size_t begin = base / width, panels = (base + m + width - 1) / width - begin;
+    std::size_t rounded = 0;
     for (std::size_t e = begin * width; e < (begin + panels) * width; ++e) {
         const std::int32_t i = view.order[e];
-        expect(i < 0 ||
-                   (static_cast<std::size_t>(i) >= base && static_cast<std::size_t>(i) < base + m),
-               "assign_bytes: the rows were not rounded, or are in another order");
+        rounded +=
+            i >= 0 && static_cast<std::size_t>(i) >= base && static_cast<std::size_t>(i) < base + m;
     }
+    expect(rounded == m, "assign_bytes: the rows were not rounded, or are in another order");
     nb::gil_scoped_release release;
     const Executor executor(crew);
     const std::size_t parts = std::max<std::size_t>(1, rows_per_part(executor, m) / width);

@@ -122,7 +122,9 @@ void round_panel(const ByteRowsView& rows, std::size_t p, const R* data, std::si
     const std::size_t d = rows.d, quads = (d + 3) / 4, at = static_cast<std::size_t>(pivot);
     const std::int32_t* order = rows.order + p * kByteWidth;
     std::uint8_t* codes = rows.codes + p * quads * 4 * kByteWidth;
-    const bool known = largest > 0x1p-100 && largest < 0x1p100;
+    // float rows are multiplied by `fine` in float: those that are denormal leave its range
+    const bool known = largest > 0x1p-100 && largest < 0x1p100 &&
+                       (sizeof(R) == 8 || 127.0 * fine_all < 0x1p120 * largest);
     const double fine = known ? 127.0 * fine_all / largest : 0.0;
     double lost = 0, kept = 0;
     for (std::size_t r = 0; r < kByteWidth; ++r) {
@@ -175,6 +177,8 @@ inline void order_by_size(const float* size, std::size_t m, std::int32_t i, std:
 template <class R>
 void round_rows(const ByteRowsView& rows, const R* data, std::size_t base, std::size_t first,
                 std::size_t last, bool sort, double fine) {
+    if constexpr (sizeof(R) == 4)  // as floats are scaled in float
+        fine = fine > 0x1p100 ? 0x1p100 : (fine < 0x1p-100 ? 0x1p-100 : fine);
     for (std::size_t p0 = first; p0 < last; p0 += kSegmentRows / kByteWidth) {
         const std::size_t i = p0 * kByteWidth;
         const std::size_t m = rows.n - i < kSegmentRows ? rows.n - i : kSegmentRows;
@@ -263,7 +267,7 @@ PARTITA_INLINE ByteTile byte_tile_of(int rows) {
         return rows == R ? &byte_tile<R> : byte_tile_of<R - 1>(rows);
 }
 
-// Bit r of mask[c] is set if low[c][r] does not exceed limit[r].
+// Bit r of mask[c] is set if low[c][r] does not exceed limit[r], or is no number.
 PARTITA_INLINE void mark_low(const float* low, const float* limit, std::size_t count,
                              std::uint32_t* mask) {
     using S = ByteLanes;
@@ -272,8 +276,8 @@ PARTITA_INLINE void mark_low(const float* low, const float* limit, std::size_t c
     for (std::size_t c = 0; c < count; ++c, low += kByteWidth) {
 #if defined(PARTITA_AVX512)
         auto* half = reinterpret_cast<__mmask16*>(mask + c);
-        _store_mask16(half, _mm512_cmp_ps_mask(S::load(low), most[0], _CMP_LE_OQ));
-        _store_mask16(half + 1, _mm512_cmp_ps_mask(S::load(low + S::width), most[1], _CMP_LE_OQ));
+        _store_mask16(half, _mm512_cmp_ps_mask(S::load(low), most[0], _CMP_NGT_UQ));
+        _store_mask16(half + 1, _mm512_cmp_ps_mask(S::load(low + S::width), most[1], _CMP_NGT_UQ));
 #else
         std::uint32_t above = 0;
         for (int v = 0; v < kTileVectors; ++v)
@@ -407,7 +411,7 @@ private:
 
     // ‖x − origin‖ of the rows of a panel, from above, for either origin.
     double size_of(const BytePanel& panel) const {
-        return bytes_.pivot_norm[panel.pivot] + panel.reach + book_.drift;
+        return bytes_.pivot_norm[panel.pivot] + panel.reach + panel.error + book_.drift;
     }
 
     // True if float32 can hold the lines of a panel: then no bound is infinite or no number.
@@ -467,7 +471,7 @@ private:
                 set_label(order[r], found_->center[r][0]);
                 continue;
             }
-            if (have > static_cast<std::int32_t>(kMaxByteCandidates)) {
+            if (have < 1 || have > static_cast<std::int32_t>(kMaxByteCandidates)) {
                 decide_among_all(order[r]);
                 continue;
             }

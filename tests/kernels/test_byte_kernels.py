@@ -216,8 +216,8 @@ def test_wrong_calls_raise(byte_core):
     rows, origin = np.zeros((300, 3), np.float32), np.zeros(3)
     copy = byte_core.ByteRows(300, origin, np.zeros((1, 3)))
     book, labels = byte_core.ByteBook(copy, np.ones((2, 3)), origin), np.zeros(300, np.int32)
-    with pytest.raises((ValueError, IndexError)):  # not rounded yet
-        byte_core.assign_bytes(copy, book, rows[:128], 0, labels[:128])
+    with pytest.raises(ValueError, match="were not rounded"):
+        byte_core.assign_bytes(copy, book, rows, 0, labels)
     with pytest.raises(ValueError, match="too many"):
         byte_core.ByteRows(5, np.zeros(MAX_BYTE_FEATURES + 1), np.zeros((1, MAX_BYTE_FEATURES + 1)))
     with pytest.raises(ValueError, match="too many"):
@@ -233,3 +233,18 @@ def test_as_many_features_as_fit_32_bits(byte_core):
     centers = np.stack([np.ones(d), -np.ones(d), np.where(np.arange(d) % 2, 1.0, -1.0)])
     labels, _ = by_bytes(byte_core, rows, centers)
     assert labels.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("size", [1e-45, 1e-42, 1e-39, 1e-37, 1e37])
+def test_rows_at_the_ends_of_float(byte_core, size):
+    """Denormal rows have no step that float can hold: D64 decides."""
+    rng = np.random.default_rng(11)
+    rows = (rng.integers(-9, 10, (300, 40)) * np.float32(size)).astype(np.float32)
+    centers = rows[:7].astype(float) + rng.normal(size=(7, 40)) * size
+    origin = np.zeros(40)
+    for scale in (1.0, 2.0**100, 2.0**140, scale_of(rows)):
+        copy = byte_core.ByteRows(300, origin, np.zeros((1, 40)))
+        byte_core.round_rows(copy, rows, 0, scale)
+        labels = np.full(300, -1, np.int32)
+        byte_core.assign_bytes(copy, byte_core.ByteBook(copy, centers, origin), rows, 0, labels)
+        np.testing.assert_array_equal(labels, plain_labels(rows, centers, origin))

@@ -149,6 +149,8 @@ def assign_bytes(
     Return the counts: rows moved, rows with several candidates, candidates of these.
     """
     order = bytes.order[base : base + len(rows)] - base
+    if not ((order >= 0) & (order < len(rows))).all():
+        raise ValueError("assign_bytes: the rows were not rounded, or are in another order")
     left = candidates_of(bytes, book, slice(base, base + len(rows)))
     scale, before = exact_scale(book.centers), labels.copy()
     distance = d64(rows[order], book.centers, book.origin, scale)

@@ -238,7 +238,7 @@ class BlockedRows(ABC):
         origin = survey.grid.origin
         reach = np.maximum(survey.high - origin, origin - survey.low)
         copy: Any = kernels.ByteRows(self.n, origin, np.zeros((1, self.d)))
-        scale = power_of_two(float(reach.max()), 1000)
+        scale = power_of_two(float(reach.max()), 100 if self._single else 1000)
 
         def run(rows: slice, block: Array, _: None, crew: Any) -> None:
             kernels.round_rows(copy, block, rows.start, scale, crew)

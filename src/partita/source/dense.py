@@ -79,7 +79,8 @@ class DenseSource(BlockedRows):
         low, high, _ = self.extent()
         middle = values.mean(axis=0)
         reach = max(float((high - middle).max()), float((middle - low).max()))
-        scale, step = power_of_two(reach, 1000), converted_rows(self.d, np.dtype(np.uint8))
+        scale = power_of_two(reach, 100 if self._single else 1000)
+        step = converted_rows(self.d, np.dtype(np.uint8))
         copy = book = None
         for rows in split_slice(slice(0, self.n), 8 * step):
             block = self.in_place[rows]
