@@ -19,8 +19,6 @@ from partita._kernels import kernels
 from partita.centers import Centers
 from partita.estimators.validation import check_finite, check_threads, make_source
 from partita.source.blocks import as_kernel_type, crew_slices, walk_blocks
-from partita.source.dense import DenseSource
-from partita.source.pass_price import passes_before_bytes
 from partita.source.sparse import SparseSource
 
 MAX_SUM_ERROR = 1e-4  # of memberships, which may be rounded to float32
@@ -37,16 +35,8 @@ def nearest(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Array
             return labels
     labels = np.full(X.shape[0], -1, np.int32)
     with _finite_source(X, n_threads, names) as source:
-        if isinstance(source, DenseSource) and _by_bytes(source, len(centers)):
-            source.label_once_by_bytes(_as_centers(centers), labels)
-        else:
-            source.assign(_as_centers(centers), labels, None)
+        source.label_once(_as_centers(centers), labels)
     return labels
-
-
-def _by_bytes(source: DenseSource, k: int) -> bool:
-    """Return whether rounding the rows to bytes pays for a single pass."""
-    return source.in_place is not None and passes_before_bytes(source.n, k, source.d) == 0
 
 
 def distances(

@@ -15,6 +15,7 @@ from partita.centers import Centers
 from partita.exact_weights import Weights
 from partita.source.blocked_rows import BlockedRows
 from partita.source.blocks import RunBlock, converted_rows, is_small, split_slice, walk_blocks
+from partita.source.pass_price import passes_before_bytes
 from partita.source.row_views import RowView, SelectedRows
 from partita.source.survey import Survey
 
@@ -69,12 +70,12 @@ class DenseSource(BlockedRows):
 
         walk_blocks(self.workers, self.n, work_per_row, begin_slices)
 
-    def label_once_by_bytes(self, centers: Centers, labels: Ints) -> None:
-        """Label every row in place by bytes that are made for this pass only, some at a time.
-
-        The rows must be in place.
-        """
-        assert self.in_place is not None
+    def label_once(self, centers: Centers, labels: Ints) -> None:
+        """Label every row in place; by bytes, some at a time, if rounding pays for one pass."""
+        wait = passes_before_bytes(self.n, len(centers.values), self.d)
+        if self.in_place is None or wait != 0:
+            self.assign(centers, labels, None)
+            return
         values, crew = np.ascontiguousarray(centers.values), self.workers.crew
         low, high, _ = self.extent()
         middle = values.mean(axis=0)

@@ -141,6 +141,10 @@ class SparseSource:
         )
         return sum(counts)
 
+    def label_once(self, centers: Centers, labels: Ints) -> None:
+        """Label every row in place."""
+        self.assign(centers, labels, None)
+
     def move(self, rows: Ints, to: Ints, labels: Ints, moments: Moments) -> None:
         moved, weights = self.rows[rows], self.weights.kernel_arguments(rows)
         start, column = moved.indptr.astype(np.int64), moved.indices.astype(np.int32)

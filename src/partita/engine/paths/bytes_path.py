@@ -12,22 +12,24 @@ from partita._common.array_types import Ints
 from partita._kernels.byte_tiles import MAX_BYTE_FEATURES
 from partita.centers import Centers
 from partita.engine.paths.path import Path, PathCache, PathKind, PathPass, PathPlan, PathStart
+from partita.engine.paths.plain_path import PlainPath
 from partita.moments import Moments
 from partita.source.pass_price import byte_cost
 from partita.source.protocol import PrunableRows
 
 
-class BytesPath:
+class BytesPath(PlainPath):
     """Passes over a copy of the rows in bytes, which all runs share."""
 
-    name, note = "bytes", ""
+    name = "bytes"
 
     def __init__(self, source: PrunableRows, labels: Ints, cache: PathCache) -> None:
-        self._source, self.labels = source, labels
+        super().__init__(source, labels, 0.0)
+        self._rows = source
         self._copy: Any = cache.once("bytes", source.round_to_bytes)
 
     def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
-        source, k = self._source, len(centers.values)
+        source, k = self._rows, len(centers.values)
         moved, open_rows, candidates = source.assign_bytes(self._copy, centers, self.labels, sums)
         n = source.n
         return PathPass(
@@ -35,16 +37,6 @@ class BytesPath:
             row_cost=byte_cost(n, k, source.d, candidates),
             candidates=1.0 + (candidates - open_rows) / n,
         )
-
-    def forget(self, rows: Ints) -> None:
-        pass
-
-    def relabel(self, labels: Ints) -> bool:
-        self.labels = labels
-        return True
-
-    def grow(self, source: PrunableRows) -> bool:
-        return False  # the scheduler makes another
 
 
 def byte_memory(source: PrunableRows) -> float:
