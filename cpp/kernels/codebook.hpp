@@ -219,6 +219,8 @@ public:
                  static_cast<T>(1.01 * drift * scale),
                  margin.own_error(),
                  static_cast<T>(1 + margin.gamma),
+                 static_cast<T>(max_slope),
+                 *std::max_element(slack_.get(), slack_.get() + k),
                  {k, d, centers_.get(), origin_.data(), d64_scale}};
     }
     const BookView<T>& view() const { return view_; }

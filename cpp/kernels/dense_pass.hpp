@@ -132,6 +132,26 @@ void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::siz
     }
 }
 
+// True if a vector of rows needs no look at any single one: every score is far enough below the
+// second, by the largest error of any center, and no label changes.
+template <class T, class R>
+PARTITA_INLINE bool is_settled(const BookView<T>& book, const Scratch<T, R>& s, std::size_t r,
+                               const std::int32_t* label) {
+    using S = Simd<T>;
+    const typename S::Reg norm = S::load(s.norm + r);
+    const typename S::Reg error =
+        S::add(S::add(S::mul(norm, S::set1(book.max_slope)), S::set1(book.max_slack)),
+               S::mul(S::mul(norm, norm), S::set1(book.own_error)));
+    const typename S::Reg gap = S::sub(S::load(s.second + r), S::load(s.best + r));
+    const std::uint32_t sure = S::bits(S::less(S::mul(S::set1(2), error), gap)) &
+                               S::bits(S::less(norm, S::set1(static_cast<T>(kMaxFastNorm))));
+    if (sure != first_bits(S::width)) return false;
+    std::int32_t change = 0;
+    for (std::size_t l = 0; l < S::width; ++l)
+        change |= label[l] ^ static_cast<std::int32_t>(s.nearest[r + l]);
+    return change == 0;
+}
+
 // Labels every row and moves changed rows in the sums. `label` holds the previous labels (−1:
 // none). Rows that the fast scores leave open are collected and rechecked one panel at a time.
 template <class T, class R>
@@ -162,6 +182,11 @@ PassCounts assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<
             kept.data ? PanelView<T>{kept.data + i * (rows.d + 1), kept.square + i} : kept;
         score_block(book, rows.data + i * rows.d, m, rows.n - i - m, block_panels, s);
         for (std::size_t r = 0; r < m; ++r) {
+            if (r % Simd<T>::width == 0 && r + Simd<T>::width <= m &&
+                is_settled(book, s, r, label + i + r)) {
+                r += Simd<T>::width - 1;
+                continue;
+            }
             const std::size_t j = static_cast<std::size_t>(s.nearest[r]);
             const T norm = s.norm[r];
             const T margin =

@@ -39,10 +39,16 @@ PARTITA_INLINE void centre_row(const BookView<T>& book, const R* x, T* out) {
 // that the tile subtracts the error of every pair.
 template <class T>
 PARTITA_INLINE void set_norms(const BookView<T>& book, const T* square, T* panel, T* norm) {
-    for (std::size_t r = 0; r < kPanelWidth<T>; ++r)
-        norm[r] = static_cast<T>(__builtin_sqrt(square[r])) * book.norm_up + book.drift;
+    constexpr std::size_t W = kPanelWidth<T>;
+    const T up = book.norm_up, drift = book.drift;
+    alignas(64) T root[W];  // apart from everything else, so that the loop is vectorised
+    for (std::size_t r = 0; r < W; ++r) {
+        root[r] = sizeof(T) == 4 ? __builtin_sqrtf(square[r]) : __builtin_sqrt(square[r]);
+        root[r] = root[r] * up + drift;
+    }
+    __builtin_memcpy(norm, root, sizeof(root));
     if (book.depth == book.d) return;
-    for (std::size_t r = 0; r < kPanelWidth<T>; ++r) panel[book.d * kPanelWidth<T> + r] = norm[r];
+    __builtin_memcpy(panel + book.d * W, root, sizeof(root));
 }
 
 // Transposes, centres and scales kPanelWidth rows into one panel.

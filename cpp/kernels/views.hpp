@@ -41,6 +41,7 @@ struct BookView {
     T drift;                     // ‖origin − pivot‖, scaled: distance between the two frames
     T own_error;                 // error of D64 itself per squared norm of the point
     T norm_up;                   // factor that covers the rounding of a computed norm
+    T max_slope, max_slack;      // of all centers
     ExactView exact;
 };
 
