@@ -7,13 +7,12 @@
 // chosen row is at distance exactly zero and is never chosen again.
 #pragma once
 
+#include "seed_lanes.hpp"
 #include "sketch.hpp"
 
 namespace partita::PARTITA_ISA {
 
-constexpr std::size_t kSeedLeafRows = 256;  // rows whose gain and potential are summed together
-constexpr std::size_t kMarkWords = kSeedLeafRows / 64;  // marks of a leaf: one bit per row
-constexpr std::size_t kSeedLanes = 16;  // features t, t + 16, t + 32, … are summed in lane t
+constexpr std::size_t kMaxEagerLimits = 64;  // chosen rows, up to which all limits are computed
 
 // Unaligned and partial vectors.
 template <class T>
@@ -106,17 +105,6 @@ PARTITA_INLINE T seed_distance(const T* x, const T* c, std::size_t d, T scale) {
                          : seed_distance<T, true>(x, c, d, scale);
 }
 
-// Σ of up to 256 values in eight lanes, added in a fixed tree.
-PARTITA_INLINE double leaf_sum(const double* value, std::size_t m) {
-    double lane[8] = {};
-    std::size_t i = 0;
-    for (; i + 8 <= m; i += 8)
-        for (std::size_t l = 0; l < 8; ++l) lane[l] += value[i + l];
-    for (; i < m; ++i) lane[i % 8] += value[i];
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
-           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
-}
-
 // weight·distance; 0 if the weight is zero, even at an infinite distance.
 template <class T>
 PARTITA_INLINE double weighted(T distance, const double* weight, std::size_t i) {
@@ -130,7 +118,7 @@ constexpr std::size_t padded_features(std::size_t d) {
 
 template <class T>
 std::size_t seed_scratch(std::size_t d, std::size_t count, std::size_t chosen) {
-    return aligned(count * padded_features(d) * sizeof(T)) +
+    return aligned(count * padded_features(d) * sizeof(T)) + aligned(count * kSeedLeafRows * 8) +
            SketchCandidates::bytes_needed(count, d) + aligned((1 + count) * chosen * 8);
 }
 
@@ -151,8 +139,26 @@ template <class T>
 struct TriangleBound {
     const T* chosen;     // (so_far, d) times scale, or null
     const T* candidate;  // (count, padded d)
-    std::size_t d, count;
+    std::size_t d, count, so_far;
     double* limits;  // (so_far, 1 + count): the lowest (−1: not yet computed), one per candidate
+
+    // Computes the limits of few chosen rows at once, so that rows can be tested without branches.
+    void begin() const {
+        for (std::size_t j = 0; j < so_far; ++j) {
+            limits[j * (1 + count)] = -1.0;
+            if (so_far <= kMaxEagerLimits) compute(limits + j * (1 + count), chosen + j * d);
+        }
+    }
+    // Bits of m ≤ 64 rows that some candidate may come nearer to; only after eager computation.
+    PARTITA_INLINE std::uint64_t open_rows(const T* closest, const std::int32_t* labels,
+                                           std::size_t m) const {
+        std::uint64_t bits = 0;
+        for (std::size_t i = 0; i < m; ++i) {
+            const double limit = limits[static_cast<std::size_t>(labels[i]) * (1 + count)];
+            bits |= std::uint64_t{static_cast<double>(closest[i]) > limit} << i;
+        }
+        return bits;
+    }
 
     PARTITA_INLINE const double* limits_of(std::int32_t label) const {
         double* limit = limits + static_cast<std::size_t>(label) * (1 + count);
@@ -190,13 +196,18 @@ void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const s
             sketch_masks_for(count - c < kSketchBatch ? count - c : kSketchBatch)(
                 sketch, start / kSketchRows, (m + kSketchRows - 1) / kSketchRows, coded, c, d, mark,
                 kMarkWords);
+    const bool eager = triangle.chosen && triangle.so_far <= kMaxEagerLimits;
     for (std::size_t w = 0; w < kMarkWords; ++w) {
         const std::size_t first = w * 64;
         std::uint64_t kept = first >= m       ? 0
                              : m - first < 64 ? (std::uint64_t{1} << (m - first)) - 1
                                               : ~std::uint64_t{0};
+        if (!sketch.data && eager && kept) {
+            const std::size_t i = start + first;
+            kept &= triangle.open_rows(closest + i, labels + i, m - first < 64 ? m - first : 64);
+        }
         std::uint64_t any = 0;
-        for (std::size_t c = 0; c < count; ++c) any |= mark[c * kMarkWords + w];
+        for (std::size_t c = 0; sketch.data && c < count; ++c) any |= mark[c * kMarkWords + w];
         for (any &= kept; any; any &= any - 1) {
             const std::size_t i = start + first + static_cast<std::size_t>(__builtin_ctzll(any));
             if (triangle.chosen &&
@@ -212,74 +223,28 @@ void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const s
     }
 }
 
-constexpr std::size_t kWordRows = 64;           // rows of a word of marks
-constexpr std::size_t kMaxAcrossFeatures = 64;  // up to which rows are compared in lanes
-
-// seed_distance of kWordRows rows to one candidate, with rows in lanes: the same sums in the same
-// order.
+// Gain of one candidate over the marked rows of a leaf; marks are left where they come nearer.
 template <class T>
-void distances_across(const T* columns,  // (d, kWordRows), times scale
-                      const T* candidate, std::size_t d, T* out) {
-    using S = Simd<T>;
-    for (std::size_t r = 0; r < kWordRows; r += S::width) {
-        typename S::Reg lane[kSeedLanes];
-        for (std::size_t t = 0; t < d; ++t) {
-            const typename S::Reg gap =
-                S::sub(S::load(columns + t * kWordRows + r), S::set1(candidate[t]));
-            const typename S::Reg square = S::mul(gap, gap);
-            lane[t % kSeedLanes] = t < kSeedLanes ? square : S::add(lane[t % kSeedLanes], square);
+double gain_one_by_one(const SeedLeaf<T>& leaf, const TriangleBound<T>& triangle,
+                       const std::int32_t* labels, std::size_t c) {
+    const T* candidate = triangle.candidate + c * padded_features(leaf.d);
+    double lane[8] = {};
+    for (std::size_t w = 0; w < kMarkWords; ++w) {
+        std::uint64_t& marked = leaf.mark[c * kMarkWords + w];
+        std::uint64_t nearer = 0;
+        for (std::uint64_t bits = marked; bits; bits &= bits - 1) {
+            const std::size_t i = w * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
+            const double now = static_cast<double>(leaf.closest[i]);
+            if (triangle.chosen && now <= triangle.limits_of(labels[i])[1 + c]) continue;
+            const double distance = static_cast<double>(
+                seed_distance(leaf.rows + i * leaf.d, candidate, leaf.d, leaf.scale));
+            const double less = distance < now ? now - distance : 0.0;  // without a branch
+            lane[i % 8] += leaf.weight ? less * leaf.weight[i] : less;
+            nearer |= distance < now ? bits & -bits : 0;
         }
-        const std::size_t used = d < kSeedLanes ? d : kSeedLanes;
-        for (std::size_t half = kSeedLanes / 2; half > 0; half /= 2)  // other lanes are zero
-            for (std::size_t l = 0; l < half && l + half < used; ++l)
-                lane[l] = S::add(lane[l], lane[l + half]);
-        S::store(out + r, lane[0]);
+        marked = nearer;
     }
-}
-
-// Adds the gains of kWordRows rows in order; returns the marks of those that come nearer.
-template <class T>
-PARTITA_INLINE std::uint64_t add_gains(const T* distance, const T* closest, const double* weight,
-                                       double& sum) {
-    alignas(64) double less[kWordRows];
-    std::uint64_t nearer = 0;
-    for (std::size_t i = 0; i < kWordRows; ++i) {
-        const double now = static_cast<double>(closest[i]), far = static_cast<double>(distance[i]);
-        less[i] = far < now ? now - far : 0.0;
-        nearer |= std::uint64_t{far < now} << i;
-    }
-    if (weight)
-        for (std::size_t i = 0; i < kWordRows; ++i) less[i] *= weight[i];
-    double total = sum;
-    for (std::size_t i = 0; i < kWordRows; ++i) total += less[i];
-    sum = total;
-    return nearer;
-}
-
-// The same for all candidates, if most of their rows are marked; false: nothing was done.
-template <class T>
-bool gain_across(const Rows<T>& rows, std::size_t first, T scale, const T* candidate,
-                 std::size_t count, const T* closest, const double* weight, std::uint64_t* mark,
-                 double* sum) {
-    const std::size_t d = rows.d;
-    if (d > kMaxAcrossFeatures || rows.n - first < kWordRows) return false;
-    std::size_t marked = 0;
-    for (std::size_t c = 0; c < count; ++c)
-        marked += static_cast<std::size_t>(__builtin_popcountll(mark[c * kMarkWords]));
-    if (4 * marked < count * kWordRows) return false;
-    alignas(64) T columns[kMaxAcrossFeatures * kWordRows], distance[kWordRows];
-    each_column(rows.data + first * d, d, static_cast<int>(kWordRows / Simd<T>::width),
-                [&](std::size_t t, int v, typename Simd<T>::Reg x) {
-                    if (scale != T(1)) x = Simd<T>::mul(x, Simd<T>::set1(scale));
-                    Simd<T>::store(
-                        columns + t * kWordRows + static_cast<std::size_t>(v) * Simd<T>::width, x);
-                });
-    for (std::size_t c = 0; c < count; ++c) {
-        distances_across(columns, candidate + c * padded_features(d), d, distance);
-        mark[c * kMarkWords] =
-            add_gains(distance, closest + first, weight ? weight + first : nullptr, sum[c]);
-    }
-    return true;
+    return sum_eight(lane);
 }
 
 // Gain of each candidate, leaf by leaf, and marks of the rows that it would come nearest to.
@@ -295,42 +260,34 @@ void seed_gain(const Rows<T>& rows, T scale, const T* candidate,
                double* gain,                         // out: (leaves, count)
                unsigned char* memory) {
     const std::size_t n = rows.n, d = rows.d, wide = padded_features(d);
-    const T* padded = pad_candidates(candidate, count, d, memory);
+    const Candidates<T> candidates{pad_candidates(candidate, count, d, memory), count, wide};
     memory += aligned(count * wide * sizeof(T));
+    double* less = reinterpret_cast<double*>(memory);
+    memory += aligned(count * kSeedLeafRows * 8);
     SketchCandidates coded(count, d, memory);
     if (sketch.data)
         for (std::size_t c = 0; c < count; ++c) coded.set(sketch, c, candidate + c * d, d);
     memory += SketchCandidates::bytes_needed(count, d);
-    const TriangleBound<T> triangle{so_far ? chosen : nullptr, padded, d, count,
-                                    reinterpret_cast<double*>(memory)};
-    for (std::size_t j = 0; j < so_far; ++j) triangle.limits[j * (1 + count)] = -1.0;
+    const TriangleBound<T> triangle{
+        so_far ? chosen : nullptr,         candidates.padded, d, count, so_far,
+        reinterpret_cast<double*>(memory),
+    };
+    triangle.begin();
     for (std::size_t leaf = 0; leaf * kSeedLeafRows < n; ++leaf) {
-        double* sum = gain + leaf * count;
+        const std::size_t start = leaf * kSeedLeafRows,
+                          m = n - start < kSeedLeafRows ? n - start : kSeedLeafRows;
         std::uint64_t* mark = marks + leaf * count * kMarkWords;
-        for (std::size_t c = 0; c < count; ++c) sum[c] = 0.0;
-        mark_leaf(rows, leaf * kSeedLeafRows, closest, labels, triangle, sketch, coded, mark);
-        for (std::size_t at = 0; at < count * kMarkWords;
-             ++at) {  // 64 rows for all candidates, then the next 64
-            const std::size_t c = at % count, w = at / count, first = leaf * kSeedLeafRows + w * 64;
-            if (c == 0 && first < n &&
-                gain_across(rows, first, scale, padded, count, closest, weight, mark + w, sum)) {
-                at += count - 1;
-                continue;
-            }
-            std::uint64_t& marked = mark[c * kMarkWords + w];
-            std::uint64_t nearer = 0;
-            for (std::uint64_t bits = marked; bits; bits &= bits - 1) {
-                const std::size_t i = first + static_cast<std::size_t>(__builtin_ctzll(bits));
-                const double now = static_cast<double>(closest[i]);
-                if (so_far && now <= triangle.limits_of(labels[i])[1 + c]) continue;
-                const double distance = static_cast<double>(
-                    seed_distance(rows.data + i * d, padded + c * wide, d, scale));
-                const double less = distance < now ? now - distance : 0.0;  // without a branch
-                sum[c] += weight ? less * weight[i] : less;
-                nearer |= distance < now ? bits & -bits : 0;
-            }
-            marked = nearer;
-        }
+        mark_leaf(rows, start, closest, labels, triangle, sketch, coded, mark);
+        const SeedLeaf<T> these{rows.data + start * d,
+                                d,
+                                scale,
+                                closest + start,
+                                weight ? weight + start : nullptr,
+                                mark,
+                                less};
+        if (gain_of_leaf(these, candidates, m, n - start - m, gain + leaf * count)) continue;
+        for (std::size_t c = 0; c < count; ++c)
+            gain[leaf * count + c] = gain_one_by_one(these, triangle, labels + start, c);
     }
 }
 
@@ -365,7 +322,7 @@ void seed_choose(const Rows<T>& rows, T scale, const T* candidate, const double*
                 panel.reach[lane] = reach_of(sketch, closest[i], panel.error[lane], d);
             }
         if (!changed) continue;
-        double term[kSeedLeafRows];
+        alignas(64) double term[kSeedLeafRows];
         for (std::size_t i = 0; i < m; ++i)
             term[i] = weighted(closest[start + i], weight, start + i);
         potential[leaf] = leaf_sum(term, m);
@@ -471,10 +428,14 @@ void plusplus(const Rows<T>& rows, T scale, const double* uniform, std::size_t b
             set_candidate(c, sum > 0.0 ? draw_row(closest, weight, n, cumulated, leaves, u)
                                        : draw_any(weight, n, u));
         }
-        seed_gain(rows, scale, candidate, count, weight, closest, labels, centers, j, sketch,
-                  s.marks, gain, s.scratch);
+        if (j == 0) {  // there is no choice
+            for (std::size_t i = 0; i < leaves * kMarkWords; ++i) s.marks[i] = ~std::uint64_t{0};
+        } else {
+            seed_gain(rows, scale, candidate, count, weight, closest, labels, centers, j, sketch,
+                      s.marks, gain, s.scratch);
+        }
         double most = -1.0;
-        for (std::size_t c = 0; c < count; ++c) {
+        for (std::size_t c = 0; j && c < count; ++c) {
             double total = 0.0;
             for (std::size_t leaf = 0; leaf < leaves; ++leaf) total += gain[leaf * count + c];
             if (total > most) most = total, best = c;

@@ -62,7 +62,7 @@ def seed_gain(
     sketch: Sketch | None = None,
     weight: Floats | None = None,
 ) -> None:
-    """Set gain[leaf, c] = Σ w·max(0, closest − ‖x − candidate_c‖²) over the leaf, rows in order.
+    """Set gain[leaf, c] = Σ w·max(0, closest − ‖x − candidate_c‖²) over the leaf, as `leaf_sums`.
 
     Bit i of marks[leaf, c, word]: row i of these 64 would come nearer. The compiled twin uses
     `labels` and `chosen` to skip rows by the triangle inequality.
@@ -75,7 +75,7 @@ def seed_gain(
         less[hits] = closest[hits].astype(np.float64) - distance[hits].astype(np.float64)
         if weight is not None:
             less[hits] *= weight[hits]
-        gain[:, c] = less.reshape(-1, LEAF_ROWS).cumsum(axis=1)[:, -1]
+        gain[:, c] = leaf_sums(less)
         padded = np.zeros(len(less), bool)
         padded[hits] = True
         marks[:, c] = (padded.reshape(-1, LEAF_ROWS // 64, 64) * bit).sum(axis=2, dtype=np.uint64)

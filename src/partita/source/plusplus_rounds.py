@@ -81,6 +81,9 @@ class DenseSeeding:
         self._candidates = (rows * self.scale).astype(self.closest.dtype)
         shape = len(self.potential), len(rows)
         gain, self._marks = np.empty(shape), np.empty((*shape, LEAF_ROWS // 64), np.uint64)
+        if self._chosen == 0:  # the first row is the nearest to all, and there is no choice
+            self._marks[:] = ~np.uint64(0)
+            return np.zeros(len(rows))
 
         def run(rows: slice, block: Array, leaves: slice, extra: dict[str, Any]) -> None:
             kernels.seed_gain(
