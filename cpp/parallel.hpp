@@ -14,6 +14,13 @@ inline void add(PassCounts& total, const PassCounts& part) {
     total.rechecked += part.rechecked;
 }
 
+inline void add(PanelCounts& total, const PanelCounts& part) {
+    total.moved += part.moved;
+    total.rechecked += part.rechecked;
+    total.scanned += part.scanned;
+    total.open += part.open;
+}
+
 inline void add(PrunedCounts& total, const PrunedCounts& part) {
     total.moved += part.moved;
     total.measured += part.measured;

@@ -15,7 +15,7 @@
 #include <type_traits>
 
 #include "../kernels/codebook.hpp"
-#include "../kernels/kept_panels.hpp"
+#include "../kernels/row_margins.hpp"
 #include "../parallel.hpp"
 #include "../simd/dispatch.hpp"
 
@@ -142,6 +142,11 @@ struct KeptRows {
     const KernelTable* use;
 };
 
+// The same in the order of their margins.
+struct SortedRows : KeptRows {
+    RowMargins margins;
+};
+
 // Checks that every center is listed once and no group is empty.
 inline Grouping grouping_of(const Vector<std::int32_t>& members,
                             const std::optional<Vector<std::int32_t>>& sizes, std::size_t k) {
@@ -176,6 +181,7 @@ void bind_byte_tiles(nb::module_& m);
 void bind_sparse_rows(nb::module_& m);
 void bind_data_survey(nb::module_& m);
 void bind_exact_sums(nb::module_& m);
+void bind_panel_passes(nb::module_& m);
 void bind_pruned_passes(nb::module_& m);
 void bind_seeding(nb::module_& m);
 void bind_medoid_swaps(nb::module_& m);

@@ -35,6 +35,11 @@ struct Kernels {
     PassCounts (*assign_single)(const BookView<float>&, const Rows<T>&, const PanelView<float>&,
                                 const SumView*, std::int32_t*, unsigned char*);
     void (*keep_panels)(const BookView<float>&, const Rows<T>&, float*, float*, unsigned char*);
+    void (*keep_in_order)(const BookView<float>&, const Rows<T>&, const std::int32_t*, std::size_t,
+                          float*, float*, unsigned char*);
+    PanelCounts (*assign_panels)(const BookView<float>&, const Rows<T>&, const MarginView&,
+                                 const TravelView&, std::size_t, std::size_t, std::int32_t*,
+                                 const SumView*, unsigned char*);
     std::size_t (*assign_bounded_scratch)(std::size_t n, std::size_t k, std::size_t d,
                                           std::size_t depth);
     Bounded<T, T>* assign_bounded;

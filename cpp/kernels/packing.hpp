@@ -6,6 +6,11 @@
 
 namespace partita::PARTITA_ISA {
 
+PARTITA_INLINE void prefetch_bytes(const void* from, std::size_t bytes) {
+    const char* at = static_cast<const char*>(from);
+    for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b, 0, 2);
+}
+
 // Transposes `vectors` vectors of rows: calls put(t, v, values) for every feature t.
 template <class T, class Put>
 PARTITA_INLINE void each_column(const T* rows, std::size_t d, int vectors, Put put) {

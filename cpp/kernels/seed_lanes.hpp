@@ -176,11 +176,6 @@ void gain_of_batch(const SeedLeaf<T>& leaf, const Candidates<T>& candidates,
     }
 }
 
-PARTITA_INLINE void prefetch_bytes(const void* from, std::size_t bytes) {
-    const char* at = static_cast<const char*>(from);
-    for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b, 0, 2);
-}
-
 // Calls run(list, m) for batches of the rows whose bits are set: a word of 64 rows at a time where
 // most of them are, others together. Prefetches those, and after a word that of the next leaf, if
 // there are `after` more rows: a leaf like this one will follow.

@@ -60,6 +60,27 @@ struct BoundView {
     std::size_t stride;    // bounds_stride(groups)
 };
 
+// Rows packed in an order of their own, with bounds for them and their panels: see panel_pass.hpp.
+// Bounds are the travel up to which labels hold, scaled as the rows.
+struct MarginView {
+    std::size_t panels;
+    float* data;                // (panels, d + 1, width) rows packed for tiles
+    const float* square;        // (panels, width) ‖y‖²
+    const std::int32_t* order;  // (panels, width) index of each row; −1: none
+    std::int32_t* own;          // (panels, width) label of each row
+    float* until;               // (panels, width) travel of the own label
+    float* panel_until;         // (panels) travel of `panel_label`, or of the farthest
+    std::int32_t* panel_label;  // (panels) label of all rows of a panel; −1: they differ
+};
+
+// Travel of the centers since the rows were packed, scaled, from above: of a label, what its center
+// moved plus what the farthest other one did, added over all passes.
+struct TravelView {
+    const float* of;  // (k)
+    float all;        // at least as much as any
+    float blur;       // error of D64 in this pass that no margin accounts for
+};
+
 // Travel of the centers since the bounds were last set, in quanta: see center_motion.hpp.
 struct MotionView {
     const std::int32_t *up, *down;               // (k) of each center, rounded up and down
@@ -176,6 +197,13 @@ struct CsrRows {
 struct PassCounts {
     std::int64_t moved;      // rows whose label changed
     std::int64_t rechecked;  // rows decided by D64 because the fast scores were too close
+};
+
+// What a pass over panels of rows did.
+struct PanelCounts {
+    std::int64_t moved, rechecked;  // as in PassCounts
+    std::int64_t scanned;           // panels that were compared with all centers
+    std::int64_t open;              // rows in them whose own bound did not hold
 };
 
 // What a pruned pass did.

@@ -16,6 +16,7 @@ PAIR_NS, PLAIN_ROW_NS = (0.07, 0.0125), (3.0, 0.3)  # of a row and a center in t
 BYTE_PAIR_NS, BYTE_ROW_NS, BYTE_CANDIDATE_NS = (0.14, 0.0033), (8.4, 0.03), (20.0, 0.33)
 ROUNDING_NS = 25.0, 1.0
 
+RECHECK_NS = 300.0, 4.0  # of a row that is compared again, besides its pairs
 MIN_GAIN_SHARE = 0.35  # of a plain pass, that bytes must save: packed rows save some of it too
 USUAL_CANDIDATES = 0.12  # of a row with several, for all rows and times ln K: before a pass tells
 MAX_WAIT_PASSES = 8  # plain ones, that rounding the rows may take
@@ -24,6 +25,11 @@ MAX_WAIT_PASSES = 8  # plain ones, that rounding the rows may take
 def plain_cost(n: int, k: int, d: int) -> float:
     """Cost of comparing every row with every center."""
     return n * (k * (PAIR_NS[0] + PAIR_NS[1] * d) + PLAIN_ROW_NS[0] + PLAIN_ROW_NS[1] * d)
+
+
+def recheck_cost(rows: int, k: int, d: int) -> float:
+    """Cost of comparing rows again that the scores left open."""
+    return rows * (RECHECK_NS[0] + RECHECK_NS[1] * d + k * (PAIR_NS[0] + PAIR_NS[1] * d))
 
 
 def byte_cost(n: int, k: int, d: int, candidates: float) -> float:

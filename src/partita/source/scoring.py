@@ -13,9 +13,8 @@ from partita._common.array_types import Array
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita.centers import Centers
-from partita.source.pass_price import PAIR_NS
+from partita.source.pass_price import PAIR_NS, recheck_cost
 
-RECHECK_NS = 300, 4  # nanoseconds of a row that is compared again: once, and per feature
 PACK_MIN_VALUES = 1 << 14  # fewer are packed on the fly as quickly as they are looked up
 PACK_MIN_SHARED_VALUES = 1 << 17  # fewer are packed before another thread wakes up
 PACK_MAX_CENTERS = 256  # with more, packing takes little of a pass
@@ -72,8 +71,7 @@ class Scoring:
         if self._single:
             return
         pair = PAIR_NS[0] + PAIR_NS[1] * self._d
-        recheck_cost = rechecked * (RECHECK_NS[0] + RECHECK_NS[1] * self._d + k * pair)
-        if recheck_cost > self._n * k * (pair + PAIR_NS[0]):
+        if recheck_cost(rechecked, k, self._d) > self._n * k * (pair + PAIR_NS[0]):
             # then try float32 again, by a pass that rows are not packed for
             self._in_single, self._packed, self._single_passes = False, None, 0
             self._double_passes, self._patience = self._patience, 2 * self._patience

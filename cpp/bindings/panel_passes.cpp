@@ -1,0 +1,108 @@
+// Bindings of the passes over panels of rows with similar margins.
+
+#include <numeric>
+
+#include "common.hpp"
+
+namespace partita::binding {
+
+namespace {
+
+// True if the rows were packed for books like this one.
+bool fits(const SortedRows& sorted, const Packed<Codebook<float>>& packed) {
+    const BookView<float>& book = packed.book.view();
+    return sorted.use == packed.use && sorted.panels.fit(book) && sorted.margins.k() == book.k;
+}
+
+// Packs rows in the frame of a book: as they come, or sorted by the margins of `before`.
+template <class R>
+SortedRows* sort_rows(const Packed<Codebook<float>>& packed, Matrix<R> rows,
+                      Vector<std::int32_t> labels, const SortedRows* before, Crew* crew) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    const BookView<float>& book = packed.book.view();
+    const auto& use = kernels_of<R>(packed.use);
+    expect(d == book.d, "sort_rows: rows and centers have different numbers of features");
+    expect(n < std::size_t{1} << 31, "sort_rows: too many rows");
+    expect_labels(labels, n, book.k, -1);
+    const std::size_t width = packed.use->single.panel_width;
+    expect(!before || (before->margins.n() == n && fits(*before, packed)),
+           "sort_rows: other rows or centers were sorted before");
+    nb::gil_scoped_release release;
+    std::vector<std::int32_t> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    auto sorted = std::make_unique<SortedRows>(
+        SortedRows{{KeptPanels(book, n, width), packed.use},
+                   before ? before->margins.sorted()
+                          : RowMargins(book.k, width, std::move(order), labels.data())});
+    RowMargins& margins = sorted->margins;
+    KeptPanels& panels = sorted->panels;
+    const Executor executor(crew);
+    const std::size_t step = std::max<std::size_t>(1, rows_per_part(executor, n) / width);
+    parallel_for(executor, margins.panels(), step, use.assign_single_scratch(d),
+                 [&](std::size_t first, std::size_t last, unsigned char* memory) {
+                     use.keep_in_order(book, rows_of(rows), margins.order() + first * width,
+                                       last - first, panels.view(first * width).data,
+                                       panels.squares(first * width), memory);
+                 });
+    return sorted.release();
+}
+
+template <class R>
+std::vector<std::int64_t> assign_panels(const Packed<Codebook<float>>& packed, SortedRows& sorted,
+                                        Matrix<R> rows, OutVector<std::int32_t> labels,
+                                        const Sums* sums, std::optional<Vector<std::int64_t>> times,
+                                        std::optional<Vector<double>> weight, Crew* crew) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    const BookView<float>& book = packed.book.view();
+    const auto& use = kernels_of<R>(packed.use);
+    RowMargins& margins = sorted.margins;
+    expect(fits(sorted, packed), "assign_panels: rows packed for these centers expected");
+    expect(n == margins.n() && book.groups == 1, "assign_panels: other rows were packed");
+    expect_labels(labels, n, book.k, -1);
+    expect(!sums || sums->hi.shape(0) == book.k, "assign_panels: sums of other clusters");
+    SumView view{};
+    if (sums) view = sums->view(times, weight, n, d);
+    nb::gil_scoped_release release;
+    const Executor executor(crew);
+    const TravelView moved = margins.follow(book);
+    const MarginView margin = margins.view(sorted.panels);
+    // rows of one label, and so of one part, may all be open: parts are small
+    const std::size_t width = packed.use->single.panel_width;
+    const std::size_t step = std::max<std::size_t>(16, rows_per_part(executor, n) / width / 4);
+    const PanelCounts counts = parallel_reduce<PanelCounts>(
+        executor, margins.panels(), step, sums ? &view : nullptr, use.assign_single_scratch(d),
+        [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
+            return use.assign_panels(book, rows_of(rows), margin, moved, first, last, labels.data(),
+                                     into, memory);
+        });
+    return {counts.moved, counts.rechecked, counts.scanned, counts.open};
+}
+
+template <class R>
+void bind_typed(nb::module_& m) {
+    const auto none = nb::none();
+    m.def("sort_rows", &sort_rows<R>, "book"_a, "rows"_a.noconvert(), "labels"_a.noconvert(),
+          "before"_a = none, "crew"_a = none, nb::rv_policy::take_ownership);
+    m.def("assign_panels", &assign_panels<R>, "book"_a, "panels"_a, "rows"_a.noconvert(),
+          "labels"_a.noconvert(), "sums"_a = none, "times"_a = none, "weight"_a = none,
+          "crew"_a = none);
+}
+
+}  // namespace
+
+void bind_panel_passes(nb::module_& m) {
+    nb::class_<SortedRows, KeptRows>(m, "SortedRows")
+        .def_prop_ro("panels", [](const SortedRows& self) { return self.margins.panels(); })
+        .def("fit", &fits, "book"_a)
+        .def(
+            "relabel",
+            [](SortedRows& self, Vector<std::int32_t> labels) {
+                expect_labels(labels, self.margins.n(), self.margins.k(), -1);
+                self.margins.relabel(labels.data());
+            },
+            "labels"_a.noconvert());
+    bind_typed<float>(m);
+    bind_typed<double>(m);
+}
+
+}  // namespace partita::binding
