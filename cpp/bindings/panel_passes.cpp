@@ -14,37 +14,53 @@ bool fits(const SortedRows& sorted, const Packed<Codebook<float>>& packed) {
     return sorted.use == packed.use && sorted.panels.fit(book) && sorted.margins.k() == book.k;
 }
 
-// Packs rows in the frame of a book: as they come, or sorted by the margins of `before`.
+// Packs the rows in the order of `margins`.
 template <class R>
-SortedRows* sort_rows(const Packed<Codebook<float>>& packed, Matrix<R> rows,
-                      Vector<std::int32_t> labels, const SortedRows* before, Crew* crew) {
-    const std::size_t n = rows.shape(0), d = rows.shape(1);
-    const BookView<float>& book = packed.book.view();
+void pack_rows(const Packed<Codebook<float>>& packed, const Matrix<R>& rows,
+               const RowMargins& margins, KeptPanels& panels, Crew* crew) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1), width = panels.width();
     const auto& use = kernels_of<R>(packed.use);
-    expect(d == book.d, "sort_rows: rows and centers have different numbers of features");
-    expect(n < std::size_t{1} << 31, "sort_rows: too many rows");
-    expect_labels(labels, n, book.k, -1);
-    const std::size_t width = packed.use->single.panel_width;
-    expect(!before || (before->margins.n() == n && fits(*before, packed)),
-           "sort_rows: other rows or centers were sorted before");
-    nb::gil_scoped_release release;
-    std::vector<std::int32_t> order(n);
-    std::iota(order.begin(), order.end(), 0);
-    auto sorted = std::make_unique<SortedRows>(
-        SortedRows{{KeptPanels(book, n, width), packed.use},
-                   before ? before->margins.sorted()
-                          : RowMargins(book.k, width, std::move(order), labels.data())});
-    RowMargins& margins = sorted->margins;
-    KeptPanels& panels = sorted->panels;
     const Executor executor(crew);
     const std::size_t step = std::max<std::size_t>(1, rows_per_part(executor, n) / width);
     parallel_for(executor, margins.panels(), step, use.assign_single_scratch(d),
                  [&](std::size_t first, std::size_t last, unsigned char* memory) {
-                     use.keep_in_order(book, rows_of(rows), margins.order() + first * width,
-                                       last - first, panels.view(first * width).data,
+                     use.keep_in_order(packed.book.view(), rows_of(rows),
+                                       margins.order() + first * width, last - first,
+                                       panels.view(first * width).data,
                                        panels.squares(first * width), memory);
                  });
+}
+
+// Packs rows in the frame of a book, as they come.
+template <class R>
+SortedRows* pack_panels(const Packed<Codebook<float>>& packed, Matrix<R> rows,
+                        Vector<std::int32_t> labels, Crew* crew) {
+    const std::size_t n = rows.shape(0);
+    const BookView<float>& book = packed.book.view();
+    expect(rows.shape(1) == book.d, "pack_panels: rows and centers have other numbers of features");
+    expect(n < std::size_t{1} << 31, "pack_panels: too many rows");
+    expect_labels(labels, n, book.k, -1);
+    nb::gil_scoped_release release;
+    const std::size_t width = packed.use->single.panel_width;
+    std::vector<std::int32_t> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    auto sorted = std::make_unique<SortedRows>(
+        SortedRows{{KeptPanels(book, n, width), packed.use},
+                   RowMargins(book.k, width, std::move(order), labels.data())});
+    pack_rows(packed, rows, sorted->margins, sorted->panels, crew);
     return sorted.release();
+}
+
+// Sorts packed rows by their margins, in place.
+template <class R>
+void sort_panels(const Packed<Codebook<float>>& packed, SortedRows& sorted, Matrix<R> rows,
+                 Crew* crew) {
+    expect(fits(sorted, packed) && rows.shape(0) == sorted.margins.n(),
+           "sort_panels: other rows or centers were packed");
+    nb::gil_scoped_release release;
+    RowMargins margins = sorted.margins.sorted();
+    pack_rows(packed, rows, margins, sorted.panels, crew);
+    sorted.margins = std::move(margins);
 }
 
 template <class R>
@@ -81,8 +97,10 @@ std::vector<std::int64_t> assign_panels(const Packed<Codebook<float>>& packed, S
 template <class R>
 void bind_typed(nb::module_& m) {
     const auto none = nb::none();
-    m.def("sort_rows", &sort_rows<R>, "book"_a, "rows"_a.noconvert(), "labels"_a.noconvert(),
-          "before"_a = none, "crew"_a = none, nb::rv_policy::take_ownership);
+    m.def("pack_panels", &pack_panels<R>, "book"_a, "rows"_a.noconvert(), "labels"_a.noconvert(),
+          "crew"_a = none, nb::rv_policy::take_ownership);
+    m.def("sort_panels", &sort_panels<R>, "book"_a, "panels"_a, "rows"_a.noconvert(),
+          "crew"_a = none);
     m.def("assign_panels", &assign_panels<R>, "book"_a, "panels"_a, "rows"_a.noconvert(),
           "labels"_a.noconvert(), "sums"_a = none, "times"_a = none, "weight"_a = none,
           "crew"_a = none);
@@ -93,6 +111,7 @@ void bind_typed(nb::module_& m) {
 void bind_panel_passes(nb::module_& m) {
     nb::class_<SortedRows, KeptRows>(m, "SortedRows")
         .def_prop_ro("panels", [](const SortedRows& self) { return self.margins.panels(); })
+        .def_prop_ro("k", [](const SortedRows& self) { return self.margins.k(); })
         .def("fit", &fits, "book"_a)
         .def(
             "relabel",

@@ -52,7 +52,7 @@ public:
         : book_(book), rows_(rows), view_(view), travel_(travel), label_(label), sums_(sums),
           s_(memory, book.d), accumulator_(sums ? *sums : none_, s_.sum_scratch),
           d64_error_(static_cast<float>(8.1 * static_cast<double>(book.d + 8) * 0x1p-52)),
-          norm_error_(static_cast<float>(static_cast<double>(book.norm_up) - 1.0) + 0x1p-20f) {}
+          norm_error_(2 * static_cast<float>(static_cast<double>(book.norm_up) - 1.0) + 0x1p-20f) {}
 
     PanelCounts run(std::size_t first, std::size_t last) {
         const std::size_t most = block_points<float>(book_.d) / W;
@@ -66,6 +66,7 @@ public:
         }
         if (listed) scan(listed);
         if (open_.count) recheck();
+        add_moved();
         if (sums_) accumulator_.flush();
         return counts_;
     }
@@ -159,7 +160,7 @@ private:
         __builtin_memcpy(best, s_.best + at, sizeof(best));
         __builtin_memcpy(second, s_.second + at, sizeof(second));
         for (std::size_t r = 0; r < W; ++r) {
-            const float n = norm[r], blur = n * n * loose;
+            const float n = norm[r], blur = square[r] * loose;
             const float error = n * slope + slack + n * n * exact;
             float near = square[r] + 2 * (best[r] + 2 * error) + blur;
             near += __builtin_fabsf(best[r]) * 0x1p-20f;
@@ -205,12 +206,30 @@ private:
     }
 
     void set_label(std::size_t place, std::size_t i, std::int32_t now) {
-        view_.own[place] = now;
-        if (label_[i] == now) return;
-        if (sums_) accumulator_.push(rows_.data + i * rows_.d, i, label_[i], now);
-        label_[i] = now;
+        const std::int32_t before = view_.own[place];
+        if (before == now) return;
+        view_.own[place] = label_[i] = now;
         ++counts_.moved;
+        if (!sums_) return;
+        // rows are not in the order of memory: they are added when they have arrived
+        prefetch_bytes(rows_.data + i * rows_.d,
+                       rows_.d * sizeof(R) < 1024 ? rows_.d * sizeof(R) : 1024);
+        moved_[waiting_++] = {i, before, now};
+        if (waiting_ == kMaxWaiting) add_moved();
     }
+
+    void add_moved() {
+        for (std::size_t e = 0; e < waiting_; ++e)
+            accumulator_.push(rows_.data + moved_[e].row * rows_.d, moved_[e].row, moved_[e].from,
+                              moved_[e].to);
+        waiting_ = 0;
+    }
+
+    struct Move {
+        std::size_t row;
+        std::int32_t from, to;
+    };
+    static constexpr std::size_t kMaxWaiting = 16;
 
     const BookView<float>& book_;
     const Rows<R>& rows_;
@@ -225,6 +244,8 @@ private:
     std::size_t list_[kMaxListed];
     RecheckPanel<float> open_;
     std::size_t place_[W];  // of the rows in open_
+    Move moved_[kMaxWaiting];
+    std::size_t waiting_ = 0;
     PanelCounts counts_{};
 };
 

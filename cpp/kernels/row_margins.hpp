@@ -79,9 +79,10 @@ public:
         own_.resize(places, -1);
         for (std::size_t place = 0; place < n_; ++place)
             own_[place] = labels[static_cast<std::size_t>(order_[place])];
-        until_.assign(places, kNever);
-        panel_until_.assign(places / width, kNever);
+        until_.resize(places);
+        panel_until_.resize(places / width);
         panel_label_.assign(places / width, -1);
+        drop_bounds();
     }
 
     std::size_t n() const { return n_; }
@@ -109,8 +110,7 @@ public:
     TravelView follow(const BookView<float>& book) {
         if (!travel_.follow(book.exact)) {
             travel_.reset();
-            std::fill(until_.begin(), until_.end(), kNever);
-            std::fill(panel_until_.begin(), panel_until_.end(), kNever);
+            drop_bounds();
         }
         const double scale = static_cast<double>(book.fast_scale);
         travel_.write(scale, far_);
@@ -150,6 +150,12 @@ public:
 private:
     static constexpr std::size_t kBuckets = 64;  // of margins, √2 apart
     static constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+    void drop_bounds() {
+        std::fill(until_.begin(), until_.end(), kNever);
+        std::fill(until_.begin() + static_cast<std::ptrdiff_t>(n_), until_.end(), -kNever);
+        std::fill(panel_until_.begin(), panel_until_.end(), kNever);
+    }
 
     // Sets the bound of a panel from those of its rows.
     void join(std::size_t p, const float* travel) {

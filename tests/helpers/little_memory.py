@@ -23,6 +23,7 @@ CASES = {
     "plain": {"k": 20, "d": 16, "n": 60_000, "args": {**FAST, "algorithm": "plain"}},
     "blocks": {"k": 20, "d": 3, "n": 150_000, "args": {**FAST, "algorithm": "blocks"}},
     "hamerly": {"k": 20, "d": 16, "n": 60_000, "args": {**FAST, "algorithm": "hamerly"}},
+    "panels": {"k": 20, "d": 16, "n": 60_000, "args": {**FAST, "algorithm": "panels"}},
     "yinyang": {"k": 200, "d": 16, "n": 60_000, "args": {**FAST, "algorithm": "yinyang"}},
     "prefix": {"k": 80, "d": 96, "n": 20_000, "args": {**FAST, "algorithm": "prefix"}},
     "k-means++": {"k": 50, "d": 32, "n": 60_000, "args": {"max_iter": 3}},

@@ -6,8 +6,6 @@ here, too.
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
@@ -56,21 +54,16 @@ class SortedRows:
         self.travel = self.travel + (moved + others) * (1 + 1e-12)
 
 
-def sort_rows(
-    book: Codebook,
-    rows: Floats,
-    labels: Ints,
-    before: SortedRows | None = None,
-    crew: Crew | None = None,
-) -> SortedRows:
-    """Pack rows: as they come, or sorted by label and by the margins of `before`."""
-    if before is None:
-        return SortedRows(len(book.centers), np.arange(len(rows)), labels)
-    by_margin = np.lexsort((before.until - before.travel[before.own], before.own))
-    out = copy(before)
-    out.order, out.own = before.order[by_margin], before.own[by_margin]
-    out.until = before.until[by_margin]
-    return out
+def pack_panels(book: Codebook, rows: Floats, labels: Ints, crew: Crew | None = None) -> SortedRows:
+    """Pack rows for passes over panels, as they come."""
+    return SortedRows(len(book.centers), np.arange(len(rows)), labels)
+
+
+def sort_panels(book: Codebook, panels: SortedRows, rows: Floats, crew: Crew | None = None) -> None:
+    """Sort packed rows by label and margin, in place."""
+    order = np.lexsort((panels.until - panels.travel[panels.own], panels.own))
+    panels.order, panels.own = panels.order[order], panels.own[order]
+    panels.until = panels.until[order]
 
 
 @quiet

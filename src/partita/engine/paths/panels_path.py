@@ -22,48 +22,86 @@ from partita.source.protocol import PrunableRows
 from partita.source.scoring import packed_bytes
 
 SORTING_NS = 60.0, 2.0  # of a row: once, and per feature
+MAX_MOVED_SHARE = 0.2  # of rows: margins are tried when fewer change their label
+MAX_PATIENCE_PASSES = 16
 MAX_OPEN_SHARE = 0.8  # of rows: sorting helps if fewer are open
-ROW_BYTES = 16  # of a row beside its packed values: order, label, bound; and while it is sorted
+# beyond so many features few centers, then bounds of each row are better
+MAX_FEATURES, MAX_CENTERS = (32, 256), (128, 64)
+PLAIN_COST_SHARE = 0.8  # of a plain pass: it is left only if many rows are compared again
+ROW_BYTES = 32  # beside its packed values: order, label and bound, twice while rows are sorted; key
 
 
 class PanelsPath:
-    """Passes over packed rows, sorted by label and margin."""
+    """Passes over packed rows, sorted by label and margin once that pays."""
 
     name, note = "panels", ""
 
     def __init__(self, source: PrunableRows, labels: Ints) -> None:
         self._source, self.labels = source, labels
         self._sorted: Any = None
+        self._is_sorted = False
+        self._is_fresh = True  # no margin is known
         self._regret = 0.0  # nanoseconds that a better order would have saved
+        self._plain_passes, self._patience = 0, 1  # to come, before margins are tried again
 
     def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
         source, values = self._source, np.ascontiguousarray(centers.values)
         n, k, d, crew = source.n, len(values), source.d, source.workers.crew
         book = kernels.Codebook32(values, centers.origin, like=self._sorted, crew=crew)
-        stale = self._sorted is None or not self._sorted.fit(book)
-        if stale or self._regret > sorting_cost(n, d):
-            before = None if stale else self._sorted
-            self._sorted = kernels.sort_rows(
-                book, source.kernel_rows, self.labels, before, crew=crew
-            )
-            self._regret = 0.0
-        moved, rechecked, scanned, is_open = self._scan(book, k, sums)
-        scanned_share, open_share = min(1.0, scanned / self._sorted.panels), is_open / n
+        if self._sorted is None or not self._sorted.fit(book):
+            self._pack(book)
+        elif self._regret > sorting_cost(n, d):
+            kernels.sort_panels(book, self._sorted, source.kernel_rows, crew)
+            self._is_sorted, self._regret = True, 0.0
         cost = plain_cost(n, k, d)
+        if self._plain_passes > 0:
+            moved, rechecked = self._scan_all(book, sums)
+            self._plain_passes -= moved < MAX_MOVED_SHARE * n
+            if self._plain_passes == 0:
+                self._sorted.relabel(self.labels)
+            return PathPass(moved, row_cost=PLAIN_COST_SHARE * cost + recheck_cost(rechecked, k, d))
+        moved, rechecked, scanned, is_open = self._scan(book, sums)
+        scanned_share, open_share = min(1.0, scanned / self._sorted.panels), is_open / n
         if open_share < MAX_OPEN_SHARE:
             self._regret += cost * max(0.0, scanned_share - 1.2 * open_share)
-        row_cost = scanned_share * cost + recheck_cost(rechecked, k, d)
+            self._patience = 1
+        elif not self._is_sorted and not self._is_fresh:
+            self._plain_passes = self._patience
+            self._patience = min(2 * self._patience, MAX_PATIENCE_PASSES)
+        self._is_fresh = self._plain_passes > 0
+        row_cost = PLAIN_COST_SHARE * scanned_share * cost + recheck_cost(rechecked, k, d)
         return PathPass(moved, scanned_share, row_cost=row_cost)
 
-    def _scan(self, book: Any, k: int, sums: Moments | None) -> list[int]:
+    def _pack(self, book: Any) -> None:
+        rows, crew = self._source.kernel_rows, self._source.workers.crew
+        self._sorted = None  # its memory is free for the next
+        self._sorted = kernels.pack_panels(book, rows, self.labels, crew)
+        self._is_sorted, self._regret = False, 0.0
+        self._is_fresh, self._plain_passes = True, 1
+
+    def _arguments(self, book: Any, sums: Moments | None) -> tuple[Any, dict[str, Any]]:
         source = self._source
         weights = {} if sums is None else source.weights.kernel_arguments(slice(0, source.n))
-        _, crew = next(crew_slices(source.workers, source.n, work_in_tiles(k, source.d)))
+        work = work_in_tiles(self._sorted.k, source.d)
+        _, crew = next(crew_slices(source.workers, source.n, work))
+        return None if sums is None else sums.sums, {**weights, "crew": crew}
+
+    def _scan(self, book: Any, sums: Moments | None) -> list[int]:
+        totals, keywords = self._arguments(book, sums)
+        rows = self._source.kernel_rows
         counts: list[int] = kernels.assign_panels(
-            book, self._sorted, source.kernel_rows, self.labels,
-            None if sums is None else sums.sums, **weights, crew=crew,
-        )  # fmt: skip
+            book, self._sorted, rows, self.labels, totals, **keywords
+        )
         return counts
+
+    def _scan_all(self, book: Any, sums: Moments | None) -> tuple[int, int]:
+        """Make a plain pass; the rows are still packed in their order."""
+        totals, keywords = self._arguments(book, sums)
+        rows = self._source.kernel_rows
+        moved, rechecked = kernels.assign(
+            book, rows, self.labels, totals, **keywords, kept=self._sorted
+        )
+        return moved, rechecked
 
     def forget(self, rows: Ints) -> None:
         if self._sorted is not None:
@@ -90,9 +128,16 @@ def _start(start: PathStart) -> PanelsPath:
     return PanelsPath(start.source, start.labels)
 
 
+def _suits(source: PrunableRows, k: int) -> str | None:
+    most = MAX_CENTERS[source.d > MAX_FEATURES[0]]
+    if source.copy_bytes or source.d > MAX_FEATURES[1] or k > most:
+        return None
+    return f"{source.d} features, {k} centers"
+
+
 PANELS = PathKind(
     "panels",
-    suits=lambda source, k: f"{source.d} features, {k} centers" if not source.copy_bytes else None,
+    suits=_suits,
     memory=lambda source, k: panels_memory(source),
     start=_start,
     needs_trial=False,

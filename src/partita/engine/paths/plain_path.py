@@ -11,7 +11,7 @@ from partita.source.pass_price import plain_cost
 from partita.source.protocol import PrunableRows, Source
 
 MAX_TREE_FEATURES = 4  # beyond, boxes of rows are large, and a tree may cost more than it saves
-MIN_PRUNED_NANOSECONDS = 8e5  # of a plain pass, by one core: below, bounds cost more than they save
+MIN_PRUNED_NANOSECONDS = 3e5  # of a plain pass, by one core: below, bounds cost more than they save
 
 
 class PlainPath:

@@ -1,0 +1,181 @@
+"""Passes over panels skip rows only where their labels are those of D64, however centers move."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.cases import adversaries
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partita._kernels import kernels, reference
+from partita.exact_weights import Weights
+from partita.moments import Grid, Moments
+
+pytestmark = pytest.mark.sanitize
+FLOATS = [np.float32, np.float64]
+ADVERSARIES = sorted(adversaries(np.float64))
+
+
+def d64_labels(rows, centers, origin):
+    labels = np.zeros(len(rows), np.int32)
+    reference.assign(reference.Codebook(centers, origin), rows, labels)
+    return labels
+
+
+class Walk:
+    """A run over panels, whose centers move as a test says."""
+
+    def __init__(self, module, rows, k):
+        self.module, self.rows = module, rows
+        self.labels = np.full(len(rows), -1, np.int32)
+        self.panels, self.counts, self.k = None, [], k
+
+    def to(self, centers, origin=None, sort=False):
+        """Make a pass; the labels must be those of D64."""
+        origin = np.zeros(self.rows.shape[1]) if origin is None else origin
+        book = self.module.Codebook32(centers, origin, like=self.panels)
+        if self.panels is None or not self.panels.fit(book):
+            self.panels = self.module.pack_panels(book, self.rows, self.labels)
+        elif sort:
+            self.module.sort_panels(book, self.panels, self.rows)
+        before = self.labels.copy()
+        counts = self.module.assign_panels(book, self.panels, self.rows, self.labels)
+        expected = d64_labels(self.rows, centers, origin)
+        np.testing.assert_array_equal(self.labels, expected)
+        assert counts[0] == (before != expected).sum()
+        assert 0 <= counts[3] <= len(self.rows)
+        self.counts.append(counts)
+
+
+def groups(n=2000, d=6, k=9, dtype=np.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    middles = rng.normal(size=(k, d)) * 4
+    return (middles[rng.integers(0, k, n)] + rng.normal(size=(n, d))).astype(dtype), middles
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 700])
+@pytest.mark.parametrize("d", [1, 5, 33])
+@pytest.mark.parametrize("k", [1, 2, 9, 40])
+def test_labels_of_a_walk(core, dtype, n, d, k):
+    rows, _ = groups(n, d, dtype=dtype)
+    rng = np.random.default_rng(n + d + k)
+    centers, walk = rng.normal(size=(k, d)) * 4, Walk(core, rows, k)
+    for step, size in enumerate([1.0, 0.3, 0.1, 1e-2, 1e-4, 1e-8, 0.0, 0.5]):
+        centers = centers + rng.normal(size=(k, d)) * size
+        walk.to(centers, sort=step % 3 == 2)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ADVERSARIES)
+def test_adversaries(core, name, dtype):
+    rows, start = adversaries(dtype)[name]
+    centers, rng = start.astype(float), np.random.default_rng(3)
+    walk = Walk(core, rows, len(centers))
+    reach = float(np.abs(centers).max()) or 1.0
+    for size in (0.0, 1e-3, 1e-9, 1e-15, 0.0):
+        centers = centers + rng.normal(size=centers.shape) * size * reach
+        walk.to(centers, sort=True)
+
+
+def test_centers_that_rest_are_skipped(core):
+    rows, middles = groups()
+    walk = Walk(core, rows, len(middles))
+    walk.to(middles)
+    walk.to(middles)
+    assert walk.counts[0][2] == walk.panels.panels
+    assert walk.counts[1][2] == 0
+
+
+def test_sorting_gathers_open_rows(core):
+    """Unsorted, almost every panel has an open row; sorted, few more are scanned than are open."""
+    rows, middles = groups(n=8000)
+    walk, move = Walk(core, rows, len(middles)), np.full(middles.shape, 0.05)
+    walk.to(middles)
+    walk.to(middles + move)
+    unsorted = walk.counts[-1]
+    walk.to(middles + 2 * move, sort=True)
+    walk.to(middles + 3 * move, sort=True)
+    scanned, is_open = walk.counts[-1][2] / walk.panels.panels, walk.counts[-1][3] / len(rows)
+    assert scanned < 0.7 * unsorted[2] / walk.panels.panels
+    assert is_open <= scanned < 1.5 * is_open + 0.05
+
+
+def test_another_origin_moves_no_center(core):
+    rows, middles = groups()
+    rows += 1e6
+    walk, origin = Walk(core, rows, len(middles)), rows.mean(axis=0)
+    walk.to((middles + 1e6) - origin, origin)
+    walk.to(middles + 1e6)
+    walk.to((middles + 1e6) - origin, origin)
+    assert walk.counts[1][2] < 0.3 * walk.panels.panels
+    assert walk.counts[2][2] < 0.3 * walk.panels.panels
+
+
+def test_labels_that_change_from_outside_lose_their_bounds(core):
+    rows, middles = groups()
+    walk = Walk(core, rows, len(middles))
+    walk.to(middles)
+    changed = np.arange(0, len(rows), 100)
+    walk.labels[changed] = (walk.labels[changed] + 1) % len(middles)
+    walk.panels.relabel(walk.labels)
+    walk.to(middles)
+    assert walk.counts[-1][0] == len(changed)
+
+
+@pytest.mark.compiled
+@given(
+    place=st.floats(-1, 1),
+    gap=st.floats(1e-6, 1.0),
+    ulps=st.integers(-3, 3),
+    offset=st.sampled_from([0.0, 1.0, 1e6]),
+    dtype=st.sampled_from(FLOATS),
+)
+def test_a_center_that_comes_as_near_as_the_own_one(place, gap, ulps, offset, dtype):
+    """The other center moves by the margin of a row, give or take a few ulps."""
+    row = np.full((1, 2), offset, dtype)
+    x = row.astype(float)
+    own, other = x - [[0.5, 0.0]], x + [[0.5 + gap, 0.0]]
+    walk = Walk(kernels, row, 2)
+    walk.to(np.concatenate([own, other]))
+    near = other - [[gap, 0.0]]
+    for _ in range(abs(ulps)):
+        near = np.nextafter(near, np.sign(ulps) * np.inf)
+    walk.to(np.concatenate([own, near]))
+    walk.to(np.concatenate([own + place * 1e-12, near]))
+
+
+@pytest.mark.compiled
+def test_sums_and_weights_are_those_of_the_twin(core):
+    rows, middles = groups(n=900)
+    weights = Weights.of(np.random.default_rng(1).integers(0, 4, len(rows)).astype(float), 900)
+    grid = Grid.of_extent(rows.min(axis=0), rows.max(axis=0), rows.mean(axis=0), weights)
+    keywords, sums = weights.kernel_arguments(slice(0, 900)), {}
+    for module in (core, reference):
+        moments, walk = Moments.zero(len(middles), grid), Walk(module, rows, len(middles))
+        view = module.Sums(moments.hi, moments.lo, grid.origin, grid.up, grid.scale, grid.limb)
+        for shift in (0.0, 0.3, 0.31):
+            book = module.Codebook32(middles + shift, np.zeros(6), like=walk.panels)
+            if walk.panels is None:
+                walk.panels = module.pack_panels(book, rows, walk.labels)
+            module.assign_panels(book, walk.panels, rows, walk.labels, view, **keywords)
+        sums[module] = moments.hi.tobytes() + moments.lo.tobytes()
+    assert sums[core] == sums[reference]
+
+
+def test_what_does_not_fit_is_refused(core):
+    rows, middles = groups(n=100)
+    book = core.Codebook32(middles, np.zeros(6))
+    panels = core.pack_panels(book, rows, np.full(100, -1, np.int32))
+    labels = np.full(99, -1, np.int32)
+    if core is reference:
+        pytest.skip("the twin is given what fits")
+    with pytest.raises(ValueError, match="other rows"):
+        core.assign_panels(book, panels, rows[:99], labels)
+    with pytest.raises(ValueError, match="packed for these centers"):
+        core.assign_panels(
+            core.Codebook32(middles[:4], np.zeros(6)), panels, rows, np.full(100, -1, np.int32)
+        )
+    with pytest.raises(ValueError, match="outside"):
+        core.pack_panels(book, rows, np.full(100, 50, np.int32))
