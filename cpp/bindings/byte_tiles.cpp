@@ -162,7 +162,7 @@ void bind_byte_tiles(nb::module_& m) {
                 const auto& bytes = rows.use->single.bytes;
                 new (self)
                     Packed<ByteBook>{ByteBook(rows.rows.view(), centers.data(), origin.data(), k,
-                                              bytes.tile_rows, bytes.max_code, bytes.offset, share),
+                                              bytes.tile_rows, bytes.codes, share),
                                      rows.use};
             },
             "bytes"_a, "centers"_a, "origin"_a, "crew"_a = none);

@@ -84,10 +84,10 @@ private:
 // Centers rounded to bytes, for the rows of one ByteRows.
 class ByteBook {
 public:
-    // centers: (k, d) relative to origin (d). max_code, offset: see byte_simd.hpp.
+    // centers: (k, d) relative to origin (d).
     template <class Share>
     ByteBook(const ByteRowsView& rows, const double* centers, const double* origin, std::size_t k,
-             std::size_t tile_rows, std::int32_t max_code, std::int32_t offset, Share share)
+             std::size_t tile_rows, const ByteCodes& limits, Share share)
         : exact_(centers, origin, k, rows.d), own_(k) {
         const std::size_t d = rows.d, quads = byte_quads(d), padded = (k + 15) / 16 * 16;
         std::vector<double> move(d);
@@ -130,7 +130,7 @@ public:
                 for (std::size_t j = first_[q]; j < first_[q + 1]; ++j) {
                     const Center center{centers + j * d, back.data(), sizes[j] * scale};
                     std::int8_t* code = codes_.get() + (first_[q] * quads + (j - first_[q])) * 4;
-                    round(j, center, d, scale, drift, max_code, offset, code,
+                    round(j, center, d, scale, drift, limits, code,
                           (first_[q + 1] - first_[q]) * 4);
                     for (std::size_t p = 0; p < rows.pivots; ++p)
                         bound(j, p * padded + j, center.values, move.data(), rows.pivot + p * d, d,
@@ -167,6 +167,22 @@ private:
 
     static float up(double v) { return static_cast<float>(v * (1 + 0x1p-20)); }
 
+    // The largest sum of positive, or of negative coordinates, of four that are added in 16 bits:
+    // two neighbours, and those four places on.
+    static double largest_pair_sum(const Center& center, std::size_t d) {
+        double most = 0;
+        for (std::size_t t = 0; t < d; t += 8)
+            for (std::size_t lane = t; lane < t + 4; lane += 2) {
+                double above = 0, below = 0;
+                for (const std::size_t at : {lane, lane + 1, lane + 4, lane + 5}) {
+                    const double v = at < d ? center.values[at] + center.back[at] : 0.0;
+                    (v > 0 ? above : below) += v;
+                }
+                most = std::max({most, above, -below});
+            }
+        return most;
+    }
+
     // A center that is nearest to no row that bytes decide, or none at all.
     void set_far(std::size_t at) {
         low_[at] = high_[at] = std::numeric_limits<float>::infinity();
@@ -174,7 +190,7 @@ private:
     }
 
     void round(std::size_t j, const Center& center, std::size_t d, double scale, double drift,
-               std::int32_t max_code, std::int32_t offset, std::int8_t* code, std::size_t stride) {
+               const ByteCodes& limits, std::int8_t* code, std::size_t stride) {
         const std::size_t quads = byte_quads(d);
         const double length = fold(
             d,
@@ -184,7 +200,10 @@ private:
             },
             sum);
         const bool far = !(length < kMaxCenterNorm * kMaxCenterNorm);
-        const double step = center.size > 0 && !far ? center.size / max_code : 1.0;
+        double step = center.size / limits.max_code;
+        if (limits.max_pair_sum)  // two less, as rounding adds up to ½ to each of four
+            step = std::max(step, largest_pair_sum(center, d) * scale / (limits.max_pair_sum - 2));
+        if (!(step > 0) || far) step = 1.0;
         const double fine = far ? 0.0 : scale / step;
         double lost = 0, kept = 0, norm = 0;
         std::int32_t total = 0;
@@ -198,7 +217,7 @@ private:
             if (t < d) norm += center.values[t] * center.values[t];
         }
         own_[j] = far ? std::numeric_limits<double>::infinity() : std::sqrt(norm);
-        start_[j] = -offset * total;
+        start_[j] = -limits.offset * total;
         step_[j] = static_cast<float>(step);
         const double blur = 0x1p-50 * (own_[j] + drift) * scale;
         lost_[j] = far ? 0 : up(step * (std::sqrt(lost) + 0x1p-20 * std::sqrt(kept)) + blur);

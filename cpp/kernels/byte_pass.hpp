@@ -10,6 +10,7 @@
 namespace partita::PARTITA_ISA {
 
 constexpr std::size_t kByteWidth = kTileVectors * ByteLanes::width;  // rows of a panel
+constexpr float kRowCode = Bytes::row_code;
 constexpr std::size_t kSegmentRows = 256;       // rows that are put in order of size
 constexpr std::size_t kLowCenters = 256;        // whose lower bounds are stored at a time
 constexpr double kMinByteStep = 0x1p-60;        // scaled: so that its float32 has all digits
@@ -90,14 +91,14 @@ RoundedRow round_row(const ByteRowsView& rows, std::size_t pivot, const R* x, do
                      std::uint8_t* codes, std::size_t stride) {
     using S = ByteLanes;
     S::Reg lost = S::set1(0), kept = S::set1(0);
-    const S::Reg most = S::set1(127), least = S::set1(-127);
+    const S::Reg most = S::set1(kRowCode), least = S::set1(-kRowCode);
     each_vector(rows, pivot, x, fine, [&](std::size_t t, S::Reg z) {
         alignas(64) std::uint8_t code[S::width];
         const S::Reg whole = S::from_int(S::to_int(S::min(S::max(z, least), most)));
         const S::Reg gap = S::sub(z, whole);
         lost = S::add(lost, S::mul(gap, gap));
         kept = S::add(kept, S::mul(whole, whole));
-        store_bytes(code, S::to_int(S::add(whole, S::set1(128))));
+        store_bytes(code, S::to_int(S::add(whole, S::set1(Bytes::row_offset))));
         const std::size_t left = rows.d - t < S::width ? rows.d - t : S::width;
         for (std::size_t l = 0; l < left; l += 4)
             __builtin_memcpy(codes + (t + l) / 4 * stride, code + l, 4);
@@ -124,13 +125,13 @@ void round_panel(const ByteRowsView& rows, std::size_t p, const R* data, std::si
     std::uint8_t* codes = rows.codes + p * quads * 4 * kByteWidth;
     // float rows are multiplied by `fine` in float: those that are denormal leave its range
     const bool known = largest > 0x1p-100 && largest < 0x1p100 &&
-                       (sizeof(R) == 8 || 127.0 * fine_all < 0x1p120 * largest);
-    const double fine = known ? 127.0 * fine_all / largest : 0.0;
+                       (sizeof(R) == 8 || kRowCode * fine_all < 0x1p120 * largest);
+    const double fine = known ? kRowCode * fine_all / largest : 0.0;
     double lost = 0, kept = 0;
     for (std::size_t r = 0; r < kByteWidth; ++r) {
         if (order[r] < 0 || !known) {
             for (std::size_t q = 0; q < quads; ++q)
-                __builtin_memset(codes + (q * kByteWidth + r) * 4, 128, 4);
+                __builtin_memset(codes + (q * kByteWidth + r) * 4, Bytes::row_offset, 4);
             continue;
         }
         const RoundedRow row =
@@ -142,8 +143,8 @@ void round_panel(const ByteRowsView& rows, std::size_t p, const R* data, std::si
     BytePanel& panel = rows.panel[p];
     panel.pivot = pivot;
     panel.step = known ? 1.0 / fine : 1.0;
-    // z = y·fine is off by two roundings in float, of values up to 127
-    const double blur = 0x1p-21 * 127.0 * __builtin_sqrt(static_cast<double>(d));
+    // z = y·fine is off by two roundings in float, of values up to kRowCode
+    const double blur = 0x1p-21 * kRowCode * __builtin_sqrt(static_cast<double>(d));
     panel.error = known ? (__builtin_sqrt(lost) + blur) * panel.step * (1 + 0x1p-20) : 0.0;
     panel.reach = known ? __builtin_sqrt(kept) * panel.step * (1 + 0x1p-20) : 0.0;
     if (!known && largest != 0) panel.reach = __builtin_inf();  // D64 decides
@@ -212,7 +213,7 @@ struct ByteLines {
 };
 
 // Lower bounds (R, kByteWidth) of the scores, and the lowest upper bound of every row.
-template <int R>
+template <int R, class B = Bytes>
 void byte_tile(const std::uint8_t* rows, const std::int8_t* centers, std::size_t quads,
                const std::int32_t* start, const ByteLines& lines, float* low, float* lowest) {
     using S = ByteLanes;
@@ -222,18 +223,41 @@ void byte_tile(const std::uint8_t* rows, const std::int8_t* centers, std::size_t
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
         for (int v = 0; v < V; ++v) sum[r][v] = S::set1_int(start[r]);
-    for (std::size_t q = 0; q < quads; ++q) {
+    auto four = [](const std::int8_t* at) {
+        std::int32_t codes;
+        __builtin_memcpy(&codes, at, 4);
+        return S::set1_int(codes);
+    };
+    std::size_t q = 0;
+    if constexpr (B::max_pair_sum > 0)
+        for (; q + 2 <= quads; q += 2) {
+            ByteReg x[2][V];
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v) {
+                const std::uint8_t* at = rows + static_cast<std::size_t>(v) * S::width * 4;
+                x[0][v] = B::load(at);
+                x[1][v] = B::load(at + kByteWidth * 4);
+            }
+#pragma GCC unroll 16
+            for (int r = 0; r < R; ++r) {
+                const ByteReg c = four(centers + r * 4), next = four(centers + (R + r) * 4);
+#pragma GCC unroll 4
+                for (int v = 0; v < V; ++v)
+                    sum[r][v] = B::dot_pair(sum[r][v], x[0][v], c, x[1][v], next);
+            }
+            rows += kByteWidth * 8;
+            centers += R * 8;
+        }
+    for (; q < quads; ++q) {
         ByteReg x[V];
 #pragma GCC unroll 4
         for (int v = 0; v < V; ++v)
-            x[v] = Bytes::load(rows + static_cast<std::size_t>(v) * S::width * 4);
+            x[v] = B::load(rows + static_cast<std::size_t>(v) * S::width * 4);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
-            std::int32_t four;
-            __builtin_memcpy(&four, centers + r * 4, 4);
-            const ByteReg c = S::set1_int(four);
+            const ByteReg c = four(centers + r * 4);
 #pragma GCC unroll 4
-            for (int v = 0; v < V; ++v) sum[r][v] = Bytes::dot(sum[r][v], x[v], c);
+            for (int v = 0; v < V; ++v) sum[r][v] = B::dot(sum[r][v], x[v], c);
         }
         rows += kByteWidth * 4;
         centers += R * 4;

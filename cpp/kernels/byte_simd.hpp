@@ -1,7 +1,13 @@
-// Products of bytes for each instruction set: rows as unsigned bytes (q + offset), centers as
-// signed ones. dot() adds the products of four neighbouring features to every 32-bit lane, exactly.
+// Products of bytes for each instruction set: rows as unsigned bytes (q + row_offset, |q| up to
+// row_code), centers as signed ones (up to max_code). dot() adds the products of four neighbouring
+// features to every 32-bit lane, exactly; dot_pair() those of eight. `offset` is what dot() still
+// has to take off the rows.
 //
-// `fast`: four bytes take no longer than one float.
+// `fast`: a byte takes at most half as long as a float.
+//
+// Where products are added in 16 bits, dot_pair() adds four of them before they are widened: rows
+// have 7 bits, and the codes of a center are so small that the positive ones of any such four, and
+// the negative ones, add up to at most max_pair_sum (byte_book.hpp): 127·258 < 2¹⁵.
 //
 // As assembly: around the intrinsics, GCC 12 copies every sum in every step, which is four times
 // slower.
@@ -22,7 +28,8 @@ using ByteReg = ByteLanes::IntReg;
 
 struct Bytes {
     static constexpr bool fast = true;
-    static constexpr std::int32_t max_code = 127, offset = 128;
+    static constexpr std::int32_t row_code = 127, row_offset = 128, offset = 128, max_code = 127;
+    static constexpr std::int32_t max_pair_sum = 0;  // no limit
     static PARTITA_INLINE ByteReg load(const std::uint8_t* p) { return _mm512_load_si512(p); }
     static PARTITA_INLINE ByteReg dot(ByteReg sum, ByteReg rows, ByteReg centers) {
         asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(rows), "v"(centers));
@@ -34,7 +41,8 @@ struct Bytes {
 
 struct Bytes {
     static constexpr bool fast = true;
-    static constexpr std::int32_t max_code = 127, offset = 128;
+    static constexpr std::int32_t row_code = 127, row_offset = 128, offset = 128, max_code = 127;
+    static constexpr std::int32_t max_pair_sum = 0;  // no limit
     static PARTITA_INLINE ByteReg load(const std::uint8_t* p) {
         return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
     }
@@ -53,7 +61,8 @@ struct Bytes {
 // Pairs of products are added in 16 bits, which hold 2·255·63: centers have 7 bits.
 struct Bytes {
     static constexpr bool fast = false;
-    static constexpr std::int32_t max_code = 63, offset = 128;
+    static constexpr std::int32_t row_code = 127, row_offset = 128, offset = 128, max_code = 63;
+    static constexpr std::int32_t max_pair_sum = 0;  // no limit
     static PARTITA_INLINE ByteReg load(const std::uint8_t* p) { return _mm512_load_si512(p); }
     static PARTITA_INLINE ByteReg dot(ByteReg sum, ByteReg rows, ByteReg centers) {
         const __m512i pairs = _mm512_maddubs_epi16(rows, centers);
@@ -64,13 +73,23 @@ struct Bytes {
 #elif defined(PARTITA_AVX2)
 
 struct Bytes {
-    static constexpr bool fast = false;
-    static constexpr std::int32_t max_code = 63, offset = 128;
+    static constexpr bool fast = true;
+    static constexpr std::int32_t row_code = 63, row_offset = 64, offset = 64, max_code = 127;
+    static constexpr std::int32_t max_pair_sum = 258;
     static PARTITA_INLINE ByteReg load(const std::uint8_t* p) {
         return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
     }
     static PARTITA_INLINE ByteReg dot(ByteReg sum, ByteReg rows, ByteReg centers) {
-        const __m256i pairs = _mm256_maddubs_epi16(rows, centers);
+        return widened(sum, _mm256_maddubs_epi16(rows, centers));
+    }
+    static PARTITA_INLINE ByteReg dot_pair(ByteReg sum, ByteReg rows, ByteReg centers,
+                                           ByteReg next_rows, ByteReg next_centers) {
+        return widened(sum, _mm256_add_epi16(_mm256_maddubs_epi16(rows, centers),
+                                             _mm256_maddubs_epi16(next_rows, next_centers)));
+    }
+
+private:
+    static PARTITA_INLINE ByteReg widened(ByteReg sum, __m256i pairs) {
         return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
     }
 };
@@ -80,7 +99,8 @@ struct Bytes {
 // Both factors are signed: the offset of the rows is taken off when they are read.
 struct Bytes {
     static constexpr bool fast = true;
-    static constexpr std::int32_t max_code = 127, offset = 0;
+    static constexpr std::int32_t row_code = 127, row_offset = 128, offset = 0, max_code = 127;
+    static constexpr std::int32_t max_pair_sum = 0;  // no limit
     static PARTITA_INLINE ByteReg load(const std::uint8_t* p) {
         return reinterpret_cast<ByteReg>(veorq_u8(vld1q_u8(p), vdupq_n_u8(128)));
     }
@@ -95,7 +115,8 @@ struct Bytes {
 
 struct Bytes {
     static constexpr bool fast = false;
-    static constexpr std::int32_t max_code = 127, offset = 128;
+    static constexpr std::int32_t row_code = 127, row_offset = 128, offset = 128, max_code = 127;
+    static constexpr std::int32_t max_pair_sum = 0;  // no limit
     typedef std::uint8_t Unsigned __attribute__((vector_size(16)));
     typedef std::int8_t Signed __attribute__((vector_size(16)));
     static PARTITA_INLINE ByteReg load(const std::uint8_t* p) {
@@ -117,6 +138,10 @@ struct Bytes {
 PARTITA_INLINE void store_bytes(std::uint8_t* p, ByteReg lanes) {
 #if defined(PARTITA_AVX512)
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(lanes));
+#elif defined(PARTITA_AVX2)  // lanes of 0 … 255
+    const __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
 #else
     alignas(64) std::int32_t lane[ByteLanes::width];
     ByteLanes::store_int(lane, lanes);

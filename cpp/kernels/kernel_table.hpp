@@ -14,8 +14,8 @@ using Bounded = PrunedCounts(const BookView<float>&, const ExactView&, const Row
 // Passes over rows of type T as bytes. Tables may differ in these alone.
 template <class T>
 struct ByteKernels {
-    std::size_t width, tile_rows;   // rows of a panel, centers of a tile
-    std::int32_t max_code, offset;  // of centers, of rows: see byte_simd.hpp
+    std::size_t width, tile_rows;  // rows of a panel, centers of a tile
+    ByteCodes codes;
     bool fast;
     void (*round_rows)(const ByteRowsView&, const T*, std::size_t, std::size_t, std::size_t, bool,
                        double);

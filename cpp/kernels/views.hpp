@@ -222,6 +222,11 @@ struct SketchView {
     double step;           // a power of two
 };
 
+// Codes of centers in bytes, and what is taken off those of rows: see byte_simd.hpp.
+struct ByteCodes {
+    std::int32_t max_code, max_pair_sum, offset;
+};
+
 // Rows rounded to bytes, in panels: see byte_book.hpp.
 struct BytePanel {
     double step;   // of the codes

@@ -19,6 +19,7 @@ from partita.source.blocks import crew_slices
 from partita.source.pass_price import plain_cost
 from partita.source.protocol import PrunableRows
 
+MAX_FEW_CENTERS = 16  # with so few, a tree of more than two features does not pay
 WORK_PER_NODE = 1 << 19  # multiply-adds, about
 LEAF_PAIR_COST = 2.5  # of a pair in a leaf, in pairs of the plain pass
 
@@ -110,6 +111,8 @@ class LeavesPath:
 def _suits(source: PrunableRows, k: int) -> str | None:
     if source.d > MAX_TREE_FEATURES:
         return None
+    if source.d > 2 and k <= MAX_FEW_CENTERS and not source.copy_bytes:
+        return None  # passes over panels are as fast, and need no tree
     return f"{source.d} features: boxes of rows are small"
 
 
