@@ -11,6 +11,8 @@ namespace partita::PARTITA_ISA {
 
 constexpr std::size_t kByteWidth = kTileVectors * ByteLanes::width;  // rows of a panel
 constexpr float kRowCode = Bytes::row_code;
+// centers of a tile: two quads of rows take registers from the sums
+constexpr int kByteTileRows = Bytes::max_pair_sum > 0 ? 4 : kTileRows;
 constexpr std::size_t kSegmentRows = 256;       // rows that are put in order of size
 constexpr std::size_t kLowCenters = 256;        // whose lower bounds are stored at a time
 constexpr double kMinByteStep = 0x1p-60;        // scaled: so that its float32 has all digits
@@ -283,7 +285,7 @@ void byte_tile(const std::uint8_t* rows, const std::int8_t* centers, std::size_t
 using ByteTile = void (*)(const std::uint8_t*, const std::int8_t*, std::size_t, const std::int32_t*,
                           const ByteLines&, float*, float*);
 
-template <int R = kTileRows>
+template <int R = kByteTileRows>
 PARTITA_INLINE ByteTile byte_tile_of(int rows) {
     if constexpr (R == 1)
         return &byte_tile<1>;

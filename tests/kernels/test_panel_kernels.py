@@ -136,7 +136,7 @@ def test_a_center_that_comes_as_near_as_the_own_one(place, gap, ulps, offset, dt
     """The other center moves by the margin of a row, give or take a few ulps."""
     row = np.full((1, 2), offset, dtype)
     x = row.astype(float)
-    own, other = x - [[0.5, 0.0]], x + [[0.5 + gap, 0.0]]
+    own, other = x - np.array([[0.5, 0.0]]), x + np.array([[0.5 + gap, 0.0]])
     walk = Walk(kernels, row, 2)
     walk.to(np.concatenate([own, other]))
     near = other - [[gap, 0.0]]

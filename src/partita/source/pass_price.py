@@ -1,47 +1,80 @@
 """Estimated cost of a pass that compares every row with every center, plain or over bytes.
 
-In nanoseconds of one core, measured with AVX-512 by fitting the constants to passes on real data.
-They need not be exact: they choose a way, not a result. Pairs of numbers: once, and per feature.
+In nanoseconds of one core, measured by fitting the constants to passes on real data. They need not
+be exact: they choose a way, not a result.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from partita._kernels import kernels
 from partita._kernels.byte_tiles import MAX_BYTE_FEATURES
 
-PAIR_NS, PLAIN_ROW_NS = (0.07, 0.0125), (3.0, 0.3)  # of a row and a center in the tiles, of a row
-# over bytes: of a pair, a row, a candidate of a row that has several; of rounding a row
-BYTE_PAIR_NS, BYTE_ROW_NS, BYTE_CANDIDATE_NS = (0.14, 0.0033), (8.4, 0.03), (20.0, 0.33)
-ROUNDING_NS = 25.0, 1.0
+Price = tuple[float, float]  # once, and per feature
 
+
+@dataclass(frozen=True, slots=True)
+class PassPrices:
+    """Prices on machines of one kind."""
+
+    pair: Price  # of a row and a center in the tiles
+    plain_row: Price
+    byte_pair: Price  # over bytes
+    byte_row: Price
+    byte_candidate: Price  # of a candidate of a row that has several
+    scan_pair: Price  # of a row and a center in the tiles of a group, see engine/paths/price.py
+
+
+AVX512 = PassPrices(
+    pair=(0.07, 0.0125),
+    plain_row=(3.0, 0.3),
+    byte_pair=(0.14, 0.0033),
+    byte_row=(8.4, 0.03),
+    byte_candidate=(20.0, 0.33),
+    scan_pair=(0.34, 0.0125),
+)
+AVX2 = PassPrices(
+    pair=(0.17, 0.0216),
+    plain_row=(3.0, 0.3),
+    byte_pair=(0.42, 0.0105),
+    byte_row=(8.4, 0.03),
+    byte_candidate=(20.0, 0.6),
+    scan_pair=(0.5, 0.0216),
+)
+PRICES = AVX512 if kernels.instruction_set().startswith("avx512") else AVX2
+ROUNDING_NS = 25.0, 1.0  # of a row to bytes
 RECHECK_NS = 300.0, 4.0  # of a row that is compared again, besides its pairs
+
 MIN_GAIN_SHARE = 0.35  # of a plain pass, that bytes must save: packed rows save some of it too
 USUAL_CANDIDATES = 0.12  # of a row with several, for all rows and times ln K: before a pass tells
 MAX_WAIT_PASSES = 8  # plain ones, that rounding the rows may take
 
 
+def _of(price: Price, d: int) -> float:
+    return price[0] + price[1] * d
+
+
 def plain_cost(n: int, k: int, d: int) -> float:
     """Cost of comparing every row with every center."""
-    return n * (k * (PAIR_NS[0] + PAIR_NS[1] * d) + PLAIN_ROW_NS[0] + PLAIN_ROW_NS[1] * d)
+    return n * (k * _of(PRICES.pair, d) + _of(PRICES.plain_row, d))
 
 
 def recheck_cost(rows: int, k: int, d: int) -> float:
     """Cost of comparing rows again that the scores left open."""
-    return rows * (RECHECK_NS[0] + RECHECK_NS[1] * d + k * (PAIR_NS[0] + PAIR_NS[1] * d))
+    return rows * (_of(RECHECK_NS, d) + k * _of(PRICES.pair, d))
 
 
 def byte_cost(n: int, k: int, d: int, candidates: float) -> float:
     """Cost of comparing every row with every center in bytes, and candidates in double."""
-    pairs = k * (BYTE_PAIR_NS[0] + BYTE_PAIR_NS[1] * d)
-    left = candidates * (BYTE_CANDIDATE_NS[0] + BYTE_CANDIDATE_NS[1] * d)
-    return n * (pairs + BYTE_ROW_NS[0] + BYTE_ROW_NS[1] * d) + left
+    per_row = k * _of(PRICES.byte_pair, d) + _of(PRICES.byte_row, d)
+    return n * per_row + candidates * _of(PRICES.byte_candidate, d)
 
 
 def rounding_cost(n: int, d: int) -> float:
     """Cost of rounding every row to bytes."""
-    return n * (ROUNDING_NS[0] + ROUNDING_NS[1] * d)
+    return n * _of(ROUNDING_NS, d)
 
 
 def passes_before_bytes(n: int, k: int, d: int) -> int | None:

@@ -13,7 +13,7 @@ from partita._common.array_types import Array
 from partita._common.threads import Workers
 from partita._kernels import kernels
 from partita.centers import Centers
-from partita.source.pass_price import PAIR_NS, recheck_cost
+from partita.source.pass_price import PRICES, plain_cost, recheck_cost
 
 PACK_MIN_VALUES = 1 << 14  # fewer are packed on the fly as quickly as they are looked up
 PACK_MIN_SHARED_VALUES = 1 << 17  # fewer are packed before another thread wakes up
@@ -70,8 +70,8 @@ class Scoring:
         self._single_passes += 1
         if self._single:
             return
-        pair = PAIR_NS[0] + PAIR_NS[1] * self._d
-        if recheck_cost(rechecked, k, self._d) > self._n * k * (pair + PAIR_NS[0]):
+        extra = self._n * k * PRICES.pair[0]  # that a pass in float64 costs, about
+        if recheck_cost(rechecked, k, self._d) > plain_cost(self._n, k, self._d) + extra:
             # then try float32 again, by a pass that rows are not packed for
             self._in_single, self._packed, self._single_passes = False, None, 0
             self._double_passes, self._patience = self._patience, 2 * self._patience

@@ -1,19 +1,21 @@
 """Estimated cost of a pass from what it did: a path is left when another would be cheaper.
 
-In nanoseconds of one core, measured with AVX-512 by fitting the constants to passes on real data.
-They need not be exact: they choose a path, not a result.
+In nanoseconds of one core, measured with AVX-512 by fitting the constants to passes on real data;
+pairs in tiles are priced by source/pass_price.py. They need not be exact: they choose a path, not a
+result.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from partita.source.pass_price import PRICES
+
 # pairs of numbers: once, and per feature (of BOOKKEEPING_NS: per value of a center)
 BOOKKEEPING_NS = 9e4, 3.0  # of a pass by bounds, before it reads a row
 READ_BOUNDS_NS = 5.4  # per row
 MEASURE_NS = 20.0, 0.75  # for a row's distance to its own center
 OPEN_ROW_NS = 36.0  # for a row that is compared with other centers
-SCAN_PAIR_NS = 0.34, 0.0125  # of a row and a center in the tiles of a group
 CANDIDATE_NS = 1.4  # of a pair that the filter left, per feature
 
 
@@ -44,6 +46,6 @@ def bounded_cost(counts: PrunedCounts, n: int, d: int, filter_d: int) -> float:
         n * READ_BOUNDS_NS
         + counts.measured * (MEASURE_NS[0] + MEASURE_NS[1] * d)
         + counts.open_rows * OPEN_ROW_NS
-        + counts.scanned * (SCAN_PAIR_NS[0] + SCAN_PAIR_NS[1] * filter_d)
+        + counts.scanned * (PRICES.scan_pair[0] + PRICES.scan_pair[1] * filter_d)
         + counts.candidates * CANDIDATE_NS * d
     )
