@@ -63,33 +63,38 @@ void sort_panels(const Packed<Codebook<float>>& packed, SortedRows& sorted, Matr
     sorted.margins = std::move(margins);
 }
 
+// Labels the rows of panels first … last − 1; follow() must have been called with this book.
 template <class R>
 std::vector<std::int64_t> assign_panels(const Packed<Codebook<float>>& packed, SortedRows& sorted,
                                         Matrix<R> rows, OutVector<std::int32_t> labels,
-                                        const Sums* sums, std::optional<Vector<std::int64_t>> times,
+                                        std::size_t first, std::size_t last, const Sums* sums,
+                                        std::optional<Vector<std::int64_t>> times,
                                         std::optional<Vector<double>> weight, Crew* crew) {
     const std::size_t n = rows.shape(0), d = rows.shape(1);
     const BookView<float>& book = packed.book.view();
     const auto& use = kernels_of<R>(packed.use);
     RowMargins& margins = sorted.margins;
     expect(fits(sorted, packed), "assign_panels: rows packed for these centers expected");
+    expect(margins.follows(book), "assign_panels: the panels must follow the centers first");
     expect(n == margins.n() && book.groups == 1, "assign_panels: other rows were packed");
+    expect(first <= last && last <= margins.panels(), "assign_panels: there are fewer panels");
     expect_labels(labels, n, book.k, -1);
     expect(!sums || sums->hi.shape(0) == book.k, "assign_panels: sums of other clusters");
     SumView view{};
     if (sums) view = sums->view(times, weight, n, d);
     nb::gil_scoped_release release;
     const Executor executor(crew);
-    const TravelView moved = margins.follow(book);
+    const TravelView travel = margins.travel();
     const MarginView margin = margins.view(sorted.panels);
     // rows of one label, and so of one part, may all be open: parts are small
-    const std::size_t width = packed.use->single.panel_width;
-    const std::size_t step = std::max<std::size_t>(16, rows_per_part(executor, n) / width / 4);
+    const std::size_t width = packed.use->single.panel_width, count = last - first;
+    const std::size_t step =
+        std::max<std::size_t>(16, rows_per_part(executor, count * width) / width / 4);
     const PanelCounts counts = parallel_reduce<PanelCounts>(
-        executor, margins.panels(), step, sums ? &view : nullptr, use.assign_single_scratch(d),
-        [&](std::size_t first, std::size_t last, const SumView* into, unsigned char* memory) {
-            return use.assign_panels(book, rows_of(rows), margin, moved, first, last, labels.data(),
-                                     into, memory);
+        executor, count, step, sums ? &view : nullptr, use.assign_single_scratch(d),
+        [&](std::size_t from, std::size_t to, const SumView* into, unsigned char* memory) {
+            return use.assign_panels(book, rows_of(rows), margin, travel, first + from, first + to,
+                                     labels.data(), into, memory);
         });
     return {counts.moved, counts.rechecked, counts.scanned, counts.open};
 }
@@ -102,8 +107,8 @@ void bind_typed(nb::module_& m) {
     m.def("sort_panels", &sort_panels<R>, "book"_a, "panels"_a, "rows"_a.noconvert(),
           "crew"_a = none);
     m.def("assign_panels", &assign_panels<R>, "book"_a, "panels"_a, "rows"_a.noconvert(),
-          "labels"_a.noconvert(), "sums"_a = none, "times"_a = none, "weight"_a = none,
-          "crew"_a = none);
+          "labels"_a.noconvert(), "first"_a, "last"_a, "sums"_a = none, "times"_a = none,
+          "weight"_a = none, "crew"_a = none);
 }
 
 }  // namespace
@@ -111,6 +116,14 @@ void bind_typed(nb::module_& m) {
 void bind_panel_passes(nb::module_& m) {
     nb::class_<SortedRows, KeptRows>(m, "SortedRows")
         .def_prop_ro("panels", [](const SortedRows& self) { return self.margins.panels(); })
+        .def_prop_ro("width", [](const SortedRows& self) { return self.panels.width(); })
+        .def(
+            "follow",
+            [](SortedRows& self, const Packed<Codebook<float>>& packed) {
+                expect(fits(self, packed), "follow: rows packed for these centers expected");
+                self.margins.follow(packed.book.view());
+            },
+            "book"_a)
         .def_prop_ro("k", [](const SortedRows& self) { return self.margins.k(); })
         .def("fit", &fits, "book"_a)
         .def(

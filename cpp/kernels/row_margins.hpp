@@ -38,6 +38,11 @@ public:
         scale_ = now.scale;
         return known;
     }
+    bool is_at(const ExactView& now) const {
+        return centers_.size() == now.k * now.d && scale_ == now.scale &&
+               std::equal(centers_.begin(), centers_.end(), now.centers) &&
+               std::equal(origin_.begin(), origin_.end(), now.origin);
+    }
     void reset() { std::fill(total_.begin(), total_.end(), 0.0); }
 
     // Rounded up, in units of 1/scale: of every label, then the largest.
@@ -106,8 +111,8 @@ public:
         }
     }
 
-    // Adds the way of the centers since the last pass. The result is valid until the next call.
-    TravelView follow(const BookView<float>& book) {
+    // Adds the way of the centers since the last pass.
+    void follow(const BookView<float>& book) {
         if (!travel_.follow(book.exact)) {
             travel_.reset();
             drop_bounds();
@@ -120,8 +125,12 @@ public:
             origin += away * away;
         }
         const double blur = 8.1 * static_cast<double>(book.d + 8) * 0x1p-52 * std::sqrt(origin);
-        return {far_.data(), far_[k_], static_cast<float>(blur) * (1 + 0x1p-22f)};
+        blur_ = static_cast<float>(blur) * (1 + 0x1p-22f);
     }
+    // True if the last call of follow() had these centers.
+    bool follows(const BookView<float>& book) const { return travel_.is_at(book.exact); }
+    // Valid until the next call of follow().
+    TravelView travel() const { return {far_.data(), far_[k_], blur_}; }
 
     // The same rows in the order of their labels, those of one label in that of their margins,
     // roughly.
@@ -189,6 +198,7 @@ private:
     std::vector<std::int32_t> panel_label_;
     CenterTravel travel_;
     std::vector<float> far_;  // the travel, as the bounds are scaled
+    float blur_ = 0;
 };
 
 }  // namespace partita

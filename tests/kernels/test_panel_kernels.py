@@ -31,6 +31,15 @@ class Walk:
         self.labels = np.full(len(rows), -1, np.int32)
         self.panels, self.counts, self.k = None, [], k
 
+    def scan(self, book, rows, labels, **keywords):
+        """A pass in two parts."""
+        most, middle = self.panels.panels, self.panels.panels // 2
+        parts = [
+            self.module.assign_panels(book, self.panels, rows, labels, *ends, **keywords)
+            for ends in ((0, middle), (middle, most))
+        ]
+        return [sum(counts) for counts in zip(*parts, strict=True)]
+
     def to(self, centers, origin=None, sort=False):
         """Make a pass; the labels must be those of D64."""
         origin = np.zeros(self.rows.shape[1]) if origin is None else origin
@@ -40,7 +49,8 @@ class Walk:
         elif sort:
             self.module.sort_panels(book, self.panels, self.rows)
         before = self.labels.copy()
-        counts = self.module.assign_panels(book, self.panels, self.rows, self.labels)
+        self.panels.follow(book)
+        counts = self.scan(book, self.rows, self.labels)
         expected = d64_labels(self.rows, centers, origin)
         np.testing.assert_array_equal(self.labels, expected)
         assert counts[0] == (before != expected).sum()
@@ -159,7 +169,8 @@ def test_sums_and_weights_are_those_of_the_twin(core):
             book = module.Codebook32(middles + shift, np.zeros(6), like=walk.panels)
             if walk.panels is None:
                 walk.panels = module.pack_panels(book, rows, walk.labels)
-            module.assign_panels(book, walk.panels, rows, walk.labels, view, **keywords)
+            walk.panels.follow(book)
+            walk.scan(book, rows, walk.labels, sums=view, **keywords)
         sums[module] = moments.hi.tobytes() + moments.lo.tobytes()
     assert sums[core] == sums[reference]
 
@@ -171,11 +182,19 @@ def test_what_does_not_fit_is_refused(core):
     labels = np.full(99, -1, np.int32)
     if core is reference:
         pytest.skip("the twin is given what fits")
+    panels.follow(book)
     with pytest.raises(ValueError, match="other rows"):
-        core.assign_panels(book, panels, rows[:99], labels)
+        core.assign_panels(book, panels, rows[:99], labels, 0, 1)
+    labels = np.full(100, -1, np.int32)
+    with pytest.raises(ValueError, match="fewer panels"):
+        core.assign_panels(book, panels, rows, labels, 0, 100)
+    fewer = core.Codebook32(middles[:4], np.zeros(6))
     with pytest.raises(ValueError, match="packed for these centers"):
-        core.assign_panels(
-            core.Codebook32(middles[:4], np.zeros(6)), panels, rows, np.full(100, -1, np.int32)
-        )
+        core.assign_panels(fewer, panels, rows, labels, 0, 1)
+    with pytest.raises(ValueError, match="packed for these centers"):
+        panels.follow(fewer)
+    moved = core.Codebook32(middles + 0.1, np.zeros(6), like=panels)
+    with pytest.raises(ValueError, match="must follow"):
+        core.assign_panels(moved, panels, rows, labels, 0, 1)
     with pytest.raises(ValueError, match="outside"):
         core.pack_panels(book, rows, np.full(100, 50, np.int32))

@@ -28,7 +28,7 @@ class SortedRows:
         self.k, self.order = k, order
         self.own = labels[order]
         self.until: Floats = np.full(len(order), -np.inf)
-        self.panels = -(-len(order) // PANEL_ROWS)
+        self.panels, self.width = -(-len(order) // PANEL_ROWS), PANEL_ROWS
         self.travel: Floats = np.zeros(k)
         self._before: Floats | None = None  # centers of the last pass, in the data's coordinates
 
@@ -72,22 +72,24 @@ def assign_panels(
     panels: SortedRows,
     rows: Floats,
     labels: Ints,
+    first: int,
+    last: int,
     sums: Sums | None = None,
     times: Ints | None = None,
     weight: Floats | None = None,
     crew: Crew | None = None,
 ) -> list[int]:
-    """Label every row and move changed rows in the sums; skip panels whose bounds hold.
+    """Label the rows of some panels and move changed rows in the sums; skip where bounds hold.
 
-    Return the counts: rows moved, rows rechecked, panels compared with all centers, open rows in
-    them.
+    `panels.follow(book)` comes first. Return the counts: rows moved, rows rechecked, panels
+    compared with all centers, open rows in them.
     """
     before, scale = labels.copy(), book.scale
-    panels.follow(book)
     travel, error = panels.travel, 8 * (rows.shape[1] + 8) * 2.0**-52
     blur = error * float(np.sqrt(book.origin @ book.origin))
     is_open = ~(travel[panels.own] + blur < panels.until)
     scanned = np.flatnonzero(np.logical_or.reduceat(is_open, np.arange(0, len(rows), PANEL_ROWS)))
+    scanned = scanned[(first <= scanned) & (scanned < last)]
     places = (scanned[:, None] * PANEL_ROWS + np.arange(PANEL_ROWS)).ravel()
     places = places[places < len(rows)]
     which = panels.order[places]

@@ -187,7 +187,7 @@ class LloydClusterer(CenterClusterer):
         del y  # scikit-learn's pipelines pass it
         parameters = LloydParameters(self)
         with Workers(parameters.threads) as workers:
-            k, memory = parameters.k, parameters.memory
+            k, memory = parameters.k, parameters.memory_for(X)
             data = self._fit_input(X, sample_weight, k, workers, memory)
             options = self._lloyd_options(data, parameters)
             result = best_of(data.source, self._starts(data, parameters, options), options)

@@ -28,6 +28,8 @@ from partita.trace import Callback, Progress
 # scikit-learn's names, and ours; all give the same answer by the fastest path
 FASTEST_PATH_NAMES = ("lloyd", "elkan", "auto")
 SPREAD_STARTS = ("k-means++", "k-means||", "mini-batch")  # one run from such a start is enough
+SMALL_BYTES = 1 << 18  # of data, whose fits take no more than SMALL_FIT_BYTES
+SMALL_FIT_BYTES = 2.0**24
 MAX_RUNS = 100_000  # of `n_init`; each has a random generator of its own
 INIT_ADVICE = "init may also be an array, a fitted model or a callable."
 
@@ -66,6 +68,11 @@ class FitParameters:
         """Bytes that a fit may take beyond the data."""
         limit = self.model.memory_limit
         return free_memory() * self.free_memory_share if limit is None else float(limit)
+
+    def memory_for(self, X: Any) -> float:
+        """The same for a fit of X: for small data, without a look at how much is free."""
+        is_small = getattr(X, "nbytes", SMALL_BYTES + 1) <= SMALL_BYTES
+        return SMALL_FIT_BYTES if is_small and self.model.memory_limit is None else self.memory
 
     @property
     def callbacks(self) -> list[Callback]:

@@ -32,7 +32,7 @@ class LloydSession:
         self._last: tuple[Any, LloydStep] | None = None
         # the limit is for the passes: what measures the clusters needs the rows as an array
         data = estimator._fit_input(X, weight, 1, workers)
-        self.data = replace(data, memory=LloydParameters(estimator).memory)
+        self.data = replace(data, memory=LloydParameters(estimator).memory_for(X))
 
     def fit(self, k: int, start: Floats | None = None) -> Any:
         """Fit from centers, or by the estimator's own starts and restarts."""

@@ -143,7 +143,7 @@ class MiniBatchKMeans(EuclideanClusterer):
         settings = BatchParameters(self)
         rng = generator(self.random_state)
         with Workers(settings.threads) as workers:
-            data = self._fit_input(X, sample_weight, settings.k, workers, settings.memory)
+            data = self._fit_input(X, sample_weight, settings.k, workers, settings.memory_for(X))
             source = data.source
             order = RandomOrder(source, rng)
             source.survey_from_sample(order.first(min(order.n, SURVEY_ROWS)))
@@ -188,7 +188,9 @@ class MiniBatchKMeans(EuclideanClusterer):
         first = not hasattr(self, "cluster_centers_")
         with Workers(settings.threads) as workers:
             if first:
-                data = self._fit_input(X, sample_weight, settings.k, workers, settings.memory)
+                data = self._fit_input(
+                    X, sample_weight, settings.k, workers, settings.memory_for(X)
+                )
                 source, rng, dtype = data.source, generator(self.random_state), data.source.dtype
                 start = settings.best_start(data, RandomOrder(source, rng), rng)
                 seen = ClusterStats(np.zeros(len(start)), start, np.zeros(len(start)))

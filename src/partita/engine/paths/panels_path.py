@@ -7,6 +7,7 @@ sorted again when too many panels are scanned for the rows whose bounds are open
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -79,28 +80,39 @@ class PanelsPath:
         self._is_sorted, self._regret = False, 0.0
         self._is_fresh, self._plain_passes = True, 1
 
-    def _arguments(self, book: Any, sums: Moments | None) -> tuple[Any, dict[str, Any]]:
+    def _slices(self) -> Iterator[tuple[slice, Any]]:
+        """Rows of one call after the other, so that Ctrl-C is handled, and the crew for them."""
         source = self._source
-        weights = {} if sums is None else source.weights.kernel_arguments(slice(0, source.n))
-        work = work_in_tiles(self._sorted.k, source.d)
-        _, crew = next(crew_slices(source.workers, source.n, work))
-        return None if sums is None else sums.sums, {**weights, "crew": crew}
+        return crew_slices(source.workers, source.n, work_in_tiles(self._sorted.k, source.d))
 
     def _scan(self, book: Any, sums: Moments | None) -> list[int]:
-        totals, keywords = self._arguments(book, sums)
-        rows = self._source.kernel_rows
-        counts: list[int] = kernels.assign_panels(
-            book, self._sorted, rows, self.labels, totals, **keywords
-        )
-        return counts
+        """Make a pass; return the counts of `kernels.assign_panels`."""
+        source, panels = self._source, self._sorted
+        panels.follow(book)
+        totals = None if sums is None else sums.sums
+        weights = {} if sums is None else source.weights.kernel_arguments(slice(0, source.n))
+        calls = [
+            kernels.assign_panels(
+                book, panels, source.kernel_rows, self.labels, rows.start // panels.width,
+                -(-rows.stop // panels.width), totals, **weights, crew=crew,
+            )
+            for rows, crew in self._slices()
+        ]  # fmt: skip
+        return [sum(counts) for counts in zip(*calls, strict=True)]
 
     def _scan_all(self, book: Any, sums: Moments | None) -> tuple[int, int]:
-        """Make a plain pass; the rows are still packed in their order."""
-        totals, keywords = self._arguments(book, sums)
-        rows = self._source.kernel_rows
-        moved, rechecked = kernels.assign(
-            book, rows, self.labels, totals, **keywords, kept=self._sorted
-        )
+        """Make a plain pass: the rows are still packed in their order."""
+        source, totals = self._source, None if sums is None else sums.sums
+        calls = []
+        for rows, crew in self._slices():
+            weights = {} if sums is None else source.weights.kernel_arguments(rows)
+            calls.append(
+                kernels.assign(
+                    book, source.kernel_rows[rows], self.labels[rows], totals, **weights, crew=crew,
+                    kept=self._sorted, at=rows.start,
+                )
+            )  # fmt: skip
+        moved, rechecked = (sum(counts) for counts in zip(*calls, strict=True))
         return moved, rechecked
 
     def forget(self, rows: Ints) -> None:

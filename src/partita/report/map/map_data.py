@@ -242,6 +242,10 @@ def _share_in_own_cell(
     if not len(some):
         return 1.0
     lifted = points[some] @ plane.axes + plane.origin
+    directed = lifted.any(axis=1)  # zeros have no direction, so no group of directions has them
+    lifted, some = lifted[directed], some[directed]
+    if not len(some):
+        return 1.0
     dtype = np.result_type(data.rows.dtype, np.float32)  # some models predict only their own
     return float(np.mean(data.model.predict(lifted.astype(dtype)) == labels[some]))
 
