@@ -134,7 +134,11 @@ private:
         for (std::size_t v = 0; v < W; v += Simd<float>::width)
             settled &= is_settled(book_, s_, at + v, own + v);
         set_margins(p, at, margin);
-        if (!settled) label_rows(p, at, order, own, margin, travel);
+        if (!settled) {
+            label_rows(p, at, order, margin);
+            __builtin_memcpy(own, view_.own + p * W, sizeof(own));
+            for (std::size_t r = 0; r < W; ++r) travel[r] = travel_of(own[r]);
+        }
         // places without a row have the label of the first, and no end to their margin
         float least = __builtin_inff();
         std::int32_t other = 0;
@@ -176,8 +180,7 @@ private:
     }
 
     // Labels each row by its scores, or hands it to D64: such a row has no margin.
-    void label_rows(std::size_t p, std::size_t at, const std::int32_t* order, std::int32_t* own,
-                    float* margin, float* travel) {
+    void label_rows(std::size_t p, std::size_t at, const std::int32_t* order, float* margin) {
         for (std::size_t r = 0; r < W && order[r] >= 0; ++r) {
             const std::size_t i = static_cast<std::size_t>(order[r]);
             const std::size_t j = static_cast<std::size_t>(s_.nearest[at + r]);
@@ -186,8 +189,6 @@ private:
                 2 * (norm * book_.slope[j] + book_.slack[j] + norm * norm * book_.own_error);
             if (norm < limit && s_.second[at + r] - s_.best[at + r] > error) {
                 set_label(p * W + r, i, static_cast<std::int32_t>(j));
-                own[r] = static_cast<std::int32_t>(j);
-                travel[r] = travel_of(own[r]);
                 continue;
             }
             margin[r] = -__builtin_inff();
@@ -209,6 +210,7 @@ private:
         const std::int32_t before = view_.own[place];
         if (before == now) return;
         view_.own[place] = label_[i] = now;
+        view_.panel_label[place / W] = -1;  // D64 may decide after the panel was settled
         ++counts_.moved;
         if (!sums_) return;
         // rows are not in the order of memory: they are added when they have arrived

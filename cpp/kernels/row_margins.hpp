@@ -108,6 +108,7 @@ public:
             if (now == own_[place]) continue;
             own_[place] = now;
             until_[place] = panel_until_[place / width_] = kNever;
+            panel_label_[place / width_] = -1;
         }
     }
 

@@ -89,6 +89,30 @@ def test_adversaries(core, name, dtype):
         walk.to(centers, sort=True)
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_ties_that_d64_decides(core, dtype, seed):
+    """Rows between centers get their label after their panel, and bounds of that label."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 4, (900, 3)).astype(dtype)
+    centers, walk = rng.integers(0, 4, (12, 3)).astype(float), Walk(core, rows, 12)
+    for step in range(24):
+        walk.to(centers, sort=step % 2 == 1)
+        moved = rng.random(12) < 0.3
+        size = rng.choice([0.5, 0.25, 2.0**-20, 2.0**-45])
+        centers[moved] += rng.integers(-1, 2, (moved.sum(), 3)) * size
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_row_that_d64_moved_has_the_bound_of_its_new_label(core, dtype):
+    """Row 5 ties at x = 4; its old center then travels farther than its new one."""
+    rows = np.concatenate([np.full(40, -1.0), np.full(40, 8.0), np.full(40, 120.0)])
+    rows[5] = 4.0
+    walk = Walk(core, rows[:, None].astype(dtype), 3)
+    for step, (b, a, c) in enumerate([(10, 0, 100), (8, 0, 105), (8, -5, 110), (8, 1, 110)]):
+        walk.to(np.array([[b], [a], [c]], float), sort=step == 3)
+
+
 def test_centers_that_rest_are_skipped(core):
     rows, middles = groups()
     walk = Walk(core, rows, len(middles))
