@@ -109,7 +109,7 @@ def test_a_row_that_d64_moved_has_the_bound_of_its_new_label(core, dtype):
     rows = np.concatenate([np.full(40, -1.0), np.full(40, 8.0), np.full(40, 120.0)])
     rows[5] = 4.0
     walk = Walk(core, rows[:, None].astype(dtype), 3)
-    for step, (b, a, c) in enumerate([(10, 0, 100), (8, 0, 105), (8, -5, 110), (8, 1, 110)]):
+    for step, (b, a, c) in enumerate([(10, 0, 100), (8, 0, 105), (8, -5, 114), (8, 1, 114)]):
         walk.to(np.array([[b], [a], [c]], float), sort=step == 3)
 
 
