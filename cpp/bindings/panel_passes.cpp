@@ -14,6 +14,12 @@ bool fits(const SortedRows& sorted, const Packed<Codebook<float>>& packed) {
     return sorted.use == packed.use && sorted.panels.fit(book) && sorted.margins.k() == book.k;
 }
 
+// True if rows of this shape were packed.
+template <class R>
+bool holds(const SortedRows& sorted, const Matrix<R>& rows) {
+    return rows.shape(0) == sorted.panels.n() && rows.shape(1) == sorted.panels.d();
+}
+
 // Packs the rows in the order of `margins`.
 template <class R>
 void pack_rows(const Packed<Codebook<float>>& packed, const Matrix<R>& rows,
@@ -55,7 +61,7 @@ SortedRows* pack_panels(const Packed<Codebook<float>>& packed, Matrix<R> rows,
 template <class R>
 void sort_panels(const Packed<Codebook<float>>& packed, SortedRows& sorted, Matrix<R> rows,
                  Crew* crew) {
-    expect(fits(sorted, packed) && rows.shape(0) == sorted.margins.n(),
+    expect(fits(sorted, packed) && holds(sorted, rows),
            "sort_panels: other rows or centers were packed");
     nb::gil_scoped_release release;
     RowMargins margins = sorted.margins.sorted();
@@ -76,7 +82,7 @@ std::vector<std::int64_t> assign_panels(const Packed<Codebook<float>>& packed, S
     RowMargins& margins = sorted.margins;
     expect(fits(sorted, packed), "assign_panels: rows packed for these centers expected");
     expect(margins.follows(book), "assign_panels: the panels must follow the centers first");
-    expect(n == margins.n() && book.groups == 1, "assign_panels: other rows were packed");
+    expect(holds(sorted, rows) && book.groups == 1, "assign_panels: other rows were packed");
     expect(first <= last && last <= margins.panels(), "assign_panels: there are fewer panels");
     expect_labels(labels, n, book.k, -1);
     expect(!sums || sums->hi.shape(0) == book.k, "assign_panels: sums of other clusters");

@@ -209,6 +209,11 @@ def test_what_does_not_fit_is_refused(core):
     panels.follow(book)
     with pytest.raises(ValueError, match="other rows"):
         core.assign_panels(book, panels, rows[:99], labels, 0, 1)
+    narrow = np.ascontiguousarray(rows[:, :2])
+    with pytest.raises(ValueError, match="other rows"):
+        core.assign_panels(book, panels, narrow, np.full(100, -1, np.int32), 0, 1)
+    with pytest.raises(ValueError, match="other rows"):
+        core.sort_panels(book, panels, narrow)
     labels = np.full(100, -1, np.int32)
     with pytest.raises(ValueError, match="fewer panels"):
         core.assign_panels(book, panels, rows, labels, 0, 100)
