@@ -96,6 +96,38 @@ void keep_panels(const BookView<float>& book, const Rows<R>& rows, float* panels
                   kPanelWidth<float> * wide, panels + i * wide, square + i, s.norm);
 }
 
+// Compares packed panels with all centers: the lowest score of every row, the second lowest and the
+// index of the lowest. A block of centers that stays in the cache is swept over all panels.
+// panel_at(p): the rows of panel p; ahead(p, tiles): a prefetcher to step with so many tiles of it.
+template <class T, class R, class PanelAt, class Ahead>
+PARTITA_INLINE void sweep_centers(const BookView<T>& book, std::size_t panels,
+                                  const Scratch<T, R>& s, PanelAt panel_at, Ahead ahead) {
+    constexpr std::size_t W = kPanelWidth<T>;
+    const std::size_t depth = book.depth;
+    for (std::size_t r = 0; r < panels * W; ++r) {
+        s.best[r] = s.second[r] = static_cast<T>(__builtin_inf());
+        s.nearest[r] = 0;
+    }
+    const std::size_t tiles_per_sweep = kCenterBlockBytes / (depth * sizeof(T) * kTileRows) + 1;
+    for (std::size_t q0 = 0; q0 < book.tiles; q0 += tiles_per_sweep) {
+        const std::size_t q1 =
+            book.tiles - q0 < tiles_per_sweep ? book.tiles : q0 + tiles_per_sweep;
+        for (std::size_t p = 0; p < panels; ++p) {
+            const T* panel = panel_at(p);
+            Prefetcher fetch = q0 == 0 ? ahead(p, q1 - q0) : Prefetcher(panel, 0, 1);
+            TileFunction<T> run = nullptr;
+            for (std::size_t q = q0, size = 0; q < q1; ++q) {
+                fetch.step();
+                const std::size_t first = book.first[q], now = book.first[q + 1] - first;
+                if (now != size) run = tile_of<T>(static_cast<int>(size = now));
+                run(panel, book.packed + first * depth, book.start + first, depth,
+                    static_cast<std::int64_t>(first), s.best + p * W, s.second + p * W,
+                    s.nearest + p * W);
+            }
+        }
+    }
+}
+
 // Fast scores of one block: lowest, second lowest and index of the lowest for every row. `after`
 // rows follow the block in memory. `kept`: the block's packed rows, or null.
 template <class T, class R>
@@ -108,28 +140,12 @@ void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::siz
     if (!kept.data) pack_rows(book, rows, m, s, stride, s.panels, s.square, s.norm);
     for (std::size_t p = 0; kept.data && p < panels; ++p)
         set_norms(book, kept.square + p * W, kept.data + p * stride, s.norm + p * W);
-    for (std::size_t r = 0; r < panels * W; ++r) {
-        s.best[r] = s.second[r] = static_cast<T>(__builtin_inf());
-        s.nearest[r] = 0;
-    }
-    const std::size_t tiles_per_sweep = kCenterBlockBytes / (depth * sizeof(T) * kTileRows) + 1;
-    for (std::size_t q0 = 0; q0 < book.tiles; q0 += tiles_per_sweep) {
-        const std::size_t q1 =
-            book.tiles - q0 < tiles_per_sweep ? book.tiles : q0 + tiles_per_sweep;
-        for (std::size_t p = 0; p < panels; ++p) {
-            const bool more = !kept.data && q0 == 0 && (p + 1) * W <= after;
-            Prefetcher fetch(rows + (more ? m + p * W : 0) * d, more ? W * d : 0, q1 - q0);
-            TileFunction<T> run = nullptr;
-            for (std::size_t q = q0, size = 0; q < q1; ++q) {
-                fetch.step();
-                const std::size_t first = book.first[q], now = book.first[q + 1] - first;
-                if (now != size) run = tile_of<T>(static_cast<int>(size = now));
-                run(packed + p * stride, book.packed + first * depth, book.start + first, depth,
-                    static_cast<std::int64_t>(first), s.best + p * W, s.second + p * W,
-                    s.nearest + p * W);
-            }
-        }
-    }
+    sweep_centers(
+        book, panels, s, [&](std::size_t p) { return packed + p * stride; },
+        [&](std::size_t p, std::size_t tiles) {
+            const bool more = !kept.data && (p + 1) * W <= after;
+            return Prefetcher(rows + (more ? m + p * W : 0) * d, more ? W * d : 0, tiles);
+        });
 }
 
 // True if a vector of rows needs no look at any single one: every score is far enough below the

@@ -85,33 +85,15 @@ private:
 
     // Compares the listed panels with all centers.
     void scan(std::size_t listed) {
-        const std::size_t depth = book_.depth, stride = W * (book_.d + 1);
+        const std::size_t stride = W * (book_.d + 1);
         counts_.scanned += static_cast<std::int64_t>(listed);
+        auto panel_at = [&](std::size_t e) { return view_.data + list_[e] * stride; };
         for (std::size_t e = 0; e < listed; ++e)
-            set_norms(book_, view_.square + list_[e] * W, view_.data + list_[e] * stride,
-                      s_.norm + e * W);
-        for (std::size_t r = 0; r < listed * W; ++r) {
-            s_.best[r] = s_.second[r] = __builtin_inff();
-            s_.nearest[r] = 0;
-        }
-        const std::size_t sweep = kCenterBlockBytes / (depth * sizeof(float) * kTileRows) + 1;
-        for (std::size_t q0 = 0; q0 < book_.tiles; q0 += sweep) {
-            const std::size_t q1 = book_.tiles - q0 < sweep ? book_.tiles : q0 + sweep;
-            for (std::size_t e = 0; e < listed; ++e) {
-                const float* panel = view_.data + list_[e] * stride;
-                const float* next = e + 1 < listed ? view_.data + list_[e + 1] * stride : panel;
-                Prefetcher fetch(next, next != panel && q0 == 0 ? stride : 0, q1 - q0);
-                TileFunction<float> run = nullptr;
-                for (std::size_t q = q0, size = 0; q < q1; ++q) {
-                    fetch.step();
-                    const std::size_t first = book_.first[q], now = book_.first[q + 1] - first;
-                    if (now != size) run = tile_of<float>(static_cast<int>(size = now));
-                    run(panel, book_.packed + first * depth, book_.start + first, depth,
-                        static_cast<std::int64_t>(first), s_.best + e * W, s_.second + e * W,
-                        s_.nearest + e * W);
-                }
-            }
-        }
+            set_norms(book_, view_.square + list_[e] * W, panel_at(e), s_.norm + e * W);
+        sweep_centers(book_, listed, s_, panel_at, [&](std::size_t e, std::size_t tiles) {
+            const bool more = e + 1 < listed;
+            return Prefetcher(panel_at(more ? e + 1 : e), more ? stride : 0, tiles);
+        });
         for (std::size_t e = 0; e < listed; ++e) settle(list_[e], e * W);
     }
 
