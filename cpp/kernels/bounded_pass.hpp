@@ -117,12 +117,7 @@ private:
 
     const R* row(std::size_t i) const { return rows_.data + i * rows_.d; }
 
-    // Prefetches the beginning of a row; the hardware prefetcher fetches the rest.
-    PARTITA_INLINE void fetch(std::size_t i) const {
-        const char* at = reinterpret_cast<const char*>(row(i));
-        const std::size_t bytes = rows_.d * sizeof(R) < 512 ? rows_.d * sizeof(R) : 512;
-        for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b, 0, 2);
-    }
+    PARTITA_INLINE void fetch(std::size_t i) const { prefetch_row(row(i), rows_.d); }
 
     // Groups that may hold a center as near as `upper`, and the lowest bound of all groups.
     PARTITA_INLINE static BoundTest test_groups(const BoundView& bounds, const MotionView& motion,

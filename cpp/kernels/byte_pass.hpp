@@ -4,8 +4,8 @@
 
 #include "byte_simd.hpp"
 #include "exact_sums.hpp"
+#include "packing.hpp"
 #include "quick_distance.hpp"
-#include "tile.hpp"
 
 namespace partita::PARTITA_ISA {
 
@@ -350,7 +350,7 @@ public:
     ByteCounts run(std::size_t first, std::size_t last) {
         for (std::size_t p = first; p < last; ++p) {
             const std::size_t bytes = (book_.d + 3) / 4 * 4 * W;
-            if (p + 1 < last) fetch(bytes_.codes + (p + 1) * bytes, bytes);
+            if (p + 1 < last) prefetch_bytes(bytes_.codes + (p + 1) * bytes, bytes);
             panel(p);
         }
         decide(open_[turn_]);
@@ -512,14 +512,9 @@ private:
             }
             next.row[next.count] = order[r];
             next.candidates[next.count++] = left;
-            fetch(row(order[r]), book_.d * sizeof(R) < 1024 ? book_.d * sizeof(R) : 1024);
+            prefetch_row(row(order[r]), book_.d);
         }
         decide(open_[turn_ ^ 1]);
-    }
-
-    PARTITA_INLINE static void fetch(const void* from, std::size_t bytes) {
-        const char* at = static_cast<const char*>(from);
-        for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b, 0, 2);
     }
 
     void decide(OpenRows& open) {

@@ -11,6 +11,13 @@ PARTITA_INLINE void prefetch_bytes(const void* from, std::size_t bytes) {
     for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b, 0, 2);
 }
 
+// The beginning of a row; the hardware prefetches the rest.
+template <class R>
+PARTITA_INLINE void prefetch_row(const R* row, std::size_t d) {
+    constexpr std::size_t most = 512;
+    prefetch_bytes(row, d * sizeof(R) < most ? d * sizeof(R) : most);
+}
+
 // Transposes `vectors` vectors of rows: calls put(t, v, values) for every feature t.
 template <class T, class Put>
 PARTITA_INLINE void each_column(const T* rows, std::size_t d, int vectors, Put put) {

@@ -20,7 +20,7 @@
 
 namespace partita::PARTITA_ISA {
 
-// Packs rows to be kept in an order, from panel `first` on.
+// Packs rows to be kept in an order.
 template <class R>
 void keep_in_order(const BookView<float>& book, const Rows<R>& rows, const std::int32_t* order,
                    std::size_t panels, float* packed, float* square, unsigned char* memory) {
@@ -30,8 +30,7 @@ void keep_in_order(const BookView<float>& book, const Rows<R>& rows, const std::
     for (std::size_t p = 0; p < panels; ++p, order += W) {
         for (std::size_t r = 0; r < W; ++r) {
             if (p + kAhead < panels && order[kAhead * W + r] >= 0)
-                prefetch_bytes(rows.data + static_cast<std::size_t>(order[kAhead * W + r]) * d,
-                               d * sizeof(R) < 512 ? d * sizeof(R) : 512);
+                prefetch_row(rows.data + static_cast<std::size_t>(order[kAhead * W + r]) * d, d);
             if (order[r] < 0) {
                 for (std::size_t t = 0; t < d; ++t) s.gathered[r * d + t] = R(0);
                 continue;
@@ -51,7 +50,7 @@ public:
               unsigned char* memory)
         : book_(book), rows_(rows), view_(view), travel_(travel), label_(label), sums_(sums),
           s_(memory, book.d), accumulator_(sums ? *sums : none_, s_.sum_scratch),
-          d64_error_(static_cast<float>(8.1 * static_cast<double>(book.d + 8) * 0x1p-52)),
+          d64_error_(static_cast<float>(margin_error(book.d))),
           norm_error_(2 * static_cast<float>(static_cast<double>(book.norm_up) - 1.0) + 0x1p-20f) {}
 
     PanelCounts run(std::size_t first, std::size_t last) {
@@ -196,8 +195,7 @@ private:
         ++counts_.moved;
         if (!sums_) return;
         // rows are not in the order of memory: they are added when they have arrived
-        prefetch_bytes(rows_.data + i * rows_.d,
-                       rows_.d * sizeof(R) < 1024 ? rows_.d * sizeof(R) : 1024);
+        prefetch_row(rows_.data + i * rows_.d, rows_.d);
         moved_[waiting_++] = {i, before, now};
         if (waiting_ == kMaxWaiting) add_moved();
     }

@@ -125,8 +125,7 @@ public:
             const double away = (book.exact.origin[t] - book.zero[t]) * scale;
             origin += away * away;
         }
-        const double blur = 8.1 * static_cast<double>(book.d + 8) * 0x1p-52 * std::sqrt(origin);
-        blur_ = static_cast<float>(blur) * (1 + 0x1p-22f);
+        blur_ = static_cast<float>(margin_error(book.d) * std::sqrt(origin)) * (1 + 0x1p-22f);
     }
     // True if the last call of follow() had these centers.
     bool follows(const BookView<float>& book) const { return travel_.is_at(book.exact); }

@@ -13,6 +13,7 @@ constexpr std::size_t kBatchRows = 64;                  // rows that are compare
 constexpr std::size_t kMaxBatchRowBytes = 512;          // so that a batch stays in L1
 constexpr int kBatchVectors = 4;      // vectors of rows that are compared at a time
 constexpr std::size_t kMinBatch = 8;  // fewer rows are compared one by one
+constexpr int kMinWordRows = 48;      // of 64, to compare all of them without gathering
 
 // Not a power of two, which would crowd the columns into few sets of the cache.
 template <class T>
@@ -187,7 +188,7 @@ PARTITA_INLINE void each_batch(const std::uint64_t (&bits)[kMarkWords], std::siz
     std::size_t listed = 0;
     for (std::size_t w = 0; w < kMarkWords; ++w) {
         const std::int32_t first = static_cast<std::int32_t>(w * 64);
-        if ((w + 1) * 64 <= m && __builtin_popcountll(bits[w]) >= 48) {
+        if ((w + 1) * 64 <= m && __builtin_popcountll(bits[w]) >= kMinWordRows) {
             if (kSeedLeafRows + (w + 1) * 64 <= m + after)
                 prefetch_bytes(rows + (kSeedLeafRows + w * 64) * d, 64 * row_bytes);
             for (std::int32_t i = 0; i < 64; ++i) word[i] = first + i;

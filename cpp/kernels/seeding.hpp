@@ -215,9 +215,7 @@ void mark_leaf(const Rows<T>& rows, std::size_t start, const T* closest, const s
                 kept ^= any & -any;
                 continue;
             }
-            const auto* row = reinterpret_cast<const char*>(rows.data + i * d);
-            for (std::size_t at = 0; at < d * sizeof(T) && at < 512; at += 64)
-                __builtin_prefetch(row + at);
+            prefetch_row(rows.data + i * d, d);
         }
         for (std::size_t c = 0; c < count; ++c) mark[c * kMarkWords + w] &= kept;
     }

@@ -60,6 +60,9 @@ struct BoundView {
     std::size_t stride;    // bounds_stride(groups)
 };
 
+// What the rounding of D64 takes from a margin, per unit of the lengths in it: see panel_pass.hpp.
+constexpr double margin_error(std::size_t d) { return 8.1 * static_cast<double>(d + 8) * 0x1p-52; }
+
 // Rows packed in an order of their own, with bounds for them and their panels: see panel_pass.hpp.
 // Bounds are the travel up to which labels hold, scaled as the rows.
 struct MarginView {
