@@ -12,24 +12,24 @@ from partita._common.array_types import Ints
 from partita._kernels.byte_tiles import MAX_BYTE_FEATURES
 from partita.centers import Centers
 from partita.engine.paths.path import Path, PathCache, PathKind, PathPass, PathPlan, PathStart
-from partita.engine.paths.plain_path import PlainPath
+from partita.engine.paths.plain_path import UnprunedPath
 from partita.moments import Moments
 from partita.source.pass_price import byte_cost
 from partita.source.protocol import PrunableRows
 
 
-class BytesPath(PlainPath):
+class BytesPath(UnprunedPath):
     """Passes over a copy of the rows in bytes, which all runs share."""
 
     name = "bytes"
 
     def __init__(self, source: PrunableRows, labels: Ints, cache: PathCache) -> None:
-        super().__init__(source, labels, 0.0)
-        self._rows = source
+        super().__init__(labels)
+        self._source = source
         self._copy: Any = cache.once("bytes", source.round_to_bytes)
 
     def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
-        source, k = self._rows, len(centers.values)
+        source, k = self._source, len(centers.values)
         moved, open_rows, candidates = source.assign_bytes(self._copy, centers, self.labels, sums)
         n = source.n
         return PathPass(

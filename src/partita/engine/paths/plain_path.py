@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from partita._common.array_types import Ints
 from partita.centers import Centers
 from partita.engine.paths.path import PathKind, PathPass
@@ -14,16 +16,17 @@ MAX_TREE_FEATURES = 4  # beyond, boxes of rows are large, and a tree may cost mo
 MIN_PRUNED_NANOSECONDS = 3e5  # of a plain pass, by one core: below, bounds cost more than they save
 
 
-class PlainPath:
-    """Passes by the source itself, which may use `memory` bytes to make them faster."""
+class UnprunedPath(ABC):
+    """Passes that compare every row with every center: labels are all that they keep."""
 
-    name, note = "plain", ""
+    name: str
+    note = ""
 
-    def __init__(self, source: Source, labels: Ints, memory: float) -> None:
-        self._source, self.labels, self._memory = source, labels, memory
+    def __init__(self, labels: Ints) -> None:
+        self.labels = labels
 
-    def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
-        return PathPass(self._source.assign(centers, self.labels, sums, self._memory))
+    @abstractmethod
+    def assign(self, centers: Centers, sums: Moments | None) -> PathPass: ...
 
     def forget(self, rows: Ints) -> None:
         pass
@@ -34,6 +37,19 @@ class PlainPath:
 
     def grow(self, source: PrunableRows) -> bool:
         return False  # the scheduler makes another
+
+
+class PlainPath(UnprunedPath):
+    """Passes by the source itself, which may use `memory` bytes to make them faster."""
+
+    name = "plain"
+
+    def __init__(self, source: Source, labels: Ints, memory: float) -> None:
+        super().__init__(labels)
+        self._source, self._memory = source, memory
+
+    def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
+        return PathPass(self._source.assign(centers, self.labels, sums, self._memory))
 
 
 def why_plain(source: PrunableRows, k: int) -> str | None:
