@@ -15,7 +15,13 @@ import numpy as np
 from partita._common.array_types import Ints
 from partita._kernels import kernels
 from partita.centers import Centers
-from partita.engine.paths.path import PathKind, PathPass, PathStart
+from partita.engine.paths.path import (
+    MAX_MOVED_SHARE,
+    MAX_PATIENCE_PASSES,
+    PathKind,
+    PathPass,
+    PathStart,
+)
 from partita.moments import Moments
 from partita.source.blocks import crew_slices, work_in_tiles
 from partita.source.pass_price import plain_cost, recheck_cost
@@ -23,11 +29,10 @@ from partita.source.protocol import PrunableRows
 from partita.source.scoring import packed_bytes
 
 SORTING_NS = 60.0, 2.0  # of a row: once, and per feature
-MAX_MOVED_SHARE = 0.2  # of rows: margins are tried when fewer change their label
-MAX_PATIENCE_PASSES = 16
 MAX_OPEN_SHARE = 0.8  # of rows: sorting helps if fewer are open
-# beyond so many features few centers, then bounds of each row are better
-MAX_FEATURES, MAX_CENTERS = (32, 256), (128, 64)
+# beyond these, bounds of each row are better
+MAX_FEATURES, MAX_CENTERS = 256, 64
+MAX_FEW_FEATURES, MAX_CENTERS_OF_FEW_FEATURES = 32, 128
 PLAIN_COST_SHARE = 0.8  # of a plain pass: it is left only if many rows are compared again
 ROW_BYTES = 32  # beside its packed values: order, label and bound, twice while rows are sorted; key
 
@@ -141,8 +146,9 @@ def _start(start: PathStart) -> PanelsPath:
 
 
 def _suits(source: PrunableRows, k: int) -> str | None:
-    most = MAX_CENTERS[source.d > MAX_FEATURES[0]]
-    if source.copy_bytes or source.d > MAX_FEATURES[1] or k > most:
+    few = source.d <= MAX_FEW_FEATURES
+    most = MAX_CENTERS_OF_FEW_FEATURES if few else MAX_CENTERS
+    if source.copy_bytes or source.d > MAX_FEATURES or k > most:
         return None
     return f"{source.d} features, {k} centers"
 

@@ -19,6 +19,9 @@ from partita.source.protocol import PrunableRows
 
 T = TypeVar("T")
 
+MAX_MOVED_SHARE = 0.2  # of the rows: bounds are tried when fewer change their label
+MAX_PATIENCE_PASSES = 16  # between two trials of bounds
+
 
 @dataclass(frozen=True, slots=True)
 class PathPass:

@@ -13,6 +13,8 @@ from partita.engine.paths.bounds_path import strided_rows
 from partita.engine.paths.bytes_path import BytesPath
 from partita.engine.paths.choice import PATH_KINDS, memory_of
 from partita.engine.paths.path import (
+    MAX_MOVED_SHARE,
+    MAX_PATIENCE_PASSES,
     Path,
     PathCache,
     PathKind,
@@ -29,10 +31,8 @@ from partita.source.protocol import Source
 
 MAX_SETTLING_PASSES = 12  # before bounds are tried where they save little
 ROWS_PER_SETTLING_PASS = 40_000  # on fewer rows, preparing centers for a trial is much of a pass
-MAX_MOVED_SHARE = 0.2  # of the rows: a path is tried when fewer change their label
 MIN_TRIAL_ROWS, MAX_TRIAL_ROWS = 512, 4096  # about one row in 64
 MAX_BYTE_TRIAL_ROWS = 512  # of which bytes show how many candidates they leave
-MAX_PATIENCE_PASSES = 16
 MAX_COST_SHARE = 0.7  # of a plain pass, for a path to begin, as its first pass costs more
 
 
