@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from partita import KMeans
+from partita._kernels import reference
 from partita.centers import Centers
 from partita.empty_clusters import POLICIES
 from partita.engine.lloyd import LloydOptions, lloyd
@@ -109,3 +110,10 @@ def sums_of(module, moments):
     """The sums of `moments` for the kernels of a module."""
     g = moments.grid
     return module.Sums(moments.hi, moments.lo, g.origin, g.up, g.scale, g.limb)
+
+
+def labels_by_d64(rows, centers, origin):
+    """The labels of a plain pass, by definition."""
+    labels = np.zeros(len(rows), np.int32)
+    reference.assign(reference.Codebook(centers, origin), rows, labels)
+    return labels

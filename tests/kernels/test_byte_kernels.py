@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.cases import adversaries, problems
+from helpers.cases import adversaries, labels_by_d64, problems
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,12 +14,6 @@ from partita._kernels.byte_tiles import MAX_BYTE_FEATURES
 pytestmark = [pytest.mark.compiled, pytest.mark.sanitize]
 FLOATS = [np.float32, np.float64]
 ADVERSARIES = sorted(adversaries(np.float64))
-
-
-def plain_labels(rows, centers, origin):
-    labels = np.zeros(len(rows), np.int32)
-    reference.assign(reference.Codebook(centers, origin), rows, labels)
-    return labels
 
 
 def scale_of(rows):
@@ -53,7 +47,7 @@ def test_labels_are_those_of_d64(byte_core, name, dtype):
     rows, start = adversaries(dtype)[name]
     centers, origin = start.astype(float), np.zeros(rows.shape[1])
     labels, counts = by_bytes(byte_core, rows, centers)
-    np.testing.assert_array_equal(labels, plain_labels(rows, centers, origin))
+    np.testing.assert_array_equal(labels, labels_by_d64(rows, centers, origin))
     assert counts[0] == len(rows)
     assert 0 <= counts[1] <= len(rows)
     assert 2 * counts[1] <= counts[2] <= counts[1] * len(centers)
@@ -66,7 +60,7 @@ def test_labels_of_any_problem_are_those_of_d64(byte_core, problem, seed):
     origin = rng.choice(rows).astype(float)
     centers = start.astype(float) - origin
     labels, _ = by_bytes(byte_core, rows, centers, origin, at=rng.choice(rows).astype(float))
-    np.testing.assert_array_equal(labels, plain_labels(rows, centers, origin))
+    np.testing.assert_array_equal(labels, labels_by_d64(rows, centers, origin))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -75,7 +69,7 @@ def test_any_number_of_rows(byte_core, n, dtype):
     rng = np.random.default_rng(n)
     rows, centers = rng.normal(size=(n, 7)).astype(dtype), rng.normal(size=(5, 7))
     labels, _ = by_bytes(byte_core, rows, centers)
-    np.testing.assert_array_equal(labels, plain_labels(rows, centers, np.zeros(7)))
+    np.testing.assert_array_equal(labels, labels_by_d64(rows, centers, np.zeros(7)))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +81,7 @@ def test_any_number_of_centers_and_features(byte_core, k, d):
     centers = rng.normal(size=(k, d)) * 3
     rows = (centers[rng.integers(0, k, 70)] + rng.normal(size=(70, d))).astype(np.float32)
     labels, _ = by_bytes(byte_core, rows, centers)
-    np.testing.assert_array_equal(labels, plain_labels(rows, centers, np.zeros(d)))
+    np.testing.assert_array_equal(labels, labels_by_d64(rows, centers, np.zeros(d)))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -106,7 +100,7 @@ def test_centers_within_rounding_of_a_tie_are_decided_by_d64(byte_core, dtype):
         same = np.repeat(middle[:1], 300, axis=0)
         same[:, 0] = rows[:, 0] - middle[:, 0] + middle[0, 0]
         labels, _ = by_bytes(byte_core, same, centers)
-        np.testing.assert_array_equal(labels, plain_labels(same, centers, np.zeros(24)))
+        np.testing.assert_array_equal(labels, labels_by_d64(same, centers, np.zeros(24)))
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
@@ -123,7 +117,7 @@ def test_rounding_that_adds_up_is_within_the_bound(byte_core, sign):
         moved = centers.copy()
         moved[0] += lean * sign * worst
         labels, _ = by_bytes(byte_core, rows, moved)
-        np.testing.assert_array_equal(labels, plain_labels(rows, moved, np.zeros(d)))
+        np.testing.assert_array_equal(labels, labels_by_d64(rows, moved, np.zeros(d)))
 
 
 def test_uint8_values_lose_nothing_but_what_the_pivot_costs(byte_core):
@@ -131,7 +125,7 @@ def test_uint8_values_lose_nothing_but_what_the_pivot_costs(byte_core):
     rows = rng.integers(0, 256, (500, 40)).astype(np.float32)
     centers = rows[:30].astype(float)
     labels, _ = by_bytes(byte_core, rows, centers)
-    np.testing.assert_array_equal(labels, plain_labels(rows, centers, np.zeros(40)))
+    np.testing.assert_array_equal(labels, labels_by_d64(rows, centers, np.zeros(40)))
 
 
 def test_separate_groups_leave_one_candidate(byte_core):
@@ -156,7 +150,7 @@ def test_pivots_near_the_rows_leave_fewer_candidates(byte_core, dtype):
     labels = np.full(2000, -1, np.int32)
     book = byte_core.ByteBook(copy, centers, origin)
     counts = byte_core.assign_bytes(copy, book, rows, 0, labels)
-    np.testing.assert_array_equal(labels, plain_labels(rows, centers, origin))
+    np.testing.assert_array_equal(labels, labels_by_d64(rows, centers, origin))
     _, one_pivot = by_bytes(byte_core, rows, centers)
     assert counts[2] <= one_pivot[2]
 
@@ -247,4 +241,4 @@ def test_rows_at_the_ends_of_float(byte_core, size):
         byte_core.round_rows(copy, rows, 0, scale)
         labels = np.full(300, -1, np.int32)
         byte_core.assign_bytes(copy, byte_core.ByteBook(copy, centers, origin), rows, 0, labels)
-        np.testing.assert_array_equal(labels, plain_labels(rows, centers, origin))
+        np.testing.assert_array_equal(labels, labels_by_d64(rows, centers, origin))

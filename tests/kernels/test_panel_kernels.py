@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.cases import adversaries
+from helpers.cases import adversaries, labels_by_d64
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,19 +17,13 @@ FLOATS = [np.float32, np.float64]
 ADVERSARIES = sorted(adversaries(np.float64))
 
 
-def d64_labels(rows, centers, origin):
-    labels = np.zeros(len(rows), np.int32)
-    reference.assign(reference.Codebook(centers, origin), rows, labels)
-    return labels
-
-
 class Walk:
     """A run over panels, whose centers move as a test says."""
 
-    def __init__(self, module, rows, k):
+    def __init__(self, module, rows):
         self.module, self.rows = module, rows
         self.labels = np.full(len(rows), -1, np.int32)
-        self.panels, self.counts, self.k = None, [], k
+        self.panels, self.counts = None, []
 
     def scan(self, book, rows, labels, **keywords):
         """A pass in two parts."""
@@ -51,7 +45,7 @@ class Walk:
         before = self.labels.copy()
         self.panels.follow(book)
         counts = self.scan(book, self.rows, self.labels)
-        expected = d64_labels(self.rows, centers, origin)
+        expected = labels_by_d64(self.rows, centers, origin)
         np.testing.assert_array_equal(self.labels, expected)
         assert counts[0] == (before != expected).sum()
         assert 0 <= counts[3] <= len(self.rows)
@@ -71,7 +65,7 @@ def groups(n=2000, d=6, k=9, dtype=np.float64, seed=0):
 def test_labels_of_a_walk(core, dtype, n, d, k):
     rows, _ = groups(n, d, dtype=dtype)
     rng = np.random.default_rng(n + d + k)
-    centers, walk = rng.normal(size=(k, d)) * 4, Walk(core, rows, k)
+    centers, walk = rng.normal(size=(k, d)) * 4, Walk(core, rows)
     for step, size in enumerate([1.0, 0.3, 0.1, 1e-2, 1e-4, 1e-8, 0.0, 0.5]):
         centers = centers + rng.normal(size=(k, d)) * size
         walk.to(centers, sort=step % 3 == 2)
@@ -82,7 +76,7 @@ def test_labels_of_a_walk(core, dtype, n, d, k):
 def test_adversaries(core, name, dtype):
     rows, start = adversaries(dtype)[name]
     centers, rng = start.astype(float), np.random.default_rng(3)
-    walk = Walk(core, rows, len(centers))
+    walk = Walk(core, rows)
     reach = float(np.abs(centers).max()) or 1.0
     for size in (0.0, 1e-3, 1e-9, 1e-15, 0.0):
         centers = centers + rng.normal(size=centers.shape) * size * reach
@@ -95,7 +89,7 @@ def test_ties_that_d64_decides(core, dtype, seed):
     """Rows between centers get their label after their panel, and bounds of that label."""
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, 4, (900, 3)).astype(dtype)
-    centers, walk = rng.integers(0, 4, (12, 3)).astype(float), Walk(core, rows, 12)
+    centers, walk = rng.integers(0, 4, (12, 3)).astype(float), Walk(core, rows)
     for step in range(24):
         walk.to(centers, sort=step % 2 == 1)
         moved = rng.random(12) < 0.3
@@ -108,14 +102,14 @@ def test_a_row_that_d64_moved_has_the_bound_of_its_new_label(core, dtype):
     """Row 5 ties at x = 4; its old center then travels farther than its new one."""
     rows = np.concatenate([np.full(40, -1.0), np.full(40, 8.0), np.full(40, 120.0)])
     rows[5] = 4.0
-    walk = Walk(core, rows[:, None].astype(dtype), 3)
+    walk = Walk(core, rows[:, None].astype(dtype))
     for step, (b, a, c) in enumerate([(10, 0, 100), (8, 0, 105), (8, -5, 114), (8, 1, 114)]):
         walk.to(np.array([[b], [a], [c]], float), sort=step == 3)
 
 
 def test_centers_that_rest_are_skipped(core):
     rows, middles = groups()
-    walk = Walk(core, rows, len(middles))
+    walk = Walk(core, rows)
     walk.to(middles)
     walk.to(middles)
     assert walk.counts[0][2] == walk.panels.panels
@@ -125,7 +119,7 @@ def test_centers_that_rest_are_skipped(core):
 def test_sorting_gathers_open_rows(core):
     """Unsorted, almost every panel has an open row; sorted, few more are scanned than are open."""
     rows, middles = groups(n=8000)
-    walk, move = Walk(core, rows, len(middles)), np.full(middles.shape, 0.05)
+    walk, move = Walk(core, rows), np.full(middles.shape, 0.05)
     walk.to(middles)
     walk.to(middles + move)
     unsorted = walk.counts[-1]
@@ -139,7 +133,7 @@ def test_sorting_gathers_open_rows(core):
 def test_another_origin_moves_no_center(core):
     rows, middles = groups()
     rows += 1e6
-    walk, origin = Walk(core, rows, len(middles)), rows.mean(axis=0)
+    walk, origin = Walk(core, rows), rows.mean(axis=0)
     walk.to((middles + 1e6) - origin, origin)
     walk.to(middles + 1e6)
     walk.to((middles + 1e6) - origin, origin)
@@ -149,7 +143,7 @@ def test_another_origin_moves_no_center(core):
 
 def test_labels_that_change_from_outside_lose_their_bounds(core):
     rows, middles = groups()
-    walk = Walk(core, rows, len(middles))
+    walk = Walk(core, rows)
     walk.to(middles)
     changed = np.arange(0, len(rows), 100)
     walk.labels[changed] = (walk.labels[changed] + 1) % len(middles)
@@ -171,7 +165,7 @@ def test_a_center_that_comes_as_near_as_the_own_one(place, gap, ulps, offset, dt
     row = np.full((1, 2), offset, dtype)
     x = row.astype(float)
     own, other = x - np.array([[0.5, 0.0]]), x + np.array([[0.5 + gap, 0.0]])
-    walk = Walk(kernels, row, 2)
+    walk = Walk(kernels, row)
     walk.to(np.concatenate([own, other]))
     near = other - [[gap, 0.0]]
     for _ in range(abs(ulps)):
@@ -187,7 +181,7 @@ def test_sums_and_weights_are_those_of_the_twin(core):
     grid = Grid.of_extent(rows.min(axis=0), rows.max(axis=0), rows.mean(axis=0), weights)
     keywords, sums = weights.kernel_arguments(slice(0, 900)), {}
     for module in (core, reference):
-        moments, walk = Moments.zero(len(middles), grid), Walk(module, rows, len(middles))
+        moments, walk = Moments.zero(len(middles), grid), Walk(module, rows)
         view = module.Sums(moments.hi, moments.lo, grid.origin, grid.up, grid.scale, grid.limb)
         for shift in (0.0, 0.3, 0.31):
             book = module.Codebook32(middles + shift, np.zeros(6), like=walk.panels)

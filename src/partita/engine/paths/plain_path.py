@@ -29,7 +29,7 @@ class UnprunedPath(ABC):
     def assign(self, centers: Centers, sums: Moments | None) -> PathPass: ...
 
     def forget(self, rows: Ints) -> None:
-        pass
+        return  # nothing is known of single rows
 
     def relabel(self, labels: Ints) -> bool:
         self.labels = labels
