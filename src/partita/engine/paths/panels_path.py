@@ -150,7 +150,7 @@ def _suits(source: PrunableRows, k: int) -> str | None:
     most = MAX_CENTERS_OF_FEW_FEATURES if few else MAX_CENTERS
     if source.copy_bytes or source.d > MAX_FEATURES or k > most:
         return None
-    return f"{source.d} features, {k} centers"
+    return f"{source.d} features, {k} centers: rows with similar margins share a bound"
 
 
 PANELS = PathKind(
