@@ -17,8 +17,8 @@ inline void add(PassCounts& total, const PassCounts& part) {
 inline void add(PanelCounts& total, const PanelCounts& part) {
     total.moved += part.moved;
     total.rechecked += part.rechecked;
-    total.scanned += part.scanned;
-    total.open += part.open;
+    total.pairs += part.pairs;
+    total.open_pairs += part.open_pairs;
 }
 
 inline void add(PrunedCounts& total, const PrunedCounts& part) {

@@ -52,5 +52,6 @@ NB_MODULE(core, m) {
     m.def("spin", &spin, "rounds"_a, "single"_a);
     m.def("instruction_sets", &instruction_sets);
     m.def("instruction_set", [] { return std::string(table().name); });
+    m.def("centers_per_tile", [] { return table().single.tile_rows; });
     m.def("use_instruction_set", &use_instruction_set, "name"_a);
 }

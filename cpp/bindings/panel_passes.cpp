@@ -11,7 +11,7 @@ namespace {
 // True if the rows were packed for books like this one.
 bool fits(const SortedRows& sorted, const Packed<Codebook<float>>& packed) {
     const BookView<float>& book = packed.book.view();
-    return sorted.use == packed.use && sorted.panels.fit(book) && sorted.margins.k() == book.k;
+    return sorted.use == packed.use && sorted.panels.fit(book) && sorted.margins.fit(book);
 }
 
 // True if rows of this shape were packed.
@@ -37,7 +37,27 @@ void pack_rows(const Packed<Codebook<float>>& packed, const Matrix<R>& rows,
                  });
 }
 
-// Packs rows in the frame of a book, as they come.
+// The group of each center.
+std::vector<std::int32_t> group_of(const BookView<float>& book) {
+    std::vector<std::int32_t> group(book.k);
+    for (std::size_t g = 0; g < book.groups; ++g)
+        for (std::size_t p = book.first[book.group[g]]; p < book.first[book.group[g + 1]]; ++p)
+            group[static_cast<std::size_t>(book.member[p])] = static_cast<std::int32_t>(g);
+    return group;
+}
+
+// The rows by their labels, those of one label as they come.
+std::vector<std::int32_t> by_label(const std::int32_t* labels, std::size_t n, std::size_t k) {
+    std::vector<std::int32_t> order(n);
+    std::vector<std::size_t> begin(k + 2, 0);
+    auto key = [&](std::size_t i) { return static_cast<std::size_t>(labels[i] + 1); };  // −1: none
+    for (std::size_t i = 0; i < n; ++i) ++begin[key(i) + 1];
+    for (std::size_t l = 0; l + 1 < begin.size(); ++l) begin[l + 1] += begin[l];
+    for (std::size_t i = 0; i < n; ++i) order[begin[key(i)]++] = static_cast<std::int32_t>(i);
+    return order;
+}
+
+// Packs rows in the frame of a book: as they come, or by their labels if there are groups.
 template <class R>
 SortedRows* pack_panels(const Packed<Codebook<float>>& packed, Matrix<R> rows,
                         Vector<std::int32_t> labels, Crew* crew) {
@@ -48,11 +68,17 @@ SortedRows* pack_panels(const Packed<Codebook<float>>& packed, Matrix<R> rows,
     expect_labels(labels, n, book.k, -1);
     nb::gil_scoped_release release;
     const std::size_t width = packed.use->single.panel_width;
-    std::vector<std::int32_t> order(n);
-    std::iota(order.begin(), order.end(), 0);
+    std::vector<std::int32_t> order;
+    if (book.groups > 1) {
+        order = by_label(labels.data(), n, book.k);
+    } else {
+        order.resize(n);
+        std::iota(order.begin(), order.end(), 0);
+    }
     auto sorted = std::make_unique<SortedRows>(
         SortedRows{{KeptPanels(book, n, width), packed.use},
-                   RowMargins(book.k, width, std::move(order), labels.data())});
+                   RowMargins(group_of(book), book.groups, width, std::move(order),
+                              labels.data())});
     pack_rows(packed, rows, sorted->margins, sorted->panels, crew);
     return sorted.release();
 }
@@ -82,7 +108,7 @@ std::vector<std::int64_t> assign_panels(const Packed<Codebook<float>>& packed, S
     RowMargins& margins = sorted.margins;
     expect(fits(sorted, packed), "assign_panels: rows packed for these centers expected");
     expect(margins.follows(book), "assign_panels: the panels must follow the centers first");
-    expect(holds(sorted, rows) && book.groups == 1, "assign_panels: other rows were packed");
+    expect(holds(sorted, rows), "assign_panels: other rows were packed");
     expect(first <= last && last <= margins.panels(), "assign_panels: there are fewer panels");
     expect_labels(labels, n, book.k, -1);
     expect(!sums || sums->hi.shape(0) == book.k, "assign_panels: sums of other clusters");
@@ -97,12 +123,12 @@ std::vector<std::int64_t> assign_panels(const Packed<Codebook<float>>& packed, S
     const std::size_t step =
         std::max<std::size_t>(16, rows_per_part(executor, count * width) / width / 4);
     const PanelCounts counts = parallel_reduce<PanelCounts>(
-        executor, count, step, sums ? &view : nullptr, use.assign_single_scratch(d),
+        executor, count, step, sums ? &view : nullptr, use.panels_scratch(d, book.groups),
         [&](std::size_t from, std::size_t to, const SumView* into, unsigned char* memory) {
             return use.assign_panels(book, rows_of(rows), margin, travel, first + from, first + to,
                                      labels.data(), into, memory);
         });
-    return {counts.moved, counts.rechecked, counts.scanned, counts.open};
+    return {counts.moved, counts.rechecked, counts.pairs, counts.open_pairs};
 }
 
 template <class R>

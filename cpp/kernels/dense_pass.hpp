@@ -149,15 +149,23 @@ void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::siz
 }
 
 // True if a vector of rows needs no look at any single one: every score is far enough below the
-// second, by the largest error of any center, and no label changes.
+// second, and no label changes.
 template <class T, class R>
 PARTITA_INLINE bool is_settled(const BookView<T>& book, const Scratch<T, R>& s, std::size_t r,
-                               const std::int32_t* label) {
+                               const typename Simd<T>::Int* place, const std::int32_t* label) {
     using S = Simd<T>;
     const typename S::Reg norm = S::load(s.norm + r);
-    const typename S::Reg error =
-        S::add(S::add(S::mul(norm, S::set1(book.max_slope)), S::set1(book.max_slack)),
-               S::mul(S::mul(norm, norm), S::set1(book.own_error)));
+    typename S::Reg slope = S::set1(book.max_slope), slack = S::set1(book.max_slack);
+    if (book.depth > book.d) {  // that of a far center may be too much for all others
+        alignas(64) T own_slope[S::width], own_slack[S::width];
+        for (std::size_t l = 0; l < S::width; ++l) {
+            own_slope[l] = book.slope[place[l]];
+            own_slack[l] = book.slack[place[l]];
+        }
+        slope = S::load(own_slope), slack = S::load(own_slack);
+    }
+    const typename S::Reg error = S::add(S::add(S::mul(norm, slope), slack),
+                                         S::mul(S::mul(norm, norm), S::set1(book.own_error)));
     const typename S::Reg gap = S::sub(S::load(s.second + r), S::load(s.best + r));
     const std::uint32_t sure = S::bits(S::less(S::mul(S::set1(2), error), gap)) &
                                S::bits(S::less(norm, S::set1(static_cast<T>(kMaxFastNorm))));
@@ -199,7 +207,7 @@ PassCounts assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<
         score_block(book, rows.data + i * rows.d, m, rows.n - i - m, block_panels, s);
         for (std::size_t r = 0; r < m; ++r) {
             if (r % Simd<T>::width == 0 && r + Simd<T>::width <= m &&
-                is_settled(book, s, r, label + i + r)) {
+                is_settled(book, s, r, s.nearest + r, label + i + r)) {
                 r += Simd<T>::width - 1;
                 continue;
             }

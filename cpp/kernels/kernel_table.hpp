@@ -37,6 +37,7 @@ struct Kernels {
     void (*keep_panels)(const BookView<float>&, const Rows<T>&, float*, float*, unsigned char*);
     void (*keep_in_order)(const BookView<float>&, const Rows<T>&, const std::int32_t*, std::size_t,
                           float*, float*, unsigned char*);
+    std::size_t (*panels_scratch)(std::size_t d, std::size_t groups);
     PanelCounts (*assign_panels)(const BookView<float>&, const Rows<T>&, const MarginView&,
                                  const TravelView&, std::size_t, std::size_t, std::int32_t*,
                                  const SumView*, unsigned char*);

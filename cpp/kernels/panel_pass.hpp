@@ -1,19 +1,26 @@
-// The pass over panels of rows with similar margins. A panel is compared with all centers, in the
-// tiles of a plain pass, unless no label in it can have changed.
+// The pass over panels of rows with similar margins. A panel is compared, in the tiles of a plain
+// pass, with those groups of centers that may hold a nearer one for any of its rows.
 //
-// The margin of a row is what its nearest center is nearer than all others: d₂ − d₁. If the own
-// center has moved by p and no other by more than q since, the label is the same as long as
-// p + q is less than the margin (Hamerly 2010). Rows are sorted by label and margin, so that those
-// with little margin share panels, and a panel needs one comparison: of the travel of its label,
-// the sum of all p + q, with the travel at which the first of its rows loses its margin.
+// The margin of a row to a group of centers is what its nearest center is nearer than all others of
+// the group: d₂ − d₁. If the own center has moved by p and none of the group by more than q since,
+// no center of the group is nearer as long as p + q is less than the margin (Hamerly 2010, with one
+// group; Ding et al. 2015). Rows are sorted by label and margin, so that those with little margin
+// share panels. A panel then needs one comparison for each group: of p + q, added over all passes
+// (the travel), with the travel at which the first of its rows loses its margin. If the travel of
+// the farthest other center is less than all these, a single comparison skips the panel.
 //
-// Margins are lower bounds. With E the error of a score (codebook.hpp), s₁ and s₂ the two lowest,
+// Margins are lower bounds. Scores are such already (codebook.hpp), but for E′, the part of their
+// error E that tiles leave out. With s₁ the lowest score, s₂ the lowest of the other centers in
+// question,
 //
-//     d₁² ≤ ‖y‖² + 2(s₁ + 2E)        d₂² ≥ ‖y‖² + 2(s₂ − E)
+//     d₁² ≤ ‖y‖² + 2(s₁ + 2E)        d₂² ≥ ‖y‖² + 2(s₂ − E′)
 //
 // and the rounding of D64, which defines labels, is covered by 8ε(d₂ + ‖y‖), ε = (d + 8)·2⁻⁵².
 // (D64 of a center at distance d is off by at most ε(d² + 2d‖y‖). So labels agree while d₂ − d₁
 // exceeds ε(d₁ + d₂ + 2‖y‖): a farther center has a larger error, but a gap that grows faster.)
+//
+// A row that gets another label keeps its margins to groups that were not compared: the new center
+// is nearer than the old one was. That is not certain if D64 decided, so such a row has no margin.
 #pragma once
 
 #include "dense_pass.hpp"
@@ -42,6 +49,29 @@ void keep_in_order(const BookView<float>& book, const Rows<R>& rows, const std::
     }
 }
 
+// Memory of a pass: that of plain passes, and that of one panel's groups.
+template <class R>
+struct PanelScratch : Scratch<float, R> {
+    float* group_low;            // (groups, kPanelWidth) lowest score of each row there
+    float* left;                 // (groups) what is left of the panel's margin
+    std::uint32_t* open_groups;  // (groups) those that it is compared with
+    std::uint32_t* slot;         // (groups) place of such a group in the list
+
+    static std::size_t bytes(std::size_t d, std::size_t groups) {
+        return PanelScratch(nullptr, d, groups).used;
+    }
+
+    PanelScratch(unsigned char* memory, std::size_t d, std::size_t groups)
+        : Scratch<float, R>(memory, d) {
+        ScratchArena arena(memory, this->used);
+        group_low = arena.take<float>(groups * kPanelWidth<float>);
+        left = arena.take<float>(margin_stride(groups));
+        open_groups = arena.take<std::uint32_t>(groups);
+        slot = arena.take<std::uint32_t>(groups);
+        this->used = arena.used();
+    }
+};
+
 template <class R>
 class PanelPass {
 public:
@@ -49,21 +79,19 @@ public:
               const TravelView& travel, std::int32_t* label, const SumView* sums,
               unsigned char* memory)
         : book_(book), rows_(rows), view_(view), travel_(travel), label_(label), sums_(sums),
-          s_(memory, book.d), accumulator_(sums ? *sums : none_, s_.sum_scratch),
+          s_(memory, book.d, book.groups), accumulator_(sums ? *sums : none_, s_.sum_scratch),
           d64_error_(static_cast<float>(margin_error(book.d))),
           norm_error_(2 * static_cast<float>(static_cast<double>(book.norm_up) - 1.0) + 0x1p-20f) {}
 
     PanelCounts run(std::size_t first, std::size_t last) {
-        const std::size_t most = block_points<float>(book_.d) / W;
-        std::size_t listed = 0;
-        for (std::size_t p = first; p < last; ++p) {
-            if (is_safe(p)) continue;
-            list_[listed++] = p;
-            if (listed < most && listed < kMaxListed) continue;
-            scan(listed);
-            listed = 0;
+        for (std::size_t p = next_open(first, last); p < last;) {
+            const std::size_t after = next_open(p + 1, last);
+            if (choose_groups(p)) {
+                compare(p, after < last ? after : p);
+                settle(p);
+            }
+            p = after;
         }
-        if (listed) scan(listed);
         if (open_.count) recheck();
         add_moved();
         if (sums_) accumulator_.flush();
@@ -71,112 +99,251 @@ public:
     }
 
 private:
+    using S = Simd<float>;
     static constexpr std::size_t W = kPanelWidth<float>;
-    static constexpr std::size_t kMaxListed = kMaxBlockPoints / W;
+
+    static constexpr float kDown = 0x1p-20f, kUnused = 0x1p100f;
+
+    // Lowers a sum of travels by far more than the rounding of its terms.
+    static float down(float v) { return v - __builtin_fabsf(v) * kDown; }
 
     float travel_of(std::int32_t label) const {
         return label < 0 ? travel_.all : travel_.of[label];
     }
-
-    bool is_safe(std::size_t p) const {
-        return travel_of(view_.panel_label[p]) + travel_.blur < view_.panel_until[p];
+    float own_travel_of(std::int32_t label) const {
+        return label < 0 ? travel_.own_all : travel_.own[label];
     }
 
-    // Compares the listed panels with all centers.
-    void scan(std::size_t listed) {
-        const std::size_t stride = W * (book_.d + 1);
-        counts_.scanned += static_cast<std::int64_t>(listed);
-        auto panel_at = [&](std::size_t e) { return view_.data + list_[e] * stride; };
-        for (std::size_t e = 0; e < listed; ++e)
-            set_norms(book_, view_.square + list_[e] * W, panel_at(e), s_.norm + e * W);
-        sweep_centers(book_, listed, s_, panel_at, [&](std::size_t e, std::size_t tiles) {
-            const bool more = e + 1 < listed;
-            return Prefetcher(panel_at(more ? e + 1 : e), more ? stride : 0, tiles);
-        });
-        for (std::size_t e = 0; e < listed; ++e) settle(list_[e], e * W);
+    std::size_t next_open(std::size_t p, std::size_t last) const {
+        while (p < last &&
+               travel_of(view_.panel_label[p]) + travel_.blur < view_.panel_until[p])
+            ++p;
+        return p;
     }
 
-    // Labels the rows of a panel, whose scores are in place `at`, and sets their bounds.
-    void settle(std::size_t p, std::size_t at) {
-        alignas(64) float margin[W];
-        alignas(64) std::int32_t own[W];
-        const std::int32_t* order = view_.order + p * W;
-        float* until = view_.until + p * W;
-        alignas(64) float travel[W];
-        __builtin_memcpy(own, view_.own + p * W, sizeof(own));
-        const float now = travel_of(view_.panel_label[p]);
-        for (std::size_t r = 0; r < W; ++r) travel[r] = now;
-        if (view_.panel_label[p] < 0)
-            for (std::size_t r = 0; r < W; ++r) travel[r] = travel_of(own[r]);
-        std::int32_t open = 0;
-        for (std::size_t r = 0; r < W; ++r) open += travel[r] + travel_.blur >= until[r];
-        counts_.open += open;
-        bool settled = true;
-        for (std::size_t v = 0; v < W; v += Simd<float>::width)
-            settled &= is_settled(book_, s_, at + v, own + v);
-        set_margins(p, at, margin);
+    // Lists the groups to compare panel p with: none, if no margin is used up.
+    bool choose_groups(std::size_t p) {
+        rest_ = __builtin_inff();
+        chosen_ = 0;
+        const std::size_t groups = book_.groups;
+        if (groups == 1) {
+            s_.open_groups[chosen_++] = 0;
+            return true;
+        }
+        const std::size_t stride = margin_stride(groups);
+        const std::int32_t label = view_.panel_label[p];
+        const S::Reg own = S::set1(own_travel_of(label) + travel_.blur), none = S::set1(0);
+        const float *until = view_.group_until + p * stride, *travel = travel_.group;
+        S::Reg rest = S::set1(rest_);
+        std::uint32_t any = 0;
+        for (std::size_t g = 0; g < stride; g += S::width) {
+            const S::Reg left = S::sub(S::load_any(until + g), S::add(S::load_any(travel + g), own));
+            const S::Mask holds = S::less(none, left);
+            rest = S::min_where(holds, rest, left);
+            any |= ~S::bits(holds) & first_bits(S::width);
+            S::store(s_.left + g, left);
+        }
+        rest_ = S::lowest(rest);
+        if (!any) {
+            view_.panel_until[p] = down(travel_of(label) + rest_);
+            return false;
+        }
+        const std::int32_t* owns = view_.own + p * W;
+        for (std::size_t r = 0; r < (label < 0 ? W : 1); ++r)
+            if (owns[r] >= 0) s_.left[view_.group[owns[r]]] = 0;
+        for (std::size_t g = 0; g < stride; g += S::width) {
+            std::uint32_t open =
+                ~S::bits(S::less(none, S::load(s_.left + g))) & first_bits(S::width);
+            for (; open; open &= open - 1) {
+                const std::size_t here = g + static_cast<std::size_t>(__builtin_ctz(open));
+                s_.slot[here] = static_cast<std::uint32_t>(chosen_);
+                s_.open_groups[chosen_++] = static_cast<std::uint32_t>(here);
+            }
+        }
+        return true;
+    }
+
+    // Scores of the chosen groups. `next`: the panel after this, or this if it is the last.
+    void compare(std::size_t p, std::size_t next) {
+        const std::size_t stride = W * (book_.d + 1), depth = book_.depth;
+        float* panel = view_.data + p * stride;
+        set_norms(book_, view_.square + p * W, panel, s_.norm);
+        for (std::size_t r = 0; r < W; ++r) {
+            s_.best[r] = s_.second[r] = __builtin_inff();
+            s_.nearest[r] = 0;
+        }
+        Prefetcher fetch(view_.data + next * stride, next == p ? 0 : stride, chosen_);
+        std::size_t centers = 0;
+        for (std::size_t e = 0; e < chosen_; ++e) {
+            fetch.step();
+            const std::size_t g = s_.open_groups[e];
+            float* low = s_.group_low + e * W;
+            for (std::size_t r = 0; r < W; ++r) low[r] = __builtin_inff();
+            for (std::size_t q = book_.group[g]; q < book_.group[g + 1]; ++q) {
+                const std::size_t first = book_.first[q], size = book_.first[q + 1] - first;
+                const float *packed = book_.packed + first * depth, *start = book_.start + first;
+                const std::int64_t place = static_cast<std::int64_t>(first);
+                if (book_.groups == 1)
+                    tile_of<float>(static_cast<int>(size))(panel, packed, start, depth, place,
+                                                           s_.best, s_.second, s_.nearest);
+                else
+                    tile_with_low_of<float>(static_cast<int>(size))(
+                        panel, packed, start, depth, place, s_.best, s_.second, s_.nearest, low);
+                centers += size;
+            }
+        }
+        pairs_ = static_cast<std::int64_t>(centers);
+        counts_.pairs += pairs_ * static_cast<std::int64_t>(W);
+    }
+
+    // Labels the rows of panel p by the scores, and sets its bounds.
+    void settle(std::size_t p) {
+        alignas(64) float margin[W], travel[W];
+        alignas(64) std::int32_t place[W];
+        const std::int32_t *order = view_.order + p * W, *own = view_.own + p * W;
+        const std::int32_t before = view_.panel_label[p];
+        for (std::size_t r = 0; r < W; ++r) unused_[r] = order[r] < 0 ? kUnused : 0.0f;
+        set_travel(p, travel);
+        count_open(p, travel);
+        __builtin_memcpy(place, s_.nearest, sizeof(place));
+        for (std::size_t r = 0; r < W; ++r) s_.nearest[r] = book_.member[place[r]];
+        bool settled = true, certain = true;
+        for (std::size_t v = 0; v < W; v += S::width)
+            settled &= is_settled(book_, s_, v, place + v, own + v);
+        set_common(p, place);
+        set_margins(s_.second, margin);
         if (!settled) {
-            label_rows(p, at, order, margin);
-            __builtin_memcpy(own, view_.own + p * W, sizeof(own));
+            certain = label_rows(p, order, place, margin);
+            view_.panel_label[p] = common_label(order, own);
+            set_travel(p, travel);
+        }
+        S::Reg least = S::set1(rest_);
+        for (std::size_t v = 0; v < W; v += S::width) {
+            const S::Reg left = S::min(S::load(margin + v), S::set1(rest_));
+            const S::Reg until = S::add(S::add(S::load(travel + v), left), S::load(unused_ + v));
+            const S::Reg size = S::max(until, S::sub(S::set1(0), until));
+            S::store(margin + v, S::sub(until, S::mul(size, S::set1(kDown))));
+            least = S::min(least, left);
+        }
+        __builtin_memcpy(view_.until + p * W, margin, sizeof(margin));
+        view_.panel_until[p] = down(travel_of(view_.panel_label[p]) + S::lowest(least));
+        if (book_.groups > 1) set_group_bounds(p, before, certain);
+    }
+
+    // The label of all rows of a panel; −1 if they differ.
+    static std::int32_t common_label(const std::int32_t* order, const std::int32_t* own) {
+        bool same = true;
+        for (std::size_t r = 1; r < W; ++r) same &= order[r] < 0 || own[r] == own[0];
+        return same ? own[0] : -1;
+    }
+
+    void set_travel(std::size_t p, float* travel) const {
+        const std::int32_t label = view_.panel_label[p], *own = view_.own + p * W;
+        for (std::size_t r = 0; r < W; ++r) travel[r] = travel_of(label);
+        if (label < 0)
             for (std::size_t r = 0; r < W; ++r) travel[r] = travel_of(own[r]);
-        }
-        // places without a row have the label of the first, and no end to their margin
-        float least = __builtin_inff();
-        std::int32_t other = 0;
-        for (std::size_t r = 0; r < W; ++r) {
-            const bool used = order[r] >= 0;
-            least = used && margin[r] < least ? margin[r] : least;
-            other |= used ? own[r] ^ own[0] : 0;
-            until[r] = used ? down(travel[r] + margin[r]) : __builtin_inff();
-        }
-        view_.panel_label[p] = other ? -1 : own[0];
-        view_.panel_until[p] = down((other ? travel_.all : travel[0]) + least);
     }
 
-    static float down(float v) { return v - __builtin_fabsf(v) * 0x1p-22f; }
+    void count_open(std::size_t p, const float* travel) {
+        int held = 0;
+        for (std::size_t v = 0; v < W; v += S::width) {
+            const S::Reg now = S::add(S::load(travel + v), S::set1(travel_.blur));
+            held += __builtin_popcount(S::bits(S::less(now, S::load_any(view_.until + p * W + v))));
+        }
+        counts_.open_pairs += (static_cast<std::int64_t>(W) - held) * pairs_;
+    }
 
-    void set_margins(std::size_t p, std::size_t at, float* margin) const {
-        const float slope = book_.max_slope, slack = book_.max_slack, exact = book_.own_error;
-        const float d64 = d64_error_, loose = norm_error_;
-        const float far = static_cast<float>(kMaxFastNorm);
-        alignas(64) float norm[W], square[W], best[W], second[W];
-        __builtin_memcpy(norm, s_.norm + at, sizeof(norm));
-        __builtin_memcpy(square, view_.square + p * W, sizeof(square));
-        __builtin_memcpy(best, s_.best + at, sizeof(best));
-        __builtin_memcpy(second, s_.second + at, sizeof(second));
-        for (std::size_t r = 0; r < W; ++r) {
-            const float n = norm[r], blur = square[r] * loose;
-            const float error = n * slope + slack + n * n * exact;
-            float near = square[r] + 2 * (best[r] + 2 * error) + blur;
-            near += __builtin_fabsf(best[r]) * 0x1p-20f;
-            float next = square[r] + 2 * (second[r] - error) - blur;
-            next -= __builtin_fabsf(second[r]) * 0x1p-20f;
-            near = near > 0 ? near : 0;
-            next = next > 0 ? next : 0;
-            next = next < far * far ? next : far * far;  // centers without a score are farther
-            const float d1 = __builtin_sqrtf(near) * (1 + 0x1p-21f);
-            const float d2 = __builtin_sqrtf(next) * (1 - 0x1p-21f);
-            margin[r] = (d2 - d1) - (d64 * (d2 + n) + (d2 + d1) * 0x1p-22f);
+    void set_group_bounds(std::size_t p, std::int32_t before, bool certain) {
+        const std::size_t stride = margin_stride(book_.groups);
+        const std::int32_t now = view_.panel_label[p];
+        float* until = view_.group_until + p * stride;
+        if (!certain) {
+            for (std::size_t g = 0; g < book_.groups; ++g) until[g] = -__builtin_inff();
+            return;
+        }
+        const float travel = own_travel_of(now);
+        if (now != before) {  // bounds of the other groups follow the travel of another label
+            const float was = own_travel_of(before);
+            for (std::size_t g = 0; g < book_.groups; ++g)
+                until[g] = down(travel_.group[g] + travel + (until[g] - (travel_.group[g] + was)));
+        }
+        // in the group of the nearest center, the second lowest score counts
+        for (std::size_t r = 0; r < W; ++r)
+            s_.group_low[s_.slot[view_.group[s_.nearest[r]]] * W + r] = s_.second[r];
+        for (std::size_t e = 0; e < chosen_; ++e) {
+            const std::size_t g = s_.open_groups[e];
+            float* low = s_.group_low + e * W;
+            until[g] = down(travel + travel_.group[g] + set_margins(low, low));
         }
     }
 
-    // Labels each row by its scores, or hands it to D64: such a row has no margin.
-    void label_rows(std::size_t p, std::size_t at, const std::int32_t* order, float* margin) {
+    // Sets what is common to all margins of the rows. place: of their nearest centers.
+    void set_common(std::size_t p, const std::int32_t* place) {
+        const bool uniform = book_.depth == book_.d;  // scores do not include slope·norm
+        alignas(64) float slope[W], slack[W];
+        for (std::size_t r = 0; r < W; ++r) {
+            slope[r] = book_.slope[place[r]];
+            slack[r] = book_.slack[place[r]];
+        }
+        const S::Reg up = S::set1(1 + norm_error_), low = S::set1(1 - norm_error_);
+        const S::Reg two = S::set1(2), none = S::set1(0), d64 = S::set1(book_.own_error);
+        for (std::size_t v = 0; v < W; v += S::width) {
+            const S::Reg norm = S::load(s_.norm + v), square = S::load(view_.square + p * W + v);
+            const S::Reg best = S::load(s_.best + v), exact = S::mul(S::mul(norm, norm), d64);
+            const S::Reg sloped = S::mul(norm, S::load(slope + v));
+            const S::Reg error = S::add(S::add(sloped, S::load(slack + v)), exact);
+            const S::Reg missing = uniform ? S::add(sloped, exact) : exact;
+            S::Reg most = S::add(best, S::mul(two, error));
+            most = S::add(S::mul(square, up), S::mul(two, most));
+            const S::Reg size = S::max(best, S::sub(none, best));
+            most = S::max(S::add(most, S::mul(size, S::set1(0x1p-20f))), none);
+            const S::Reg d1 = S::mul(S::sqrt(most), S::set1(1 + 0x1p-20f));
+            S::store(base_ + v, S::sub(S::mul(square, low), S::mul(two, missing)));
+            S::store(cost_ + v, S::add(d1, S::mul(norm, S::set1(d64_error_))));
+        }
+    }
+
+    // What the centers with these scores are farther than the nearest, from below; returns the
+    // least of all rows.
+    float set_margins(const float* score, float* margin) const {
+        const S::Reg two = S::set1(2), none = S::set1(0);
+        const S::Reg far = S::set1(static_cast<float>(kMaxFastNorm * kMaxFastNorm));
+        S::Reg least = S::set1(__builtin_inff());
+        for (std::size_t v = 0; v < W; v += S::width) {
+            const S::Reg s = S::min(far, S::load(score + v));  // without a score, it is farther
+            const S::Reg size = S::max(s, S::sub(none, s));
+            S::Reg next = S::add(S::load(base_ + v), S::mul(two, s));
+            next = S::max(S::sub(next, S::mul(size, S::set1(0x1p-20f))), none);  // NaN: 0
+            const S::Reg d2 = S::mul(S::sqrt(next), S::set1(1 - 0x1p-20f - d64_error_));
+            const S::Reg m = S::add(S::sub(d2, S::load(cost_ + v)), S::load(unused_ + v));
+            S::store(margin + v, m);
+            least = S::min(least, m);
+        }
+        return S::lowest(least);
+    }
+
+    // Labels each row by its scores, or hands it to D64: such a row has no margin. Returns true if
+    // there is none.
+    bool label_rows(std::size_t p, const std::int32_t* order, const std::int32_t* place,
+                    float* margin) {
+        bool certain = true;
         for (std::size_t r = 0; r < W && order[r] >= 0; ++r) {
             const std::size_t i = static_cast<std::size_t>(order[r]);
-            const std::size_t j = static_cast<std::size_t>(s_.nearest[at + r]);
-            const float norm = s_.norm[at + r], limit = static_cast<float>(kMaxFastNorm);
+            const std::size_t at = static_cast<std::size_t>(place[r]);
+            const float norm = s_.norm[r], limit = static_cast<float>(kMaxFastNorm);
             const float error =
-                2 * (norm * book_.slope[j] + book_.slack[j] + norm * norm * book_.own_error);
-            if (norm < limit && s_.second[at + r] - s_.best[at + r] > error) {
-                set_label(p * W + r, i, static_cast<std::int32_t>(j));
+                2 * (norm * book_.slope[at] + book_.slack[at] + norm * norm * book_.own_error);
+            if (norm < limit && s_.second[r] - s_.best[r] > error) {
+                set_label(p * W + r, i, s_.nearest[r]);
                 continue;
             }
+            certain = false;
             margin[r] = -__builtin_inff();
             place_[open_.count] = p * W + r;
-            open_.push(i, norm < limit ? s_.best[at + r] + error : __builtin_inff());
+            open_.push(i, norm < limit ? s_.best[r] + error : __builtin_inff());
             if (open_.count == W) recheck();
         }
+        return certain;
     }
 
     void recheck() {
@@ -220,10 +387,14 @@ private:
     std::int32_t* label_;
     const SumView* sums_;
     const SumView none_{};
-    Scratch<float, R> s_;
+    PanelScratch<R> s_;
     RowAccumulator<R> accumulator_;
     float d64_error_, norm_error_;
-    std::size_t list_[kMaxListed];
+    std::size_t chosen_ = 0;  // groups that the present panel is compared with
+    float rest_ = 0;          // what is left of its margins to the others
+    alignas(64) float base_[W], cost_[W];  // of its rows: ‖y‖² − 2E′; d₁ and the error of D64
+    alignas(64) float unused_[W];          // large in places without a row, else 0
+    std::int64_t pairs_ = 0;  // centers in the chosen groups
     RecheckPanel<float> open_;
     std::size_t place_[W];  // of the rows in open_
     Move moved_[kMaxWaiting];

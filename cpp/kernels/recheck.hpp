@@ -40,7 +40,7 @@ void find_candidates(const BookView<T>& book, const T* panel, RecheckPanel<T>& o
                 if (score[static_cast<std::size_t>(r) * W + i] > open.threshold[i]) continue;
                 const int have = open.candidates[i]++;  // NaN is a candidate too
                 if (have < kMaxCandidates)
-                    open.candidate[i][have] = static_cast<std::int32_t>(first) + r;
+                    open.candidate[i][have] = book.member[first + static_cast<std::size_t>(r)];
             }
     }
 }
@@ -70,7 +70,8 @@ void decide_by_d64(const BookView<T>& book, const R* rows, RecheckPanel<T>& open
             const std::int32_t j = open.candidate[i][c];
             const double distance =
                 exact_distance(book.exact, gathered + i * book.d, static_cast<std::size_t>(j));
-            if (distance < low) low = distance, open.label[i] = j;  // candidates ascend
+            if (distance < low || (distance == low && j < open.label[i]))
+                low = distance, open.label[i] = j;
         }
         if (!(low < __builtin_inf())) all[undecided++] = static_cast<std::int32_t>(i);
     }

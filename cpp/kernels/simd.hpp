@@ -45,7 +45,9 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64
 // Hands out arrays aligned to cache lines from one block of memory; without a block it only counts.
 class ScratchArena {
 public:
-    explicit ScratchArena(unsigned char* memory) : memory_(memory) {}
+    // used: bytes at the beginning that are taken already
+    explicit ScratchArena(unsigned char* memory, std::size_t used = 0)
+        : memory_(memory), used_(used) {}
     template <class T>
     PARTITA_INLINE T* take(std::size_t count) {
         unsigned char* array = memory_ ? memory_ + used_ : nullptr;
@@ -56,7 +58,7 @@ public:
 
 private:
     unsigned char* memory_;
-    std::size_t used_ = 0;
+    std::size_t used_;
 };
 
 // A word with the lowest `count` bits set, at most 32.
@@ -107,9 +109,14 @@ struct Simd<float> {
     static PARTITA_INLINE Reg ratio(Reg a, Reg b) {
         return _mm512_maskz_div_ps(_mm512_cmp_ps_mask(b, set1(0), _CMP_NEQ_UQ), a, b);
     }
+    static PARTITA_INLINE Reg sqrt(Reg a) { return _mm512_sqrt_ps(a); }
+    static PARTITA_INLINE float lowest(Reg a) { return _mm512_reduce_min_ps(a); }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm512_min_ps(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm512_max_ps(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+    static PARTITA_INLINE Reg select(Mask m, Reg yes, Reg no) {
+        return _mm512_mask_blend_ps(m, no, yes);
+    }
     static PARTITA_INLINE Reg min_where(Mask m, Reg a, Reg b) {
         return _mm512_mask_min_ps(a, m, a, b);
     }
@@ -211,9 +218,18 @@ struct Simd<float> {
     static PARTITA_INLINE Reg ratio(Reg a, Reg b) {
         return _mm256_and_ps(_mm256_div_ps(a, b), _mm256_cmp_ps(b, set1(0), _CMP_NEQ_UQ));
     }
+    static PARTITA_INLINE Reg sqrt(Reg a) { return _mm256_sqrt_ps(a); }
+    static PARTITA_INLINE float lowest(Reg a) {
+        __m128 low = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+        low = _mm_min_ps(low, _mm_movehl_ps(low, low));
+        return _mm_cvtss_f32(_mm_min_ss(low, _mm_movehdup_ps(low)));
+    }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm256_min_ps(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm256_max_ps(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+    static PARTITA_INLINE Reg select(Mask m, Reg yes, Reg no) {
+        return _mm256_blendv_ps(no, yes, m);
+    }
     static PARTITA_INLINE Reg min_where(Mask m, Reg a, Reg b) {
         return _mm256_blendv_ps(a, _mm256_min_ps(a, b), m);
     }
@@ -315,6 +331,11 @@ struct Generic {
         for (std::size_t lane = 0; lane < width; ++lane)
             a[lane] = static_cast<T>(__builtin_sqrt(a[lane]));
         return a;
+    }
+    static PARTITA_INLINE T lowest(Reg a) {
+        T low = a[0];
+        for (std::size_t lane = 1; lane < width; ++lane) low = a[lane] < low ? a[lane] : low;
+        return low;
     }
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return a < b ? a : b; }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return a > b ? a : b; }

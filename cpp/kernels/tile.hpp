@@ -44,14 +44,11 @@ PARTITA_INLINE void tile_scores(const T* panel,    // in: (depth, kPanelWidth)
 // running minima take 6 registers per tile; with centers in lanes they would take 42, which
 // dominates if d is small. Ties keep the earlier center: less() is strict and centers ascend.
 template <class T, int R>
-void tile(const T* panel, const T* centers, const T* start, std::size_t depth,
-          std::int64_t first,                // index of the tile's first center
-          T* best, T* second,                // inout: (kPanelWidth)
-          typename Simd<T>::Int* nearest) {  // inout: (kPanelWidth)
+PARTITA_INLINE void keep_lowest(const typename Simd<T>::Reg (&acc)[R][kTileVectors],
+                                std::int64_t first, T* best, T* second,
+                                typename Simd<T>::Int* nearest) {
     using S = Simd<T>;
     constexpr int V = kTileVectors;
-    typename S::Reg acc[R][V];
-    tile_scores<T, R>(panel, centers, start, depth, acc);
     typename S::Reg low[V], low2[V];
     typename S::IntReg arg[V];
 #pragma GCC unroll 4
@@ -78,6 +75,34 @@ void tile(const T* panel, const T* centers, const T* start, std::size_t depth,
         S::store(second + v * S::width, low2[v]);
         S::store_int(nearest + v * S::width, arg[v]);
     }
+}
+
+template <class T, int R>
+void tile(const T* panel, const T* centers, const T* start, std::size_t depth,
+          std::int64_t first,                // index of the tile's first center
+          T* best, T* second,                // inout: (kPanelWidth)
+          typename Simd<T>::Int* nearest) {  // inout: (kPanelWidth)
+    typename Simd<T>::Reg acc[R][kTileVectors];
+    tile_scores<T, R>(panel, centers, start, depth, acc);
+    keep_lowest<T, R>(acc, first, best, second, nearest);
+}
+
+// The same; also lowers `low` to the lowest score of each lane in this tile.
+template <class T, int R>
+void tile_with_low(const T* panel, const T* centers, const T* start, std::size_t depth,
+                   std::int64_t first, T* best, T* second, typename Simd<T>::Int* nearest,
+                   T* low) {  // inout: (kPanelWidth)
+    using S = Simd<T>;
+    typename S::Reg acc[R][kTileVectors];
+    tile_scores<T, R>(panel, centers, start, depth, acc);
+#pragma GCC unroll 4
+    for (int v = 0; v < kTileVectors; ++v) {
+        typename S::Reg least = S::load(low + v * S::width);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) least = S::min(least, acc[r][v]);
+        S::store(low + v * S::width, least);
+    }
+    keep_lowest<T, R>(acc, first, best, second, nearest);
 }
 
 // Writes all scores, out: (R, kPanelWidth).
@@ -138,6 +163,18 @@ PARTITA_INLINE TileFunction<T> tile_of(int rows) {
         return &tile<T, 1>;
     else
         return rows == R ? &tile<T, R> : tile_of<T, R - 1>(rows);
+}
+
+template <class T>
+using TileLowFunction = void (*)(const T*, const T*, const T*, std::size_t, std::int64_t, T*, T*,
+                                 typename Simd<T>::Int*, T*);
+
+template <class T, int R = kTileRows>
+PARTITA_INLINE TileLowFunction<T> tile_with_low_of(int rows) {
+    if constexpr (R == 1)
+        return &tile_with_low<T, 1>;
+    else
+        return rows == R ? &tile_with_low<T, R> : tile_with_low_of<T, R - 1>(rows);
 }
 
 template <class T>

@@ -63,6 +63,9 @@ struct BoundView {
 // What the rounding of D64 takes from a margin, per unit of the lengths in it: see panel_pass.hpp.
 constexpr double margin_error(std::size_t d) { return 8.1 * static_cast<double>(d + 8) * 0x1p-52; }
 
+// Length of a row of margins to groups, in whole vectors of every instruction set.
+constexpr std::size_t margin_stride(std::size_t groups) { return (groups + 15) / 16 * 16; }
+
 // Rows packed in an order of their own, with bounds for them and their panels: see panel_pass.hpp.
 // Bounds are the travel up to which labels hold, scaled as the rows.
 struct MarginView {
@@ -74,14 +77,19 @@ struct MarginView {
     float* until;               // (panels, width) travel of the own label
     float* panel_until;         // (panels) travel of `panel_label`, or of the farthest
     std::int32_t* panel_label;  // (panels) label of all rows of a panel; −1: they differ
+    float* group_until;         // (panels, stride) own travel of the label plus that of a group
+    const std::int32_t* group;  // (k) of each center
 };
 
 // Travel of the centers since the rows were packed, scaled, from above: of a label, what its center
 // moved plus what the farthest other one did, added over all passes.
 struct TravelView {
-    const float* of;  // (k)
-    float all;        // at least as much as any
-    float blur;       // error of D64 in this pass that no margin accounts for
+    const float* of;     // (k)
+    float all;           // at least as much as any
+    const float* own;    // (k) what the center itself moved
+    float own_all;       // at least as much as any
+    const float* group;  // (stride) what the farthest of a group moved
+    float blur;          // error of D64 in this pass that no margin accounts for
 };
 
 // Travel of the centers since the bounds were last set, in quanta: see center_motion.hpp.
@@ -205,8 +213,8 @@ struct PassCounts {
 // What a pass over panels of rows did.
 struct PanelCounts {
     std::int64_t moved, rechecked;  // as in PassCounts
-    std::int64_t scanned;           // panels that were compared with all centers
-    std::int64_t open;              // rows in them whose own bound did not hold
+    std::int64_t pairs;             // of rows and centers that were compared
+    std::int64_t open_pairs;        // those with rows whose own bound did not hold
 };
 
 // What a pruned pass did.

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita._kernels import kernels, reference
+from partita.engine.paths.center_groups import CenterGroups
 from partita.exact_weights import Weights
 from partita.moments import Grid, Moments
 
@@ -20,10 +21,17 @@ ADVERSARIES = sorted(adversaries(np.float64))
 class Walk:
     """A run over panels, whose centers move as a test says."""
 
-    def __init__(self, module, rows):
-        self.module, self.rows = module, rows
+    def __init__(self, module, rows, tile=0):
+        self.module, self.rows, self.tile = module, rows, tile
         self.labels = np.full(len(rows), -1, np.int32)
-        self.panels, self.counts = None, []
+        self.panels, self.counts, self.groups = None, [], None
+
+    def book(self, centers, origin):
+        """Centers in groups of `tile`, those of the first pass; 0: all are one group."""
+        if self.tile and self.groups is None:
+            self.groups = CenterGroups.in_tiles(centers, self.tile)
+        grouping = (self.groups.members, self.groups.sizes) if self.groups else (None, None)
+        return self.module.Codebook32(centers, origin, *grouping, like=self.panels)
 
     def scan(self, book, rows, labels, **keywords):
         """A pass in two parts."""
@@ -37,7 +45,7 @@ class Walk:
     def to(self, centers, origin=None, sort=False):
         """Make a pass; the labels must be those of D64."""
         origin = np.zeros(self.rows.shape[1]) if origin is None else origin
-        book = self.module.Codebook32(centers, origin, like=self.panels)
+        book = self.book(centers, origin)
         if self.panels is None or not self.panels.fit(book):
             self.panels = self.module.pack_panels(book, self.rows, self.labels)
         elif sort:
@@ -48,8 +56,14 @@ class Walk:
         expected = labels_by_d64(self.rows, centers, origin)
         np.testing.assert_array_equal(self.labels, expected)
         assert counts[0] == (before != expected).sum()
-        assert 0 <= counts[3] <= len(self.rows)
+        assert 0 <= counts[3] <= counts[2]
         self.counts.append(counts)
+
+    @property
+    def compared(self):
+        """Share of the pairs compared in the last pass, and that with open rows."""
+        pairs = self.panels.panels * self.panels.width * self.panels.k
+        return self.counts[-1][2] / pairs, self.counts[-1][3] / pairs
 
 
 def groups(n=2000, d=6, k=9, dtype=np.float64, seed=0):
@@ -61,22 +75,23 @@ def groups(n=2000, d=6, k=9, dtype=np.float64, seed=0):
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 700])
 @pytest.mark.parametrize("d", [1, 5, 33])
-@pytest.mark.parametrize("k", [1, 2, 9, 40])
-def test_labels_of_a_walk(core, dtype, n, d, k):
+@pytest.mark.parametrize(("k", "tile"), [(1, 0), (2, 0), (2, 1), (9, 0), (9, 4), (40, 0), (40, 6)])
+def test_labels_of_a_walk(core, dtype, n, d, k, tile):
     rows, _ = groups(n, d, dtype=dtype)
     rng = np.random.default_rng(n + d + k)
-    centers, walk = rng.normal(size=(k, d)) * 4, Walk(core, rows)
+    centers, walk = rng.normal(size=(k, d)) * 4, Walk(core, rows, tile)
     for step, size in enumerate([1.0, 0.3, 0.1, 1e-2, 1e-4, 1e-8, 0.0, 0.5]):
         centers = centers + rng.normal(size=(k, d)) * size
         walk.to(centers, sort=step % 3 == 2)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("tile", [0, 2])
 @pytest.mark.parametrize("name", ADVERSARIES)
-def test_adversaries(core, name, dtype):
+def test_adversaries(core, name, dtype, tile):
     rows, start = adversaries(dtype)[name]
     centers, rng = start.astype(float), np.random.default_rng(3)
-    walk = Walk(core, rows)
+    walk = Walk(core, rows, tile)
     reach = float(np.abs(centers).max()) or 1.0
     for size in (0.0, 1e-3, 1e-9, 1e-15, 0.0):
         centers = centers + rng.normal(size=centers.shape) * size * reach
@@ -85,11 +100,12 @@ def test_adversaries(core, name, dtype):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_ties_that_d64_decides(core, dtype, seed):
+@pytest.mark.parametrize("tile", [0, 1, 3])
+def test_ties_that_d64_decides(core, dtype, seed, tile):
     """Rows between centers get their label after their panel, and bounds of that label."""
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, 4, (900, 3)).astype(dtype)
-    centers, walk = rng.integers(0, 4, (12, 3)).astype(float), Walk(core, rows)
+    centers, walk = rng.integers(0, 4, (12, 3)).astype(float), Walk(core, rows, tile)
     for step in range(24):
         walk.to(centers, sort=step % 2 == 1)
         moved = rng.random(12) < 0.3
@@ -98,11 +114,12 @@ def test_ties_that_d64_decides(core, dtype, seed):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_a_row_that_d64_moved_has_the_bound_of_its_new_label(core, dtype):
+@pytest.mark.parametrize("tile", [0, 1])
+def test_a_row_that_d64_moved_has_the_bound_of_its_new_label(core, dtype, tile):
     """Row 5 ties at x = 4; its old center then travels farther than its new one."""
     rows = np.concatenate([np.full(40, -1.0), np.full(40, 8.0), np.full(40, 120.0)])
     rows[5] = 4.0
-    walk = Walk(core, rows[:, None].astype(dtype))
+    walk = Walk(core, rows[:, None].astype(dtype), tile)
     for step, (b, a, c) in enumerate([(10, 0, 100), (8, 0, 105), (8, -5, 114), (8, 1, 114)]):
         walk.to(np.array([[b], [a], [c]], float), sort=step == 3)
 
@@ -112,7 +129,7 @@ def test_centers_that_rest_are_skipped(core):
     walk = Walk(core, rows)
     walk.to(middles)
     walk.to(middles)
-    assert walk.counts[0][2] == walk.panels.panels
+    assert walk.counts[0][2] >= len(rows) * len(middles)
     assert walk.counts[1][2] == 0
 
 
@@ -122,12 +139,39 @@ def test_sorting_gathers_open_rows(core):
     walk, move = Walk(core, rows), np.full(middles.shape, 0.05)
     walk.to(middles)
     walk.to(middles + move)
-    unsorted = walk.counts[-1]
+    unsorted = walk.compared[0]
     walk.to(middles + 2 * move, sort=True)
     walk.to(middles + 3 * move, sort=True)
-    scanned, is_open = walk.counts[-1][2] / walk.panels.panels, walk.counts[-1][3] / len(rows)
-    assert scanned < 0.7 * unsorted[2] / walk.panels.panels
-    assert is_open <= scanned < 1.5 * is_open + 0.05
+    compared, is_open = walk.compared
+    assert compared < 0.7 * unsorted
+    assert is_open <= compared < 1.5 * is_open + 0.05
+
+
+def test_groups_of_centers_that_rest_are_not_compared(core):
+    """One center moves: its panels are compared with their own group and with its group."""
+    rows, middles = groups(n=8000, k=40, d=8)
+    walk = Walk(core, rows, tile=5)
+    for step in range(3):
+        walk.to(middles, sort=step > 0)
+    moved = middles.copy()
+    moved[7] += 0.5
+    walk.to(moved)
+    assert 0 < walk.compared[0] < 0.45
+    assert len(walk.groups.sizes) == 8
+
+
+def test_groups_compare_less_than_one_bound_for_all(core):
+    """In a cloud without gaps, where centers move by a hundredth of their distances."""
+    rows, compared = np.random.default_rng(0).normal(size=(6000, 8)), {}
+    for tile in (0, 5):
+        walk, rng = Walk(core, rows, tile), np.random.default_rng(1)
+        centers, shares = rows[:40].copy(), []
+        for step in range(7):
+            walk.to(centers, sort=step == 1)
+            shares.append(walk.compared[0])
+            centers += rng.normal(size=centers.shape) * 0.01
+        compared[tile] = sum(shares[2:])
+    assert compared[5] < 0.85 * compared[0]
 
 
 def test_another_origin_moves_no_center(core):
@@ -137,8 +181,8 @@ def test_another_origin_moves_no_center(core):
     walk.to((middles + 1e6) - origin, origin)
     walk.to(middles + 1e6)
     walk.to((middles + 1e6) - origin, origin)
-    assert walk.counts[1][2] < 0.3 * walk.panels.panels
-    assert walk.counts[2][2] < 0.3 * walk.panels.panels
+    assert walk.counts[1][2] < 0.3 * walk.counts[0][2]
+    assert walk.counts[2][2] < 0.3 * walk.counts[0][2]
 
 
 def test_labels_that_change_from_outside_lose_their_bounds(core):

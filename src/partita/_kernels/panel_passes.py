@@ -18,52 +18,62 @@ PANEL_ROWS = 16
 
 
 class SortedRows:
-    """n rows in the order of their margins; `until` is the travel up to which each keeps its label.
+    """n rows by label and margin, in panels, with bounds for panels and groups of centers.
 
-    The travel of a label is what its center moved plus what the farthest other one did, added over
-    all passes.
+    `margin` (n, groups) is what is left of what the nearest center of a row was nearer than any
+    other of a group; when a panel is compared, its rows get the least of their margins.
     """
 
-    def __init__(self, k: int, order: Ints, labels: Ints) -> None:
-        self.k, self.order = k, order
-        self.own = labels[order]
-        self.until: Floats = np.full(len(order), -np.inf)
+    def __init__(self, book: Codebook, order: Ints, labels: Ints) -> None:
+        self.k, self.order, self.own = len(book.centers), order, labels[order]
+        self.group = _group_of(book)
         self.panels, self.width = -(-len(order) // PANEL_ROWS), PANEL_ROWS
-        self.travel: Floats = np.zeros(k)
+        self.margin: Floats = np.full((len(order), self.group.max() + 1), -np.inf)
         self._before: Floats | None = None  # centers of the last pass, in the data's coordinates
 
     def fit(self, book: Codebook) -> bool:
         """Return whether the rows were packed for books like this one."""
-        return self.k == len(book.centers)
+        return self.k == len(book.centers) and bool((_group_of(book) == self.group).all())
 
     def relabel(self, labels: Ints) -> None:
         """Accept the labels of all rows, and drop the bounds of those that differ."""
         now = labels[self.order]
-        self.until[now != self.own] = -np.inf
+        self.margin[now != self.own] = -np.inf
         self.own = now
 
     def follow(self, book: Codebook) -> None:
-        """Add the way of the centers since the last pass."""
+        """Take the way of the centers since the last pass from the margins."""
         now, before = book.centers + book.origin, self._before
         self._before = now
         if before is None:
             return
         blur = 2.0**-50 * (np.abs(now) + np.abs(before) + 2 * np.abs(book.origin)).sum(axis=1)
         moved = np.sqrt(((now - before) ** 2).sum(axis=1)) * (1 + 1e-12) + blur
-        others = np.where(np.eye(self.k, dtype=bool), 0.0, moved).max(axis=1)
-        self.travel = self.travel + (moved + others) * (1 + 1e-12)
+        farthest = np.zeros(self.margin.shape[1])
+        np.maximum.at(farthest, self.group, moved)
+        self.margin -= (moved[self.own, None] + farthest) * (1 + 1e-12)
+
+
+def _group_of(book: Codebook) -> Ints:
+    """Return the group (k,) of each center."""
+    group = np.zeros(len(book.centers), np.int64)
+    if book.members is not None and book.sizes is not None:
+        group[book.members] = np.repeat(np.arange(len(book.sizes)), book.sizes)
+    return group
 
 
 def pack_panels(book: Codebook, rows: Floats, labels: Ints, crew: Crew | None = None) -> SortedRows:
-    """Pack rows for passes over panels, as they come."""
-    return SortedRows(len(book.centers), np.arange(len(rows)), labels)
+    """Pack rows for passes over panels: by label if there are groups, else as they come."""
+    grouped = book.sizes is not None and len(book.sizes) > 1
+    order = np.argsort(labels, kind="stable") if grouped else np.arange(len(rows))
+    return SortedRows(book, order, labels)
 
 
 def sort_panels(book: Codebook, panels: SortedRows, rows: Floats, crew: Crew | None = None) -> None:
     """Sort packed rows by label and margin, in place."""
-    order = np.lexsort((panels.until - panels.travel[panels.own], panels.own))
+    order = np.lexsort((panels.margin.min(axis=1), panels.own))
     panels.order, panels.own = panels.order[order], panels.own[order]
-    panels.until = panels.until[order]
+    panels.margin = panels.margin[order]
 
 
 @quiet
@@ -81,26 +91,34 @@ def assign_panels(
 ) -> list[int]:
     """Label the rows of some panels and move changed rows in the sums; skip where bounds hold.
 
-    `panels.follow(book)` comes first. Return the counts: rows moved, rows rechecked, panels
-    compared with all centers, open rows in them.
+    `panels.follow(book)` comes first. Return the counts: rows moved, rows rechecked, pairs of rows
+    and centers compared, those of them with rows whose own bounds do not hold.
     """
     before, scale = labels.copy(), book.scale
-    travel, error = panels.travel, 8 * (rows.shape[1] + 8) * 2.0**-52
+    error = 8 * (rows.shape[1] + 8) * 2.0**-52
     blur = error * float(np.sqrt(book.origin @ book.origin))
-    is_open = ~(travel[panels.own] + blur < panels.until)
-    scanned = np.flatnonzero(np.logical_or.reduceat(is_open, np.arange(0, len(rows), PANEL_ROWS)))
-    scanned = scanned[(first <= scanned) & (scanned < last)]
-    places = (scanned[:, None] * PANEL_ROWS + np.arange(PANEL_ROWS)).ravel()
-    places = places[places < len(rows)]
-    which = panels.order[places]
-    square = d64(rows[which], book.centers, book.origin, scale)
-    labels[which] = square.argmin(axis=1)
-    panels.own[places] = labels[which]
-    two = np.sqrt(np.partition(square, min(1, len(book.centers) - 1), axis=1)) / scale
-    size = np.sqrt((np.asarray(rows[which], dtype=np.float64) ** 2).sum(axis=1))
-    far = two[:, 1] if len(book.centers) > 1 else np.full(len(two), np.inf)
-    margin = far * (1 - error) - two[:, 0] * (1 + error) - error * size
-    panels.until[places] = np.where(margin > 0, travel[labels[which]] + margin, -np.inf)
+    pairs = open_pairs = 0
+    for at in range(first * PANEL_ROWS, min(last * PANEL_ROWS, len(rows)), PANEL_ROWS):
+        here = slice(at, min(at + PANEL_ROWS, len(rows)))
+        held = blur < panels.margin[here]
+        compared = ~held.all(axis=0)
+        if not compared.any():
+            continue
+        compared[panels.group[panels.own[here][panels.own[here] >= 0]]] = True
+        which, centers = panels.order[here], np.flatnonzero(compared[panels.group])
+        square = d64(rows[which], book.centers[centers], book.origin, scale)
+        nearest = square.argmin(axis=1)
+        labels[which] = panels.own[here] = centers[nearest]
+        distance = np.sqrt(square) / scale
+        own = np.take_along_axis(distance, nearest[:, None], axis=1)
+        np.put_along_axis(distance, nearest[:, None], np.inf, axis=1)
+        size = np.sqrt((np.asarray(rows[which], dtype=np.float64) ** 2).sum(axis=1))[:, None]
+        margin = distance * (1 - error) - own * (1 + error) - error * size
+        for group in np.flatnonzero(compared):
+            inside = panels.group[centers] == group
+            panels.margin[here, group] = margin[:, inside].min()
+        pairs += len(which) * len(centers)
+        open_pairs += int((~held).any(axis=1).sum()) * len(centers)
     if sums is not None:
         move_rows(sums, rows, before, labels, times, weight)
-    return [int((before != labels).sum()), 0, len(scanned), int(is_open[places].sum())]
+    return [int((before != labels).sum()), 0, pairs, open_pairs]

@@ -32,6 +32,11 @@ def instruction_set() -> str:
     return "numpy"
 
 
+def centers_per_tile() -> int:
+    """Return how many centers the compiled kernels compare with a row at once."""
+    return 8
+
+
 def use_instruction_set(name: str) -> None:
     """Accept "numpy" only."""
     if name != "numpy":

@@ -33,18 +33,35 @@ class CenterGroups:
         others get groups of their own: a group's bound falls by the largest shift in the group.
         """
         count = max(1, min(most, len(centers) // CENTERS_PER_TILE))
-        if count > 1 and centers.shape[1] > MAX_GROUPING_FEATURES:
-            spread = centers.var(axis=0)
-            centers = np.ascontiguousarray(centers[:, np.argsort(spread)[-MAX_GROUPING_FEATURES:]])
+        if count > 1:
+            centers = _fewer_features(centers)
         every_center = np.arange(len(centers))
         restless = every_center[:0] if shift is None else _restless(shift)
         apart = min(count - 1, -(-restless.size // CENTERS_PER_TILE))
         calm = np.delete(every_center, restless) if apart else every_center
-        groups = _halves(centers, calm, count - apart)
+        groups = _halves(centers, calm, count - apart, CENTERS_PER_TILE)
         if apart:
-            groups += _halves(centers, restless, apart)
+            groups += _halves(centers, restless, apart, CENTERS_PER_TILE)
+        return cls._of(groups)
+
+    @classmethod
+    def in_tiles(cls, centers: Floats, tile: int) -> CenterGroups:
+        """Bisect the centers until every group is one tile of up to `tile` neighbours."""
+        count = -(-len(centers) // tile)
+        return cls._of(_halves(_fewer_features(centers), np.arange(len(centers)), count, tile))
+
+    @classmethod
+    def _of(cls, groups: list[Ints]) -> CenterGroups:
         sizes = np.array([len(group) for group in groups], np.int32)
         return cls(np.concatenate(groups).astype(np.int32), sizes)
+
+
+def _fewer_features(centers: Floats) -> Floats:
+    """Only the features in which the centers differ most."""
+    if centers.shape[1] <= MAX_GROUPING_FEATURES:
+        return centers
+    most = np.argsort(centers.var(axis=0))[-MAX_GROUPING_FEATURES:]
+    return np.ascontiguousarray(centers[:, most])
 
 
 def _restless(shift: Floats) -> Ints:
@@ -55,16 +72,17 @@ def _restless(shift: Floats) -> Ints:
     return np.sort(farthest[shift[farthest] > RESTLESS_SHIFT_RATIO * usual])
 
 
-def _halves(centers: Floats, which: Ints, count: int) -> list[Ints]:
+def _halves(centers: Floats, which: Ints, count: int, tile: int) -> list[Ints]:
     if count == 1:
         return [which]
     cloud = centers[which] - centers[which].mean(axis=0)
     along = _main_direction(cloud)
     ranked = which[np.argsort(np.einsum("kd,d->k", cloud, along), kind="stable")]
     left = count // 2
-    cut = round(len(which) * left / count / CENTERS_PER_TILE) * CENTERS_PER_TILE
+    cut = round(len(which) * left / count / tile) * tile
     cut = min(max(cut, left), len(which) - (count - left))
-    return _halves(centers, ranked[:cut], left) + _halves(centers, ranked[cut:], count - left)
+    rest = _halves(centers, ranked[cut:], count - left, tile)
+    return _halves(centers, ranked[:cut], left, tile) + rest
 
 
 def _main_direction(cloud: Floats) -> Floats:

@@ -1,12 +1,13 @@
 """The path over panels of rows with similar margins: cpp/kernels/panel_pass.hpp.
 
-A panel of rows is compared with all centers, as in a plain pass, or skipped as a whole. Nothing is
-kept but one bound for each panel, so a pass costs at most as much as a plain one. The rows are
-sorted again when too many panels are scanned for the rows whose bounds are open.
+A panel of rows is compared with the groups of centers that may hold a nearer one, in the tiles of
+a plain pass. Bounds are kept for panels, not for rows, so a pass costs hardly more than a plain one
+at worst. The rows are sorted again when too many of those that are compared have bounds that hold.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from partita._common.array_types import Ints
 from partita._kernels import kernels
 from partita.centers import Centers
+from partita.engine.paths.center_groups import CenterGroups
 from partita.engine.paths.path import (
     MAX_MOVED_SHARE,
     MAX_PATIENCE_PASSES,
@@ -29,10 +31,13 @@ from partita.source.protocol import PrunableRows
 from partita.source.scoring import packed_bytes
 
 SORTING_NS = 60.0, 2.0  # of a row: once, and per feature
+import os
+RG=float(os.environ.get('RG','0.2'))
+MIN_GROUPS = 3  # of centers: with fewer, one bound for all of them is better
 MAX_OPEN_SHARE = 0.8  # of rows: sorting helps if fewer are open
 # beyond these, bounds of each row are better
-MAX_FEATURES, MAX_CENTERS = 256, 64
-MAX_FEW_FEATURES, MAX_CENTERS_OF_FEW_FEATURES = 32, 128
+MAX_FEATURES, MAX_CENTERS = 256, 640
+MAX_FEW_FEATURES, MAX_CENTERS_OF_FEW_FEATURES = 32, 1280
 PLAIN_COST_SHARE = 0.8  # of a plain pass: it is left only if many rows are compared again
 ROW_BYTES = 32  # beside its packed values: order, label and bound, twice while rows are sorted; key
 
@@ -45,17 +50,18 @@ class PanelsPath:
     def __init__(self, source: PrunableRows, labels: Ints) -> None:
         self._source, self.labels = source, labels
         self._sorted: Any = None
+        self._groups: CenterGroups | None = None  # None: all centers are one
         self._is_sorted = False
         self._is_fresh = True  # no margin is known
         self._regret = 0.0  # nanoseconds that a better order would have saved
         self._plain_passes, self._patience = 0, 1  # to come, before margins are tried again
 
     def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
-        source, values = self._source, np.ascontiguousarray(centers.values)
-        n, k, d, crew = source.n, len(values), source.d, source.workers.crew
-        book = kernels.Codebook32(values, centers.origin, like=self._sorted, crew=crew)
+        source = self._source
+        n, k, d, crew = source.n, len(centers.values), source.d, source.workers.crew
+        book = self._book(centers)
         if self._sorted is None or not self._sorted.fit(book):
-            self._pack(book)
+            book = self._pack(centers)
         elif self._regret > sorting_cost(n, d):
             kernels.sort_panels(book, self._sorted, source.kernel_rows, crew)
             self._is_sorted, self._regret = True, 0.0
@@ -66,24 +72,38 @@ class PanelsPath:
             if self._plain_passes == 0:
                 self._sorted.relabel(self.labels)
             return PathPass(moved, row_cost=PLAIN_COST_SHARE * cost + recheck_cost(rechecked, k, d))
-        moved, rechecked, scanned, is_open = self._scan(book, sums)
-        scanned_share, open_share = min(1.0, scanned / self._sorted.panels), is_open / n
-        if open_share < MAX_OPEN_SHARE:
-            self._regret += cost * max(0.0, scanned_share - 1.2 * open_share)
+        moved, rechecked, pairs, open_pairs = self._scan(book, sums)
+        compared, open_share = min(1.0, pairs / (n * k)), open_pairs / (n * k)
+        if self._groups is not None or open_share < MAX_OPEN_SHARE:
+            self._regret += cost * (compared * RG if self._groups is not None else max(0.0, compared - 1.2 * open_share))
             self._patience = 1
         elif not self._is_sorted and not self._is_fresh:
             self._plain_passes = self._patience
             self._patience = min(2 * self._patience, MAX_PATIENCE_PASSES)
         self._is_fresh = self._plain_passes > 0
-        row_cost = PLAIN_COST_SHARE * scanned_share * cost + recheck_cost(rechecked, k, d)
-        return PathPass(moved, scanned_share, row_cost=row_cost)
+        row_cost = PLAIN_COST_SHARE * compared * cost + recheck_cost(rechecked, k, d)
+        return PathPass(moved, compared, row_cost=row_cost)
 
-    def _pack(self, book: Any) -> None:
-        rows, crew = self._source.kernel_rows, self._source.workers.crew
+    def _book(self, centers: Centers) -> Any:
+        groups, crew = self._groups, self._source.workers.crew
+        members, sizes = (None, None) if groups is None else (groups.members, groups.sizes)
+        values = np.ascontiguousarray(centers.values)
+        return kernels.Codebook32(
+            values, centers.origin, members, sizes, like=self._sorted, crew=crew
+        )
+
+    def _pack(self, centers: Centers) -> Any:
+        """Pack the rows for centers like these; return the book of these."""
+        rows, crew, tile = self._source.kernel_rows, self._source.workers.crew, centers_per_group()
         self._sorted = None  # its memory is free for the next
+        if len(centers.values) >= MIN_GROUPS * tile:
+            self._groups = CenterGroups.in_tiles(centers.values, tile)
+        book = self._book(centers)
         self._sorted = kernels.pack_panels(book, rows, self.labels, crew)
-        self._is_sorted, self._regret = False, 0.0
-        self._is_fresh, self._plain_passes = True, 1
+        grouped = self._groups is not None
+        self._is_sorted, self._regret = grouped, math.inf if grouped else 0.0
+        self._is_fresh, self._plain_passes = True, int(self._groups is None)
+        return book
 
     def _slices(self) -> Iterator[tuple[slice, Any]]:
         """Rows of one call after the other, so that Ctrl-C is handled, and the crew for them."""
@@ -129,6 +149,11 @@ class PanelsPath:
 
     def grow(self, source: PrunableRows) -> bool:
         return False  # the scheduler makes another
+
+
+def centers_per_group() -> int:
+    """One tile, so that whole tiles are skipped."""
+    return kernels.centers_per_tile()
 
 
 def sorting_cost(n: int, d: int) -> float:
