@@ -37,15 +37,6 @@ void pack_rows(const Packed<Codebook<float>>& packed, const Matrix<R>& rows,
                  });
 }
 
-// The group of each center.
-std::vector<std::int32_t> group_of(const BookView<float>& book) {
-    std::vector<std::int32_t> group(book.k);
-    for (std::size_t g = 0; g < book.groups; ++g)
-        for (std::size_t p = book.first[book.group[g]]; p < book.first[book.group[g + 1]]; ++p)
-            group[static_cast<std::size_t>(book.member[p])] = static_cast<std::int32_t>(g);
-    return group;
-}
-
 // The rows by their labels, those of one label as they come.
 std::vector<std::int32_t> by_label(const std::int32_t* labels, std::size_t n, std::size_t k) {
     std::vector<std::int32_t> order(n);
@@ -77,8 +68,7 @@ SortedRows* pack_panels(const Packed<Codebook<float>>& packed, Matrix<R> rows,
     }
     auto sorted = std::make_unique<SortedRows>(
         SortedRows{{KeptPanels(book, n, width), packed.use},
-                   RowMargins(group_of(book), book.groups, width, std::move(order),
-                              labels.data())});
+                   RowMargins(book, width, std::move(order), labels.data())});
     pack_rows(packed, rows, sorted->margins, sorted->panels, crew);
     return sorted.release();
 }

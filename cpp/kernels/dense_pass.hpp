@@ -149,18 +149,18 @@ void score_block(const BookView<T>& book, const R* rows, std::size_t m, std::siz
 }
 
 // True if a vector of rows needs no look at any single one: every score is far enough below the
-// second, and no label changes.
+// second, and that of the center in `place` (width).
 template <class T, class R>
 PARTITA_INLINE bool is_settled(const BookView<T>& book, const Scratch<T, R>& s, std::size_t r,
-                               const typename Simd<T>::Int* place, const std::int32_t* label) {
+                               const std::int32_t* place) {
     using S = Simd<T>;
     const typename S::Reg norm = S::load(s.norm + r);
     typename S::Reg slope = S::set1(book.max_slope), slack = S::set1(book.max_slack);
-    if (book.depth > book.d) {  // that of a far center may be too much for all others
+    if (book.depth > book.d) {  // the error of a far center is too large for all others
         alignas(64) T own_slope[S::width], own_slack[S::width];
         for (std::size_t l = 0; l < S::width; ++l) {
-            own_slope[l] = book.slope[place[l]];
-            own_slack[l] = book.slack[place[l]];
+            own_slope[l] = book.slope[s.nearest[r + l]];
+            own_slack[l] = book.slack[s.nearest[r + l]];
         }
         slope = S::load(own_slope), slack = S::load(own_slack);
     }
@@ -172,7 +172,7 @@ PARTITA_INLINE bool is_settled(const BookView<T>& book, const Scratch<T, R>& s, 
     if (sure != first_bits(S::width)) return false;
     std::int32_t change = 0;
     for (std::size_t l = 0; l < S::width; ++l)
-        change |= label[l] ^ static_cast<std::int32_t>(s.nearest[r + l]);
+        change |= place[l] ^ static_cast<std::int32_t>(s.nearest[r + l]);
     return change == 0;
 }
 
@@ -207,7 +207,7 @@ PassCounts assign(const BookView<T>& book, const Rows<R>& rows, const PanelView<
         score_block(book, rows.data + i * rows.d, m, rows.n - i - m, block_panels, s);
         for (std::size_t r = 0; r < m; ++r) {
             if (r % Simd<T>::width == 0 && r + Simd<T>::width <= m &&
-                is_settled(book, s, r, s.nearest + r, label + i + r)) {
+                is_settled(book, s, r, label + i + r)) {
                 r += Simd<T>::width - 1;
                 continue;
             }

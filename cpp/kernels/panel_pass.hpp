@@ -81,7 +81,9 @@ public:
         : book_(book), rows_(rows), view_(view), travel_(travel), label_(label), sums_(sums),
           s_(memory, book.d, book.groups), accumulator_(sums ? *sums : none_, s_.sum_scratch),
           d64_error_(static_cast<float>(margin_error(book.d))),
-          norm_error_(2 * static_cast<float>(static_cast<double>(book.norm_up) - 1.0) + 0x1p-20f) {}
+          norm_error_(2 * static_cast<float>(static_cast<double>(book.norm_up) - 1.0) + 0x1p-20f) {
+        for (std::size_t r = 0; r < W; ++r) unused_[r] = r < view.last_rows ? 0.0f : kUnused;
+    }
 
     PanelCounts run(std::size_t first, std::size_t last) {
         for (std::size_t p = next_open(first, last); p < last;) {
@@ -102,7 +104,7 @@ private:
     using S = Simd<float>;
     static constexpr std::size_t W = kPanelWidth<float>;
 
-    static constexpr float kDown = 0x1p-20f, kUnused = 0x1p100f;
+    static constexpr float kDown = 0x1p-20f, kUnused = 0x1p100f, kChosen = 0x1p101f;
 
     // Lowers a sum of travels by far more than the rounding of its terms.
     static float down(float v) { return v - __builtin_fabsf(v) * kDown; }
@@ -140,7 +142,7 @@ private:
             const S::Reg left = S::sub(S::load_any(until + g), S::add(S::load_any(travel + g), own));
             const S::Mask holds = S::less(none, left);
             rest = S::min_where(holds, rest, left);
-            any |= ~S::bits(holds) & first_bits(S::width);
+            any |= ~S::bits(holds) & groups_from(g);
             S::store(s_.left + g, left);
         }
         rest_ = S::lowest(rest);
@@ -148,19 +150,31 @@ private:
             view_.panel_until[p] = down(travel_of(label) + rest_);
             return false;
         }
+        // the groups of own centers come first, where the tiles are quicker for the others then
         const std::int32_t* owns = view_.own + p * W;
-        for (std::size_t r = 0; r < (label < 0 ? W : 1); ++r)
-            if (owns[r] >= 0) s_.left[view_.group[owns[r]]] = 0;
+        for (std::size_t r = 0; r < (label < 0 ? W : 1); ++r) {
+            const std::int32_t g = owns[r] < 0 ? -1 : view_.group[owns[r]];
+            if (g < 0 || s_.left[g] == kChosen) continue;
+            s_.left[g] = kChosen;
+            choose(static_cast<std::size_t>(g));
+        }
         for (std::size_t g = 0; g < stride; g += S::width) {
-            std::uint32_t open =
-                ~S::bits(S::less(none, S::load(s_.left + g))) & first_bits(S::width);
-            for (; open; open &= open - 1) {
-                const std::size_t here = g + static_cast<std::size_t>(__builtin_ctz(open));
-                s_.slot[here] = static_cast<std::uint32_t>(chosen_);
-                s_.open_groups[chosen_++] = static_cast<std::uint32_t>(here);
-            }
+            std::uint32_t open = ~S::bits(S::less(none, S::load(s_.left + g))) & groups_from(g);
+            for (; open; open &= open - 1)
+                choose(g + static_cast<std::size_t>(__builtin_ctz(open)));
         }
         return true;
+    }
+
+    // One bit for each group from g on that is in a vector: travel may be NaN in the padding.
+    std::uint32_t groups_from(std::size_t g) const {
+        const std::size_t more = g < book_.groups ? book_.groups - g : 0;
+        return first_bits(more < S::width ? more : S::width);
+    }
+
+    void choose(std::size_t g) {
+        s_.slot[g] = static_cast<std::uint32_t>(chosen_);
+        s_.open_groups[chosen_++] = static_cast<std::uint32_t>(g);
     }
 
     // Scores of the chosen groups. `next`: the panel after this, or this if it is the last.
@@ -173,6 +187,7 @@ private:
             s_.nearest[r] = 0;
         }
         Prefetcher fetch(view_.data + next * stride, next == p ? 0 : stride, chosen_);
+        prefetch_bounds(next);
         std::size_t centers = 0;
         for (std::size_t e = 0; e < chosen_; ++e) {
             fetch.step();
@@ -196,38 +211,65 @@ private:
         counts_.pairs += pairs_ * static_cast<std::int64_t>(W);
     }
 
+    void prefetch_bounds(std::size_t p) const {
+        __builtin_prefetch(view_.square + p * W);
+        __builtin_prefetch(view_.own + p * W);
+        __builtin_prefetch(view_.until + p * W, 1);
+        const std::size_t groups = book_.groups == 1 ? 0 : margin_stride(book_.groups);
+        for (std::size_t g = 0; g < groups; g += 16)
+            __builtin_prefetch(view_.group_until + p * groups + g, 1);
+    }
+
     // Labels the rows of panel p by the scores, and sets its bounds.
     void settle(std::size_t p) {
         alignas(64) float margin[W], travel[W];
-        alignas(64) std::int32_t place[W];
-        const std::int32_t *order = view_.order + p * W, *own = view_.own + p * W;
         const std::int32_t before = view_.panel_label[p];
-        for (std::size_t r = 0; r < W; ++r) unused_[r] = order[r] < 0 ? kUnused : 0.0f;
         set_travel(p, travel);
-        count_open(p, travel);
-        __builtin_memcpy(place, s_.nearest, sizeof(place));
-        for (std::size_t r = 0; r < W; ++r) s_.nearest[r] = book_.member[place[r]];
-        bool settled = true, certain = true;
-        for (std::size_t v = 0; v < W; v += S::width)
-            settled &= is_settled(book_, s_, v, place + v, own + v);
-        set_common(p, place);
-        set_margins(s_.second, margin);
+        if (book_.groups == 1) count_open(p, travel);
+        set_common(p);
+        set_margins(p, s_.second, margin);
+        bool certain = true;
+        const bool settled = is_settled(p);
         if (!settled) {
-            certain = label_rows(p, order, place, margin);
-            view_.panel_label[p] = common_label(order, own);
+            certain = label_rows(p, margin);
+            view_.panel_label[p] = common_label(view_.order + p * W, view_.own + p * W);
             set_travel(p, travel);
         }
+        const float* unused = unused_in(p);
         S::Reg least = S::set1(rest_);
         for (std::size_t v = 0; v < W; v += S::width) {
             const S::Reg left = S::min(S::load(margin + v), S::set1(rest_));
-            const S::Reg until = S::add(S::add(S::load(travel + v), left), S::load(unused_ + v));
+            const S::Reg until = S::add(S::add(S::load(travel + v), left), S::load(unused + v));
             const S::Reg size = S::max(until, S::sub(S::set1(0), until));
             S::store(margin + v, S::sub(until, S::mul(size, S::set1(kDown))));
             least = S::min(least, left);
         }
         __builtin_memcpy(view_.until + p * W, margin, sizeof(margin));
         view_.panel_until[p] = down(travel_of(view_.panel_label[p]) + S::lowest(least));
-        if (book_.groups > 1) set_group_bounds(p, before, certain);
+        if (book_.groups > 1) set_group_bounds(p, before, settled, certain);
+    }
+
+    // True if the scores prove that every row keeps its label.
+    bool is_settled(std::size_t p) const {
+        const std::int32_t label = view_.panel_label[p], *own = view_.own + p * W;
+        alignas(64) std::int32_t place[W];
+        for (std::size_t r = 0; r < W; ++r) place[r] = label < 0 ? 0 : view_.place[label];
+        if (label < 0)
+            for (std::size_t r = 0; r < W; ++r) place[r] = own[r] < 0 ? -1 : view_.place[own[r]];
+        for (std::size_t r = rows_in(p); r < W; ++r) place[r] = s_.nearest[r];
+        bool settled = true;
+        for (std::size_t v = 0; v < W; v += S::width)
+            settled &= PARTITA_ISA::is_settled(book_, s_, v, place + v);
+        return settled;
+    }
+
+    std::size_t rows_in(std::size_t p) const {
+        return p + 1 < view_.panels ? W : view_.last_rows;
+    }
+
+    // Large in places of panel p without a row, else 0.
+    const float* unused_in(std::size_t p) const {
+        return p + 1 < view_.panels ? all_used_ : unused_;
     }
 
     // The label of all rows of a panel; −1 if they differ.
@@ -253,7 +295,8 @@ private:
         counts_.open_pairs += (static_cast<std::int64_t>(W) - held) * pairs_;
     }
 
-    void set_group_bounds(std::size_t p, std::int32_t before, bool certain) {
+    // settled: no label has changed; certain: none was left to D64
+    void set_group_bounds(std::size_t p, std::int32_t before, bool settled, bool certain) {
         const std::size_t stride = margin_stride(book_.groups);
         const std::int32_t now = view_.panel_label[p];
         float* until = view_.group_until + p * stride;
@@ -268,22 +311,33 @@ private:
                 until[g] = down(travel_.group[g] + travel + (until[g] - (travel_.group[g] + was)));
         }
         // in the group of the nearest center, the second lowest score counts
-        for (std::size_t r = 0; r < W; ++r)
-            s_.group_low[s_.slot[view_.group[s_.nearest[r]]] * W + r] = s_.second[r];
+        if (settled && now >= 0) {
+            float* low = s_.group_low + s_.slot[view_.group[now]] * W;
+            for (std::size_t r = 0; r < W; ++r) low[r] = s_.second[r];
+        } else {
+            for (std::size_t r = 0; r < rows_in(p); ++r) {
+                const std::int32_t g = view_.group[book_.member[s_.nearest[r]]];
+                s_.group_low[s_.slot[g] * W + r] = s_.second[r];
+            }
+        }
         for (std::size_t e = 0; e < chosen_; ++e) {
             const std::size_t g = s_.open_groups[e];
             float* low = s_.group_low + e * W;
-            until[g] = down(travel + travel_.group[g] + set_margins(low, low));
+            until[g] = down(travel + travel_.group[g] + set_margins(p, low, low));
         }
     }
 
-    // Sets what is common to all margins of the rows. place: of their nearest centers.
-    void set_common(std::size_t p, const std::int32_t* place) {
+    // Sets what is common to all margins of the rows.
+    void set_common(std::size_t p) {
         const bool uniform = book_.depth == book_.d;  // scores do not include slope·norm
         alignas(64) float slope[W], slack[W];
         for (std::size_t r = 0; r < W; ++r) {
-            slope[r] = book_.slope[place[r]];
-            slack[r] = book_.slack[place[r]];
+            slope[r] = book_.max_slope;
+            slack[r] = book_.max_slack;
+        }
+        for (std::size_t r = 0; r < W && !uniform; ++r) {
+            slope[r] = book_.slope[s_.nearest[r]];
+            slack[r] = book_.slack[s_.nearest[r]];
         }
         const S::Reg up = S::set1(1 + norm_error_), low = S::set1(1 - norm_error_);
         const S::Reg two = S::set1(2), none = S::set1(0), d64 = S::set1(book_.own_error);
@@ -305,9 +359,10 @@ private:
 
     // What the centers with these scores are farther than the nearest, from below; returns the
     // least of all rows.
-    float set_margins(const float* score, float* margin) const {
+    float set_margins(std::size_t p, const float* score, float* margin) const {
         const S::Reg two = S::set1(2), none = S::set1(0);
         const S::Reg far = S::set1(static_cast<float>(kMaxFastNorm * kMaxFastNorm));
+        const float* unused = unused_in(p);
         S::Reg least = S::set1(__builtin_inff());
         for (std::size_t v = 0; v < W; v += S::width) {
             const S::Reg s = S::min(far, S::load(score + v));  // without a score, it is farther
@@ -315,7 +370,7 @@ private:
             S::Reg next = S::add(S::load(base_ + v), S::mul(two, s));
             next = S::max(S::sub(next, S::mul(size, S::set1(0x1p-20f))), none);  // NaN: 0
             const S::Reg d2 = S::mul(S::sqrt(next), S::set1(1 - 0x1p-20f - d64_error_));
-            const S::Reg m = S::add(S::sub(d2, S::load(cost_ + v)), S::load(unused_ + v));
+            const S::Reg m = S::add(S::sub(d2, S::load(cost_ + v)), S::load(unused + v));
             S::store(margin + v, m);
             least = S::min(least, m);
         }
@@ -324,17 +379,17 @@ private:
 
     // Labels each row by its scores, or hands it to D64: such a row has no margin. Returns true if
     // there is none.
-    bool label_rows(std::size_t p, const std::int32_t* order, const std::int32_t* place,
-                    float* margin) {
+    bool label_rows(std::size_t p, float* margin) {
+        const std::int32_t* order = view_.order + p * W;
         bool certain = true;
         for (std::size_t r = 0; r < W && order[r] >= 0; ++r) {
             const std::size_t i = static_cast<std::size_t>(order[r]);
-            const std::size_t at = static_cast<std::size_t>(place[r]);
+            const std::size_t at = static_cast<std::size_t>(s_.nearest[r]);
             const float norm = s_.norm[r], limit = static_cast<float>(kMaxFastNorm);
             const float error =
                 2 * (norm * book_.slope[at] + book_.slack[at] + norm * norm * book_.own_error);
             if (norm < limit && s_.second[r] - s_.best[r] > error) {
-                set_label(p * W + r, i, s_.nearest[r]);
+                set_label(p * W + r, i, book_.member[at]);
                 continue;
             }
             certain = false;
@@ -393,7 +448,7 @@ private:
     std::size_t chosen_ = 0;  // groups that the present panel is compared with
     float rest_ = 0;          // what is left of its margins to the others
     alignas(64) float base_[W], cost_[W];  // of its rows: ‖y‖² − 2E′; d₁ and the error of D64
-    alignas(64) float unused_[W];          // large in places without a row, else 0
+    alignas(64) float all_used_[W] = {}, unused_[W];  // see unused_in; those of the last panel
     std::int64_t pairs_ = 0;  // centers in the chosen groups
     RecheckPanel<float> open_;
     std::size_t place_[W];  // of the rows in open_

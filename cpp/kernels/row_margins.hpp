@@ -96,12 +96,15 @@ private:
 
 class RowMargins {
 public:
-    // group: (k) of each center; order: the rows in their order; labels: (n), −1: none. Nothing is
-    // known of the margins yet.
-    RowMargins(std::vector<std::int32_t> group, std::size_t groups, std::size_t width,
-               std::vector<std::int32_t> order, const std::int32_t* labels)
-        : n_(order.size()), k_(group.size()), width_(width), order_(std::move(order)),
-          travel_(std::move(group), groups) {
+    // For centers in the groups of a book. order: the rows in their order; labels: (n), −1: none.
+    // Nothing is known of the margins yet.
+    RowMargins(const BookView<float>& book, std::size_t width, std::vector<std::int32_t> order,
+               const std::int32_t* labels)
+        : n_(order.size()), k_(book.k), width_(width), order_(std::move(order)), place_(k_),
+          travel_(group_of(book), book.groups) {
+        for (std::size_t p = 0; p < k_; ++p)
+            place_[static_cast<std::size_t>(book.member[p])] = static_cast<std::int32_t>(p);
+        const std::size_t groups = book.groups;
         const std::size_t places = (n_ + width - 1) / width * width;
         order_.resize(places, -1);
         own_.resize(places, -1);
@@ -119,21 +122,22 @@ public:
     std::size_t k() const { return k_; }
     std::size_t panels() const { return panel_until_.size(); }
     const std::int32_t* order() const { return order_.data(); }
-    // True if the centers of this book are in the same groups.
+    // True if the centers of this book are in the same groups and places.
     bool fit(const BookView<float>& book) const {
         if (book.k != k_ || book.groups != travel_.groups()) return false;
-        for (std::size_t g = 0; g < book.groups; ++g)
-            for (std::size_t p = book.first[book.group[g]]; p < book.first[book.group[g + 1]]; ++p)
-                if (travel_.group_of()[book.member[p]] != static_cast<std::int32_t>(g))
-                    return false;
-        return true;
+        for (std::size_t p = 0; p < k_; ++p)
+            if (place_[static_cast<std::size_t>(book.member[p])] != static_cast<std::int32_t>(p))
+                return false;
+        const std::vector<std::int32_t> group = group_of(book);
+        return std::equal(group.begin(), group.end(), travel_.group_of());
     }
     // With the rows of these panels.
     MarginView view(const KeptPanels& kept) {
         const PanelView<float> packed = kept.view(0);
         return {panels(),    packed.data,   packed.square,       order_.data(),
                 own_.data(), until_.data(), panel_until_.data(), panel_label_.data(),
-                group_until_.data(), travel_.group_of()};
+                group_until_.data(), travel_.group_of(), place_.data(),
+                n_ - (panels() - 1) * width_};
     }
 
     // Accepts the labels of all rows, and drops the bounds of those that differ.
@@ -203,6 +207,14 @@ public:
 private:
     static constexpr std::size_t kBuckets = 64;  // of margins, √2 apart
     static constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+    static std::vector<std::int32_t> group_of(const BookView<float>& book) {
+        std::vector<std::int32_t> group(book.k);
+        for (std::size_t g = 0; g < book.groups; ++g)
+            for (std::size_t p = book.first[book.group[g]]; p < book.first[book.group[g + 1]]; ++p)
+                group[static_cast<std::size_t>(book.member[p])] = static_cast<std::int32_t>(g);
+        return group;
+    }
 
     // Rounded up, in units of 1/scale.
     static void write(const std::vector<double>& totals, double scale, std::vector<float>& out) {
@@ -280,6 +292,7 @@ private:
 
     std::size_t n_, k_, width_;
     std::vector<std::int32_t> order_, own_;
+    std::vector<std::int32_t> place_;  // of each center in the book
     std::vector<float> until_, panel_until_;
     std::vector<std::int32_t> panel_label_;
     std::vector<float> group_until_;  // empty with one group

@@ -87,22 +87,32 @@ void tile(const T* panel, const T* centers, const T* start, std::size_t depth,
     keep_lowest<T, R>(acc, first, best, second, nearest);
 }
 
-// The same; also lowers `low` to the lowest score of each lane in this tile.
+// The same; also lowers `low` to the lowest score of each lane in this tile. Quick if no center of
+// the tile is nearest to any row: the second lowest score is then all that may change.
 template <class T, int R>
 void tile_with_low(const T* panel, const T* centers, const T* start, std::size_t depth,
                    std::int64_t first, T* best, T* second, typename Simd<T>::Int* nearest,
                    T* low) {  // inout: (kPanelWidth)
     using S = Simd<T>;
-    typename S::Reg acc[R][kTileVectors];
+    constexpr int V = kTileVectors;
+    typename S::Reg acc[R][V], least[V];
     tile_scores<T, R>(panel, centers, start, depth, acc);
+    std::uint32_t closer = 0;
 #pragma GCC unroll 4
-    for (int v = 0; v < kTileVectors; ++v) {
-        typename S::Reg least = S::load(low + v * S::width);
+    for (int v = 0; v < V; ++v) {
+        least[v] = acc[0][v];
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) least = S::min(least, acc[r][v]);
-        S::store(low + v * S::width, least);
+        for (int r = 1; r < R; ++r) least[v] = S::min(least[v], acc[r][v]);
+        S::store(low + v * S::width, S::min(S::load(low + v * S::width), least[v]));
+        closer |= S::bits(S::less(least[v], S::load(best + v * S::width)));
     }
-    keep_lowest<T, R>(acc, first, best, second, nearest);
+    if (closer) {
+        keep_lowest<T, R>(acc, first, best, second, nearest);
+        return;
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v)
+        S::store(second + v * S::width, S::min(S::load(second + v * S::width), least[v]));
 }
 
 // Writes all scores, out: (R, kPanelWidth).

@@ -79,6 +79,8 @@ struct MarginView {
     std::int32_t* panel_label;  // (panels) label of all rows of a panel; −1: they differ
     float* group_until;         // (panels, stride) own travel of the label plus that of a group
     const std::int32_t* group;  // (k) of each center
+    const std::int32_t* place;  // (k) of each center in the book
+    std::size_t last_rows;      // rows of the last panel
 };
 
 // Travel of the centers since the rows were packed, scaled, from above: of a label, what its center

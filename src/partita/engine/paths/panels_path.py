@@ -31,13 +31,12 @@ from partita.source.protocol import PrunableRows
 from partita.source.scoring import packed_bytes
 
 SORTING_NS = 60.0, 2.0  # of a row: once, and per feature
-import os
-RG=float(os.environ.get('RG','0.2'))
-MIN_GROUPS = 3  # of centers: with fewer, one bound for all of them is better
+REGRET_SHARE = 0.2  # of a pass over groups of centers: what a better order is taken to save
+MIN_GROUPED_WORK = 3000  # centers × (features + 16): with less, one bound for all centers is better
 MAX_OPEN_SHARE = 0.8  # of rows: sorting helps if fewer are open
-# beyond these, bounds of each row are better
-MAX_FEATURES, MAX_CENTERS = 256, 640
-MAX_FEW_FEATURES, MAX_CENTERS_OF_FEW_FEATURES = 32, 1280
+MAX_FEATURES = 256  # beyond it, bounds of each row are better
+MIN_ROWS_PER_CENTER = 40  # so that most panels have rows of one label
+MIN_PANEL_ROWS = 8  # of all instruction sets
 PLAIN_COST_SHARE = 0.8  # of a plain pass: it is left only if many rows are compared again
 ROW_BYTES = 32  # beside its packed values: order, label and bound, twice while rows are sorted; key
 
@@ -75,7 +74,8 @@ class PanelsPath:
         moved, rechecked, pairs, open_pairs = self._scan(book, sums)
         compared, open_share = min(1.0, pairs / (n * k)), open_pairs / (n * k)
         if self._groups is not None or open_share < MAX_OPEN_SHARE:
-            self._regret += cost * (compared * RG if self._groups is not None else max(0.0, compared - 1.2 * open_share))
+            vain = REGRET_SHARE * compared if self._groups else max(0.0, compared - 1.2 * open_share)
+            self._regret += vain * cost
             self._patience = 1
         elif not self._is_sorted and not self._is_fresh:
             self._plain_passes = self._patience
@@ -94,10 +94,10 @@ class PanelsPath:
 
     def _pack(self, centers: Centers) -> Any:
         """Pack the rows for centers like these; return the book of these."""
-        rows, crew, tile = self._source.kernel_rows, self._source.workers.crew, centers_per_group()
+        rows, crew = self._source.kernel_rows, self._source.workers.crew
         self._sorted = None  # its memory is free for the next
-        if len(centers.values) >= MIN_GROUPS * tile:
-            self._groups = CenterGroups.in_tiles(centers.values, tile)
+        if is_grouped(len(centers.values), self._source.d):  # one tile each: it is skipped whole
+            self._groups = CenterGroups.in_tiles(centers.values, kernels.centers_per_tile())
         book = self._book(centers)
         self._sorted = kernels.pack_panels(book, rows, self.labels, crew)
         grouped = self._groups is not None
@@ -151,9 +151,9 @@ class PanelsPath:
         return False  # the scheduler makes another
 
 
-def centers_per_group() -> int:
-    """One tile, so that whole tiles are skipped."""
-    return kernels.centers_per_tile()
+def is_grouped(k: int, d: int) -> bool:
+    """Return whether panels have a bound for each group of centers."""
+    return k * (d + 16) >= MIN_GROUPED_WORK
 
 
 def sorting_cost(n: int, d: int) -> float:
@@ -161,9 +161,12 @@ def sorting_cost(n: int, d: int) -> float:
     return n * (SORTING_NS[0] + SORTING_NS[1] * d)
 
 
-def panels_memory(source: PrunableRows) -> float:
+def panels_memory(source: PrunableRows, k: int) -> float:
     """Bytes of all rows packed, of their order and bounds."""
-    return packed_bytes(source.n, source.d) + ROW_BYTES * source.n + source.copy_bytes
+    bounds = ROW_BYTES * source.n
+    if is_grouped(k, source.d):  # twice while rows are sorted
+        bounds += 8 * source.n * -(-k // kernels.centers_per_tile()) // MIN_PANEL_ROWS
+    return packed_bytes(source.n, source.d) + bounds + source.copy_bytes
 
 
 def _start(start: PathStart) -> PanelsPath:
@@ -171,9 +174,7 @@ def _start(start: PathStart) -> PanelsPath:
 
 
 def _suits(source: PrunableRows, k: int) -> str | None:
-    few = source.d <= MAX_FEW_FEATURES
-    most = MAX_CENTERS_OF_FEW_FEATURES if few else MAX_CENTERS
-    if source.copy_bytes or source.d > MAX_FEATURES or k > most:
+    if source.copy_bytes or source.d > MAX_FEATURES or source.n < MIN_ROWS_PER_CENTER * k:
         return None
     return f"{source.d} features, {k} centers: rows with similar margins share a bound"
 
@@ -181,7 +182,7 @@ def _suits(source: PrunableRows, k: int) -> str | None:
 PANELS = PathKind(
     "panels",
     suits=_suits,
-    memory=lambda source, k: panels_memory(source),
+    memory=panels_memory,
     start=_start,
     needs_trial=False,
 )
