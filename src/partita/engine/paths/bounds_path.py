@@ -17,7 +17,15 @@ from partita._kernels import kernels
 from partita._kernels.pruned_passes import UNBOUNDED, bounds_stride
 from partita.centers import Centers
 from partita.engine.paths.center_groups import CENTERS_PER_TILE, MAX_GROUPS, CenterGroups
-from partita.engine.paths.path import Path, PathKind, PathPass, PathPlan, PathStart, with_more_rows
+from partita.engine.paths.path import (
+    MAX_SETTLING_PASSES,
+    Path,
+    PathKind,
+    PathPass,
+    PathPlan,
+    PathStart,
+    with_more_rows,
+)
 from partita.engine.paths.prefix_filter import PrefixFilter
 from partita.engine.paths.price import PrunedCounts, bookkeeping_cost, bounded_cost
 from partita.exact_weights import Weights
@@ -243,7 +251,7 @@ HAMERLY = PathKind(
     suits=lambda source, k: _suits("hamerly", source, k),
     memory=lambda source, k: bounds_memory(source, k, 8),
     start=start_bounds,
-    settles_long=True,
+    wait=lambda source, k: MAX_SETTLING_PASSES,  # it saves little, so centers must hardly move
 )
 YINYANG = PathKind(
     "yinyang",

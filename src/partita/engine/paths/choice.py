@@ -15,7 +15,7 @@ from partita.source.pass_price import passes_before_bytes
 from partita.source.protocol import Source
 
 # "auto" takes the first that suits
-KINDS = BLOCKS, PREFIX, PANELS, HAMERLY, YINYANG, BYTES, PLAIN
+KINDS = BLOCKS, PANELS, PREFIX, HAMERLY, YINYANG, BYTES, PLAIN
 PATH_KINDS = {kind.name: kind for kind in KINDS}
 PATHS = tuple(PATH_KINDS)
 LEAN_PATHS = ("hamerly", "plain")  # in place of one that needs too much memory
@@ -32,7 +32,9 @@ def plan_for(source: Source, k: int, algorithm: str, memory: float, runs: int = 
     needed = memory_of(plan.path, source, k)
     lean = runs > 1 and 2 * needed > memory
     spare = memory - needed * (1 if lean else min(runs, 2))
-    return _with_bytes(replace(plan, spare=spare, lean=lean), source, k)
+    rows = source.prunable_rows
+    wait = 0 if rows is None else PATH_KINDS[plan.path].wait(rows, k)
+    return _with_bytes(replace(plan, spare=spare, lean=lean, wait=wait), source, k)
 
 
 def _with_bytes(plan: PathPlan, source: Source, k: int) -> PathPlan:

@@ -23,6 +23,7 @@ from partita.engine.paths.path import (
     PathKind,
     PathPass,
     PathStart,
+    settling_passes,
 )
 from partita.moments import Moments
 from partita.source.blocks import crew_slices, work_in_tiles
@@ -74,7 +75,9 @@ class PanelsPath:
         moved, rechecked, pairs, open_pairs = self._scan(book, sums)
         compared, open_share = min(1.0, pairs / (n * k)), open_pairs / (n * k)
         if self._groups is not None or open_share < MAX_OPEN_SHARE:
-            vain = REGRET_SHARE * compared if self._groups else max(0.0, compared - 1.2 * open_share)
+            vain = (
+                REGRET_SHARE * compared if self._groups else max(0.0, compared - 1.2 * open_share)
+            )
             self._regret += vain * cost
             self._patience = 1
         elif not self._is_sorted and not self._is_fresh:
@@ -179,10 +182,16 @@ def _suits(source: PrunableRows, k: int) -> str | None:
     return f"{source.d} features, {k} centers: rows with similar margins share a bound"
 
 
+def _wait(source: PrunableRows, k: int) -> int:
+    usual = settling_passes(source, k)
+    return min(1, usual) if is_grouped(k, source.d) else usual
+
+
 PANELS = PathKind(
     "panels",
     suits=_suits,
     memory=panels_memory,
     start=_start,
     needs_trial=False,
+    wait=_wait,
 )

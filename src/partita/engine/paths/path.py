@@ -21,6 +21,8 @@ T = TypeVar("T")
 
 MAX_MOVED_SHARE = 0.2  # of the rows: bounds are tried when fewer change their label
 MAX_PATIENCE_PASSES = 16  # between two trials of bounds
+MAX_SETTLING_PASSES = 12  # before bounds are tried where they save little
+ROWS_PER_SETTLING_PASS = 40_000  # on fewer rows, preparing centers for a trial is much of a pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class PathPlan:
     spare: float = 0.0  # bytes beyond those that the path needs, which plain passes may use
     bytes_after: int | None = None  # plain passes, before passes over bytes take their place
     lean: bool = False  # a run must give up its bounds before the next one begins
+    wait: int = 0  # plain passes before the path is tried
 
     def __str__(self) -> str:
         return f"{self.path}: {self.why}"
@@ -104,6 +107,11 @@ class PathStart:
         return len(self.centers.values)
 
 
+def settling_passes(source: PrunableRows, k: int) -> int:
+    """Plain passes in which centers come to rest, so that bounds may pay."""
+    return min(MAX_SETTLING_PASSES, ROWS_PER_SETTLING_PASS // source.n)
+
+
 @dataclass(frozen=True, slots=True)
 class PathKind:
     """A row of the table of paths."""
@@ -114,7 +122,7 @@ class PathKind:
     start: Callable[[PathStart], Path | PathPlan]  # or the plan to follow instead
     needs_labels: bool = True  # of a plain pass before
     needs_trial: bool = True  # on a few rows, unless the plan is forced
-    settles_long: bool = False  # saves little, so it waits for centers that hardly move
+    wait: Callable[[PrunableRows, int], int] = settling_passes  # plain passes before it is tried
     instead: Callable[[int, str], PathPlan] | None = None  # (k, why) once it costs more than plain
 
 

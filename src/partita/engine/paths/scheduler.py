@@ -29,8 +29,6 @@ from partita.moments import Moments
 from partita.source.pass_price import plain_cost
 from partita.source.protocol import Source
 
-MAX_SETTLING_PASSES = 12  # before bounds are tried where they save little
-ROWS_PER_SETTLING_PASS = 40_000  # on fewer rows, preparing centers for a trial is much of a pass
 MIN_TRIAL_ROWS, MAX_TRIAL_ROWS = 512, 4096  # about one row in 64
 MAX_BYTE_TRIAL_ROWS = 512  # of which bytes show how many candidates they leave
 MAX_COST_SHARE = 0.7  # of a plain pass, for a path to begin, as its first pass costs more
@@ -46,9 +44,7 @@ class PassScheduler:
         self._path = self._unpruned(np.full(source.n, -1, np.int32))
         self.notes = [str(plan)]  # which paths were planned, and why
         self._trial: Path | None = None  # the planned path on a few rows
-        self._wait = MAX_SETTLING_PASSES  # passes until the next trial
-        if not PATH_KINDS[plan.path].settles_long:
-            self._wait = min(self._wait, ROWS_PER_SETTLING_PASS // source.n)
+        self._wait = plan.wait  # passes until the next trial
         self._patience = 1
         self._all_labelled = False
         self._moved = source.n  # in the last pass
