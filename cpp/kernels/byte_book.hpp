@@ -126,11 +126,12 @@ public:
         }
         const double d64_error = 4.04 * static_cast<double>(d + 8) * 0x1p-53 * scale * scale;
         share(tiles, [&](std::size_t begin, std::size_t end) {
+            std::vector<double> scratch(d + kOctet);
             for (std::size_t q = begin; q < end; ++q)
                 for (std::size_t j = first_[q]; j < first_[q + 1]; ++j) {
                     const Center center{centers + j * d, back.data(), sizes[j] * scale};
                     std::int8_t* code = codes_.get() + (first_[q] * quads + (j - first_[q])) * 4;
-                    round(j, center, d, scale, drift, limits, code,
+                    round(j, center, d, scale, drift, limits, scratch.data(), code,
                           (first_[q + 1] - first_[q]) * 4);
                     for (std::size_t p = 0; p < rows.pivots; ++p)
                         bound(j, p * padded + j, center.values, move.data(), rows.pivot + p * d, d,
@@ -165,22 +166,28 @@ private:
         double size;                  // largest coordinate relative to the middle, scaled
     };
 
+    static constexpr std::size_t kOctet = 8;
+
     static float up(double v) { return static_cast<float>(v * (1 + 0x1p-20)); }
+
+    // A center relative to the middle, times `factor`, filled up with zeros to whole octets.
+    static void place(const Center& center, std::size_t d, double factor, double* out) {
+        for (std::size_t t = 0; t < d; ++t) out[t] = (center.values[t] + center.back[t]) * factor;
+        for (std::size_t t = d; t % kOctet; ++t) out[t] = 0.0;
+    }
 
     // The largest sum of positive, or of negative coordinates, of four that are added in 16 bits:
     // two neighbours, and those four places on.
-    static double largest_pair_sum(const Center& center, std::size_t d) {
+    static double largest_pair_sum(const double* y, std::size_t d) {
         double most = 0;
-        for (std::size_t t = 0; t < d; t += 8)
+        for (std::size_t t = 0; t < d; t += kOctet)
             for (std::size_t lane = t; lane < t + 4; lane += 2) {
-                double above = 0, below = 0;
-                for (const std::size_t at : {lane, lane + 1, lane + 4, lane + 5}) {
-                    const double v = at < d ? center.values[at] + center.back[at] : 0.0;
-                    (v > 0 ? above : below) += v;
-                }
-                most = std::max({most, above, -below});
+                const double a = y[lane], b = y[lane + 1], c = y[lane + 4], e = y[lane + 5];
+                const double above =
+                    (larger(a, 0) + larger(b, 0)) + (larger(c, 0) + larger(e, 0));
+                most = larger(most, larger(above, above - ((a + b) + (c + e))));
             }
-        return most;
+        return most * (1 + 0x1p-40);
     }
 
     // A center that is nearest to no row that bytes decide, or none at all.
@@ -189,38 +196,42 @@ private:
         apart_[at] = 0;
     }
 
+    // y: scratch of whole octets
     void round(std::size_t j, const Center& center, std::size_t d, double scale, double drift,
-               const ByteCodes& limits, std::int8_t* code, std::size_t stride) {
-        const std::size_t quads = byte_quads(d);
-        const double length = fold(
-            d,
-            [&](std::size_t t) {
-                const double v = (center.values[t] + center.back[t]) * scale;
-                return v * v;
-            },
-            sum);
+               const ByteCodes& limits, double* y, std::int8_t* code, std::size_t stride) {
+        place(center, d, scale, y);
+        const double length = fold(d, [&](std::size_t t) { return y[t] * y[t]; }, sum);
         const bool far = !(length < kMaxCenterNorm * kMaxCenterNorm);
         double step = center.size / limits.max_code;
         if (limits.max_pair_sum)  // two less, as rounding adds up to ½ to each of four
-            step = std::max(step, largest_pair_sum(center, d) * scale / (limits.max_pair_sum - 2));
+            step = std::max(step, largest_pair_sum(y, d) / (limits.max_pair_sum - 2));
         if (!(step > 0) || far) step = 1.0;
-        const double fine = far ? 0.0 : scale / step;
-        double lost = 0, kept = 0, norm = 0;
-        std::int32_t total = 0;
-        for (std::size_t t = 0; t < quads * 4; ++t) {
-            const double z = t < d && !far ? (center.values[t] + center.back[t]) * fine : 0.0;
-            const double q = std::nearbyint(z);
-            code[t / 4 * stride + t % 4] = static_cast<std::int8_t>(q);
-            lost += (z - q) * (z - q);
-            kept += q * q;
-            total += static_cast<std::int32_t>(q);
-            if (t < d) norm += center.values[t] * center.values[t];
+        place(center, d, far ? 0.0 : scale / step, y);
+        constexpr double shift = 0x1.8p52;  // its last place is 1: adding it rounds to nearest
+        double lost[kOctet] = {}, kept[kOctet] = {}, total[kOctet] = {};
+        for (std::size_t t = 0; t < d; t += kOctet) {
+            double q[kOctet];
+            for (std::size_t l = 0; l < kOctet; ++l) {
+                q[l] = (y[t + l] + shift) - shift;
+                lost[l] += (y[t + l] - q[l]) * (y[t + l] - q[l]);
+                kept[l] += q[l] * q[l];
+                total[l] += q[l];
+            }
+            const std::size_t quads = t + 4 < d ? 2 : 1;
+            for (std::size_t l = 0; l < 4 * quads; ++l)
+                code[(t + l) / 4 * stride + l % 4] = static_cast<std::int8_t>(q[l]);
         }
+        const double norm = fold(
+            d, [&](std::size_t t) { return center.values[t] * center.values[t]; }, sum);
+        auto all = [](const double* lanes) {
+            return fold(kOctet, [&](std::size_t l) { return lanes[l]; }, sum);
+        };
         own_[j] = far ? std::numeric_limits<double>::infinity() : std::sqrt(norm);
-        start_[j] = -limits.offset * total;
+        start_[j] = -limits.offset * static_cast<std::int32_t>(all(total));
         step_[j] = static_cast<float>(step);
         const double blur = 0x1p-50 * (own_[j] + drift) * scale;
-        lost_[j] = far ? 0 : up(step * (std::sqrt(lost) + 0x1p-20 * std::sqrt(kept)) + blur);
+        lost_[j] =
+            far ? 0 : up(step * (std::sqrt(all(lost)) + 0x1p-20 * std::sqrt(all(kept))) + blur);
     }
 
     // Half the squared distance to a pivot from below and from above, and the distance itself.

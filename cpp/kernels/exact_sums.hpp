@@ -266,9 +266,15 @@ void move_sparse_row(const SumView& sums, const CsrRows<T>& rows, std::size_t i,
     put(d + 1, squares);
 }
 
+// n = head + tail exactly, head being n rounded. The halves of n are put into the mantissas of 2⁸⁴
+// and 2⁵², as few instruction sets can convert 64-bit integers in vectors.
 PARTITA_INLINE Twofold whole(std::int64_t n) {
-    const double head = static_cast<double>(n);  // |n| < 2^62, so head converts back
-    return {head, static_cast<double>(n - static_cast<std::int64_t>(head))};
+    const std::uint64_t bits = static_cast<std::uint64_t>(n);
+    const double high =
+        __builtin_bit_cast(double, (bits >> 32) ^ 0x4530000080000000u) - (0x1p84 + 0x1p63);
+    const double low =
+        __builtin_bit_cast(double, (bits & 0xffffffffu) | 0x4330000000000000u) - 0x1p52;
+    return fast_two_sum(high, low);
 }
 
 // (hi + lo / limb) / up, with small = 1 / limb and down = 1 / up: powers of two, so exact.
