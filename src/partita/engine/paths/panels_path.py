@@ -16,6 +16,7 @@ import numpy as np
 from partita._common.array_types import Ints
 from partita._kernels import kernels
 from partita.centers import Centers
+from partita.engine.paths.bounds_path import bounds_plan
 from partita.engine.paths.center_groups import CenterGroups
 from partita.engine.paths.path import (
     MAX_MOVED_SHARE,
@@ -71,7 +72,7 @@ class PanelsPath:
             self._plain_passes -= moved < MAX_MOVED_SHARE * n
             if self._plain_passes == 0:
                 self._sorted.relabel(self.labels)
-            return PathPass(moved, row_cost=PLAIN_COST_SHARE * cost + recheck_cost(rechecked, k, d))
+            return self._done(moved, 1.0, cost, recheck_cost(rechecked, k, d))
         moved, rechecked, pairs, open_pairs = self._scan(book, sums)
         compared, open_share = min(1.0, pairs / (n * k)), open_pairs / (n * k)
         if self._groups is not None or open_share < MAX_OPEN_SHARE:
@@ -84,8 +85,12 @@ class PanelsPath:
             self._plain_passes = self._patience
             self._patience = min(2 * self._patience, MAX_PATIENCE_PASSES)
         self._is_fresh = self._plain_passes > 0
-        row_cost = PLAIN_COST_SHARE * compared * cost + recheck_cost(rechecked, k, d)
-        return PathPass(moved, compared, row_cost=row_cost)
+        return self._done(moved, compared, cost, recheck_cost(rechecked, k, d))
+
+    @staticmethod
+    def _done(moved: int, compared: float, plain: float, recheck: float) -> PathPass:
+        cost = PLAIN_COST_SHARE * compared * plain + recheck
+        return PathPass(moved, compared, row_cost=cost, recheck_cost=recheck)
 
     def _book(self, centers: Centers) -> Any:
         groups, crew = self._groups, self._source.workers.crew
@@ -194,4 +199,5 @@ PANELS = PathKind(
     start=_start,
     needs_trial=False,
     wait=_wait,
+    instead=bounds_plan,  # whose distances are in double: float32 may leave most rows open
 )

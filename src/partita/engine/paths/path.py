@@ -34,6 +34,7 @@ class PathPass:
     row_cost: float = 0.0  # grows with the number of rows
     fixed_cost: float = 0.0
     candidates: float = 0.0  # centers that a filter left a row, on average
+    recheck_cost: float = 0.0  # the part of `row_cost` that float32 scores leave to float64
 
 
 class Path(Protocol):

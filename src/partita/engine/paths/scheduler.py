@@ -41,6 +41,7 @@ class PassScheduler:
         self._source, self._plan, self._cache, self._memory = source, plan, cache, plan.spare
         self._bytes_after = plan.bytes_after
         self._byte_cost = 0.0  # of the last pass over bytes; 0: none was made
+        self._recheck_cost = 0.0  # what float32 scores last left to float64
         self._path = self._unpruned(np.full(source.n, -1, np.int32))
         self.notes = [str(plan)]  # which paths were planned, and why
         self._trial: Path | None = None  # the planned path on a few rows
@@ -70,6 +71,7 @@ class PassScheduler:
             self._turn_to_bytes(centers)
         done, name = self._path.assign(centers, sums), self._path.name
         self._all_labelled, self._before, self._moved = True, centers, done.moved
+        self._recheck_cost = done.recheck_cost or self._recheck_cost
         if name == "plain" and self._bytes_after:
             self._bytes_after -= 1
         elif not self._plan.forced and name == "bytes":
@@ -155,7 +157,9 @@ class PassScheduler:
 
     def _pass_cost(self, centers: Centers) -> float:
         """Cost of a pass that compares all pairs, in bytes if that is how it is done."""
-        return self._byte_cost or plain_cost(self._source.n, len(centers.values), self._source.d)
+        plain = plain_cost(self._source.n, len(centers.values), self._source.d)
+        # scores in float64 cost about twice as much, and are taken if float32 costs more
+        return self._byte_cost or plain + min(self._recheck_cost, plain)
 
     def _review(self, done: PathPass, centers: Centers) -> None:
         """Go back to passes that compare all pairs if the pass cost more than one of them."""
