@@ -183,8 +183,7 @@ private:
         for (std::size_t t = 0; t < d; t += kOctet)
             for (std::size_t lane = t; lane < t + 4; lane += 2) {
                 const double a = y[lane], b = y[lane + 1], c = y[lane + 4], e = y[lane + 5];
-                const double above =
-                    (larger(a, 0) + larger(b, 0)) + (larger(c, 0) + larger(e, 0));
+                const double above = (larger(a, 0) + larger(b, 0)) + (larger(c, 0) + larger(e, 0));
                 most = larger(most, larger(above, above - ((a + b) + (c + e))));
             }
         return most * (1 + 0x1p-40);
@@ -221,8 +220,8 @@ private:
             for (std::size_t l = 0; l < 4 * quads; ++l)
                 code[(t + l) / 4 * stride + l % 4] = static_cast<std::int8_t>(q[l]);
         }
-        const double norm = fold(
-            d, [&](std::size_t t) { return center.values[t] * center.values[t]; }, sum);
+        const double norm =
+            fold(d, [&](std::size_t t) { return center.values[t] * center.values[t]; }, sum);
         auto all = [](const double* lanes) {
             return fold(kOctet, [&](std::size_t l) { return lanes[l]; }, sum);
         };

@@ -117,8 +117,7 @@ private:
     }
 
     std::size_t next_open(std::size_t p, std::size_t last) const {
-        while (p < last &&
-               travel_of(view_.panel_label[p]) + travel_.blur < view_.panel_until[p])
+        while (p < last && travel_of(view_.panel_label[p]) + travel_.blur < view_.panel_until[p])
             ++p;
         return p;
     }
@@ -139,7 +138,8 @@ private:
         S::Reg rest = S::set1(rest_);
         std::uint32_t any = 0;
         for (std::size_t g = 0; g < stride; g += S::width) {
-            const S::Reg left = S::sub(S::load_any(until + g), S::add(S::load_any(travel + g), own));
+            const S::Reg left =
+                S::sub(S::load_any(until + g), S::add(S::load_any(travel + g), own));
             const S::Mask holds = S::less(none, left);
             rest = S::min_where(holds, rest, left);
             any |= ~S::bits(holds) & groups_from(g);
@@ -263,9 +263,7 @@ private:
         return settled;
     }
 
-    std::size_t rows_in(std::size_t p) const {
-        return p + 1 < view_.panels ? W : view_.last_rows;
-    }
+    std::size_t rows_in(std::size_t p) const { return p + 1 < view_.panels ? W : view_.last_rows; }
 
     // Large in places of panel p without a row, else 0.
     const float* unused_in(std::size_t p) const {
@@ -445,11 +443,11 @@ private:
     PanelScratch<R> s_;
     RowAccumulator<R> accumulator_;
     float d64_error_, norm_error_;
-    std::size_t chosen_ = 0;  // groups that the present panel is compared with
-    float rest_ = 0;          // what is left of its margins to the others
+    std::size_t chosen_ = 0;               // groups that the present panel is compared with
+    float rest_ = 0;                       // what is left of its margins to the others
     alignas(64) float base_[W], cost_[W];  // of its rows: ‖y‖² − 2E′; d₁ and the error of D64
     alignas(64) float all_used_[W] = {}, unused_[W];  // see unused_in; those of the last panel
-    std::int64_t pairs_ = 0;  // centers in the chosen groups
+    std::int64_t pairs_ = 0;                          // centers in the chosen groups
     RecheckPanel<float> open_;
     std::size_t place_[W];  // of the rows in open_
     Move moved_[kMaxWaiting];

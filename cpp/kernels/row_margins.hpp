@@ -113,8 +113,7 @@ public:
         until_.resize(places);
         panel_until_.resize(places / width);
         panel_label_.assign(places / width, -1);
-        if (groups > 1)
-            group_until_.resize(places / width * margin_stride(groups), -kNever);
+        if (groups > 1) group_until_.resize(places / width * margin_stride(groups), -kNever);
         drop_bounds();
     }
 
@@ -134,9 +133,17 @@ public:
     // With the rows of these panels.
     MarginView view(const KeptPanels& kept) {
         const PanelView<float> packed = kept.view(0);
-        return {panels(),    packed.data,   packed.square,       order_.data(),
-                own_.data(), until_.data(), panel_until_.data(), panel_label_.data(),
-                group_until_.data(), travel_.group_of(), place_.data(),
+        return {panels(),
+                packed.data,
+                packed.square,
+                order_.data(),
+                own_.data(),
+                until_.data(),
+                panel_until_.data(),
+                panel_label_.data(),
+                group_until_.data(),
+                travel_.group_of(),
+                place_.data(),
                 n_ - (panels() - 1) * width_};
     }
 

@@ -25,6 +25,7 @@ CASES = {
     "blocks": {"k": 20, "d": 3, "n": 200_000, "args": {**FAST, "algorithm": "blocks"}},
     "hamerly": {"k": 20, "d": 16, "n": 200_000, "args": {**FAST, "algorithm": "hamerly"}},
     "panels": {"k": 20, "d": 16, "n": 200_000, "args": {**FAST, "algorithm": "panels"}},
+    "groups": {"k": 400, "d": 16, "n": 200_000, "args": {**FAST, "algorithm": "panels"}},
     "yinyang": {"k": 400, "d": 16, "n": 200_000, "args": {**FAST, "algorithm": "yinyang"}},
     "prefix": {"k": 100, "d": 256, "n": 60_000, "args": {**FAST, "algorithm": "prefix"}},
     "three runs": {"k": 100, "d": 32, "n": 100_000, "args": {**FAST, "n_init": 3, "max_iter": 8}},

@@ -18,6 +18,7 @@ from partita.source.pass_price import PRICES, plain_cost, recheck_cost
 PACK_MIN_VALUES = 1 << 14  # fewer are packed on the fly as quickly as they are looked up
 PACK_MIN_SHARED_VALUES = 1 << 17  # fewer are packed before another thread wakes up
 PACK_MAX_CENTERS = 256  # with more, packing takes little of a pass
+MIN_UNPACKED_PASSES = 2  # many fits of well separated groups are over after these
 
 
 def packed_bytes(n: int, d: int) -> int:
@@ -51,7 +52,7 @@ class Scoring:
         book = kernels.Codebook32(values, centers.origin, like=self._packed, crew=crew)
         if (
             self._packed is None
-            and self._single_passes > 0
+            and self._single_passes >= MIN_UNPACKED_PASSES
             and rows is not None
             and self._n * self._d > PACK_MIN_VALUES
             and len(values) <= PACK_MAX_CENTERS

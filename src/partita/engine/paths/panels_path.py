@@ -188,8 +188,8 @@ def _suits(source: PrunableRows, k: int) -> str | None:
 
 
 def _wait(source: PrunableRows, k: int) -> int:
-    usual = settling_passes(source, k)
-    return min(1, usual) if is_grouped(k, source.d) else usual
+    # one pass at least: after two, many fits of well separated groups are over
+    return 1 if is_grouped(k, source.d) else max(1, settling_passes(source, k))
 
 
 PANELS = PathKind(
