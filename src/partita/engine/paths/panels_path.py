@@ -28,7 +28,7 @@ from partita.engine.paths.path import (
 )
 from partita.moments import Moments
 from partita.source.blocks import crew_slices, work_in_tiles
-from partita.source.pass_price import plain_cost, recheck_cost
+from partita.source.pass_price import passes_before_bytes, plain_cost, recheck_cost
 from partita.source.protocol import PrunableRows
 from partita.source.scoring import packed_bytes
 
@@ -182,8 +182,11 @@ def _start(start: PathStart) -> PanelsPath:
 
 
 def _suits(source: PrunableRows, k: int) -> str | None:
-    if source.copy_bytes or source.d > MAX_FEATURES or source.n < MIN_ROWS_PER_CENTER * k:
+    n, d = source.n, source.d
+    if source.copy_bytes or d > MAX_FEATURES or n < MIN_ROWS_PER_CENTER * k:
         return None
+    if is_grouped(k, d) and passes_before_bytes(n, k, d) is not None:
+        return None  # all pairs cost so little in bytes that bounds must save more
     return f"{source.d} features, {k} centers: rows with similar margins share a bound"
 
 
