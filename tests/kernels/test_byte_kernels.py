@@ -120,6 +120,36 @@ def test_rounding_that_adds_up_is_within_the_bound(byte_core, sign):
         np.testing.assert_array_equal(labels, labels_by_d64(rows, moved, np.zeros(d)))
 
 
+@given(
+    steps=st.sampled_from([63, 127]),
+    d=st.integers(2, 90),
+    ulps=st.integers(-4, 4),
+    apart=st.floats(0.01, 100),
+    signs=st.integers(0, 2**32 - 1),
+    dtype=st.sampled_from(FLOATS),
+)
+def test_a_bound_that_is_tight_to_the_last_place(byte_core, steps, d, ulps, apart, signs, dtype):
+    """A row half a step from its code, away from the center that bytes take for the nearest.
+
+    The other center is nearer by a few units in the last place, or as far, or farther: the
+    products of bytes are off by all that Cauchy–Schwarz allows.
+    """
+    across = np.random.default_rng(signs).choice([-1.0, 1.0], d)
+    across[0] = 0.0  # this feature only sets the step, 1 / steps
+    half = np.nextafter(dtype(0.5 / steps), dtype(0))
+    rows = (half * across).astype(dtype)[None].repeat(40, axis=0)
+    rows[:, 0] = 1.0
+    middle = float(half)
+    for _ in range(abs(ulps)):
+        middle = np.nextafter(middle, np.sign(ulps) * np.inf)
+    centers = np.stack([(middle - apart) * across, (middle + apart) * across])
+    for order in (slice(None), slice(None, None, -1)):
+        labels, counts = by_bytes(byte_core, rows, centers[order])
+        expected = labels_by_d64(rows, centers[order], np.zeros(d))
+        np.testing.assert_array_equal(labels, expected)
+        assert counts[1] == len(rows)  # no row is decided by bytes
+
+
 def test_uint8_values_lose_nothing_but_what_the_pivot_costs(byte_core):
     rng = np.random.default_rng(1)
     rows = rng.integers(0, 256, (500, 40)).astype(np.float32)
