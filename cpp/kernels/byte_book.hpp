@@ -205,7 +205,8 @@ private:
         if (limits.max_pair_sum)  // two less, as rounding adds up to ½ to each of four
             step = std::max(step, largest_pair_sum(y, d) / (limits.max_pair_sum - 2));
         if (!(step > 0) || far) step = 1.0;
-        place(center, d, far ? 0.0 : scale / step, y);
+        place(center, d, scale / step, y);
+        if (far) std::fill_n(y, (d + kOctet - 1) / kOctet * kOctet, 0.0);
         constexpr double shift = 0x1.8p52;  // its last place is 1: adding it rounds to nearest
         double lost[kOctet] = {}, kept[kOctet] = {}, total[kOctet] = {};
         for (std::size_t t = 0; t < d; t += kOctet) {

@@ -27,7 +27,8 @@
 
 namespace partita::PARTITA_ISA {
 
-// Packs rows to be kept in an order.
+// Packs rows to be kept in an order. The first row of the last panel fills its unused places: their
+// margins then need no care.
 template <class R>
 void keep_in_order(const BookView<float>& book, const Rows<R>& rows, const std::int32_t* order,
                    std::size_t panels, float* packed, float* square, unsigned char* memory) {
@@ -38,11 +39,8 @@ void keep_in_order(const BookView<float>& book, const Rows<R>& rows, const std::
         for (std::size_t r = 0; r < W; ++r) {
             if (p + kAhead < panels && order[kAhead * W + r] >= 0)
                 prefetch_row(rows.data + static_cast<std::size_t>(order[kAhead * W + r]) * d, d);
-            if (order[r] < 0) {
-                for (std::size_t t = 0; t < d; ++t) s.gathered[r * d + t] = R(0);
-                continue;
-            }
-            const R* x = rows.data + static_cast<std::size_t>(order[r]) * d;
+            const std::int32_t i = order[r] < 0 ? order[0] : order[r];
+            const R* x = rows.data + static_cast<std::size_t>(i) * d;
             for (std::size_t t = 0; t < d; ++t) s.gathered[r * d + t] = x[t];
         }
         pack_panel(book, s.gathered, s.padded, packed + p * W * (d + 1), square + p * W, s.norm);
@@ -81,9 +79,7 @@ public:
         : book_(book), rows_(rows), view_(view), travel_(travel), label_(label), sums_(sums),
           s_(memory, book.d, book.groups), accumulator_(sums ? *sums : none_, s_.sum_scratch),
           d64_error_(static_cast<float>(margin_error(book.d))),
-          norm_error_(2 * static_cast<float>(static_cast<double>(book.norm_up) - 1.0) + 0x1p-20f) {
-        for (std::size_t r = 0; r < W; ++r) unused_[r] = r < view.last_rows ? 0.0f : kUnused;
-    }
+          norm_error_(2 * static_cast<float>(static_cast<double>(book.norm_up) - 1.0) + 0x1p-20f) {}
 
     PanelCounts run(std::size_t first, std::size_t last) {
         for (std::size_t p = next_open(first, last); p < last;) {
@@ -104,7 +100,8 @@ private:
     using S = Simd<float>;
     static constexpr std::size_t W = kPanelWidth<float>;
 
-    static constexpr float kDown = 0x1p-20f, kUnused = 0x1p100f, kChosen = 0x1p101f;
+    static constexpr float kDown = 0x1p-20f;
+    static constexpr float kChosen = 0x1p100f;  // beyond all margins
 
     // Lowers a sum of travels by far more than the rounding of its terms.
     static float down(float v) { return v - __builtin_fabsf(v) * kDown; }
@@ -150,7 +147,7 @@ private:
             view_.panel_until[p] = down(travel_of(label) + rest_);
             return false;
         }
-        // the groups of own centers come first, where the tiles are quicker for the others then
+        // the groups of own centers come first: the tiles of the others are quicker then
         const std::int32_t* owns = view_.own + p * W;
         for (std::size_t r = 0; r < (label < 0 ? W : 1); ++r) {
             const std::int32_t g = owns[r] < 0 ? -1 : view_.group[owns[r]];
@@ -186,15 +183,16 @@ private:
             s_.best[r] = s_.second[r] = __builtin_inff();
             s_.nearest[r] = 0;
         }
-        Prefetcher fetch(view_.data + next * stride, next == p ? 0 : stride, chosen_);
+        const std::size_t tiles = book_.groups == 1 ? book_.tiles : chosen_;
+        Prefetcher fetch(view_.data + next * stride, next == p ? 0 : stride, tiles);
         prefetch_bounds(next);
         std::size_t centers = 0;
         for (std::size_t e = 0; e < chosen_; ++e) {
-            fetch.step();
             const std::size_t g = s_.open_groups[e];
             float* low = s_.group_low + e * W;
             for (std::size_t r = 0; r < W; ++r) low[r] = __builtin_inff();
             for (std::size_t q = book_.group[g]; q < book_.group[g + 1]; ++q) {
+                fetch.step();
                 const std::size_t first = book_.first[q], size = book_.first[q + 1] - first;
                 const float *packed = book_.packed + first * depth, *start = book_.start + first;
                 const std::int64_t place = static_cast<std::int64_t>(first);
@@ -227,7 +225,7 @@ private:
         set_travel(p, travel);
         if (book_.groups == 1) count_open(p, travel);
         set_common(p);
-        set_margins(p, s_.second, margin);
+        set_margins(s_.second, margin);
         bool certain = true;
         const bool settled = is_settled(p);
         if (!settled) {
@@ -235,11 +233,10 @@ private:
             view_.panel_label[p] = common_label(view_.order + p * W, view_.own + p * W);
             set_travel(p, travel);
         }
-        const float* unused = unused_in(p);
         S::Reg least = S::set1(rest_);
         for (std::size_t v = 0; v < W; v += S::width) {
             const S::Reg left = S::min(S::load(margin + v), S::set1(rest_));
-            const S::Reg until = S::add(S::add(S::load(travel + v), left), S::load(unused + v));
+            const S::Reg until = S::add(S::load(travel + v), left);
             const S::Reg size = S::max(until, S::sub(S::set1(0), until));
             S::store(margin + v, S::sub(until, S::mul(size, S::set1(kDown))));
             least = S::min(least, left);
@@ -253,9 +250,10 @@ private:
     bool is_settled(std::size_t p) const {
         const std::int32_t label = view_.panel_label[p], *own = view_.own + p * W;
         alignas(64) std::int32_t place[W];
-        for (std::size_t r = 0; r < W; ++r) place[r] = label < 0 ? 0 : view_.place[label];
-        if (label < 0)
-            for (std::size_t r = 0; r < W; ++r) place[r] = own[r] < 0 ? -1 : view_.place[own[r]];
+        for (std::size_t r = 0; r < W; ++r) {
+            const std::int32_t now = label < 0 ? own[r] : label;
+            place[r] = now < 0 ? -1 : view_.place[now];
+        }
         for (std::size_t r = rows_in(p); r < W; ++r) place[r] = s_.nearest[r];
         bool settled = true;
         for (std::size_t v = 0; v < W; v += S::width)
@@ -264,11 +262,6 @@ private:
     }
 
     std::size_t rows_in(std::size_t p) const { return p + 1 < view_.panels ? W : view_.last_rows; }
-
-    // Large in places of panel p without a row, else 0.
-    const float* unused_in(std::size_t p) const {
-        return p + 1 < view_.panels ? all_used_ : unused_;
-    }
 
     // The label of all rows of a panel; −1 if they differ.
     static std::int32_t common_label(const std::int32_t* order, const std::int32_t* own) {
@@ -321,7 +314,7 @@ private:
         for (std::size_t e = 0; e < chosen_; ++e) {
             const std::size_t g = s_.open_groups[e];
             float* low = s_.group_low + e * W;
-            until[g] = down(travel + travel_.group[g] + set_margins(p, low, low));
+            until[g] = down(travel + travel_.group[g] + set_margins(low, low));
         }
     }
 
@@ -357,10 +350,9 @@ private:
 
     // What the centers with these scores are farther than the nearest, from below; returns the
     // least of all rows.
-    float set_margins(std::size_t p, const float* score, float* margin) const {
+    float set_margins(const float* score, float* margin) const {
         const S::Reg two = S::set1(2), none = S::set1(0);
         const S::Reg far = S::set1(static_cast<float>(kMaxFastNorm * kMaxFastNorm));
-        const float* unused = unused_in(p);
         S::Reg least = S::set1(__builtin_inff());
         for (std::size_t v = 0; v < W; v += S::width) {
             const S::Reg s = S::min(far, S::load(score + v));  // without a score, it is farther
@@ -368,7 +360,7 @@ private:
             S::Reg next = S::add(S::load(base_ + v), S::mul(two, s));
             next = S::max(S::sub(next, S::mul(size, S::set1(0x1p-20f))), none);  // NaN: 0
             const S::Reg d2 = S::mul(S::sqrt(next), S::set1(1 - 0x1p-20f - d64_error_));
-            const S::Reg m = S::add(S::sub(d2, S::load(cost_ + v)), S::load(unused + v));
+            const S::Reg m = S::sub(d2, S::load(cost_ + v));
             S::store(margin + v, m);
             least = S::min(least, m);
         }
@@ -446,8 +438,7 @@ private:
     std::size_t chosen_ = 0;               // groups that the present panel is compared with
     float rest_ = 0;                       // what is left of its margins to the others
     alignas(64) float base_[W], cost_[W];  // of its rows: ‖y‖² − 2E′; d₁ and the error of D64
-    alignas(64) float all_used_[W] = {}, unused_[W];  // see unused_in; those of the last panel
-    std::int64_t pairs_ = 0;                          // centers in the chosen groups
+    std::int64_t pairs_ = 0;               // centers in the chosen groups
     RecheckPanel<float> open_;
     std::size_t place_[W];  // of the rows in open_
     Move moved_[kMaxWaiting];

@@ -70,7 +70,7 @@ void decide_by_d64(const BookView<T>& book, const R* rows, RecheckPanel<T>& open
             const std::int32_t j = open.candidate[i][c];
             const double distance =
                 exact_distance(book.exact, gathered + i * book.d, static_cast<std::size_t>(j));
-            if (distance < low || (distance == low && j < open.label[i]))
+            if (c == 0 || distance < low || (distance == low && j < open.label[i]))
                 low = distance, open.label[i] = j;
         }
         if (!(low < __builtin_inf())) all[undecided++] = static_cast<std::int32_t>(i);

@@ -114,9 +114,6 @@ struct Simd<float> {
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm512_min_ps(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm512_max_ps(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
-    static PARTITA_INLINE Reg select(Mask m, Reg yes, Reg no) {
-        return _mm512_mask_blend_ps(m, no, yes);
-    }
     static PARTITA_INLINE Reg min_where(Mask m, Reg a, Reg b) {
         return _mm512_mask_min_ps(a, m, a, b);
     }
@@ -227,9 +224,6 @@ struct Simd<float> {
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm256_min_ps(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm256_max_ps(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
-    static PARTITA_INLINE Reg select(Mask m, Reg yes, Reg no) {
-        return _mm256_blendv_ps(no, yes, m);
-    }
     static PARTITA_INLINE Reg min_where(Mask m, Reg a, Reg b) {
         return _mm256_blendv_ps(a, _mm256_min_ps(a, b), m);
     }

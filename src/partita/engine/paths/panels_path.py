@@ -60,8 +60,8 @@ class PanelsPath:
     def assign(self, centers: Centers, sums: Moments | None) -> PathPass:
         source = self._source
         n, k, d, crew = source.n, len(centers.values), source.d, source.workers.crew
-        book = self._book(centers)
-        if self._sorted is None or not self._sorted.fit(book):
+        book = None if self._sorted is None else self._book(centers)
+        if book is None or not self._sorted.fit(book):
             book = self._pack(centers)
         elif self._regret > sorting_cost(n, d):
             kernels.sort_panels(book, self._sorted, source.kernel_rows, crew)
@@ -76,10 +76,8 @@ class PanelsPath:
         moved, rechecked, pairs, open_pairs = self._scan(book, sums)
         compared, open_share = min(1.0, pairs / (n * k)), open_pairs / (n * k)
         if self._groups is not None or open_share < MAX_OPEN_SHARE:
-            vain = (
-                REGRET_SHARE * compared if self._groups else max(0.0, compared - 1.2 * open_share)
-            )
-            self._regret += vain * cost
+            in_vain = max(0.0, compared - 1.2 * open_share)
+            self._regret += cost * (REGRET_SHARE * compared if self._groups else in_vain)
             self._patience = 1
         elif not self._is_sorted and not self._is_fresh:
             self._plain_passes = self._patience
@@ -173,8 +171,14 @@ def panels_memory(source: PrunableRows, k: int) -> float:
     """Bytes of all rows packed, of their order and bounds."""
     bounds = ROW_BYTES * source.n
     if is_grouped(k, source.d):  # twice while rows are sorted
-        bounds += 8 * source.n * -(-k // kernels.centers_per_tile()) // MIN_PANEL_ROWS
+        groups = -(-k // kernels.centers_per_tile())
+        bounds += 8 * source.n // MIN_PANEL_ROWS * margin_stride(groups)
     return packed_bytes(source.n, source.d) + bounds + source.copy_bytes
+
+
+def margin_stride(groups: int) -> int:
+    """Length of a row of bounds for groups, padded as in cpp/kernels/views.hpp."""
+    return -(-groups // 16) * 16
 
 
 def _start(start: PathStart) -> PanelsPath:
