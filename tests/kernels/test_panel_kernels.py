@@ -265,3 +265,17 @@ def test_what_does_not_fit_is_refused(core):
         core.assign_panels(moved, panels, rows, labels, 0, 1)
     with pytest.raises(ValueError, match="outside"):
         core.pack_panels(book, rows, np.full(100, 50, np.int32))
+
+
+def test_centers_in_other_groups_are_refused(core):
+    rows, middles = groups(n=100)
+    walk = Walk(core, rows, tile=3)
+    walk.to(middles)
+    ungrouped = core.Codebook32(middles, np.zeros(6), like=walk.panels)
+    members = np.roll(walk.groups.members, 1)
+    other = core.Codebook32(middles, np.zeros(6), members, walk.groups.sizes, like=walk.panels)
+    for book in (ungrouped, other):
+        assert not walk.panels.fit(book)
+        if core is not reference:
+            with pytest.raises(ValueError, match="packed for these centers"):
+                core.assign_panels(book, walk.panels, rows, walk.labels, 0, 1)

@@ -108,7 +108,7 @@ class PanelsPath:
         self._sorted = kernels.pack_panels(book, rows, self.labels, crew)
         grouped = self._groups is not None
         self._is_sorted, self._regret = grouped, math.inf if grouped else 0.0
-        self._is_fresh, self._plain_passes = True, int(self._groups is None)
+        self._is_fresh, self._plain_passes = True, int(not grouped)
         return book
 
     def _slices(self) -> Iterator[tuple[slice, Any]]:
