@@ -88,15 +88,8 @@ void byte_tile(const std::uint8_t* rows, const std::int8_t* centers, std::size_t
     for (int v = 0; v < V; ++v) S::store(lowest + v * S::width, least[v]);
 }
 
-using ByteTile = void (*)(const std::uint8_t*, const std::int8_t*, std::size_t, const std::int32_t*,
-                          const ByteLines&, float*, float*);
-
-template <int R = kByteTileRows>
-PARTITA_INLINE ByteTile byte_tile_of(int rows) {
-    if constexpr (R == 1)
-        return &byte_tile<1>;
-    else
-        return rows == R ? &byte_tile<R> : byte_tile_of<R - 1>(rows);
+PARTITA_INLINE auto byte_tile_of(int centers) {
+    return for_centers<kByteTileRows>(centers, []<int R>() { return &byte_tile<R>; });
 }
 
 // Bit r of mask[c] is set if low[c][r] does not exceed limit[r], or is no number.
@@ -223,14 +216,14 @@ private:
         }
         const std::size_t quads = (book_.d + 3) / 4;
         const std::uint8_t* codes = bytes_.codes + p * quads * 4 * W;
-        ByteTile run = nullptr;
-        std::size_t size = 0;
+        auto run = byte_tile_of(kByteTileRows);
+        std::size_t size = kByteTileRows;
         for (std::size_t q0 = 0; q0 < book_.tiles;) {
             std::size_t q = q0;
             const std::size_t begin = book_.first[q0];
             for (; q < book_.tiles && book_.first[q + 1] - begin <= kLowCenters; ++q) {
                 const std::size_t j = book_.first[q], now = book_.first[q + 1] - j;
-                if (now != size) run = byte_tile_of<>(static_cast<int>(size = now));
+                if (now != size) run = byte_tile_of(static_cast<int>(size = now));
                 run(codes, book_.codes + j * quads * 4, quads, book_.start + j,
                     {lines_.slope + j, lines_.low + j, lines_.high + j}, low_ + (j - begin) * W,
                     lowest);

@@ -115,8 +115,8 @@ PARTITA_INLINE void sweep_centers(const BookView<T>& book, std::size_t panels,
         for (std::size_t p = 0; p < panels; ++p) {
             const T* panel = panel_at(p);
             Prefetcher fetch = q0 == 0 ? ahead(p, q1 - q0) : Prefetcher(panel, 0, 1);
-            TileFunction<T> run = nullptr;
-            for (std::size_t q = q0, size = 0; q < q1; ++q) {
+            auto run = tile_of<T>(kTileRows);
+            for (std::size_t q = q0, size = kTileRows; q < q1; ++q) {
                 fetch.step();
                 const std::size_t first = book.first[q], now = book.first[q + 1] - first;
                 if (now != size) run = tile_of<T>(static_cast<int>(size = now));

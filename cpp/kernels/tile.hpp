@@ -162,52 +162,30 @@ bool tile_filter(const T* panel, const T* centers, const T* start, std::size_t d
     return any != 0;
 }
 
-template <class T>
-using TileFunction = void (*)(const T*, const T*, const T*, std::size_t, std::int64_t, T*, T*,
-                              typename Simd<T>::Int*);
-
-// tile_of<T>(r) is the tile for r centers, 1 <= r <= kTileRows.
-template <class T, int R = kTileRows>
-PARTITA_INLINE TileFunction<T> tile_of(int rows) {
+// The instance of a tile for so many centers, 1 … R: `of.operator()<R>()` is that for R.
+template <int R = kTileRows, class Of>
+PARTITA_INLINE auto for_centers(int centers, Of of) {
     if constexpr (R == 1)
-        return &tile<T, 1>;
+        return of.template operator()<1>();
     else
-        return rows == R ? &tile<T, R> : tile_of<T, R - 1>(rows);
+        return centers == R ? of.template operator()<R>() : for_centers<R - 1>(centers, of);
 }
 
 template <class T>
-using TileLowFunction = void (*)(const T*, const T*, const T*, std::size_t, std::int64_t, T*, T*,
-                                 typename Simd<T>::Int*, T*);
-
-template <class T, int R = kTileRows>
-PARTITA_INLINE TileLowFunction<T> tile_with_low_of(int rows) {
-    if constexpr (R == 1)
-        return &tile_with_low<T, 1>;
-    else
-        return rows == R ? &tile_with_low<T, R> : tile_with_low_of<T, R - 1>(rows);
+PARTITA_INLINE auto tile_of(int centers) {
+    return for_centers(centers, []<int R>() { return &tile<T, R>; });
 }
-
 template <class T>
-using TileOutFunction = void (*)(const T*, const T*, const T*, std::size_t, T*);
-
-template <class T, int R = kTileRows>
-PARTITA_INLINE TileOutFunction<T> tile_out_of(int rows) {
-    if constexpr (R == 1)
-        return &tile_out<T, 1>;
-    else
-        return rows == R ? &tile_out<T, R> : tile_out_of<T, R - 1>(rows);
+PARTITA_INLINE auto tile_with_low_of(int centers) {
+    return for_centers(centers, []<int R>() { return &tile_with_low<T, R>; });
 }
-
 template <class T>
-using TileFilterFunction = bool (*)(const T*, const T*, const T*, std::size_t, const T*, T*,
-                                    std::uint32_t*);
-
-template <class T, int R = kTileRows>
-PARTITA_INLINE TileFilterFunction<T> tile_filter_of(int rows) {
-    if constexpr (R == 1)
-        return &tile_filter<T, 1>;
-    else
-        return rows == R ? &tile_filter<T, R> : tile_filter_of<T, R - 1>(rows);
+PARTITA_INLINE auto tile_out_of(int centers) {
+    return for_centers(centers, []<int R>() { return &tile_out<T, R>; });
+}
+template <class T>
+PARTITA_INLINE auto tile_filter_of(int centers) {
+    return for_centers(centers, []<int R>() { return &tile_filter<T, R>; });
 }
 
 template <class Book>
