@@ -9,21 +9,11 @@
 // (the travel), with the travel at which the first of its rows loses its margin. If the travel of
 // the farthest other center is less than all these, a single comparison skips the panel.
 //
-// Margins are lower bounds. Scores are such already (codebook.hpp), but for E′, the part of their
-// error E that tiles leave out. With s₁ the lowest score, s₂ the lowest of the other centers in
-// question,
-//
-//     d₁² ≤ ‖y‖² + 2(s₁ + 2E)        d₂² ≥ ‖y‖² + 2(s₂ − E′)
-//
-// and the rounding of D64, which defines labels, is covered by 8ε(d₂ + ‖y‖), ε = (d + 8)·2⁻⁵².
-// (D64 of a center at distance d is off by at most ε(d² + 2d‖y‖). So labels agree while d₂ − d₁
-// exceeds ε(d₁ + d₂ + 2‖y‖): a farther center has a larger error, but a gap that grows faster.)
-//
 // A row that gets another label keeps its margins to groups that were not compared: the new center
 // is nearer than the old one was. That is not certain if D64 decided, so such a row has no margin.
 #pragma once
 
-#include "dense_pass.hpp"
+#include "panel_margins.hpp"
 
 namespace partita::PARTITA_ISA {
 
@@ -78,8 +68,7 @@ public:
               unsigned char* memory)
         : book_(book), rows_(rows), view_(view), travel_(travel), label_(label), sums_(sums),
           s_(memory, book.d, book.groups), accumulator_(sums ? *sums : none_, s_.sum_scratch),
-          d64_error_(static_cast<float>(margin_error(book.d))),
-          norm_error_(2 * static_cast<float>(static_cast<double>(book.norm_up) - 1.0) + 0x1p-20f) {}
+          margins_(book) {}
 
     PanelCounts run(std::size_t first, std::size_t last) {
         for (std::size_t p = next_open(first, last); p < last;) {
@@ -100,11 +89,7 @@ private:
     using S = Simd<float>;
     static constexpr std::size_t W = kPanelWidth<float>;
 
-    static constexpr float kDown = 0x1p-20f;
     static constexpr float kChosen = 0x1p100f;  // beyond all margins
-
-    // Lowers a sum of travels by far more than the rounding of its terms.
-    static float down(float v) { return v - __builtin_fabsf(v) * kDown; }
 
     float travel_of(std::int32_t label) const {
         return label < 0 ? travel_.all : travel_.of[label];
@@ -144,7 +129,7 @@ private:
         }
         rest_ = S::lowest(rest);
         if (!any) {
-            view_.panel_until[p] = down(travel_of(label) + rest_);
+            view_.panel_until[p] = lowered(travel_of(label) + rest_);
             return false;
         }
         // the groups of own centers come first: the tiles of the others are quicker then
@@ -224,8 +209,8 @@ private:
         const std::int32_t before = view_.panel_label[p];
         set_travel(p, travel);
         if (book_.groups == 1) count_open(p, travel);
-        set_common(p);
-        set_margins(s_.second, margin);
+        margins_.begin(book_, s_, view_.square + p * W);
+        margins_.set(s_.second, margin);
         bool certain = true;
         const bool settled = is_settled(p);
         if (!settled) {
@@ -238,11 +223,11 @@ private:
             const S::Reg left = S::min(S::load(margin + v), S::set1(rest_));
             const S::Reg until = S::add(S::load(travel + v), left);
             const S::Reg size = S::max(until, S::sub(S::set1(0), until));
-            S::store(margin + v, S::sub(until, S::mul(size, S::set1(kDown))));
+            S::store(margin + v, S::sub(until, S::mul(size, S::set1(kTravelRounding))));
             least = S::min(least, left);
         }
         __builtin_memcpy(view_.until + p * W, margin, sizeof(margin));
-        view_.panel_until[p] = down(travel_of(view_.panel_label[p]) + S::lowest(least));
+        view_.panel_until[p] = lowered(travel_of(view_.panel_label[p]) + S::lowest(least));
         if (book_.groups > 1) set_group_bounds(p, before, settled, certain);
     }
 
@@ -299,7 +284,8 @@ private:
         if (now != before) {  // bounds of the other groups follow the travel of another label
             const float was = own_travel_of(before);
             for (std::size_t g = 0; g < book_.groups; ++g)
-                until[g] = down(travel_.group[g] + travel + (until[g] - (travel_.group[g] + was)));
+                until[g] =
+                    lowered(travel_.group[g] + travel + (until[g] - (travel_.group[g] + was)));
         }
         // in the group of the nearest center, the second lowest score counts
         if (settled && now >= 0) {
@@ -314,57 +300,8 @@ private:
         for (std::size_t e = 0; e < chosen_; ++e) {
             const std::size_t g = s_.open_groups[e];
             float* low = s_.group_low + e * W;
-            until[g] = down(travel + travel_.group[g] + set_margins(low, low));
+            until[g] = lowered(travel + travel_.group[g] + margins_.set(low, low));
         }
-    }
-
-    // Sets what is common to all margins of the rows.
-    void set_common(std::size_t p) {
-        const bool uniform = book_.depth == book_.d;  // scores do not include slope·norm
-        alignas(64) float slope[W], slack[W];
-        for (std::size_t r = 0; r < W; ++r) {
-            slope[r] = book_.max_slope;
-            slack[r] = book_.max_slack;
-        }
-        for (std::size_t r = 0; r < W && !uniform; ++r) {
-            slope[r] = book_.slope[s_.nearest[r]];
-            slack[r] = book_.slack[s_.nearest[r]];
-        }
-        const S::Reg up = S::set1(1 + norm_error_), low = S::set1(1 - norm_error_);
-        const S::Reg two = S::set1(2), none = S::set1(0), d64 = S::set1(book_.own_error);
-        for (std::size_t v = 0; v < W; v += S::width) {
-            const S::Reg norm = S::load(s_.norm + v), square = S::load(view_.square + p * W + v);
-            const S::Reg best = S::load(s_.best + v), exact = S::mul(S::mul(norm, norm), d64);
-            const S::Reg sloped = S::mul(norm, S::load(slope + v));
-            const S::Reg error = S::add(S::add(sloped, S::load(slack + v)), exact);
-            const S::Reg missing = uniform ? S::add(sloped, exact) : exact;
-            S::Reg most = S::add(best, S::mul(two, error));
-            most = S::add(S::mul(square, up), S::mul(two, most));
-            const S::Reg size = S::max(best, S::sub(none, best));
-            most = S::max(S::add(most, S::mul(size, S::set1(0x1p-20f))), none);
-            const S::Reg d1 = S::mul(S::sqrt(most), S::set1(1 + 0x1p-20f));
-            S::store(base_ + v, S::sub(S::mul(square, low), S::mul(two, missing)));
-            S::store(cost_ + v, S::add(d1, S::mul(norm, S::set1(d64_error_))));
-        }
-    }
-
-    // What the centers with these scores are farther than the nearest, from below; returns the
-    // least of all rows.
-    float set_margins(const float* score, float* margin) const {
-        const S::Reg two = S::set1(2), none = S::set1(0);
-        const S::Reg far = S::set1(static_cast<float>(kMaxFastNorm * kMaxFastNorm));
-        S::Reg least = S::set1(__builtin_inff());
-        for (std::size_t v = 0; v < W; v += S::width) {
-            const S::Reg s = S::min(far, S::load(score + v));  // without a score, it is farther
-            const S::Reg size = S::max(s, S::sub(none, s));
-            S::Reg next = S::add(S::load(base_ + v), S::mul(two, s));
-            next = S::max(S::sub(next, S::mul(size, S::set1(0x1p-20f))), none);  // NaN: 0
-            const S::Reg d2 = S::mul(S::sqrt(next), S::set1(1 - 0x1p-20f - d64_error_));
-            const S::Reg m = S::sub(d2, S::load(cost_ + v));
-            S::store(margin + v, m);
-            least = S::min(least, m);
-        }
-        return S::lowest(least);
     }
 
     // Labels each row by its scores, or hands it to D64: such a row has no margin. Returns true if
@@ -434,11 +371,10 @@ private:
     const SumView none_{};
     PanelScratch<R> s_;
     RowAccumulator<R> accumulator_;
-    float d64_error_, norm_error_;
-    std::size_t chosen_ = 0;               // groups that the present panel is compared with
-    float rest_ = 0;                       // what is left of its margins to the others
-    alignas(64) float base_[W], cost_[W];  // of its rows: ‖y‖² − 2E′; d₁ and the error of D64
-    std::int64_t pairs_ = 0;               // centers in the chosen groups
+    PanelMargins margins_;
+    std::size_t chosen_ = 0;  // groups that the present panel is compared with
+    float rest_ = 0;          // what is left of its margins to the others
+    std::int64_t pairs_ = 0;  // centers in the chosen groups
     RecheckPanel<float> open_;
     std::size_t place_[W];  // of the rows in open_
     Move moved_[kMaxWaiting];

@@ -230,8 +230,6 @@ private:
             out[e] = static_cast<float>(totals[e] * scale) * (1 + 0x1p-22f);
     }
 
-    static float down(float v) { return v - std::abs(v) * 0x1p-20f; }
-
     // The bounds of one panel.
     std::span<float> group_bounds(std::size_t panel) {
         if (group_until_.empty()) return {};
@@ -259,7 +257,7 @@ private:
         }
         panel_label_[p] = same ? own_[first] : -1;
         const std::size_t label = panel_label_[p] < 0 ? k_ : static_cast<std::size_t>(own_[first]);
-        panel_until_[p] = down(travel[label] + least);
+        panel_until_[p] = lowered(travel[label] + least);
     }
 
     float own_travel(std::int32_t label) const {
@@ -284,7 +282,7 @@ private:
             const float least = panel_until_[p] - far_[label < 0 ? k_ : std::size_t(label)];
             const auto until = group_bounds(p);
             for (std::size_t g = 0; g < left.size(); ++g)
-                until[g] = down(own_travel(label) + group_far_[g] + std::max(left[g], least));
+                until[g] = lowered(own_travel(label) + group_far_[g] + std::max(left[g], least));
         }
     }
 

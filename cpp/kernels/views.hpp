@@ -60,8 +60,15 @@ struct BoundView {
     std::size_t stride;    // bounds_stride(groups)
 };
 
-// What the rounding of D64 takes from a margin, per unit of the lengths in it: see panel_pass.hpp.
+// What the rounding of D64 takes from a margin, per unit of the lengths in it: see
+// panel_margins.hpp.
 constexpr double margin_error(std::size_t d) { return 8.1 * static_cast<double>(d + 8) * 0x1p-52; }
+
+// Bounds of margins are sums of travels, lowered by far more than the rounding of their terms.
+constexpr float kTravelRounding = 0x1p-20f;
+[[gnu::always_inline]] inline float lowered(float bound) {
+    return bound - (bound < 0 ? -bound : bound) * kTravelRounding;
+}
 
 // Length of a row of margins to groups, in whole vectors of every instruction set.
 constexpr std::size_t margin_stride(std::size_t groups) { return (groups + 15) / 16 * 16; }
