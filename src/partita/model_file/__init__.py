@@ -3,12 +3,12 @@
 The format is documented in docs/model_file.md.
 """
 
-from partita.model_file.container import ModelFileError
-from partita.model_file.data_fingerprint import fingerprint
+from partita.estimators.data_fingerprint import fingerprint
 from partita.model_file.loading import Saved, load, read_header, read_model
 from partita.model_file.renaming import write_group_names
 from partita.model_file.saving import save
 from partita.model_file.sklearn_export import to_sklearn
+from partita.safe_file.container import ModelFileError
 
 __all__ = [
     "ModelFileError",

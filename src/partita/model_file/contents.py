@@ -13,9 +13,9 @@ from partita._common.array_types import Floats
 from partita._common.parameters import is_integer
 from partita.estimators.center_model import GEOMETRY_OF_CLASS
 from partita.geometry import SPHERICAL
-from partita.model_file.checked_fields import CheckedFields, FieldError
 from partita.model_file.loading import Header, LazyValues, ReadArray, Saved, read_file, read_saved
-from partita.model_file.packed_values import unpack
+from partita.safe_file.checked_fields import CheckedFields, FieldError
+from partita.safe_file.packed_values import unpack
 from partita.source.raw_rows import as_doubles
 
 MAX_ROW = 2**62  # an index of a row

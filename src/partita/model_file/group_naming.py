@@ -8,7 +8,7 @@ from typing import Any
 from partita._common.errors import ParameterError
 from partita._common.parameters import Got, check_items, is_integer, must_be
 from partita._common.text import one_line, quoted
-from partita.model_file.checked_fields import CheckedFields, FieldError
+from partita.safe_file.checked_fields import CheckedFields, FieldError
 
 MAX_NAME_CHARACTERS = 200
 

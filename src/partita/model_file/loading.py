@@ -15,10 +15,10 @@ from partita.estimators.fitted_models import count_clusters
 from partita.estimators.registry import member_class, registered_names
 from partita.estimators.saved_state import restore_state
 from partita.estimators.validation import check_threads
-from partita.model_file.checked_fields import CheckedFields, FieldError
-from partita.model_file.container import Container, ModelFileError
 from partita.model_file.group_naming import GroupNames, read_group_names
-from partita.model_file.packed_values import unpack
+from partita.safe_file.checked_fields import CheckedFields, FieldError
+from partita.safe_file.container import Container, ModelFileError
+from partita.safe_file.packed_values import unpack
 
 if TYPE_CHECKING:
     from partita.model_file.pipeline_steps import PipelineSteps

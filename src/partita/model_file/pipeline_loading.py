@@ -14,9 +14,9 @@ import numpy as np
 
 from partita._common.array_types import Array
 from partita.estimators.saved_state import output_config
-from partita.model_file.checked_fields import CheckedFields, FieldError
-from partita.model_file.packed_values import unpack
 from partita.model_file.pipeline_steps import FORMATS, PASSTHROUGH, PipelineSteps, class_of
+from partita.safe_file.checked_fields import CheckedFields, FieldError
+from partita.safe_file.packed_values import unpack
 
 MAX_STEPS = 30
 MAX_ROWS_SEEN = 2**62

@@ -8,9 +8,9 @@ import numpy as np
 
 from partita._common.array_types import Array
 from partita._common.text import one_line, quoted
-from partita.model_file.container import ModelFileError
-from partita.model_file.packed_values import Packer, UnsupportedValueError, describe
 from partita.model_file.pipeline_steps import FORMATS, PASSTHROUGH, PipelineSteps, class_of
+from partita.safe_file.container import ModelFileError
+from partita.safe_file.packed_values import Packer, UnsupportedValueError, describe
 
 _OPTIONAL_PARAMETERS = ("random_state",)  # of no use to a fitted transformer
 

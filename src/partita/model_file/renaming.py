@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from partita.model_file.container import Container, write_container
 from partita.model_file.contents import read_contents
 from partita.model_file.group_naming import GroupNames, check_group_names
+from partita.safe_file.container import Container, write_container
 
 
 def write_group_names(

@@ -30,10 +30,10 @@ from partita._versions import versions
 from partita.estimators.fitted_models import check_fitted, count_clusters
 from partita.estimators.registry import is_registered, registered_names
 from partita.estimators.saved_state import state_of
-from partita.model_file.container import ModelFileError, write_container
 from partita.model_file.group_naming import check_group_names
 from partita.model_file.loading import FORMAT, PIPELINE_VERSION, READABLE_BY, VERSION, assemble
-from partita.model_file.packed_values import Packer, UnsupportedValueError, describe
+from partita.safe_file.container import ModelFileError, write_container
+from partita.safe_file.packed_values import Packer, UnsupportedValueError, describe
 
 _SCALING_ARRAYS = "center", "scale"
 _REFERENCE_FIELDS = "reach", "share", "mean", "deviation", "rows"

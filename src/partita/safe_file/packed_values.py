@@ -16,7 +16,7 @@ import numpy as np
 
 from partita._common.array_types import Array
 from partita._common.sparse_format import MAX_FEATURES, compressed_problems, is_sparse
-from partita.model_file.container import as_storable
+from partita.safe_file.container import as_storable
 
 MAX_PACKED_DEPTH = 20
 MAX_UNPACKED_DEPTH = 2 * MAX_PACKED_DEPTH  # a `$dict` or `$tuple` adds levels
@@ -29,7 +29,7 @@ _BIT_GENERATORS = ("PCG64", "PCG64DXSM")  # of numpy.random
 
 
 class UnsupportedValueError(ValueError):
-    """A value cannot be stored in a model file."""
+    """A value cannot be stored in a file."""
 
 
 class Packer:

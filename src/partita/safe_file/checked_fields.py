@@ -1,4 +1,4 @@
-"""The fields of a model file, each checked for type, shape and range when it is read."""
+"""The fields of a file, each checked for type, shape and range when it is read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 class FieldError(ValueError):
-    """A field of a model file is missing, or its value is wrong."""
+    """A field of a file is missing, or its value is wrong."""
 
 
 class CheckedFields:

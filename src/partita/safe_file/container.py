@@ -1,4 +1,4 @@
-"""The container of a model file: a zip of plain arrays and one JSON header, read defensively.
+"""The container of a file: a zip of plain arrays and one JSON header, read defensively.
 
 Members are stored, not compressed, so nothing that is read can be larger than the file.
 """
@@ -12,6 +12,7 @@ import re
 import stat
 import struct
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -27,7 +28,7 @@ MAX_MEMBERS = 256
 MAX_DIRECTORY_BYTES = 1000 * MAX_MEMBERS
 DTYPES = ("<f8", "<f4", "<f2", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
 READ_CHUNK_BYTES = 1 << 20
-TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # constant, so that the same model gives the same bytes
+TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # constant, so that the same content gives the same bytes
 
 _MEMBER_NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*\.npy", re.ASCII)
 _ARRAY_HEADER = re.compile(
@@ -38,6 +39,19 @@ _ARRAY_HEADER = re.compile(
 
 class ModelFileError(ValueError):
     """A file is not a model, is damaged, or needs another version of partita."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """The words of error messages for a kind of file."""
+
+    content: str
+    name: str
+    written_by: str
+    error: type[ValueError]
+
+
+MODEL = FileKind("model", "model file", "`partita fit --model` or `partita.save`", ModelFileError)
 
 
 def write_container(
@@ -82,10 +96,11 @@ def as_storable(values: Any) -> Array | None:
 
 
 class Container:
-    """A model file open for reading. Every fault in it raises a ModelFileError."""
+    """A file open for reading. Every fault in it raises the error of its kind."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = path = check_path("path", path)
+    def __init__(self, path: str | Path, kind: FileKind = MODEL) -> None:
+        self.kind, self.path = kind, check_path("path", path)
+        path = self.path
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
@@ -93,7 +108,7 @@ class Container:
         except OSError as error:
             raise OSError(error.errno, f"{path} cannot be read: {error.strerror}.") from None
         if stat.S_ISDIR(mode):
-            raise self.error("is a folder, not a model file")
+            raise self.error(f"is a folder, not a {kind.name}")
         if not stat.S_ISREG(mode):
             raise self.error("is not a regular file")
         self._file = open(path, "rb")  # noqa: SIM115, closed by __exit__
@@ -113,9 +128,9 @@ class Container:
     def __exit__(self, *exception: object) -> None:
         self._file.close()
 
-    def error(self, fault: str) -> ModelFileError:
+    def error(self, fault: str) -> ValueError:
         """Return an error that names the file."""
-        return ModelFileError(f"{self.path} {fault}")
+        return self.kind.error(f"{self.path} {fault}")
 
     @property
     def array_names(self) -> list[str]:
@@ -187,13 +202,13 @@ class Container:
         self._file.seek(0)
         if self._size < 22 or self._file.read(4) != b"PK\x03\x04":
             raise self.error(
-                "is not a model file: it does not begin like one. Give a file written by "
-                "`partita fit --model` or `partita.save`."
+                f"is not a {self.kind.name}: it does not begin like one. Give a file written by "
+                f"{self.kind.written_by}."
             )
         self._file.seek(max(0, self._size - 98))
         tail = self._file.read(98).rjust(98, b"\x00")
         if tail[-22:-18] != b"PK\x05\x06" or tail[-2:] != b"\x00\x00":
-            raise self.error("is damaged or truncated: it does not end like a model file")
+            raise self.error(f"is damaged or truncated: it does not end like a {self.kind.name}")
         n_members, directory_bytes = struct.unpack("<HL", tail[-12:-6])
         if tail[-42:-38] == b"PK\x06\x07":  # zip64 has a second record, with wider numbers
             (position,) = struct.unpack("<Q", tail[-34:-26])
@@ -201,7 +216,7 @@ class Container:
                 raise self.error("is damaged: its directory is not where it should be")
             n_members, directory_bytes = struct.unpack("<QQ", tail[32:48])
         if n_members > MAX_MEMBERS or directory_bytes > MAX_DIRECTORY_BYTES:
-            raise self.error(f"has {n_members} members, more than any model")
+            raise self.error(f"has {n_members} members, more than any {self.kind.content}")
 
     def _check_members(self) -> dict[str, zipfile.ZipInfo]:
         """Return the members by name. Names, compression and sizes are checked."""
@@ -209,12 +224,12 @@ class Container:
         for member in self._zip.infolist():
             name = member.filename
             if name != HEADER and not _MEMBER_NAME.fullmatch(name):
-                raise self.error(f"has a member {name!r}, which no model has")
+                raise self.error(f"has a member {name!r}, which no {self.kind.content} has")
             if name in members:
                 raise self.error(f"has two members called {name}")
             stored = member.compress_type == zipfile.ZIP_STORED
             if not stored or member.file_size != member.compress_size:
-                raise self.error(f"has a compressed member, {name}; models have none")
+                raise self.error(f"has a compressed member, {name}; {self.kind.content}s have none")
             members[name] = member
         if sum(member.file_size for member in members.values()) > self._size:
             raise self.error("is damaged: its members are larger than the file")
@@ -224,7 +239,7 @@ class Container:
         """Run an action of zipfile, whose errors on damaged files are of many types."""
         try:
             return action()
-        except (ModelFileError, MemoryError):
+        except (self.kind.error, MemoryError):
             raise
         except Exception as error:
             raise self.error(f"is damaged: {error}") from error

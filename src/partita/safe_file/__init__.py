@@ -1,0 +1,1 @@
+"""Files of plain arrays and one JSON header: whatever is in them, reading them runs no code."""
