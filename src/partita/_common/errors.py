@@ -60,3 +60,7 @@ class ExistingFileError(WordedError, FileExistsError):
 
 class ParameterError(PartitaError):
     """A parameter has a value that it cannot take."""
+
+
+class TableError(PartitaError):
+    """A file cannot be used: the message names the file, the place, and what to do."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,18 +45,61 @@ def exact_totals(
         weight = np.ascontiguousarray(weight, dtype=np.float64)
     if labels is not None:
         labels = np.ascontiguousarray(labels, dtype=np.int32)
+    digits, limits = _digits_and_limits(values, labels, k, weight)
+    return _rounded(digits) if limits is None else np.where(limits == 0, _rounded(digits), limits)
+
+
+def _digits_and_limits(
+    values: Floats, labels: Ints | None, k: int, weight: Floats | None
+) -> tuple[Ints, Floats | None]:
+    """Return the exact sums of finite values, and the sums of the others if there are any."""
     digits = np.zeros((k, DIGITS), np.int64)
     finite = np.isfinite(values)
     if finite.all():
         kernels.exact_sum(values, digits, weight, labels)
-        return _rounded(digits)
+        return digits, None
     kernels.exact_sum(np.where(finite, values, 0.0), digits, weight, labels)
     beyond = ~finite if weight is None else ~finite & (weight > 0)
     label = np.zeros(len(values), np.int32) if labels is None else labels
     limits = np.zeros(k)
     with np.errstate(invalid="ignore"):
         np.add.at(limits, label[beyond], values[beyond])
-    return np.where(limits == 0, _rounded(digits), limits)
+    return digits, limits
+
+
+@dataclass(frozen=True, slots=True)
+class PartialSums:
+    """Sums of a part of the values of k labels, not yet rounded; parts add up in any order.
+
+    >>> (PartialSums.of(np.array([1e16])) + PartialSums.of(np.array([1.0, -1e16]))).totals()
+    array([1.])
+    """
+
+    wholes: tuple[int, ...]  # (k,) units of 2^-POINT
+    limits: Floats  # (k,) sums of the values that are not finite
+
+    @classmethod
+    def of(
+        cls, values: Floats, labels: Ints | None = None, k: int = 1, weight: Floats | None = None
+    ) -> PartialSums:
+        """Add up doubles (n,), or weight·values, by label."""
+        digits, limits = _digits_and_limits(values, labels, k, weight)
+        return cls(tuple(_wholes(digits, 0)), np.zeros(k) if limits is None else limits)
+
+    def __add__(self, other: PartialSums) -> PartialSums:
+        wholes = tuple(a + b for a, b in zip(self.wholes, other.wholes, strict=True))
+        with np.errstate(invalid="ignore"):
+            return PartialSums(wholes, self.limits + other.limits)
+
+    def joined(self, other: PartialSums) -> PartialSums:
+        """Return these sums, followed by others."""
+        limits = np.concatenate([self.limits, other.limits])
+        return PartialSums(self.wholes + other.wholes, limits)
+
+    def totals(self) -> Floats:
+        """Return the sums (k,), each rounded once: those of `exact_totals` of all values."""
+        rounded = np.array([_scaled(whole, -POINT) for whole in self.wholes])
+        return np.where(self.limits == 0, rounded, self.limits)
 
 
 class LongSums:
@@ -73,17 +117,29 @@ class LongSums:
         """Return the sums (k, d), each rounded once."""
         return np.stack([_rounded(digits) for digits in self._digits], axis=1)
 
+    def parts(self) -> PartialSums:
+        """Return the sums as a part of those of all rows, column by column."""
+        wholes = [whole for digits in self._digits for whole in _wholes(digits, 0)]
+        return PartialSums(tuple(wholes), np.zeros(len(wholes)))
+
 
 def _rounded(digits: Ints) -> Floats:
     """Return the doubles (k,) next to the exact sums."""
+    places = np.nonzero(digits)[1]
+    lowest = int(places.min()) if len(places) else 0
+    wholes = _wholes(digits, lowest)
+    return np.array([_scaled(whole, 32 * lowest - POINT) for whole in wholes])
+
+
+def _wholes(digits: Ints, lowest: int) -> list[int]:
+    """Return the exact sums (k,) in units of the digit `lowest`, below which all are 0."""
     rows, places = np.nonzero(digits)
     wholes = [0] * len(digits)
-    lowest = int(places.min()) if len(places) else 0
     for row, place, digit in zip(
         rows.tolist(), (places - lowest).tolist(), digits[rows, places].tolist(), strict=True
     ):
         wholes[row] += digit << (32 * place)
-    return np.array([_scaled(whole, 32 * lowest - POINT) for whole in wholes])
+    return wholes
 
 
 def _scaled(whole: int, power: int) -> float:

@@ -26,15 +26,18 @@ def quoted(name: Any) -> str:
     return one_line(repr(name), MAX_NAME)
 
 
-def listed(items: Iterable[Any], word: Callable[[Any], str] = quoted) -> str:
-    """Return the first few items, and how many are left out.
+def listed(
+    items: Iterable[Any], word: Callable[[Any], str] = quoted, count: int | None = None
+) -> str:
+    """Return the first few items, and how many are left out of `count` (default: of those given).
 
     >>> listed("ab"), listed(range(7), str)
     ("'a', 'b'", '0, 1, 2, 3, 4 and 2 more')
     """
     items = list(items)
+    left = (len(items) if count is None else count) - MAX_LISTED
     text = ", ".join(word(item) for item in items[:MAX_LISTED])
-    return text + (f" and {len(items) - MAX_LISTED} more" if len(items) > MAX_LISTED else "")
+    return text + (f" and {left} more" if left > 0 else "")
 
 
 def plural(count: int, noun: str, number: Callable[[int], str] = str) -> str:

@@ -16,6 +16,7 @@ import typer
 
 from partita import model_file
 from partita._common.array_types import Ints
+from partita._common.data_files import without_compression_suffix
 from partita._common.optional_imports import require
 from partita._common.text import free_name
 from partita.cli.console import print_message
@@ -26,7 +27,6 @@ from partita.cli.workflow import FitOutcome
 from partita.model_file.group_naming import GroupNames
 from partita.new_rows.fit_reference import FitReference
 from partita.tables import check_new, format_of, write_table, write_text
-from partita.tables.compression import without_compression_suffix
 from partita.tables.file_formats import SUFFIXES_WRITTEN
 from partita.tables.table import arrow
 

@@ -6,7 +6,8 @@ import json
 import re
 from typing import Any
 
-from partita.tables.table import Table, TableError, TableFile, arrow, first_line
+from partita._common.errors import TableError
+from partita.tables.table import Table, TableFile, arrow, first_line
 from partita.tables.text_files import unique_names
 
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")

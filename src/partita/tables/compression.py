@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from partita.tables.table import TableError
+from partita._common.errors import TableError
 
 # A few bytes can decompress to more than any memory holds. Tables of constants compress well too,
 # but not beyond these limits.
@@ -86,12 +86,6 @@ def check_unpacked_size(size: int, packed_size: int, name: str) -> None:
             f"{name}: {packed_size} compressed bytes become more than {limit}, which is unlikely "
             "for a table. If it is one, decompress it first."
         )
-
-
-def without_compression_suffix(path: str | Path) -> Path:
-    """Drop the suffix of a compressed file: wine.csv for wine.csv.gz."""
-    file = Path(path)
-    return file.with_suffix("") if file.suffix.lower() in _COMPRESSIONS else file
 
 
 def compressing_writer(

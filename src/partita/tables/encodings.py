@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 
+from partita._common.errors import TableError
 from partita._common.parameters import describe_value
-from partita.tables.table import TableError
 
 UTF16_SAMPLE_BYTES = 4096
 UTF16_MIN_ZERO_SHARE = 0.2  # of the sample's bytes, all at even or all at odd places

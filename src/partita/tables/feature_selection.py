@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.errors import Setting
+from partita._common.errors import Setting, TableError
 from partita._common.parameters import describe_value
 from partita._common.text import listed, quoted
 from partita.tables.calendar_days import are_calendar_days, to_days
@@ -24,7 +24,7 @@ from partita.tables.missing_values import (
     read_weights,
     unknown_in_kept_rows,
 )
-from partita.tables.table import Table, TableError, arrow
+from partita.tables.table import Table, arrow
 from partita.tables.table_roles import roles_of, without_last_resort
 
 NOT_CHOSEN, EXCLUDED = "not chosen", "excluded"  # by the caller: reasons in `left_out`

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita._common import parameters as accept
+from partita._common.errors import TableError
 from partita.tables.cell_options import CELLS_AS_DETECTED, SEPARATORS, CellOptions
-from partita.tables.table import TableError
 
 MAX_ROWS_SKIPPED = 2**31
 

@@ -7,10 +7,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
+from partita._common.errors import TableError
 from partita._common.text import listed, one_line
 from partita.tables.encodings import to_utf8
 from partita.tables.file_options import FileOptions
-from partita.tables.table import Table, TableError, TableFile, arrow, first_line
+from partita.tables.table import Table, TableFile, arrow, first_line
 from partita.tables.value_columns import value_column
 
 CELLS_ALLOWED = 10_000_000  # of a table of any size: each row may have keys of its own

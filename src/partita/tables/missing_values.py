@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.errors import Setting
+from partita._common.errors import Setting, TableError
 from partita._common.text import plural, quoted
 from partita.tables.column_values import read_column
 from partita.tables.quantiles import quantiles
-from partita.tables.table import Table, TableError
+from partita.tables.table import Table
 
 MISSING_POLICIES = ("error", "drop", "mean", "auto")
 KNOWN_MIN_SHARE = 0.5  # of the features of a row: with fewer, its cluster would be a guess

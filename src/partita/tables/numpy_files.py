@@ -16,9 +16,10 @@ from typing import IO, TypeVar
 import numpy as np
 
 from partita._common.array_types import Array
+from partita._common.errors import TableError
 from partita._common.text import listed, printable
 from partita.tables.compression import check_unpacked_size
-from partita.tables.table import Table, TableError, TableFile, arrow, first_line
+from partita.tables.table import Table, TableFile, arrow, first_line
 from partita.tables.text_files import unique_names
 
 MAX_HEADER_BYTES = 1 << 16

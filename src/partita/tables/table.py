@@ -8,14 +8,9 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
-from partita._common.errors import PartitaError
 from partita._common.optional_imports import require
 from partita._common.text import quoted
 from partita.tables.cell_options import CELLS_AS_DETECTED, CellOptions
-
-
-class TableError(PartitaError):
-    """A file cannot be used: the message names the file, the place, and what to do."""
 
 
 def first_line(error: BaseException) -> str:

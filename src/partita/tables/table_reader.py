@@ -9,18 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from partita._common.data_files import expand_path
+from partita._common.errors import TableError
 from partita._common.parameters import check_path
 from partita._common.text import listed, quoted
 from partita.tables import cell_types
 from partita.tables.arrow_files import read_arrow
 from partita.tables.cell_options import CellOptions
 from partita.tables.compression import decompress
-from partita.tables.file_formats import detect_format, expand_path, read_bytes
+from partita.tables.file_formats import detect_format, read_bytes
 from partita.tables.file_options import FileOptions, missing_markers
 from partita.tables.json_files import read_json
 from partita.tables.number_notes import number_notes
 from partita.tables.numpy_files import read_numpy
-from partita.tables.table import Table, TableError, arrow, first_line
+from partita.tables.table import Table, arrow, first_line
 from partita.tables.text_files import read_text
 from partita.tables.workbook_files import read_workbook
 

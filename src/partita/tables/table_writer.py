@@ -13,19 +13,16 @@ import numpy as np
 
 from partita._common.array_types import Array
 from partita._common.atomic_write import write_atomically
+from partita._common.data_files import FORMAT_OF_SUFFIX, format_from_name
+from partita._common.errors import TableError
 from partita._common.text import quoted
 from partita.tables.arrow_files import plain_values
 from partita.tables.column_values import first_inexact, is_integer_type, is_numeric_type, to_floats
 from partita.tables.compression import compressing_writer
 from partita.tables.encodings import codec_name
-from partita.tables.file_formats import (
-    FORMAT_OF_SUFFIX,
-    READ_ONLY_FORMATS,
-    SUFFIXES_WRITTEN,
-    format_from_name,
-)
+from partita.tables.file_formats import READ_ONLY_FORMATS, SUFFIXES_WRITTEN
 from partita.tables.json_files import write_json
-from partita.tables.table import TableError, arrow
+from partita.tables.table import arrow
 
 FORMATS = tuple(dict.fromkeys(FORMAT_OF_SUFFIX[suffix] for suffix in SUFFIXES_WRITTEN))
 ROWS_PER_CHUNK = 1 << 16  # of text, encoded and written at once

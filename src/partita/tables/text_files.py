@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from partita._common.errors import TableError
 from partita._common.text import listed, plural, quoted
 from partita.tables.cell_types import is_missing
 from partita.tables.encodings import to_utf8
 from partita.tables.file_options import FileOptions
-from partita.tables.table import Table, TableError, TableFile, arrow
+from partita.tables.table import Table, TableFile, arrow
 from partita.tables.text_layout import (
     DELIMITER_NAMES,
     SAMPLE_RECORDS,

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from partita.tables.table import TableError
+from partita._common.errors import TableError
 
 _LINE = re.compile(rb"([^\r\n]*)(\r\n|\r|\n|\Z)")
 _CLOSING_QUOTE = re.compile(rb'(?:[^"]|"")*+"')

@@ -11,7 +11,8 @@ import re
 import zipfile
 import zlib
 
-from partita.tables.table import TableError, first_line
+from partita._common.errors import TableError
+from partita.tables.table import first_line
 
 UNPACKED_BYTES_ALLOWED = 1 << 28  # for a workbook of any size
 MAX_UNPACKED_RATIO = 100  # for larger ones

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 from typing import Any, NamedTuple
 
+from partita._common.errors import TableError
 from partita._common.optional_imports import require
 from partita._common.parameters import describe_value
 from partita._common.text import listed, one_line, plural
 from partita.tables.file_options import FileOptions
-from partita.tables.table import Table, TableError, TableFile, arrow, first_line
+from partita.tables.table import Table, TableFile, arrow, first_line
 from partita.tables.text_files import column_names
 from partita.tables.text_layout import SAMPLE_RECORDS, count_title_rows, is_header
 from partita.tables.value_columns import value_column, value_text
