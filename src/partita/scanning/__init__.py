@@ -1,0 +1,1 @@
+"""Rows of files, read block by block: files may be larger than memory."""
