@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-data test-all test-pure test-oldest test-sanitize browsers lint format \
-        reference gallery same-bits bench bench-quick bench-answers bench-report dev clean FORCE
+        reference gallery same-bits bench bench-quick bench-answers bench-coresets bench-scale bench-report dev clean FORCE
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -130,6 +130,12 @@ bench-quick: .bench-venv/made ## a small part of it, under five minutes, only pr
 
 bench-answers: $(VENV)/tools ## how often `partita fit table.csv` is right, on 400 generated tables: half an hour
 	$(BIN)/python bench/answers.py --out bench/ANSWERS.md
+
+bench-coresets: $(VENV)/tools ## the error of coresets beside uniform samples, on the data sets of PARTITA_DATA: two minutes
+	$(BIN)/python bench/coresets.py --out bench/CORESETS.md
+
+bench-scale: $(VENV)/tools ## fits of files of 6 GB within 1 GiB of memory: half an hour, 20 GB of disk
+	$(BIN)/python bench/files.py --out bench/FILES.md
 
 bench-report: $(VENV)/tools browsers ## size and speed of reports in a browser, up to a million rows
 	$(BIN)/python bench/report_page.py --out bench/REPORT.md

@@ -104,7 +104,7 @@ def of_estimator(label, kind, **given):
 
 METHODS = (
     "fit", "fit_predict", "partial_fit", "predict", "transform", "score", "soft_membership",
-    "inverse_transform", "match", "distances",
+    "inverse_transform", "match", "merge", "distances",
 )  # fmt: skip
 
 
@@ -228,6 +228,11 @@ def all_calls():
         yield from of_methods(label, model)
     yield from of_function("k_means", partita.k_means, X=X, n_clusters=3)
     yield from of_function("kmeans_plusplus", partita.kmeans_plusplus, X=X, n_clusters=3)
+    yield from of_function("coreset", partita.coreset, X=X, m=5)
+    small = partita.coreset(X, 9, random_state=0)
+    yield from of_function("Coreset.merge", small.merge)
+    yield from of_function("Coreset.reduce", small.reduce, m=5)
+    yield from of_function("Coreset.cost", small.cost)
     yield from of_function("choose_k", choose_k, X=X, **few)
     yield from of_function("sweep.model", sweep.model)
     for label, table in {"sweep": sweep, "trace": fitted["kmeans"].trace_}.items():

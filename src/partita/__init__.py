@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from partita._versions import show_versions
     from partita.choosing.choose_k import choose_k
     from partita.choosing.sweep import Sweep
+    from partita.coresets import Coreset, coreset
     from partita.diagnosis import Diagnosis, Finding, diagnose
     from partita.empty_clusters import EmptyClusterError
+    from partita.estimators.checkpoint import Checkpoint
     from partita.estimators.functions import k_means, kmeans_plusplus
     from partita.estimators.kernel.estimator import KernelKMeans
     from partita.estimators.kmeans import KMeans
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from partita.new_rows.compare_with_fit import compare_with_fit
     from partita.new_rows.comparison import Comparison
     from partita.report.describe import Description, describe
+    from partita.scanning.scan import Scan, scan
     from partita.stats import ClusterStats
     from partita.trace import Progress, Trace
     from partita.voronoi.principal_plane import pca_plane
@@ -44,8 +47,10 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Cells": "partita.voronoi.voronoi_cells",
+    "Checkpoint": "partita.estimators.checkpoint",
     "ClusterStats": "partita.stats",
     "Comparison": "partita.new_rows.comparison",
+    "Coreset": "partita.coresets",
     "Description": "partita.report.describe",
     "Diagnosis": "partita.diagnosis",
     "EmptyClusterError": "partita.empty_clusters",
@@ -59,12 +64,14 @@ _HOME = {
     "MiniBatchKMeans": "partita.estimators.minibatch",
     "ModelFileError": "partita.model_file",
     "Progress": "partita.trace",
+    "Scan": "partita.scanning.scan",
     "SphericalKMeans": "partita.estimators.spherical",
     "Sweep": "partita.choosing.sweep",
     "Trace": "partita.trace",
     "cells": "partita.voronoi.voronoi_cells",
     "choose_k": "partita.choosing.choose_k",
     "compare_with_fit": "partita.new_rows.compare_with_fit",
+    "coreset": "partita.coresets",
     "describe": "partita.report.describe",
     "diagnose": "partita.diagnosis",
     "factorize": "partita.factorization",
@@ -76,6 +83,7 @@ _HOME = {
     "register": "partita.estimators.registry",
     "sampled_silhouette": "partita.metrics.silhouette",
     "save": "partita.model_file",
+    "scan": "partita.scanning.scan",
     "show_versions": "partita._versions",
     "silhouette_samples": "partita.metrics.silhouette",
     "silhouette_score": "partita.metrics.silhouette",
@@ -85,8 +93,10 @@ _MODULES = ("halting", "plots", "report", "theory")
 
 __all__ = [
     "Cells",
+    "Checkpoint",
     "ClusterStats",
     "Comparison",
+    "Coreset",
     "Description",
     "Diagnosis",
     "EmptyClusterError",
@@ -100,6 +110,7 @@ __all__ = [
     "MiniBatchKMeans",
     "ModelFileError",
     "Progress",
+    "Scan",
     "SphericalKMeans",
     "Sweep",
     "Trace",
@@ -107,6 +118,7 @@ __all__ = [
     "cells",
     "choose_k",
     "compare_with_fit",
+    "coreset",
     "describe",
     "diagnose",
     "factorize",
@@ -121,6 +133,7 @@ __all__ = [
     "report",
     "sampled_silhouette",
     "save",
+    "scan",
     "show_versions",
     "silhouette_samples",
     "silhouette_score",

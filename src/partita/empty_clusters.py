@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,42 +19,57 @@ class EmptyClusterError(ValueError):
 class Assignment(Protocol):
     """The state of a fit that a policy may read and change."""
 
-    @property
-    def labels(self) -> Ints:
-        """The label (n,) of every row."""
+    def members(self, k: int) -> Ints:
+        """Return how many rows of positive weight (k,) every cluster has."""
 
-    def distances(self, centers: Centers) -> Floats:
-        """Return the squared distance (n,) of every row to its own center."""
+    def farthest(self, centers: Centers, count: int) -> FarRows:
+        """Return the `count` rows of weight that are farthest from their centers, and all ties.
+
+        Rows at their centers are left out.
+        """
 
     def rows(self, which: Ints) -> Floats:
         """Return some rows (m, d)."""
 
-    def counted(self) -> Ints | None:
-        """Return 1 for rows of positive weight, 0 for others; None if all are positive."""
+    def move(self, rows: Ints, to: Ints) -> int:
+        """Move rows to other clusters; return how many labels changed."""
 
-    def move(self, rows: Ints, to: Ints) -> None:
-        """Move rows to other clusters."""
-
-    def drop(self, clusters: Ints) -> None:
-        """Remove clusters that hold no rows of any weight."""
+    def drop(self, clusters: Ints) -> int:
+        """Remove clusters that hold no rows of any weight; return how many labels changed."""
 
 
-# Repairs an assignment that leaves clusters empty; returns the centers that they keep
-EmptyPolicy = Callable[[Assignment, Centers, Ints], Centers]
+class FarRows(NamedTuple):
+    """Rows far from their centers."""
+
+    numbers: Ints  # (m,)
+    distance: Floats  # (m,), squared
+    labels: Ints  # (m,)
+    is_all: bool  # no other row of weight is away from its center
 
 
-def keep(state: Assignment, centers: Centers, empty: Ints) -> Centers:
+class Repair(NamedTuple):
+    """The result of a policy for empty clusters."""
+
+    centers: Centers  # that they keep
+    moved: int  # rows whose label changed
+
+
+# Repairs an assignment that leaves clusters empty
+EmptyPolicy = Callable[[Assignment, Centers, Ints], Repair]
+
+
+def keep(state: Assignment, centers: Centers, empty: Ints) -> Repair:
     """Leave the center where it is."""
-    return centers
+    return Repair(centers, 0)
 
 
-def drop(state: Assignment, centers: Centers, empty: Ints) -> Centers:
+def drop(state: Assignment, centers: Centers, empty: Ints) -> Repair:
     """Go on with fewer clusters."""
-    state.drop(empty)
-    return Centers(np.delete(centers.values, empty, axis=0), centers.origin)
+    moved = state.drop(empty)
+    return Repair(Centers(np.delete(centers.values, empty, axis=0), centers.origin), moved)
 
 
-def fail(state: Assignment, centers: Centers, empty: Ints) -> Centers:
+def fail(state: Assignment, centers: Centers, empty: Ints) -> Repair:
     """Raise an error."""
     raise EmptyClusterError(
         f"{len(empty)} of {len(centers.values)} clusters became empty "
@@ -63,7 +78,7 @@ def fail(state: Assignment, centers: Centers, empty: Ints) -> Centers:
     )
 
 
-def relocate(state: Assignment, centers: Centers, empty: Ints) -> Centers:
+def relocate(state: Assignment, centers: Centers, empty: Ints) -> Repair:
     """Give each empty cluster the point farthest from its center, and its duplicates.
 
     Ties go to the row whose values come first in lexicographic order, so the order of the rows
@@ -71,43 +86,68 @@ def relocate(state: Assignment, centers: Centers, empty: Ints) -> Centers:
     which no point is left keeps its center.
     """
     groups = _farthest(state, centers, len(empty))
-    for cluster, rows in zip(empty, groups, strict=False):
-        state.move(rows, np.full(len(rows), cluster, np.int32))
-    return centers
+    if not groups:
+        return Repair(centers, 0)
+    to = np.repeat(empty[: len(groups)].astype(np.int32), [len(group) for group in groups])
+    return Repair(centers, state.move(np.concatenate(groups), to))
 
 
 def _farthest(state: Assignment, centers: Centers, wanted: int) -> list[Ints]:
     """Return groups of equal rows, farthest first; no group is a whole cluster."""
-    distance = state.distances(centers)
-    counted = state.counted()
-    if counted is not None:
-        distance = np.where(counted > 0, distance, 0.0)
-    count_of = np.bincount(state.labels, weights=counted, minlength=len(centers.values))
-    members = count_of.astype(np.float64)
-    n, count = len(distance), 4 * wanted + 16
+    members, count = state.members(len(centers.values)), 4 * wanted + 16
     while True:
-        count = min(count, n)
-        threshold = np.partition(distance, n - count)[n - count]
-        farthest = np.flatnonzero((distance >= threshold) & (distance > 0))
-        groups = _choose(state, farthest, distance, members.copy(), wanted)
-        if len(groups) == wanted or count == n:
+        far = state.farthest(centers, count)
+        groups = _choose(state.rows(far.numbers), far, members.copy(), wanted)
+        if len(groups) == wanted or far.is_all:
             return groups
         count *= 4
 
 
-def _choose(
-    state: Assignment, rows: Ints, distance: Floats, members: Floats, wanted: int
-) -> list[Ints]:
-    values = state.rows(rows)
-    order = np.lexsort((*values.T[::-1], -distance[rows]))
-    rows, values = rows[order], values[order]
+def count_members(labels: Ints, counted: Ints | None, k: int) -> Ints:
+    """Return `Assignment.members` of rows in memory; `counted` is 0 for rows without weight."""
+    return np.bincount(labels, weights=counted, minlength=k).astype(np.int64)
+
+
+def farthest_rows(distance: Floats, labels: Ints, counted: Ints | None, count: int) -> FarRows:
+    """Return `Assignment.farthest` of rows in memory; `counted` is 0 for rows without weight."""
+    if counted is not None:
+        distance = np.where(counted > 0, distance, 0.0)
+    n = len(distance)
+    threshold = _threshold(distance, count)
+    rows = np.flatnonzero((distance >= threshold) & (distance > 0))
+    return FarRows(rows, distance[rows], labels[rows], count >= n)
+
+
+def merge_far_rows(parts: Sequence[FarRows], count: int) -> FarRows:
+    """Return the farthest of all rows, from the `count` farthest of each part with their ties."""
+    numbers, distance, labels = (
+        np.concatenate(part) for part in list(zip(*parts, strict=True))[:3]
+    )
+    kept = distance >= _threshold(distance, count)
+    # a part that has fewer rows than `count` has returned all of them
+    is_all = bool(kept.all()) and all(part.is_all for part in parts)
+    return FarRows(numbers[kept], distance[kept], labels[kept], is_all)
+
+
+def _threshold(distance: Floats, count: int) -> float:
+    """Return the lowest of the `count` largest distances."""
+    n = len(distance)
+    if count >= n:
+        return 0.0
+    return float(np.partition(distance, n - count)[n - count])
+
+
+def _choose(values: Floats, far: FarRows, members: Ints, wanted: int) -> list[Ints]:
+    order = np.lexsort((*values.T[::-1], -far.distance))
+    rows, labels, values = far.numbers[order], far.labels[order], values[order]
     is_new = np.ones(len(rows), dtype=bool)
     is_new[1:] = (values[1:] != values[:-1]).any(axis=1)
     groups: list[Ints] = []
-    for group in np.split(rows, np.flatnonzero(is_new)[1:]):
-        if len(groups) == wanted or len(group) == 0:
+    firsts = np.flatnonzero(is_new)
+    for first, group in zip(firsts, np.split(rows, firsts[1:]), strict=False):
+        if len(groups) == wanted:
             break
-        cluster = state.labels[group[0]]
+        cluster = labels[first]
         if members[cluster] > len(group):
             members[cluster] -= len(group)
             groups.append(group)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -36,19 +37,8 @@ class Weights:
             return cls(count=n)
         w = np.asarray(weight, dtype=np.float64)
         positive = w[w > 0]
-        largest = float(positive.max())
-        peak = 2.0 ** ceil_log2(largest)
-        share, total = _common_unit(positive / peak), math.fsum(positive / peak)
-        if share * peak > 1 and total * peak <= MAX_WHOLE_TOTAL:
-            share = 1 / peak  # the count, and so the grid, is that of repeated rows
-        count = total / share
-        if count <= MAX_WHOLE_TOTAL:
-            unit = share * peak
-            times = (w / unit).astype(np.int64)
-            return cls(count, unit, None if (times == 1).all() else times)
-        unit = peak
-        uneven = largest > MAX_WEIGHT_RATIO * float(positive.min())
-        return cls(len(positive), unit, values=w / unit, beyond_grid=uneven)
+        span = WeightSpan(n, len(positive), float(positive.min()), float(positive.max()))
+        return span.scale(common_unit(positive, span.peak), math.fsum(positive / span.peak)).of(w)
 
     def kernel_arguments(self, rows: slice | Ints) -> dict[str, Array]:
         """Return the weights of some rows as keyword arguments of the kernels."""
@@ -95,10 +85,72 @@ class Weights:
         """True if every row has the same weight."""
         return self.times is None and self.values is None
 
+    @property
+    def whole(self) -> bool:
+        """True if weights are integer multiples of the unit."""
+        return self.values is None
 
-def _common_unit(positive: Floats) -> float:
-    """Return the largest power of two of which every weight is an integer multiple."""
-    mantissa, exponent = np.frexp(positive)
+
+@dataclass(frozen=True, slots=True)
+class WeightScale:
+    """The form that all weights together have; those of some rows are made by it."""
+
+    count: float  # as of `Weights`
+    unit: float = 1.0
+    form: Literal["equal", "times", "values"] = "equal"
+    beyond_grid: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """True if weights are integer multiples of the unit."""
+        return self.form != "values"
+
+    @property
+    def all_equal(self) -> bool:
+        """True if every row has the same weight."""
+        return self.form == "equal"
+
+    def of(self, weight: Floats | None) -> Weights:
+        """Return the weights of some rows in the form of all."""
+        if weight is None or self.all_equal:
+            return Weights(self.count, self.unit)
+        if self.whole:
+            return Weights(self.count, self.unit, (weight / self.unit).astype(np.int64))
+        values = weight / self.unit
+        return Weights(self.count, self.unit, values=values, beyond_grid=self.beyond_grid)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSpan:
+    """The number of weights, of those above 0, and the range of these."""
+
+    rows: int
+    positive: int
+    smallest: float  # above 0
+    largest: float
+
+    @property
+    def peak(self) -> float:
+        """The power of two that is not below any weight."""
+        return float(2.0 ** ceil_log2(self.largest))
+
+    def scale(self, share: float, total: float) -> WeightScale:
+        """Return the form of weights with this common unit and total, both in peaks."""
+        peak = self.peak
+        if share * peak > 1 and total * peak <= MAX_WHOLE_TOTAL:
+            share = 1 / peak  # the count, and so the grid, is that of repeated rows
+        count = total / share
+        if count <= MAX_WHOLE_TOTAL:
+            unit = share * peak
+            is_one = self.positive == self.rows and self.smallest == self.largest == unit
+            return WeightScale(count, unit, "equal" if is_one else "times")
+        uneven = self.largest > MAX_WEIGHT_RATIO * self.smallest
+        return WeightScale(self.positive, peak, "values", beyond_grid=uneven)
+
+
+def common_unit(positive: Floats, peak: float) -> float:
+    """Return the largest power of two, in peaks, of which every weight is a multiple."""
+    mantissa, exponent = np.frexp(positive / peak)
     whole = (mantissa * 2.0**53).astype(np.int64)
     lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
     return float(2.0 ** np.clip((exponent - 53 + lowest).min(), -1000, 1000))

@@ -11,7 +11,7 @@ from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.power_of_two import ceil_log2, power_of_two
 from partita._kernels import kernels
-from partita.exact_weights import Weights
+from partita.exact_weights import Weights, WeightScale
 from partita.stats import ClusterStats
 
 
@@ -32,7 +32,9 @@ class Grid:
     unit: float  # of weight
 
     @classmethod
-    def of_extent(cls, low: Floats, high: Floats, origin: Floats, weights: Weights) -> Grid:
+    def of_extent(
+        cls, low: Floats, high: Floats, origin: Floats, weights: Weights | WeightScale
+    ) -> Grid:
         """Return the finest grid whose sums cannot overflow."""
         reach = np.maximum(high - origin, origin - low)
         bits = bits_for(weights.count)
@@ -40,7 +42,7 @@ class Grid:
         reach = reach * scale
         up = np.empty(len(origin) + 2)
         up[:-2] = np.ldexp(2.0**bits, np.minimum(900, -np.frexp(reach)[1]))
-        up[-2] = 1.0 if weights.values is None else 2.0**bits
+        up[-2] = 1.0 if weights.whole else 2.0**bits
         up[-1] = 2.0**bits * power_of_two(exact_total(reach * reach), 900)
         # A row adds d squares to one column, so the low limbs need room for d times as many terms.
         return cls(origin, scale, up, 2.0 ** bits_for(weights.count * len(origin)), weights.unit)

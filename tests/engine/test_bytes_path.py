@@ -118,8 +118,8 @@ def test_bytes_are_not_taken_where_they_leave_many_candidates(fast_bytes):
 def test_bytes_need_products_memory_and_enough_work(fast_bytes, monkeypatch):
     with Workers(1) as workers:
         source = make_source(groups(n=20_000, d=128), None, workers)
-        assert passes_before_bytes(source.n, 100, source.d) in (0, 1)
-        assert passes_before_bytes(source.n, 1, source.d) is None
+        assert passes_before_bytes(source.n, 100, source.d, source.row_bytes) in (0, 1)
+        assert passes_before_bytes(source.n, 1, source.d, source.row_bytes) is None
         plan = plan_for(source, 100, "auto", np.inf)
         assert plan.bytes_after is not None
         little = plan_for(source, 100, "auto", choice.memory_of(plan.path, source, 100) + 1e5)
@@ -135,7 +135,9 @@ def test_few_passes_are_not_rounded_for(fast_bytes):
     """The fewer the centers, the more passes it takes until rounding pays."""
     with Workers(1) as workers:
         source = make_source(groups(n=20_000, d=128), None, workers)
-        waits = [passes_before_bytes(source.n, k, source.d) for k in (500, 100, 30)]
+        waits = [
+            passes_before_bytes(source.n, k, source.d, source.row_bytes) for k in (500, 100, 30)
+        ]
     assert None not in waits
     assert waits == sorted(waits)
 

@@ -16,8 +16,8 @@ from sklearn.preprocessing import MaxAbsScaler
 
 import partita
 from partita import plots
+from partita.estimators import data_fingerprint
 from partita.metrics import silhouette
-from partita.model_file import data_fingerprint
 from partita.model_file.preparation import Preparation
 from partita.report import Fitted, render
 

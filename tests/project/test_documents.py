@@ -44,7 +44,7 @@ def test_the_guide_runs_and_writes_its_files(tmp_path, monkeypatch, capsys):
     exec(compile(python_of(GUIDE), "guide.md", "exec"), {})
     assert len(capsys.readouterr().out) > 1000
     assert {path.name for path in tmp_path.iterdir()} == {
-        "clusters.png", "criteria.png", "iris.html", "iris.partita",
+        "clusters.png", "criteria.png", "fit.checkpoint", "iris.html", "iris.partita",
     }  # fmt: skip
 
 

@@ -121,8 +121,8 @@ def test_most_features_are_cleared_without_their_columns(monkeypatch):
     read = []
     with Workers(1) as workers:
         source = make_source(X, None, workers)
-        columns = source.columns
-        monkeypatch.setattr(source, "columns", lambda f: (read.extend(f), columns(f))[1])
+        columns = source.read_columns
+        monkeypatch.setattr(source, "read_columns", lambda f: (read.extend(f), columns(f))[1])
         source.survey()
     assert 0 in read
     assert len(read) < X.shape[1] / 8  # so few are read faster than all rows are counted again

@@ -12,6 +12,13 @@ import numpy as np
 
 from partita.centers import Centers
 from partita.empty_clusters import EmptyPolicy
+from partita.engine.fit_state import (
+    FitState,
+    LoopState,
+    RecordedRepair,
+    Recorder,
+    RecordingAssignment,
+)
 from partita.engine.lloyd_step import Step
 from partita.engine.paths.path import PathCache
 from partita.geometry import EUCLIDEAN, Geometry
@@ -39,6 +46,8 @@ class LloydOptions:
     memory: float = math.inf  # bytes beyond the data that the path may take
     geometry: Geometry = EUCLIDEAN
     path_cache: PathCache = field(default_factory=PathCache)  # of runs on the same rows
+    recorder: Recorder | None = None  # of states from which the fit could go on
+    resumed: FitState | None = None  # the state that the fit goes on from
 
 
 @np.errstate(over="ignore")  # a cost beyond the largest double is infinite
@@ -56,16 +65,18 @@ def lloyd(
     """
     trace = list(before)
     while True:
+        assigned, repair = centers, RecordedRepair.none()
         moved_points = step.assign(centers)
         stats, gap = step.stats_about(centers)
         cost = step.cost(stats, gap)
         n_empty = len(stats.weight) - int(np.count_nonzero(stats.weight))
         if n_empty:
-            labels = step.labels.copy()
-            centers = options.empty(step, centers, np.flatnonzero(stats.weight == 0))
+            recording, empty = RecordingAssignment(step), np.flatnonzero(stats.weight == 0)
+            centers, moved = options.empty(recording, centers, empty)
             stats, gap = step.stats_about(centers)
-            moved_points += int((step.labels != labels).sum())
-        moved, cost_after, shift = step.update(stats, gap, centers)
+            moved_points += moved
+            repair = recording.repair
+        updated, cost_after, shift = step.update(stats, gap, centers)
         progress = Progress(
             iteration=len(trace) + 1,
             cost=cost,
@@ -80,9 +91,20 @@ def lloyd(
         )
         trace.append(progress)
         reason = stop_reason_after(trace, options.halt, options.callbacks)
+        if options.recorder is not None and _would_go_on(reason, trace, options.halt):
+            notes = tuple(step.notes)
+            state = LoopState(updated, trace, len(trace), assigned, repair, notes)
+            options.recorder.note(state)
+            if reason:
+                options.recorder.save()
         if reason:
-            return Fit(moved, stats, Trace(tuple(trace)), reason, tuple(step.notes))
-        centers = moved
+            return Fit(updated, stats, Trace(tuple(trace)), reason, tuple(step.notes))
+        centers = updated
+
+
+def _would_go_on(reason: StopReason | None, trace: Sequence[Progress], halt: Halt) -> bool:
+    """Return whether only a callback, if anything, ends the run here: it can be resumed."""
+    return reason is None or (reason is CALLBACK_STOP and not halt.reason(trace))
 
 
 def best_run(
@@ -90,20 +112,25 @@ def best_run(
     run: Callable[[S], tuple[float, F, T]],
     halt: Halt,
     on_run_end: Callable[[F], None] | None,
+    best: tuple[float, F, T] | None = None,
+    record: Callable[[F, bool], None] | None = None,
 ) -> tuple[F, T]:
     """Call run(start) -> (cost, fit, step) for every start; return the first of lowest cost.
 
     `on_run_end` is called with every fit. A callback that stops a run, or a deadline, ends the
-    restarts too.
+    restarts too. `best` is that of earlier starts; `record` receives the best after every run that
+    no callback stopped, and whether restarts are over.
     """
-    best: tuple[float, F, T] | None = None
     for start in starts:
         cost, fit, step = run(start)
         if best is None or cost < best[0]:
             best = cost, fit, step
         if on_run_end is not None:
             on_run_end(fit)
-        if is_callback_stop(fit.stopped_by) or halt.is_over(fit.trace):
+        is_stopped, is_over = is_callback_stop(fit.stopped_by), halt.is_over(fit.trace)
+        if record is not None and not is_stopped:
+            record(best[1], is_over)
+        if is_stopped or is_over:
             break
     assert best is not None
     return best[1:]

@@ -9,7 +9,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita.centers import Centers
-from partita.empty_clusters import Assignment
+from partita.empty_clusters import Assignment, FarRows, count_members, farthest_rows
 from partita.engine.paths.path import PathCache, PathPlan
 from partita.engine.paths.scheduler import PassScheduler
 from partita.geometry import EUCLIDEAN, BestCenters, Geometry, Update
@@ -71,6 +71,11 @@ class LloydStep:
         return self._passes.notes
 
     @property
+    def moments(self) -> Moments:
+        """The sums of every cluster; zero if no grid holds them."""
+        return self._moments
+
+    @property
     def origin(self) -> Floats:
         """Origin of the means of the summaries."""
         return self._moments.grid.origin
@@ -84,6 +89,10 @@ class LloydStep:
         name, done = self._passes.assign(centers, self._moments if self._exact else None)
         self.last = Pass(name, done.compared, done.candidates)
         return done.moved
+
+    def give_up_bounds(self) -> None:
+        """Free the memory of the path; a later pass is a plain one."""
+        self._passes.give_up_bounds()
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
         values = np.ascontiguousarray(centers.about(self.origin))
@@ -104,27 +113,35 @@ class LloydStep:
 
     # what a policy for empty clusters needs
 
-    def distances(self, centers: Centers) -> Floats:
-        return self.source.own_distances(centers, self.labels)
+    def members(self, k: int) -> Ints:
+        return count_members(self.labels, self._counted(), k)
+
+    def farthest(self, centers: Centers, count: int) -> FarRows:
+        distance = self.source.own_distances(centers, self.labels)
+        return farthest_rows(distance, self.labels, self._counted(), count)
 
     def rows(self, which: Ints) -> Floats:
         return self.source.take_rows(which)
 
-    def counted(self) -> Ints | None:
+    def _counted(self) -> Ints | None:
         weight = self.source.weights.unless_equal()
         return None if weight is None else (weight > 0).astype(np.int64)
 
-    def move(self, rows: Ints, to: Ints) -> None:
+    def move(self, rows: Ints, to: Ints) -> int:
+        changed = int((self.labels[rows] != to).sum())
         if self._exact:
             self.source.move(rows, to, self.labels, self._moments)
         else:
             self.labels[rows] = to
         self._passes.forget(rows)
+        return changed
 
-    def drop(self, clusters: Ints) -> None:
+    def drop(self, clusters: Ints) -> int:
         """Remove clusters; their rows (of weight zero) get a label in the next pass."""
+        before = self.labels
         self._passes.renumber(numbers_without(clusters, len(self._moments.hi)))
         self._moments = self._moments.without(clusters)
+        return int((self.labels != before).sum())
 
     def merge_clusters(self, i: int, j: int) -> None:
         """Merge clusters i < j into i; the clusters after j move down by one."""

@@ -6,20 +6,23 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._common.exact_sum import exact_total
 from partita._common.threads import has_room_for_blas, one_blas_thread
 from partita.centers import Centers
+from partita.engine.fit_state import FitState, LoopState, restore
 from partita.engine.lloyd import LloydOptions, best_run, lloyd
-from partita.engine.lloyd_step import LloydStep
+from partita.engine.lloyd_step import LloydStep, Step
 from partita.engine.paths.choice import plan_for
 from partita.engine.paths.scheduler import PassScheduler
 from partita.run_record import Fit
 from partita.source.protocol import Source
 from partita.stats import ClusterStats
+
+S = TypeVar("S", bound=Step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +52,81 @@ def best_fit(
     source: Source, starts: Sequence[Callable[[], Floats]], options: LloydOptions
 ) -> tuple[Fit, LloydStep]:
     """Return the best run as the loop left it, and the step that made it, to go on from."""
-    begin = time.perf_counter()
-    runs = len(starts)
-    plan = plan_for(source, options.k, options.algorithm, options.memory, runs)
+    plan = plan_for(source, options.k, options.algorithm, options.memory, len(starts))
 
-    def run(start: Callable[[], Floats]) -> tuple[float, Fit, LloydStep]:
+    def new_step(k: int) -> LloydStep:
         passes = PassScheduler(source, plan, options.path_cache)
-        step = LloydStep(source, options.k, options.geometry, passes)
-        fit = _run(step, np.ascontiguousarray(start(), dtype=np.float64), options, begin)
+        return LloydStep(source, k, options.geometry, passes)
+
+    def end(step: LloydStep) -> None:
         if plan.lean:
-            passes.give_up_bounds()
-        return fit.trace[-1].cost_after, fit, step
+            step.give_up_bounds()
 
     # setting the threads of BLAS may start some, after a fork; without room the path avoids BLAS
     uses_blas = plan.path == "prefix" and has_room_for_blas(source.workers.n)
     with one_blas_thread() if uses_blas else nullcontext():
-        return best_run(starts, run, options.halt, options.on_run_end)
+        return run_all(starts, options, new_step, end)
+
+
+def run_all(
+    starts: Sequence[Callable[[], Floats]],
+    options: LloydOptions,
+    new_step: Callable[[int], S],
+    end: Callable[[S], None],
+) -> tuple[Fit, S]:
+    """Run the loop from every start with a step new_step(k); return the best run and its step.
+
+    The states of the fit are recorded, and those of an earlier process continued, as the options
+    say. `end` is called with the step after every run.
+    """
+    recorder, resumed = options.recorder, options.resumed
+    begin = time.perf_counter() - (0.0 if resumed is None else resumed.seconds)
+    ended = 0 if resumed is None else resumed.ended
+
+    def run(start: Callable[[], Floats]) -> tuple[float, Fit, S]:
+        nonlocal resumed
+        if resumed is not None and resumed.loop is not None:
+            step = new_step(_cluster_count(resumed.loop))
+            fit, resumed = _go_on(step, resumed, options, begin), None
+        else:
+            step = new_step(options.k)
+            fit = _run(step, np.ascontiguousarray(start(), dtype=np.float64), options, begin)
+        end(step)
+        return fit.trace[-1].cost_after, fit, step
+
+    def record(best: Fit, is_over: bool) -> None:
+        nonlocal ended
+        ended = len(starts) if is_over else ended + 1
+        if recorder is not None:
+            recorder.end_run(ended, best)
+
+    best = None
+    if resumed is not None and resumed.best is not None:
+        fit = resumed.best
+        best = fit.trace[-1].cost_after, fit, new_step(len(fit.centers.values))
+    if recorder is not None:
+        recorder.begin_fit(begin, ended, None if best is None else best[1])
+    return best_run(starts[ended:], run, options.halt, options.on_run_end, best, record)
+
+
+def _cluster_count(loop: LoopState) -> int:
+    """The number of clusters in the last pass; policies may have dropped some since."""
+    return len((loop.assigned or loop.centers).values)
+
+
+def _go_on(step: Step, state: FitState, options: LloydOptions, begin: float) -> Fit:
+    """Bring back the labels and sums of a run, and go on with it."""
+    loop = state.loop
+    assert loop is not None
+    assert state.start is not None
+    if options.recorder is not None:
+        options.recorder.begin_run(state.start, loop)
+    if loop.assigned is not None:
+        restore(step, loop.assigned, loop.repair)
+    before = loop.trace[: loop.iterations]
+    fit = lloyd(step, loop.centers, options, begin, before)
+    notes = dict.fromkeys([*loop.notes, *fit.paths])  # those of both processes, each once
+    return replace(fit, start=state.start, paths=tuple(notes))
 
 
 def rerun_merged(step: LloydStep, i: int, j: int, centers: Floats, options: LloydOptions) -> Fit:
@@ -73,8 +135,10 @@ def rerun_merged(step: LloydStep, i: int, j: int, centers: Floats, options: Lloy
     return _run(step, centers, options, time.perf_counter())
 
 
-def _run(step: LloydStep, first: Floats, options: LloydOptions, begin: float) -> Fit:
-    centers = Centers(options.geometry.start(first), np.zeros(step.source.d))
+def _run(step: Step, first: Floats, options: LloydOptions, begin: float) -> Fit:
+    centers = Centers(options.geometry.start(first), np.zeros(first.shape[1]))
+    if options.recorder is not None:
+        options.recorder.begin_run(first, LoopState(centers))
     return replace(lloyd(step, centers, options, begin), start=first)
 
 
@@ -84,7 +148,6 @@ def label_and_summarise(centers: Floats, step: LloydStep) -> tuple[Ints, float, 
     returned = Centers(centers.astype(np.float64), np.zeros(source.d))
     step.assign(returned)
     stats, _ = step.stats_about(returned)
-    weight = source.weights.unless_equal()
-    cost = exact_total(source.own_distances(returned, step.labels), weight)
-    price = step.geometry.price * (source.weights.unit if weight is None else 1.0)
-    return step.labels, cost * price, stats.moved(step.origin)
+    unit = source.weights.unit if source.weights.unless_equal() is None else 1.0
+    price = step.geometry.price * unit
+    return step.labels, source.own_cost(returned, step.labels) * price, stats.moved(step.origin)

@@ -20,12 +20,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats
-from partita._common.parameters import Rule, check_parameters
+from partita._common.parameters import Got, Rule, check_parameters, must_be
 from partita._common.warnings import warn
 from partita.estimators import labelling, saved_state, validation
 from partita.estimators.capabilities import Capabilities
+from partita.estimators.lazy_blocks import memberships_by_blocks
 from partita.estimators.saved_state import FieldReader, SavedState
 from partita.run_record import RunRecord
+
+LAZY_LABELS_ADVICE = "Compute them first: model.labels_ = model.labels_.compute()."
 
 
 class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -81,6 +84,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         """Fit, and return the distance of each row to every cluster."""
         return self.fit(X, sample_weight=sample_weight).transform(X)
 
+    @memberships_by_blocks
     def soft_membership(self, X: Any, temperature: Any = "auto") -> Floats:
         """Return memberships (n, k) proportional to exp(−cost / temperature).
 
@@ -95,6 +99,9 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     def membership_(self) -> Any:
         """Sparse 0/1 matrix Z (n, k) with one 1 per row, at the row's cluster."""
         check_is_fitted(self)
+        if not isinstance(self.labels_, np.ndarray):
+            got = Got(f"a {type(self.labels_).__name__}")
+            raise must_be("labels_", "in memory for membership_", got, LAZY_LABELS_ADVICE)
         return labelling.one_hot(self.labels_, self._clusters)
 
     @property

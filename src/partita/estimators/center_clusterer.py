@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
@@ -23,11 +24,28 @@ from partita.engine.restarts import LabelledRun, best_of
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.capabilities import REPLAY, Capabilities, Replay
+from partita.estimators.checkpoint import CheckpointedFit, run_with_checkpoints
+from partita.estimators.data_fingerprint import fingerprint
+from partita.estimators.lazy_blocks import (
+    distances_by_blocks,
+    is_partitioned,
+    labels_by_blocks,
+    lazy_labels,
+    open_partitions,
+    score_partitions,
+)
 from partita.estimators.lloyd_parameters import LloydParameters
+from partita.estimators.model_merging import mergeable_features, merged_clusters
+from partita.estimators.partitioned_fit import CheckpointFiles, features_of, fit_partitions
 from partita.estimators.saved_state import FieldReader, restored_stats
+from partita.estimators.scanned_rows import labels_in_file, open_scan, reading_note
 from partita.geometry import EUCLIDEAN, Geometry
+from partita.scanning.stored_rows import StoredRows
+from partita.source.dask_rows import renumber_labels
 from partita.source.dense import DenseSource
+from partita.source.partitions import Partitions
 from partita.source.scoring import packed_bytes
+from partita.source.spark_frames import is_spark
 from partita.source.sparse import SparseSource
 from partita.stats import ClusterStats
 
@@ -40,6 +58,7 @@ class FitInput:
     X: Any  # checked
     rows: Any  # of the source: X, or its rows at unit length
     weight: Floats | None  # of these rows
+    weight_of_X: Floats | None
     features: dict[str, Any]  # the attributes `n_features_in_` and `feature_names_in_`
     memory: float  # bytes that copies of the rows left of those allowed
     labels_of_X: Callable[[Ints, int], Array]  # (labels of the source's rows, k) -> labels of X
@@ -52,6 +71,7 @@ class CenterClusterer(Clusterer):
     inertia_: float
     stats_: ClusterStats
     start_: Floats
+    n_clusters: int
     random_state: Any
     _geometry: Geometry = EUCLIDEAN
     _saved_attributes = ("cluster_centers", "start")
@@ -69,6 +89,10 @@ class CenterClusterer(Clusterer):
         Rows are copied only within `memory` bytes, else they are converted in every pass.
         """
 
+    @abstractmethod
+    def _prepared(self, given: Partitions, k: int) -> Partitions:
+        """Return the rows in partitions that the engine clusters; there must be at least k."""
+
     def _rules(self) -> Mapping[str, Rule]:
         return LloydParameters.rules
 
@@ -83,15 +107,20 @@ class CenterClusterer(Clusterer):
         return len(centers)
 
     def _starts(
-        self, data: FitInput, parameters: LloydParameters, options: LloydOptions
+        self,
+        data: FitInput,
+        parameters: LloydParameters,
+        options: LloydOptions,
+        rng: np.random.Generator | None = None,
     ) -> list[Callable[[], Floats]]:
-        """One function per run that returns its starting centers."""
+        """One function per run that returns its starting centers; `rng` is that of a file."""
         starts, source = parameters.starts(data.X), data.source
         memory, runs = options.memory, len(starts)
         spare = plan_for(source, options.k, options.algorithm, memory, runs).spare
         packed = packed_bytes(source.n, source.d)  # of an earlier run, if they fit
         spare = max(0.0, spare - packed if packed <= spare else spare)
-        seeds = spawn_generators(generator(self.random_state), len(starts))
+        rng = generator(self.random_state) if rng is None else rng
+        seeds = spawn_generators(rng, len(starts))
         return [
             lambda start=start, seed=seed: start(source, seed, spare)  # type: ignore[misc]
             for start, seed in zip(starts, seeds, strict=True)
@@ -114,11 +143,14 @@ class CenterClusterer(Clusterer):
         )
 
     def _keep(self, result: LabelledRun, data: FitInput) -> Self:
-        labels = data.labels_of_X(result.labels, len(result.centers))
+        labels, fit = data.labels_of_X(result.labels, len(result.centers)), result.fit
+        if isinstance(data.X, StoredRows):
+            labels = labels_in_file(labels)
+            fit = replace(fit, paths=(*fit.paths, reading_note(data.X)))
         self._keep_features(data.features)
-        self._keep_run(result.fit)
-        assert result.fit.start is not None
-        self.start_ = result.fit.start
+        self._keep_run(fit)
+        assert fit.start is not None
+        self.start_ = fit.start
         self._keep_centers(result.centers, labels, result.inertia, result.stats)
         return self
 
@@ -152,7 +184,8 @@ class CenterClusterer(Clusterer):
 
         Centers are paired at the lowest total squared distance; clusters without a partner come
         last. A row that is tied between two centers keeps its cluster, so its label may differ from
-        `predict`, which resolves ties by the lower new number.
+        `predict`, which resolves ties by the lower new number. Lazy labels stay lazy; those of an
+        engine without arrays are removed.
         """
         check_is_fitted(self)
         d = self.n_features_in_
@@ -164,15 +197,44 @@ class CenterClusterer(Clusterer):
         s = self.stats_
         self.stats_ = type(s)(s.weight[order], s.mean[order], s.sse[order])
         if hasattr(self, "labels_"):  # MiniBatchKMeans may have none
-            new_label = np.empty_like(order)
+            new_label = np.empty(len(order), np.int32)
             new_label[order] = np.arange(len(order))
-            centered = (self.labels_ >= 0) & (self.labels_ < len(order))
-            self.labels_[centered] = new_label[self.labels_[centered]]
+            labels = renumber_labels(self.labels_, new_label)
+            if labels is None:
+                del self.labels_
+            else:
+                self.labels_ = labels
         return self
+
+    def merge(self, other: CenterClusterer) -> Self:
+        """Return one model of all rows, of this fit and of another fit to other rows.
+
+        Clusters are paired so that their merges add least to the objective; those without a partner
+        stay as they are, so there are as many as in the larger model. `stats_` are the
+        summaries of the merged clusters, `cluster_centers_` their best centers, and `inertia_` the
+        objective of this partition: every row in the cluster that its own part gave it, about the
+        merged center. Rows that another center is nearer to would lower it, so it is at least
+        that of all rows at the centers. No rows are read, so there are no labels and no trace.
+        Parameters are those of this model; neither model is changed.
+        """
+        check_is_fitted(self)
+        features = mergeable_features(self, other)
+        merged = merged_clusters(self, other, self._geometry)
+        model: Self = clone(self)
+        model.n_clusters = max(self.n_clusters, other.n_clusters, len(merged.stats.weight))
+        model._keep_features(features)
+        model._keep_centers(merged.centers, None, merged.cost, merged.stats)
+        return model
 
 
 class LloydClusterer(CenterClusterer):
     """Fit by Lloyd's iterations over all rows."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        if is_spark(state.get("labels_")):  # it lives in its session
+            state = {name: value for name, value in state.items() if name != "labels_"}
+        return state
 
     def __partita_capabilities__(self) -> Capabilities:
         from partita.estimators.lloyd_session import LloydSession
@@ -182,17 +244,60 @@ class LloydClusterer(CenterClusterer):
             offered = replace(offered, lacks={}, replay=Replay.from_centers(self))
         return replace(offered, open_session=partial(LloydSession, self))
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Compute the clustering of X, with one weight per row if given."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: Any = None,
+        resume: Any = None,
+    ) -> Self:
+        """Compute the clustering of X, with one weight per row if given.
+
+        `checkpoint` is a path, or a `Checkpoint`, to write the state of the fit to every 30
+        seconds, and when it is interrupted. `resume` is the path of such a file: the fit of the
+        same X goes on to the same bits. Both may be the same file.
+        """
         del y  # scikit-learn's pipelines pass it
         parameters = LloydParameters(self)
+        if is_partitioned(X):
+            files = CheckpointFiles(checkpoint, resume)
+            return self._fit_partitions(parameters, open_partitions(X, sample_weight), files)
         with Workers(parameters.threads) as workers:
             k, memory = parameters.k, parameters.memory_for(X)
             data = self._fit_input(X, sample_weight, k, workers, memory)
             options = self._lloyd_options(data, parameters)
-            result = best_of(data.source, self._starts(data, parameters, options), options)
+            if checkpoint is None and resume is None:
+                result = best_of(data.source, self._starts(data, parameters, options), options)
+            else:
+                known = CheckpointedFit(self, fingerprint(data.X, data.weight_of_X), resume)
+                starts = self._starts(data, parameters, options, known.rng)
+                result = run_with_checkpoints(
+                    known,
+                    checkpoint,
+                    (data.source.n, len(starts)),
+                    data.source.survey().grid.origin,
+                    options,
+                    lambda recorded: best_of(data.source, starts, recorded),
+                )
         self._warn_if_empty(np.bincount(result.labels), len(result.centers), parameters.k)
         return self._keep(result, data)
+
+    def _fit_partitions(
+        self, parameters: LloydParameters, given: Partitions, files: CheckpointFiles
+    ) -> Self:
+        """Fit rows in partitions; `labels_` are those of the engine, and may be lazy."""
+        prepare = partial(self._prepared, k=parameters.k)
+        result = fit_partitions(parameters, given, prepare, self._geometry, files)
+        self._warn_if_empty(result.counts, len(result.centers), parameters.k)
+        self._keep_features(features_of(given))
+        self._keep_run(result.fit)
+        assert result.fit.start is not None
+        self.start_ = result.fit.start
+        self._keep_centers(result.centers, None, result.inertia, result.stats)
+        self.labels_ = lazy_labels(self, given)
+        return self
 
 
 class EuclideanClusterer(CenterClusterer):
@@ -201,6 +306,7 @@ class EuclideanClusterer(CenterClusterer):
     def _fit_input(
         self, X: Any, sample_weight: Any, k: int, workers: Workers, memory: float = math.inf
     ) -> FitInput:
+        X, sample_weight, memory = open_scan(X, sample_weight, memory, k, workers.n)
         given = X
         X, features = validation.check_fit_rows(self, X, memory)
         memory -= validation.copied_bytes(given, X)
@@ -209,8 +315,12 @@ class EuclideanClusterer(CenterClusterer):
         source = validation.make_source(X, weight, workers)
         validation.check_finite(source, X, features.get("feature_names_in_"))
         memory = max(0.0, memory)
-        return FitInput(source, X, X, weight, features, memory, lambda labels, k: labels)
+        return FitInput(source, X, X, weight, weight, features, memory, lambda labels, k: labels)
 
+    def _prepared(self, given: Partitions, k: int) -> Partitions:
+        return given
+
+    @labels_by_blocks
     def predict(self, X: Any) -> Array:
         """Return the nearest center of each row, the lower index on ties."""
         if "cluster_centers_" not in vars(self):  # faster than scikit-learn's check
@@ -218,6 +328,7 @@ class EuclideanClusterer(CenterClusterer):
         X = validation.check_new_rows(self, X)
         return labelling.nearest(X, self.cluster_centers_, self.n_threads, self._names())
 
+    @distances_by_blocks
     def transform(self, X: Any) -> Any:
         """Return the distance (n, k) of each row to every center, in the dtype of X."""
         check_is_fitted(self)
@@ -226,9 +337,16 @@ class EuclideanClusterer(CenterClusterer):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the objective of X at the centers."""
         check_is_fitted(self)
+        if is_partitioned(X):
+            return -score_partitions(self, X, sample_weight)
         args = self._rows_and_centers(X)
         weight = validation.check_weights(sample_weight, args[0].shape[0])
         return -labelling.inertia(*args, weight)
+
+    def _own_costs(self, rows: Array) -> tuple[slice, Floats]:
+        """Return which rows count, and the cost of each at its center."""
+        args = rows, self.cluster_centers_, self.n_threads, self._names()
+        return slice(None), labelling.own_squares(*args)
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
         args = self._rows_and_centers(X)

@@ -15,10 +15,9 @@ from partita._common.text import listed
 from partita._common.threads import Workers
 from partita.estimators import labelling, validation
 from partita.source.row_views import SelectedRows
-from partita.source.unit_rows import row_lengths, unit_rows
+from partita.source.unit_rows import MAX_LENGTH_ERROR, row_lengths, unit_rows
 
 RULES = {"zero_rows": choice("error", "drop", "separate"), "normalized": FLAG}
-MAX_LENGTH_ERROR = 1e-5  # how far from 1 the length of a row may be if normalized=True
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +54,7 @@ class UnitRows:
         if not zero.any():
             return cls(rows, X.shape[0], slice(None), rules.zero_rows)
         if rules.zero_rows == "error":
-            which = np.flatnonzero(zero).tolist()
-            raise ValueError(
-                "`X` must not have rows of zeros, which have no direction, got zeros in "
-                f"{'row' if len(which) == 1 else 'rows'} {listed(which)}. Drop them, or use "
-                "zero_rows='drop' or zero_rows='separate'."
-            )
+            raise zero_rows_error(np.flatnonzero(zero).tolist(), int(zero.sum()))
         index = np.flatnonzero(~zero)
         dense_bytes = 0 if is_sparse(X) else 2 * 8 * X.shape[0] * X.shape[1]
         chosen = rows[index] if dense_bytes <= memory else SelectedRows(rows, index)
@@ -68,16 +62,10 @@ class UnitRows:
 
     def check(self, k: int, weight: Floats | None) -> Floats | None:
         """Return the weights of these rows; there must be at least k rows, one with weight."""
-        if self.rows.shape[0] < k:
-            raise ValueError(
-                f"`n_clusters` must be at most the number of rows that are not zero, got {k} with "
-                f"{self.rows.shape[0]} such rows of {self.n}. Lower n_clusters or give more rows."
-            )
+        check_kept_count(self.rows.shape[0], self.n, k)
         weight = None if weight is None else weight[self.index]
         if weight is not None and not weight.any():
-            raise ValueError(
-                "`sample_weight` must be positive for at least one row of X that is not zero."
-            )
+            raise no_weight_error()
         return weight
 
     def nearest(self, centers: Floats, n_threads: int | None, names: Any) -> Array:
@@ -98,8 +86,38 @@ class UnitRows:
 def _check_unit(length: Floats, zero: Array) -> None:
     wrong = np.flatnonzero((np.abs(length - 1) > MAX_LENGTH_ERROR) & ~zero)
     if wrong.size:
+        raise wrong_length_error(len(wrong), int(wrong[0]), float(length[wrong[0]]))
+
+
+def zero_rows_error(first: list[int], count: int) -> ValueError:
+    """Return the error about rows of zeros, of which the first few are known."""
+    return ValueError(
+        "`X` must not have rows of zeros, which have no direction, got zeros in "
+        f"{'row' if count == 1 else 'rows'} {listed(first, count=count)}. Drop them, or use "
+        "zero_rows='drop' or zero_rows='separate'."
+    )
+
+
+def wrong_length_error(count: int, row: int, length: float) -> ValueError:
+    """Return the error about rows that are not of unit length, by the first of them."""
+    return ValueError(
+        f"`normalized=True` needs rows of unit length, got {count} others: row {row} "
+        f"has length {length:.6g}. Divide the rows by their lengths, or use "
+        "normalized=False."
+    )
+
+
+def check_kept_count(kept: int, n: int, k: int) -> None:
+    """Require at least k rows that are not zero."""
+    if kept < k:
         raise ValueError(
-            f"`normalized=True` needs rows of unit length, got {len(wrong)} others: row {wrong[0]} "
-            f"has length {length[wrong[0]]:.6g}. Divide the rows by their lengths, or use "
-            "normalized=False."
+            f"`n_clusters` must be at most the number of rows that are not zero, got {k} with "
+            f"{kept} such rows of {n}. Lower n_clusters or give more rows."
         )
+
+
+def no_weight_error() -> ValueError:
+    """Return the error about weights that are all on rows of zeros."""
+    return ValueError(
+        "`sample_weight` must be positive for at least one row of X that is not zero."
+    )

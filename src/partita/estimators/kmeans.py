@@ -72,6 +72,7 @@ callable, array or model, default="k-means++"
         The centers, in the dtype of X.
     labels_ : ndarray of shape (n_samples,)
         The nearest of `cluster_centers_` for every row, the lower index on ties.
+        + Of a dask array, a lazy one; of a Spark dataframe, that with a column "prediction".
     inertia_ : float
         The weighted sum of squared distances to them.
     n_iter_ : int

@@ -125,13 +125,18 @@ def inertia(
     X: Any, centers: Floats, n_threads: int | None, names: Any, weight: Floats | None
 ) -> float:
     """The objective of X at `centers`."""
+    return exact_total(own_squares(X, centers, n_threads, names), weight)
+
+
+def own_squares(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Floats:
+    """Squared distance D64 (n,) of each row to its nearest center."""
     if X.shape[0] == 0:
-        return 0.0
+        return np.empty(0)
     labels = np.full(X.shape[0], -1, np.int32)
     with _finite_source(X, n_threads, names) as source:
         source.assign(_as_centers(centers), labels, None)
-        cost = source.own_distances(_as_centers(centers), labels)
-    return exact_total(cost, weight)
+        cost: Floats = source.own_distances(_as_centers(centers), labels)
+    return cost
 
 
 def _doubles(centers: Floats) -> Floats:

@@ -12,6 +12,7 @@ import numpy as np
 
 from partita._common import parameters as accept
 from partita._common.array_types import Floats
+from partita._common.byte_sizes import as_bytes, bytes_in
 from partita._common.memory import free_memory
 from partita._common.parameters import Rule, check, check_parameters, must_be
 from partita._common.random_state import as_random_state
@@ -20,7 +21,7 @@ from partita.empty_clusters import POLICIES, EmptyPolicy
 from partita.engine.paths.choice import PATHS
 from partita.estimators import validation
 from partita.halting import Halt, MaxIter, SamePartition, Shift
-from partita.init import STARTS
+from partita.init import STARTS, Start
 from partita.run_record import RunRecord
 from partita.source.protocol import Source
 from partita.trace import Callback, Progress
@@ -31,6 +32,9 @@ SPREAD_STARTS = ("k-means++", "k-means||", "mini-batch")  # one run from such a 
 SMALL_BYTES = 1 << 18  # of data, whose fits take no more than SMALL_FIT_BYTES
 SMALL_FIT_BYTES = 2.0**24
 MAX_RUNS = 100_000  # of `n_init`; each has a random generator of its own
+BYTE_SIZE = Rule(
+    ("a size such as '2GiB'",), lambda v: isinstance(v, str) and bytes_in(v) is not None
+)
 INIT_ADVICE = "init may also be an array, a fitted model or a callable."
 
 
@@ -52,7 +56,8 @@ class FitParameters:
         "verbose": accept.VERBOSITY,
         "n_threads": validation.N_THREADS,
         "memory_limit": accept.optional(
-            accept.number(0), "The unit is bytes; None means a share of free memory."
+            accept.either(accept.number(0), BYTE_SIZE),
+            "The unit of a number is bytes; None means a share of free memory.",
         ),
     }
     free_memory_share = 0.25  # that a fit may take, if `memory_limit` is None
@@ -67,7 +72,7 @@ class FitParameters:
     def memory(self) -> float:
         """Bytes that a fit may take beyond the data."""
         limit = self.model.memory_limit
-        return free_memory() * self.free_memory_share if limit is None else float(limit)
+        return free_memory() * self.free_memory_share if limit is None else as_bytes(limit)
 
     def memory_for(self, X: Any) -> float:
         """The same for a fit of X: for small data, without a look at how much is free."""
@@ -133,11 +138,13 @@ class LloydParameters(FitParameters):
         tol = self.model.tol
         return self.until(Shift(math.sqrt(tol) * source.survey().spread if tol else 0.0))
 
-    def starts(self, X: Any) -> list[Callable[[Source, np.random.Generator, float], Floats]]:
+    def starts(
+        self, X: Any, table: Mapping[str, Start] = STARTS
+    ) -> list[Callable[[Source, np.random.Generator, float], Floats]]:
         """Return one function (source, rng, memory) -> centers for every run."""
         init, k = self.model.init, self.k
         if isinstance(init, str):
-            start = STARTS[check("init", init, accept.choice(*STARTS), INIT_ADVICE)]
+            start = table[check("init", init, accept.choice(*STARTS), INIT_ADVICE)]
             runs = self.run_count(self.spread_runs if init in SPREAD_STARTS else self.random_runs)
             return [lambda source, rng, memory: start(source, k, rng, memory)] * runs
         if callable(init) and not hasattr(init, "get_params"):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from partita._common.array_types import Array, Floats
-from partita._common.parameters import FLAG, Rule, integer, number, optional
+from partita._common.array_types import Array, Floats, Ints
+from partita._common.parameters import FLAG, Got, Rule, integer, must_be, number, optional
 from partita._common.random_state import generator, spawn_generators
 from partita._common.threads import Workers
 from partita._common.warnings import warn
@@ -25,13 +26,20 @@ from partita.engine.nested_batches import (
     best_start,
     merge_batch,
 )
+from partita.engine.partitioned_pass import RunOptions
+from partita.engine.partitioned_restarts import summarise_partitions
+from partita.engine.partitioned_step import PartitionedStep
 from partita.engine.restarts import label_and_summarise
 from partita.estimators import validation
 from partita.estimators.capabilities import Capabilities
-from partita.estimators.center_clusterer import EuclideanClusterer, FitInput
+from partita.estimators.center_clusterer import CenterClusterer, EuclideanClusterer
+from partita.estimators.lazy_blocks import is_partitioned, lazy_labels, open_partitions
 from partita.estimators.lloyd_parameters import LloydParameters
+from partita.estimators.partitioned_fit import features_of, memory_share, opened_rows
 from partita.estimators.saved_state import FieldReader
 from partita.halting import Halt, Shift
+from partita.run_record import Fit
+from partita.source.partitions import Partitions
 from partita.source.protocol import Source, batch_within
 from partita.stats import ClusterStats
 from partita.trace import Callback
@@ -141,40 +149,91 @@ class MiniBatchKMeans(EuclideanClusterer):
         del y
         begin = time.perf_counter()
         settings = BatchParameters(self)
-        rng = generator(self.random_state)
+        if is_partitioned(X):
+            return self._fit_partitions(settings, open_partitions(X, sample_weight), begin)
         with Workers(settings.threads) as workers:
             data = self._fit_input(X, sample_weight, settings.k, workers, settings.memory_for(X))
             source = data.source
-            order = RandomOrder(source, rng)
-            source.survey_from_sample(order.first(min(order.n, SURVEY_ROWS)))
-            start = settings.best_start(data, order, rng)
-            k = len(start)  # fewer than n_clusters if a trial run dropped empty clusters
-            run = NestedBatchRun(source, order, k, settings.batches, rng, data.memory)
-            small = settings.small_shift(source)
-            fit = run.run(start, settings.empty, self.halt, small, settings.callbacks, begin)
-            if settings.on_run_end is not None:
-                settings.on_run_end(fit)
-            centers = fit.centers.plain.astype(source.dtype)
+            done = self._run_batches(settings, source, data.X.__getitem__, data.memory, begin)
+            centers = done.fit.centers.plain.astype(source.dtype)
             labels: Array | None = None
             if self.compute_labels:
                 step = LloydStep(source, len(centers))
                 labels, inertia, stats = label_and_summarise(centers, step)
             else:
-                inertia, stats = fit.trace[-1].cost_after, run.estimate(fit)
+                inertia, stats = done.estimate()
         weight_or_size = stats.weight if labels is None else np.bincount(labels)
         self._warn_if_empty(weight_or_size, len(centers), settings.k)
         self._keep_features(data.features)
-        self._keep_run(fit)
+        self._keep_batches(done)
         self._keep_centers(centers, labels, inertia, stats)
-        self.n_steps_ = len(fit.trace)
-        self.n_iter_ = math.ceil(run.rows_read / order.n)
-        self._rng = rng  # for later batches
         return self
+
+    def _fit_partitions(
+        self, settings: BatchParameters, given: Partitions, begin: float
+    ) -> MiniBatchKMeans:
+        """Fit rows in partitions: batches are fetched, the last pass is made where the rows are."""
+        prepare = partial(self._prepared, k=settings.k)
+        with opened_rows(settings, given, prepare) as rows:
+            read, memory = rows.read_rows, settings.memory
+            done = self._run_batches(settings, rows, read, memory, begin)
+            centers = done.fit.centers.plain.astype(rows.dtype)
+            if self.compute_labels:
+                options = RunOptions(rows.source, "plain", memory_share(settings, rows.n))
+                step = PartitionedStep(rows, options, self._geometry, 0)
+                counts, inertia, stats = summarise_partitions(centers, step)
+            else:
+                inertia, stats = done.estimate()
+        weight_or_size = counts if self.compute_labels else stats.weight
+        self._warn_if_empty(weight_or_size, len(centers), settings.k)
+        self._keep_features(features_of(given))
+        self._keep_batches(done)
+        self._keep_centers(centers, None, inertia, stats)
+        if self.compute_labels:
+            self.labels_ = lazy_labels(self, given)
+        return self
+
+    def _run_batches(
+        self,
+        settings: BatchParameters,
+        source: Any,
+        read: Callable[[Ints], Any],
+        memory: float,
+        begin: float,
+    ) -> FinishedBatches:
+        """Find a start and run from it; read(rows) returns rows as a callable `init` gets them."""
+        rng = generator(self.random_state)
+        order = RandomOrder(source, rng)
+        source.survey_from_sample(order.first(min(order.n, SURVEY_ROWS)))
+        start = settings.best_start(source, read, memory, order, rng)
+        k = len(start)  # fewer than n_clusters if a trial run dropped empty clusters
+        run = NestedBatchRun(source, order, k, settings.batches, rng, memory)
+        small = settings.small_shift(source)
+        fit = run.run(start, settings.empty, self.halt, small, settings.callbacks, begin)
+        if settings.on_run_end is not None:
+            settings.on_run_end(fit)
+        return FinishedBatches(fit, run, math.ceil(run.rows_read / order.n), rng)
+
+    def _keep_batches(self, done: FinishedBatches) -> None:
+        self._keep_run(done.fit)
+        self.n_steps_ = len(done.fit.trace)
+        self.n_iter_ = done.epochs
+        self._rng = done.rng  # for later batches
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit, and return the label of each row."""
         self.fit(X, sample_weight=sample_weight)
         return self.labels_ if self.compute_labels else self.predict(X)
+
+    def merge(self, other: CenterClusterer) -> MiniBatchKMeans:
+        """Return one model of all rows, of this fit and of another fit to other rows.
+
+        As in `KMeans`; `partial_fit` continues it.
+        """
+        model = super().merge(other)
+        model.n_steps_ = self.n_steps_ + getattr(other, "n_steps_", 0)
+        model._rng = copy.deepcopy(self._rng)  # that of this model must not advance
+        return model
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
         """Update the fit by a batch of rows: each center is the mean of all rows assigned to it.
@@ -185,6 +244,9 @@ class MiniBatchKMeans(EuclideanClusterer):
         """
         del y
         settings = BatchParameters(self)
+        if is_partitioned(X):
+            advice = "Use fit, or pass one block of rows at a time."
+            raise must_be("X", "a batch of rows in memory", Got(f"a {type(X).__name__}"), advice)
         first = not hasattr(self, "cluster_centers_")
         with Workers(settings.threads) as workers:
             if first:
@@ -192,7 +254,8 @@ class MiniBatchKMeans(EuclideanClusterer):
                     X, sample_weight, settings.k, workers, settings.memory_for(X)
                 )
                 source, rng, dtype = data.source, generator(self.random_state), data.source.dtype
-                start = settings.best_start(data, RandomOrder(source, rng), rng)
+                order, read = RandomOrder(source, rng), data.X.__getitem__
+                start = settings.best_start(source, read, data.memory, order, rng)
                 seen = ClusterStats(np.zeros(len(start)), start, np.zeros(len(start)))
             else:
                 X = validation.check_new_rows(self, X)
@@ -216,6 +279,20 @@ class MiniBatchKMeans(EuclideanClusterer):
             if hasattr(self, name):
                 delattr(self, name)
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedBatches:
+    """A run over nested batches."""
+
+    fit: Fit
+    run: NestedBatchRun
+    epochs: int  # passes over all rows, counted in rows visited
+    rng: np.random.Generator
+
+    def estimate(self) -> tuple[float, ClusterStats]:
+        """Return the cost and the summaries of all rows, estimated from the batch."""
+        return self.fit.trace[-1].cost_after, self.run.estimate(self.fit)
 
 
 class BatchParameters(LloydParameters):
@@ -255,11 +332,18 @@ class BatchParameters(LloydParameters):
             return None
         return Shift(math.sqrt(self.model.tol) * source.survey().spread)
 
-    def best_start(self, data: FitInput, order: RandomOrder, rng: np.random.Generator) -> Floats:
+    def best_start(
+        self,
+        source: Source,
+        read: Callable[[Ints], Any],
+        memory: float,
+        order: RandomOrder,
+        rng: np.random.Generator,
+    ) -> Floats:
         """Select the start with the lowest cost after a few iterations on some rows."""
         rows = order.first(min(order.n, self._init_size))
-        sample, memory = batch_within(data.source, rows, data.memory)
-        starts = self.starts(data.X[rows])
+        sample, memory = batch_within(source, rows, memory)
+        starts = self.starts(read(rows))
         if len(starts) == 1:
             return starts[0](sample, rng, memory)
         seeds = spawn_generators(rng, len(starts))

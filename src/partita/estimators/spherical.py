@@ -17,8 +17,17 @@ from partita.estimators import labelling, validation
 from partita.estimators.capabilities import FEATURES, MEANS, Capabilities
 from partita.estimators.center_clusterer import FitInput, LloydClusterer
 from partita.estimators.directions import RULES, DirectionRules, UnitRows
+from partita.estimators.lazy_blocks import (
+    distances_by_blocks,
+    is_partitioned,
+    labels_by_blocks,
+    score_partitions,
+)
+from partita.estimators.partitioned_directions import directions_of
+from partita.estimators.scanned_rows import open_scan
 from partita.geometry import SPHERICAL
 from partita.halting import Halt
+from partita.source.partitions import Partitions
 from partita.trace import Callback
 
 
@@ -48,7 +57,8 @@ empty, n_threads, memory_limit
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The centers, of unit length, in the dtype of X.
     labels_ : ndarray of shape (n_samples,)
-        The center at the smallest angle to every row, the lower index on ties.
+        The center at the smallest angle to every row, the lower index on ties. Of a dask array, a
+        lazy one.
     inertia_ : float
         J_cos: the weighted sum of 1 − cos to them.
     stats_ : ClusterStats
@@ -107,6 +117,7 @@ empty, n_threads, memory_limit
         self, X: Any, sample_weight: Any, k: int, workers: Workers, memory: float = math.inf
     ) -> FitInput:
         check_parameters(self, RULES)
+        X, sample_weight, memory = open_scan(X, sample_weight, memory, k, workers.n)
         given = X
         X, features = validation.check_fit_rows(self, X, memory)
         memory -= validation.copied_bytes(given, X)
@@ -114,15 +125,21 @@ empty, n_threads, memory_limit
         validation.check_row_count(X.shape[0], k)
         unit = self._directions(X, workers, features.get("feature_names_in_"), memory)
         memory = max(0.0, memory - validation.copied_bytes(X, unit.rows))
-        weight = unit.check(k, weight)
-        source = validation.make_source(unit.rows, weight, workers)
-        return FitInput(source, X, unit.rows, weight, features, memory, unit.labels_of_X)
+        kept = unit.check(k, weight)
+        source = validation.make_source(unit.rows, kept, workers)
+        return FitInput(source, X, unit.rows, kept, weight, features, memory, unit.labels_of_X)
 
+    def _prepared(self, given: Partitions, k: int) -> Partitions:
+        check_parameters(self, RULES)
+        return directions_of(given, DirectionRules(self.zero_rows, self.normalized), k)
+
+    @labels_by_blocks
     def predict(self, X: Any) -> Array:
         """Return the center at the smallest angle to each row; rows of zeros as in `fit`."""
         check_is_fitted(self)
         return self._nearest(self._new_rows(X))
 
+    @distances_by_blocks
     def transform(self, X: Any) -> Any:
         """Return the cosine distance 1 − cos (n, k) to every center; 1 for rows of zeros."""
         check_is_fitted(self)
@@ -133,12 +150,19 @@ empty, n_threads, memory_limit
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus J_cos of X at the centers; rows of zeros do not count."""
         check_is_fitted(self)
+        if is_partitioned(X):
+            return -0.5 * score_partitions(self, X, sample_weight)
         unit = self._new_rows(X)
         weight = validation.check_weights(sample_weight, unit.n)
         if weight is not None:
             weight = weight[unit.index]
         args = unit.rows, self.cluster_centers_, self.n_threads, self._names()
         return -0.5 * labelling.inertia(*args, weight)
+
+    def _own_costs(self, rows: Array) -> tuple[Ints | slice, Floats]:
+        unit = self._new_rows(rows)
+        args = unit.rows, self.cluster_centers_, self.n_threads, self._names()
+        return unit.index, labelling.own_squares(*args)
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
         unit = self._new_rows(X)

@@ -11,24 +11,36 @@ from typing import Any
 import numpy as np
 
 from partita._common import parameters as accept
-from partita._common.array_types import Array, Floats
+from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import ParameterError
 from partita._common.number_arrays import as_float_array
 from partita._common.parameters import MAX_REASON_LENGTH, Got, check, describe_value, must_be
 from partita._common.sparse_format import canonical_csr, check_sparse, is_sparse
 from partita._common.text import listed, one_line
 from partita._common.threads import MAX_THREADS, Workers, default_threads
+from partita.estimators.scanned_rows import (
+    is_scanned,
+    rows_like_fit,
+    scanned_array,
+    scanned_features,
+)
 from partita.exact_weights import Weights
+from partita.scanning.scan import OpenedRows
+from partita.scanning.stored_rows import StoredRows
 from partita.source.blocks import kernel_type
+from partita.source.dask_rows import is_dask
 from partita.source.dataframes import from_frame, is_frame
 from partita.source.dense import DenseSource
 from partita.source.protocol import Source
+from partita.source.raw_rows import row_slices
+from partita.source.spark_frames import is_spark
 from partita.source.sparse import SparseSource
 
 FLOAT_DTYPES = [np.float64, np.float32]
 # converted block by block instead of copied whole
 SMALL_DTYPES = {np.dtype(np.uint8), np.dtype(np.float16)}
 FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
+NEEDS_ALL_PAIRS = ("KMedoids", "KernelKMeans")
 MIN_WEIGHT, MAX_TOTAL_WEIGHT = 1e-290, 1e306
 N_THREADS = accept.optional(accept.integer(1), "None uses all cores available to this process.")
 
@@ -42,6 +54,8 @@ def check_fit_rows(estimator: Any, X: Any, memory: float = math.inf) -> tuple[An
     """
     if _is_ready(X):
         return X, {"n_features_in_": X.shape[1]}
+    if isinstance(X, OpenedRows):
+        return X.rows, scanned_features(X)
     return as_rows(X, type(estimator).__name__, memory=memory), feature_attributes(X)
 
 
@@ -63,13 +77,17 @@ def feature_attributes(X: Any) -> dict[str, Any]:
 
 def check_new_rows(estimator: Any, X: Any, parameter: str = "X") -> Any:
     """Return rows for a fitted estimator; they must have the features it was fitted with."""
-    named = hasattr(estimator, "feature_names_in_")
+    # blocks of rows in partitions have no names: those of all rows were compared
+    named = hasattr(estimator, "feature_names_in_") and not hasattr(estimator, "_reads_blocks")
     if _is_ready(X) and not named and X.shape[1] == estimator.n_features_in_:
         return X
     from sklearn.utils.validation import validate_data
 
+    if is_scanned(X):
+        return rows_like_fit(estimator, X, parameter)
     rows = as_rows(X, type(estimator).__name__, parameter)
-    validate_data(estimator, X, reset=False, skip_check_array=True)
+    if not hasattr(estimator, "_reads_blocks"):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
     return rows
 
 
@@ -95,8 +113,16 @@ def as_rows(X: Any, name: str = "partita", parameter: str = "X", memory: float =
 
     if X is None:
         raise must_be(parameter, "a table of numbers with one row per sample", X)
+    if is_scanned(X):
+        return scanned_array(X, parameter)
+    if isinstance(X, StoredRows):
+        return X
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         raise must_be(parameter, "computed", Got(f"a {type(X).__name__}"), "Pass X.collect().")
+    if is_dask(X) or is_spark(X) or hasattr(X, "__partita_partitions__"):
+        raise must_be(
+            parameter, "rows in memory", Got(f"a {type(X).__name__}"), in_memory_advice(name)
+        )
     if is_sparse(X):
         check_sparse(X, parameter)  # before compiled code reads it
     if is_frame(X) and not _is_plain_pandas(X):
@@ -128,6 +154,13 @@ def as_rows(X: Any, name: str = "partita", parameter: str = "X", memory: float =
     except (TypeError, ValueError, OverflowError) as error:
         raise not_a_table(X, error, parameter) from error
     return canonical_csr(X) if is_sparse(X) else X
+
+
+def in_memory_advice(name: str) -> str:
+    """Return what to do where an estimator or function takes no rows in partitions."""
+    if name in NEEDS_ALL_PAIRS:
+        return f"{name} needs pairs of rows: pass a sample, for example X[:m].compute()."
+    return "Pass a sample or all rows as an array, for example X[:m].compute()."
 
 
 def not_a_table(X: Any, error: Exception, parameter: str = "X") -> Exception:
@@ -202,20 +235,35 @@ def check_finite(source: Source, X: Any, names: Any = None) -> None:
         columns = source.extent()[2]
         if columns.size == 0:
             return
-        values = X[:, columns]
+        values = X[:, columns] if isinstance(X, np.ndarray) else _columns_of(X, columns)
         rows = int((~np.isfinite(values)).any(axis=1).sum())
+    raise not_finite(nonfinite_kinds(values), rows, X.shape[0], columns, names)
+
+
+def not_finite(kinds: str, rows: int, n: int, columns: Ints, names: Any) -> ParameterError:
+    """Return the error about some of n rows, in some columns."""
     labels = columns if names is None else np.asarray(names)[columns]
-    raise ParameterError(
-        f"Input X contains {nonfinite_kinds(values)}: {rows} of {X.shape[0]} rows, in "
+    return ParameterError(
+        f"Input X contains {kinds}: {rows} of {n} rows, in "
         f"column{'s' * (len(columns) > 1)} {listed(labels.tolist())}. Clustering needs finite "
         "numbers: drop those rows or impute them, for example with sklearn.impute.SimpleImputer.",
         parameter="X",
     )
 
 
+def _columns_of(X: Any, columns: Ints) -> Array:
+    """Some columns of rows that are read when needed."""
+    return np.concatenate([X[rows][:, columns] for rows in row_slices(*X.shape)])
+
+
 def nonfinite_kinds(values: Array) -> str:
     """Return "NaN", "infinity" or "NaN and infinity": what the values contain."""
-    kinds = {"NaN": np.isnan(values).any(), "infinity": np.isinf(values).any()}
+    return kinds_of_counts(np.isnan(values).any(), np.isinf(values).any())
+
+
+def kinds_of_counts(nans: Any, infinities: Any) -> str:
+    """Return the same by their numbers."""
+    kinds = {"NaN": nans, "infinity": infinities}
     return " and ".join(kind for kind, present in kinds.items() if present)
 
 
@@ -236,14 +284,17 @@ def check_weights(sample_weight: Any, n: int, parameter: str = "sample_weight") 
 
 
 def _check_weight_values(weight: Floats, name: str) -> None:
-    n = len(weight)
     wrong, negative = int((~np.isfinite(weight)).sum()), int((weight < 0).sum())
+    check_weight_facts(len(weight), wrong, negative, float(weight.max()), name)
+
+
+def check_weight_facts(n: int, wrong: int, negative: int, largest: float, name: str) -> None:
+    """Require valid weights, by how many of n are not finite or negative, and the largest."""
     if wrong:
         raise must_be(name, "finite", Got(f"NaN or infinity in {wrong} of {n} rows"))
     if negative:
         text = f"Negative values in data passed to `{name}`: {negative} of {n} weights."
         raise ParameterError(f"{text} Every weight must be >= 0.", parameter=name)
-    largest = float(weight.max())
     if largest == 0:
         raise must_be(name, "> 0 for at least one row", Got("zero for every row"))
     if not MIN_WEIGHT < largest < MAX_TOTAL_WEIGHT / n:

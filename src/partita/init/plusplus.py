@@ -6,6 +6,7 @@ k-means|| (Bahmani et al. 2012) samples many rows in a few rounds, then chooses 
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import numpy as np
 
@@ -55,32 +56,59 @@ def run_rounds(source: Source, seeding: SeedingState, uniform: Floats, which: In
         seeding.choose(best)
 
 
-def parallel(source: Source, k: int, rng: np.random.Generator, memory: float = math.inf) -> Floats:
+class SampledRows(Protocol):
+    """The rows that k-means|| has sampled so far, and how far all rows are from them."""
+
+    rows: Ints
+
+    def draw_first(self, uniform: Floats) -> Ints:
+        """Draw a row in proportion to its weight."""
+
+    def add(self, rows: Ints) -> None:
+        """Add rows to those sampled."""
+
+    def potential(self) -> float:
+        """Σ w·D² of all rows to the nearest sampled one."""
+
+    def draw(self, factor: float, rng: np.random.Generator) -> Ints:
+        """Draw every row independently with probability w·D²·factor."""
+
+    def masses(self) -> Floats:
+        """The weight of the rows nearest to each of the sampled rows."""
+
+
+def parallel(
+    source: Source,
+    k: int,
+    rng: np.random.Generator,
+    memory: float = math.inf,
+    sampled: SampledRows | None = None,
+) -> Floats:
     """Choose k rows as centers, by a few passes over the data instead of k.
 
     Each round samples every row independently with probability OVERSAMPLING·k·w·D²/Σ w·D². Greedy
     k-means++ then chooses k of the sampled rows, each with the weight of the rows nearest to it. If
     the rounds would sample most rows, or found too few different ones, all rows are used instead.
+    `sampled` is where the rounds are made; by default, arrays over all rows.
     """
     if source.n <= OVERSAMPLING * k * N_ROUNDS:
         return plusplus(source, k, rng, memory=memory)[0]
-    weight = source.weights.unless_equal()
-    sampled = _SampledRows(source)
-    sampled.add(draw_any(source.n, weight, rng.random(1)))
+    if sampled is None:
+        sampled = RowsInMemory(source)
+    sampled.add(sampled.draw_first(rng.random(1)))
     for _ in range(N_ROUNDS):
-        terms = weighted(sampled.closest, weight)
-        potential = exact_total(terms)
+        potential = sampled.potential()
         if not 0 < potential < math.inf:
             break
-        sampled.add(_draw_each(terms, OVERSAMPLING * k / potential, rng))
-    mass = np.bincount(sampled.labels, weight, minlength=len(sampled.rows)).astype(np.float64)
+        sampled.add(sampled.draw(OVERSAMPLING * k / potential, rng))
+    mass = sampled.masses()
     if np.count_nonzero(mass) < k:
         return plusplus(source, k, rng, memory=memory)[0]
     few = source.subset(sampled.rows, Weights.of(mass, len(mass)))
     return plusplus(few, k, rng, memory=memory)[0]
 
 
-def _draw_each(terms: Floats, factor: float, rng: np.random.Generator) -> Ints:
+def draw_each(terms: Floats, factor: float, rng: np.random.Generator) -> Ints:
     """Draw every row independently with probability terms·factor."""
     drawn = []
     for i in range(0, len(terms), ROWS_DRAWN_AT_ONCE):
@@ -89,25 +117,39 @@ def _draw_each(terms: Floats, factor: float, rng: np.random.Generator) -> Ints:
     return np.concatenate(drawn)
 
 
-class _SampledRows:
-    """The rows sampled so far; for every row, the nearest of them and D64 to it."""
+class RowsInMemory:
+    """`SampledRows`, with arrays over all rows: the nearest sampled row, and D64 to it."""
 
     def __init__(self, source: Source) -> None:
-        self._source = source
-        self.rows = np.empty(0, np.intp)
+        self._source, self._weight = source, source.weights.unless_equal()
+        self.rows: Ints = np.empty(0, np.intp)
+        self._count = 0
         self.labels = np.zeros(source.n, np.int32)
         self.closest = np.full(source.n, np.inf)
 
+    def draw_first(self, uniform: Floats) -> Ints:
+        return draw_any(self._source.n, self._weight, uniform)
+
     def add(self, rows: Ints) -> None:
-        if len(rows) == 0:
-            return
-        source = self._source
-        centers = Centers(source.take_rows(rows), np.zeros(source.d))
-        labels = np.full(source.n, -1, np.int32)
-        source.assign(centers, labels, None)
-        distance = source.own_distances(centers, labels)
-        labels += len(self.rows)
-        nearer = distance < self.closest
-        np.copyto(self.labels, labels, where=nearer)
-        np.copyto(self.closest, distance, where=nearer)
-        self.rows = np.concatenate([self.rows, rows])
+        if len(rows):
+            self.add_values(self._source.take_rows(rows))
+            self.rows = np.concatenate([self.rows, rows])
+
+    def add_values(self, values: Floats) -> None:
+        """Add rows by their values."""
+        centers = Centers(values, np.zeros(self._source.d))
+        self._source.lower_distances(centers, self._count, self.closest, self.labels)
+        self._count += len(values)
+
+    def potential(self) -> float:
+        return exact_total(self.terms())
+
+    def terms(self) -> Floats:
+        """The products w·D² (n,)."""
+        return weighted(self.closest, self._weight)
+
+    def draw(self, factor: float, rng: np.random.Generator) -> Ints:
+        return draw_each(self.terms(), factor, rng)
+
+    def masses(self) -> Floats:
+        return np.bincount(self.labels, self._weight, minlength=self._count).astype(np.float64)

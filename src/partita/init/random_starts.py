@@ -36,6 +36,12 @@ def random_partition(source: Source, k: int, rng: np.random.Generator) -> Floats
     for i in range(0, source.n, step):
         rows = np.arange(i, min(source.n, i + step))
         source.move(rows, drawn[rows], labels, moments)
+    return means_or_rows(source, moments, rng)
+
+
+def means_or_rows(source: Source, moments: Moments, rng: np.random.Generator) -> Floats:
+    """Return the means of clusters; random rows in place of those without weight."""
+    k, grid = len(moments.hi), moments.grid
     stats = moments.stats()
     is_empty = stats.weight == 0
     centers = stats.mean + grid.origin

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
+from partita._common.exact_sum import PartialSums
 from partita._common.power_of_two import power_of_two
 from partita._common.threads import Workers
 from partita._kernels import kernels
@@ -24,12 +25,13 @@ from partita.source.blocks import (
     as_kernel_type,
     crew_slices,
     kernel_type,
+    lower_where_nearer,
     work_in_tiles,
 )
 from partita.source.plusplus_rounds import DenseSeeding
 from partita.source.protocol import PrunableRows, Source
 from partita.source.scoring import Scoring
-from partita.source.survey import Survey, survey_dense
+from partita.source.survey import Survey, median_and_deviation, survey_dense
 
 COLUMN_VALUES = 1 << 23  # read at a time, where whole columns are needed
 GOLDEN_RATIO = 0.6180339887498949  # its multiples are spread evenly and match no pattern
@@ -93,7 +95,7 @@ class BlockedRows(ABC):
         """
 
     @abstractmethod
-    def read_rows(self, rows: Ints) -> Array:
+    def read_rows(self, rows: slice | Ints) -> Array:
         """Some rows (m, d) in the type of the data."""
 
     @abstractmethod
@@ -154,7 +156,7 @@ class BlockedRows(ABC):
         assert isinstance(sample, BlockedRows)
         self._survey = survey_dense(self, sample)
 
-    def sample(self, most: int, features: Ints | slice) -> Floats:
+    def sample(self, most: int) -> Floats:
         """About `most` rows, spread evenly; a row of weight w counts as w rows."""
         times, unit = self.weights.times, 1
         if self.weights.values is None and self.weights.unit < 1 << 20:  # more is no repetition
@@ -168,15 +170,24 @@ class BlockedRows(ABC):
             rows = ((multiples - np.floor(multiples)) * count).astype(np.intp) // unit
             if times is not None:
                 rows = np.searchsorted(np.cumsum(times), rows, side="right")
-        return np.asarray(self.read_rows(rows)[:, features], dtype=np.float64)
+        return np.asarray(self.read_rows(rows), dtype=np.float64)
 
-    def columns(self, features: Ints) -> Iterator[Floats]:
-        """Yield the values (n,) of each of some features."""
+    def total_count(self) -> int:
+        return self.weights.total_count(self.n)
+
+    def medians(self, features: Ints, may_be_whole: Array) -> Iterator[tuple[float, float] | None]:
         step = max(1, COLUMN_VALUES // self.n)  # a row is read once for all of them
+        counts = self.weights.counts() if len(features) else None
         for i in range(0, len(features), step):
-            yield from self._read_columns(features[i : i + step])
+            some = slice(i, i + step)
+            for values, whole in zip(
+                self.read_columns(features[some]), may_be_whole[some], strict=True
+            ):
+                is_whole = whole and np.array_equal(values, np.rint(values))
+                yield None if is_whole else median_and_deviation(values, counts)
 
-    def _read_columns(self, features: Ints) -> Floats:
+    def read_columns(self, features: Ints) -> Floats:
+        """The values (m, n) of some features."""
         columns = np.empty((len(features), self.n))
 
         def run(rows: slice, block: Array, _: None, crew: Any) -> None:
@@ -278,6 +289,32 @@ class BlockedRows(ABC):
 
         self._reduce(2 * self.d, run)
         return out
+
+    def own_cost(self, centers: Centers, labels: Ints) -> float:
+        values, weight = np.ascontiguousarray(centers.values), self.weights.unless_equal()
+        parts: list[PartialSums] = []
+
+        def run(rows: slice, block: Array, _: None, crew: Any) -> None:
+            out = np.empty(len(block))
+            kernels.own_distance(block, values, centers.origin, labels[rows], out, crew)
+            parts.append(PartialSums.of(out, weight=None if weight is None else weight[rows]))
+
+        self._reduce(2 * self.d, run)
+        return float(sum(parts[1:], parts[0]).totals()[0])
+
+    def lower_distances(self, centers: Centers, first: int, closest: Floats, labels: Ints) -> None:
+        book, packed = self._scoring.codebook(centers, self.in_place, self.workers, 0.0)
+        values, rechecked = np.ascontiguousarray(centers.values), []
+
+        def run(rows: slice, block: Array, _: None, crew: Any) -> None:
+            own, distance = np.full(len(block), -1, np.int32), np.empty(len(block))
+            done = kernels.assign(book, block, own, None, crew=crew, kept=packed, at=rows.start)
+            rechecked.append(done[1])
+            kernels.own_distance(block, values, centers.origin, own, distance, crew)
+            lower_where_nearer(closest[rows], labels[rows], distance, own + np.int32(first))
+
+        self._reduce(work_in_tiles(len(values), self.d), run)
+        self._scoring.review(sum(rechecked), len(values))
 
     def take_rows(self, rows: Ints) -> Floats:
         return np.asarray(self.read_rows(rows), dtype=np.float64)

@@ -101,6 +101,13 @@ def add_up_blocks(
         moments.add(part)
 
 
+def lower_where_nearer(closest: Floats, labels: Ints, distance: Floats, others: Ints) -> None:
+    """Replace, in place, distances and labels of rows that are nearer to others."""
+    nearer = distance < closest
+    np.copyto(labels, others, where=nearer)
+    np.copyto(closest, distance, where=nearer)
+
+
 def crew_slices(workers: Workers, n: int, work_per_row: int) -> Iterator[tuple[slice, Any]]:
     """Yield the rows of one call after the other, and the crew to share them (None: too few)."""
     if n * work_per_row < MIN_CREW_WORK:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property
 
@@ -15,8 +16,10 @@ from partita.centers import Centers
 from partita.exact_weights import Weights
 from partita.source.blocked_rows import BlockedRows
 from partita.source.blocks import RunBlock, converted_rows, is_small, split_slice, walk_blocks
+from partita.source.far_seeding import FarSeeding
 from partita.source.pass_price import passes_before_bytes
-from partita.source.row_views import RowView, SelectedRows
+from partita.source.plusplus_rounds import DenseSeeding
+from partita.source.row_views import RowView, SelectedRows, are_far
 from partita.source.survey import Survey
 
 
@@ -72,7 +75,7 @@ class DenseSource(BlockedRows):
 
     def label_once(self, centers: Centers, labels: Ints) -> None:
         """Label every row in place; by bytes, some at a time, if rounding pays for one pass."""
-        wait = passes_before_bytes(self.n, len(centers.values), self.d)
+        wait = passes_before_bytes(self.n, len(centers.values), self.d, self.row_bytes)
         if self.in_place is None or wait != 0:
             self.assign(centers, labels, None)
             return
@@ -109,13 +112,18 @@ class DenseSource(BlockedRows):
         aligned = rows.flags.c_contiguous and rows.flags.aligned
         return bool(rows.dtype == self.kernel_dtype and aligned)
 
-    def read_rows(self, rows: Ints) -> Array:
+    def read_rows(self, rows: slice | Ints) -> Array:
         return self.rows[rows]
 
     def whole_rows(self, work_per_row: int) -> Array | None:
         if self.in_place is not None or is_small(self.n, work_per_row):
             return self.kernel_rows
         return None
+
+    def seeding(self, k: int, trials: int, memory: float = math.inf) -> DenseSeeding:
+        if are_far(self.rows):
+            return FarSeeding(self, self._seed_scale, (k, trials), memory)
+        return super().seeding(k, trials, memory)
 
     def subset(self, rows: Ints, weights: Weights, survey: Survey | None = None) -> DenseSource:
         chosen = np.ascontiguousarray(self.rows[rows])

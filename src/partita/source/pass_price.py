@@ -44,7 +44,8 @@ AVX2 = PassPrices(
     scan_pair=(0.5, 0.0216),
 )
 PRICES = AVX512 if kernels.instruction_set().startswith("avx512") else AVX2
-ROUNDING_NS = 25.0, 1.0  # of a row to bytes
+ROUNDING_NS = 25.0, 0.6  # of a row to bytes, besides reading it
+READ_NS = 0.08  # per byte of a row that is not packed, beyond the price of a plain pass
 RECHECK_NS = 300.0, 4.0  # of a row that is compared again, besides its pairs
 
 MIN_GAIN_SHARE = 0.35  # of a plain pass, that bytes must save: packed rows save some of it too
@@ -72,12 +73,12 @@ def byte_cost(n: int, k: int, d: int, candidates: float) -> float:
     return n * per_row + candidates * _of(PRICES.byte_candidate, d)
 
 
-def rounding_cost(n: int, d: int) -> float:
-    """Cost of rounding every row to bytes."""
-    return n * _of(ROUNDING_NS, d)
+def rounding_cost(n: int, d: int, row_bytes: int) -> float:
+    """Cost of rounding every row to bytes: rows are read, and read again while in cache."""
+    return n * (_of(ROUNDING_NS, d) + 2 * READ_NS * row_bytes)
 
 
-def passes_before_bytes(n: int, k: int, d: int) -> int | None:
+def passes_before_bytes(n: int, k: int, d: int, row_bytes: int) -> int | None:
     """Number of plain passes after which rounding the rows pays; None: never.
 
     As long as the passes have not cost as much as rounding, the fit may be over before it pays.
@@ -88,5 +89,6 @@ def passes_before_bytes(n: int, k: int, d: int) -> int | None:
     saved = plain - byte_cost(n, k, d, USUAL_CANDIDATES * math.log(k) * n)
     if saved < MIN_GAIN_SHARE * plain:
         return None
-    wait = int(rounding_cost(n, d) / saved)
+    saved += n * READ_NS * row_bytes  # rows that are to be rounded are not packed before
+    wait = int(rounding_cost(n, d, row_bytes) / saved)
     return wait if wait <= MAX_WAIT_PASSES else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,34 +78,43 @@ class DenseSeeding:
         return draw_rows(self.potential, self.closest, self._weight, uniform)
 
     def gains(self, rows: Floats) -> Floats:
-        # Σ w·max(0, closest − distance)
+        # a running sum: the same bits for any alignment of the leaves
+        return np.asarray(self.leaf_gains(rows).cumsum(axis=0)[-1])
+
+    def leaf_gains(self, rows: Floats) -> Floats:
+        """Σ w·max(0, closest − distance) over every leaf, for each candidate."""
         self._candidates = (rows * self.scale).astype(self.closest.dtype)
         shape = len(self.potential), len(rows)
         gain, self._marks = np.empty(shape), np.empty((*shape, LEAF_ROWS // 64), np.uint64)
         if self._chosen == 0:  # the first row is the nearest to all, and there is no choice
             self._marks[:] = ~np.uint64(0)
-            return np.zeros(len(rows))
+            return np.zeros(shape)
 
-        def run(rows: slice, block: Array, leaves: slice, extra: dict[str, Any]) -> None:
-            kernels.seed_gain(
-                block, self.scale, self._candidates, self.closest[rows],
-                self._labels[rows], self._centers[: self._chosen], self._marks[leaves],
-                gain[leaves], **extra,
-            )  # fmt: skip
+        self._walk(4 * self._rows.d * len(rows), partial(self._gain_of_block, gain))
+        return gain
 
-        self._walk(4 * self._rows.d * len(rows), run)
-        # a running sum: the same bits for any alignment of the leaves
-        return np.asarray(gain.cumsum(axis=0)[-1])
+    def _gain_of_block(
+        self, gain: Floats, rows: slice, block: Array, leaves: slice, extra: dict[str, Any]
+    ) -> None:
+        kernels.seed_gain(
+            block, self.scale, self._candidates, self.closest[rows], self._labels[rows],
+            self._centers[: self._chosen], self._marks[leaves], gain[leaves], **extra,
+        )  # fmt: skip
 
     def choose(self, which: int) -> None:
-        def run(rows: slice, block: Array, leaves: slice, extra: dict[str, Any]) -> None:
-            kernels.seed_choose(
-                block, self.scale, self._candidates, which, self.closest[rows],
-                self._labels[rows], self._chosen, self._marks[leaves],
-                self.potential[leaves], **extra,
-            )  # fmt: skip
+        work = 4 + 8 * self._rows.d // (self._chosen + 1)
+        self._walk(work, partial(self._choose_in_block, which))
+        self._note_choice(which)
 
-        self._walk(4 + 8 * self._rows.d // (self._chosen + 1), run)
+    def _choose_in_block(
+        self, which: int, rows: slice, block: Array, leaves: slice, extra: dict[str, Any]
+    ) -> None:
+        kernels.seed_choose(
+            block, self.scale, self._candidates, which, self.closest[rows], self._labels[rows],
+            self._chosen, self._marks[leaves], self.potential[leaves], **extra,
+        )  # fmt: skip
+
+    def _note_choice(self, which: int) -> None:
         self._centers[self._chosen] = self._candidates[which]
         self._chosen += 1
 
@@ -124,7 +134,7 @@ class DenseSeeding:
 
     def _make_sketch(self) -> None:
         source = self._rows
-        sample = source.sample(_sample_rows(source.d), slice(None)) * self.scale
+        sample = source.sample(_sample_rows(source.d)) * self.scale
         middle = np.median(sample, axis=0)
         reach = float(np.quantile(np.abs(sample - middle).max(axis=1), SKETCH_RANGE_SHARE))
         step = reach / 127 if reach > 0 else 1.0

@@ -49,6 +49,15 @@ class Source(Protocol):
     def own_distances(self, centers: Centers, labels: Ints) -> Floats:
         """Squared distance D64 (n,) of every row to the center of its label."""
 
+    def lower_distances(self, centers: Centers, first: int, closest: Floats, labels: Ints) -> None:
+        """Lower `closest` (n,) to D64 of the nearest center, in place, in one pass.
+
+        Where that is lower, the label becomes the number of the center, counted from `first`.
+        """
+
+    def own_cost(self, centers: Centers, labels: Ints) -> float:
+        """Σ w·‖x − c‖² over all rows, rounded once; without w if all weights are equal."""
+
     def take_rows(self, rows: Ints) -> Floats:
         """Some rows (m, d), dense, as doubles."""
 

@@ -24,6 +24,11 @@ class RowView(Protocol):
         """Some rows (m, d)."""
 
 
+def are_far(rows: RowView) -> bool:
+    """Return whether a pass over the rows costs more than work on them: they are in a file."""
+    return bool(getattr(rows, "are_far", False))
+
+
 class SelectedRows:
     """Some rows of others, in the order of `index`."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
 from partita._common.power_of_two import largest_magnitude, power_of_two
 from partita._common.threads import Workers
 from partita._common.weighting import weighted
@@ -19,7 +20,7 @@ from partita._kernels.weighted_draws import LEAF_ROWS, draw_rows
 from partita.centers import Centers
 from partita.exact_weights import Weights
 from partita.moments import Moments
-from partita.source.blocks import add_up_blocks, is_small, walk_blocks
+from partita.source.blocks import add_up_blocks, is_small, lower_where_nearer, walk_blocks
 from partita.source.survey import MAX_GRID_RATIO, Survey, survey_at_zero
 
 
@@ -151,6 +152,15 @@ class SparseSource:
         block = self._csr(start, column, moved.data, self.d)
         kernels.move_sparse(moments.sums, block, labels[rows], to, **weights)
         labels[rows] = to
+
+    def own_cost(self, centers: Centers, labels: Ints) -> float:
+        return exact_total(self.own_distances(centers, labels), self.weights.unless_equal())
+
+    def lower_distances(self, centers: Centers, first: int, closest: Floats, labels: Ints) -> None:
+        own = np.full(self.n, -1, np.int32)
+        self.assign(centers, own, None)
+        distance = self.own_distances(centers, own)
+        lower_where_nearer(closest, labels, distance, own + np.int32(first))
 
     def own_distances(self, centers: Centers, labels: Ints) -> Floats:
         values, out = np.ascontiguousarray(centers.plain), np.empty(self.n)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
-from partita._common.array_types import Floats, Ints
-from partita.exact_weights import Weights
+from partita._common.array_types import Array, Floats, Ints
+from partita.exact_weights import Weights, WeightScale
 from partita.moments import Grid, Moments
 from partita.source.median_brackets import MedianBrackets
-
-if TYPE_CHECKING:
-    from partita.source.blocked_rows import BlockedRows
 
 SAMPLE_ROWS = 64, 512  # that medians are guessed from: at least, and at most
 SAMPLE_VALUES = 1 << 19  # of more rows than the least
@@ -36,7 +33,37 @@ class Survey:
     high: Floats  # (d,)
 
 
-def survey_dense(rows: BlockedRows, seen: BlockedRows) -> Survey:
+class SurveyedRows(Protocol):
+    """Rows as a survey asks for them, in memory or elsewhere."""
+
+    n: int
+    d: int
+    kernel_dtype: np.dtype[Any]
+    weights: Any  # Weights, or the WeightScale of rows elsewhere
+
+    def extent(self) -> tuple[Floats, Floats, Ints]:
+        """Lowest and highest value (d,) over rows of weight; which columns are not finite."""
+
+    def total_count(self) -> int:
+        """Sum of the weights as integers (`Weights.counts`)."""
+
+    def sample(self, most: int) -> Floats:
+        """About `most` rows, spread evenly: what is found does not depend on which."""
+
+    def sum_up(self, moments: Moments, cuts: Floats) -> Ints:
+        """Add all rows to the sums, and count as `count_beyond`."""
+
+    def count_beyond(self, cuts: Floats) -> Ints:
+        """Count the values beyond cuts (4, d): see kernels.count_beyond."""
+
+    def medians(self, features: Ints, may_be_whole: Array) -> Iterator[tuple[float, float] | None]:
+        """Lower median of each feature, and that of the deviations from it that are not 0.
+
+        None for a feature that may be whole, and is: all its values are whole numbers.
+        """
+
+
+def survey_dense(rows: SurveyedRows, seen: SurveyedRows) -> Survey:
     """Origin and grid from the extent of `rows` and one exact total of those `seen`.
 
     The origin is the mean, rounded to a coarse step above the lowest value: near the data, and
@@ -57,22 +84,23 @@ def survey_dense(rows: BlockedRows, seen: BlockedRows) -> Survey:
     mean, spread = _mean_and_spread(moments)
     step = np.ldexp(1.0, np.maximum(np.frexp(extent)[1] - 6, -1060))
     origin, beyond_grid = low + step * np.rint(mean / step), weights.beyond_grid
-    for t, values in zip(suspects, seen.columns(suspects), strict=True):
-        if extent[t] < MAX_MEAN_ORIGIN_RATIO and np.array_equal(values, np.rint(values)):
-            continue  # whole numbers deviate by 1 or more
-        median, deviation = _median_and_deviation(values, seen.weights.counts())
+    may_be_whole = extent[suspects] < MAX_MEAN_ORIGIN_RATIO  # whole numbers deviate by 1 or more
+    for t, middle in zip(suspects, seen.medians(suspects, may_be_whole), strict=True):
+        if middle is None:
+            continue
+        median, deviation = middle
         if extent[t] > MAX_MEAN_ORIGIN_RATIO * deviation > 0:
             origin[t] = median
             beyond_grid = beyond_grid or bool(extent[t] > MAX_GRID_RATIO * deviation)
     return Survey(Grid.of_extent(low, high, origin, weights), spread, beyond_grid, low, high)
 
 
-def _sum_up_and_suspect(extent: Floats, rows: BlockedRows, moments: Moments) -> Ints:
+def _sum_up_and_suspect(extent: Floats, rows: SurveyedRows, moments: Moments) -> Ints:
     """Add up all rows; return the features that only their columns can clear of outliers."""
     fewest, most = SAMPLE_ROWS
-    sample = rows.sample(max(fewest, min(most, SAMPLE_VALUES // rows.d)), slice(None))
+    sample = rows.sample(max(fewest, min(most, SAMPLE_VALUES // rows.d)))
     brackets = MedianBrackets.of_sample(sample, extent / MAX_MEAN_ORIGIN_RATIO)
-    total, suspect = rows.weights.total_count(rows.n), extent > 0
+    total, suspect = rows.total_count(), extent > 0
     counts = rows.sum_up(moments, brackets.cuts(rows.kernel_dtype))
     suspect &= ~brackets.cleared(counts, total)
     for _ in range(MAX_COUNTING_PASSES - 1):
@@ -89,7 +117,7 @@ def _sum_up_and_suspect(extent: Floats, rows: BlockedRows, moments: Moments) -> 
 def survey_at_zero(
     low: Floats,
     high: Floats,
-    weights: Weights,
+    weights: Weights | WeightScale,
     sum_up: Callable[[Moments], object],
     beyond_grid: bool,
 ) -> Survey:
@@ -112,7 +140,7 @@ def _mean_and_spread(moments: Moments) -> tuple[Floats, float]:
     return whole.mean[0] * unscale, math.sqrt(variance) * unscale
 
 
-def _median_and_deviation(values: Floats, counts: Ints | None) -> tuple[float, float]:
+def median_and_deviation(values: Floats, counts: Ints | None) -> tuple[float, float]:
     """The lower median of a feature, and that of the deviations that are not 0."""
     if counts is not None:
         values, counts = values[counts > 0], counts[counts > 0]

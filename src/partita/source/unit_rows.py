@@ -18,6 +18,7 @@ from partita.source.row_views import RowView
 from partita.source.sparse import SparseSource
 
 MIN_EXACT_SQUARE, MAX_EXACT_SQUARE = 1e-280, 1e280  # no square in between under- or overflowed
+MAX_LENGTH_ERROR = 1e-5  # how far from 1 the length of a row may be if normalized=True
 CACHED_VALUES = 1 << 18  # that stay in cache
 
 

@@ -143,7 +143,10 @@ def test_a_sparse_matrix_of_dissimilarities():
         ({"halt": 3}, r"`halt` must be a criterion from partita\.halting or None, got 3"),
         ({"callback": 3}, "`callback` must be a callable or None, got 3"),
         ({"n_threads": 0}, "`n_threads` must be an integer >= 1 or None, got 0"),
-        ({"memory_limit": -1}, "`memory_limit` must be a number >= 0 or None, got -1"),
+        (
+            {"memory_limit": -1},
+            "`memory_limit` must be a number >= 0, a size such as '2GiB' or None",
+        ),
         ({"random_state": "a"}, "`random_state` must be .*got 'a'"),
         (
             {"metric": lambda a, b: -1.0},

@@ -17,6 +17,7 @@ from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total, exact_totals
 from partita._kernels import kernels
 from partita.centers import Centers
+from partita.empty_clusters import FarRows, count_members, farthest_rows
 from partita.engine.lloyd import LloydOptions, best_run, lloyd
 from partita.engine.lloyd_step import numbers_without
 from partita.geometry import Update
@@ -123,7 +124,7 @@ class KernelStep:
         cost = exact_total(self.distances(centers), self.gram.weight)
         return Update(centers, cost, math.hypot(*gap.tolist()))
 
-    # --- the `Assignment` of a policy for empty clusters
+    # --- the `Assignment` of a policy for empty clusters, and what it needs
 
     def distances(self, centers: Centers) -> Floats:
         labels = self._used_labels()
@@ -131,22 +132,31 @@ class KernelStep:
         squares = self.diagonal + (centers.values[labels, -1] - 2 * own)
         return np.asarray(np.maximum(squares, self._min_square))
 
+    def members(self, k: int) -> Ints:
+        return count_members(self.labels, self._counted(), k)
+
+    def farthest(self, centers: Centers, count: int) -> FarRows:
+        return farthest_rows(self.distances(centers), self.labels, self._counted(), count)
+
     def rows(self, which: Ints) -> Floats:
         return self.gram.points(which)
 
-    def counted(self) -> Ints | None:
+    def _counted(self) -> Ints | None:
         return None if self.gram.weights.all_equal else (self.gram.weight > 0).astype(np.int64)
 
-    def move(self, rows: Ints, to: Ints) -> None:
+    def move(self, rows: Ints, to: Ints) -> int:
         before = self.labels[rows].copy()
         self.labels[rows] = to
         self._update_sums(rows, before)
+        return int((before != to).sum())
 
-    def drop(self, clusters: Ints) -> None:
+    def drop(self, clusters: Ints) -> int:
         """Remove clusters; their rows (of weight zero) have no label until the next pass."""
-        self.labels[:] = numbers_without(clusters, len(self._sums))[self.labels]
+        before = self.labels.copy()
+        self.labels[:] = numbers_without(clusters, len(self._sums))[before]
         self._sums = np.delete(self._sums, clusters, axis=0)
         self._touched = np.ones(len(self._sums), bool)
+        return int((self.labels != before).sum())
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ KINDS = BLOCKS, PANELS, PREFIX, HAMERLY, YINYANG, BYTES, PLAIN
 PATH_KINDS = {kind.name: kind for kind in KINDS}
 PATHS = tuple(PATH_KINDS)
 LEAN_PATHS = ("hamerly", "plain")  # in place of one that needs too much memory
+MIN_FIT_PASSES = 3  # two until no label changes, and one to the centers as they are returned
 
 
 def plan_for(source: Source, k: int, algorithm: str, memory: float, runs: int = 1) -> PathPlan:
@@ -42,7 +43,9 @@ def _with_bytes(plan: PathPlan, source: Source, k: int) -> PathPlan:
     rows = source.prunable_rows
     if rows is None or plan.forced or plan.path == "blocks" or byte_memory(rows) > plan.spare:
         return plan
-    wait = passes_before_bytes(rows.n, k, rows.d)
+    wait = passes_before_bytes(rows.n, k, rows.d, rows.row_bytes)
+    if wait is not None and wait < MIN_FIT_PASSES:
+        wait = 0  # rounding pays in any fit
     spare = plan.spare - (0.0 if wait is None else byte_memory(rows))
     return replace(plan, bytes_after=wait, spare=spare)
 

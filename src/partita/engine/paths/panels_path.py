@@ -189,7 +189,7 @@ def _suits(source: PrunableRows, k: int) -> str | None:
     n, d = source.n, source.d
     if source.copy_bytes or d > MAX_FEATURES or n < MIN_ROWS_PER_CENTER * k:
         return None
-    if is_grouped(k, d) and passes_before_bytes(n, k, d) is not None:
+    if is_grouped(k, d) and passes_before_bytes(n, k, d, source.row_bytes) is not None:
         return None  # all pairs cost so little in bytes that bounds must save more
     return f"{source.d} features, {k} centers: rows with similar margins share a bound"
 

@@ -31,6 +31,7 @@ from partita.source.protocol import Source
 
 MIN_TRIAL_ROWS, MAX_TRIAL_ROWS = 512, 4096  # about one row in 64
 MAX_BYTE_TRIAL_ROWS = 512  # of which bytes show how many candidates they leave
+BYTE_RETRY_PASSES = 3  # plain ones, where the centers of the start left too many candidates
 MAX_COST_SHARE = 0.7  # of a plain pass, for a path to begin, as its first pass costs more
 
 
@@ -99,7 +100,8 @@ class PassScheduler:
         if done.row_cost <= plain_cost(self._source.n, len(centers.values), self._source.d):
             return
         self.notes.append(f"plain: bytes left {done.candidates:.1f} centers a row")
-        self._bytes_after, self._byte_cost = None, 0.0
+        is_first_pass = self._before is None
+        self._bytes_after, self._byte_cost = BYTE_RETRY_PASSES if is_first_pass else None, 0.0
         self._path = self._unpruned(self.labels)
 
     def _switch(self, centers: Centers) -> None:

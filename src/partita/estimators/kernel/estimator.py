@@ -19,6 +19,7 @@ from partita.estimators import validation
 from partita.estimators.base import Clusterer
 from partita.estimators.kernel import kernel_capabilities, kernel_input, matrices
 from partita.estimators.kernel.fitting import fit_matrix, fit_rows
+from partita.estimators.lazy_blocks import distances_by_blocks, labels_by_blocks
 from partita.halting import Halt
 from partita.trace import Callback
 
@@ -190,6 +191,7 @@ default="auto"
 
     # --- using a fit ------------------------------------------------------------------------------
 
+    @labels_by_blocks
     def predict(self, X: Any) -> Array:
         """Return the nearest mean of each row, the lower index on ties.
 
@@ -207,6 +209,7 @@ default="auto"
         """
         return np.asarray(np.sqrt(self._squares(X, diagonal)[0]))
 
+    @distances_by_blocks
     def transform(self, X: Any) -> Any:
         """Return the distance (n, k) of each row to every mean, in the dtype of X."""
         check_is_fitted(self)

@@ -16,6 +16,7 @@ from partita._common.parameters import Rule
 from partita._common.threads import Workers
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
+from partita.estimators.lazy_blocks import distances_by_blocks, labels_by_blocks
 from partita.estimators.medoids import medoid_capabilities
 from partita.estimators.medoids.metric import (
     SPARSE_METRICS,
@@ -244,6 +245,7 @@ class KMedoids(Clusterer):
             for span in row_chunks(rows.shape[0], width):
                 yield span, *metric.between(match_sparsity(rows[span], centers), centers, workers)
 
+    @labels_by_blocks
     def predict(self, X: Any) -> Array:
         """Return the nearest medoid of each row, 0…K−1, the lower one on ties.
 
@@ -252,6 +254,7 @@ class KMedoids(Clusterer):
         values, parts = self._dissimilarities(X)
         return _label(parts, np.empty(values.shape[0]))[0]
 
+    @distances_by_blocks
     def transform(self, X: Any) -> Any:
         """Return the dissimilarity (n, k) of each row to every medoid, in the dtype of X."""
         values, parts = self._dissimilarities(X)
