@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import operator
+from functools import reduce
+
 import numpy as np
 import pytest
 from helpers.list_partitions import ListPartitions
 
 from partita import KMeans
 from partita._common.threads import Workers
+from partita.engine.partitioned_sums import SumsChange
 from partita.estimators.validation import make_source
 from partita.exact_weights import WeightScale
+from partita.moments import Grid, Moments
 from partita.source.partitioned_rows import PartitionedRows
 from partita.source.partitions import aligned_pieces, aligned_sizes
 
@@ -138,6 +143,40 @@ def test_what_travels_in_an_iteration_grows_with_the_centers_and_not_with_the_ro
     assert returned < 2 * 16 * 34 * 8 + 2000  # two limbs of every sum
 
 
+def test_late_iterations_send_only_the_sums_of_clusters_that_changed():
+    rng = np.random.default_rng(0)
+    rows = rng.random((8192, 4))
+    for loss in (0.0, 0.3):
+        X = ListPartitions(np.split(rows, 4), loss=loss)
+        KMeans(200, init=rows[:200], tol=0, max_iter=400).fit(X)
+        size = [bytes_ for name, bytes_ in X.opened.returned if name == "MakePass"]
+        passes = np.reshape(size, (-1, 4)).max(axis=1)[:-1]  # the last labels the rows again
+        whole = 2 * 200 * 6 * 8
+        assert passes[0] > whole
+        assert passes[-1] < 2000  # nothing changed: an iteration that converged
+        assert passes[-5:].mean() < 0.2 * passes[0]
+
+
+def test_changes_of_sums_add_up_in_any_order_to_those_of_all_rows():
+    rng, grid = (
+        np.random.default_rng(0),
+        Grid.of_extent(np.zeros(3), np.ones(3), np.zeros(3), WeightScale(count=100.0)),
+    )
+    whole, changes = Moments.zero(9, grid), []
+    before = [rng.integers(-99, 99, (2, 9, 5)) for _ in range(6)]
+    for limbs in before:
+        after = limbs.copy()
+        after[:, rng.random(9) < 0.6] += rng.integers(1, 9)
+        whole.add(Moments(grid, *(after - limbs)))
+        changes.append(SumsChange.between(tuple(limbs), Moments(grid, *after)))
+    for order in (range(6), [3, 1, 5, 0, 2, 4]):
+        total = Moments.zero(9, grid)
+        reduce(operator.add, [changes[i] for i in order]).add_to(total)
+        np.testing.assert_array_equal(total.hi, whole.hi)
+        np.testing.assert_array_equal(total.lo, whole.lo)
+    assert len(SumsChange.between(tuple(before[0]), Moments(grid, *before[0])).clusters) == 0
+
+
 def test_errors_are_those_of_rows_in_memory():
     X = groups()
     X[17, 2], X[2000, 4] = np.nan, np.inf
@@ -147,5 +186,3 @@ def test_errors_are_those_of_rows_in_memory():
         KMeans(3).fit(ListPartitions(blocks_of(groups())), sample_weight=np.full(N, np.nan))
     with pytest.raises(ValueError, match="n_samples=3000 should be >= n_clusters=4000"):
         KMeans(4000).fit(ListPartitions(blocks_of(groups())))
-    with pytest.raises(ValueError, match="mini-batch"):
-        KMeans(3, init="mini-batch").fit(ListPartitions(blocks_of(groups())))

@@ -36,7 +36,7 @@ class CheckpointFiles:
 
     @property
     def are_used(self) -> bool:
-        """Whether any of both is given."""
+        """True if any of both is given."""
         return self.checkpoint is not None or self.resume is not None
 
 

@@ -19,7 +19,7 @@ from partita.exact_weights import Weights
 from partita.source.protocol import SeedingState, Source
 
 N_ROUNDS = 5
-ROWS_DRAWN_AT_ONCE = 1 << 16
+ROWS_AT_ONCE = 1 << 16
 OVERSAMPLING = 2  # rows expected in a round, times k
 
 
@@ -111,8 +111,8 @@ def parallel(
 def draw_each(terms: Floats, factor: float, rng: np.random.Generator) -> Ints:
     """Draw every row independently with probability terms·factor."""
     drawn = []
-    for i in range(0, len(terms), ROWS_DRAWN_AT_ONCE):
-        chance = terms[i : i + ROWS_DRAWN_AT_ONCE] * factor
+    for i in range(0, len(terms), ROWS_AT_ONCE):
+        chance = terms[i : i + ROWS_AT_ONCE] * factor
         drawn.append(i + np.flatnonzero(rng.random(len(chance)) < chance))
     return np.concatenate(drawn)
 
@@ -152,4 +152,8 @@ class RowsInMemory:
         return draw_each(self.terms(), factor, rng)
 
     def masses(self) -> Floats:
-        return np.bincount(self.labels, self._weight, minlength=self._count).astype(np.float64)
+        mass, weight = np.zeros(self._count), self._weight
+        for i in range(0, len(self.labels), ROWS_AT_ONCE):  # one after the other, as in a loop
+            rows = slice(i, i + ROWS_AT_ONCE)
+            np.add.at(mass, self.labels[rows], 1.0 if weight is None else weight[rows])
+        return mass

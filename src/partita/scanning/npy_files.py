@@ -36,6 +36,11 @@ class NpyFiles:
             )
         self.dtype = np.result_type(*(array.dtype for array in self._arrays))
 
+    @property
+    def n_values(self) -> int:
+        """The number of values of all arrays."""
+        return sum(array.size for array in self._arrays)
+
     def stored_rows(self) -> StoredRows | None:
         """Return the rows as they are stored; None if they must be brought into order first."""
         array = self._arrays[0]

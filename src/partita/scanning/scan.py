@@ -38,13 +38,14 @@ class OpenedRows:
 class Scan:
     """Rows of files, which estimators read block by block if they do not fit memory.
 
-    Made by `scan`. Nothing is read before a fit.
+    Made by `scan`. Nothing is read before a fit, unless rows of the files are already `opened`.
     """
 
     files: tuple[Path, ...]
     format: str
     columns: tuple[str | int, ...] | None = None
     weights: str | int | None = None
+    opened: OpenedRows | None = None
 
     def __repr__(self) -> str:
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
@@ -52,6 +53,8 @@ class Scan:
 
     def open(self, memory: float) -> OpenedRows:
         """Return the rows: as an array if that takes a quarter of `memory` bytes at most."""
+        if self.opened is not None:
+            return self.opened
         reader = self._reader()
         direct = reader.stored_rows() if isinstance(reader, NpyFiles) else None
         if direct is not None and self.columns is None and self.weights is None:
@@ -69,7 +72,7 @@ class Scan:
 
     def with_features(self, names: Sequence[str]) -> Scan:
         """Return a scan of these columns, unless others were chosen or the files lack them."""
-        if self.columns is not None or self.format == "npy":
+        if self.opened is not None or self.columns is not None or self.format == "npy":
             return self
         try:
             ArrowBatches(self.files, self.format, list(names))

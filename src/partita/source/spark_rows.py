@@ -36,7 +36,7 @@ def process_of(fit: str) -> tuple[str, int]:
 
 
 class BlockFacts(NamedTuple):
-    """What the driver knows of a block: a partition of the dataframe as it was read."""
+    """Facts about a block, for the driver: a partition of the dataframe as it was read."""
 
     block: int  # its number
     rows: int

@@ -28,7 +28,7 @@ class NoAnswer(Enum):
     NOTHING = "all its rows are zeros, or lent"
 
 
-class KeptRows(NamedTuple):
+class NonzeroRows(NamedTuple):
     """The rows of a partition that are not zero, at unit length."""
 
     rows: Array
@@ -37,7 +37,7 @@ class KeptRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DirectionFacts:
-    """What a check of all rows needs to know of a partition."""
+    """Facts about a partition, for a check of all rows."""
 
     columns: Array  # (d,) bool: with NaN or infinity, where a row has no finite length
     kept: int  # rows that are not zero
@@ -71,12 +71,12 @@ class FindDirections:
             len(wrong),
         )
 
-    def kept(self, part: Part) -> KeptRows:
+    def kept(self, part: Part) -> NonzeroRows:
         """Return the rows that are not zero, made again if they are lost."""
-        found: KeptRows | None = part.state.get("kept")
+        found: NonzeroRows | None = part.state.get("kept")
         return self._scaled(part)[0] if found is None else found
 
-    def _scaled(self, part: Part) -> tuple[KeptRows, Floats]:
+    def _scaled(self, part: Part) -> tuple[NonzeroRows, Floats]:
         with Workers(1) as workers:  # an engine runs one task per core
             if self.normalized:
                 rows, length = part.rows, row_lengths(part.rows, workers)
@@ -86,19 +86,19 @@ class FindDirections:
         if not length.all():
             rows = np.ascontiguousarray(rows[length != 0])
             weight = None if weight is None else weight[length != 0]
-        return KeptRows(rows, weight), length
+        return NonzeroRows(rows, weight), length
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the rows that are kept become partitions again."""
+    """The way in which rows that are kept become partitions again."""
 
     base: Ints  # (count,) the first row of every partition they are made of
     lent: Ints  # (count,) first rows that the partition before has borrowed
     starts: Ints  # (count,) the new number of the first row; -1: no partition is left here
-    borrowed: dict[int, KeptRows]  # by the number of the partition
+    borrowed: dict[int, NonzeroRows]  # by the number of the partition
 
-    def of(self, part: Part, kept: KeptRows) -> Part | None:
+    def of(self, part: Part, kept: NonzeroRows) -> Part | None:
         """Return what is left of a partition, with its borrowed rows and an empty state."""
         i = int(np.searchsorted(self.base, part.start))
         if self.starts[i] < 0:
@@ -117,7 +117,7 @@ class LendRows:
     base: Ints
     lent: Ints
 
-    def __call__(self, part: Part) -> KeptRows:
+    def __call__(self, part: Part) -> NonzeroRows:
         count = int(self.lent[np.searchsorted(self.base, part.start)])
         return _sliced(self.find.kept(part), slice(0, count))
 
@@ -230,11 +230,11 @@ def _kind(answer: Any) -> NoAnswer | None:
     return answer if isinstance(answer, NoAnswer) else None
 
 
-def _sliced(kept: KeptRows, rows: slice) -> KeptRows:
-    return KeptRows(kept.rows[rows], None if kept.weight is None else kept.weight[rows])
+def _sliced(kept: NonzeroRows, rows: slice) -> NonzeroRows:
+    return NonzeroRows(kept.rows[rows], None if kept.weight is None else kept.weight[rows])
 
 
-def _joined(parts: list[KeptRows]) -> KeptRows:
+def _joined(parts: list[NonzeroRows]) -> NonzeroRows:
     weights = [part.weight for part in parts if part.weight is not None]
     rows = np.concatenate([part.rows for part in parts])
-    return KeptRows(rows, np.concatenate(weights) if weights else None)
+    return NonzeroRows(rows, np.concatenate(weights) if weights else None)
