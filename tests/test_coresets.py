@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.list_partitions import ListPartitions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -111,3 +112,38 @@ def test_as_many_draws_as_rows_return_the_rows():
 def test_errors_name_the_argument(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+@pytest.mark.parametrize("free", [2.0**30, 0.0], ids=["in memory", "by blocks"])
+def test_a_file_gives_the_coreset_of_its_rows(tmp_path, monkeypatch, free):
+    monkeypatch.setattr("partita.coresets.free_memory", lambda: free)
+    np.save(tmp_path / "rows.npy", ROWS)
+    of_rows = coreset(ROWS, 100, 3, random_state=1)
+    of_file = coreset(tmp_path / "rows.npy", 100, 3, random_state=1)
+    assert np.array_equal(of_file.points, of_rows.points)
+    assert np.array_equal(of_file.weights, of_rows.weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_partitions_are_reduced_where_they_are(weighted):
+    weight = np.random.default_rng(4).random(len(ROWS)) if weighted else None
+    if weighted:
+        weight[:300] = 0  # a partition without weight
+    blocks = np.split(ROWS, [256, 1000])
+    made = [
+        coreset(ListPartitions(blocks), 200, 3, weight, random_state=seed) for seed in (0, 0, 1)
+    ]
+    assert np.array_equal(made[0].points, made[1].points)
+    assert not np.array_equal(made[0].points, made[2].points)
+    assert len(made[0].points) <= 200
+    total = len(ROWS) if weight is None else weight.sum()
+    assert np.isclose(made[0].weights.sum(), total)
+    model = KMeans(3, random_state=0).fit(ROWS, sample_weight=weight)
+    assert np.isclose(made[0].cost(model), model.inertia_, rtol=0.15)
+
+
+def test_rows_of_a_file_that_cannot_be_squared_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("partita.coresets.free_memory", lambda: 0.0)
+    np.save(tmp_path / "rows.npy", 1e200 * ROWS)
+    with pytest.raises(ValueError, match="of a magnitude that can be squared"):
+        coreset(tmp_path / "rows.npy", 100, 3)

@@ -7,13 +7,16 @@ B: a row matters if it is far from B, or if few rows share its center.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total, exact_totals
+from partita._common.memory import free_memory
 from partita._common.parameters import Got, check_integer, must_be
 from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.random_state import generator
@@ -22,8 +25,14 @@ from partita._common.threads import Workers
 from partita._kernels.weighted_draws import index_in_cumsum
 from partita.centers import Centers
 from partita.estimators import labelling, validation
+from partita.estimators.lazy_blocks import check_facts, is_partitioned, open_partitions
+from partita.estimators.scanned_rows import FREE_MEMORY_SHARE, is_scanned, open_scan
 from partita.init.plusplus import plusplus
+from partita.scanning.stored_rows import StoredRows
 from partita.source.dataframes import is_frame, names_of
+from partita.source.dense import DenseSource
+from partita.source.partition_tasks import weight_facts
+from partita.source.partitions import Part
 from partita.source.protocol import Source
 
 CENTERS_PER_CLUSTER = 2  # of the rough solution
@@ -117,8 +126,10 @@ def coreset(
 
     Parameters
     ----------
-    X : array, sparse matrix or data frame of shape (n, n_features)
-        The rows.
+    X : array, sparse matrix, data frame, path, scan, or rows in partitions
+        The rows (n, n_features). Files that do not fit a quarter of the free memory are read block
+        by block. Of a dask array or a Spark dataframe, every partition is reduced where it is, and
+        the union once more: m rows of each partition travel.
     m : int
         Number of draws: some 50 for each cluster are a beginning, and more lower the error.
     k : int, default=8
@@ -141,22 +152,77 @@ def coreset(
     1.01
     """
     m, k = check_integer("m", m), check_integer("k", k)
-    names = names_of(X) if is_frame(X) else None
-    rows = validation.as_rows(X, "coreset")
-    weight = validation.check_weights(sample_weight, rows.shape[0])
-    rng = generator(random_state)
-    with Workers(validation.check_threads(n_threads)) as workers:
+    rng, threads = generator(random_state), validation.check_threads(n_threads)
+    if is_partitioned(X):
+        return _of_partitions(X, sample_weight, (m, k), rng, threads)
+    rows, names, weight = _read(X, sample_weight, k, threads)
+    with Workers(threads) as workers:
         source = validation.make_source(rows, weight, workers)
         validation.check_finite(source, rows, names)
         heavy = np.arange(source.n) if weight is None else np.flatnonzero(weight)
         if m >= len(heavy):
             chosen, mass = heavy, source.weights.as_floats(source.n)[heavy]
         else:
-            scale = square_scale(largest_magnitude(rows))
+            scale = square_scale(_magnitude(rows, source))
             if scale != 1.0:  # squares would overflow
                 source = validation.make_source(scaled(rows, scale), weight, workers)
             chosen, mass = _Sensitivities.of(source, k, rng).draw(m, rng)
     return Coreset(rows[chosen].astype(source.dtype, copy=False), mass)
+
+
+def _read(X: Any, sample_weight: Any, k: int, threads: int) -> tuple[Any, Any, Floats | None]:
+    """Return rows, in memory or to be read when they are needed, their names and weights."""
+    if is_scanned(X):
+        memory = free_memory() * FREE_MEMORY_SHARE
+        X, sample_weight, _ = open_scan(X, sample_weight, memory, k, threads)
+        rows, names = X.rows, X.names
+    else:
+        names = names_of(X) if is_frame(X) else None
+        rows = validation.as_rows(X, "coreset")
+    return rows, names, validation.check_weights(sample_weight, rows.shape[0])
+
+
+def _magnitude(rows: Any, source: Source) -> float:
+    """Return the largest magnitude of all values; rows of a file must not need to be scaled."""
+    if not isinstance(rows, StoredRows):
+        return largest_magnitude(rows)
+    assert isinstance(source, DenseSource)
+    low, high, _ = source.extent()
+    largest = largest_magnitude(low, high)
+    if square_scale(largest) != 1.0:
+        wanted = "of a magnitude that can be squared"
+        raise must_be("X", wanted, Got(f"values up to {largest:g}"), "Scale them first.")
+    return largest
+
+
+@dataclass(frozen=True, slots=True)
+class _PartCoreset:
+    """Makes a coreset of a partition, where it is; None if no row has weight."""
+
+    m: int
+    k: int
+    seed: int
+
+    def __call__(self, part: Part) -> Coreset | None:
+        if part.weight is not None and not part.weight.any():
+            return None
+        rng = np.random.default_rng([self.seed, part.start])
+        return coreset(part.rows, self.m, self.k, part.weight, rng, n_threads=1)
+
+
+def _of_partitions(
+    X: Any, sample_weight: Any, counts: tuple[int, int], rng: np.random.Generator, threads: int
+) -> Coreset:
+    """Reduce every partition, then the union of all; the order is that of the rows."""
+    given = open_partitions(X, sample_weight)
+    try:
+        if given.weighted:
+            check_facts(given.total(weight_facts, operator.add))
+        parts = given.run(_PartCoreset(*counts, int(rng.integers(2**63))))
+    finally:
+        given.close()
+    merged = reduce(Coreset.merge, [part for part in parts if part is not None])
+    return merged.reduce(*counts, random_state=rng, n_threads=threads)
 
 
 @dataclass(frozen=True, slots=True)
