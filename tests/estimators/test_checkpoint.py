@@ -308,24 +308,26 @@ VICTIM = """
 import sys
 import numpy as np
 from partita import Checkpoint, KMeans
-X = np.random.default_rng(0).normal(size=(4000, 6))
 def say(progress):
     print("iteration", flush=True)
-checkpoint = Checkpoint(sys.argv[1], every_iterations=1)
-model = KMeans(20, init="random", n_init=4, random_state=1, tol=0, callback=say)
+checkpoint, rows, limit = Checkpoint(sys.argv[1], every_iterations=1), sys.argv[2], sys.argv[3]
+X = rows if limit == "0B" else np.load(rows)
+model = KMeans(20, init="random", n_init=4, random_state=1, tol=0, callback=say, memory_limit=limit)
 model.fit(X, checkpoint=checkpoint)
 """
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-def test_a_killed_process_leaves_a_checkpoint_that_gives_the_same_bits(tmp_path):
-    X = np.random.default_rng(0).normal(size=(4000, 6))
+@pytest.mark.parametrize("limit", ["1GiB", "0B"], ids=["in memory", "in a file"])
+def test_a_killed_process_leaves_a_checkpoint_that_gives_the_same_bits(limit, tmp_path):
+    X, rows = np.random.default_rng(0).normal(size=(4000, 6)), tmp_path / "rows.npy"
+    np.save(rows, X)
     model = KMeans(20, init="random", n_init=4, random_state=1, tol=0)
     whole, rng = results(model.fit(X)), np.random.default_rng(3)
     for attempt in range(20):
         path = tmp_path / f"{attempt}"
-        command = [sys.executable, "-c", VICTIM, os.fspath(path)]
+        command = [sys.executable, "-c", VICTIM, os.fspath(path), os.fspath(rows), limit]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as victim:
             for _ in range(int(rng.integers(2, 60))):
                 victim.stdout.readline()
