@@ -334,3 +334,50 @@ def test_seeding_reads_a_file_about_once_for_each_center(write, form, weighted, 
     same_bits(model, KMeans(k, random_state=0, max_iter=1).fit(X, sample_weight=weight))
     (rows,) = made
     assert rows.bytes_read < 1.6 * k * rows.nbytes  # two passes a round would be more than 2 k
+
+
+@pytest.mark.parametrize("limit", [None, 0])
+@pytest.mark.parametrize("form", ["npy", "parquet", "csv"])
+def test_scaled_rows_have_mean_0_and_deviation_1_in_every_format(write, form, limit):
+    X = groups() * [1.0, 1e3, 1e-3, 1.0, 1.0, 1.0] + 5
+    X[:, 3] = 7.0  # constant
+    deviation = X.std(axis=0)
+    deviation[3] = 1
+    by_hand = (X - X.mean(axis=0)) / deviation
+    train = scan(write(X, form), scale="standard")
+    model = KMeans(3, random_state=0, memory_limit=limit).fit(train)
+    assert np.allclose(train.open(1e9).rows, by_hand)
+    assert np.isclose(model.inertia_, KMeans(3, random_state=0).fit(by_hand).inertia_)
+    first = KMeans(3, random_state=0).fit(scan(write(X, "npy"), scale="standard"))
+    assert model.inertia_ == first.inertia_
+    new = scan(write(X[:10], form), scale=train)
+    assert np.array_equal(model.predict(new), model.labels_[:10])
+
+
+def test_scaling_counts_weights_as_repeated_rows(tmp_path):
+    X, times = groups()[:50], np.arange(50) % 4
+    table = pa.table({**{f"x{t}": x for t, x in enumerate(X.T)}, "w": times.astype(float)})
+    parquet.write_table(table, tmp_path / "w.parquet")
+    np.save(tmp_path / "rows.npy", np.repeat(X, times, axis=0))
+    weighted, repeated = (
+        scan(tmp_path / "w.parquet", weights="w", scale="standard"),
+        scan(tmp_path / "rows.npy", scale="standard"),
+    )
+    for one in (weighted, repeated):
+        one.open(1e9)
+    assert np.array_equal(weighted.scaling.mean, repeated.scaling.mean)
+    assert np.array_equal(weighted.scaling.deviation, repeated.scaling.deviation)
+
+
+def test_wrong_scales_are_refused(write):
+    path = write(groups(), "npy")
+    for wrong in ("robust", 1, scan(path), scan(path, scale="standard")):
+        with pytest.raises(ValueError, match="`scale` must be"):
+            scan(path, scale=wrong)
+    fitted = scan(write(groups()[:, :2], "npy"), scale="standard")
+    fitted.open(1e9)
+    with pytest.raises(ValueError, match="a scan with 2 features"):
+        scan(write(groups(), "npy"), scale=fitted).open(1e9)
+    huge = scan(write(groups() * 1e200, "npy"), scale="standard")
+    with pytest.raises(ValueError, match="can be squared"):
+        huge.open(1e9)

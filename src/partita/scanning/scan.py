@@ -19,6 +19,7 @@ from partita._common.text import listed, quoted
 from partita.scanning.arrow_batches import ArrowBatches
 from partita.scanning.npy_files import NpyFiles
 from partita.scanning.spooled_rows import collect_rows
+from partita.scanning.standardizing import Standardization
 from partita.scanning.stored_rows import StoredRows
 
 FORMATS = ("npy", "parquet", "feather", "csv", "tsv")
@@ -46,6 +47,7 @@ class Scan:
     columns: tuple[str | int, ...] | None = None
     weights: str | int | None = None
     opened: OpenedRows | None = None
+    scaling: Standardization | None = None
 
     def __repr__(self) -> str:
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
@@ -55,6 +57,15 @@ class Scan:
         """Return the rows: as an array if that takes a quarter of `memory` bytes at most."""
         if self.opened is not None:
             return self.opened
+        opened = self._read(memory)
+        if self.scaling is None:
+            return opened
+        blocks = self.scaling.apply(opened.rows, opened.weight)
+        d, dtype = opened.rows.shape[1], np.dtype(np.float64)
+        return replace(opened, rows=collect_rows(blocks, d, dtype, memory / 2))
+
+    def _read(self, memory: float) -> OpenedRows:
+        """Return the rows as the files have them."""
         reader = self._reader()
         direct = reader.stored_rows() if isinstance(reader, NpyFiles) else None
         if direct is not None and self.columns is None and self.weights is None:
@@ -108,6 +119,7 @@ def scan(
     *,
     columns: Sequence[str | int] | None = None,
     weights: str | int | None = None,
+    scale: str | Scan | None = None,
 ) -> Scan:
     """Return the rows of files for `fit`, `predict` and `transform`, however large they are.
 
@@ -126,6 +138,10 @@ def scan(
         then be numbers. A column of lists of the same length becomes several features.
     weights : name, default=None
         The column with the weight of each row.
+    scale : {"standard"}, Scan or None, default=None
+        "standard" clusters (x − mean) / standard deviation of each feature: two more passes
+        measure them, and the scaled rows are stored in memory or in a temporary file. New rows need
+        the same units: give the scan of the fit as their `scale`.
 
     Examples
     --------
@@ -142,7 +158,20 @@ def scan(
     kept = None if columns is None else tuple(columns)
     if weights is not None and kept is not None and weights in kept:
         raise must_be("weights", "a column that is no feature", Got(quoted(weights)))
-    return Scan(files, form, kept, weights)
+    return Scan(files, form, kept, weights, scaling=_scaling_of(scale))
+
+
+def _scaling_of(scale: Any) -> Standardization | None:
+    if scale is None:
+        return None
+    if isinstance(scale, Scan):
+        if scale.scaling is None or scale.scaling.mean is None:
+            got = Got("a scan that no fit has scaled")
+            raise must_be("scale", 'a scan with scale="standard" that was fitted', got)
+        return scale.scaling
+    if not isinstance(scale, str) or scale != "standard":
+        raise must_be("scale", '"standard", a scan or None', scale)
+    return Standardization()
 
 
 def files_of(path: Any, parameter: str) -> tuple[tuple[Path, ...], str]:
