@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,17 +44,25 @@ MIN_FULL_FITS = 10  # like the first that the work must allow, else starts are c
 SAMPLE_ROWS = 5000
 SAMPLE_ROWS_PER_CLUSTER = 25
 MIN_SAMPLE_DECREASE = 0.01  # of J of the sample, by a start that deserves all rows
+NO_FILES: Mapping[str, Any] = MappingProxyType({})  # of checkpoints
 
 
 def fit_several_starts(
-    estimator: Any, X: Any, sample_weight: Any = None, *, first: Any = None
+    estimator: Any,
+    X: Any,
+    sample_weight: Any = None,
+    *,
+    first: Any = None,
+    checkpoint: Any = None,
+    resume: Any = None,
 ) -> Any:
     """Fit from several starts; return the best model, with the number of starts as `n_init`.
 
     The first start is the estimator's own, so J is never above that of one fit with the same seed;
-    or it is `first`, a model already fitted to X. The search ends when starts repeat the lowest J
-    or no longer improve it, when `MAX_WORK` is used up, or when the estimator's callback or a
-    deadline stops a run.
+    or it is `first`, a model already fitted to X. `checkpoint` and `resume` are those of its `fit`:
+    the other starts are repeated by a resumed search, and end in the same bits. The search ends
+    when starts repeat the lowest J or no longer improve it, when `MAX_WORK` is used up, or when the
+    estimator's callback or a deadline stops a run.
 
     >>> from partita import KMeans
     >>> rows = [[0.0], [1.0], [10.0], [11.0], [20.0], [21.0]]
@@ -61,12 +70,20 @@ def fit_several_starts(
     1.5
     """
     runs = _Runs(estimator, X, sample_weight)
-    search = _Search(runs, runs.fit() if first is None else runs.adopt(first))
+    files = {"checkpoint": checkpoint, "resume": resume}
+    files = {name: path for name, path in files.items() if path is not None}
+    search = _Search(runs, runs.fit(files=files) if first is None else runs.adopt(first))
     if count_clusters(search.best) > 1:
         search.run(MAX_WORK)
     own = estimator.get_params(deep=False)
     kept = {name: own.get(name) for name in ("init", "random_state", "callback", "halt")}
     return set_known(search.best, **kept, n_init=runs.starts)
+
+
+def _rows_of_scan(X: Any) -> Any:
+    """Return the rows of a scan that are open; all else as it is."""
+    opened = getattr(X, "opened", None)
+    return X if opened is None else opened.rows
 
 
 class _Runs:
@@ -77,12 +94,22 @@ class _Runs:
         self.rng = generator(estimator.random_state).spawn(1)[0]
         self.work, self.starts = 0.0, 0
         self.is_first, self.is_stopped = True, False
-        self._rows = X if capabilities_of(estimator).takes_matrix else validation.as_rows(X)
+        takes_matrix = capabilities_of(estimator).takes_matrix
+        self._rows = X if takes_matrix else validation.as_rows(_rows_of_scan(X))
         self._begin = time.perf_counter()
         self._last: Progress | None = None  # iteration of a start
 
-    def fit(self, is_start: bool = True, halt: Halt | None = None, **parameters: Any) -> Any:
-        """Fit a copy of the estimator; only the callback of a start sees its iterations."""
+    def fit(
+        self,
+        is_start: bool = True,
+        halt: Halt | None = None,
+        files: Mapping[str, Any] = NO_FILES,
+        **parameters: Any,
+    ) -> Any:
+        """Fit a copy of the estimator; only the callback of a start sees its iterations.
+
+        `files` are those of checkpoints.
+        """
         model, own, runs = clone(self.estimator), self.estimator.callback, 0
 
         def callback(progress: Progress) -> bool:
@@ -98,7 +125,7 @@ class _Runs:
         with warnings.catch_warnings():
             if not self.is_first:  # which has warned
                 warnings.simplefilter("ignore")
-            model.fit(self.X, sample_weight=self.weight)
+            model.fit(self.X, sample_weight=self.weight, **files)
         self.is_stopped |= model.halt is not None and model.halt.is_over(model.trace_)
         self.is_first = False
         self.work += self.work_of(model, max(runs, 1))
@@ -216,7 +243,12 @@ class _Search:
         runs, k = self._runs, count_clusters(self.best)
         init = runs.estimator.init if isinstance(runs.estimator.init, str) else "k-means++"
         more = min(runs.n, 2 * k)
-        start = {"n_clusters": more, "init": init, "n_init": 1, "random_state": runs.seed()}
+        start: dict[str, Any] = {
+            "n_clusters": more,
+            "init": init,
+            "n_init": 1,
+            "random_state": runs.seed(),
+        }
         many = runs.fit(False, RelDecrease(SETTLED_DECREASE), **start)
         if runs.is_stopped or count_clusters(many) < k:
             return None

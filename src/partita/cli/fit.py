@@ -9,8 +9,14 @@ import typer
 
 from partita._common.text import plural
 from partita.cli import options as opt
+from partita.cli.checkpoint_options import CheckpointOptions
 from partita.cli.console import console, print_message
-from partita.cli.error_handling import EXIT_NOT_CONVERGED, collect_warnings, typed_command
+from partita.cli.error_handling import (
+    EXIT_NOT_CONVERGED,
+    Interrupted,
+    collect_warnings,
+    typed_command,
+)
 
 
 def fit(
@@ -18,6 +24,7 @@ def fit(
     *,
     k: opt.K = opt.AUTO,
     method: opt.MethodAndHaltOptions,
+    files: CheckpointOptions,
     columns: opt.ColumnOptions,
     labels: opt.LabelsOut = None,
     only_labels: opt.OnlyLabels = False,
@@ -42,28 +49,31 @@ def fit(
       partita fit wine.csv -k 3 --names 0=Light,1=Dark --model wine.partita
       partita fit wine.csv --report wine.html --title Wines --no-rows
       partita fit part-*.parquet -k 2:20 --id customer --exclude age,zip --json
+      partita fit big.parquet -k 50 --memory-limit 2GiB --checkpoint big.checkpoint
       cat rows.csv | partita fit - -k 5 --halt 'Deadline(60)' --labels -
     """
     for option, is_given in (("--only-labels", only_labels), ("--with-names", with_names)):
         if is_given and labels is None:
             raise typer.BadParameter(f"{option} needs --labels OUT.")
     sending.check(report)
-    from partita.cli import group_names, prepared_data, show_results, workflow
+    from partita.cli import group_names, large_files, show_results
     from partita.cli.outputs import Outputs
     from partita.cli.progress_bar import ProgressReporter
 
     outputs = Outputs(labels, only_labels, columns.id, model, report, force, sending, with_names)
     outputs.check(read.data, json=json)
+    files.check(k, method.method, [*read.data, labels, model, report])
     given_names = group_names.read_names(names)
     group_names.check_possible(given_names, k)
     form = "json" if json else "quiet" if quiet else "text"
     reporter = ProgressReporter(form != "text")
     with collect_warnings() as warnings:
         with reporter.show_status("reading"):
-            prepared = prepared_data.prepare(prepared_data.read(read), columns, method)
+            prepared = large_files.prepare(read, columns, method, method.memory_limit)
+        outputs.check_streamed(prepared)
         if not quiet and not json:
             show_results.print_preparation(prepared, explain)
-        outcome = workflow.cluster(prepared, k, method, typed_command(ctx), reporter)
+        outcome = _cluster(prepared, k, method, typed_command(ctx), reporter, files)
         try:
             with reporter.show_status("naming the groups"):
                 outcome = _with_names(outcome, given_names, outputs)
@@ -72,13 +82,29 @@ def fit(
             state = f"the fit is complete, with {_state(outcome.model)}, but not its outputs"
             raise outputs.interrupted(state) from None
     if outputs.uses_stdout:
-        outputs.print_labels(prepared, outcome.labels)
+        outputs.print_labels(prepared, outcome.all_labels)
     outputs.raise_errors()
     if outcome.interrupted:
-        raise outputs.interrupted(f"the fit was stopped early, with {_state(outcome.model)}")
+        advice = files.advice(outcome.command, bool(outputs.saved))
+        state = f"the fit was stopped early, with {_state(outcome.model)}"
+        raise outputs.interrupted(state, advice)
     if strict and not outcome.converged:
         print_message(f"Not converged: {outcome.model.stopped_by_}")
         raise typer.Exit(EXIT_NOT_CONVERGED)
+
+
+def _cluster(
+    prepared: Any, k: Any, method: Any, command: str, reporter: Any, files: CheckpointOptions
+) -> Any:
+    from partita.cli import workflow
+
+    try:
+        return workflow.cluster(prepared, k, method, command, reporter, files.files)
+    except KeyboardInterrupt:  # the second; the state of the fit is saved on the way
+        advice = files.advice(command, has_outputs=False)
+        if not advice:
+            raise
+        raise Interrupted(f"nothing else was saved{advice}") from None
 
 
 def _with_names(outcome: Any, given: Any, outputs: Any) -> Any:
@@ -105,7 +131,7 @@ def _write_and_show(
     with outputs.keep_error():
         outputs.write_model(outcome)
     with outputs.keep_error():
-        outputs.write_labels(outcome.prepared, outcome.labels)
+        outputs.write_labels(outcome.prepared, outcome.all_labels)
     is_described = form == "json" or (form == "text" and not outcome.interrupted)
     if is_described or outputs.report is not None:
         _describe(outcome, outputs, form, reporter, warnings)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import typer
 
+from partita._common.byte_sizes import bytes_in
 from partita._common.parameters import MAX_VALUE_LENGTH, describe_value
 from partita._common.text import did_you_mean, one_line
 
@@ -82,6 +83,15 @@ def at_least(minimum: float, maximum: float = math.inf) -> Callable[[str], float
         raise typer.BadParameter(f"must be {noun} of at least {minimum:g}{limit}, got {shown}.")
 
     return parse_number
+
+
+def parse_size(text: str) -> float:
+    """Return the bytes of a size like 2GiB or 500MB."""
+    size = bytes_in(text)
+    if not size:
+        shown = one_line(text, MAX_VALUE_LENGTH)
+        raise typer.BadParameter(f"must be a size like 2GiB or 500MB, got {shown}.")
+    return size
 
 
 def parse_delimiter(text: str) -> str:

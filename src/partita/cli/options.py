@@ -22,6 +22,7 @@ from partita.cli.option_values import (
     one_of,
     parse_delimiter,
     parse_k,
+    parse_size,
     separator,
 )
 
@@ -206,6 +207,17 @@ class ColumnOptions:
     ] = False
 
 
+MemoryLimit = Annotated[
+    float | None,
+    reading(
+        "--memory-limit",
+        "SIZE",
+        "Memory to take, like 2GiB or 500MB: a table that needs more is read by blocks. Default: "
+        "what is free.",
+        parser=parse_size,
+    ),
+]
+
 # --- clustering -----------------------------------------------------------------------------------
 
 K = Annotated[
@@ -233,6 +245,7 @@ class MethodOptions:
         str, clustering("--method -m", "NAME", f"{', '.join(ESTIMATORS)}.", ESTIMATORS)
     ] = "kmeans"
     halt: Any = None
+    memory_limit: Any = None
     random_state: Annotated[
         int,
         clustering(
@@ -321,7 +334,7 @@ class MethodOptions:
 
 @dataclass(frozen=True, slots=True)
 class MethodAndHaltOptions(MethodOptions):
-    """The estimator and its parameters, with `--halt`, which a sweep does not have."""
+    """The estimator and its parameters, with those that a sweep does not have."""
 
     halt: Annotated[
         Any,
@@ -332,6 +345,7 @@ class MethodAndHaltOptions(MethodOptions):
             parser=parse_halt,
         ),
     ] = None
+    memory_limit: MemoryLimit = None
 
 
 # --- output ---------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,11 +23,12 @@ from partita.cli.console import print_message
 from partita.cli.error_handling import Interrupted, error_text
 from partita.cli.options import SendingOptions
 from partita.cli.prepared_data import PreparedData
-from partita.cli.workflow import FitOutcome
+from partita.cli.workflow import FitOutcome, reference_of
 from partita.model_file.group_naming import GroupNames
-from partita.new_rows.fit_reference import FitReference
-from partita.tables import check_new, format_of, write_table, write_text
+from partita.tables import NO_CLUSTER, Table, check_new, format_of, write_table
+from partita.tables.block_writer import check_format, write_blocks, write_text_blocks
 from partita.tables.file_formats import SUFFIXES_WRITTEN
+from partita.tables.streamed_rows import StreamedRows
 from partita.tables.table import arrow
 
 STDOUT, STDERR = 1, 2
@@ -123,56 +124,88 @@ class Outputs:
         """Write the labels to a file or a stream; stdout is for `print_labels`."""
         if self.labels is None or self.uses_stdout:
             return
-        stream = stream_of(self.labels)
+        stream, table = stream_of(self.labels), prepared.table
+        format = format_of(self.labels, table.format)
         if stream is not None:
-            with open(os.dup(stream), "wb") as file:
+            with self.stream() as file:
                 self._write_as_text(file, prepared, labels)
+        elif prepared.streamed is not None:
+            tables = self._labelled_blocks(prepared.streamed, labels, format)
+            n, layout = prepared.n_rows, table.layout(format)
+            write_blocks(tables, self.labels, format, n, force=self.force, **layout)
         else:
-            format = format_of(self.labels, prepared.table.format)
-            data, layout = self._add_labels(prepared, labels, format), prepared.table.layout(format)
-            write_table(data, self.labels, format, force=self.force, **layout)
+            data = self._labelled(prepared, labels, format)
+            write_table(data, self.labels, format, force=self.force, **table.layout(format))
         self.saved["labels"] = self.labels
+
+    @contextmanager
+    def stream(self) -> Iterator[Any]:
+        """Open the stream that `labels` stands for."""
+        if self.uses_stdout:
+            sys.stdout.flush()
+            yield sys.stdout.buffer
+            return
+        stream = stream_of(str(self.labels))
+        assert stream is not None
+        with open(os.dup(stream), "wb") as file:
+            yield file
 
     def print_labels(self, prepared: PreparedData, labels: Any) -> None:
         """Print the table with its labels on stdout."""
-        sys.stdout.flush()
-        self._write_as_text(sys.stdout.buffer, prepared, labels)
+        with self.stream() as file:
+            self._write_as_text(file, prepared, labels)
 
     def _write_as_text(self, file: Any, prepared: PreparedData, labels: Any) -> None:
-        data, layout = self._add_labels(prepared, labels, "csv"), prepared.table.layout("csv")
-        delimiter = prepared.table.delimiter or layout["delimiter"] or ","
-        write_text(data, file, delimiter, newline=layout["newline"] or "\n")
+        table, layout = prepared.table, prepared.table.layout("csv")
+        delimiter = table.delimiter or layout["delimiter"] or ","
+        if prepared.streamed is not None:
+            tables = self._labelled_blocks(prepared.streamed, labels, "csv")
+        else:
+            tables = iter([self._labelled(prepared, labels, "csv")])
+        write_text_blocks(tables, file, delimiter, "utf-8", layout["newline"] or "\n")
         file.flush()
 
-    def _add_labels(self, prepared: PreparedData, labels: Any, format: str) -> Any:
-        """Return a copy of the table with a column `cluster`, −1 for rows that were left out.
+    def _labelled(self, prepared: PreparedData, labels: Any, format: str) -> Any:
+        more = {
+            name: of_all_rows(values, prepared.selection.kept, prepared.table.data.num_rows)
+            for name, values in self.more_columns.items()
+        }
+        copy = prepared.table.copy_as(format)
+        return self.with_labels(prepared.table, copy, prepared.labels_of_all_rows(labels), more)
 
-        Cells of text are copied as they are written. With `only_labels` just the ids are copied.
+    def _labelled_blocks(self, rows: StreamedRows, labels: Any, format: str) -> Iterator[Any]:
+        for block, clusters in rows.labelled_blocks(labels, NO_CLUSTER):
+            yield self.with_labels(block, rows.sample.types.copy(block, format), clusters, {})
+
+    def with_labels(self, table: Table, data: Any, clusters: Ints, more: Mapping[str, Any]) -> Any:
+        """Return `data`, a copy of the table, with a column `cluster` and `more` columns.
+
+        With `only_labels` just the ids are copied.
         """
-        pa, table = arrow(), prepared.table
-        data, clusters = table.copy_as(format), pa.array(prepared.labels_of_all_rows(labels))
+        pa = arrow()
         if self.only_labels:
             data = data.select(list(table.index) if self.id is None else [self.id])
-        columns, kept = {"cluster": clusters}, prepared.selection.kept
+        columns = {"cluster": pa.array(clusters)}
         if self.with_names:
-            columns["group"] = _names_by_label(clusters.to_numpy(), self.group_names)
-        for name, values in self.more_columns.items():
-            every = np.zeros(len(clusters), values.dtype)
-            is_unknown = np.ones(len(clusters), bool)
-            every[kept], is_unknown[kept] = values, np.isnan(values)
-            columns[name] = pa.array(every, mask=is_unknown)
+            columns["group"] = _names_by_label(clusters, self.group_names)
+        columns |= more
         if data.num_columns == 0:
             return pa.table(columns)
         for name, values in columns.items():
             data = data.append_column(free_name(name, data.column_names), values)
         return data
 
+    def check_streamed(self, prepared: PreparedData) -> None:
+        """Refuse labels in a format that needs all rows at once, if they are read by blocks."""
+        is_file = self.labels is not None and stream_of(self.labels) is None
+        if is_file and prepared.streamed is not None:
+            check_format(str(self.labels), format_of(str(self.labels), prepared.table.format))
+
     def write_model(self, outcome: FitOutcome) -> None:
         """Write the model with everything that `predict` needs."""
         if self.model is None:
             return
         prepared, selection = outcome.prepared, outcome.prepared.selection
-        rows, labels = prepared.rows_to_measure, np.asarray(outcome.labels)
         model_file.save(
             outcome.model,
             self.model,
@@ -181,8 +214,8 @@ class Outputs:
             names=selection.names,
             plan={**prepared.plan.to_dict(), "columns": list(prepared.table.names)},
             note=outcome.command + " (interrupted)" * outcome.interrupted,
-            fingerprint=model_file.fingerprint(selection.X, selection.weight),
-            fitted_to=FitReference.of(outcome.model, rows, labels, selection.weight),
+            fingerprint=prepared.fingerprint,
+            fitted_to=reference_of(outcome),
             group_names=outcome.group_names,
             force=self.force,
         )
@@ -215,9 +248,16 @@ class Outputs:
         saved = ", ".join(f"{kind} in {path}" for kind, path in self.saved.items())
         return f"{text}; {f'saved: {saved}' if saved else 'nothing was saved'}"
 
-    def interrupted(self, text: str) -> Interrupted:
+    def interrupted(self, text: str, advice: str = "") -> Interrupted:
         """Return the error to raise after Ctrl-C."""
-        return Interrupted(self.with_saved_files(text))
+        return Interrupted(self.with_saved_files(text) + advice)
+
+
+def of_all_rows(values: Any, kept: Ints, n_rows: int) -> Any:
+    """Return a column of all rows; null for those that were left out, and for NaN."""
+    every, is_unknown = np.zeros(n_rows, values.dtype), np.ones(n_rows, bool)
+    every[kept], is_unknown[kept] = values, np.isnan(values)
+    return arrow().array(every, mask=is_unknown)
 
 
 def _names_by_label(labels: Ints, names: GroupNames) -> Any:

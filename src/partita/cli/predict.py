@@ -22,6 +22,7 @@ def predict(
     distance: opt.Distance = False,
     id: opt.Id = None,
     missing: opt.MissingAsFitted = None,
+    memory_limit: opt.MemoryLimit = None,
     json: opt.Json = False,
     force: opt.Force = False,
     quiet: opt.Quiet = False,
@@ -40,18 +41,28 @@ def predict(
       partita predict new.csv --model wine.partita --with-names --only-labels
       tail -n +2 new.csv | partita predict - --no-header --model wine.partita
     """
-    from partita.cli import group_names, prepared_data, show_comparison, show_results
+    from partita.cli import group_names, large_files, show_comparison, show_results
     from partita.cli.outputs import Outputs
+    from partita.cli.repeated_preparation import prepare_for_model
+    from partita.cli.streamed_predict import StreamedPrediction, predict_blocks
     from partita.model_file.loading import read_labeller
 
     if labels is None and not json:
         labels = "-"
     outputs = Outputs(labels, only_labels, id, force=force, with_names=with_names)
     outputs.check(inputs=(model,), json=json)
+    blocks = large_files.blocks_beyond(read, memory_limit)
+    if blocks is not None:
+        if json:
+            raise large_files.too_many_labels(blocks)
+        memory = large_files.memory_allowed(memory_limit)
+        prediction = StreamedPrediction.of(blocks, model, memory, id, missing)
+        if with_names:
+            outputs.group_names = group_names.require_names(prediction.fitted, model)
+        predict_blocks(prediction, model, outputs, distance, quiet)
+        return
     with collect_warnings() as warnings:
-        fitted, prepared = prepared_data.prepare_for_model(
-            model, read, id, missing, read_model=read_labeller
-        )
+        fitted, prepared = prepare_for_model(model, read, id, missing, read_model=read_labeller)
         if with_names:
             outputs.group_names = group_names.require_names(fitted, model)
         clusters = fitted.predict(prepared.X)
@@ -93,7 +104,7 @@ def _print_results(
 ) -> None:
     from partita.cli import show_comparison, show_results
 
-    show_results.print_cluster_sizes(clusters, out)
+    show_results.print_cluster_sizes(show_results.cluster_sizes(clusters), out)
     if comparison is not None:
         show_comparison.print_comparison(comparison, prepared, out)
     show_results.print_saved_files(saved, out)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita._common.array_types import Ints
 from partita._common.errors import Setting
-from partita._common.text import printable, quoted
-from partita.cli.column_matching import match_columns
+from partita._common.text import printable
+from partita.cli.feature_choice import choose_features, choose_scaling
 from partita.cli.options import ColumnOptions, MethodOptions, ReadOptions
 from partita.tables import (
     NO_CLUSTER,
@@ -21,23 +20,15 @@ from partita.tables import (
     Scaling,
     Selection,
     Table,
-    TableError,
-    fit_auto,
     plan_of,
     read_table,
-    repeated_plan_of,
-    select,
 )
 from partita.tables.feature_selection import MAX_MARKER_CHARACTERS
 from partita.tables.placeholders import placeholders_of
 
 if TYPE_CHECKING:
     from partita.model_file.pipeline_steps import PipelineSteps
-
-MAX_COMMAS_IN_NAME = 7  # of a column in a list
-# those for which a shift or a change of units keeps the meaning of distances
-SCALABLE_KERNELS = (None, "rbf", "laplacian", "polynomial", "sigmoid", "linear")
-SCALABLE_METRICS = (None, "euclidean", "sqeuclidean", "manhattan", "chebyshev")
+    from partita.tables.streamed_rows import StreamedRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +42,51 @@ class PreparedData:
     plan: Plan
     pipeline: PipelineSteps | None = None  # of the model, between the features and X
     id_column: str | None = None
+    streamed: StreamedRows | None = None  # all rows of the files, if the table is a sample of them
+
+    @property
+    def is_sample(self) -> bool:
+        """True if the files have more rows than the table."""
+        return self.streamed is not None and not self.streamed.sample.is_whole
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the files."""
+        return self.table.data.num_rows if self.streamed is None else self.streamed.n_rows
+
+    @property
+    def n_used(self) -> int:
+        """The number of rows to cluster."""
+        return len(self.X) if self.streamed is None else self.streamed.n_used
+
+    @property
+    def filled(self) -> int:
+        """The number of missing values that were filled in."""
+        if self.streamed is None or self.selection.fill is None:
+            return self.selection.filled
+        return sum(self.streamed.gaps.values())
+
+    @property
+    def rows_to_fit(self) -> tuple[Any, Any]:
+        """All rows to cluster, in memory or not, and their weights."""
+        if self.streamed is None:
+            return self.X, self.selection.weight
+        return self.streamed.scan, self.streamed.weight
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the features and weights of all rows to cluster."""
+        from partita import model_file
+
+        if self.streamed is not None:
+            return self.streamed.fingerprint
+        return model_file.fingerprint(self.selection.X, self.selection.weight)
+
+    @property
+    def numbers_in_files(self) -> Ints:
+        """The numbers of the rows of `X` in the files, from 0."""
+        kept = self.selection.kept
+        return kept if self.streamed is None else self.streamed.sample.rows[kept]
 
     @property
     def rows_to_measure(self) -> Any:
@@ -104,126 +140,11 @@ def prepare(
     table: Table, options: ColumnOptions, method: MethodOptions | None = None
 ) -> PreparedData:
     """Choose the features and prepare them, by the options or by default."""
-    columns, include = (_split_names(t, table) for t in (options.columns, options.include))
-    for option, name in (("--weight", options.weight), ("--id", options.id)):
-        if columns is not None and name in columns:
-            raise TableError(
-                f"column {quoted(name)} is named by {option}; it cannot be a feature too"
-            )
-    if columns is not None:  # in the order of the file, as in files without names
-        place = {name: i for i, name in enumerate(table.names)}
-        columns = sorted({*columns, *(include or ())}, key=lambda name: place.get(name, -1))
-    selection = select(
-        table,
-        columns=columns,
-        exclude=_split_names(options.exclude, table),
-        include=include,
-        by_role=not options.raw,
-        id=options.id,
-        weight=options.weight,
-        missing=options.missing or ("error" if options.raw else "auto"),
-    )
-    kind = options.scale or ("none" if options.raw else "auto")
-    scaling, why_unscaled = _scaling(selection, kind, method)
+    selection = choose_features(table, options)
+    scaling, why_unscaled = choose_scaling(selection, options, method)
     plan = plan_of(table, selection, scaling, why_unscaled)
     rows = scaling.apply(selection.X)
     return PreparedData(table, selection, scaling, rows, plan, id_column=options.id)
-
-
-def _scaling(selection: Selection, kind: str, method: MethodOptions | None) -> tuple[Scaling, str]:
-    """Return the scaling, and why "auto" leaves the features as they are."""
-    X, weight = selection.X, selection.weight
-    if kind != "auto":
-        return Scaling.fit(X, kind, weight), ""
-    if method is not None and method.method == "spherical":
-        return Scaling.fit(X, "none"), "directions are measured from the origin"
-    if method is not None and method.kernel not in SCALABLE_KERNELS:
-        return Scaling.fit(X, "none"), f"the kernel {method.kernel} needs the values as they are"
-    if method is not None and method.metric not in SCALABLE_METRICS:
-        return Scaling.fit(X, "none"), f"the metric {method.metric} needs the values as they are"
-    return fit_auto(X, selection.names, weight)
-
-
-def _split_names(texts: list[str] | None, table: Table) -> list[str] | None:
-    """Split names at commas, except commas inside the name of a column."""
-    if texts is None:
-        return None
-    known = set(table.names)
-    return [name for text in texts for name in _split(text.split(","), known)]
-
-
-def _split(parts: list[str], known: set[str]) -> Iterator[str]:
-    """Join as many parts as give the name of a column; a part that gives none stays alone."""
-    while parts:
-        for end in range(min(len(parts), 1 + MAX_COMMAS_IN_NAME), 0, -1):
-            joined = ",".join(parts[:end])
-            name = joined if joined in known else joined.strip()
-            if name in known or end == 1:
-                yield name
-                parts = parts[end:]
-                break
-
-
-def prepare_for_model(
-    path: Path,
-    options: ReadOptions,
-    id: str | None,
-    missing: str | None,
-    weight: str | None = None,
-    read_model: Callable[[Path], Any] | None = None,
-) -> tuple[Any, PreparedData]:
-    """Return the model in a file, and rows with its columns, scaling and values for gaps."""
-    from partita import model_file
-
-    fitted = (read_model or model_file.read_model)(path)
-    saved = fitted.saved_
-    table, names = match_columns(read(options), fitted, path)
-    vars(fitted).pop("feature_names_in_", None)  # the rows are arrays without names
-    fill = saved.fill if saved.pipeline is None else saved.pipeline.fill
-    if missing in ("mean", "auto") and fill is None:
-        raise TableError(
-            f"{path} has no values to fill in. Fit it with {{}}, or leave such rows out with {{}}.",
-            Setting("missing", missing),
-            Setting("missing", "drop"),
-        )
-    missing = missing or _policy_of(saved, fill)
-    fills = missing in ("mean", "auto")
-    selection = select(
-        table,
-        columns=names,
-        id=id,
-        weight=weight,
-        missing=missing,
-        fill=fill if fills else None,
-        days=saved.days,
-        ways=("drop",) if fill is None else ("drop", "mean"),
-    )
-    scaling = saved.scaling or Scaling.fit(selection.X, "none")
-    plan = repeated_plan_of(table, selection, scaling)
-    if saved.pipeline is not None:
-        prepared = _prepared_by(saved.pipeline, table, selection, scaling, plan)
-    else:
-        rows = scaling.apply(selection.X)
-        prepared = PreparedData(table, selection, scaling, rows, plan)
-    return fitted, replace(prepared, id_column=id)
-
-
-def _prepared_by(
-    pipeline: PipelineSteps, table: Table, selection: Selection, scaling: Scaling, plan: Plan
-) -> PreparedData:
-    """Prepare rows by the steps of a pipeline, some of which may fill gaps."""
-    X, gaps = pipeline.apply(selection.X), np.isnan(selection.X)
-    if gaps.any() and pipeline.can_undo:
-        selection = replace(selection, X=np.where(gaps, pipeline.undo(X), selection.X))
-    return PreparedData(table, selection, scaling, X, plan, pipeline)
-
-
-def _policy_of(saved: Any, fill: Any) -> str:
-    """Return the policy for missing values of the fit; for rows as they come, an error."""
-    policy = (saved.plan or {}).get("missing")
-    if fill is None:
-        return "drop" if policy == "drop" else "error"
-    return "auto" if policy == "auto" else "mean"
 
 
 def column_remarks(prepared: PreparedData) -> list[str]:

@@ -50,9 +50,10 @@ def report(
       partita report wine.csv --model wine.partita --out wine.html --no-rows --author Ann
       partita report wine.csv --model new.partita --against old.partita --out both.html
     """
-    from partita.cli import group_names, prepared_data, show_comparison, show_results, workflow
+    from partita.cli import group_names, show_comparison, show_results, workflow
     from partita.cli.outputs import Outputs
     from partita.cli.progress_bar import ProgressReporter
+    from partita.cli.repeated_preparation import prepare_for_model
 
     outputs = Outputs(report=out, force=force, sending=sending)
     outputs.check(read.data, inputs=(model,) if against is None else (model, against))
@@ -62,7 +63,7 @@ def report(
     status = ProgressReporter(quiet).show_status("describing the clusters")
     other = comparison = None
     with collect_warnings() as warnings, status:
-        fitted, prepared = prepared_data.prepare_for_model(model, read, id, missing, weight)
+        fitted, prepared = prepare_for_model(model, read, id, missing, weight)
         outcome = workflow.FitOutcome(
             prepared=prepared,
             model=fitted,
@@ -107,11 +108,11 @@ def _labels_by(
     path: Path, read: opt.ReadOptions, missing: str | None, prepared: PreparedData
 ) -> tuple[OtherModel, list[str]]:
     """Return the groups of the prepared rows by the model in a file, and remarks."""
-    from partita.cli import prepared_data
+    from partita.cli.repeated_preparation import prepare_for_model
     from partita.estimators.fitted_models import count_clusters
     from partita.report.report_input import OtherModel
 
-    other, its_rows = prepared_data.prepare_for_model(path, read, None, missing)
+    other, its_rows = prepare_for_model(path, read, None, missing)
     every = its_rows.labels_of_all_rows(other.predict(its_rows.X))
     kept = prepared.selection.kept
     names = getattr(other.saved_, "group_names", None) or (None,) * count_clusters(other)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,11 +44,12 @@ def data_json(prepared: Any) -> dict[str, Any]:
     return {
         "name": table.name,
         "format": table.format,
-        "rows": table.data.num_rows,
-        "rows_used": len(prepared.X),
+        "rows": prepared.n_rows,
+        "rows_used": prepared.n_used,
+        "rows_sampled": len(prepared.X) if prepared.is_sample else None,
         "features": list(selection.names),
         "left_out": selection.left_out,
-        "filled": selection.filled,
+        "filled": prepared.filled,
         "nearly": list(selection.nearly),
         "doubtful": {name: role.why for name, role in selection.doubtful.items()},
         "placeholders": {name: p.why for name, p in placeholders_of(selection).items()},
@@ -133,9 +134,9 @@ def cluster_sizes(labels: Any) -> dict[int, int]:
     return dict(zip(clusters.tolist(), counts.tolist(), strict=True))
 
 
-def print_cluster_sizes(labels: Any, out: Console) -> None:
+def print_cluster_sizes(sizes: Mapping[int, int], out: Console) -> None:
     """Print the number of rows in each cluster."""
-    items = [f"group {j}: {count}" for j, count in cluster_sizes(labels).items()]
+    items = [f"group {j}: {count}" for j, count in sizes.items()]
     if len(items) > MAX_CLUSTERS:
         items = [*items[:MAX_CLUSTERS], f"and {len(items) - MAX_CLUSTERS} more"]
     out.print(join_within(items, out.width), soft_wrap=True)

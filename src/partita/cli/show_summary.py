@@ -56,6 +56,10 @@ def _figures(summary: Any) -> list[str]:
     scaled = "" if summary.scale == "none" else f", scaled ({summary.scale})"
     rows, features = count_text(summary.rows, "row"), count_text(summary.features, "feature")
     lines = [f"{one_line(summary.source, MAX_SOURCE)}: {rows}, {features}{scaled}."]
+    if summary.rows_described < summary.rows:
+        sample = f"a sample of {count_text(summary.rows_described, 'row')}"
+        chosen = "K was chosen and the" if summary.verdict else "The"
+        lines.append(f"{chosen} groups are described by {sample}; their sizes and J are of all.")
     if summary.verdict:
         lines.append(one_sentence(summary.verdict, MAX_TEXT))
     parts = []

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import model_file
 from partita._common.errors import PartitaError, Setting
 from partita._common.text import plural
 from partita._versions import versions
@@ -21,6 +22,7 @@ from partita.cli.prepared_data import PreparedData, column_remarks
 from partita.cli.row_noun import ids_of_rows, noun_of_rows
 from partita.halting import StopReason
 from partita.model_file.group_naming import GroupNames
+from partita.new_rows.fit_reference import FitReference, shares
 from partita.tables import TableError
 from partita.tables.category_columns import category_columns
 from partita.tables.unused_numbers import unused_numbers
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from partita.cli.progress_bar import ProgressReporter
 
 AS_IT_IS = SendingOptions()
+NO_FILES: Mapping[str, Any] = MappingProxyType({})  # of checkpoints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +40,7 @@ class FitOutcome:
 
     prepared: PreparedData
     model: Any
-    labels: Any
+    labels: Any  # of the rows of `prepared`
     command: str
     seed: Any
     sweep: Any = None
@@ -45,6 +48,12 @@ class FitOutcome:
     group_names: GroupNames = ()  # (k,) as given or proposed; empty: those of the model's file
     seconds: float | None = None
     interrupted: bool = False
+    labels_in_files: Any = None  # of all rows to cluster, if `prepared` is a sample of them
+
+    @property
+    def all_labels(self) -> Any:
+        """The labels of all rows that were clustered."""
+        return self.labels if self.labels_in_files is None else self.labels_in_files
 
     @property
     def converged(self) -> bool:
@@ -59,33 +68,38 @@ def cluster(
     method: MethodOptions,
     command: str,
     reporter: ProgressReporter,
+    files: Mapping[str, Any] = NO_FILES,
 ) -> FitOutcome:
-    """Fit the requested number of clusters, or choose it."""
+    """Fit the requested number of clusters, or choose it; `files` are those of checkpoints."""
     _check_row_count(prepared, k)
     if method.method == "spherical" and method.zero_rows in (None, "error"):
         _check_zero_rows(prepared)
     start = time.perf_counter()
     try:
-        model, sweep = _fit(prepared, k, method, reporter)
+        model, sweep = _fit(prepared, k, method, reporter, files)
     except PartitaError as error:
         text = f"{prepared.table.name}: {error.text}"
         raise TableError(text, *error.settings, parameter=error.parameter) from error
     except ValueError as error:
         raise TableError(f"{prepared.table.name}: {error}") from error
+    X, _ = prepared.rows_to_fit
+    is_of_rows = hasattr(model, "labels_") and len(model.labels_) == prepared.n_used
+    labels, streamed = model.labels_ if is_of_rows else model.predict(X), prepared.streamed
     return FitOutcome(
         prepared=prepared,
         model=model,
-        labels=model.labels_ if hasattr(model, "labels_") else model.predict(prepared.X),
+        labels=labels if streamed is None else np.asarray(labels[streamed.sampled]),
         command=command,
         seed=method.random_state,
         sweep=sweep,
         seconds=time.perf_counter() - start,
         interrupted=reporter.interrupted or (sweep is not None and not sweep.complete),
+        labels_in_files=None if streamed is None else labels,
     )
 
 
 def _check_row_count(prepared: PreparedData, k: KRequest) -> None:
-    rows, name = len(prepared.X), prepared.table.name
+    rows, name = prepared.n_used, prepared.table.name
     if k.largest <= rows:
         return
     if k.fixed is None and k.candidates is None:
@@ -111,14 +125,21 @@ def _check_zero_rows(prepared: PreparedData) -> None:
 
 
 def _fit(
-    prepared: PreparedData, k: KRequest, method: MethodOptions, reporter: ProgressReporter
+    prepared: PreparedData,
+    k: KRequest,
+    method: MethodOptions,
+    reporter: ProgressReporter,
+    files: Mapping[str, Any],
 ) -> tuple[Any, Any]:
-    """Return the fitted model, and the sweep that chose its number of clusters."""
+    """Return the fitted model, and the sweep that chose its number of clusters.
+
+    The sweep is that of a sample, if the rows do not fit memory.
+    """
     from partita.choosing.choose_k import choose_k
 
     X, weight = prepared.X, prepared.selection.weight
     if k.fixed is not None:
-        return _fit_best(prepared, method.estimator(k.fixed), reporter), None
+        return _fit_best(prepared, method.estimator(k.fixed), reporter, files=files), None
     with reporter.show_bars():
         sweep = choose_k(
             X,
@@ -129,30 +150,35 @@ def _fit(
             random_state=method.random_state,
             callback=reporter.sweep_callback,
         )
-        model = sweep.model()
+        model = sweep.model().set_params(memory_limit=None)
     if not sweep.complete:
         return model, sweep
-    return _fit_best(prepared, method.estimator(sweep.best_k), reporter, model), sweep
+    first = None if prepared.is_sample else model
+    return _fit_best(prepared, method.estimator(sweep.best_k), reporter, first), sweep
 
 
 def _fit_best(
-    prepared: PreparedData, estimator: Any, reporter: ProgressReporter, first: Any = None
+    prepared: PreparedData,
+    estimator: Any,
+    reporter: ProgressReporter,
+    first: Any = None,
+    files: Mapping[str, Any] = NO_FILES,
 ) -> Any:
     """Fit from as many starts as `--n-init` says, else from several; `first` is one of them."""
     from partita.several_starts import fit_several_starts
 
-    X, weight = prepared.X, prepared.selection.weight
+    X, weight = prepared.rows_to_fit
     runs = estimator.n_init if isinstance(estimator.n_init, int) else None
     if runs is not None and first is not None:
         return first
-    callback = reporter.fit_callback(len(X), runs, estimator.max_iter)
+    callback = reporter.fit_callback(prepared.n_used, runs, estimator.max_iter)
     with reporter.show_bars(), reporter.catch_interrupt():
         estimator.set_params(callback=callback)
         if runs is None:
-            model = fit_several_starts(estimator, X, weight, first=first)
+            model = fit_several_starts(estimator, X, weight, first=first, **files)
         else:
-            model = estimator.fit(X, sample_weight=weight)
-    return model.set_params(callback=None)
+            model = estimator.fit(X, sample_weight=weight, **files)
+    return model.set_params(callback=None, memory_limit=None)
 
 
 def named(outcome: FitOutcome, given: GroupNames, sending: SendingOptions) -> FitOutcome:
@@ -174,6 +200,43 @@ def _known_names(outcome: FitOutcome) -> dict[int, str]:
     return {j: name for j, name in enumerate(names or ()) if name is not None}
 
 
+def _described(outcome: FitOutcome) -> Any:
+    """Return the model as that of the rows that describe it."""
+    if not outcome.prepared.is_sample:
+        return outcome.model
+    model = copy(outcome.model)
+    model.labels_ = np.asarray(outcome.labels)
+    return model
+
+
+def _sampled(outcome: FitOutcome) -> Any:
+    """Return the sizes of the groups in all rows, if a sample of them is described."""
+    from partita.estimators.fitted_models import count_clusters
+    from partita.report.report_input import SampledFit
+
+    streamed = outcome.prepared.streamed
+    if streamed is None or not outcome.prepared.is_sample:
+        return None
+    labels = np.asarray(outcome.all_labels)
+    k, has_group = count_clusters(outcome.model), labels >= 0
+    weight = None if streamed.weight is None else streamed.weight[has_group]
+    counts = np.bincount(labels[has_group], minlength=k)
+    weights = np.bincount(labels[has_group], weight, k).astype(np.float64)
+    return SampledFit(streamed.n_used, counts, weights)
+
+
+def reference_of(outcome: FitOutcome) -> FitReference:
+    """Return what a model file keeps of the rows of the fit; of a sample, the sizes are of all."""
+    prepared, labels = outcome.prepared, np.asarray(outcome.labels)
+    rows, weight = prepared.rows_to_measure, prepared.selection.weight
+    reference = FitReference.of(outcome.model, rows, labels, weight)
+    if prepared.streamed is None or not prepared.is_sample:
+        return reference
+    every, k = np.asarray(outcome.all_labels), len(reference.share)
+    share = shares(every, k, prepared.streamed.weight)
+    return replace(reference, share=share, rows=len(every))
+
+
 def report_input(
     outcome: FitOutcome, remarks: Sequence[str] = (), sending: SendingOptions = AS_IT_IS
 ) -> Any:
@@ -189,7 +252,7 @@ def report_input(
     original = selection.X if names == selection.names else prepared.X
     cut_short = ["the fit was interrupted; this is its best result so far"]
     return Fitted(
-        model=outcome.model,
+        model=_described(outcome),
         X=prepared.X,
         original=original,
         names=names,
@@ -203,14 +266,15 @@ def report_input(
         seed=outcome.seed,
         seconds=outcome.seconds,
         versions=versions(),
-        rows_total=prepared.table.data.num_rows,
+        rows_total=prepared.n_rows,
+        sampled=_sampled(outcome),
         left_out=selection.left_out,
         categories=category_columns(prepared.table, selection.left_out, selection.kept),
-        kept=selection.kept,
-        filled=selection.filled,
+        kept=prepared.numbers_in_files,
+        filled=prepared.filled,
         plan=prepared.plan,
         remarks=(*cut_short * outcome.interrupted, *column_remarks(prepared), *remarks),
-        fingerprint=model_file.fingerprint(selection.X, selection.weight),
+        fingerprint=prepared.fingerprint,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         advice=partial(advice_for, scaling=scaled_by(prepared.scaling), squared=squared),
         group_names=_known_names(outcome),

@@ -107,35 +107,13 @@ class Comparison:
     @cached_property
     def share_drift(self) -> tuple[ShareDrift, ...]:
         """Clusters with clearly more or fewer rows than in the fit."""
-        n, fit = int((self.labels >= 0).sum()), self.reference
-        if n < MIN_ROWS:
-            return ()
-        both = (n * self.share + fit.rows * fit.share) / (n + fit.rows)
-        error = np.sqrt(both * (1 - both) * (1 / n + 1 / max(1, fit.rows)))
-        change = self.share - fit.share
-        clear = np.abs(change) > np.maximum(MIN_SHARE_DRIFT, _threshold(len(change)) * error)
-        return tuple(
-            ShareDrift(j, float(self.share[j]), float(fit.share[j]))
-            for j in _largest_first(change, clear)
-        )
+        return share_drift(int((self.labels >= 0).sum()), self.share, self.reference)
 
     @cached_property
     def mean_drift(self) -> tuple[MeanDrift, ...]:
         """Features whose means clearly differ from those of the fit."""
-        n, fit = int(_typical_rows(self.labels, self.is_stranger).sum()), self.reference
-        if n < MIN_ROWS or self.mean is None or self.deviation is None:
-            return ()
-        if fit.mean is None or fit.deviation is None:
-            return ()
-        unit = np.where(fit.deviation > 0, fit.deviation, np.inf)  # a constant tells nothing
-        change = (self.mean - fit.mean) / unit
-        # both deviations count: a rare value may be in one of the two only
-        error = np.sqrt((self.deviation / unit) ** 2 / n + 1 / max(1, fit.rows))
-        clear = np.abs(change) > np.maximum(MIN_MEAN_DRIFT, _threshold(len(change)) * error)
-        return tuple(
-            MeanDrift(t, float(change[t]), float(self.mean[t]), float(fit.mean[t]))
-            for t in _largest_first(change, clear)
-        )
+        n = int(_typical_rows(self.labels, self.is_stranger).sum())
+        return mean_drift(n, self.mean, self.deviation, self.reference)
 
     def sentences(
         self,
@@ -151,47 +129,15 @@ class Comparison:
         names = self.names if names is None else names
         lines = []
         if self.is_stranger.any():
-            lines.append(self._about_strangers(rows))
-        if self.share_drift:
-            shares = [
-                f"{self._group(drift.cluster)} has {100 * drift.share:.0f} % of the rows "
-                f"({100 * drift.fit_share:.0f} % in the fit)"
-                for drift in self.share_drift
-            ]
-            lines.append(f"Shares differ from the fit: {listed(shares, str)}")
-        if self.mean_drift:
-            means = [_about_mean(drift, names) for drift in self.drift_in_units(undo)]
-            lines.append(f"Means differ from the fit: {listed(means, str)}")
-        return lines
+            strangers = np.flatnonzero(self.is_stranger).tolist()
+            named = [i if rows is None else rows[i] for i in strangers]
+            lines.append(stranger_sentence(named, len(strangers), len(self.labels)))
+        means = self.drift_in_units(undo)
+        return [*lines, *drift_sentences(self.share_drift, means, names, self.group_names)]
 
     def drift_in_units(self, undo: Callable[[Floats], Floats] | None) -> list[MeanDrift]:
         """Return `mean_drift` in the units of the data, to which `undo` takes means (1, d)."""
-        if undo is None or self.mean is None or self.reference.mean is None:
-            return list(self.mean_drift)
-        here, fit = undo(self.mean[None])[0], undo(self.reference.mean[None])[0]
-        return [
-            replace(drift, mean=float(here[drift.feature]), fit_mean=float(fit[drift.feature]))
-            for drift in self.mean_drift
-        ]
-
-    def _group(self, j: int) -> str:
-        """Return "group 2 (Loyal)", or "cluster 2" if no cluster has a name."""
-        if self.group_names is None:
-            return f"cluster {j}"
-        name = self.group_names[j] if j < len(self.group_names) else None
-        return f"group {j} ({_shown(name)})" if name else f"group {j}"
-
-    def _about_strangers(self, rows: Sequence[Any] | None) -> str:
-        strangers, n = np.flatnonzero(self.is_stranger).tolist(), len(self.labels)
-        named = [_shown(i if rows is None else rows[i]) for i in strangers]
-        verb, noun, whose = ("is", "row", "its") if len(named) == 1 else ("are", "rows", "their")
-        question = ""
-        if 2 * len(named) > n >= MIN_ROWS:
-            question = ". Are these rows in the units of the fit, and prepared like them?"
-        return (
-            f"{len(named)} of {plural(n, 'row')} {verb} unlike anything in the fit (farther from "
-            f"the center than {whose} cluster reaches): {noun} {listed(named, str)}{question}"
-        )
+        return in_units(self.mean_drift, self.mean, self.reference.mean, undo)
 
     def __str__(self) -> str:
         lines = self.sentences()
@@ -201,6 +147,96 @@ class Comparison:
         n, strange = len(self.labels), int(self.is_stranger.sum())
         drift = len(self.share_drift) + len(self.mean_drift)
         return f"<Comparison of {plural(n, 'row')}: {plural(strange, 'stranger')}, {drift} drifts>"
+
+
+def share_drift(n: int, share: Floats, fit: FitReference) -> tuple[ShareDrift, ...]:
+    """Return the clusters whose shares (k,) of n rows clearly differ from those of the fit."""
+    if n < MIN_ROWS:
+        return ()
+    both = (n * share + fit.rows * fit.share) / (n + fit.rows)
+    error = np.sqrt(both * (1 - both) * (1 / n + 1 / max(1, fit.rows)))
+    change = share - fit.share
+    clear = np.abs(change) > np.maximum(MIN_SHARE_DRIFT, _threshold(len(change)) * error)
+    return tuple(
+        ShareDrift(j, float(share[j]), float(fit.share[j])) for j in _largest_first(change, clear)
+    )
+
+
+def mean_drift(
+    n: int, mean: Floats | None, deviation: Floats | None, fit: FitReference
+) -> tuple[MeanDrift, ...]:
+    """Return the features whose means (d,) over n rows clearly differ from those of the fit."""
+    if n < MIN_ROWS or mean is None or deviation is None:
+        return ()
+    if fit.mean is None or fit.deviation is None:
+        return ()
+    unit = np.where(fit.deviation > 0, fit.deviation, np.inf)  # a constant tells nothing
+    change = (mean - fit.mean) / unit
+    # both deviations count: a rare value may be in one of the two only
+    error = np.sqrt((deviation / unit) ** 2 / n + 1 / max(1, fit.rows))
+    clear = np.abs(change) > np.maximum(MIN_MEAN_DRIFT, _threshold(len(change)) * error)
+    return tuple(
+        MeanDrift(t, float(change[t]), float(mean[t]), float(fit.mean[t]))
+        for t in _largest_first(change, clear)
+    )
+
+
+def in_units(
+    drifts: Sequence[MeanDrift],
+    mean: Floats | None,
+    fit_mean: Floats | None,
+    undo: Callable[[Floats], Floats] | None,
+) -> list[MeanDrift]:
+    """Return drifts in the units of the data, to which `undo` takes means (1, d)."""
+    if undo is None or mean is None or fit_mean is None:
+        return list(drifts)
+    here, fit = undo(mean[None])[0], undo(fit_mean[None])[0]
+    return [
+        replace(drift, mean=float(here[drift.feature]), fit_mean=float(fit[drift.feature]))
+        for drift in drifts
+    ]
+
+
+def drift_sentences(
+    shares: Sequence[ShareDrift],
+    means: Sequence[MeanDrift],
+    names: Sequence[Any] | None,
+    group_names: Sequence[str | None] | None,
+) -> list[str]:
+    """Return the clusters and the features that differ from the fit, in words."""
+    lines = []
+    if shares:
+        parts = [
+            f"{_group(drift.cluster, group_names)} has {100 * drift.share:.0f} % of the rows "
+            f"({100 * drift.fit_share:.0f} % in the fit)"
+            for drift in shares
+        ]
+        lines.append(f"Shares differ from the fit: {listed(parts, str)}")
+    if means:
+        about = [_about_mean(drift, names) for drift in means]
+        lines.append(f"Means differ from the fit: {listed(about, str)}")
+    return lines
+
+
+def _group(j: int, group_names: Sequence[str | None] | None) -> str:
+    """Return "group 2 (Loyal)", or "cluster 2" if no cluster has a name."""
+    if group_names is None:
+        return f"cluster {j}"
+    name = group_names[j] if j < len(group_names) else None
+    return f"group {j} ({_shown(name)})" if name else f"group {j}"
+
+
+def stranger_sentence(named: Sequence[Any], count: int, n: int) -> str:
+    """Return how many of n rows are strangers; `named` are those to list."""
+    shown = listed([_shown(name) for name in named], str, count)
+    verb, noun, whose = ("is", "row", "its") if count == 1 else ("are", "rows", "their")
+    question = ""
+    if 2 * count > n >= MIN_ROWS:
+        question = ". Are these rows in the units of the fit, and prepared like them?"
+    return (
+        f"{count} of {plural(n, 'row')} {verb} unlike anything in the fit (farther from "
+        f"the center than {whose} cluster reaches): {noun} {shown}{question}"
+    )
 
 
 def _typical_rows(labels: Array, is_stranger: Array) -> Array:

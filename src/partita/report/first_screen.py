@@ -101,6 +101,8 @@ def _meta(analysis: ReportAnalysis) -> list[str]:
     if summary.rows_total > summary.rows:
         rows = f"{number_text(summary.rows)} of {count_text(summary.rows_total, 'row')}"
         rows += " (the others have missing values)"
+    if summary.rows_described < summary.rows:
+        rows += f", described by a sample of {number_text(summary.rows_described)}"
     author = f"by {safe_line(fitted.author, 80)}" if fitted.author else ""
     source = file_name(fitted.source)
     date = safe_line(fitted.created[:DATE_CHARACTERS], DATE_CHARACTERS) if fitted.created else ""

@@ -169,15 +169,19 @@ def _group(
 ) -> GroupSummary:
     members = data.cluster_rows[j]
     members = members[data.weight[members] > 0]
-    weight, total = data.weight[members], float(data.cluster_weight.sum())
+    weight, sampled = data.weight[members], data.fitted.sampled
+    size, weights = len(data.cluster_rows[j]), data.cluster_weight
+    if sampled is not None:  # all rows count, the sample only describes them
+        size, weights = int(sampled.cluster_rows[j]), sampled.cluster_weight
+    total = float(weights.sum())
     shown = order[: 0 if data.fitted.no_rows else TYPICAL_ROWS]
     is_last_shown = not data.fitted.no_rows and len(order) > TYPICAL_ROWS
     return GroupSummary(
         number=j,
         name=name,
-        size=len(data.cluster_rows[j]),
-        weight=float(weight.sum()),
-        share=float(weight.sum()) / total if total > 0 else 0.0,
+        size=size,
+        weight=float(weights[j]),
+        share=float(weights[j]) / total if total > 0 else 0.0,
         spread=finite_or_none(distances.spread(members, weight)) if data.is_told[j] else None,
         silhouette=None,
         traits=traits[0],

@@ -70,6 +70,8 @@ def _rows(summary: Summary) -> str:
     rows = count_text(summary.rows, "row")
     if summary.rows_total > summary.rows:
         rows += f" of {number_text(summary.rows_total)}; the others have missing values"
+    if summary.rows_described < summary.rows:
+        rows += f"; a sample of {number_text(summary.rows_described)} describes the groups"
     return rows
 
 

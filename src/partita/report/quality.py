@@ -81,7 +81,9 @@ def _objective(data: ReportInput, here: float) -> tuple[float | None, float | No
     fit = float(fit)
     equal = here == fit or math.isclose(here, fit, rel_tol=_MAX_ROUNDING_ERROR)
     same_count = labels is None or len(labels) == data.n
-    if data.is_matrix or (equal and same_count):  # a matrix is that of the fit, or is refused
+    is_sample = data.fitted.sampled is not None  # of the rows of the fit
+    # a matrix is that of the fit, or is refused
+    if data.is_matrix or is_sample or (equal and same_count):
         return fit, fit, True
     return None if math.isnan(here) else here, fit, False
 

@@ -120,6 +120,8 @@ class Fitted:
         The features that are dates, as days since 1970.
     unused : mapping, optional
         Columns of numbers (n,) that are not features, by name: their means describe the groups.
+    sampled : SampledFit, optional
+        If X is a sample of the rows of the fit: how many there are.
     """
 
     model: Any
@@ -156,6 +158,25 @@ class Fitted:
     other: OtherModel | None = None
     days: Sequence[str] = ()
     unused: Mapping[str, Any] | None = None
+    sampled: SampledFit | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledFit:
+    """The numbers of all rows of a fit that a sample of them describes.
+
+    Attributes
+    ----------
+    rows : int
+    cluster_rows : ndarray of shape (k,)
+        The number of rows of each group.
+    cluster_weight : ndarray of shape (k,)
+        The weight of each group.
+    """
+
+    rows: int
+    cluster_rows: Ints
+    cluster_weight: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,6 +239,11 @@ class ReportInput:
     def n(self) -> int:
         """The number of rows."""
         return len(self.labels)
+
+    @property
+    def rows_of_fit(self) -> int:
+        """The number of rows: of the fit, if the rows are a sample of its own."""
+        return self.n if self.fitted.sampled is None else int(self.fitted.sampled.rows)
 
     @property
     def n_groups(self) -> int:

@@ -51,6 +51,7 @@ class Summary:
     doubtful: float | None  # the share of rows near a border
     noun: str  # what rows are called, in the plural; empty: rows
     rows: int
+    rows_described: int  # fewer, if a sample of the rows describes the groups
     rows_total: int
     nowhere: int  # rows without a cluster
     features: int
@@ -200,8 +201,9 @@ def _summary(
         grade_reason=clarity.reason,
         doubtful=clarity.doubtful,
         noun=data.noun,
-        rows=data.n,
-        rows_total=data.n if fitted.rows_total is None else int(fitted.rows_total),
+        rows=data.rows_of_fit,
+        rows_described=data.n,
+        rows_total=data.rows_of_fit if fitted.rows_total is None else int(fitted.rows_total),
         nowhere=int((data.labels < 0).sum()),
         features=0 if data.is_matrix else data.original.shape[1],
         scale=data.scaling,
@@ -232,7 +234,7 @@ def _summary(
 def sentence_of(data: ReportInput, clarity: Clarity) -> str:
     """Return the answer in one sentence."""
     source = file_name(data.fitted.source)
-    return answer_sentence(data.n, data.n_groups, clarity, data.noun, source)
+    return answer_sentence(data.rows_of_fit, data.n_groups, clarity, data.noun, source)
 
 
 def file_name(source: str) -> str:

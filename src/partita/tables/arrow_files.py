@@ -27,7 +27,7 @@ def read_arrow(raw: bytes, name: str, format: str) -> Table:
         fault = f"is not a {format} file that can be read ({first_line(error)})"
         raise TableError(f"{name} {fault}. Write it again.") from None
     original_names = [str(column) for column in data.column_names]
-    index = _pandas_index_columns(data.schema)
+    index = pandas_index_columns(data.schema)
     names, notes = unique_names(original_names)
     return Table(
         pa.table(columns, names=names, metadata=data.schema.metadata),
@@ -59,7 +59,8 @@ def plain_values(column: Any) -> Any:
     return column
 
 
-def _pandas_index_columns(schema: Any) -> set[str]:
+def pandas_index_columns(schema: Any) -> set[str]:
+    """Return the columns that are the index of a pandas frame."""
     unnamed = {name for name in schema.names if _UNNAMED_INDEX.fullmatch(name)}
     try:
         columns = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))["index_columns"]

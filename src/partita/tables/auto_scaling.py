@@ -7,12 +7,14 @@ the quartiles count as the last value before them; then mean 0 and standard devi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from partita._common.array_types import Floats
 from partita._common.logarithm import logarithms
+from partita._kernels import kernels
 from partita.tables.quantiles import quantiles
 from partita.tables.scaling import Scaling
 from partita.tables.shared_units import shared_unit
@@ -61,6 +63,33 @@ def fit_auto(X: Any, names: Sequence[str], weight: Any = None) -> AutoScaling:
     identity = Scaling("auto", np.zeros(d), np.ones(d), logged, offset, low, high)
     moments = Scaling.fit(identity.apply(rows.astype(np.float64)), "standard", w)
     return AutoScaling(Scaling("auto", moments.center, moments.scale, logged, offset, low, high))
+
+
+def with_fences(scaling: Scaling, X: Any, weight: Any = None) -> Scaling:
+    """Limit a scaling at Tukey's outer fences where X, a sample, has no value beyond them.
+
+    Rows that the sample has not may be far beyond: they are few, else it would have some.
+    """
+    if scaling.logged is None:
+        return scaling
+    X = np.asarray(X)
+    rows = X if weight is None else X[np.asarray(weight) > 0]
+    w = None if weight is None else np.asarray(weight, dtype=np.float64)[np.asarray(weight) > 0]
+    low, high = scaling.low.copy(), scaling.high.copy()
+    for t, is_logged in enumerate(scaling.logged):
+        x = rows[:, t].astype(np.float64)
+        offset = scaling.offset[t]
+        first, third = quantiles(logarithms(x + offset) if is_logged else x, w, (0.25, 0.75))
+        reach = FENCE_IQRS * (third - first)
+        fences = np.array([first - reach, third + reach])
+        if is_logged:
+            kernels.exponentials(fences)
+            fences -= offset
+        if reach > 0 and not is_logged and x.min() >= fences[0]:
+            low[t] = fences[0]
+        if reach > 0 and x.max() <= fences[1]:
+            high[t] = fences[1]
+    return replace(scaling, low=low, high=high)
 
 
 def log_offset(x: Floats, weight: Floats | None, q: Floats) -> float | None:

@@ -93,7 +93,7 @@ def role_of(table: Table, name: str, values: Array) -> Role | None:
         return Role(CODE, "integers with leading zeros")
     if _is_index(table, name, known):
         return Role(ROW_NUMBER, "distinct integers in a first column without a name")
-    return _date(name, known) or _counter_or_code(name, known)
+    return _date(name, known) or _counter_or_code(name, known, table.sample_of)
 
 
 def _date(name: str, known: Array) -> Role | None:
@@ -138,11 +138,22 @@ def _is_beside_labels(table: Table, name: str) -> bool:
     return bool(_LABELS_NAME.fullmatch(nearest.strip()))
 
 
-def _counter_or_code(name: str, known: Array) -> Role | None:
+def _is_counter(known: Array, sample_of: int | None) -> bool:
+    """Return whether distinct integers are consecutive, or a sample of as many as there are rows.
+
+    Measurements in a range of that length would repeat values, even in a sample.
+    """
+    n, length = len(known), float(known.max()) - float(known.min())
+    if n < COUNTER_MIN_ROWS or sample_of is None:
+        return n >= COUNTER_MIN_ROWS and length == n - 1
+    return n - 1 <= length < sample_of
+
+
+def _counter_or_code(name: str, known: Array, sample_of: int | None) -> Role | None:
     """Return the role of a column of integers by its name and the spread of its values."""
     n, distinct = len(known), len(np.unique(known))
     low, high = float(known.min()), float(known.max())
-    if n >= COUNTER_MIN_ROWS and distinct == n and high - low == n - 1:
+    if distinct == n and _is_counter(known, sample_of):
         return Role(ROW_NUMBER, f"the numbers from {low:.0f} to {high:.0f}, each once")
     words = _words(name)
     last, unique = words[-1], distinct >= DISTINCT_MIN_SHARE * n

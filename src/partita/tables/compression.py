@@ -14,7 +14,8 @@ import re
 import shutil
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -25,6 +26,7 @@ from partita._common.errors import TableError
 UNPACKED_BYTES_ALLOWED = 1 << 30  # for a file of any size
 MAX_UNPACKED_RATIO = 200  # for larger files
 CHUNK_BYTES = 1 << 20  # decompressed at once
+MAGIC_BYTES = 16  # by which a compression is recognised
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -67,6 +69,27 @@ def decompress(raw: bytes, name: str) -> bytes:
                     f"({error}). Write the file again."
                 ) from None
     return raw
+
+
+@contextmanager
+def open_decompressed(file: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading by parts; what is compressed is decompressed on the way."""
+    with open(file, "rb") as stream:
+        start = stream.read(MAGIC_BYTES)
+        stream.seek(0)
+        for compression in _COMPRESSIONS.values():
+            if re.match(compression.magic, start):
+                with compression.open(stream, "rb") as unpacked:
+                    yield unpacked
+                return
+        yield stream
+
+
+def is_compressed(file: Path) -> bool:
+    """Return whether a file begins like a compressed one."""
+    with open(file, "rb") as stream:
+        start = stream.read(MAGIC_BYTES)
+    return any(re.match(compression.magic, start) for compression in _COMPRESSIONS.values())
 
 
 def _read_all(compression: _Compression, raw: bytes, name: str) -> bytes:

@@ -166,7 +166,7 @@ def select(
             "both. Name each column once.",
             parameter="include",
         )
-    allow_empty = fill is not None or missing == "drop"
+    allow_empty = fill is not None or missing == "drop" or table.is_part
     features = _choose_features(table, choice, set(roles), allow_empty)
     w = None if weight is None else read_weights(table, weight, missing)
     if missing == "auto" and fill is None:

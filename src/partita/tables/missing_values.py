@@ -114,7 +114,7 @@ def _kept_rows(table: Table, is_missing: Array, weight: Floats | None, min_share
     enough = known >= min_share * is_missing.shape[1]
     if weight is not None:
         enough &= ~np.isnan(weight)
-    if not enough.any():
+    if not (enough.any() or table.is_part):
         few = "a missing value" if min_share == 1 else "too few values"
         raise TableError(
             f"{table.name}: every row has {few}, so no row is left. Leave out the columns that "
@@ -137,7 +137,7 @@ def read_weights(table: Table, name: str, missing: str) -> Floats:
         if wrong.any():
             place = table.locate(int(wrong.argmax()), name)
             raise TableError(f"{place}: the weight is {fault}. Weights must be finite and >= 0.")
-    if not (weight[~np.isnan(weight)] > 0).any():
+    if not (table.is_part or (weight[~np.isnan(weight)] > 0).any()):
         raise TableError(
             f"{table.name}: the weight {quoted(name)} is 0 in all rows. At least one must be "
             "positive."

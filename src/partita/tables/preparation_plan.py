@@ -135,7 +135,8 @@ class Plan:
 
 def plan_of(table: Table, selection: Selection, scaling: Scaling, why_unscaled: str = "") -> Plan:
     """Describe how the features of a table were chosen and prepared."""
-    decisions = [*_left_out(selection), *_gaps(table, selection)]
+    n_rows, n_used = table.data.num_rows, len(selection.kept)
+    decisions = [*_left_out(selection), *gap_decisions(selection, n_rows, n_used)]
     if (selection.X[:1] != selection.X).any():  # equal rows have no scale
         decisions += _changes(table, selection, scaling, why_unscaled)
     return Plan(selection.names, selection.missing, tuple(decisions), selection.days)
@@ -144,7 +145,8 @@ def plan_of(table: Table, selection: Selection, scaling: Scaling, why_unscaled: 
 def repeated_plan_of(table: Table, selection: Selection, scaling: Scaling) -> Plan:
     """Describe how new rows are prepared as those of a fit; only the gaps allow other options."""
     changes = [replace(d, undo="") for d in _changes(table, selection, scaling)]
-    decisions = (*_gaps(table, selection, of_fit=True), *changes)
+    n_rows, n_used = table.data.num_rows, len(selection.kept)
+    decisions = (*gap_decisions(selection, n_rows, n_used, of_fit=True), *changes)
     return Plan(selection.names, selection.missing, decisions, selection.days)
 
 
@@ -199,8 +201,11 @@ def _including(kind: str, names: Sequence[str]) -> str:
     return f"--include {shlex.quote(','.join(names))}" if can_be_features else ""
 
 
-def _gaps(table: Table, selection: Selection, of_fit: bool = False) -> Iterator[Decision]:
-    n_rows, n_used, by_rule = table.data.num_rows, len(selection.kept), selection.missing == "auto"
+def gap_decisions(
+    selection: Selection, n_rows: int, n_used: int, of_fit: bool = False
+) -> Iterator[Decision]:
+    """Yield what becomes of gaps in a table of so many rows, of which so many are clustered."""
+    by_rule = selection.missing == "auto"
     if selection.filled:
         places = [f"{_name(name)} {count}" for name, count in selection.gaps.items()]
         middle = f"the {'median' if by_rule else 'mean'} of the column"

@@ -67,6 +67,10 @@ class Table:
         Columns that are the index of a pandas frame: features only if named explicitly.
     cells : CellOptions
         What the user said about separators and missing values.
+    is_part : bool
+        True for a block of rows of a larger table, all of which may be left out.
+    sample_of : int or None
+        The number of rows of the files, if the table is a sample of them.
     """
 
     data: Any
@@ -84,6 +88,8 @@ class Table:
     named_as: str | None = None
     kept: Any = None
     cells: CellOptions = CELLS_AS_DETECTED
+    is_part: bool = False
+    sample_of: int | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from partita.tables.file_formats import detect_format, read_bytes
 from partita.tables.file_options import FileOptions, missing_markers
 from partita.tables.json_files import read_json
 from partita.tables.number_notes import number_notes
+from partita.tables.number_styles import NumberStyle
 from partita.tables.numpy_files import read_numpy
 from partita.tables.table import Table, arrow, first_line
 from partita.tables.text_files import read_text
@@ -83,7 +84,7 @@ def read_table(
     """
     cells = CellOptions(decimal, thousands, missing_markers(na))
     options = FileOptions(delimiter, encoding, header, skip_rows, sheet, cells)
-    paths = _checked_paths(path)
+    paths = checked_paths(path)
     if STDIN in map(str, paths):
         if len(paths) > 1:
             raise TableError(f"{STDIN} (standard input) cannot be combined with files.")
@@ -95,7 +96,7 @@ def read_table(
         tables = [_read_file(read_bytes(file), str(file), file, options) for file in files]
     if source is not None:
         tables = [_with_source(table, source) for table in tables]
-    return _with_inferred_types(replace(_concatenate(tables, name), cells=cells))
+    return with_inferred_types(replace(_concatenate(tables, name), cells=cells))
 
 
 def _standard_input() -> bytes:
@@ -103,7 +104,7 @@ def _standard_input() -> bytes:
     return b"".join(iter(lambda: sys.stdin.buffer.read(STDIN_CHUNK_BYTES), b""))
 
 
-def _checked_paths(path: Any) -> list[str]:
+def checked_paths(path: Any) -> list[str]:
     """The paths as texts; an integer would be a file descriptor."""
     several = isinstance(path, Iterable) and not isinstance(path, str | bytes | os.PathLike)
     paths = list(path) if several and getattr(path, "ndim", 1) == 1 else [path]
@@ -117,7 +118,7 @@ def _checked_paths(path: Any) -> list[str]:
 def _read_file(raw: bytes, name: str, file: Path | None, options: FileOptions) -> Table:
     raw = decompress(raw, name)
     format = detect_format(raw, name, file)
-    _check_layout(format, name, options)
+    check_layout(format, name, options)
     if format in _READERS:
         table = _READERS[format](raw, name, format)
     elif format in ("json", "jsonl"):
@@ -136,7 +137,7 @@ def _read_file(raw: bytes, name: str, file: Path | None, options: FileOptions) -
     return table
 
 
-def _check_layout(format: str, name: str, options: FileOptions) -> None:
+def check_layout(format: str, name: str, options: FileOptions) -> None:
     """Refuse options that only other formats have: they would have no effect."""
     if options.sheet is not None and format != "xlsx":
         raise TableError(
@@ -175,7 +176,7 @@ def _concatenate(tables: list[Table], name: str) -> Table:
         )
     notes = [f"{len(tables)} files: {listed([Path(table.name).name for table in tables])}"]
     for table in tables[1:]:
-        _check_same_columns(first, table)
+        check_same_columns(first, table)
         if table.names != first.names:
             notes.append(f"{table.name} has its columns in another order; they are matched by name")
     notes += [note for table in tables for note in table.notes]
@@ -218,7 +219,8 @@ def _concatenate_columns(tables: list[Table], name: str) -> tuple[Any, Any]:
     return pa.concat_tables(parts), text
 
 
-def _check_same_columns(first: Table, other: Table) -> None:
+def check_same_columns(first: Table, other: Table) -> None:
+    """Refuse files that are read together, but have other columns."""
     lacking, more = set(first.names) - set(other.names), set(other.names) - set(first.names)
     if lacking or more:
         faults = [f"lacks {listed(sorted(lacking))}"] if lacking else []
@@ -229,19 +231,24 @@ def _check_same_columns(first: Table, other: Table) -> None:
         )
 
 
-def _with_inferred_types(table: Table) -> Table:
+def with_inferred_types(table: Table) -> Table:
     """Convert columns of text that hold numbers, once the rows of all files are together."""
     if table.text is None:
-        return replace(table, data=_without_markers(table.data, table.cells.missing))
+        return replace(table, data=without_markers(table.data, table.cells.missing))
+    return infer_text_types(table)[0]
+
+
+def infer_text_types(table: Table) -> tuple[Table, dict[str, NumberStyle]]:
+    """Convert columns of text that hold numbers; return the styles of those not written plainly."""
     decimal = cell_types.decimal_of_file(table.data, table.delimiter or ",", table.cells)
     inferred = cell_types.infer_types(table.data, decimal, table.cells)
     has_comma = decimal == "," and cell_types.use_decimal_comma(table.data, inferred)
     notes = (*table.notes, "numbers have a decimal comma") if has_comma else table.notes
     notes = (*notes, *number_notes(table.text, *inferred, table.cells.missing))
-    return replace(table, data=inferred.data, decimal=decimal, notes=notes)
+    return replace(table, data=inferred.data, decimal=decimal, notes=notes), inferred.styles
 
 
-def _without_markers(data: Any, missing: Sequence[str]) -> Any:
+def without_markers(data: Any, missing: Sequence[str]) -> Any:
     """Replace numbers by null that the user called missing."""
     if not missing:
         return data

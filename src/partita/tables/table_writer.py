@@ -91,7 +91,7 @@ def write_table(
         elif format in ("json", "jsonl"):
             write_json(data, file, format)
         elif format == "npy":
-            np.save(file, _as_matrix(data, path), allow_pickle=False)
+            np.save(file, as_matrix(data, path), allow_pickle=False)
         else:
             _write_npz(data, file, path)
 
@@ -102,21 +102,38 @@ def write_text(
     data: Any, file: BinaryIO, delimiter: str = ",", encoding: str = "utf-8", newline: str = "\n"
 ) -> None:
     """Write rows as text; cells are quoted only where necessary."""
-    pa = arrow()
-    codec = codec_name(encoding)
-    codec = {"utf-16": "utf-16-le"}.get(codec, codec)  # the same bytes on every machine
-    encoder = codecs.getincrementalencoder(codec)()  # a byte order mark is written once
-    if codec in ("utf-16-le", "utf-16-be"):
-        file.write(encoder.encode("\ufeff"))  # otherwise no reader can tell
-    head = pa.table([pa.array([name]) for name in data.column_names], names=data.column_names)
-    starts = range(0, data.num_rows, ROWS_PER_CHUNK)
-    for rows in (head, *(data.slice(start, ROWS_PER_CHUNK) for start in starts)):
-        text = _join_cells(rows, delimiter, newline)
+    TextWriter(file, delimiter, encoding, newline).write(data)
+
+
+class TextWriter:
+    """Rows as text, one table after the other; the names of the columns come first, once."""
+
+    def __init__(self, file: BinaryIO, delimiter: str, encoding: str, newline: str) -> None:
+        codec = codec_name(encoding)
+        codec = {"utf-16": "utf-16-le"}.get(codec, codec)  # the same bytes on every machine
+        self._file, self._delimiter, self._newline = file, delimiter, newline
+        self._encoding, self._is_begun = encoding, False
+        self._encoder = codecs.getincrementalencoder(codec)()  # a byte order mark is written once
+        if codec in ("utf-16-le", "utf-16-be"):
+            file.write(self._encoder.encode("\ufeff"))  # otherwise no reader can tell
+
+    def write(self, data: Any) -> None:
+        """Write the rows of a table."""
+        pa, names = arrow(), data.column_names
+        if not self._is_begun:
+            self._write_rows(pa.table([pa.array([name]) for name in names], names=names))
+            self._is_begun = True
+        for start in range(0, data.num_rows, ROWS_PER_CHUNK):
+            self._write_rows(data.slice(start, ROWS_PER_CHUNK))
+
+    def _write_rows(self, rows: Any) -> None:
+        text = _join_cells(rows, self._delimiter, self._newline)
         try:
-            file.write(encoder.encode(text))
+            self._file.write(self._encoder.encode(text))
         except UnicodeEncodeError as error:
             raise TableError(
-                f"{text[error.start]!r} cannot be written in {encoding}. Choose another format."
+                f"{text[error.start]!r} cannot be written in {self._encoding}. Choose another "
+                "format."
             ) from None
 
 
@@ -151,7 +168,7 @@ def _is_numeric(column: Any) -> bool:
     return is_numeric_type(column.type) or bool(arrow().types.is_null(column.type))
 
 
-def _as_matrix(data: Any, path: str | Path) -> Array:
+def as_matrix(data: Any, path: str | Path) -> Array:
     """Return all columns as one array; a single column as a vector."""
     others = [name for name in data.column_names if not _is_numeric(data[name])]
     if others:

@@ -1,0 +1,85 @@
+"""The features of a table and their scaling, by the options or by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from partita._common.text import quoted
+from partita.cli.options import ColumnOptions, MethodOptions
+from partita.tables import Scaling, Selection, Table, TableError, fit_auto, select
+
+MAX_COMMAS_IN_NAME = 7  # of a column in a list
+# those for which a shift or a change of units keeps the meaning of distances
+SCALABLE_KERNELS = (None, "rbf", "laplacian", "polynomial", "sigmoid", "linear")
+SCALABLE_METRICS = (None, "euclidean", "sqeuclidean", "manhattan", "chebyshev")
+
+
+def choose_features(
+    table: Table, options: ColumnOptions, not_numeric: Mapping[str, str] = MappingProxyType({})
+) -> Selection:
+    """Choose the features by the options or by default.
+
+    `not_numeric` are columns that other rows show to be no numbers, and why.
+    """
+    columns, include = (_split_names(t, table) for t in (options.columns, options.include))
+    for option, name in (("--weight", options.weight), ("--id", options.id)):
+        if columns is not None and name in columns:
+            raise TableError(
+                f"column {quoted(name)} is named by {option}; it cannot be a feature too"
+            )
+    if columns is not None:  # in the order of the file, as in files without names
+        place = {name: i for i, name in enumerate(table.names)}
+        columns = sorted({*columns, *(include or ())}, key=lambda name: place.get(name, -1))
+    selection = select(
+        table,
+        columns=columns,
+        exclude=[*(_split_names(options.exclude, table) or ()), *not_numeric],
+        include=include,
+        by_role=not options.raw,
+        id=options.id,
+        weight=options.weight,
+        missing=options.missing or ("error" if options.raw else "auto"),
+    )
+    if not not_numeric:
+        return selection
+    left_out = {**selection.left_out, **not_numeric}
+    return replace(selection, left_out=left_out, nearly=(*selection.nearly, *not_numeric))
+
+
+def choose_scaling(
+    selection: Selection, options: ColumnOptions, method: MethodOptions | None = None
+) -> tuple[Scaling, str]:
+    """Return the scaling, and why "auto" leaves the features as they are."""
+    kind = options.scale or ("none" if options.raw else "auto")
+    X, weight = selection.X, selection.weight
+    if kind != "auto":
+        return Scaling.fit(X, kind, weight), ""
+    if method is not None and method.method == "spherical":
+        return Scaling.fit(X, "none"), "directions are measured from the origin"
+    if method is not None and method.kernel not in SCALABLE_KERNELS:
+        return Scaling.fit(X, "none"), f"the kernel {method.kernel} needs the values as they are"
+    if method is not None and method.metric not in SCALABLE_METRICS:
+        return Scaling.fit(X, "none"), f"the metric {method.metric} needs the values as they are"
+    return fit_auto(X, selection.names, weight)
+
+
+def _split_names(texts: list[str] | None, table: Table) -> list[str] | None:
+    """Split names at commas, except commas inside the name of a column."""
+    if texts is None:
+        return None
+    known = set(table.names)
+    return [name for text in texts for name in _split(text.split(","), known)]
+
+
+def _split(parts: list[str], known: set[str]) -> Iterator[str]:
+    """Join as many parts as give the name of a column; a part that gives none stays alone."""
+    while parts:
+        for end in range(min(len(parts), 1 + MAX_COMMAS_IN_NAME), 0, -1):
+            joined = ",".join(parts[:end])
+            name = joined if joined in known else joined.strip()
+            if name in known or end == 1:
+                yield name
+                parts = parts[end:]
+                break
