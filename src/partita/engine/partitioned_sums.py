@@ -1,4 +1,4 @@
-"""What a pass over a partition returns: by how much the sums of clusters changed.
+"""Changes of the sums of clusters, which a pass over a partition returns.
 
 The sums are a function of a mark, so their change is a function of two: a partition that has lost
 its state derives both again, and returns the same integers. Clusters that did not change are left
@@ -33,6 +33,8 @@ class SumsChange:
         return cls(changed.astype(np.int32), hi[changed], lo[changed])
 
     def __add__(self, other: SumsChange) -> SumsChange:
+        if np.array_equal(self.clusters, other.clusters):  # such as all of them
+            return SumsChange(self.clusters, self.hi + other.hi, self.lo + other.lo)
         clusters = np.union1d(self.clusters, other.clusters)
         hi, lo = np.zeros((2, len(clusters), self.hi.shape[1]), np.int64)
         for one in (self, other):

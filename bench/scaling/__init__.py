@@ -1,0 +1,1 @@
+"""A cost model of distributed fits: constants, prediction, simulation."""
