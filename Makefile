@@ -12,8 +12,9 @@ PARALLEL := -n auto --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-data test-all test-pure test-oldest test-sanitize browsers lint format \
-        reference gallery same-bits bench bench-quick bench-answers bench-coresets bench-scale bench-report dev clean FORCE
+.PHONY: help demo quick test test-data test-all test-pure test-oldest test-sanitize test-spark browsers java \
+        lint format reference gallery same-bits bench bench-quick bench-answers bench-coresets bench-scale bench-dask \
+        bench-spark bench-report dev clean FORCE
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -59,14 +60,24 @@ test-data: $(VENV)/tools ## the tests on real data sets; PARTITA_DATA names thei
 	@test -n "$$PARTITA_DATA" || { echo "set PARTITA_DATA to the folder of the data sets"; exit 1; }
 	$(BIN)/python -m pytest $(PARALLEL) -m "data and not slow"
 
-test-all: $(VENV)/tools browsers test-pure test-oldest test-sanitize ## everything: slow tests and other builds too
-	$(BIN)/python -m pytest $(PARALLEL) -m ""
+test-all: $(VENV)/tools browsers test-pure test-oldest test-sanitize test-spark ## everything: slow tests and other builds too
+	$(BIN)/python -m pytest $(PARALLEL) -m "not spark"
 
 browsers: ## install Chromium and tmux (needed by browser and terminal tests)
 	@command -v chromium >/dev/null && command -v tmux >/dev/null \
 	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	     && apt-get -qq update && apt-get -qq install -y chromium tmux >/dev/null; } \
 	|| echo "Chromium or tmux is absent and cannot be installed here: their tests will be skipped"
+
+test-spark: $(VENV)/tools java ## the tests that start Spark, five minutes; installs pyspark (400 MB)
+	$(PIP) install --group spark
+	$(BIN)/python -m pytest -m spark
+
+java: ## install Java (needed by Spark)
+	@command -v java >/dev/null || test -n "$$JAVA_HOME" \
+	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	     && apt-get -qq update && apt-get -qq install -y openjdk-17-jre-headless >/dev/null; } \
+	|| echo "Java is absent and cannot be installed here: Spark's tests will be skipped"
 
 # $(call environment,NAME,ARGUMENTS): a virtual environment of its own with partita built as ARGUMENTS say
 define environment
@@ -137,8 +148,20 @@ bench-coresets: $(VENV)/tools ## the error of coresets beside uniform samples, o
 bench-scale: $(VENV)/tools ## fits of files of 6 GB within 1 GiB of memory: half an hour, 20 GB of disk
 	$(BIN)/python bench/files.py --out bench/FILES.md
 
+# apart from the other peers: dask-ml decides which scikit-learn suits it
+$(VENV)-clusters/made: bench/requirements-clusters.txt pyproject.toml CMakeLists.txt $(CPP) $(shell find src -name '*.py')
+	test -d $(VENV)-clusters || $(PYTHON) -m venv $(VENV)-clusters
+	$(VENV)-clusters/bin/python -m pip --quiet --disable-pip-version-check install '.[dask,spark]' -r bench/requirements-clusters.txt
+	@touch $@
+
+bench-dask: $(VENV)-clusters/made ## fits of a dask array by partita and dask-ml: half an hour
+	$(VENV)-clusters/bin/python bench/dask_fits.py --out bench/DASK.md
+
+bench-spark: $(VENV)-clusters/made java ## fits of a Spark dataframe by partita and pyspark.ml: ten minutes
+	$(VENV)-clusters/bin/python bench/spark_fits.py --out bench/SPARK.md
+
 bench-report: $(VENV)/tools browsers ## size and speed of reports in a browser, up to a million rows
 	$(BIN)/python bench/report_page.py --out bench/REPORT.md
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) $(VENV)-pure $(VENV)-oldest $(VENV)-sanitize .bench-venv build dist
+	rm -rf $(VENV) $(VENV)-pure $(VENV)-oldest $(VENV)-sanitize $(VENV)-clusters .bench-venv build dist

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
-from contextlib import contextmanager
-
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.spark_session import spark_session
 from pyarrow import csv, feather, parquet
 
 from partita import KMeans, scan
@@ -35,9 +31,15 @@ def fit(X, weight=None, threads=2, limit=None):
 
 
 def bits(model):
-    values = [np.asarray(getattr(model, name)) for name in RESULTS]
+    values = [as_array(getattr(model, name)) for name in RESULTS]
     costs = np.array([(step.cost, step.cost_after) for step in model.trace_])
     return [value.tobytes() for value in (*values, costs)]
+
+
+def as_array(value):
+    if hasattr(value, "collect"):  # a dataframe of Spark with the labels in a column
+        value = np.array([row.prediction for row in value.collect()], np.int32)
+    return np.asarray(value)
 
 
 def in_memory(threads):
@@ -104,24 +106,6 @@ def spark_frame(rows, weight, folder):
         return fit(frame, None if weight is None else "w")
 
 
-@contextmanager
-def spark_session():
-    pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Java is not installed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        builder = pyspark.sql.SparkSession.builder.master("local[2]")
-        builder = builder.config("spark.ui.enabled", "false")
-        builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
-        session = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
-        try:
-            yield session
-        finally:
-            session.stop()
-
-
 SOURCES = {
     "one thread": in_memory(1),
     "four threads": in_memory(4),
@@ -136,7 +120,11 @@ SOURCES = {
     "dask array of unknown size": dask_of_unknown_size,
 }
 SLOW_SOURCES = {"dask processes": dask_processes, "spark frame": spark_frame}
-CASES = [*SOURCES, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_SOURCES)]
+CASES = [
+    *SOURCES,
+    pytest.param("dask processes", marks=pytest.mark.slow),
+    pytest.param("spark frame", marks=[pytest.mark.slow, pytest.mark.spark]),
+]
 
 
 @pytest.mark.filterwarnings("ignore:::pyspark", "ignore:::distributed")

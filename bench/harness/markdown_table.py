@@ -22,8 +22,12 @@ class Table:
 
     def markdown(self) -> str:
         rule = ["---", *["---:"] * (len(self.head) - 1)]
-        lines = ["| " + " | ".join(row) + " |" for row in (self.head, rule, *self.rows)]
+        lines = [_markdown_line(row) for row in (self.head, rule, *self.rows)]
         return "\n".join([f"## {self.title}", "", self.about, "", *lines])
+
+
+def _markdown_line(row: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
 
 
 def _line(row: Sequence[str], widths: Sequence[int], gap: str) -> str:

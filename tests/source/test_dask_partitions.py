@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 import numpy as np
 import pytest
 
-from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans
+from partita import KMeans
 from partita.source import dask_partitions
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -102,13 +103,6 @@ def test_errors_say_what_must_hold():
     assert not dask_partitions._STATES
 
 
-@pytest.mark.parametrize("member", [KMedoids, KernelKMeans, SphericalKMeans, MiniBatchKMeans])
-def test_other_members_say_what_to_do(member):
-    reason = "all pairs of rows" if member in (KMedoids, KernelKMeans) else "no rows in partitions"
-    with pytest.raises(ValueError, match=f"`X` must be rows in memory, got .*{reason}"):
-        member(3).fit(da.from_array(groups(), chunks=700))
-
-
 @pytest.fixture(scope="module")
 def client():
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
@@ -135,18 +129,55 @@ def test_processes_give_the_same_bits_and_keep_no_state(client):
     assert states_of_workers(client) == [0, 0]
 
 
+def dying_in_next_pass(died):
+    """Return what to run on a worker that is to die with its part of a pass made, not returned."""
+
+    def change_pass():  # it travels by value: a worker has no module of these tests
+        from partita.engine.partitioned_pass import MakePass
+
+        make_pass = MakePass.__call__
+
+        def make_pass_and_die(self, part):
+            make_pass(self, part)
+            died.write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        MakePass.__call__ = make_pass_and_die
+
+    return change_pass
+
+
+def wait_for_new_worker(client, dead, seconds=60):
+    end = time.monotonic() + seconds
+    while dead in (found := client.scheduler_info()["workers"]) or len(found) < 2:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_killed_worker_does_not_change_the_fit(client):
-    X, killed = groups(), []
+@pytest.mark.parametrize("moment", ["in a pass", "between passes"])
+@pytest.mark.parametrize("init", ["random", "k-means++"])
+def test_a_killed_worker_does_not_change_the_fit(client, moment, init, tmp_path):
+    X, died, victims, dead = groups(), tmp_path / "died", [], []
+    processes = client.run(os.getpid)
 
     def kill(progress):
-        if progress.iteration == 3 and not killed:
-            killed.append(next(iter(client.run(os.getpid).values())))
-            os.kill(killed[0], signal.SIGKILL)
+        dead.append(died.exists())
+        if progress.iteration == 3 and not victims:
+            held = {address: len(keys) for address, keys in client.has_what().items()}
+            victims.append(max(held, key=held.get))
+            assert held[victims[0]] > 0  # it has rows to lose
+            if moment == "in a pass":
+                client.run(dying_in_next_pass(died), workers=victims)
+            else:
+                os.kill(processes[victims[0]], signal.SIGKILL)
+                died.write_text(str(processes[victims[0]]))
 
-    rows = da.from_array(X, chunks=(CHUNKS, 6))
-    held = fit(X)
+    held = fit(X, init=init)
     assert len(held.trace_) > 4
-    assert_same_bits(held, fit(rows, callback=kill))
-    assert killed
+    assert_same_bits(held, fit(da.from_array(X, chunks=(CHUNKS, 6)), init=init, callback=kill))
+    assert dead[:4] == [False, False, False, True]  # after three passes, and others followed
+    assert int(died.read_text()) == processes[victims[0]]
+    wait_for_new_worker(client, victims[0])
+    assert states_of_workers(client) == [0, 0]

@@ -5,24 +5,25 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
-import sys
 from decimal import Decimal
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers.spark_session import require_spark, spark_session
 
-from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans, load, save
+from partita import KMeans, load, save
 from partita.source import spark_partitions, spark_turns
 from partita.source.spark_frames import open_spark
 from partita.source.spark_partitions import SparkPartitions
 
-pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
-if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-    pytest.skip("Java is not installed", allow_module_level=True)
-
+require_spark()
 # each session starts a Java machine; pyspark warns of what it will not support some day
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:::pyspark")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore:::pyspark"),
+]
 
 N = 3000
 NAMES = list("abcdef")
@@ -31,23 +32,8 @@ SIZES = [1, 300, 0, 1000, N - 1301]
 
 @pytest.fixture(scope="module")
 def spark():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        settings = {
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.sql.execution.arrow.maxRecordsPerBatch": "100",
-        }
-        builder = pyspark.sql.SparkSession.builder.master("local[2]")
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
+    with spark_session() as session:
         yield session
-        session.stop()
 
 
 @pytest.fixture(scope="module")
@@ -201,6 +187,17 @@ def test_predict_and_transform_add_a_column_and_keep_the_others(spark, dtype):
     np.testing.assert_array_equal(labels_of(model.predict(frame)), model.predict(X))
 
 
+def test_a_score_reads_the_features_of_the_fit_among_other_columns(spark):
+    X, weight = groups(), weights()
+    frame = columns(spark, X, weight)
+    held, named = fit(X, weight), fit(frame, "w", init=X[:6])
+    assert held.score(frame, sample_weight="w") == held.score(X, sample_weight=weight)
+    wide = named.labels_.selectExpr("'text' as id", "*")
+    assert named.score(wide, sample_weight="w") == -named.inertia_
+    with pytest.raises(ValueError, match="`sample_weight` must be the name of a numeric column"):
+        held.score(frame.drop("w"), sample_weight=weight)
+
+
 def test_a_fitted_model_is_pickled_and_saved_without_its_dataframe(spark, tmp_path):
     X = groups()
     model = fit(columns(spark, X), init=X[:6])
@@ -333,16 +330,10 @@ def test_errors_say_what_must_hold(spark):
     with pytest.raises(ValueError, match="rows with 6 features, as in the fit, got 5"):
         model.predict(frame.drop("a"))
     named = fit(frame, init=X[:6])
-    with pytest.raises(ValueError, match="the features of the fit, got one without the numbers 'a'"):
+    with pytest.raises(ValueError, match="features of the fit, got one without the numbers 'a'"):
         named.predict(frame.drop("a"))
     with pytest.raises(Exception, match="6 features, as in the fit, got 2 features"):
         model.predict(frame.selectExpr("array(a, b) as x")).collect()
-
-
-@pytest.mark.parametrize("member", [KMedoids, KernelKMeans, SphericalKMeans, MiniBatchKMeans])
-def test_other_members_say_what_to_do(spark, member):
-    with pytest.raises(ValueError, match="`X` must be rows in memory, got a DataFrame"):
-        member(3).fit(columns(spark, groups()))
 
 
 def test_partitions_are_those_of_the_dataframe_from_multiples_of_a_leaf(spark):

@@ -76,6 +76,12 @@ class CenterClusterer(Clusterer):
     _geometry: Geometry = EUCLIDEAN
     _saved_attributes = ("cluster_centers", "start")
 
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        if is_spark(state.get("labels_")):  # it lives in its session
+            state = {name: value for name, value in state.items() if name != "labels_"}
+        return state
+
     def __partita_capabilities__(self) -> Capabilities:
         lacks, costs = {REPLAY: "it keeps no start to repeat the run from"}, self._costs
         return Capabilities(geometry=self._geometry, lacks=lacks, exact_sums=True, costs=costs)
@@ -229,12 +235,6 @@ class CenterClusterer(Clusterer):
 
 class LloydClusterer(CenterClusterer):
     """Fit by Lloyd's iterations over all rows."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        if is_spark(state.get("labels_")):  # it lives in its session
-            state = {name: value for name, value in state.items() if name != "labels_"}
-        return state
 
     def __partita_capabilities__(self) -> Capabilities:
         from partita.estimators.lloyd_session import LloydSession

@@ -21,7 +21,7 @@ from partita.estimators.capabilities import set_known
 from partita.source.dask_rows import as_dask_array, is_dask, map_rows, open_dask
 from partita.source.partition_tasks import WeightFacts, weight_facts
 from partita.source.partitions import Part, Partitions, readable_rows
-from partita.source.spark_frames import is_spark, open_spark, spark_rows_mapped
+from partita.source.spark_frames import is_spark, open_spark, scored_columns, spark_rows_mapped
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 # attributes of a fit that are of no use to label rows, or that cannot travel
@@ -160,7 +160,11 @@ class RowCosts:
 
 def score_partitions(model: Any, X: Any, sample_weight: Any) -> float:
     """Add up the costs of rows in partitions at the centers of a model, exactly."""
-    lazy_rows(model, X)  # checks the features
+    if is_spark(X):
+        names = getattr(model, "feature_names_in_", None)
+        X = scored_columns(X, names, model.n_features_in_, sample_weight)
+    else:
+        lazy_rows(model, X)  # checks the features
     given = open_partitions(X, sample_weight)
     try:
         if given.weighted:

@@ -57,8 +57,8 @@ empty, n_threads, memory_limit
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The centers, of unit length, in the dtype of X.
     labels_ : ndarray of shape (n_samples,)
-        The center at the smallest angle to every row, the lower index on ties. Of a dask array, a
-        lazy one.
+        The center at the smallest angle to every row, the lower index on ties.
+        + Of a dask array, a lazy one; of a Spark dataframe, that with a column "prediction".
     inertia_ : float
         J_cos: the weighted sum of 1 − cos to them.
     stats_ : ClusterStats

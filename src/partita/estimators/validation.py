@@ -120,9 +120,10 @@ def as_rows(X: Any, name: str = "partita", parameter: str = "X", memory: float =
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         raise must_be(parameter, "computed", Got(f"a {type(X).__name__}"), "Pass X.collect().")
     if is_dask(X) or is_spark(X) or hasattr(X, "__partita_partitions__"):
-        raise must_be(
-            parameter, "rows in memory", Got(f"a {type(X).__name__}"), in_memory_advice(name)
+        advice = in_memory_advice(
+            name, "X.limit(m).toPandas()" if is_spark(X) else "X[:m].compute()"
         )
+        raise must_be(parameter, "rows in memory", Got(f"a {type(X).__name__}"), advice)
     if is_sparse(X):
         check_sparse(X, parameter)  # before compiled code reads it
     if is_frame(X) and not _is_plain_pandas(X):
@@ -156,11 +157,11 @@ def as_rows(X: Any, name: str = "partita", parameter: str = "X", memory: float =
     return canonical_csr(X) if is_sparse(X) else X
 
 
-def in_memory_advice(name: str) -> str:
+def in_memory_advice(name: str, sample: str) -> str:
     """Return what to do where an estimator or function takes no rows in partitions."""
     if name in NEEDS_ALL_PAIRS:
-        return f"{name} needs pairs of rows: pass a sample, for example X[:m].compute()."
-    return "Pass a sample or all rows as an array, for example X[:m].compute()."
+        return f"{name} needs pairs of rows: pass a sample, for example {sample}."
+    return f"Pass a sample or all rows as an array, for example {sample}."
 
 
 def not_a_table(X: Any, error: Exception, parameter: str = "X") -> Exception:

@@ -112,6 +112,13 @@ def known_features(X: Any, expected: Any, d: int) -> Features:
     return features
 
 
+def scored_columns(X: Any, expected: Any, d: int, weight: Any) -> Any:
+    """Return the features that a model knows, and the column of the weights if it is named."""
+    named = [weight] if isinstance(weight, str) and weight in X.columns else []
+    features = known_features(X.drop(*named), expected, d)
+    return X.select(*map(quoted, [*features.columns, *named]))
+
+
 def check_new_column(X: Any, column: str) -> None:
     """Require a dataframe that has no such column yet."""
     if column in X.columns:
