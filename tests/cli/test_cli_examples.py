@@ -55,7 +55,8 @@ def folder(tmp_path, monkeypatch, partita):
         age, zip_code = rng.integers(20, 80, 60), rng.integers(10_000, 99_999, 60)
         numbers = {"spent": rows[:, 0], "visits": rows[:, 1], "age": age, "zip": zip_code}
         write_table(pa.table({"customer": customer, **numbers}), tmp_path / f"part-{part}.parquet")
-    write_table(pa.table({"customer": customer, **numbers}), tmp_path / "customers.csv")
+    for file in ("customers.csv", "big.parquet", "new.parquet"):
+        write_table(pa.table({"customer": customer, **numbers}), tmp_path / file)
     monkeypatch.chdir(tmp_path)
     for model in ("wine", "data", "old", "new"):
         partita("fit", "wine.csv", "-k", 3, "--model", f"{model}.partita", "-q")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -23,3 +25,16 @@ def write_csv(path: Path, text: str) -> Path:
 def environment(**variables: str) -> dict[str, str]:
     """The environment of a subprocess, with some variables changed."""
     return {**os.environ, **variables}
+
+
+def saved_parts(path):
+    """Return the contents of a model file that the same fit always has."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(parts.pop("header.json"))
+    for name in ("note", "created"):
+        del header[name]
+    fitted = header["fitted"]
+    del fitted["trace"]["seconds"]
+    fitted["paths"]["$tuple"] = [p for p in fitted["paths"]["$tuple"] if "passes over" not in p]
+    return header, parts

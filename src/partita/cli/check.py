@@ -9,6 +9,7 @@ from partita.cli.error_handling import collect_warnings
 def check(
     *,
     columns: opt.ColumnOptions,
+    memory_limit: opt.MemoryLimit = None,
     explain: opt.Explain = False,
     json: opt.Json = False,
     read: opt.ReadAndNameOptions,
@@ -20,12 +21,12 @@ def check(
       partita check wine.csv
       partita check customers.csv --include zip --explain
     """
-    from partita.cli import paragraphs, prepared_data, show_results
+    from partita.cli import large_files, paragraphs, show_results
     from partita.cli.console import console
     from partita.cli.show_columns import print_columns
 
     with collect_warnings() as warnings:
-        prepared = prepared_data.prepare(prepared_data.read(read), columns)
+        prepared = large_files.prepare_sample(read, columns, None, memory_limit)
     if json:
         data = show_results.data_json(prepared)
         show_results.print_json(command="check", data=data, warnings=warnings)

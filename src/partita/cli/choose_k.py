@@ -15,6 +15,7 @@ def choose_k(
     k: opt.KRange = opt.AUTO,
     method: opt.MethodOptions,
     columns: opt.ColumnOptions,
+    memory_limit: opt.MemoryLimit = None,
     report: opt.ReportOut = None,
     json: opt.Json = False,
     explain: opt.Explain = False,
@@ -34,7 +35,7 @@ def choose_k(
         raise typer.BadParameter(
             f"--k must be a range, like 2:{max(3, k.fixed)}, got a single number {k.fixed}."
         )
-    from partita.cli import prepared_data, show_results, workflow
+    from partita.cli import large_files, show_results, workflow
     from partita.cli.outputs import Outputs
     from partita.cli.progress_bar import ProgressReporter
 
@@ -42,7 +43,7 @@ def choose_k(
     outputs.check(read.data)
     with collect_warnings() as warnings:
         with reporter.show_status("reading"):
-            prepared = prepared_data.prepare(prepared_data.read(read), columns, method)
+            prepared = large_files.prepare_sample(read, columns, method, memory_limit)
         if not quiet and not json:
             show_results.print_preparation(prepared, explain)
         outcome = workflow.cluster(prepared, k, method, typed_command(ctx), reporter)

@@ -17,7 +17,7 @@ from partita.tables import Selection, Table, TableError
 from partita.tables.auto_scaling import with_fences
 from partita.tables.cell_options import CellOptions
 from partita.tables.file_options import FileOptions, missing_markers
-from partita.tables.sample_plan import plan_of_streamed
+from partita.tables.sample_plan import plan_of_sample, plan_of_streamed
 from partita.tables.streamed_rows import NotNumericError, stream_rows
 from partita.tables.table_blocks import TableBlocks
 from partita.tables.table_reader import STDIN, checked_paths
@@ -82,6 +82,18 @@ def prepare(
             f"once. Use --method {BLOCK_METHODS[0]}, fewer rows, or a larger --memory-limit."
         )
     return prepare_blocks(blocks, columns, method, memory_allowed(limit))
+
+
+def prepare_sample(
+    read: ReadOptions, columns: ColumnOptions, method: MethodOptions | None, limit: float | None
+) -> PreparedData:
+    """Read files and prepare their rows; if they do not fit memory, a sample of them."""
+    blocks = blocks_beyond(read, limit)
+    if blocks is None:
+        return prepared_data.prepare(prepared_data.read(read), columns, method)
+    sample = TableSample.of(blocks, memory_allowed(limit) * SAMPLE_MEMORY_SHARE)
+    prepared = prepared_data.prepare(sample.table, columns, method)
+    return replace(prepared, plan=plan_of_sample(sample, prepared.plan))
 
 
 def prepare_blocks(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from partita._common.text import plural
 from partita.cli import options as opt
@@ -11,6 +12,17 @@ from partita.cli.error_handling import collect_warnings
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+class PredictRequest(NamedTuple):
+    """The model and the options of `predict` that are not about files."""
+
+    model: Path
+    id: str | None
+    missing: str | None
+    distance: bool
+    json: bool
+    quiet: bool
 
 
 def predict(
@@ -41,29 +53,34 @@ def predict(
       partita predict new.csv --model wine.partita --with-names --only-labels
       tail -n +2 new.csv | partita predict - --no-header --model wine.partita
     """
-    from partita.cli import group_names, large_files, show_comparison, show_results
+    from partita.cli import large_files
     from partita.cli.outputs import Outputs
-    from partita.cli.repeated_preparation import prepare_for_model
-    from partita.cli.streamed_predict import StreamedPrediction, predict_blocks
-    from partita.model_file.loading import read_labeller
+    from partita.cli.streamed_predict import predict_blocks
 
     if labels is None and not json:
         labels = "-"
     outputs = Outputs(labels, only_labels, id, force=force, with_names=with_names)
     outputs.check(inputs=(model,), json=json)
+    request = PredictRequest(model, id, missing, distance, json, quiet)
     blocks = large_files.blocks_beyond(read, memory_limit)
-    if blocks is not None:
-        if json:
-            raise large_files.too_many_labels(blocks)
-        memory = large_files.memory_allowed(memory_limit)
-        prediction = StreamedPrediction.of(blocks, model, memory, id, missing)
-        if with_names:
-            outputs.group_names = group_names.require_names(prediction.fitted, model)
-        predict_blocks(prediction, model, outputs, distance, quiet)
-        return
+    if blocks is None:
+        _predict_table(request, read, outputs)
+    elif json:
+        raise large_files.too_many_labels(blocks)
+    else:
+        predict_blocks(request, blocks, large_files.memory_allowed(memory_limit), outputs)
+
+
+def _predict_table(request: PredictRequest, read: opt.ReadOptions, outputs: Any) -> None:
+    """Label rows that fit memory."""
+    from partita.cli import group_names, show_comparison, show_results
+    from partita.cli.repeated_preparation import prepare_for_model
+    from partita.model_file.loading import read_labeller
+
+    model, id, missing, distance, json, quiet = request
     with collect_warnings() as warnings:
         fitted, prepared = prepare_for_model(model, read, id, missing, read_model=read_labeller)
-        if with_names:
+        if outputs.with_names:
             outputs.group_names = group_names.require_names(fitted, model)
         clusters = fitted.predict(prepared.X)
         distances, comparison = show_comparison.compare(fitted, prepared, clusters)
@@ -74,12 +91,7 @@ def predict(
     if json:
         show_results.print_json(
             command="predict",
-            data=show_results.data_json(prepared),
-            model=str(model),
-            labels=prepared.labels_of_all_rows(clusters),
-            ids=None if id is None else prepared.cells(id).to_pylist(),
-            group_names=fitted.saved_.group_names,
-            sizes=show_results.cluster_sizes(clusters),
+            **_labels_json(fitted, model, prepared, clusters),
             **show_comparison.to_dict(distances, comparison, prepared),
             outputs=outputs.saved,
             errors=outputs.error_texts(),
@@ -97,6 +109,20 @@ def predict(
         out.print(f"{plural(len(clusters), 'row')} labelled by {model}", soft_wrap=True)
         _print_results(prepared, clusters, comparison, outputs.saved, out)
     outputs.raise_errors()
+
+
+def _labels_json(fitted: Any, model: Path, prepared: Any, clusters: Any) -> dict[str, Any]:
+    from partita.cli import show_results
+
+    id = prepared.id_column
+    return {
+        "data": show_results.data_json(prepared),
+        "model": str(model),
+        "labels": prepared.labels_of_all_rows(clusters),
+        "ids": None if id is None else prepared.cells(id).to_pylist(),
+        "group_names": fitted.saved_.group_names,
+        "sizes": show_results.cluster_sizes(clusters),
+    }
 
 
 def _print_results(

@@ -47,12 +47,12 @@ class PreparedData:
     @property
     def is_sample(self) -> bool:
         """True if the files have more rows than the table."""
-        return self.streamed is not None and not self.streamed.sample.is_whole
+        return self.table.sample_of is not None
 
     @property
     def n_rows(self) -> int:
         """The number of rows of the files."""
-        return self.table.data.num_rows if self.streamed is None else self.streamed.n_rows
+        return self.table.sample_of or int(self.table.data.num_rows)
 
     @property
     def n_used(self) -> int:

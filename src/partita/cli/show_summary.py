@@ -58,8 +58,9 @@ def _figures(summary: Any) -> list[str]:
     lines = [f"{one_line(summary.source, MAX_SOURCE)}: {rows}, {features}{scaled}."]
     if summary.rows_described < summary.rows:
         sample = f"a sample of {count_text(summary.rows_described, 'row')}"
-        chosen = "K was chosen and the" if summary.verdict else "The"
-        lines.append(f"{chosen} groups are described by {sample}; their sizes and J are of all.")
+        by = f"K is chosen and groups are described by {sample}"
+        by = by if summary.verdict else f"Groups are described by {sample}"
+        lines.append(f"{by}; sizes and J are those of all rows.")
     if summary.verdict:
         lines.append(one_sentence(summary.verdict, MAX_TEXT))
     parts = []

@@ -17,9 +17,11 @@ from partita.cli import show_comparison, show_results
 from partita.cli.column_matching import match_columns
 from partita.cli.console import console
 from partita.cli.error_handling import collect_warnings
+from partita.cli.group_names import require_names
 from partita.cli.large_files import SAMPLE_MEMORY_SHARE
 from partita.cli.outputs import Outputs, of_all_rows, stream_of
 from partita.cli.paragraphs import print_item
+from partita.cli.predict import PredictRequest
 from partita.cli.prepared_data import PreparedData
 from partita.cli.repeated_preparation import RepeatedPreparation
 from partita.new_rows.comparison_sums import ComparisonSums
@@ -115,12 +117,16 @@ class StreamedPrediction:
 
 
 def predict_blocks(
-    prediction: StreamedPrediction, model: Path, outputs: Outputs, has_distance: bool, quiet: bool
+    request: PredictRequest, blocks: TableBlocks, memory: float, outputs: Outputs
 ) -> None:
     """Write the labels of all rows, then tell what was found."""
+    model = request.model
     with collect_warnings() as warnings:
-        _write(prediction, outputs, has_distance)
-    if quiet:
+        prediction = StreamedPrediction.of(blocks, model, memory, request.id, request.missing)
+        if outputs.with_names:
+            outputs.group_names = require_names(prediction.fitted, model)
+        _write(prediction, outputs, request.distance)
+    if request.quiet:
         return
     prepared, out = prediction.described(), console(stderr=outputs.uses_stdout)
     show_results.print_preparation(prepared)

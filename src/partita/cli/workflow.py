@@ -153,7 +153,8 @@ def _fit(
         model = sweep.model().set_params(memory_limit=None)
     if not sweep.complete:
         return model, sweep
-    first = None if prepared.is_sample else model
+    has_all_rows = prepared.streamed is None or not prepared.is_sample
+    first = model if has_all_rows else None
     return _fit_best(prepared, method.estimator(sweep.best_k), reporter, first), sweep
 
 
@@ -201,11 +202,11 @@ def _known_names(outcome: FitOutcome) -> dict[int, str]:
 
 
 def _described(outcome: FitOutcome) -> Any:
-    """Return the model as that of the rows that describe it."""
-    if not outcome.prepared.is_sample:
+    """Return the model; without its labels, if a sample of its rows describes it."""
+    if outcome.prepared.streamed is None or not outcome.prepared.is_sample:
         return outcome.model
     model = copy(outcome.model)
-    model.labels_ = np.asarray(outcome.labels)
+    vars(model).pop("labels_", None)
     return model
 
 
@@ -250,6 +251,7 @@ def report_input(
     squared = capabilities_of(outcome.model).squared
     names = prepared.model_names
     original = selection.X if names == selection.names else prepared.X
+    sampled = _sampled(outcome)
     cut_short = ["the fit was interrupted; this is its best result so far"]
     return Fitted(
         model=_described(outcome),
@@ -266,8 +268,8 @@ def report_input(
         seed=outcome.seed,
         seconds=outcome.seconds,
         versions=versions(),
-        rows_total=prepared.n_rows,
-        sampled=_sampled(outcome),
+        rows_total=prepared.table.data.num_rows if sampled is None else prepared.n_rows,
+        sampled=sampled,
         left_out=selection.left_out,
         categories=category_columns(prepared.table, selection.left_out, selection.kept),
         kept=prepared.numbers_in_files,

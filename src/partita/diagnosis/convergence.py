@@ -40,7 +40,7 @@ def check_convergence(fit: FitContext) -> Finding | None:
         raise CheckSkipped(missing + ", and X is not the data it was fitted to" * has_means)
     reasons = []
     at_limit = limit is not None and used >= limit and (moved or not len(trace))
-    if at_limit or moved > MOVING_MIN_SHARE * fit.n:
+    if at_limit or moved > MOVING_MIN_SHARE * max(fit.n, _rows_of_fit(trace)):
         stop = f"It used {plural(used, 'iteration')} of at most {limit}"
         if len(trace):
             stop = f"It stopped because {getattr(model, 'stopped_by_', 'of its limit')}"
@@ -70,6 +70,11 @@ def _continuation(fit: FitContext) -> str:
     return f"; or continue from here: {call}.fit(X)"
 
 
+def _rows_of_fit(trace: Sequence[Progress]) -> int:
+    """The number of rows of the fit: all of them are new to their clusters at first."""
+    return int(trace[0].moved_points) if len(trace) else 0
+
+
 def _moved_rows(trace: Sequence[Progress], gain: float | None) -> int:
     """The number of rows that changed cluster in the last iteration.
 
@@ -91,7 +96,7 @@ def _has_rows_of_fit(fit: FitContext) -> bool:
     """Return whether these seem to be the rows of the fit, by their labels and weights."""
     labels = getattr(fit.model, "labels_", None)
     if labels is None:
-        return True
+        return _rows_of_fit(getattr(fit.model, "trace_", ())) <= fit.n_given
     if len(labels) != fit.n_given:
         return False
     stats = getattr(fit.model, "stats_", None)

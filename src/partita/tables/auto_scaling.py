@@ -66,9 +66,9 @@ def fit_auto(X: Any, names: Sequence[str], weight: Any = None) -> AutoScaling:
 
 
 def with_fences(scaling: Scaling, X: Any, weight: Any = None) -> Scaling:
-    """Limit a scaling at Tukey's outer fences where X, a sample, has no value beyond them.
+    """Limit the scaling of a sample X at Tukey's outer fences, if no or few values are beyond them.
 
-    Rows that the sample has not may be far beyond: they are few, else it would have some.
+    Rows that the sample lacks may be beyond. A pass over all rows finds the last values before.
     """
     if scaling.logged is None:
         return scaling
@@ -77,18 +77,18 @@ def with_fences(scaling: Scaling, X: Any, weight: Any = None) -> Scaling:
     w = None if weight is None else np.asarray(weight, dtype=np.float64)[np.asarray(weight) > 0]
     low, high = scaling.low.copy(), scaling.high.copy()
     for t, is_logged in enumerate(scaling.logged):
-        x = rows[:, t].astype(np.float64)
-        offset = scaling.offset[t]
-        first, third = quantiles(logarithms(x + offset) if is_logged else x, w, (0.25, 0.75))
-        reach = FENCE_IQRS * (third - first)
-        fences = np.array([first - reach, third + reach])
+        x, offset = rows[:, t].astype(np.float64), scaling.offset[t]
+        x = logarithms(x + offset) if is_logged else x
+        q = quantiles(x, w, QUANTILES)
+        reach = FENCE_IQRS * (q[3] - q[1])
+        fences = np.array([q[1] - reach, q[3] + reach])
+        is_few = x.min() >= fences[0] and x.max() <= fences[1]
+        if not reach > 0 or not (is_few or _few_outliers(x, w, q) is not None):
+            continue
         if is_logged:
             kernels.exponentials(fences)
             fences -= offset
-        if reach > 0 and not is_logged and x.min() >= fences[0]:
-            low[t] = fences[0]
-        if reach > 0 and x.max() <= fences[1]:
-            high[t] = fences[1]
+        low[t], high[t] = fences
     return replace(scaling, low=low, high=high)
 
 

@@ -18,8 +18,14 @@ from partita.tables.preparation_plan import (
 )
 from partita.tables.scaling import Scaling
 from partita.tables.streamed_rows import StreamedRows
+from partita.tables.table_sample import TableSample
 
 SAMPLE = "sample"  # the kind of the decision to prepare rows by a sample
+RULE = (
+    "a table that does not fit the memory that it may take is read by blocks, and a random sample "
+    "of its rows tells which columns are features, and their medians, logarithms and limits"
+)
+EXACT = "Means and standard deviations are those of all rows, and so are the counts below"
 COUNTED = ("fill", "rows", "limit")  # kinds of decisions that count rows or values
 
 
@@ -35,19 +41,22 @@ def plan_of_streamed(
     columns = [decision for decision in others if decision not in changes]
     gaps = gap_decisions(replace(selection, gaps=rows.gaps), rows.n_rows, rows.n_used)
     limits = _limits(rows, selection)
-    return replace(plan, decisions=(_sample(rows), *columns, *gaps, *limits, *changes))
+    line, rule = f"read by blocks, prepared from {_sample_text(rows.sample)}", f"{RULE}. {EXACT}"
+    first = Decision(SAMPLE, (), line, rule)
+    return replace(plan, decisions=(first, *columns, *gaps, *limits, *changes))
 
 
-def _sample(rows: StreamedRows) -> Decision:
-    drawn, total = number_text(len(rows.sample.rows)), count_text(rows.n_rows, "row")
-    return Decision(
-        SAMPLE,
-        (),
-        f"read by blocks, prepared from a sample of {drawn} of {total}",
-        "the table does not fit the memory that it may take. The sample tells which columns are "
-        "features, their medians, logarithms and limits; means and standard deviations are those "
-        "of all rows",
-    )
+def plan_of_sample(sample: TableSample, plan: Plan) -> Plan:
+    """Return the plan of a sample, with a line that tells that it is one."""
+    if sample.is_whole:
+        return plan
+    first = Decision(SAMPLE, (), f"read by blocks: {_sample_text(sample)}", RULE)
+    return replace(plan, decisions=(first, *plan.decisions))
+
+
+def _sample_text(sample: TableSample) -> str:
+    drawn, total = number_text(len(sample.rows)), count_text(sample.n_rows, "row")
+    return f"a sample of {drawn} of {total}"
 
 
 def _limits(rows: StreamedRows, selection: Selection) -> Iterator[Decision]:

@@ -105,17 +105,18 @@ def stream_rows(
 ) -> tuple[StreamedRows, Scaling]:
     """Prepare all rows like those of a sample; return them, and the scaling by all rows.
 
-    Means and standard deviations of the scaling are those of all rows, rounded once. Fill values,
-    medians, logarithms and limits are those of the sample. Rows are kept in memory if they take
-    no more than a quarter of `memory` bytes.
+    Means and standard deviations are those of all rows, and so are the limits, within fences that
+    the sample sets. Values that fill gaps, quantiles and logarithms are those of the sample. Rows
+    are kept in memory if they take no more than a quarter of `memory` bytes.
     """
-    reading = _Reading(sample, selection, weight, scaling)
+    reading = _RowPass(sample, selection, weight, scaling)
     d, dtype = selection.X.shape[1], selection.X.dtype
     rows = collect_rows(reading.rows(blocks), d, dtype, memory / 2)
     if len(rows) == 0:
         raise TableError(f"{blocks.name}: no row is left. Leave out columns that miss most values.")
     weights = np.concatenate(reading.weights) if reading.weights else None
-    scaling = scaling if sample.is_whole else reading.refined(scaling)
+    if not sample.is_whole:
+        scaling = _refined(rows, weights, reading.limits(scaling), blocks.name)
     identity = fingerprint(rows, weights)
     if scaling.kind != "none":
         rows = collect_rows(_scaled(rows, scaling), d, dtype, memory / 2)
@@ -134,14 +135,46 @@ def stream_rows(
     return streamed, scaling
 
 
-def _scaled(rows: Any, scaling: Scaling) -> Iterator[Array]:
+def _blocks_of(rows: Any) -> Iterator[slice]:
     step = max(1, BLOCK_VALUES // rows.shape[1])
-    for i in range(0, len(rows), step):
-        yield scaling.apply(rows[i : i + step])
+    return (slice(i, i + step) for i in range(0, len(rows), step))
+
+
+def _scaled(rows: Any, scaling: Scaling) -> Iterator[Array]:
+    return (scaling.apply(rows[block]) for block in _blocks_of(rows))
+
+
+@np.errstate(over="ignore")
+def _refined(rows: Any, weights: Floats | None, scaling: Scaling, name: str) -> Scaling:
+    """Return a scaling with mean and standard deviation of all rows, whatever the blocks.
+
+    "robust" keeps the quantiles of the sample. Sums are about the mean of the sample.
+    """
+    if scaling.kind not in ("standard", "auto"):
+        return scaling
+    d = rows.shape[1]
+    sums = LongSums(1, d), LongSums(1, d), LongSums(1, 1)
+    for block in _blocks_of(rows):
+        scaled = scaling.apply(rows[block].astype(np.float64))
+        n, square = len(scaled), scaled * scaled
+        if not np.isfinite(square).all():
+            raise TableError(
+                f"{name}: a value is too far from all others to scale rows by their standard "
+                "deviation. Leave its column out."
+            )
+        weight = np.ones(n) if weights is None else weights[block]
+        for part, values in zip(sums, (scaled, square, np.ones((n, 1))), strict=True):
+            part.add(values, np.zeros(n, np.int32), weight)
+    total, square, weight = (part.totals()[0] for part in sums)
+    mean = total / weight
+    variance = square / weight - mean * mean
+    center = scaling.center + scaling.scale * mean
+    deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
+    return replace(scaling, center=center, scale=scaling.scale * deviation)
 
 
 @dataclass(slots=True, eq=False)
-class _Reading:
+class _RowPass:
     """A pass over all blocks, and what it found."""
 
     sample: TableSample
@@ -153,8 +186,11 @@ class _Reading:
     sampled: list[Ints] = field(default_factory=list)
     gaps: dict[str, int] = field(default_factory=dict)
     limited: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    _sums: list[LongSums] = field(default_factory=list)
     _wrong: dict[str, str] = field(default_factory=dict)
+    _is_below: Any = False  # (d,) whether a value is below the limit
+    _is_above: Any = False
+    _lowest: Any = np.inf  # (d,) of the values within the limits
+    _highest: Any = -np.inf
 
     def rows(self, blocks: TableBlocks) -> Iterator[Array]:
         """Yield the features of the rows to cluster, before scaling."""
@@ -162,7 +198,6 @@ class _Reading:
         used = [*names, *([self.weight] if self.weight is not None else [])]
         d, done, start = len(names), 0, 0
         self.limited, self.gaps = np.zeros(d, np.int64), dict.fromkeys(names, 0)
-        self._sums = [LongSums(1, d), LongSums(1, d), LongSums(1, 1)]
         for raw in blocks:
             block = self.sample.types.convert(raw, used)
             if self._has_wrong(block):
@@ -210,35 +245,21 @@ class _Reading:
         here = sampled[slice(*np.searchsorted(sampled, [start, start + len(is_kept)]))] - start
         place = np.cumsum(is_kept) - 1
         self.sampled.append(done + place[here[is_kept[here]]])
-        if self.scaling.kind != "none" and len(own.X):
-            self._add(own.X.astype(np.float64), own.weight)
+        if self.scaling.logged is not None and len(own.X):
+            self._note_limits(own.X.astype(np.float64))
 
-    @np.errstate(over="ignore")
-    def _add(self, X: Floats, weight: Floats | None) -> None:
-        """Add the scaled rows and their squares, about the mean of the sample."""
-        if self.scaling.logged is not None:
-            self.limited += ((self.scaling.low > X) | (self.scaling.high < X)).sum(axis=0)
-        scaled = self.scaling.apply(X)
-        square = scaled * scaled
-        if not np.isfinite(square).all():
-            raise TableError(
-                f"{self.sample.table.name}: a value is too far from all others to scale rows by "
-                "their standard deviation. Leave its column out."
-            )
-        w, label = np.ones(len(X)) if weight is None else weight, np.zeros(len(X), np.int32)
-        for sums, values in zip(self._sums, (scaled, square, np.ones((len(X), 1))), strict=True):
-            sums.add(values, label, w)
+    def _note_limits(self, X: Floats) -> None:
+        below, above = self.scaling.low > X, self.scaling.high < X
+        self.limited += (below | above).sum(axis=0)
+        self._is_below |= below.any(axis=0)
+        self._is_above |= above.any(axis=0)
+        inside = ~(below | above)
+        self._lowest = np.minimum(self._lowest, np.where(inside, X, np.inf).min(axis=0))
+        self._highest = np.maximum(self._highest, np.where(inside, X, -np.inf).max(axis=0))
 
-    def refined(self, scaling: Scaling) -> Scaling:
-        """Return a scaling with mean and standard deviation of all rows.
-
-        "robust" keeps the quantiles of the sample.
-        """
-        if scaling.kind not in ("standard", "auto"):
+    def limits(self, scaling: Scaling) -> Scaling:
+        """Return a scaling whose limits are the last values before its fences, as in memory."""
+        if scaling.logged is None:
             return scaling
-        total, square, weight = (sums.totals()[0] for sums in self._sums)
-        mean = total / weight
-        variance = square / weight - mean * mean
-        center = scaling.center + scaling.scale * mean
-        deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
-        return replace(scaling, center=center, scale=scaling.scale * deviation)
+        low = np.where(scaling.logged | self._is_below, self._lowest, -np.inf)
+        return replace(scaling, low=low, high=np.where(self._is_above, self._highest, np.inf))

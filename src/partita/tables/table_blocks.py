@@ -22,7 +22,7 @@ from partita.tables.table_reader import check_layout, check_same_columns, withou
 from partita.tables.text_blocks import TextBlocks
 from partita.tables.text_files import unique_names
 
-BLOCK_ROWS, BLOCK_VALUES = 1 << 16, 1 << 20  # at most, in a block
+BLOCK_ROWS, BLOCK_VALUES = 1 << 15, 1 << 18  # at most, in a block
 PARQUET_BUFFER_BYTES = 1 << 18  # of each column, so that a group of rows is not read at once
 FORMAT_BYTES = 1 << 12  # of a file, by which its format is recognised
 TEXT_FORMATS = ("csv", "tsv")
@@ -77,7 +77,9 @@ class TableBlocks:
                     first = table
                 elif table.names != first.names:
                     check_same_columns(first, table)
+                    note = f"{file} has its columns in another order; they are matched by name"
                     table = _in_order(table, first.names)
+                    table = replace(table, notes=(*table.notes, note))
                 yield self._with_source(table, str(file))
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from partita.tables.table_reader import infer_text_types
 
 SAMPLE_SEED = 0
 MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 10_000, 100_000
-PARTS = ("data", "text", "kept")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +58,7 @@ class TableSample:
             drawn.add(block)
         assert drawn is not None  # files without rows are refused
         table, rows = drawn.table(blocks.name)
+        arrow().default_memory_pool().release_unused()
         if drawn.n_rows > len(rows):
             table = replace(table, sample_of=drawn.n_rows)
         styles: dict[str, NumberStyle] = {}
@@ -84,13 +84,14 @@ class _Drawn:
         self._tables: list[Table] = []
         self._names: dict[str, None] = {}
         self._notes: dict[str, None] = {}
-        self._places: dict[int, Any] = {}
+        self._places: dict[int, TableFile] = {}  # of blocks, by their first rows
+        self._is_text = False
 
     def add(self, block: Table) -> None:
         """Draw from the rows of a block."""
         n = block.data.num_rows
         keys = self._rng.random(n)
-        self._places[self.n_rows] = block.parts[0]
+        self._places[self.n_rows], self._is_text = block.parts[0], block.text is not None
         self._notes |= dict.fromkeys(block.notes)
         self._names |= {block.parts[0].name: None}
         self._keep(block, keys, self.n_rows + np.arange(n))
@@ -103,7 +104,7 @@ class _Drawn:
         if len(chosen):
             self._keys.append(keys[chosen])
             self._rows.append(rows[chosen])
-            self._tables.append(block if len(chosen) == len(keys) else _taken(block, chosen))
+            self._tables.append(_taken(block, chosen))
 
     def _shorten(self) -> None:
         keys, rows, tables = self._keys, self._rows, self._tables
@@ -118,42 +119,53 @@ class _Drawn:
         """Return the sample, and the numbers of its rows."""
         self._shorten()
         first, rows = self._tables[0], np.concatenate(self._rows)
-        columns = {part: _joined([getattr(t, part) for t in self._tables], name) for part in PARTS}
+        data = _joined([table.data for table in self._tables], name)
+        self._tables = []
         notes = tuple(self._notes)
         if len(self._names) > 1:
             short = [Path(file).name for file in self._names]
             notes = (f"{len(short)} files: {listed(short)}", *notes)
-        place = TableFile(first.parts[0].name, len(rows), *self._place_of(rows))
-        if len(self._names) > 1:
-            place = replace(place, name=name)
-        table = replace(first, **columns, name=name, notes=notes, parts=(place,), is_part=False)
-        return table, rows
+        text = data if self._is_text else None
+        parts = tuple(self._parts(rows))
+        table = replace(first, data=data, text=text, name=name, notes=notes, parts=parts)
+        return replace(table, is_part=False), rows
 
-    def _place_of(self, rows: Ints) -> tuple[Any, str]:
-        """Return the function from rows of the sample to their places, and the word for these."""
-        places, starts = list(self._places.values()), np.array(list(self._places))
-        if len(self._names) > 1:
-            return lambda row: int(rows[row]) + 1, "row"
+    def _parts(self, rows: Ints) -> Iterator[TableFile]:
+        """Yield the files, with the places of the rows that were drawn from each."""
+        starts, blocks = np.array(list(self._places)), list(self._places.values())
+        names = [block.name for block in blocks]
+        first = 0
+        for name in self._names:
+            own = [i for i, other in enumerate(names) if other == name]
+            stop = starts[own[-1] + 1] if own[-1] + 1 < len(starts) else self.n_rows
+            last = int(np.searchsorted(rows, stop))
+            lines = _lines(rows[first:last], starts[own], [blocks[i] for i in own])
+            yield TableFile(name, last - first, lines, blocks[own[0]].line_word)
+            first = last
 
-        def line_of_row(row: int) -> int:
-            block = int(np.searchsorted(starts, rows[row], side="right")) - 1
-            return int(places[block].line_of_row(int(rows[row] - starts[block])))
 
-        return line_of_row, places[0].line_word
+def _lines(rows: Ints, starts: Ints, blocks: list[TableFile]) -> Callable[[int], int]:
+    """Return the function from the rows drawn from a file to their lines in it."""
+
+    def line_of_row(i: int) -> int:
+        block = int(np.searchsorted(starts, rows[i], side="right")) - 1
+        line_in_block = blocks[block].line_of_row
+        assert line_in_block is not None
+        return line_in_block(int(rows[i] - starts[block]))
+
+    return line_of_row
 
 
 def _taken(block: Table, chosen: Ints) -> Table:
-    index = arrow().array(chosen)
-    columns: dict[str, Any] = {
-        part: None if (own := getattr(block, part)) is None else own.take(index) for part in PARTS
-    }
-    return replace(block, **columns)
+    """Return some rows of a block; what copies need is left to the blocks themselves."""
+    data = block.data
+    if len(chosen) < data.num_rows:
+        data = data.take(arrow().array(chosen))
+    return replace(block, data=data, text=None, kept=None)
 
 
-def _joined(tables: Iterable[Any], name: str) -> Any:
-    pa, parts = arrow(), list(tables)
-    if any(part is None for part in parts):
-        return None
+def _joined(parts: list[Any], name: str) -> Any:
+    pa = arrow()
     try:
         return pa.concat_tables(parts, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:

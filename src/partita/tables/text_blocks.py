@@ -14,11 +14,12 @@ from partita.tables.compression import open_decompressed
 from partita.tables.encodings import codec_name, detect_encoding
 from partita.tables.file_options import FileOptions
 from partita.tables.table import Table, arrow
-from partita.tables.text_files import PARSE_BLOCK_BYTES, layout_note, read_text
+from partita.tables.text_files import layout_note, read_text
 from partita.tables.text_layout import DELIMITER_NAMES
 
 HEAD_BYTES = 1 << 21  # by which the layout is detected
-CHUNK_BYTES = 1 << 22
+CHUNK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 21  # of text, parsed at once; a row may not be longer
 MAX_REASON_CHARACTERS = 200
 
 
@@ -78,7 +79,8 @@ class TextBlocks:
             read_options=csv.ReadOptions(
                 column_names=names,
                 skip_rows=self.lines_skipped,
-                block_size=PARSE_BLOCK_BYTES,
+                block_size=BLOCK_BYTES,
+                use_threads=False,  # which would read far ahead
                 encoding="utf8" if codec.startswith("utf-8") else codec,
             ),
             parse_options=csv.ParseOptions(
