@@ -31,10 +31,19 @@ PASS_SHAPES = (
 )
 SEED_SHAPES = ((50_000, 8, 50), (50_000, 32, 50), (20_000, 8, 400), (20_000, 32, 400))
 PRUNED_SHAPES = ((60_000, 32, 100), (60_000, 64, 50), (60_000, 16, 200))
-ONCE_SHAPE = (100_000, 32, 8)
+ONCE_SHAPES = ((100_000, 4, 8), (100_000, 16, 8), (100_000, 48, 8))
+PLAIN = ("pair_value", "pair", "row_value", "moved_value", "moved_row")
 ITERATIONS = 25
 DRIVER_CENTERS = 10_000
 READ_ROWS = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """One iteration of a fit: the share of pairs that it compares, and of rows that it moves."""
+
+    compared: float
+    moved: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +53,10 @@ class Compute:
     pair_value: float  # a row, a center and a feature, in a plain pass
     pair: float  # a row and a center, in a plain pass
     row_value: float  # a row and a feature, in a plain pass
+    moved_value: float  # a row that moves from one sum to another, and a feature
+    moved_row: float  # a row that moves
     once_value: float  # a row and a feature, once a fit: the survey, and the cost of the labels
+    once_row: float  # a row, once a fit
     pruned_factor: float  # of a pair that bounds leave, over one of a plain pass
     pruned_row_value: float  # a row and a feature, in a pass with bounds
     seed_pair: float  # a row and a round of k-means++
@@ -56,28 +68,25 @@ class Compute:
     packed_byte: float  # pickled and unpickled
     center_value: float  # of the driver: a mean and its distance to the center
 
-    def plain_pass(self, n: float, d: int, k: int) -> float:
-        """Seconds of a pass over n rows that compares all pairs."""
-        return n * (k * (self.pair + d * self.pair_value) + d * self.row_value)
+    def plain_pass(self, n: float, d: int, k: int, moved: float) -> float:
+        """Seconds of a pass over n rows that compares all pairs and moves a share of the rows."""
+        pairs = n * k * (self.pair + d * self.pair_value)
+        return pairs + n * d * self.row_value + self.moving(n, d, moved)
 
-    def pruned_pass(self, n: float, d: int, k: int, survivors: float) -> float:
+    def pruned_pass(self, n: float, d: int, k: int, step: Decline) -> float:
         """Seconds of a pass with bounds that compares a share of the pairs."""
-        pairs = n * k * (self.pair + d * self.pair_value) * survivors
-        return min(
-            self.plain_pass(n, d, k), self.pruned_factor * pairs + n * d * self.pruned_row_value
-        )
+        pairs = n * k * (self.pair + d * self.pair_value) * step.compared
+        kept = self.pruned_factor * pairs + n * d * self.pruned_row_value
+        return min(self.plain_pass(n, d, k, step.moved), kept + self.moving(n, d, step.moved))
+
+    def moving(self, n: float, d: int, moved: float) -> float:
+        """Seconds to correct the sums; in the first pass, rows are added and none is taken."""
+        share = 0.5 if moved >= 1 else moved
+        return n * share * (d * self.moved_value + self.moved_row)
 
     def plusplus(self, n: float, d: int, k: int) -> float:
         """Seconds of greedy k-means++ over n rows."""
         return n * k * (self.seed_pair + candidates(k) * d * self.seed_pair_value)
-
-
-@dataclass(frozen=True, slots=True)
-class Decline:
-    """One iteration of a fit: the share of pairs that it compares, and of rows that it moves."""
-
-    compared: float
-    moved: float
 
 
 def candidates(k: int) -> int:
@@ -104,10 +113,16 @@ def best_seconds(work: Callable[[], object], rounds: int = ROUNDS) -> float:
 
 def measure() -> tuple[Compute, list[Decline]]:
     """Measure all constants, and how a fit declines."""
-    plain = _plain_constants()
-    pruned, decline = _pruned_constants(*plain)
-    found = (*plain, _once_value(*plain), *pruned, *_seed_constants(), _sampled_value())
-    return Compute(*found, *_read_constants(), *_sum_constants()), decline
+    none = dict.fromkeys(Compute.__slots__, 0.0)
+    found = dict(zip(PLAIN, _plain_constants(), strict=True))
+    plain = Compute(**{**none, **found})
+    found |= zip(("once_row", "once_value"), _once_constants(plain), strict=True)
+    pruned, decline = _pruned_constants(plain)
+    found |= zip(("pruned_factor", "pruned_row_value"), pruned, strict=True)
+    found |= zip(("seed_pair", "seed_pair_value"), _seed_constants(), strict=True)
+    found |= zip(("npy_byte", "parquet_byte"), _read_constants(), strict=True)
+    found |= zip(("added_byte", "packed_byte", "center_value"), _sum_constants(), strict=True)
+    return Compute(**found, sampled_value=_sampled_value()), decline
 
 
 def _fitted(work: Sequence[Sequence[float]], seconds: Sequence[float]) -> list[float]:
@@ -127,30 +142,42 @@ def pass_seconds(X: Array, k: int, algorithm: str) -> tuple[Array, list[Decline]
 def _plain_constants() -> list[float]:
     work, seconds = [], []
     for n, d, k in PASS_SHAPES:
-        work.append((n * k * d, n * k, n * d))
-        seconds.append(float(pass_seconds(clusters(n, d, k), k, "plain")[0].min()))
+        times, decline = pass_seconds(clusters(n, d, k), k, "plain")
+        for one, step in zip(times, decline[1:], strict=True):
+            moved = n * step.moved
+            work.append((n * k * d, n * k, n * d, moved * d, moved))
+            seconds.append(float(one))
     return _fitted(work, seconds)
 
 
-def _once_value(pair_value: float, pair: float, row_value: float) -> float:
-    n, d, k = ONCE_SHAPE
-    X = clusters(n, d, k)
-    model = KMeans(k, init=X[:k], tol=0, max_iter=1, algorithm="plain", n_threads=1)
-    passes = 2 * n * (k * (pair + d * pair_value) + d * row_value)  # one more for the labels
-    return max(0.0, best_seconds(lambda: model.fit(X)) - passes) / (n * d)
+def _once_constants(plain: Compute) -> list[float]:
+    """Of rows in one partition, which this process works on; beyond its two passes."""
+    import dask
+    import dask.array as da
+
+    work, seconds = [], []
+    for n, d, k in ONCE_SHAPES:
+        X = clusters(n, d, k)
+        rows = da.from_array(X, chunks=X.shape)
+        model = KMeans(k, init=X[:k], tol=0, max_iter=1, algorithm="plain")
+        with dask.config.set(scheduler="synchronous"):
+            whole = best_seconds(lambda model=model, rows=rows: model.fit(rows))
+        work.append((n, n * d))
+        seconds.append(max(1e-9, whole - 2 * plain.plain_pass(n, d, k, 1.0)))
+    return _fitted(work, seconds)
 
 
-def _pruned_constants(
-    pair_value: float, pair: float, row_value: float
-) -> tuple[list[float], list[Decline]]:
+def _pruned_constants(plain: Compute) -> tuple[list[float], list[Decline]]:
     work, times, declines = [], [], []
     for n, d, k in PRUNED_SHAPES:
         seconds, decline = pass_seconds(clusters(n, d, k), k, "auto")
         declines.append(decline)
         for one, step in zip(seconds, decline[1:], strict=True):
-            if step.compared < 1:
-                work.append((n * k * (pair + d * pair_value) * step.compared, n * d))
-                times.append(float(one))
+            rest = float(one) - plain.moving(n, d, step.moved)
+            if step.compared < 1 and rest > 0:
+                pairs = n * k * (plain.pair + d * plain.pair_value)
+                work.append((pairs * step.compared, n * d))
+                times.append(rest)
     shortest = min(map(len, declines))
     middle = [
         Decline(*np.median([(one[i].compared, one[i].moved) for one in declines], axis=0).tolist())

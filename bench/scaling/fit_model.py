@@ -50,8 +50,8 @@ class Problem:
 def pass_compute(compute: Compute, problem: Problem, n: float, step: Decline) -> float:
     """Seconds that one core takes for a pass over n rows."""
     if step.compared >= 1:
-        return compute.plain_pass(n, problem.d, problem.k)
-    return compute.pruned_pass(n, problem.d, problem.k, step.compared)
+        return compute.plain_pass(n, problem.d, problem.k, step.moved)
+    return compute.pruned_pass(n, problem.d, problem.k, step)
 
 
 def predicted_pass(compute: Compute, engine: Engine, problem: Problem, step: Decline) -> float:
@@ -67,10 +67,11 @@ def predicted_pass(compute: Compute, engine: Engine, problem: Problem, step: Dec
 
 def predicted_fit(compute: Compute, engine: Engine, problem: Problem) -> float:
     """Seconds of a fit from given centers."""
-    count, values = problem.partitions, problem.n * problem.d
+    count, d = problem.partitions, problem.d
     waves = math.ceil(count / engine.workers) / count
     once = engine.fit + count * engine.fit_task
-    once += values * waves * engine.crowding * compute.once_value
+    rows = problem.n * waves * engine.crowding
+    once += rows * (d * compute.once_value + compute.once_row)
     labels = Decline(1.0, 1.0)
     steps = (*problem.decline, labels)
     return once + sum(predicted_pass(compute, engine, problem, step) for step in steps)

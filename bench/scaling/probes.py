@@ -20,7 +20,7 @@ from scaling.constants import best_seconds, clusters
 
 LEAF = 256  # rows of the smallest partition
 FEW, MANY, SPARK_MANY = 4, 16, 8  # partitions of a probe
-ITERATIONS, TINY_K, TINY_FITS = 10, 8, 6
+ITERATIONS, TINY_K, TINY_FITS, SPARK_FITS = 10, 8, 6, 1
 PAYLOAD_ROWS, PAYLOAD_WIDTH = 2_000, 34  # sums of a probe: 1.1 MB
 WORK_ROWS, WORK_D, WORK_K = 25_000, 32, 100
 QUIET = 0.1  # quantile of times that others disturbed little
@@ -134,14 +134,16 @@ def measure_engine(name: str) -> Engine:
     )  # fmt: skip
 
 
-def _tiny_fits(make: Callable[[Array, int], Any], partitions: int) -> tuple[float, float]:
+def _tiny_fits(
+    make: Callable[[Array, int], Any], partitions: int, fits: int = TINY_FITS
+) -> tuple[float, float]:
     """Seconds of a fit without its iterations, and of one iteration."""
     X = np.random.default_rng(0).random((LEAF * partitions, 2))
     rows = make(X, partitions)
 
     model = KMeans(TINY_K, init=X[:TINY_K], tol=0, max_iter=ITERATIONS)
     others, steps = [], []
-    for _ in range(TINY_FITS):
+    for _ in range(fits):
         whole = best_seconds(lambda: model.fit(rows), 1)
         made = np.diff([step.seconds for step in model.trace_])
         others.append(whole - made.sum())
@@ -209,7 +211,7 @@ def measure_spark() -> Engine | None:
         return made
 
     try:
-        few, many = _tiny_fits(frame, FEW), _tiny_fits(frame, SPARK_MANY)
+        few, many = (_tiny_fits(frame, count, SPARK_FITS) for count in (FEW, SPARK_MANY))
     finally:
         spark.stop()
     per_fit, per_pass = ((many[i] - few[i]) / (SPARK_MANY - FEW) for i in (0, 1))

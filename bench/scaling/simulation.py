@@ -212,7 +212,7 @@ def simulate_fit(
     """Simulate reading, survey, seeding and all passes."""
     cores, size = cluster.workers * cluster.cores, problem.n * problem.d * ITEM_BYTES
     read = max(size / (cluster.workers * cluster.storage), size * compute.parquet_byte / cores)
-    survey = problem.n * problem.d * compute.once_value / cores
+    survey = problem.n * (problem.d * compute.once_value + compute.once_row) / cores
     survey += SURVEY_TASKS * problem.partitions * cluster.task
     steps = (*problem.decline, Decline(1.0, 1.0))
     times = [
