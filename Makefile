@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-data test-all test-pure test-oldest test-sanitize test-spark browsers java \
         lint format reference gallery same-bits bench bench-quick bench-answers bench-coresets bench-scale bench-dask \
-        bench-spark bench-report dev clean FORCE
+        bench-spark bench-cluster bench-report dev clean FORCE
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -159,6 +159,9 @@ bench-dask: $(VENV)-clusters/made ## fits of a dask array by partita and dask-ml
 
 bench-spark: $(VENV)-clusters/made java ## fits of a Spark dataframe by partita and pyspark.ml: ten minutes
 	$(VENV)-clusters/bin/python bench/spark_fits.py --out bench/SPARK.md
+
+bench-cluster: $(VENV)/tools ## the cost model of distributed fits, and a simulated cluster: ten minutes
+	$(BIN)/python bench/scaling_model.py --out bench/CLUSTER.md --picture docs/scaling.svg
 
 bench-report: $(VENV)/tools browsers ## size and speed of reports in a browser, up to a million rows
 	$(BIN)/python bench/report_page.py --out bench/REPORT.md

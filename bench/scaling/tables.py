@@ -64,7 +64,7 @@ def heading(cluster: Cluster, machine: str, loads: tuple[float, float]) -> str:
     return (
         "# Cost model of distributed fits\n\n"
         f"Made by `python bench/scaling_model.py` (`make bench-cluster`) on {machine}; load "
-        f"{loads[0]:.1f} to {loads[1]:.1f} when the stages ended. Formulas: "
+        f"{loads[0]:.1f} to {loads[1]:.1f} when the stages began. Formulas: "
         "[docs/scaling.md](../docs/scaling.md#cost-model).\n\n"
         f"Assumed of the simulated cluster, not measured: {cluster.cores} cores a worker of the "
         f"speed of this machine's, {cluster.network / 1e9:.1f} GB/s and "

@@ -49,7 +49,7 @@ def fit(
       partita fit wine.csv -k 3 --names 0=Light,1=Dark --model wine.partita
       partita fit wine.csv --report wine.html --title Wines --no-rows
       partita fit part-*.parquet -k 2:20 --id customer --exclude age,zip --json
-      partita fit big.parquet -k 20 --memory-limit 2GiB --checkpoint big.checkpoint
+      partita fit big.parquet -k 20 --memory-limit 2GiB --checkpoint big.ck
       cat rows.csv | partita fit - -k 5 --halt 'Deadline(60)' --labels -
     """
     for option, is_given in (("--only-labels", only_labels), ("--with-names", with_names)):

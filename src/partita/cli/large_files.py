@@ -124,13 +124,13 @@ def prepare_blocks(
 
 def _check_not_named(name: str, options: ColumnOptions, columns: dict[str, str]) -> None:
     """Refuse to leave out columns that the user named."""
-    if options.columns is None and options.include is None:
-        return
-    column, why = next(iter(columns.items()))
-    raise TableError(
-        f"{name}: column {quoted(column)} cannot be a feature: {why}. Leave it out, or convert it "
-        "to numbers."
-    )
+    included = [part.strip() for text in options.include or () for part in text.split(",")]
+    for column, why in columns.items():
+        if options.columns is not None or column in included:
+            raise TableError(
+                f"{name}: column {quoted(column)} cannot be a feature: {why}. Leave it out, or "
+                "convert it to numbers."
+            )
 
 
 def _check_dates(table: Table, selection: Selection) -> None:

@@ -213,7 +213,7 @@ def _described(outcome: FitOutcome) -> Any:
 def _sampled(outcome: FitOutcome) -> Any:
     """Return the sizes of the groups in all rows, if a sample of them is described."""
     from partita.estimators.fitted_models import count_clusters
-    from partita.report.report_input import SampledFit
+    from partita.report.sampled_fit import SampledFit
 
     streamed = outcome.prepared.streamed
     if streamed is None or not outcome.prepared.is_sample:

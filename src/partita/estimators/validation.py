@@ -120,10 +120,8 @@ def as_rows(X: Any, name: str = "partita", parameter: str = "X", memory: float =
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         raise must_be(parameter, "computed", Got(f"a {type(X).__name__}"), "Pass X.collect().")
     if is_dask(X) or is_spark(X) or hasattr(X, "__partita_partitions__"):
-        advice = in_memory_advice(
-            name, "X.limit(m).toPandas()" if is_spark(X) else "X[:m].compute()"
-        )
-        raise must_be(parameter, "rows in memory", Got(f"a {type(X).__name__}"), advice)
+        got = Got(f"a {type(X).__name__}")
+        raise must_be(parameter, "rows in memory", got, in_memory_advice(name, X))
     if is_sparse(X):
         check_sparse(X, parameter)  # before compiled code reads it
     if is_frame(X) and not _is_plain_pandas(X):
@@ -157,8 +155,9 @@ def as_rows(X: Any, name: str = "partita", parameter: str = "X", memory: float =
     return canonical_csr(X) if is_sparse(X) else X
 
 
-def in_memory_advice(name: str, sample: str) -> str:
+def in_memory_advice(name: str, X: Any) -> str:
     """Return what to do where an estimator or function takes no rows in partitions."""
+    sample = "X.limit(m).toPandas()" if is_spark(X) else "X[:m].compute()"
     if name in NEEDS_ALL_PAIRS:
         return f"{name} needs pairs of rows: pass a sample, for example {sample}."
     return f"Pass a sample or all rows as an array, for example {sample}."

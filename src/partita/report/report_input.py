@@ -25,6 +25,7 @@ from partita.estimators.fitted_models import (
 from partita.estimators.pipeline_scaling import pipeline_scaling
 from partita.model_file.group_naming import check_group_names
 from partita.report.page_text import safe_line
+from partita.report.sampled_fit import SampledFit
 from partita.tables.category_columns import CategoryColumn
 from partita.tables.preparation_plan import Plan
 
@@ -55,6 +56,9 @@ _RULES = {
     "days": accept.instance(Sequence, "a sequence of names of features"),
     "unused": accept.optional(accept.KEYWORDS),
     "other": accept.optional(accept.having("labels", "group_names", wanted="an OtherModel")),
+    "sampled": accept.optional(
+        accept.having("rows", "cluster_rows", "cluster_weight", wanted="a SampledFit")
+    ),
 }
 
 
@@ -159,24 +163,6 @@ class Fitted:
     days: Sequence[str] = ()
     unused: Mapping[str, Any] | None = None
     sampled: SampledFit | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SampledFit:
-    """The numbers of all rows of a fit that a sample of them describes.
-
-    Attributes
-    ----------
-    rows : int
-    cluster_rows : ndarray of shape (k,)
-        The number of rows of each group.
-    cluster_weight : ndarray of shape (k,)
-        The weight of each group.
-    """
-
-    rows: int
-    cluster_rows: Ints
-    cluster_weight: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

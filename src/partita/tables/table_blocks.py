@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from partita._common.data_files import expand_path, format_from_name, missing_file_error
+from partita._common.data_files import expand_path, format_from_name
 from partita._common.errors import TableError
 from partita._common.text import quoted
 from partita.scanning.npy_files import NpyFiles
@@ -27,6 +27,7 @@ PARQUET_BUFFER_BYTES = 1 << 18  # of each column, so that a group of rows is not
 FORMAT_BYTES = 1 << 12  # of a file, by which its format is recognised
 TEXT_FORMATS = ("csv", "tsv")
 BLOCK_FORMATS = ("npy", "parquet", "feather", *TEXT_FORMATS)
+VALUE_BYTES = 8
 # bytes in memory while a table is prepared as a whole, measured
 NEEDED_PER_VALUE, NEEDED_PER_TEXT_BYTE, NEEDED_PER_COMPRESSED_BYTE = 45, 7, 40
 
@@ -49,16 +50,16 @@ class TableBlocks:
     def of(
         cls, paths: list[str], options: FileOptions, source: str | None = None
     ) -> TableBlocks | None:
-        """Return the blocks of some files; None if their format can only be read as a whole."""
+        """Return the blocks of some files; None if they can only be read as a whole, or not."""
         files = tuple(file for place in paths for file in expand_path(place))
         if not all(file.is_file() for file in files):  # pipes can be read once
-            absent = [file for file in files if not file.exists()]
-            if absent:
-                raise missing_file_error(absent[0])
             return None
-        formats = {_format_of(file) for file in files}
+        try:
+            formats = {_format_of(file) for file in files}
+        except OSError:  # as reading them words
+            return None
         form = formats.pop()
-        if formats or form not in BLOCK_FORMATS:  # an error that reading them words
+        if formats or form not in BLOCK_FORMATS:
             return None
         name = f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else str(paths[0])
         return cls(files, name, form, options, source)
@@ -137,16 +138,19 @@ def _bytes_needed(file: Path, format: str) -> float:
     size = file.stat().st_size
     if format in TEXT_FORMATS:
         return size * (NEEDED_PER_COMPRESSED_BYTE if is_compressed(file) else NEEDED_PER_TEXT_BYTE)
+    try:
+        return float(size + NEEDED_PER_VALUE * _count_values(file, format))
+    except TableError:  # of a damaged file, which reading it words
+        return float(size)
+
+
+def _count_values(file: Path, format: str) -> float:
     if format == "npy":
-        array = NpyFiles([file], format, None)
-        return float(NEEDED_PER_VALUE * array.n_values)
-    with _reading(file, format):
-        if format == "parquet":
-            with arrow(".parquet").ParquetFile(file) as parquet:
-                meta = parquet.metadata
-                values = meta.num_rows * meta.num_columns
-            return float(size + NEEDED_PER_VALUE * values)
-    return float(size * NEEDED_PER_VALUE / 8)  # as if nothing was compressed
+        return NpyFiles([file], format, None).n_values
+    if format == "feather":
+        return file.stat().st_size / VALUE_BYTES  # as if nothing was compressed
+    with _reading(file, format), arrow(".parquet").ParquetFile(file) as parquet:
+        return float(parquet.metadata.num_rows * parquet.metadata.num_columns)
 
 
 # --- one file -------------------------------------------------------------------------------------
