@@ -43,7 +43,7 @@ def bits(model):
     return [(a.dtype, a.shape, a.tobytes()) for a in arrays], model.inertia_, model.n_iter_
 
 
-@pytest.mark.parametrize("loss", [0.0, 0.3])
+@pytest.mark.parametrize("loss", [pytest.param(0.0, marks=pytest.mark.slow), 0.3])
 @pytest.mark.parametrize("kind", ["none", "whole", "real"])
 @pytest.mark.parametrize("init", ["k-means++", "k-means||", "random", "random-partition"])
 def test_directions_have_the_bits_of_memory(init, kind, loss):

@@ -62,7 +62,7 @@ def test_partitions_begin_at_multiples_of_a_leaf_and_hold_every_row_once():
     assert [len(part) for part in parts] == aligned_sizes(SIZES)
 
 
-@pytest.mark.parametrize("loss", [0.0, 0.2])
+@pytest.mark.parametrize("loss", [pytest.param(0.0, marks=pytest.mark.slow), 0.2])
 @pytest.mark.parametrize("kind", ["none", "whole", "real", "uneven"])
 @pytest.mark.parametrize("init", INITS)
 def test_partitions_give_the_bits_of_memory_even_if_state_is_lost(init, kind, loss):
