@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from harness.environment import load, processor
 from harness.markdown_table import Table
 
 from partita import KMeans, scan
@@ -53,7 +54,8 @@ def main() -> None:
     table = Table(title, ABOUT, HEAD, rows)
     print(table.text())
     if options.out:
-        options.out.write_text(table.markdown() + "\n")
+        made = f"Made by `make bench-scale` on {processor()}; load {load():.1f} at the end."
+        options.out.write_text(f"# Files\n\n{made}\n\n{table.markdown()}\n", encoding="utf-8")
 
 
 def _measure(folder: Path, gigabytes: float, limit: str) -> list[list[str]]:
