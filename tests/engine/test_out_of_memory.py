@@ -50,6 +50,19 @@ def test_every_fit_is_whole_or_raises_memory_error(case, n_threads):
     assert_whole_or_memory_error(little_memory.endings(case, n_threads, megabytes))
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError(), SystemError("error return without exception set")]
+)
+def test_out_of_memory_gets_advice(error):
+    with pytest.raises(MemoryError, match="Use a smaller memory_limit"), Workers(1):
+        raise error
+
+
+def test_other_errors_of_native_code_stay_as_they_are():
+    with pytest.raises(SystemError, match="bad argument"), Workers(1):
+        raise SystemError("bad argument to internal function")
+
+
 # --- threads ---
 
 

@@ -92,6 +92,16 @@ def _libraries() -> Any:
     return ThreadpoolController()
 
 
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Return whether an error says that memory is exhausted.
+
+    Where even an exception cannot be allocated, NumPy may fail without one: Python then raises a
+    SystemError.
+    """
+    lacks_exception = isinstance(error, SystemError) and "without exception set" in str(error)
+    return isinstance(error, MemoryError) or lacks_exception
+
+
 class Workers:
     """Up to n threads that share a list of tasks; used as a context manager.
 
@@ -120,7 +130,7 @@ class Workers:
         if self._helpers is not None:
             self._helpers.dismiss()
             self._helpers = None
-        if isinstance(error, MemoryError) and MEMORY_ADVICE not in str(error):
+        if is_out_of_memory(error) and MEMORY_ADVICE not in str(error):
             raise MemoryError(f"Out of memory ({error}). {MEMORY_ADVICE}") from error
 
     def share(self, tasks: int, work: Callable[[Iterator[int]], None]) -> None:
