@@ -6,8 +6,8 @@ medoid is relaxed with multipliers λ: for any λ,
     Σ_i λ_i + (the sum of the k lowest ρ_j) is a lower bound,  ρ_j = Σ_i min(0, c_ij − λ_i) ≤ 0.
 
 No triangle inequality is needed. A subgradient is 1 − (the number of chosen j with c_ij < λ_i)
-(Cornuéjols, Fisher and Nemhauser, 1977). Its largest value is that of the linear relaxation; what is
-left of the gap is closed by branching on candidates (Beasley, 1985).
+(Cornuéjols, Fisher and Nemhauser, 1977). The largest bound is that of the linear relaxation; what
+is left of the gap is closed by branching on candidates (Beasley, 1985).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,7 @@ SHARE_OF_DIRECTION = 0.7  # of the last direction in the next
 SHARE_OF_AVERAGE = 0.95  # of the last average of choices in the next
 SMALLEST_RISE = 1e-7  # of the bound, that counts as one
 MAX_NODES = 20_000
+LARGEST_COST = 1e280  # of all points; beyond it a step could overflow
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ class PMedianBranching:
 
     @property
     def goal(self) -> Goal:
-        """What an ascent aims at."""
+        """The goal of an ascent."""
         return Goal(self.upper, self._table.excluding(self.upper), self._deadline)
 
     def bounds(self) -> Iterator[LowerBound]:
@@ -292,8 +293,8 @@ def improve_p_median_bounds(
     best = -math.inf
     for bound in _bounds(dissimilarity, weight, k, cost, deadline):
         if bound.value > best or bound.is_exact:
-            best = bound.value
-            if report(bound) or bound.is_exact:
+            best = max(best, bound.value)  # the optimum may be rounded down farther
+            if report(replace(bound, value=best)) or bound.is_exact:
                 return
 
 
@@ -301,11 +302,12 @@ def _bounds(
     dissimilarity: Floats, weight: Floats, k: int, cost: float, deadline: float | None
 ) -> Iterator[LowerBound]:
     yield LowerBound(0.0, "no cost is negative", is_exact=cost == 0)
+    largest = float(dissimilarity.max()) * float(weight.max()) * len(weight)
+    if not largest <= LARGEST_COST:
+        return
     table = PMedianTable.of(dissimilarity, weight)
     if k >= len(dissimilarity):
         yield LowerBound(table.cost(np.arange(len(dissimilarity))), "all medoids", is_exact=True)
-        return
-    if not math.isfinite(float(table.values.max(axis=0).sum())):
         return
     until = math.inf if deadline is None else deadline
     yield from PMedianBranching(table, k, cost, until).bounds()
