@@ -39,7 +39,7 @@ class SearchStep:
         Since the fit began.
     phase : str
         "start" (the fast fit, and starts after it), "exchange", "crossover", "enumeration" or
-        "all rows" (a last descent among all rows after a search among some).
+        "all rows" (descents among all rows after a search among some).
     cost : float
         The lowest so far.
     evaluations : int

@@ -6,6 +6,7 @@ from, so the result is never worse.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
@@ -144,30 +145,33 @@ class PopulationSearch:
         size = int(min(fitting, table.candidates, max(MIN_POOL, POOL_OF_CLUSTER * k)))
         if size < min(MIN_POOL_OF_CLUSTER * k, table.candidates):
             return None
-        others = self._rng.permutation(np.setdiff1d(everyone, self.best.medoids))
-        rows = np.sort(np.concatenate([self.best.medoids, others[: size - k]]))
+        rows = np.sort(self._rng.choice(everyone, size, replace=False))
         subproblem = problem.restrict(rows, np.arange(table.n))
         subproblem.table = materialize(subproblem.table, self._options.memory)
         return Candidates(subproblem, rows), rows
 
     def _search_pool(self, candidates: Candidates, rows: Ints) -> StopReason:
-        """Search among the candidates; where these are not all, end with a descent among all."""
-        first, population = self.best, MedoidPopulation(candidates, self._rng, self._options)
-        population.admit(replace(first, medoids=np.searchsorted(rows, np.sort(first.medoids))))
+        """Search among the candidates; where these are not all, refine what was found among all."""
+        k, is_whole = len(self.best.medoids), len(rows) == self._problem.table.candidates
+        population = MedoidPopulation(candidates, k, self._rng, self._options)
+        if is_whole:
+            population.admit(replace(self.best, medoids=np.sort(self.best.medoids)))
         patience = self._patience(candidates.problem)
         idle = 0
         while idle < patience:
+            lowest = population.lowest
             phase, run = population.grow()
-            idle = 0 if run.loss < self.best.loss else idle + 1
+            idle = 0 if run.loss < lowest else idle + 1
             self.keep(_renumbered(run, rows), phase)
             if ended := self._ended_by(run):
                 return ended
             if run.loss == 0:
                 return NO_COST
-        if len(rows) < self._problem.table.candidates and self.best is not first:
-            last = run_from(self.best.medoids, self._problem, self._rng, self._options)
-            self.keep(last, "all rows")
-            if ended := self._ended_by(last):
+        for member in () if is_whole else population.members:
+            medoids = rows[member.medoids]
+            run = run_from(medoids, self._problem, self._rng, self._options)
+            self.keep(run, "all rows")
+            if ended := self._ended_by(run):
                 return ended
         text = f"{patience} descents in a row found no lower cost"
         return StopReason(text, "stagnation")
@@ -187,12 +191,22 @@ class MedoidPopulation:
     """The best local optima found, all different, and their children."""
 
     def __init__(
-        self, candidates: Candidates, rng: np.random.Generator, options: MedoidOptions
+        self, candidates: Candidates, k: int, rng: np.random.Generator, options: MedoidOptions
     ) -> None:
         assert options.effort is not None
-        self._candidates, self._rng, self._options = candidates, rng, options
+        self._candidates, self._k, self._rng, self._options = candidates, k, rng, options
         self._size, self._born = options.effort.members, 0
         self._members: list[MedoidRun] = []
+
+    @property
+    def members(self) -> list[MedoidRun]:
+        """The members, the best first."""
+        return sorted(self._members, key=lambda member: member.loss)
+
+    @property
+    def lowest(self) -> float:
+        """The loss of the best member."""
+        return min((member.loss for member in self._members), default=math.inf)
 
     def admit(self, run: MedoidRun) -> None:
         """Put a run in the place of the worst, unless that is better or the set is known."""
@@ -213,9 +227,9 @@ class MedoidPopulation:
         return phase, run
 
     def _child(self) -> tuple[str, Ints]:
-        rng, k = self._rng, len(self._members[0].medoids)
-        self._born += 1
-        if self._born < self._size:  # as many starts as members, the first being the run before
+        rng, k = self._rng, self._k
+        self._born += 1  # as many starts as members, with the run before the search
+        if not self._members or self._born < self._size:
             return "start", np.sort(rng.choice(len(self._candidates.points), k, replace=False))
         if len(self._members) > 1 and rng.random() < 0.5:
             one, other = rng.choice(len(self._members), 2, replace=False)

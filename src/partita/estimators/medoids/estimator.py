@@ -97,8 +97,8 @@ class KMedoids(Clusterer):
         The maximum number of bytes of the matrix of all dissimilarities. If it does not fit, its
         columns are computed as needed. None means a quarter of the free memory. "balanced" and
         "best" then search among some candidates (100 for each cluster, at least 2000, if as many
-        columns fit), and end with swaps among all rows; if not even four for each cluster fit, the
-        result is that of "fast", and `stopped_by_` says so.
+        columns fit), and end with swaps of what they find among all rows; if not even four for each
+        cluster fit, the result is that of "fast", and `stopped_by_` says so.
 
     Attributes
     ----------
