@@ -36,11 +36,11 @@ def local_search(
     the lengths of the sums, and the change is computed by `_joining` and `_leaving`.
     """
     for b in range(len(centers)):
-        search = _Search(rows, weight, centers[b], labels[b], spherical)
+        search = _RowMoves(rows, weight, centers[b], labels[b], spherical)
         cost[b], sweeps[b] = search.run(max_sweeps)
 
 
-class _Search:
+class _RowMoves:
     def __init__(
         self, rows: Floats, weight: Floats, centers: Floats, labels: Ints, spherical: bool
     ) -> None:

@@ -19,7 +19,7 @@ from partita._common.random_state import as_random_state
 from partita._common.warnings import warn
 from partita.empty_clusters import POLICIES, EmptyPolicy
 from partita.engine.paths.choice import PATHS
-from partita.engine.search.options import SearchOptions
+from partita.engine.search.search_options import SearchOptions
 from partita.estimators import validation
 from partita.halting import Deadline, Halt, MaxIter, SamePartition, Shift
 from partita.init import STARTS, Start

@@ -14,7 +14,7 @@ from partita.engine.lloyd import LloydOptions
 from partita.engine.restarts import best_of
 from partita.engine.search.driver import best_by_search
 from partita.engine.search.monitor import SearchRecord
-from partita.engine.search.options import SearchedRun, SearchOptions
+from partita.engine.search.search_options import SearchedRun, SearchOptions
 from partita.estimators.saved_state import FieldReader
 from partita.source.protocol import Source
 

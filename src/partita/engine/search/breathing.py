@@ -7,7 +7,7 @@ import numpy as np
 from partita._common.array_types import Floats
 from partita._kernels import kernels
 from partita.engine.search.monitor import SearchMonitor
-from partita.engine.search.problem import SearchProblem, Solution
+from partita.engine.search.search_problem import SearchProblem, Solution
 
 FIRST_BREATH = 5  # centers that the first breaths add
 OFFSET_SHARE = 0.01  # of the spread of a cluster, between a center and the one added to it

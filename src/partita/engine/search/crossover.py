@@ -7,7 +7,7 @@ from scipy.optimize import linear_sum_assignment
 
 from partita._common.array_types import Floats
 from partita._kernels import kernels
-from partita.engine.search.problem import SearchProblem
+from partita.engine.search.search_problem import SearchProblem
 
 
 def crossed(one: Floats, two: Floats, rng: np.random.Generator) -> Floats:

@@ -16,10 +16,10 @@ from partita.engine.restarts import LabelledRun, best_fit, label_and_summarise
 from partita.engine.search.breathing import breathe
 from partita.engine.search.monitor import SearchEnded, SearchLimits, SearchMonitor
 from partita.engine.search.optimum_1d import centers_1d
-from partita.engine.search.options import OPTIMUM, STAGNATION, SearchedRun, SearchOptions
 from partita.engine.search.population import evolve
-from partita.engine.search.problem import SearchProblem, Solution
-from partita.engine.search.rows import SearchRows
+from partita.engine.search.search_options import OPTIMUM, STAGNATION, SearchedRun, SearchOptions
+from partita.engine.search.search_problem import SearchProblem, Solution
+from partita.engine.search.search_rows import SearchRows
 from partita.engine.search.swaps import swap
 from partita.geometry import EUCLIDEAN
 from partita.halting import Deadline, StopReason
@@ -53,7 +53,7 @@ def best_by_search(
         return _ended(first, monitor, fit.stopped_by)
     if first.inertia == 0 or len(first.centers) == 1:
         return _ended(first, monitor, OPTIMUM)
-    found, reason = _Search(source, options, search, monitor, rng).run(first.centers)
+    found, reason = _Searches(source, options, search, monitor, rng).run(first.centers)
     again = replace(options, recorder=None, resumed=None)
     last = _labelled(*best_fit(source, [partial(np.asarray, one) for one in found], again))
     if not last.inertia < first.inertia:
@@ -77,7 +77,7 @@ def _ended(run: LabelledRun, monitor: SearchMonitor, reason: StopReason) -> Sear
     return SearchedRun(replace(run, fit=fit), tuple(monitor.records))
 
 
-class _Search:
+class _Searches:
     """Independent searches of one problem; the best centers of all."""
 
     def __init__(
@@ -90,7 +90,7 @@ class _Search:
     ) -> None:
         self._source, self._options, self._search = source, options, search
         self._monitor, self._rng = monitor, rng
-        self._rows = SearchRows(source, options, rng)
+        self._rows = SearchRows(source, options, search.quality, rng)
 
     def run(self, centers: Floats) -> tuple[list[Floats], StopReason]:
         """Return centers (k, d) to run the loop from, and why the search ended."""

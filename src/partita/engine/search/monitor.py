@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from partita.engine.lloyd import CALLBACK_STOP
-from partita.engine.search.problem import SearchProblem, Solution
+from partita.engine.search.search_problem import SearchProblem, Solution
 from partita.halting import Halt, StopReason
 from partita.trace import Callback, Progress
 
@@ -48,7 +48,7 @@ class SearchEnded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SearchLimits:
-    """When a search ends early: a time budget, the halting criterion of the fit, callbacks."""
+    """The limits of a search: a time budget, the halting criterion of the fit, callbacks."""
 
     begin: float  # time.perf_counter() when the fit began
     seconds: float | None
@@ -74,26 +74,24 @@ class SearchMonitor:
                 self.best = solution
                 sample = " (sample)" if problem.is_sample else ""
                 self.record(phase + sample, solution.cost * problem.price)
-        self.check(phase)
+        self.check()
 
     def forget_best(self) -> None:
         """Begin again: costs by other rows do not compare."""
         self.best, self.lowest = None, math.inf
 
     def record(self, phase: str, cost: float) -> None:
-        """Keep a record if the cost is the lowest so far."""
-        if cost < self.lowest:
+        """Keep a record if the cost is the lowest so far, or the first."""
+        if cost < self.lowest or not self.records:
             self.lowest = cost
             seconds = time.perf_counter() - self.limits.begin
             self.records.append(SearchRecord(seconds, phase, cost, self.evaluations))
 
-    def check(self, phase: str) -> None:
+    def check(self) -> None:
         """Raise `SearchEnded` at a limit, or if a callback requests it."""
         limits = self.limits
         seconds, cost = time.perf_counter() - limits.begin, self.lowest
-        progress = Progress(
-            self.evaluations + 1, cost, cost, 0.0, 0, 0, seconds, f"search: {phase}", 0.0
-        )
+        progress = Progress(self.evaluations + 1, cost, cost, 0.0, 0, 0, seconds, "search", 0.0)
         answers = [callback(progress) for callback in limits.callbacks]
         if any(isinstance(answer, (int, np.bool_)) and answer for answer in answers):
             raise SearchEnded(CALLBACK_STOP)

@@ -10,7 +10,7 @@ from partita._common.array_types import Floats
 from partita.engine.search.breathing import MIN_DECREASE
 from partita.engine.search.crossover import crossed, mutated
 from partita.engine.search.monitor import SearchMonitor
-from partita.engine.search.problem import SearchProblem, Solution
+from partita.engine.search.search_problem import SearchProblem, Solution
 
 FIRST_MEMBERS = 12  # by k-means++
 MIN_MEMBERS, MAX_MEMBERS = 10, 20  # survivors, and members before the worst are left out

@@ -7,7 +7,7 @@ import numpy as np
 from partita._common.array_types import Floats
 from partita.engine.search.breathing import MIN_DECREASE
 from partita.engine.search.monitor import SearchMonitor
-from partita.engine.search.problem import NearestTwo, SearchProblem, Solution
+from partita.engine.search.search_problem import NearestTwo, SearchProblem, Solution
 
 SWAPS_AT_ONCE = 4  # local searches side by side; a constant, so that threads change no result
 IDLE_ROUNDS = 4  # in succession without a decrease: the search ends

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita.engine.lloyd import LloydOptions
-from partita.engine.search.problem import SearchProblem
+from partita.engine.search.search_problem import SearchProblem
 from partita.source.protocol import Source
 
-MAX_PASS_PRODUCTS = 2.0e7  # n·k·d of a search over all rows; larger ones search a sample
+# n·k·d of a search over all rows; larger ones search a sample
+MAX_PASS_PRODUCTS = {"balanced": 5.0e6, "best": 2.0e7}
 MAX_POLISH_PRODUCTS = 2.0e9  # n·k·d of a local search over all rows after that
 MIN_ROWS_PER_CLUSTER = 50  # of a sample
 MEMORY_SHARE = 0.5  # of what the fit may take
@@ -24,12 +25,13 @@ class SearchRows:
 
     source: Source
     options: LloydOptions
+    quality: str
     rng: np.random.Generator
 
     def to_search(self, k: int) -> SearchProblem | None:
         """Return all rows, or a sample; None if too few would fit memory."""
         d = self.source.d
-        by_work = max(MAX_PASS_PRODUCTS / (k * d), MIN_ROWS_PER_CLUSTER * k)
+        by_work = max(MAX_PASS_PRODUCTS[self.quality] / (k * d), MIN_ROWS_PER_CLUSTER * k)
         size = min(self._rows_that_fit, int(by_work))
         if size < min(self.source.n, MIN_ROWS_PER_CLUSTER * k):
             return None

@@ -8,7 +8,7 @@ from partita.engine.restarts import LabelledRun
 from partita.engine.search.monitor import SearchRecord
 from partita.halting import StopReason
 
-STAGNATION = StopReason("the search found nothing better any more", "stagnation")
+STAGNATION = StopReason("the search found nothing better", "stagnation")
 OPTIMUM = StopReason("no partition has a lower cost", "optimum")
 
 
