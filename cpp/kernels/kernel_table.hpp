@@ -112,6 +112,8 @@ struct KernelTable {
                        double*, double*);
     void (*silhouette_strip)(const ClusterView&, Metric, const StripView&, double*, double*,
                              double*, double*);
+    void (*split_points)(const LineView&, const LayerView&, std::size_t, std::size_t, std::size_t);
+    void (*split_costs)(const LineView&, const LayerView&, std::size_t, std::size_t);
 };
 
 // The kernels for bytes of an instruction set that has products of them.
