@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 
 from partita._common.array_types import Floats
+from partita.one_dimension import optimal_partition
 from partita.source.protocol import Source
 
 
