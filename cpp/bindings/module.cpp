@@ -46,9 +46,11 @@ NB_MODULE(core, m) {
     bind_pruned_passes(m);
     bind_seeding(m);
     bind_medoid_swaps(m);
+    bind_split_layers(m);
     bind_pairwise(m);
     bind_gram_sums(m);
     bind_silhouette_sums(m);
+    bind_local_search(m);
     m.def("spin", &spin, "rounds"_a, "single"_a);
     m.def("instruction_sets", &instruction_sets);
     m.def("instruction_set", [] { return std::string(table().name); });

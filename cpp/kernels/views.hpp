@@ -349,4 +349,32 @@ struct GramMoves {
     std::int64_t* sums;          // (k, 2, n) high limbs, then low
 };
 
+// A local search of K-means from one start: see local_search.hpp.
+struct SearchView {
+    std::size_t n, k, d;
+    const double* rows;    // (n, d)
+    const double* weight;  // (n) positive
+    double* centers;       // (k, d) the start, then the best centers of the labels
+    std::int32_t* label;   // (n)
+};
+
+// The cost at the end of a search, and how often all rows were looked at.
+struct SearchEnd {
+    double cost;
+    std::int32_t sweeps;
+};
+
+// Sorted points on a line, and a layer of the dynamic programme: see split_layers.hpp.
+struct LineView {
+    std::size_t stride;    // n + 1
+    const double* prefix;  // (6, n + 1) Σ w·y², Σ w·y and Σ w, heads and tails
+};
+
+struct LayerView {
+    std::size_t layer;     // the number of clusters
+    const double* before;  // (2, n + 1) costs of one cluster less
+    double* after;         // (2, n + 1)
+    std::int32_t* split;   // (n + 1)
+};
+
 }  // namespace partita

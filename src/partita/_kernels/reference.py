@@ -13,6 +13,7 @@ from partita._kernels.crew import *
 from partita._kernels.data_survey import *
 from partita._kernels.exact_sums import *
 from partita._kernels.gram_sums import *
+from partita._kernels.local_search import *
 from partita._kernels.medoid_swaps import *
 from partita._kernels.pairwise import *
 from partita._kernels.panel_passes import *
@@ -20,6 +21,7 @@ from partita._kernels.pruned_passes import *
 from partita._kernels.seeding import *
 from partita._kernels.silhouette_sums import *
 from partita._kernels.sparse_rows import *
+from partita._kernels.split_layers import *
 
 
 def instruction_sets() -> list[str]:

@@ -54,22 +54,22 @@ def check_stability(fit: FitContext) -> Finding | None:
 
 
 def check_local_minimum(fit: FitContext) -> Finding | None:
-    """Report if other starts end at a lower cost."""
+    """Report if a search ends at a lower cost."""
     sample = _refit_sample(fit)
     start = _kmeans(fit, 0, init=fit.centers, n_init=1)
     cost = fit_quietly(start, sample.rows, sample.weight).inertia_
     seed = int(fit.rng("local-minimum").integers(2**31))
-    starts = _kmeans(fit, seed, n_init=2 * N_INIT)
-    best = fit_quietly(starts, sample.rows, sample.weight).inertia_
+    search = _kmeans(fit, seed, init=fit.centers, quality="balanced")
+    best = fit_quietly(search, sample.rows, sample.weight).inertia_
     if not best < (1 - MIN_COST_DECREASE) * cost:
         return None
     return Finding(
         "local-minimum",
         "A better division into the same number of groups exists.",
-        f"A local minimum: J is {percent(1 - best / cost)} lower in the best of {2 * N_INIT} other "
-        f"starts{sample.note}.",
-        f"Fit again with n_init={4 * N_INIT} or more, or with another random_state.",
-        settings=(Setting("n_init", 4 * N_INIT),),
+        f"A local minimum: a search reaches a J that is {percent(1 - best / cost)} lower"
+        f"{sample.note}.",
+        "Fit again with quality='balanced' or quality='best'.",
+        settings=(Setting("quality", "best"),),
     )
 
 
