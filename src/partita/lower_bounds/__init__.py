@@ -1,1 +1,1 @@
-"""Lower bounds of the objective of K-means, of all partitions into k clusters."""
+"""Lower bounds of the objective of K-means: what no partition into k clusters can beat."""

@@ -1,4 +1,4 @@
-"""`LowerBound`: a number that no partition's objective is below."""
+"""The record of a lower bound."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LowerBound:
-    """A lower bound of the objective of every partition into k clusters."""
+    """A number that no partition into k clusters beats, and how it was found."""
 
-    value: float
-    method: str
-    level: float | None = None
-    is_exact: bool = False
+    value: float  # no partition has a lower J (with `level`: with that probability)
+    method: str  # as in the papers: "spectral", "semidefinite", …
+    level: float | None = None  # confidence; None if rigorous
+    is_exact: bool = False  # the value is the optimum, rounded down
