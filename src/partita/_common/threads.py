@@ -67,12 +67,6 @@ def one_blas_thread() -> AbstractContextManager[object]:
     return limits
 
 
-def limited_blas(threads: int) -> AbstractContextManager[object]:
-    """Return a context in which BLAS uses at most so many threads."""
-    limits: AbstractContextManager[object] = _libraries().limit(limits=threads, user_api="blas")
-    return limits
-
-
 def has_room_for_blas(threads: int) -> bool:
     """Return whether BLAS can map its buffers: OpenBLAS ends the process where it cannot."""
     try:

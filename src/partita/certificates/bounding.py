@@ -50,17 +50,11 @@ class CertifiedPartition:
 class CertificationLimits:
     """The end of a certification, and its source of randomness."""
 
-    begin: float  # time.monotonic() at the start
-    seconds: float | None  # None: until no method is left
+    seconds: float | None  # of the search for bounds; None: until no method is left
     level: float
     rng: np.random.Generator
     version: str  # of partita
     callback: BoundCallback | None = None
-
-    @property
-    def deadline(self) -> float | None:
-        """The moment by time.monotonic() at which to stop."""
-        return None if self.seconds is None else self.begin + self.seconds
 
 
 def certify_partition(partition: CertifiedPartition, limits: CertificationLimits) -> Certificate:
@@ -68,7 +62,7 @@ def certify_partition(partition: CertifiedPartition, limits: CertificationLimits
 
     Ctrl-C, or a callback that returns True, ends the search; the best bound so far counts.
     """
-    best = BestBound(partition.objective, limits)
+    best = BestBound(partition.objective, limits.callback)
     with suppress(KeyboardInterrupt):
         _collect(partition, best, limits)
     objective, bound = partition.objective, best.bound
@@ -81,7 +75,7 @@ def certify_partition(partition: CertifiedPartition, limits: CertificationLimits
         kind=kind,
         level=bound.level,
         method=bound.method,
-        seconds=time.monotonic() - limits.begin,
+        seconds=time.monotonic() - best.begin,
         history=tuple(best.history),
         n_clusters=partition.n_clusters,
         n_rows=partition.n_rows,
@@ -105,7 +99,8 @@ class BestBound:
     """The highest bound so far, and the history of its improvements."""
 
     objective: float
-    limits: CertificationLimits
+    callback: BoundCallback | None = None
+    begin: float = field(default_factory=time.monotonic)
     bound: LowerBound = field(default_factory=lambda: LowerBound(0.0, NO_METHOD))
     history: list[BoundProgress] = field(default_factory=list)
 
@@ -134,8 +129,7 @@ class BestBound:
             )
 
     def _record(self) -> bool:
-        seconds = time.monotonic() - self.limits.begin
+        seconds = time.monotonic() - self.begin
         progress = BoundProgress(seconds, self.bound.method, self.bound.value, self.objective)
         self.history.append(progress)
-        callback = self.limits.callback
-        return callback is not None and callback(progress) is True
+        return self.callback is not None and self.callback(progress) is True

@@ -13,13 +13,13 @@ from partita.certificates.gap_text import gap_percent, level_percent
 
 EXACT, RIGOROUS, CONFIDENCE = "exact", "rigorous", "confidence"
 KINDS = (EXACT, RIGOROUS, CONFIDENCE)
-NO_METHOD = "none"  # of the bound 0, which holds for every sum of squares
+NO_METHOD = "no method had finished"  # the bound 0 holds for every sum of squares
 MAX_METHOD_CHARACTERS = 80
 MAX_ROUNDING_GAP = 1e-9  # between an objective and an optimum that are equal but for rounding
 MEANING_OF_KIND = {
-    EXACT: "it is the optimum, found by an exact method",
-    RIGOROUS: "a rigorous bound: no partition is below it",
-    CONFIDENCE: "a bound from random samples of the rows, which may fail",
+    EXACT: "the bound is the objective of the best partition",
+    RIGOROUS: "the bound is proven, rounding errors included",
+    CONFIDENCE: "the bound is from random samples of the rows, and holds with the level given",
 }
 
 
@@ -30,7 +30,7 @@ class BoundProgress:
     Attributes
     ----------
     seconds : float
-        Since the certification began.
+        Since the search for bounds began.
     method : str
         The method that gave the bound.
     lower_bound, objective : float
@@ -78,7 +78,7 @@ class Certificate:
     method : str
         The method that gave the bound.
     seconds : float
-        The time that the certification took.
+        The time that the search for bounds took.
     history : tuple of BoundProgress
         The improvements of the bound.
     n_clusters, n_rows, n_features : int
@@ -135,6 +135,11 @@ class Certificate:
         return f"within {gap_percent(self.gap)} of the best possible{self._confidence}"
 
     @property
+    def meaning(self) -> str:
+        """The kind of the bound in plain words."""
+        return f"{self.kind}: {MEANING_OF_KIND[self.kind]}"
+
+    @property
     def _confidence(self) -> str:
         return "" if self.level is None else f" ({level_percent(self.level)} confidence)"
 
@@ -187,7 +192,8 @@ class Certificate:
     def _repr_html_(self) -> str:
         rows = [
             ("objective", number_text(self.objective)),
-            ("lower bound", f"{number_text(self.lower_bound)}: {MEANING_OF_KIND[self.kind]}"),
+            ("lower bound", number_text(self.lower_bound)),
+            ("kind", self.meaning),
             ("gap", gap_percent(self.gap) + self._confidence),
             ("method", one_line(self.method, MAX_METHOD_CHARACTERS)),
             ("problem", self._size()),

@@ -44,7 +44,7 @@ def certify_directions(
     return replace(
         squares,
         criterion=SUM_OF_COSINES,
-        improve=partial(_improve_cosines, squares.improve, total, d),
+        improve=partial(_improve_cosines, squares.improve, len(centers), (total, d)),
     )
 
 
@@ -65,19 +65,21 @@ def cosine_bound(squares: float, total: float) -> float:
 
 def _improve_cosines(
     improve: Improve,
-    total: float,
-    d: int,
+    k: int,
+    rows: tuple[float, int],
     report: Report,
     *,
     deadline: float | None,
     level: float,
     rng: np.random.Generator,
 ) -> None:
+    total, d = rows
     error = _rounding_error(total, d)
 
     def report_cosines(bound: LowerBound) -> bool:
         root = max(0.0, math.sqrt(max(0.0, bound.value)) - error)
         value = cosine_bound(root * root, total) * (1.0 - ROUNDING_SHARE)
-        return report(LowerBound(value, bound.method, bound.level))
+        # with one cluster, Cauchy–Schwarz is an equality
+        return report(replace(bound, value=value, is_exact=bound.is_exact and k == 1))
 
     improve(report_cosines, deadline=deadline, level=level, rng=rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -105,6 +106,6 @@ def _improve_less(
 ) -> None:
     def report_less(bound: LowerBound) -> bool:
         value = max(0.0, bound.value - error)
-        return report(LowerBound(value, bound.method, bound.level))
+        return report(replace(bound, value=value))
 
     improve(report_less, deadline=deadline, level=level, rng=rng)

@@ -27,6 +27,7 @@ from partita.certificates.certificate import Certificate
 from partita.estimators import labelling, saved_state, validation
 from partita.estimators.capabilities import Capabilities
 from partita.estimators.lazy_blocks import memberships_by_blocks
+from partita.estimators.saved_certificate import certificate_state, restored_certificate
 from partita.estimators.saved_state import FieldReader, SavedState
 from partita.run_record import RunRecord
 
@@ -173,6 +174,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     def __partita_state__(self) -> SavedState:
         state = saved_state.common_state(self, self._saved_attributes)
         state.values.update(self._own_state())
+        if "certificate_" in vars(self):
+            state.values["certificate"] = certificate_state(self.certificate_)
         covered = state.covered | self._covered_attributes
         return replace(state, covered=covered, needed=self._needed_parameters)
 
@@ -180,6 +183,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         check_parameters(self, self._rules())
         d = saved_state.restore_common(self, saved)
         k = self._n_features_out = self._restore_own(saved, d)
+        if saved.has("certificate"):
+            self.certificate_ = restored_certificate(saved.nested("certificate"))
         if saved.has("labels"):
             self.labels_ = saved.ints("labels", (None,), *self._label_range(k))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from partita._common.array_types import Array, Floats
 from partita._common.number_arrays import as_any_array
 from partita._common.parameters import Got, Rule, check, must_be
 from partita._common.random_state import generator
-from partita._common.threads import Workers, limited_blas
+from partita._common.threads import Workers
 from partita._versions import versions
 from partita.certificates.bounding import (
     BoundCallback,
@@ -70,7 +68,7 @@ def certify(
     sample_weight : array of shape (n,), optional
         The weights of the rows; those of weight 0 do not count.
     time_limit : float or None, default=60
-        Seconds after which to stop. None continues until no method is left, so that the result
+        Seconds of the search for bounds. None continues until no method is left, so that the result
         does not depend on the speed of the machine.
     level : float, default=0.95
         The probability with which bounds from samples hold.
@@ -91,21 +89,17 @@ def certify(
     >>> certificate.objective, 0 <= certificate.gap <= 1
     (2.5, True)
     """
-    begin = time.monotonic()
     check("time_limit", time_limit, TIME_LIMIT)
     check("level", level, LEVEL)
     check("callback", callback, accept.optional(accept.CALLABLE))
     rng, version = generator(random_state), versions()["partita"]
-    limits = CertificationLimits(begin, time_limit, level, rng, version, callback)
-    threads = validation.check_threads(n_threads)
-    with ExitStack() as stack:
-        workers = stack.enter_context(Workers(threads))
+    limits = CertificationLimits(time_limit, level, rng, version, callback)
+    with Workers(validation.check_threads(n_threads)) as workers:
         if _is_model(labels_or_centers):
             partition = _partition_of_model(labels_or_centers, X, sample_weight, workers)
         else:
             partition = _partition_of_arrays(X, labels_or_centers, sample_weight, workers)
-        stack.enter_context(limited_blas(threads))
-        return certify_partition(partition, limits)
+    return certify_partition(partition, limits)
 
 
 def _is_model(given: Any) -> bool:

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from partita._common.array_types import Floats
 from partita.lower_bounds.fantope import FantopeProjection
 from partita.lower_bounds.semidefinite_value import Multiplier, semidefinite_value
 from partita.lower_bounds.standard_form import StandardProblem
