@@ -91,7 +91,8 @@ def _collect(partition: CertifiedPartition, best: BestBound, limits: Certificati
     elif partition.optimum is not None:
         best.report(partition.optimum)
     else:
-        partition.improve(best.report, deadline=limits.deadline, level=limits.level, rng=limits.rng)
+        deadline = None if limits.seconds is None else best.begin + limits.seconds
+        partition.improve(best.report, deadline=deadline, level=limits.level, rng=limits.rng)
 
 
 @dataclass(slots=True)
@@ -132,4 +133,4 @@ class BestBound:
         seconds = time.monotonic() - self.begin
         progress = BoundProgress(seconds, self.bound.method, self.bound.value, self.objective)
         self.history.append(progress)
-        return self.callback is not None and self.callback(progress) is True
+        return self.callback is not None and bool(self.callback(progress))
