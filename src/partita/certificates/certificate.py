@@ -126,6 +126,11 @@ class Certificate:
         return self.gap <= MAX_ROUNDING_GAP and self.kind == EXACT
 
     @property
+    def gap_text(self) -> str:
+        """The gap in percent, rounded up; 0 if it is one of rounding only."""
+        return gap_percent(0.0 if self.is_optimal else self.gap)
+
+    @property
     def short(self) -> str:
         """The gap in a few words, for the place below an objective."""
         if self.is_optimal:
@@ -166,7 +171,7 @@ class Certificate:
 
     def _conclusion(self, method: str) -> str:
         """Return the end of the sentence."""
-        bound, gap = f"{self.lower_bound:.6g}", gap_percent(self.gap)
+        bound, gap = f"{self.lower_bound:.6g}", self.gap_text
         if self.is_optimal:
             return f", which is proven to be the lowest possible ({method})"
         if self.kind == EXACT:
@@ -194,7 +199,7 @@ class Certificate:
             ("objective", number_text(self.objective)),
             ("lower bound", number_text(self.lower_bound)),
             ("kind", self.meaning),
-            ("gap", gap_percent(self.gap) + self._confidence),
+            ("gap", self.gap_text + self._confidence),
             ("method", one_line(self.method, MAX_METHOD_CHARACTERS)),
             ("problem", self._size()),
             ("time", f"{format_number(self.seconds)} s"),

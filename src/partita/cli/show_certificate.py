@@ -6,7 +6,6 @@ from rich.console import Console
 
 from partita._common.text import format_number, one_line, one_sentence
 from partita.certificates.certificate import MAX_METHOD_CHARACTERS, Certificate
-from partita.certificates.gap_text import gap_percent
 from partita.cli import paragraphs
 
 MAX_SENTENCE = 500  # characters
@@ -25,7 +24,7 @@ def print_certificate(certificate: Certificate, out: Console) -> None:
     facts = {
         "objective": f"{certificate.objective:.6g}",
         "lower bound": f"{certificate.lower_bound:.6g}",
-        "gap": gap_percent(certificate.gap),
+        "gap": certificate.gap_text,
         "kind": certificate.meaning,
         "method": one_line(certificate.method, MAX_METHOD_CHARACTERS),
         "time": f"{format_number(round(certificate.seconds, 2))} s",

@@ -1,0 +1,41 @@
+"""The bound of a certificate over time, as the corners of a line of steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from partita.certificates.certificate import Certificate
+
+
+@dataclass(frozen=True, slots=True)
+class BoundSteps:
+    """The highest bound at every moment, below the objective of the partition."""
+
+    corners: tuple[tuple[float, float], ...]  # (seconds, bound)
+    objective: float
+    seconds: float  # the end of the search
+
+    @property
+    def low(self) -> float:
+        """The lowest value of the picture."""
+        return self.corners[0][1]
+
+
+def bound_steps(certificate: Certificate) -> BoundSteps | None:
+    """Return the steps of a certificate; None if no bound was found.
+
+    >>> from partita import KMeans
+    >>> X = [[0.0], [1.0], [5.0], [7.0]]
+    >>> steps = bound_steps(KMeans(2, random_state=0).fit(X).certify(X))
+    >>> steps.corners[-1][1] <= steps.objective
+    True
+    """
+    records = certificate.history
+    if not records:
+        return None
+    corners = [(records[0].seconds, records[0].lower_bound)]
+    for record in records[1:]:
+        corners += [(record.seconds, corners[-1][1]), (record.seconds, record.lower_bound)]
+    end = max(certificate.seconds, records[-1].seconds)
+    corners.append((end, corners[-1][1]))
+    return BoundSteps(tuple(corners), certificate.objective, end)
