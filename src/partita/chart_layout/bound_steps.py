@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from partita.certificates.certificate import Certificate
 
+GAPS_SHOWN = 6.0  # height of a picture, in gaps that are left at the end
+MIN_SHARE_SHOWN = 0.05  # height of a picture, as a share of the objective
+
 
 @dataclass(frozen=True, slots=True)
 class BoundSteps:
@@ -17,8 +20,15 @@ class BoundSteps:
 
     @property
     def low(self) -> float:
-        """The lowest value of the picture."""
-        return self.corners[0][1]
+        """The lowest value of a picture in which the last steps and their gap can be seen."""
+        gap = self.objective - self.corners[-1][1]
+        depth = max(GAPS_SHOWN * gap, MIN_SHARE_SHOWN * self.objective)
+        return max(self.corners[0][1], self.objective - depth)
+
+    def shown(self) -> tuple[tuple[float, float], ...]:
+        """The corners of the part of the line that is not below the picture."""
+        above = [corner for corner in self.corners if corner[1] >= self.low]
+        return ((above[0][0], self.low), *above)
 
 
 def bound_steps(certificate: Certificate) -> BoundSteps | None:

@@ -17,10 +17,10 @@ from partita.chart_layout.bound_steps import BoundSteps, bound_steps
 from partita.chart_layout.captions import join_sentences
 from partita.report import svg
 from partita.report.page_text import safe_line
-from partita.report.svg import AxisScale, element, line, path, text
+from partita.report.svg import AxisScale, line, path, text
 
 WIDTH, RIGHT, TOP, BOTTOM = 460, 448, 24, 150  # of the drawing, in pixels
-LABEL_ROOM = 14  # pixels between the line of J and its name above it
+LABEL_ABOVE, LABEL_BELOW = 7, 17  # pixels between a line and its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ def certificate_section(certificate: Certificate | None) -> CertificateSection |
         f"J is {number_text(certificate.objective)}, and the bound is "
         f"{number_text(certificate.lower_bound)} (method: {method})",
         steps is not None
-        and f"the dashed line is J of this fit, the other the highest bound so far, for "
-        f"{number_text(float(f'{steps.seconds:.2g}'))} seconds",
+        and steps.low > steps.corners[0][1]
+        and "lower bounds, which were found at first, are not drawn",
     ]
     drawing = "" if steps is None else bound_chart(steps)
     return CertificateSection(certificate.short, drawing, join_sentences(remarks))
@@ -71,19 +71,25 @@ def _meaning(certificate: Certificate) -> str:
 
 def bound_chart(steps: BoundSteps) -> str:
     """Draw the bound and the objective over time."""
-    y = AxisScale(min(steps.low, steps.objective), steps.objective, BOTTOM, TOP)
+    y = AxisScale(steps.low, steps.objective, BOTTOM, TOP)
     left, y_axis = svg.y_axis(y, 76.0, RIGHT)
     x = AxisScale(0.0, max(steps.seconds, 1e-3), left, RIGHT)
     top = y(steps.objective)
-    points = [(x(seconds), y(bound)) for seconds, bound in steps.corners]
+    points = [(x(seconds), y(bound)) for seconds, bound in steps.shown()]
     parts = [
         y_axis,
         svg.x_numbers(x, x.ticks(5), BOTTOM),
         text("seconds", (left + RIGHT) / 2, BOTTOM + 34, text_anchor="middle", class_="faint"),
         line(left, top, RIGHT, top, "best"),
-        text("J of this fit", RIGHT, top - LABEL_ROOM / 2, text_anchor="end", class_="faint"),
+        text("J of this fit", RIGHT, top - LABEL_ABOVE, text_anchor="end", class_="faint"),
         path(points),
-        element("circle", cx=points[0][0], cy=points[0][1], r=3, class_="dot"),
+        text(
+            "highest bound so far",
+            RIGHT,
+            points[-1][1] + LABEL_BELOW,
+            text_anchor="end",
+            class_="faint",
+        ),
     ]
     bound = number_text(steps.corners[-1][1])
     label = f"Lower bound by time, up to {bound}; J is {number_text(steps.objective)}"
