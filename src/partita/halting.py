@@ -26,7 +26,7 @@ from partita._common.text import plural
 from partita.trace import Progress
 
 # kinds of reasons that end a run before it has converged
-LIMIT_KINDS = frozenset({"max_iter", "max_rows", "deadline", "callback"})
+LIMIT_KINDS = frozenset({"max_iter", "max_rows", "deadline", "callback", "interrupt"})
 
 
 class StopReason(str):

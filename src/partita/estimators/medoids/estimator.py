@@ -74,6 +74,16 @@ class KMedoids(Clusterer):
         largest medoid silhouette, the mean of 1 − (dissimilarity to the nearest medoid) / (to the
         second). The search goes from the largest number down, and removes the medoid whose removal
         costs least; swaps lower the cost, not the silhouette.
+    quality : {"fast", "balanced", "best"}, default="fast"
+        How far to search. "fast" ends where no single swap lowers the cost. "balanced" goes on from
+        there: it exchanges some medoids for rows that are far from all, and descends again, until
+        40 descents in a row find nothing lower. "best" keeps the eight best local optima found,
+        from as many starts, and also crosses them; it ends after 400 descents in vain (fewer with
+        many rows, at least 20), or at once when it has tried all sets of medoids, if these are few.
+        Never a higher cost than "fast" with the same seed. Needs method="fasterpam".
+    time_budget : float or None, default=None
+        Seconds after which the fit ends with the best medoids so far. None: no limit, and results
+        that depend on `random_state` only.
     batch_size : int or None, default=None
         Rows in a sample of "clara" (None: 80 + 4K) and "onebatch" (None: 100·log(n·K)).
     verbose, random_state, n_threads
@@ -85,7 +95,10 @@ class KMedoids(Clusterer):
         ("fasterpam"); returning True stops the fit.
     memory_limit : float or None, default=None
         The maximum number of bytes of the matrix of all dissimilarities. If it does not fit, its
-        columns are computed as needed. None means a quarter of the free memory.
+        columns are computed as needed. None means a quarter of the free memory. "balanced" and
+        "best" then search among some candidates (100 for each cluster, at least 2000, if as many
+        columns fit), and end with swaps among all rows; if not even four for each cluster fit, the
+        result is that of "fast", and `stopped_by_` says so.
 
     Attributes
     ----------
@@ -105,8 +118,13 @@ class KMedoids(Clusterer):
         The iterations of the best run, and the number of its swaps.
     start_ : ndarray of shape (n_clusters,) or None
         The initial rows of the best run; None if it used a sample.
+    search_ : tuple of SearchStep
+        Each lower cost that "balanced" or "best" found: `seconds` since the fit began, the `phase`
+        that found it, the `cost`, and the `evaluations` (descents) so far. Empty for "fast".
     trace_, stopped_by_, paths_, membership_, n_features_in_, feature_names_in_
-        As in `KMeans`; the `shift` of an iteration is the number of medoids that changed.
+        As in `KMeans`; the `shift` of an iteration is the number of medoids that changed. Of a
+        search, the trace is that of the best descent, and `stopped_by_` is why the search ended;
+        Ctrl-C ends it with the best medoids so far.
 
     Notes
     -----
@@ -136,6 +154,8 @@ class KMedoids(Clusterer):
     max_iter: int = 300
     k_range: tuple[int, int] | None = None
     batch_size: int | None = None
+    quality: str = "fast"
+    time_budget: float | None = None
     verbose: int = 0
     random_state: Any = None
     halt: Halt | None = None
@@ -144,7 +164,7 @@ class KMedoids(Clusterer):
     memory_limit: float | None = None
 
     _saved_attributes = ("cluster_centers", "medoid_indices", "n_swaps", "start", "silhouettes")
-    _covered_attributes = frozenset({"_metric", "_weight", "n_clusters_"})
+    _covered_attributes = frozenset({"_metric", "_weight", "n_clusters_", "search_"})
     _needed_parameters = frozenset({"metric", "metric_params"})
 
     __partita_capabilities__ = medoid_capabilities.declare
@@ -179,6 +199,7 @@ class KMedoids(Clusterer):
         self.n_swaps_ = run.swaps
         self.start_ = run.start
         self.silhouettes_ = scores
+        self.search_ = run.search
         self._weight = float(table.n if weight is None else weight.sum())
         self._metric = metric
         self._n_features_out = len(medoids)

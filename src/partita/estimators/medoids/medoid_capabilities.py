@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from partita._common.array_types import Floats
+from partita.engine.medoids.descent import SearchStep
 from partita.estimators import capabilities as needs
 from partita.estimators import validation
 from partita.estimators.capabilities import Capabilities, Replay, lacking, unfitted
@@ -20,6 +22,7 @@ from partita.estimators.saved_state import FieldReader
 _ADDITIVE_METRICS = (*EUCLIDEAN_METRICS, "manhattan", "cityblock", "l1", "minkowski", "chebyshev")
 # Metrics by which rows with nothing in common are at a distance of 1
 _BOUNDED_METRICS = ("cosine", "correlation", "jaccard", "hamming", "braycurtis")
+SEARCH_FIELDS = {field.name: str(field.type) for field in fields(SearchStep)}
 _LEARNED_PARAMETERS = {"seuclidean": "V", "mahalanobis": "VI"}
 
 
@@ -61,6 +64,8 @@ def _lacks(model: Any) -> dict[str, str]:
             "only fits by the methods fasterpam, pam and alternate with a given n_clusters can be "
             "repeated"
         )
+    elif model.quality != "fast":
+        lacks[needs.REPLAY] = f"quality={model.quality!r} is a search of many fits"
     return lacks
 
 
@@ -95,10 +100,11 @@ def _at_start(model: Any, X: Any) -> Any:
 
 
 def own_state(model: Any) -> dict[str, Any]:
-    """The metric with its learned parameters, and the weight of all rows."""
+    """The metric with its learned parameters, the weight of all rows, and the search."""
     metric = model._metric
     known = None if metric is None else {"name": metric.metric, "params": metric.params}
-    return {"metric": known, "weight": model._weight}
+    search = {name: [getattr(step, name) for step in model.search_] for name in SEARCH_FIELDS}
+    return {"metric": known, "weight": model._weight, "search": search}
 
 
 def restore(model: Any, saved: FieldReader, d: int) -> int:
@@ -120,6 +126,8 @@ def restore(model: Any, saved: FieldReader, d: int) -> int:
     for n, score in (model.silhouettes_ or {}).items():
         if type(n) is not int or type(score) is not float:
             raise ValueError("silhouettes must map numbers of clusters to numbers")
+    rows = saved.columns("search", SEARCH_FIELDS) if saved.has("search") else []
+    model.search_ = tuple(SearchStep(**row) for row in rows)
     model._weight = saved.number("weight", validation.MIN_WEIGHT, finite=True)
     return k
 

@@ -15,10 +15,12 @@ from partita._common.array_types import Floats, Ints
 from partita._common.parameters import Got, Rule, check, choice, is_integer, must_be
 from partita._common.random_state import as_random_state, generator, spawn_generators
 from partita._common.threads import Workers, one_blas_thread
-from partita.engine.medoids.search import MedoidOptions, MedoidRun, Start, best_medoids, sweep_k
+from partita.engine.medoids.descent import MedoidOptions, MedoidRun, Start
+from partita.engine.medoids.medoid_population import EFFORTS
+from partita.engine.medoids.search import best_medoids, sweep_k
 from partita.engine.medoids.swap import MedoidProblem
 from partita.estimators.lloyd_parameters import FitParameters
-from partita.halting import MaxIter
+from partita.halting import Deadline, Halt, MaxIter
 from partita.init.medoid_starts import MEDOID_STARTS
 from partita.source.dissimilarities import DissimilarityTable, MetricTable, materialize
 
@@ -48,6 +50,8 @@ class MedoidParameters(FitParameters):
     rules: ClassVar[Mapping[str, Rule]] = {
         **FitParameters.rules,
         "method": choice(*METHODS),
+        "quality": choice(*EFFORTS),
+        "time_budget": accept.optional(accept.number(above=0)),
         "k_range": accept.optional(K_RANGE),
         "batch_size": accept.optional(accept.integer(1)),
     }
@@ -62,6 +66,9 @@ class MedoidParameters(FitParameters):
         if self.k_range is not None and model.method in SAMPLING_METHODS:
             wanted = choice(*(name for name in METHODS if name not in SAMPLING_METHODS)).text
             raise must_be("method", f"{wanted} with `k_range`", model.method)
+        self.effort = EFFORTS[model.quality]
+        if self.effort is not None and model.method != "fasterpam":
+            raise must_be("method", f"'fasterpam' with quality={model.quality!r}", model.method)
 
     def _start(self, X: Any, n: int, counted: Ints, given: Ints | None) -> Start:
         """Return the start of a run, as positions among the rows that are counted."""
@@ -108,6 +115,14 @@ class MedoidParameters(FitParameters):
             runs = 1  # nothing is random
         return spawn_generators(generator(self.model.random_state), runs)
 
+    @property
+    def _halt(self) -> Halt:
+        """The limits of a descent, which ends anyway where nothing improves."""
+        halt: Halt = MaxIter(self.max_iter)
+        if self.model.time_budget is not None:
+            halt = Deadline(float(self.model.time_budget)) | halt
+        return halt if self.model.halt is None else self.model.halt | halt
+
     def search(
         self, X: Any, table: DissimilarityTable, weight: Floats | None, workers: Workers
     ) -> tuple[Ints, MedoidRun, dict[int, float] | None]:
@@ -117,16 +132,16 @@ class MedoidParameters(FitParameters):
         """
         begin, given = time.perf_counter(), self._given_rows(table.n)
         counted = counted_rows(weight, table.n, self.max_k, given)
-        last, halt = MaxIter(self.max_iter), self.model.halt
         options = MedoidOptions(
             method=self.model.method,
             start=self._start(X, table.n, counted, given),
-            halt=last if halt is None else halt | last,  # the search ends if nothing improves
+            halt=self._halt,
             callbacks=self.callbacks,
             on_run_end=self.on_run_end,
             batch=self.model.batch_size,
             memory=self.memory,
             begin=begin,
+            effort=self.effort,
         )
         generators = self._generators(given is not None)
         with one_blas_thread() if isinstance(table, MetricTable) else nullcontext():
@@ -143,7 +158,8 @@ class MedoidParameters(FitParameters):
         medoids = counted[run.medoids]
         if run.start is not None:
             run = replace(run, start=counted[run.start])
-        return (medoids if given is not None else np.sort(medoids)), run, scores
+        keeps_order = given is not None and self.effort is None
+        return (medoids if keeps_order else np.sort(medoids)), run, scores
 
 
 def counted_rows(weight: Floats | None, n: int, k: int, given: Ints | None) -> Ints:
