@@ -29,6 +29,8 @@ from partita.estimators.certifiable import (
     labels_partition,
 )
 from partita.estimators.fitted_models import capabilities_of, unwrap_pipeline
+from partita.estimators.lazy_blocks import is_partitioned
+from partita.estimators.scanned_rows import is_scanned
 from partita.geometry import EUCLIDEAN
 from partita.source.dataframes import is_frame, names_of
 
@@ -38,6 +40,7 @@ TIME_LIMIT = accept.optional(
 LEVEL = Rule(
     ("a number between 0 and 1",), lambda v: accept.is_number(v) and 0 < v < 1, "Such as 0.95."
 )
+MAX_SUM_ERROR = 1e-6  # of J: a sum in single precision has no more digits
 _ADVICE = "Give labels (n,), centers (k, d), or a fitted model."
 
 
@@ -94,6 +97,8 @@ def certify(
     check("callback", callback, accept.optional(accept.CALLABLE))
     rng, version = generator(random_state), versions()["partita"]
     limits = CertificationLimits(time_limit, level, rng, version, callback)
+    if is_partitioned(X) or is_scanned(X):
+        X = validation.as_rows(X, "certify")
     with Workers(validation.check_threads(n_threads)) as workers:
         if _is_model(labels_or_centers):
             partition = _partition_of_model(labels_or_centers, X, sample_weight, workers)
@@ -180,6 +185,3 @@ def is_certificate_of(certificate: Certificate, model: Any, weight: Floats | Non
     room = MAX_SUM_ERROR * high
     same_count = certificate.n_rows == int(np.count_nonzero(counted))
     return same_count and low - room <= certificate.objective <= high + room
-
-
-MAX_SUM_ERROR = 1e-6  # of J: a sum in single precision has no more digits
