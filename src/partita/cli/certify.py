@@ -40,9 +40,9 @@ def certify(
 
     \b
     [bold]Examples[/bold]
-      partita certify wine.csv --model wine.partita
-      partita certify wine.csv --model wine.partita --time-limit 10 --json
-      partita certify out.csv --labels-column cluster --time-limit 10
+      partita certify wine.csv --model wine.partita --time-limit 2
+      partita certify out.csv --labels-column cluster --time-limit 2
+      partita certify out.csv --labels-column cluster --raw --time-limit 2 --json
     """
     if (model is None) == (labels_column is None):
         raise typer.BadParameter("give either --model MODEL or --labels-column COLUMN.")
