@@ -188,5 +188,6 @@ void bind_medoid_swaps(nb::module_& m);
 void bind_pairwise(nb::module_& m);
 void bind_gram_sums(nb::module_& m);
 void bind_silhouette_sums(nb::module_& m);
+void bind_local_search(nb::module_& m);
 
 }  // namespace partita::binding

@@ -112,6 +112,8 @@ struct KernelTable {
                        double*, double*);
     void (*silhouette_strip)(const ClusterView&, Metric, const StripView&, double*, double*,
                              double*, double*);
+    std::size_t (*search_scratch)(std::size_t n, std::size_t k, std::size_t d);
+    SearchEnd (*local_search)(const SearchView&, bool, std::int32_t, unsigned char*);
 };
 
 // The kernels for bytes of an instruction set that has products of them.

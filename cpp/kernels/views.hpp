@@ -349,4 +349,19 @@ struct GramMoves {
     std::int64_t* sums;          // (k, 2, n) high limbs, then low
 };
 
+// A local search of K-means from one start: see local_search.hpp.
+struct SearchView {
+    std::size_t n, k, d;
+    const double* rows;    // (n, d)
+    const double* weight;  // (n) positive
+    double* centers;       // (k, d) the start, then the best centers of the labels
+    std::int32_t* label;   // (n)
+};
+
+// The cost at the end of a search, and how often all rows were looked at.
+struct SearchEnd {
+    double cost;
+    std::int32_t sweeps;
+};
+
 }  // namespace partita

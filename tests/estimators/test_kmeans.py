@@ -119,7 +119,7 @@ def test_parameters_are_kept_as_given_and_a_fit_changes_none():
         "n_clusters": 4, "init": near_rows(IRIS, 4), "n_init": 1, "max_iter": 7, "tol": 0.5,
         "verbose": 0, "random_state": np.random.default_rng(0), "copy_x": False,
         "algorithm": "elkan", "halt": MaxIter(3), "callback": print, "empty": "keep",
-        "n_threads": 1, "memory_limit": 1e9,
+        "n_threads": 1, "memory_limit": 1e9, "quality": "fast", "time_budget": 9.5,
     }  # fmt: skip
     model = KMeans(**given)
     assert {name: id(value) for name, value in model.get_params().items()} == {

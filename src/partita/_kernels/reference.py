@@ -13,6 +13,7 @@ from partita._kernels.crew import *
 from partita._kernels.data_survey import *
 from partita._kernels.exact_sums import *
 from partita._kernels.gram_sums import *
+from partita._kernels.local_search import *
 from partita._kernels.medoid_swaps import *
 from partita._kernels.pairwise import *
 from partita._kernels.panel_passes import *

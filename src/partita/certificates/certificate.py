@@ -125,6 +125,15 @@ class Certificate:
         """Return whether the partition is proven to be the best possible."""
         return self.gap <= MAX_ROUNDING_GAP and self.kind == EXACT
 
+    def excludes(self, decrease: float) -> bool:
+        """Return whether no partition has an objective that is lower by this share, provably.
+
+        >>> import partita
+        >>> partita.certify([[0.0], [1.0], [9.0]], [0, 0, 1]).excludes(0.01)
+        True
+        """
+        return self.level is None and self.gap < decrease
+
     @property
     def gap_text(self) -> str:
         """The gap in percent, rounded up; 0 if it is one of rounding only."""

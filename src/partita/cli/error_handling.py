@@ -23,7 +23,7 @@ OPTION_NAMES = {"n_clusters": "k", "random_state": "seed", "n_threads": "threads
 PARAMETERS_WITH_OPTION = (
     *OPTION_NAMES, "encoding", "delimiter", "decimal", "thousands", "na", "skip_rows", "sheet",
     "missing", "max_iter", "n_init", "kernel", "gamma", "metric", "zero_rows", "halt",
-    "checkpoint", "resume", "memory_limit",
+    "checkpoint", "resume", "memory_limit", "quality", "time_budget",
 )  # fmt: skip
 ARGUMENTS_KEY = "partita.arguments"  # of the context's meta: the arguments as typed
 

@@ -35,7 +35,7 @@ ADVICE = {
     "values of --gamma.",
     "unstable": "Let `partita choose-k` find a number of groups that is stable. More starts "
     "({}) depend less on chance. If no number is stable, the data may have no groups.",
-    "local-minimum": "Fit again with {} or more, or with another --seed.",
+    "local-minimum": "Fit again with {}.",
 }
 
 

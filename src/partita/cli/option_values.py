@@ -15,6 +15,7 @@ from partita._common.text import did_you_mean, one_line
 
 # those that can be computed from the rows of a file
 KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid", "cosine", "linear", "chi2")
+QUALITIES = ("fast", "balanced", "best")
 METRICS = (
     "euclidean", "sqeuclidean", "manhattan", "cosine", "chebyshev", "correlation", "canberra",
     "braycurtis", "hamming", "jaccard", "mahalanobis", "seuclidean",

@@ -17,6 +17,7 @@ from partita.cli.halt_option import parse_halt
 from partita.cli.option_values import (
     KERNELS,
     METRICS,
+    QUALITIES,
     KRequest,
     at_least,
     one_of,
@@ -40,7 +41,10 @@ OPTIONS_OF_METHOD = {
     "gamma": "kernel",
     "metric": "medoids",
     "zero_rows": "spherical",
+    "quality": "kmeans or spherical",
+    "time_budget": "kmeans or spherical",
 }
+SEARCH_OPTIONS = ("quality", "time_budget")
 MISSING = ("auto", "error", "drop", "mean")
 AUTO: Any = "auto"  # of --k; typer parses defaults too
 
@@ -248,6 +252,8 @@ class MethodOptions:
     ] = "kmeans"
     halt: Any = None
     memory_limit: Any = None
+    quality: Any = None
+    time_budget: Any = None
     random_state: Annotated[
         int,
         clustering(
@@ -268,8 +274,8 @@ class MethodOptions:
         clustering(
             "--n-init",
             "N",
-            "Number of starts; the best fit is kept. Default: while they improve it, up to about "
-            "two seconds of work.",
+            "Number of plain starts, or of searches with --quality; the best fit is kept. "
+            "Default: one search; of other methods, starts while they improve the fit.",
             parser=at_least(1),
         ),
     ] = None
@@ -319,19 +325,31 @@ class MethodOptions:
 
     def __post_init__(self) -> None:
         for name, method in OPTIONS_OF_METHOD.items():
-            if getattr(self, name) is not None and self.method != method:
+            if getattr(self, name) is not None and self.method not in method.split(" or "):
                 option = name.replace("_", "-")
                 raise typer.BadParameter(
                     f"--{option} needs --method {method}, got --method {self.method}."
                 )
 
     def estimator(self, k: int) -> Any:
-        """Return the estimator, not fitted."""
+        """Return the estimator, not fitted, without a search: as a sweep over K needs it."""
         import partita
 
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        parameters = {name: value for name, value in values.items() if value is not None}
+        known = {name: value for name, value in values.items() if value is not None}
+        parameters = {name: known[name] for name in known if name not in SEARCH_OPTIONS}
         return getattr(partita, ESTIMATORS[parameters.pop("method")])(k, **parameters)
+
+    def searching_estimator(self, k: int) -> Any:
+        """Return the estimator with the search that was asked for.
+
+        By default that is "balanced", or none if a number of starts is given.
+        """
+        estimator = self.estimator(k)
+        if self.method not in OPTIONS_OF_METHOD["quality"]:
+            return estimator
+        quality = self.quality or ("balanced" if self.n_init is None else "fast")
+        return estimator.set_params(quality=quality, time_budget=self.time_budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +366,21 @@ class MethodAndHaltOptions(MethodOptions):
         ),
     ] = None
     memory_limit: MemoryLimit = None
+    quality: Annotated[
+        str | None,
+        clustering(
+            "--quality",
+            "HOW",
+            "How far to search for a better fit: fast, balanced (default), or best.",
+            QUALITIES,
+        ),
+    ] = None
+    time_budget: Annotated[
+        float | None,
+        clustering(
+            "--time-budget", "SECONDS", "End the search after so many.", parser=at_least(0.0)
+        ),
+    ] = None
 
 
 # --- certificates ---------------------------------------------------------------------------------

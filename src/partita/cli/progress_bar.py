@@ -17,6 +17,7 @@ from partita.cli.console import console
 
 USUAL_STARTS = 6  # of a search over several
 TICK_SECONDS = 0.25  # between two updates of a bar that shows time
+SEARCH_SHARE = 0.5  # of a fit, while it searches: nobody knows for how long
 # stages of a sweep, where the text is not the stage's name
 _STAGES = {"references": "uniform data", "clouds": "single clouds"}
 
@@ -87,6 +88,10 @@ class ProgressReporter:
             if progress is last:  # something else goes on, and asks whether to stop
                 return self.interrupted
             last = progress
+            if progress.path == "search":
+                detail = f"search {progress.iteration}, J {progress.cost:.6g}"
+                self._update("fit", SEARCH_SHARE, detail)
+                return self.interrupted
             run = max(1, run + (progress.iteration == 1))
             left = math.log1p(progress.moved_points) / math.log1p(max(rows, 1))
             left = min(left, 1.0 - progress.iteration / max(max_iter, progress.iteration))

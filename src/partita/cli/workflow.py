@@ -139,7 +139,7 @@ def _fit(
 
     X, weight = prepared.X, prepared.selection.weight
     if k.fixed is not None:
-        return _fit_best(prepared, method.estimator(k.fixed), reporter, files=files), None
+        return _fit_best(prepared, method.searching_estimator(k.fixed), reporter, files=files), None
     with reporter.show_bars():
         sweep = choose_k(
             X,
@@ -155,7 +155,7 @@ def _fit(
         return model, sweep
     has_all_rows = prepared.streamed is None or not prepared.is_sample
     first = model if has_all_rows else None
-    return _fit_best(prepared, method.estimator(sweep.best_k), reporter, first), sweep
+    return _fit_best(prepared, method.searching_estimator(sweep.best_k), reporter, first), sweep
 
 
 def _fit_best(
@@ -165,17 +165,19 @@ def _fit_best(
     first: Any = None,
     files: Mapping[str, Any] = NO_FILES,
 ) -> Any:
-    """Fit from as many starts as `--n-init` says, else from several; `first` is one of them."""
+    """Fit as `--quality` and `--n-init` say, else search; `first` is a start of the search."""
     from partita.several_starts import fit_several_starts
 
     X, weight = prepared.rows_to_fit
     runs = estimator.n_init if isinstance(estimator.n_init, int) else None
-    if runs is not None and first is not None:
+    quality = getattr(estimator, "quality", None)
+    is_plain = quality == "fast" or (quality is None and runs is not None)
+    if is_plain and first is not None:
         return first
     callback = reporter.fit_callback(prepared.n_used, runs, estimator.max_iter)
     with reporter.show_bars(), reporter.catch_interrupt():
         estimator.set_params(callback=callback)
-        if runs is None:
+        if not is_plain:
             model = fit_several_starts(estimator, X, weight, first=first, **files)
         else:
             model = estimator.fit(X, sample_weight=weight, **files)

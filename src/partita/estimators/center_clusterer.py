@@ -20,7 +20,7 @@ from partita._common.threads import Workers
 from partita.engine.lloyd import LloydOptions
 from partita.engine.paths.choice import plan_for
 from partita.engine.paths.path import PathCache
-from partita.engine.restarts import LabelledRun, best_of
+from partita.engine.restarts import LabelledRun
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.capabilities import REPLAY, Capabilities, Replay
@@ -39,6 +39,13 @@ from partita.estimators.model_merging import mergeable_features, merged_clusters
 from partita.estimators.partitioned_fit import CheckpointFiles, features_of, fit_partitions
 from partita.estimators.saved_state import FieldReader, restored_stats
 from partita.estimators.scanned_rows import labels_in_file, open_scan, reading_note
+from partita.estimators.searched_fit import (
+    fit_rows,
+    keep_search,
+    refuse_search,
+    restore_search,
+    search_state,
+)
 from partita.geometry import EUCLIDEAN, Geometry
 from partita.scanning.stored_rows import StoredRows
 from partita.source.dask_rows import renumber_labels
@@ -270,7 +277,9 @@ class LloydClusterer(CenterClusterer):
             data = self._fit_input(X, sample_weight, k, workers, memory)
             options = self._lloyd_options(data, parameters)
             if checkpoint is None and resume is None:
-                result = best_of(data.source, self._starts(data, parameters, options), options)
+                rng = generator(self.random_state)
+                starts = self._starts(data, parameters, options, rng)
+                result = fit_rows(data.source, starts, options, parameters.search, rng)
             else:
                 known = CheckpointedFit(self, fingerprint(data.X, data.weight_of_X), resume)
                 starts = self._starts(data, parameters, options, known.rng)
@@ -280,15 +289,26 @@ class LloydClusterer(CenterClusterer):
                     (data.source.n, len(starts)),
                     data.source.survey().grid.origin,
                     options,
-                    lambda recorded: best_of(data.source, starts, recorded),
+                    lambda recorded: fit_rows(
+                        data.source, starts, recorded, parameters.search, known.rng
+                    ),
                 )
-        self._warn_if_empty(np.bincount(result.labels), len(result.centers), parameters.k)
-        return self._keep(result, data)
+        self._warn_if_empty(np.bincount(result.run.labels), len(result.run.centers), parameters.k)
+        keep_search(self, result.records, parameters.search)
+        return self._keep(result.run, data)
+
+    def _own_state(self) -> dict[str, Any]:
+        return super()._own_state() | search_state(self)
+
+    def _restore_own(self, saved: FieldReader, d: int) -> int:
+        restore_search(self, saved)
+        return super()._restore_own(saved, d)
 
     def _fit_partitions(
         self, parameters: LloydParameters, given: Partitions, files: CheckpointFiles
     ) -> Self:
         """Fit rows in partitions; `labels_` are those of the engine, and may be lazy."""
+        refuse_search(parameters.search)
         prepare = partial(self._prepared, k=parameters.k)
         result = fit_partitions(parameters, given, prepare, self._geometry, files)
         self._warn_if_empty(result.counts, len(result.centers), parameters.k)

@@ -30,6 +30,8 @@ def k_means(
     copy_x: bool = True,
     algorithm: str = "lloyd",
     return_n_iter: bool = False,
+    quality: str = "fast",
+    time_budget: float | None = None,
 ) -> tuple[Any, ...]:
     """Cluster X; return (centers, labels, inertia), and n_iter with `return_n_iter=True`.
 
@@ -49,6 +51,8 @@ def k_means(
         random_state=random_state,
         copy_x=copy_x,
         algorithm=algorithm,
+        quality=quality,
+        time_budget=time_budget,
     ).fit(X, sample_weight=sample_weight)
     result = model.cluster_centers_, model.labels_, model.inertia_
     return (*result, model.n_iter_) if return_n_iter else result

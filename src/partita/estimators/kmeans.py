@@ -31,7 +31,8 @@ callable, array or model, default="k-means++"
         init(X, n_clusters, random_state=…); + of a fitted model, its `cluster_centers_` are used.
     n_init : "auto" or int, default="auto"
         Number of starts, of which the best result is kept: 1 for "k-means++", "k-means||",
-        "mini-batch" and given centers, 10 for the others. At most 100000.
+        "mini-batch" and given centers, 10 for the others. At most 100000. With another quality than
+        "fast" as many independent searches follow, and "auto" means 1.
     max_iter : int, default=300
         Maximum number of iterations of a single run.
     tol : float, default=1e-4
@@ -52,6 +53,14 @@ callable, array or model, default="k-means++"
         `RelDecrease(1e-3) | Deadline(60)`; `max_iter` and "no label changed" always apply.
     callback : callable or None, default=None
         + Called with the `Progress` of every iteration; returning True stops the fit.
+    quality : {"fast", "balanced", "best"}, default="fast"
+        + How far to search beyond the local minimum that a start leads to. "fast" does not;
+        "balanced" adds, removes and swaps centers and moves single rows, for a small multiple of
+        the time; "best" also crosses the solutions of a population until they no longer improve.
+        The result is never above that of "fast" with the same seed. One feature is solved exactly.
+    time_budget : float or None, default=None
+        + Seconds after which the search (of "fast": the iterations) ends with the best so far.
+        The result then depends on the machine.
     empty : {"relocate", "keep", "drop", "fail"}, default="relocate"
         + What to do with an empty cluster: move it to the farthest row, keep its center, continue
         without it, or raise an error.
@@ -80,12 +89,14 @@ callable, array or model, default="k-means++"
     start_ : ndarray of shape (n_clusters, n_features)
         + The centers that the best run started from: `init=model.start_` repeats it bit by bit.
     trace_ : Trace
-        + One record per iteration of the best run: cost, shift, moved points, seconds, and the
-        path of the assignment.
+        + One record per iteration of the best run (of a search, of the last run): cost, shift,
+        moved points, seconds, and the path of the assignment.
     stopped_by_ : StopReason
-        + Why the best run stopped: a sentence (str) with a `kind`.
+        + Why the best run stopped, or the search: a sentence (str) with a `kind`.
     paths_ : tuple of str
-        + Which paths the best run took, and why.
+        + Which paths the best run took, and why; how many local searches a search took.
+    search_ : tuple of SearchRecord
+        + What a search reached when: seconds, phase, cost, evaluations. Not with quality="fast".
     stats_ : ClusterStats
         + Weight, mean and sse of each cluster of `labels_`. (Means differ from the centers by
         one further update.)
@@ -116,6 +127,8 @@ callable, array or model, default="k-means++"
     algorithm: str = "lloyd"
     halt: Halt | None = None
     callback: Callback | None = None
+    quality: str = "fast"
+    time_budget: float | None = None
     empty: str = "relocate"
     n_threads: int | None = None
     memory_limit: float | None = None

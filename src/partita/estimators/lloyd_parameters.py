@@ -19,8 +19,9 @@ from partita._common.random_state import as_random_state
 from partita._common.warnings import warn
 from partita.empty_clusters import POLICIES, EmptyPolicy
 from partita.engine.paths.choice import PATHS
+from partita.engine.search.search_options import SearchOptions
 from partita.estimators import validation
-from partita.halting import Halt, MaxIter, SamePartition, Shift
+from partita.halting import Deadline, Halt, MaxIter, SamePartition, Shift
 from partita.init import STARTS, Start
 from partita.run_record import RunRecord
 from partita.source.protocol import Source
@@ -28,6 +29,7 @@ from partita.trace import Callback, Progress
 
 # scikit-learn's names, and ours; all give the same answer by the fastest path
 FASTEST_PATH_NAMES = ("lloyd", "elkan", "auto")
+QUALITIES = ("fast", "balanced", "best")
 SPREAD_STARTS = ("k-means++", "k-means||", "mini-batch")  # one run from such a start is enough
 SMALL_BYTES = 1 << 18  # of data, whose fits take no more than SMALL_FIT_BYTES
 SMALL_FIT_BYTES = 2.0**24
@@ -119,10 +121,20 @@ class FitParameters:
 class LloydParameters(FitParameters):
     """The parameters of estimators whose centers are vectors."""
 
+    rules: ClassVar[Mapping[str, Rule]] = {
+        **FitParameters.rules,
+        "quality": accept.choice(*QUALITIES),
+        "time_budget": accept.optional(accept.number(0), "The unit is seconds."),
+    }
     spread_runs, random_runs = 1, 10  # for n_init="auto", by how much a start leaves to chance
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
+        quality, budget = getattr(model, "quality", "fast"), getattr(model, "time_budget", None)
+        self.time_budget = None if budget is None else float(budget)
+        self.search = None
+        if quality != "fast":
+            self.search = SearchOptions(quality, self.run_count(1), self.time_budget)
         algorithm = getattr(model, "algorithm", "lloyd")
         self.algorithm = "auto" if algorithm in FASTEST_PATH_NAMES else str(algorithm)
         if algorithm == "elkan" and self.k == 1:
@@ -134,9 +146,12 @@ class LloydParameters(FitParameters):
     def halt(self, source: Source) -> Halt:
         """Stop at a fixed point, by `tol` or the user's criterion, or at the limit."""
         if self.model.halt is not None:  # no survey is needed
-            return self.until()
-        tol = self.model.tol
-        return self.until(Shift(math.sqrt(tol) * source.survey().spread if tol else 0.0))
+            halt = self.until()
+        else:
+            tol = self.model.tol
+            halt = self.until(Shift(math.sqrt(tol) * source.survey().spread if tol else 0.0))
+        is_limited = self.search is None and self.time_budget is not None
+        return halt | Deadline(self.time_budget) if is_limited else halt  # type: ignore[arg-type]
 
     def starts(
         self, X: Any, table: Mapping[str, Start] = STARTS
@@ -145,7 +160,7 @@ class LloydParameters(FitParameters):
         init, k = self.model.init, self.k
         if isinstance(init, str):
             start = table[check("init", init, accept.choice(*STARTS), INIT_ADVICE)]
-            runs = self.run_count(self.spread_runs if init in SPREAD_STARTS else self.random_runs)
+            runs = self.run_count(self.spread_runs if init in SPREAD_STARTS else self._random_runs)
             return [lambda source, rng, memory: start(source, k, rng, memory)] * runs
         if callable(init) and not hasattr(init, "get_params"):
 
@@ -154,12 +169,17 @@ class LloydParameters(FitParameters):
                     init(X, k, random_state=as_random_state(rng)), X, k
                 )
 
-            return [call] * self.run_count(self.random_runs)
+            return [call] * self.run_count(self._random_runs)
         if init is None or isinstance(init, numbers.Number):
             raise must_be("init", accept.choice(*STARTS).text, init, INIT_ADVICE)
         centers = validation.check_initial_centers(init, X, k)
         self.warn_of_single_start()
         return [lambda source, rng, memory: centers]
+
+    @property
+    def _random_runs(self) -> int:
+        """Runs from random starts for n_init="auto": a search needs no more than one."""
+        return self.random_runs if self.search is None else 1
 
 
 def _print_progress(progress: Progress) -> None:

@@ -46,7 +46,7 @@ class SphericalKMeans(LloydClusterer):
     Parameters
     ----------
     n_clusters, init, n_init, max_iter, tol, verbose, random_state, algorithm, halt, callback, \
-empty, n_threads, memory_limit
+quality, time_budget, empty, n_threads, memory_limit
         As in `KMeans`, for the rows at unit length. Starting centers are scaled to unit length.
     normalized : bool, default=False
         Whether the rows already have unit length. This is checked, and saves a copy.
@@ -68,7 +68,8 @@ empty, n_threads, memory_limit
     stats_ : ClusterStats
         Weight, mean and sse of the rows of each cluster, at unit length. (J_cos of the partition is
         Σ W(1 − ‖mean‖).)
-    n_iter_, start_, trace_, stopped_by_, paths_, membership_, n_features_in_, feature_names_in_
+    n_iter_, start_, trace_, stopped_by_, paths_, search_, membership_, n_features_in_, \
+feature_names_in_
         As in `KMeans`.
 
     Examples
@@ -92,6 +93,8 @@ empty, n_threads, memory_limit
     algorithm: str = "lloyd"
     halt: Halt | None = None
     callback: Callback | None = None
+    quality: str = "fast"
+    time_budget: float | None = None
     empty: str = "relocate"
     n_threads: int | None = None
     memory_limit: float | None = None

@@ -1,0 +1,1 @@
+"""The search beyond local minima: behind `quality="balanced"` and `quality="best"`."""

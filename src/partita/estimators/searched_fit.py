@@ -1,0 +1,73 @@
+"""Fits with `quality="balanced"` or `quality="best"`: the search, and its record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from partita._common.array_types import Floats
+from partita._common.parameters import must_be
+from partita.engine.lloyd import LloydOptions
+from partita.engine.restarts import best_of
+from partita.engine.search.driver import best_by_search
+from partita.engine.search.monitor import SearchRecord
+from partita.engine.search.search_options import SearchedRun, SearchOptions
+from partita.estimators.saved_state import FieldReader
+from partita.source.protocol import Source
+
+PARTITIONS_ADVICE = (
+    "Fit a part of the rows in memory, or a coreset (partita.coresets), with this quality, and "
+    "start from its centers: init=model."
+)
+
+
+def fit_rows(
+    source: Source,
+    starts: Sequence[Callable[[], Floats]],
+    options: LloydOptions,
+    search: SearchOptions | None,
+    rng: np.random.Generator,
+) -> SearchedRun:
+    """Fit from the starts; search from the result, if there are options for it.
+
+    `rng` is the generator that those of the starts come from.
+    """
+    if search is None:
+        return SearchedRun(best_of(source, starts, options), ())
+    return best_by_search(source, starts, options, search, rng.spawn(1)[0])
+
+
+def refuse_search(search: SearchOptions | None) -> None:
+    """Raise an error for rows in partitions, which cannot be searched."""
+    if search is not None:
+        wanted = "'fast' for rows in partitions (Dask, Spark)"
+        raise must_be("quality", wanted, search.quality, PARTITIONS_ADVICE)
+
+
+def keep_search(
+    model: Any, records: tuple[SearchRecord, ...], search: SearchOptions | None
+) -> None:
+    """Set `search_`, or remove that of an earlier fit."""
+    if search is not None:
+        model.search_ = records
+    else:
+        vars(model).pop("search_", None)
+
+
+def search_state(model: Any) -> dict[str, Any]:
+    """Return the record of the search by columns, for a model file."""
+    if "search_" not in vars(model):
+        return {}
+    names = [field.name for field in fields(SearchRecord)]
+    rows = [asdict(record) for record in model.search_]
+    return {"search": {name: [row[name] for row in rows] for name in names}}
+
+
+def restore_search(model: Any, saved: FieldReader) -> None:
+    """Set `search_` from a model file that has it."""
+    if saved.has("search"):
+        kinds = {field.name: str(field.type) for field in fields(SearchRecord)}
+        model.search_ = tuple(SearchRecord(**row) for row in saved.columns("search", kinds))
