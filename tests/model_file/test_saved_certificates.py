@@ -7,7 +7,6 @@ import zipfile
 
 import numpy as np
 import pytest
-
 from helpers.paths import ROOT
 
 from partita import KMeans, load, save
