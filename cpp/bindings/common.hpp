@@ -185,6 +185,7 @@ void bind_panel_passes(nb::module_& m);
 void bind_pruned_passes(nb::module_& m);
 void bind_seeding(nb::module_& m);
 void bind_medoid_swaps(nb::module_& m);
+void bind_split_layers(nb::module_& m);
 void bind_pairwise(nb::module_& m);
 void bind_gram_sums(nb::module_& m);
 void bind_silhouette_sums(nb::module_& m);

@@ -46,6 +46,7 @@ NB_MODULE(core, m) {
     bind_pruned_passes(m);
     bind_seeding(m);
     bind_medoid_swaps(m);
+    bind_split_layers(m);
     bind_pairwise(m);
     bind_gram_sums(m);
     bind_silhouette_sums(m);

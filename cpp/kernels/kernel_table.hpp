@@ -114,6 +114,8 @@ struct KernelTable {
                              double*, double*);
     std::size_t (*search_scratch)(std::size_t n, std::size_t k, std::size_t d);
     SearchEnd (*local_search)(const SearchView&, bool, std::int32_t, unsigned char*);
+    void (*split_points)(const LineView&, const LayerView&, std::size_t, std::size_t, std::size_t);
+    void (*split_costs)(const LineView&, const LayerView&, std::size_t, std::size_t);
 };
 
 // The kernels for bytes of an instruction set that has products of them.

@@ -364,4 +364,17 @@ struct SearchEnd {
     std::int32_t sweeps;
 };
 
+// Sorted points on a line, and a layer of the dynamic programme: see split_layers.hpp.
+struct LineView {
+    std::size_t stride;    // n + 1
+    const double* prefix;  // (6, n + 1) Σ w·y², Σ w·y and Σ w, heads and tails
+};
+
+struct LayerView {
+    std::size_t layer;     // the number of clusters
+    const double* before;  // (2, n + 1) costs of one cluster less
+    double* after;         // (2, n + 1)
+    std::int32_t* split;   // (n + 1)
+};
+
 }  // namespace partita

@@ -21,6 +21,7 @@ from partita._kernels.pruned_passes import *
 from partita._kernels.seeding import *
 from partita._kernels.silhouette_sums import *
 from partita._kernels.sparse_rows import *
+from partita._kernels.split_layers import *
 
 
 def instruction_sets() -> list[str]:
