@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from partita import halting, plots, report, theory
     from partita._common.warnings import IndefiniteKernelWarning
     from partita._versions import show_versions
+    from partita.certificates.certificate import Certificate
     from partita.choosing.choose_k import choose_k
     from partita.choosing.sweep import Sweep
     from partita.coresets import Coreset, coreset
-    from partita.diagnosis import Diagnosis, Finding, diagnose
+    from partita.diagnosis.diagnose import diagnose
+    from partita.diagnosis.finding import Diagnosis, Finding
     from partita.empty_clusters import EmptyClusterError
+    from partita.estimators.certification import certify
     from partita.estimators.checkpoint import Checkpoint
     from partita.estimators.functions import k_means, kmeans_plusplus
     from partita.estimators.kernel.estimator import KernelKMeans
@@ -47,6 +50,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Cells": "partita.voronoi.voronoi_cells",
+    "Certificate": "partita.certificates.certificate",
     "Checkpoint": "partita.estimators.checkpoint",
     "ClusterStats": "partita.stats",
     "Comparison": "partita.new_rows.comparison",
@@ -69,6 +73,7 @@ _HOME = {
     "Sweep": "partita.choosing.sweep",
     "Trace": "partita.trace",
     "cells": "partita.voronoi.voronoi_cells",
+    "certify": "partita.estimators.certification",
     "choose_k": "partita.choosing.choose_k",
     "compare_with_fit": "partita.new_rows.compare_with_fit",
     "coreset": "partita.coresets",
@@ -93,6 +98,7 @@ _MODULES = ("halting", "plots", "report", "theory")
 
 __all__ = [
     "Cells",
+    "Certificate",
     "Checkpoint",
     "ClusterStats",
     "Comparison",
@@ -116,6 +122,7 @@ __all__ = [
     "Trace",
     "__version__",
     "cells",
+    "certify",
     "choose_k",
     "compare_with_fit",
     "coreset",

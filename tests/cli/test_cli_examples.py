@@ -14,13 +14,24 @@ from helpers.cli import pa
 from helpers.paths import DOCS
 from sklearn.datasets import load_wine
 
-from partita.cli import check, choose_k, command_group, demo, fit, inspect, name, predict, report
+from partita.cli import (
+    certify,
+    check,
+    choose_k,
+    command_group,
+    demo,
+    fit,
+    inspect,
+    name,
+    predict,
+    report,
+)
 from partita.tables import write_table
 
 HELP = {
     "help": command_group._main, "fit": fit.fit, "predict": predict.predict,
     "choose-k": choose_k.choose_k, "inspect": inspect.inspect, "report": report.report,
-    "demo": demo.demo, "check": check.check, "name": name.name,
+    "demo": demo.demo, "check": check.check, "name": name.name, "certify": certify.certify,
 }  # fmt: skip
 
 

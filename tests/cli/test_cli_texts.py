@@ -61,7 +61,7 @@ def keys(value, path=""):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("command", ["fit", "predict", "choose-k", "inspect"])
+@pytest.mark.parametrize("command", ["fit", "predict", "choose-k", "certify", "inspect"])
 def test_the_object_of_json_is_the_documented_one(partita, tmp_path, file, command):
     model = tmp_path / "m.partita"
     partita("fit", file, "-k", 3, "--missing", "mean", "--scale", "standard", "--model", model)
@@ -69,13 +69,19 @@ def test_the_object_of_json_is_the_documented_one(partita, tmp_path, file, comma
         "fit": ("fit", file, "-k", "2:4", "--labels", tmp_path / "o.csv"),
         "predict": ("predict", file, "--model", model),
         "choose-k": ("choose-k", file, "-k", "2:4"),
+        "certify": ("certify", file, "--model", model, "--time-limit", "0.2"),
         "inspect": ("inspect", model),
     }[command]
     result = json.loads(partita(*words, "--json"))
     section = re.search(rf"### `{command}`\n(.*?)(?=\n#|\Z)", DOCS.read_text(), re.S)[1]
     first = re.findall(r"^\|([^|]*)\|", section, re.M)
     documented = {key for cell in first for key in re.findall(r"`([\w.]+)`", cell)}
-    spelled = DOCUMENTED_IN_FULL if command == "fit" else ("scaling",)  # elsewhere: "as in fit"
+    # elsewhere: "as in fit"
+    spelled = (
+        DOCUMENTED_IN_FULL
+        if command == "fit"
+        else {"certify": ("certificate",)}.get(command, ("scaling",))
+    )
     shown = {key for key in keys(result) if "." not in key or key.split(".")[0] in spelled}
     assert {key for key in keys(result) if key in documented} == documented
     assert shown - documented == set()

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from partita.cli import check, choose_k, demo, fit, inspect, name, options, predict, report
+from partita.cli import certify, check, choose_k, demo, fit, inspect, name, options, predict, report
 from partita.cli.error_handling import ARGUMENTS_KEY, exit_code_of, handle_errors
 
 
@@ -70,6 +70,7 @@ for _command in (
     check.check,
     predict.predict,
     choose_k.choose_k,
+    certify.certify,
     inspect.inspect,
     name.name,
     report.report,

@@ -33,6 +33,7 @@ def fit(
     model: opt.ModelOut = None,
     report: opt.ReportOut = None,
     sending: opt.SendingOptions,
+    certificate: opt.CertifyOptions,
     json: opt.Json = False,
     explain: opt.Explain = False,
     strict: opt.Strict = False,
@@ -49,6 +50,7 @@ def fit(
       partita fit wine.csv -k 3 --names 0=Light,1=Dark --model wine.partita
       partita fit wine.csv --report wine.html --title Wines --no-rows
       partita fit part-*.parquet -k 2:20 --id customer --exclude age,zip --json
+      partita fit wine.csv -k 3 --certify --certify-time 2
       partita fit big.parquet -k 20 --memory-limit 2GiB --checkpoint big.ck
       cat rows.csv | partita fit - -k 5 --halt 'Deadline(60)' --labels -
     """
@@ -71,10 +73,12 @@ def fit(
         with reporter.show_status("reading"):
             prepared = large_files.prepare(read, columns, method, method.memory_limit)
         outputs.check_streamed(prepared)
+        certificate.check_streamed(prepared)
         if not quiet and not json:
             show_results.print_preparation(prepared, explain)
         outcome = _cluster(prepared, k, method, typed_command(ctx), reporter, files)
         try:
+            _certify(outcome, certificate, reporter)
             with reporter.show_status("naming the groups"):
                 outcome = _with_names(outcome, given_names, outputs)
             _write_and_show(outcome, outputs, form, reporter, warnings)
@@ -88,6 +92,8 @@ def fit(
         advice = files.advice(outcome.command, bool(outputs.saved))
         state = f"the fit was stopped early, with {_state(outcome.model)}"
         raise outputs.interrupted(state, advice)
+    if reporter.interrupted:
+        raise outputs.interrupted("the search for bounds was stopped early")
     if strict and not outcome.converged:
         print_message(f"Not converged: {outcome.model.stopped_by_}")
         raise typer.Exit(EXIT_NOT_CONVERGED)
@@ -105,6 +111,18 @@ def _cluster(
         if not advice:
             raise
         raise Interrupted(f"nothing else was saved{advice}") from None
+
+
+def _certify(outcome: Any, options: opt.CertifyOptions, reporter: Any) -> None:
+    """Certify a fit that was not interrupted; the model keeps the certificate."""
+    if not options.certify or outcome.interrupted:
+        return
+    from partita.cli.certification_run import CertificationRequest, certify_model
+
+    request = CertificationRequest(options.certify_time, seed=outcome.seed)
+    X, weight = outcome.prepared.rows_to_fit
+    certificate = certify_model(outcome.model, X, weight, request, reporter)
+    outcome.model.certificate_ = certificate
 
 
 def _with_names(outcome: Any, given: Any, outputs: Any) -> Any:

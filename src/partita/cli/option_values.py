@@ -86,6 +86,33 @@ def at_least(minimum: float, maximum: float = math.inf) -> Callable[[str], float
     return parse_number
 
 
+def parse_time_limit(value: object) -> float:
+    """Return seconds; infinity for none. (typer parses defaults too, which are numbers.)"""
+    text = str(value).strip()
+    try:
+        seconds = math.inf if text.lower() == "none" else float(text)
+    except ValueError:
+        seconds = math.nan
+    if seconds >= 0:
+        return seconds
+    shown = one_line(text, MAX_VALUE_LENGTH)
+    raise typer.BadParameter(f"must be a number of seconds, or none, got {shown}.")
+
+
+def parse_level(value: object) -> float:
+    """Return a confidence level, as 0.95 or 95%."""
+    text = str(value).strip()
+    number = text.removesuffix("%")
+    try:
+        level = float(number) / (100 if number != text else 1)
+    except ValueError:
+        level = math.nan
+    if 0 < level < 1:
+        return level
+    shown = one_line(text, MAX_VALUE_LENGTH)
+    raise typer.BadParameter(f"must be a number between 0 and 1, like 0.95, got {shown}.")
+
+
 def parse_size(text: str) -> float:
     """Return the bytes of a size like 2GiB or 500MB."""
     size = bytes_in(text)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from rich import progress as rich
 
+from partita.certificates.gap_text import gap_percent
 from partita.cli.console import console
 
 USUAL_STARTS = 6  # of a search over several
+TICK_SECONDS = 0.25  # between two updates of a bar that shows time
 SEARCH_SHARE = 0.5  # of a fit, while it searches: nobody knows for how long
 # stages of a sweep, where the text is not the stage's name
 _STAGES = {"references": "uniform data", "clouds": "single clouds"}
@@ -105,6 +108,51 @@ class ProgressReporter:
         detail = f"K = {progress.k}" if progress.k is not None else ""
         name = _STAGES.get(progress.stage, progress.stage)
         self._update(f"{name:12}", progress.done / progress.total, detail)
+
+    @contextmanager
+    def show_certification(self, time_limit: float | None) -> Iterator[Callable[[Any], None]]:
+        """Show the time and the gap while the block runs; yields a callback for the bounds.
+
+        Ctrl-C raises KeyboardInterrupt, which ends the search for bounds, and is noted.
+        """
+        begin, detail = time.monotonic(), "no bound yet"
+        done = threading.Event()
+
+        def callback(progress: Any) -> None:
+            nonlocal detail
+            detail = f"{progress.method}: gap {gap_percent(progress.gap)}"
+
+        def tick() -> None:
+            while not done.wait(TICK_SECONDS):
+                share = (time.monotonic() - begin) / time_limit if time_limit else 0.0
+                self._update("certify", share, detail)
+
+        with self.show_bars(), self._noting_interrupt():
+            ticker = threading.Thread(target=tick, daemon=True)
+            if self.is_shown:
+                ticker.start()
+            try:
+                yield callback
+            finally:
+                done.set()
+                if self.is_shown:
+                    ticker.join()
+
+    @contextmanager
+    def _noting_interrupt(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def handle(number: int, frame: Any) -> None:
+            self.interrupted = True
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGINT, handle)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     @contextmanager
     def catch_interrupt(self) -> Iterator[None]:

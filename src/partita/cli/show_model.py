@@ -10,6 +10,7 @@ from rich.console import Console
 from partita._common.text import format_number, isolated, one_line, one_sentence, plural
 from partita.cli import paragraphs, show_results
 from partita.cli.console import console
+from partita.cli.show_certificate import gap_text
 from partita.cli.text_tables import print_table
 from partita.model_file.contents import ModelContents
 from partita.model_file.group_naming import GroupNames
@@ -35,6 +36,7 @@ def to_dict(contents: ModelContents) -> dict[str, Any]:
         "starts": contents.starts,
         "iterations": contents.iterations,
         "stopped_by": contents.stopped_by,
+        "certificate": None if contents.certificate is None else contents.certificate.to_dict(),
         "scaling": None
         if scaling is None
         else {"kind": scaling.kind, "center": scaling.center, "scale": scaling.scale},
@@ -58,6 +60,7 @@ def print_model(contents: ModelContents, path: Path) -> None:
     starts = contents.starts
     facts = {
         "J": None if objective is None else f"{objective:.6g}",
+        "gap": None if contents.certificate is None else gap_text(contents.certificate),
         "starts": None if starts is None else f"{starts}; this is the best",
         "stopped": f"after {plural(iterations or 0, 'iteration')}: {reason}" if reason else None,
         "scaling": None if saved.scaling is None else saved.scaling.kind,

@@ -13,6 +13,7 @@ from partita._common.number_text import count_text, share_text
 from partita._common.text import isolated, one_line, one_sentence, plural
 from partita.cli.console import MIN_WIDTH, NO_BREAK, wrapped
 from partita.cli.paragraphs import WHOLE, encodable, print_item, unbroken
+from partita.cli.show_certificate import gap_text
 
 MAX_TRAITS = 3  # of a group
 MAX_CATEGORIES = 2  # of a group
@@ -71,6 +72,8 @@ def _figures(summary: Any) -> list[str]:
     if summary.silhouette is not None:
         parts.append(f"silhouette {summary.silhouette:.3f}")
     lines.append(f"{summary.method}{': ' * bool(parts)}{', '.join(parts)}.")
+    if summary.certified is not None:
+        lines.append(f"J is {gap_text(summary.certified)}.")
     if summary.iterations is None:
         return lines
     starts = f"The best of {summary.starts} starts s" if (summary.starts or 1) > 1 else "S"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -10,6 +11,7 @@ from sklearn.base import clone
 
 from partita._common.array_types import Floats
 from partita._common.errors import Setting
+from partita.certificates.certificate import Certificate
 from partita.diagnosis.finding import CheckSkipped, Finding, percent
 from partita.diagnosis.fit_context import FitContext
 from partita.diagnosis.row_sample import RowSample
@@ -24,6 +26,7 @@ REFITS = 8
 N_INIT = 4  # of each refit, so that differences come from the data and not from one poor start
 MIN_STABLE_RAND = 0.8  # adjusted Rand index: below it clusters are not reproduced
 MIN_COST_DECREASE = 0.01  # of J, by other starts
+MAX_MOVE_OF_COST = 1e-3  # of J, between given centers and the means of the labels
 MIN_RESAMPLED_WEIGHT = 1e-3  # so that weights do not differ by more than exact sums can hold
 
 
@@ -54,7 +57,10 @@ def check_stability(fit: FitContext) -> Finding | None:
 
 
 def check_local_minimum(fit: FitContext) -> Finding | None:
-    """Report if a search ends at a lower cost."""
+    """Report if a search ends at a lower cost; a certificate may prove that there is none."""
+    certificate = _certificate_of(fit)
+    if certificate is not None and certificate.excludes(MIN_COST_DECREASE):
+        return None
     sample = _refit_sample(fit)
     start = _kmeans(fit, 0, init=fit.centers, n_init=1)
     cost = fit_quietly(start, sample.rows, sample.weight).inertia_
@@ -67,10 +73,23 @@ def check_local_minimum(fit: FitContext) -> Finding | None:
         "local-minimum",
         "A better division into the same number of groups exists.",
         f"A local minimum: a search reaches a J that is {percent(1 - best / cost)} lower"
-        f"{sample.note}.",
+        f"{sample.note}.{_possible(certificate)}",
         "Fit again with quality='balanced' or quality='best'.",
         settings=(Setting("quality", "best"),),
     )
+
+
+def _certificate_of(fit: FitContext) -> Certificate | None:
+    """Return the certificate that the model keeps, if these are the rows of its fit."""
+    certificate: Certificate | None = getattr(fit.model, "certificate_", None)
+    if certificate is None or certificate.n_rows != fit.n:
+        return None
+    is_of_rows = math.isclose(certificate.objective, fit.cost, rel_tol=MAX_MOVE_OF_COST)
+    return certificate if is_of_rows else None
+
+
+def _possible(certificate: Certificate | None) -> str:
+    return "" if certificate is None else f" By the certificate of this fit, {certificate.verdict}."
 
 
 def _refit_sample(fit: FitContext) -> RowSample:

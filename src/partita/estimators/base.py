@@ -22,9 +22,12 @@ from sklearn.utils.validation import check_is_fitted
 from partita._common.array_types import Array, Floats
 from partita._common.parameters import Got, Rule, check_parameters, must_be
 from partita._common.warnings import warn
+from partita.certificates.bounding import BoundCallback
+from partita.certificates.certificate import Certificate
 from partita.estimators import labelling, saved_state, validation
 from partita.estimators.capabilities import Capabilities
 from partita.estimators.lazy_blocks import memberships_by_blocks
+from partita.estimators.saved_certificate import certificate_state, restored_certificate
 from partita.estimators.saved_state import FieldReader, SavedState
 from partita.run_record import RunRecord
 
@@ -36,6 +39,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     n_threads: int | None
     labels_: Array
+    certificate_: Certificate  # of `certify` with the rows of the fit
     _n_features_out: int  # the number of clusters
     # Model files: attributes that are plain values (without `_`), and those `_own_state` stands for
     _saved_attributes: ClassVar[tuple[str, ...]] = ()
@@ -84,6 +88,39 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         """Fit, and return the distance of each row to every cluster."""
         return self.fit(X, sample_weight=sample_weight).transform(X)
 
+    def certify(
+        self,
+        X: Any,
+        *,
+        sample_weight: Any = None,
+        time_limit: float | None = 60.0,
+        level: float = 0.95,
+        random_state: Any = None,
+        callback: BoundCallback | None = None,
+        n_threads: int | None = None,
+    ) -> Certificate:
+        """Bound how much lower than its own the objective of any other clustering of X can be.
+
+        As `partita.certify(X, model)`. If X are the rows of the fit, the certificate is kept as
+        `certificate_`, and model files, reports and `diagnose` show it.
+        """
+        from partita.estimators.certification import certify, is_certificate_of
+
+        threads = self.n_threads if n_threads is None else n_threads
+        certificate = certify(
+            X,
+            self,
+            sample_weight=sample_weight,
+            time_limit=time_limit,
+            level=level,
+            random_state=random_state,
+            callback=callback,
+            n_threads=threads,
+        )
+        if is_certificate_of(certificate, self, sample_weight):
+            self.certificate_ = certificate
+        return certificate
+
     @memberships_by_blocks
     def soft_membership(self, X: Any, temperature: Any = "auto") -> Floats:
         """Return memberships (n, k) proportional to exp(−cost / temperature).
@@ -109,7 +146,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         return self._n_features_out
 
     def _keep_features(self, features: dict[str, Any]) -> None:
-        self.__dict__.pop("saved_", None)  # of a file that held an earlier fit
+        for name in ("saved_", "certificate_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         for name in validation.FEATURE_ATTRIBUTES:
             if name in features:
                 setattr(self, name, features[name])
@@ -136,6 +174,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     def __partita_state__(self) -> SavedState:
         state = saved_state.common_state(self, self._saved_attributes)
         state.values.update(self._own_state())
+        if "certificate_" in vars(self):
+            state.values["certificate"] = certificate_state(self.certificate_)
         covered = state.covered | self._covered_attributes
         return replace(state, covered=covered, needed=self._needed_parameters)
 
@@ -143,6 +183,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         check_parameters(self, self._rules())
         d = saved_state.restore_common(self, saved)
         k = self._n_features_out = self._restore_own(saved, d)
+        if saved.has("certificate"):
+            self.certificate_ = restored_certificate(saved.nested("certificate"))
         if saved.has("labels"):
             self.labels_ = saved.ints("labels", (None,), *self._label_range(k))
 

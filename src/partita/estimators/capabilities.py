@@ -25,6 +25,7 @@ REFIT = "refit"  # the model can be fitted again, with other weights
 METRIC = "metric"  # silhouettes can compare rows by `metric`
 MERGES = "merges"  # merging two clusters has a cost
 REPLAY = "replay"  # the fit can be repeated iteration by iteration
+BOUNDS = "certificates"  # lower bounds of the objective are known
 
 # Kinds of input
 DISSIMILARITIES = "dissimilarities"
@@ -92,6 +93,8 @@ class Capabilities:
     place_rows: Callable[[Any], tuple[Any, Any]] | None = None
     # (X, weight, workers, halt) -> `LloydSession`, for many fits to the same rows
     open_session: Callable[..., Any] | None = None
+    # (X, weight, workers) -> `CertifiedPartition`, where that of the centers is not what J is of
+    certified: Callable[..., Any] | None = None
     replay: Replay | None = None
 
     @property

@@ -177,6 +177,7 @@ class CenterClusterer(Clusterer):
             del self.labels_
         self.inertia_ = inertia
         self.stats_ = stats
+        self.__dict__.pop("certificate_", None)  # of earlier centers
         self._n_features_out = len(centers)
 
     def inverse_transform(self, codes: Any) -> Floats:

@@ -27,7 +27,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 # attributes of a fit that are of no use to label rows, or that cannot travel
 NOT_SENT = (
     "labels_", "trace_", "start_", "paths_", "stopped_by_", "saved_", "_rng",
-    "_sklearn_output_config",
+    "certificate_", "_sklearn_output_config",
 )  # fmt: skip
 
 

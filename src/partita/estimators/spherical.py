@@ -13,9 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.parameters import Rule, check_parameters
 from partita._common.threads import Workers
+from partita.certificates.bounding import CertifiedPartition
+from partita.certificates.certified_directions import certify_directions
 from partita.estimators import labelling, validation
 from partita.estimators.capabilities import FEATURES, MEANS, Capabilities
 from partita.estimators.center_clusterer import FitInput, LloydClusterer
+from partita.estimators.certifiable import counted_rows_of
 from partita.estimators.directions import RULES, DirectionRules, UnitRows
 from partita.estimators.lazy_blocks import (
     distances_by_blocks,
@@ -28,6 +31,7 @@ from partita.estimators.scanned_rows import open_scan
 from partita.geometry import SPHERICAL
 from partita.halting import Halt
 from partita.source.partitions import Partitions
+from partita.source.unit_rows import unit_rows
 from partita.trace import Callback
 
 
@@ -108,6 +112,7 @@ feature_names_in_
             squared=False,
             unrelated=lambda: np.ones(len(self.cluster_centers_)),  # at a right angle
             place_rows=self._place_rows,
+            certified=self._certified,
         )
 
     def _rules(self) -> Mapping[str, Rule]:
@@ -202,6 +207,17 @@ feature_names_in_
     def _place_rows(self, X: Any) -> tuple[Any, Ints]:
         unit = self._new_rows(X)
         return unit.rows, np.arange(unit.n)[unit.index]
+
+    def _certified(self, X: Any, weight: Floats | None, workers: Workers) -> CertifiedPartition:
+        """Return the partition of X by directions; rows of zeros do not count."""
+        X = validation.check_new_rows(self, X)
+        unit = self._directions(X.astype(np.float64), workers, self._names())
+        kept = unit.check(1, weight)
+        rows, kept, _ = counted_rows_of(unit.rows, kept, workers, self._names())
+        centers = np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
+        centers = unit_rows(centers, workers)[0]
+        labels = labelling.nearest(rows, centers, workers.n, None).astype(np.int64)
+        return certify_directions(rows, labels, kept, centers)
 
     def _directions(
         self, X: Any, workers: Workers, names: Any, memory: float = math.inf

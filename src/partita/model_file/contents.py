@@ -11,7 +11,9 @@ import numpy as np
 
 from partita._common.array_types import Floats
 from partita._common.parameters import is_integer
+from partita.certificates.certificate import Certificate
 from partita.estimators.center_model import GEOMETRY_OF_CLASS
+from partita.estimators.saved_certificate import restored_certificate
 from partita.geometry import SPHERICAL
 from partita.model_file.loading import Header, LazyValues, ReadArray, Saved, read_file, read_saved
 from partita.safe_file.checked_fields import CheckedFields, FieldError
@@ -36,6 +38,7 @@ class ModelContents:
     starts: int | None  # of which it is the best
     iterations: int | None
     stopped_by: str | None
+    certificate: Certificate | None
     saved: Saved
 
 
@@ -78,8 +81,13 @@ def _contents(header: Header, array: ReadArray) -> ModelContents:
         starts=n_init if is_integer(n_init) else None,
         iterations=fields.integer("n_iter") if fields.has("n_iter") else None,
         stopped_by=fields.text("stopped_by") if fields.has("stopped_by") else None,
+        certificate=_certificate(fields),
         saved=saved,
     )
+
+
+def _certificate(fields: CheckedFields) -> Certificate | None:
+    return restored_certificate(fields.nested("certificate")) if fields.has("certificate") else None
 
 
 def _parameters(top: CheckedFields, array: ReadArray) -> dict[str, Any]:

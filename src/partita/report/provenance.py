@@ -41,6 +41,7 @@ def provenance_of(
         ("Model", safe_line(_model(data.model, data.fitted.no_rows), 600)),
         ("Start", _start(data)),
         ("Objective", _objective(quality)),
+        ("Certificate", "" if summary.certified is None else safe_line(summary.certified, 600)),
         ("Seed", _seed_text(fitted.seed)),
         ("Time", "" if fitted.seconds is None else f"{fitted.seconds:.3g} seconds"),
         ("Created", _line(fitted.created)),

@@ -12,6 +12,7 @@ from partita.estimators.fitted_models import capabilities_of
 from partita.plots.criteria_display import CriteriaDisplay
 from partita.plots.objective_display import ObjectiveDisplay, stop_remark
 from partita.report import charts, group_tables
+from partita.report.certificate_section import certificate_section
 from partita.report.comparisons.compared_models import compared_models
 from partita.report.comparisons.compared_with_fit import compared_with_fit
 from partita.report.first_screen import first_screen, is_good
@@ -80,6 +81,7 @@ def page_sections(analysis: ReportAnalysis) -> dict[str, Any]:
         "criteria": () if sweep is None else _criteria(sweep),
         "merge_tree": _merge_tree(analysis),
         "objective": _objective(analysis),
+        "certificate": certificate_section(summary.certified),
         "provenance": provenance_of(data, summary, analysis.quality),
         "left_out": told_reasons(fitted),  # columns, and why
     }
@@ -103,10 +105,13 @@ def _objective_tile(analysis: ReportAnalysis) -> SummaryTile | None:
     summary, quality = analysis.summary, analysis.quality
     of_which = "" if summary.of_fit else " of these rows"
     cost = "" if summary.objective is None else number_text(summary.objective)
+    certified = "" if summary.certified is None else summary.certified.short
     if quality.explained is not None:
         note = f"J\u00a0=\u00a0{cost}{of_which}" if cost else ""
+        note += f", {certified}" if note and certified else ""
         return SummaryTile(percent_text(quality.explained), summary.explained_is, note)
-    return SummaryTile(cost, f"objective J{of_which}", quality.explained_note) if cost else None
+    label = f"objective J{of_which}" + (f", {certified}" if certified else "")
+    return SummaryTile(cost, label, quality.explained_note) if cost else None
 
 
 def _silhouette_tile(analysis: ReportAnalysis) -> SummaryTile:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.json_values import to_json_values
+from partita.certificates.certificate import Certificate
 from partita.description.clarity import (
     GRADE_UNKNOWN,
     Clarity,
@@ -26,6 +27,7 @@ from partita.diagnosis.diagnosis_input import read_fit
 from partita.diagnosis.fit_context import FitContext
 from partita.estimators.fitted_models import count_starts
 from partita.estimators.pipeline_scaling import scaled_by
+from partita.report.certificate_section import certificate_of
 from partita.report.cluster_distances import measure_distances
 from partita.report.group_summary import (
     DescribedGroups,
@@ -59,6 +61,7 @@ class Summary:
     n_clusters: int
     filled: int  # values that were missing
     objective: float | None  # of these rows
+    certified: Certificate | None  # the certificate of the fit, if these are its rows
     of_fit: bool  # whether these are the rows of the fit, judged by the objective
     explained_variance: float | None  # 1 − J / J(1), where J(1) is that of one cluster
     explained_is: str  # what that share is, after a percentage
@@ -80,8 +83,11 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return values for `json.dumps`; NaN and infinity become None."""
-        values: dict[str, Any] = to_json_values(asdict(self))
-        return values
+        values: dict[str, Any] = asdict(replace(self, certified=None))
+        del values["certified"]
+        certificate = None if self.certified is None else self.certified.to_dict()
+        plain: dict[str, Any] = to_json_values({**values, "certificate": certificate})
+        return plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +216,7 @@ def _summary(
         n_clusters=data.k,
         filled=int(fitted.filled),
         objective=quality.objective,
+        certified=certificate_of(model) if quality.of_fit else None,
         of_fit=quality.of_fit,
         explained_variance=quality.explained,
         explained_is=explained_words(model),

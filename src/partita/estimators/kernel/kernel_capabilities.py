@@ -14,6 +14,7 @@ from partita.engine.kernel.nystrom_cholesky import NystromMap
 from partita.estimators import capabilities as needs
 from partita.estimators.capabilities import AFFINITIES, INNER_PRODUCTS, ROWS, Capabilities, lacking
 from partita.estimators.kernel import kernel_input
+from partita.estimators.kernel.certified_pairs import certified_pairs
 from partita.estimators.kernel.feature_space import MeansSpace, PivotSpace
 from partita.estimators.saved_state import FieldReader, restored_stats
 from partita.exact_weights import Weights
@@ -50,6 +51,7 @@ def declare(model: Any) -> Capabilities:
         distances=None if kind == AFFINITIES else model.distances,
         unrelated=partial(_unrelated, model) if name in _UNIT_KERNELS else None,
         pairs=None if kind == AFFINITIES else lambda X: (_pairwise(model, X), "precomputed"),
+        certified=partial(certified_pairs, model),
     )
 
 

@@ -15,6 +15,7 @@ from partita.engine.medoids.descent import SearchStep
 from partita.estimators import capabilities as needs
 from partita.estimators import validation
 from partita.estimators.capabilities import Capabilities, Replay, lacking, unfitted
+from partita.estimators.medoids.certified_fit import certified_fit
 from partita.estimators.medoids.metric import EUCLIDEAN_METRICS, Metric, check_metric
 from partita.estimators.saved_state import FieldReader
 
@@ -49,6 +50,7 @@ def declare(model: Any) -> Capabilities:
         distances=lambda X: model._costs(X)[1],
         pairs=pairs if model.metric_params else None,
         unrelated=(lambda: np.ones(len(model.medoid_indices_))) if is_bounded else None,
+        certified=partial(certified_fit, model),
         replay=None if needs.REPLAY in lacks else Replay(partial(_rerun, model), at_start),
     )
 
