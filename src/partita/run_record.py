@@ -24,6 +24,31 @@ class Fit:
     start: Floats | None = None  # (k, d) initial centers, in the data's coordinates
 
 
+@dataclass(frozen=True, slots=True)
+class SearchRecord:
+    """A step of a search that lowered the cost.
+
+    Attributes
+    ----------
+    seconds : float
+        Since the fit began.
+    phase : str
+        Of rows: "start", "hartigan", "breathing", "swaps", "population", "optimum", "result"; with
+        "sample" if the cost is an estimate from a sample. Of medoids: "start" (the fast fit, and
+        starts after it), "exchange", "crossover", "enumeration" or "all rows" (descents among all
+        rows after a search among some).
+    cost : float
+        The lowest J so far.
+    evaluations : int
+        Local searches so far; of medoids, without the fast fit.
+    """
+
+    seconds: float
+    phase: str
+    cost: float
+    evaluations: int
+
+
 class RunRecord(Protocol):
     """The part of a result that all estimators have."""
 

@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from partita._common.random_state import generator
 from partita.estimators import validation
-from partita.estimators.capabilities import set_known
+from partita.estimators.capabilities import WARM_STARTS, set_known
 from partita.estimators.fitted_models import capabilities_of, count_clusters
 from partita.halting import Halt
 from partita.trace import Progress
@@ -64,7 +64,7 @@ def fit_several_starts(
     """
     files = {"checkpoint": checkpoint, "resume": resume}
     files = {name: path for name, path in files.items() if path is not None}
-    if "quality" in estimator.get_params(deep=False):
+    if capabilities_of(estimator).searches:
         return _searched(estimator, first, X, sample_weight, files)
     runs = _Runs(estimator, X, sample_weight)
     search = _Search(runs, runs.fit(files=files) if first is None else runs.adopt(first))
@@ -76,12 +76,14 @@ def fit_several_starts(
 
 
 def _searched(estimator: Any, first: Any, X: Any, weight: Any, files: Mapping[str, Any]) -> Any:
-    """Fit with a search, from the centers of `first` if it is given."""
+    """Fit with a search, from the centers or medoids of `first` if it is given."""
     model = clone(estimator).set_params(callback=estimator.callback)
     if model.quality == "fast":
         model.set_params(quality="balanced")
     if first is not None:
-        model.set_params(init=first.cluster_centers_, n_init=1)
+        model.set_params(
+            init=getattr(first, WARM_STARTS[str(capabilities_of(first).warm_start)]), n_init=1
+        )
     model.fit(X, sample_weight=weight, **files)
     if first is not None and first.inertia_ <= model.inertia_:
         model = first

@@ -7,13 +7,14 @@ import typer
 from partita.cli import options as opt
 from partita.cli.console import console
 from partita.cli.error_handling import collect_warnings, typed_command
+from partita.cli.method_options import AUTO, KRange, MethodOptions
 
 
 def choose_k(
     ctx: typer.Context,
     *,
-    k: opt.KRange = opt.AUTO,
-    method: opt.MethodOptions,
+    k: KRange = AUTO,
+    method: MethodOptions,
     columns: opt.ColumnOptions,
     memory_limit: opt.MemoryLimit = None,
     report: opt.ReportOut = None,

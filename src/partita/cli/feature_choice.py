@@ -7,7 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from partita._common.text import quoted
-from partita.cli.options import ColumnOptions, MethodOptions
+from partita.cli.method_options import MethodOptions
+from partita.cli.options import ColumnOptions
 from partita.tables import Scaling, Selection, Table, TableError, fit_auto, select
 
 MAX_COMMAS_IN_NAME = 7  # of a column in a list

@@ -17,13 +17,14 @@ from partita.cli.error_handling import (
     collect_warnings,
     typed_command,
 )
+from partita.cli.method_options import AUTO, K, MethodAndHaltOptions
 
 
 def fit(
     ctx: typer.Context,
     *,
-    k: opt.K = opt.AUTO,
-    method: opt.MethodAndHaltOptions,
+    k: K = AUTO,
+    method: MethodAndHaltOptions,
     files: CheckpointOptions,
     columns: opt.ColumnOptions,
     labels: opt.LabelsOut = None,

@@ -11,7 +11,8 @@ from partita._common.memory import free_memory
 from partita._common.text import listed, quoted
 from partita.cli import prepared_data
 from partita.cli.feature_choice import choose_features, choose_scaling
-from partita.cli.options import ColumnOptions, MethodOptions, ReadOptions
+from partita.cli.method_options import MethodOptions
+from partita.cli.options import ColumnOptions, ReadOptions
 from partita.cli.prepared_data import PreparedData
 from partita.tables import Selection, Table, TableError
 from partita.tables.auto_scaling import with_fences

@@ -6,47 +6,24 @@ A parameter of a command that is a record of this module stands for the options 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from partita.cli.halt_option import parse_halt
 from partita.cli.option_values import (
-    KERNELS,
-    METRICS,
-    QUALITIES,
-    KRequest,
     at_least,
     one_of,
     parse_delimiter,
-    parse_k,
     parse_level,
     parse_size,
     parse_time_limit,
     separator,
 )
 
-ESTIMATORS = {
-    "kmeans": "KMeans",
-    "mini-batch": "MiniBatchKMeans",
-    "spherical": "SphericalKMeans",
-    "kernel": "KernelKMeans",
-    "medoids": "KMedoids",
-}
-OPTIONS_OF_METHOD = {
-    "kernel": "kernel",
-    "gamma": "kernel",
-    "metric": "medoids",
-    "zero_rows": "spherical",
-    "quality": "kmeans or spherical",
-    "time_budget": "kmeans or spherical",
-}
-SEARCH_OPTIONS = ("quality", "time_budget")
 MISSING = ("auto", "error", "drop", "mean")
-AUTO: Any = "auto"  # of --k; typer parses defaults too
 
 
 def _option(
@@ -223,165 +200,6 @@ MemoryLimit = Annotated[
         parser=parse_size,
     ),
 ]
-
-# --- clustering -----------------------------------------------------------------------------------
-
-K = Annotated[
-    KRequest,
-    clustering(
-        "--k -k", "K", "Number of clusters, a range to choose from (2:20), or auto.", parser=parse_k
-    ),
-]
-KRange = Annotated[
-    KRequest,
-    clustering(
-        "--k -k",
-        "LOW:HIGH",
-        "Numbers to compare, like 2:20. auto: 2 to the square root of the number of rows.",
-        parser=parse_k,
-    ),
-]
-
-
-@dataclass(frozen=True, slots=True)
-class MethodOptions:
-    """The estimator and its parameters; the fields have the names of the parameters."""
-
-    method: Annotated[
-        str, clustering("--method -m", "NAME", f"{', '.join(ESTIMATORS)}.", ESTIMATORS)
-    ] = "kmeans"
-    halt: Any = None
-    memory_limit: Any = None
-    quality: Any = None
-    time_budget: Any = None
-    random_state: Annotated[
-        int,
-        clustering(
-            "--seed", "N", "The same seed gives bit-for-bit the same result.", parser=at_least(0)
-        ),
-    ] = 0
-    n_threads: Annotated[
-        int | None,
-        clustering(
-            "--threads -t",
-            "N",
-            "Default: all cores. No effect on the result.",
-            parser=at_least(1, 1024),
-        ),
-    ] = None
-    n_init: Annotated[
-        int | None,
-        clustering(
-            "--n-init",
-            "N",
-            "Number of plain starts, or of searches with --quality; the best fit is kept. "
-            "Default: one search; of other methods, starts while they improve the fit.",
-            parser=at_least(1),
-        ),
-    ] = None
-    max_iter: Annotated[
-        int | None,
-        clustering(
-            "--max-iter", "N", "Maximum number of iterations per start.", parser=at_least(1)
-        ),
-    ] = None
-    kernel: Annotated[
-        str | None,
-        clustering(
-            "--kernel",
-            "NAME",
-            f"For --method kernel: {', '.join(KERNELS)}. Default: rbf.",
-            choices=KERNELS,
-        ),
-    ] = None
-    gamma: Annotated[
-        float | None,
-        clustering(
-            "--gamma",
-            "X",
-            "Coefficient of the kernel. Default: from the variance.",
-            parser=at_least(0.0),
-        ),
-    ] = None
-    metric: Annotated[
-        str | None,
-        clustering(
-            "--metric",
-            "NAME",
-            "For --method medoids: euclidean (default), manhattan, cosine, …",
-            choices=METRICS,
-        ),
-    ] = None
-    zero_rows: Annotated[
-        str | None,
-        clustering(
-            "--zero-rows",
-            "HOW",
-            "For --method spherical: rows of zeros are an error (default), get the label -1 "
-            "(drop), or get a cluster of their own (separate).",
-            ("error", "drop", "separate"),
-        ),
-    ] = None
-
-    def __post_init__(self) -> None:
-        for name, method in OPTIONS_OF_METHOD.items():
-            if getattr(self, name) is not None and self.method not in method.split(" or "):
-                option = name.replace("_", "-")
-                raise typer.BadParameter(
-                    f"--{option} needs --method {method}, got --method {self.method}."
-                )
-
-    def estimator(self, k: int) -> Any:
-        """Return the estimator, not fitted, without a search: as a sweep over K needs it."""
-        import partita
-
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        known = {name: value for name, value in values.items() if value is not None}
-        parameters = {name: known[name] for name in known if name not in SEARCH_OPTIONS}
-        return getattr(partita, ESTIMATORS[parameters.pop("method")])(k, **parameters)
-
-    def searching_estimator(self, k: int) -> Any:
-        """Return the estimator with the search that was asked for.
-
-        By default that is "balanced", or none if a number of starts is given.
-        """
-        estimator = self.estimator(k)
-        if self.method not in OPTIONS_OF_METHOD["quality"]:
-            return estimator
-        quality = self.quality or ("balanced" if self.n_init is None else "fast")
-        return estimator.set_params(quality=quality, time_budget=self.time_budget)
-
-
-@dataclass(frozen=True, slots=True)
-class MethodAndHaltOptions(MethodOptions):
-    """The estimator and its parameters, with those that a sweep does not have."""
-
-    halt: Annotated[
-        Any,
-        clustering(
-            "--halt",
-            "RULE",
-            "When to stop, like 'RelDecrease(1e-4) | Deadline(60)'.",
-            parser=parse_halt,
-        ),
-    ] = None
-    memory_limit: MemoryLimit = None
-    quality: Annotated[
-        str | None,
-        clustering(
-            "--quality",
-            "HOW",
-            "How far to search for a better fit: fast, balanced (default), or best.",
-            QUALITIES,
-        ),
-    ] = None
-    time_budget: Annotated[
-        float | None,
-        clustering(
-            "--time-budget", "SECONDS", "End the search after so many.", parser=at_least(0.0)
-        ),
-    ] = None
-
 
 # --- certificates ---------------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@ from partita._common.array_types import Ints
 from partita._common.errors import Setting
 from partita._common.text import printable
 from partita.cli.feature_choice import choose_features, choose_scaling
-from partita.cli.options import ColumnOptions, MethodOptions, ReadOptions
+from partita.cli.method_options import MethodOptions
+from partita.cli.options import ColumnOptions, ReadOptions
 from partita.tables import (
     NO_CLUSTER,
     Plan,

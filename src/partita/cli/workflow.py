@@ -16,8 +16,9 @@ import numpy as np
 from partita._common.errors import PartitaError, Setting
 from partita._common.text import plural
 from partita._versions import versions
+from partita.cli.method_options import MethodOptions
 from partita.cli.option_values import KRequest
-from partita.cli.options import MethodOptions, SendingOptions
+from partita.cli.options import SendingOptions
 from partita.cli.prepared_data import PreparedData, column_remarks
 from partita.cli.row_noun import ids_of_rows, noun_of_rows
 from partita.halting import StopReason

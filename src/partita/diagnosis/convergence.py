@@ -10,7 +10,7 @@ from partita._common.text import plural
 from partita._common.threads import Workers
 from partita.diagnosis.finding import CheckSkipped, Finding, percent
 from partita.diagnosis.fit_context import MAX_GAIN_OF_MEANS, FitContext
-from partita.estimators.capabilities import MEANS, ROWS
+from partita.estimators.capabilities import MEANS, ROWS, WARM_STARTS
 from partita.estimators.fitted_models import capabilities_of
 from partita.estimators.validation import make_source
 from partita.geometry import EUCLIDEAN
@@ -18,11 +18,6 @@ from partita.trace import Progress
 
 SAME_ROWS_MIN_AGREEMENT = 0.9  # share of equal labels; other rows agree only by chance
 SAME_WEIGHT_MAX_DIFFERENCE = 0.02  # in a cluster's share of the weight; else weights differ
-STARTS = {  # by the kind of start that a model accepts, its result of that kind
-    "centers": "cluster_centers_",
-    "medoid_indices": "medoid_indices_",
-    "labels": "labels_",
-}
 MOVING_MIN_SHARE = 0.01  # of rows that changed cluster in the last iteration
 
 
@@ -63,8 +58,8 @@ def _continuation(fit: FitContext) -> str:
     capabilities = capabilities_of(fit.model)
     if capabilities.geometry is EUCLIDEAN:  # KMeans starts from any model with centers
         call = "KMeans(init=model)"
-    elif capabilities.warm_start in STARTS:
-        call = f"{fit.method}({fit.k}, init=model.{STARTS[capabilities.warm_start]})"
+    elif capabilities.warm_start in WARM_STARTS:
+        call = f"{fit.method}({fit.k}, init=model.{WARM_STARTS[capabilities.warm_start]})"
     else:
         return ""
     return f"; or continue from here: {call}.fit(X)"

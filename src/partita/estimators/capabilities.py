@@ -27,6 +27,13 @@ MERGES = "merges"  # merging two clusters has a cost
 REPLAY = "replay"  # the fit can be repeated iteration by iteration
 BOUNDS = "certificates"  # lower bounds of the objective are known
 
+# By the kind of start that `init` accepts, the attribute of a fit that is one
+WARM_STARTS = {
+    "centers": "cluster_centers_",
+    "medoid_indices": "medoid_indices_",
+    "labels": "labels_",
+}
+
 # Kinds of input
 DISSIMILARITIES = "dissimilarities"
 INNER_PRODUCTS = "inner products"
@@ -96,6 +103,7 @@ class Capabilities:
     # (X, weight, workers) -> `CertifiedPartition`, where that of the centers is not what J is of
     certified: Callable[..., Any] | None = None
     replay: Replay | None = None
+    searches: bool = False  # `fit` accepts quality="balanced" and quality="best"
 
     @property
     def takes_matrix(self) -> bool:

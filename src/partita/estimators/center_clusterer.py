@@ -37,16 +37,14 @@ from partita.estimators.lazy_blocks import (
 from partita.estimators.lloyd_parameters import LloydParameters
 from partita.estimators.model_merging import mergeable_features, merged_clusters
 from partita.estimators.partitioned_fit import CheckpointFiles, features_of, fit_partitions
-from partita.estimators.saved_state import FieldReader, restored_stats
+from partita.estimators.saved_state import FieldReader, restore_search, restored_stats, search_state
 from partita.estimators.scanned_rows import labels_in_file, open_scan, reading_note
 from partita.estimators.searched_fit import (
     fit_rows,
-    keep_search,
     refuse_search,
-    restore_search,
-    search_state,
 )
 from partita.geometry import EUCLIDEAN, Geometry
+from partita.run_record import SearchRecord
 from partita.scanning.stored_rows import StoredRows
 from partita.source.dask_rows import renumber_labels
 from partita.source.dense import DenseSource
@@ -244,13 +242,15 @@ class CenterClusterer(Clusterer):
 class LloydClusterer(CenterClusterer):
     """Fit by Lloyd's iterations over all rows."""
 
+    search_: tuple[SearchRecord, ...]
+
     def __partita_capabilities__(self) -> Capabilities:
         from partita.estimators.lloyd_session import LloydSession
 
         offered = super().__partita_capabilities__()
         if hasattr(self, "start_"):
             offered = replace(offered, lacks={}, replay=Replay.from_centers(self))
-        return replace(offered, open_session=partial(LloydSession, self))
+        return replace(offered, open_session=partial(LloydSession, self), searches=True)
 
     def fit(
         self,
@@ -294,7 +294,7 @@ class LloydClusterer(CenterClusterer):
                     ),
                 )
         self._warn_if_empty(np.bincount(result.run.labels), len(result.run.centers), parameters.k)
-        keep_search(self, result.records, parameters.search)
+        self.search_ = result.records
         return self._keep(result.run, data)
 
     def _own_state(self) -> dict[str, Any]:
@@ -309,6 +309,7 @@ class LloydClusterer(CenterClusterer):
     ) -> Self:
         """Fit rows in partitions; `labels_` are those of the engine, and may be lazy."""
         refuse_search(parameters.search)
+        self.search_ = ()
         prepare = partial(self._prepared, k=parameters.k)
         result = fit_partitions(parameters, given, prepare, self._geometry, files)
         self._warn_if_empty(result.counts, len(result.centers), parameters.k)

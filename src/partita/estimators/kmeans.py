@@ -96,7 +96,8 @@ callable, array or model, default="k-means++"
     paths_ : tuple of str
         + Which paths the best run took, and why; how many local searches a search took.
     search_ : tuple of SearchRecord
-        + What a search reached when: seconds, phase, cost, evaluations. Not with quality="fast".
+        + What a search reached when: `seconds` since the fit began, the `phase` that found it, the
+        `cost`, and the `evaluations` (local searches) so far. Empty for "fast".
     stats_ : ClusterStats
         + Weight, mean and sse of each cluster of `labels_`. (Means differ from the centers by
         one further update.)

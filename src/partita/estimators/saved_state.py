@@ -11,13 +11,14 @@ saved and restored as they are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
 
 from partita._common.array_types import Array
 from partita.halting import StopReason
+from partita.run_record import SearchRecord
 from partita.stats import ClusterStats
 from partita.trace import Progress, Trace
 
@@ -151,3 +152,19 @@ def restored_stats(saved: FieldReader, k: int, d: int | None, least: float = 0.0
     if (weight < 0).any() or (sse < least).any():
         raise ValueError("stats has a weight or an sse below zero")
     return ClusterStats(weight, stats.floats("mean", (k, d)), sse)
+
+
+def search_state(model: Any) -> dict[str, Any]:
+    """Return the record of a search by columns, for a model file."""
+    if not model.search_:
+        return {}
+    names = [field.name for field in fields(SearchRecord)]
+    rows = [asdict(record) for record in model.search_]
+    return {"search": {name: [row[name] for row in rows] for name in names}}
+
+
+def restore_search(model: Any, saved: FieldReader) -> None:
+    """Set `search_` from a model file."""
+    kinds = {field.name: str(field.type) for field in fields(SearchRecord)}
+    rows = saved.columns("search", kinds) if saved.has("search") else []
+    model.search_ = tuple(SearchRecord(**row) for row in rows)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +11,7 @@ from partita._common.parameters import must_be
 from partita.engine.lloyd import LloydOptions
 from partita.engine.restarts import best_of
 from partita.engine.search.driver import best_by_search
-from partita.engine.search.monitor import SearchRecord
 from partita.engine.search.search_options import SearchedRun, SearchOptions
-from partita.estimators.saved_state import FieldReader
 from partita.source.protocol import Source
 
 PARTITIONS_ADVICE = (
@@ -45,29 +41,3 @@ def refuse_search(search: SearchOptions | None) -> None:
     if search is not None:
         wanted = "'fast' for rows in partitions (Dask, Spark)"
         raise must_be("quality", wanted, search.quality, PARTITIONS_ADVICE)
-
-
-def keep_search(
-    model: Any, records: tuple[SearchRecord, ...], search: SearchOptions | None
-) -> None:
-    """Set `search_`, or remove that of an earlier fit."""
-    if search is not None:
-        model.search_ = records
-    else:
-        vars(model).pop("search_", None)
-
-
-def search_state(model: Any) -> dict[str, Any]:
-    """Return the record of the search by columns, for a model file."""
-    if "search_" not in vars(model):
-        return {}
-    names = [field.name for field in fields(SearchRecord)]
-    rows = [asdict(record) for record in model.search_]
-    return {"search": {name: [row[name] for row in rows] for name in names}}
-
-
-def restore_search(model: Any, saved: FieldReader) -> None:
-    """Set `search_` from a model file that has it."""
-    if saved.has("search"):
-        kinds = {field.name: str(field.type) for field in fields(SearchRecord)}
-        model.search_ = tuple(SearchRecord(**row) for row in saved.columns("search", kinds))

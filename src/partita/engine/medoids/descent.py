@@ -21,35 +21,12 @@ from partita.engine.medoids.swap import (
     Pam,
 )
 from partita.halting import Halt, StopReason, When
-from partita.run_record import RunRecord
+from partita.run_record import RunRecord, SearchRecord
 from partita.source.dissimilarities import materialize
 from partita.trace import Callback, Progress, Trace
 
 Start = Callable[[MedoidProblem, int, np.random.Generator], Ints]
 _NEVER_STOP = When(lambda trace: None)
-
-
-@dataclass(frozen=True, slots=True)
-class SearchStep:
-    """A step of a search that lowered the cost.
-
-    Attributes
-    ----------
-    seconds : float
-        Since the fit began.
-    phase : str
-        "start" (the fast fit, and starts after it), "exchange", "crossover", "enumeration" or
-        "all rows" (descents among all rows after a search among some).
-    cost : float
-        The lowest so far.
-    evaluations : int
-        Descents so far, the fast fit not counted.
-    """
-
-    seconds: float
-    phase: str
-    cost: float
-    evaluations: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +40,11 @@ class MedoidRun:
     stopped_by: StopReason
     paths: tuple[str, ...] = ()
     start: Ints | None = None  # (k,) initial candidates; None if it ran on a sample
-    search: tuple[SearchStep, ...] = ()  # beyond one run
+    search: tuple[SearchRecord, ...] = ()  # beyond one run
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class SearchEffort:
     """The size of a search beyond one run."""
 
     members: int  # local optima that are kept
@@ -87,7 +64,7 @@ class MedoidOptions:
     batch: int | None = None  # rows of a sample
     memory: float = math.inf  # bytes for a table of dissimilarities
     begin: float = 0.0
-    effort: Effort | None = None  # of a search beyond one run
+    effort: SearchEffort | None = None  # of a search beyond one run
 
 
 def descend(search: MedoidSearch, problem: MedoidProblem, options: MedoidOptions) -> MedoidRun:

@@ -16,10 +16,9 @@ from partita._common.array_types import Ints
 from partita._common.text import plural
 from partita.engine.lloyd import is_callback_stop
 from partita.engine.medoids.descent import (
-    Effort,
     MedoidOptions,
     MedoidRun,
-    SearchStep,
+    SearchEffort,
     run_from,
 )
 from partita.engine.medoids.medoid_sets import (
@@ -31,12 +30,13 @@ from partita.engine.medoids.medoid_sets import (
 )
 from partita.engine.medoids.swap import MedoidProblem
 from partita.halting import Halt, StopReason
+from partita.run_record import SearchRecord
 from partita.source.dissimilarities import materialize
 
 EFFORTS = {
     "fast": None,
-    "balanced": Effort(members=1, patience=40, enumerates=False),
-    "best": Effort(members=8, patience=400, enumerates=True),
+    "balanced": SearchEffort(members=1, patience=40, enumerates=False),
+    "best": SearchEffort(members=8, patience=400, enumerates=True),
 }
 MIN_PATIENCE = 20  # descents without success before a search of large data ends
 READS_OF_PATIENCE = 4e9  # pairs that as many descents as the patience may read once
@@ -88,16 +88,16 @@ class PopulationSearch:
     ) -> None:
         assert options.effort is not None
         self._problem, self._rng, self._options = problem, rng, options
-        self._effort: Effort = options.effort
+        self._effort: SearchEffort = options.effort
         self.best, self._descents = first, 0
-        self._steps: list[SearchStep] = []
+        self._steps: list[SearchRecord] = []
         self._note(first, "start")
 
     def _note(self, run: MedoidRun, phase: str) -> None:
         self.best = run
         seconds = time.perf_counter() - self._options.begin
         cost = self._problem.in_user_units(run.loss)
-        self._steps.append(SearchStep(seconds, phase, cost, self._descents))
+        self._steps.append(SearchRecord(seconds, phase, cost, self._descents))
 
     def keep(self, run: MedoidRun, phase: str) -> None:
         """Count a descent, and keep it if it is the best."""

@@ -12,30 +12,8 @@ import numpy as np
 from partita.engine.lloyd import CALLBACK_STOP
 from partita.engine.search.search_problem import SearchProblem, Solution
 from partita.halting import Halt, StopReason
+from partita.run_record import SearchRecord
 from partita.trace import Callback, Progress
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRecord:
-    """A step of the search that lowered the cost.
-
-    Attributes
-    ----------
-    seconds : float
-        Since the fit began.
-    phase : str
-        "start", "hartigan", "breathing", "swaps", "population", "optimum", "result"; with "sample"
-        if the cost is an estimate from a sample.
-    cost : float
-        J of the best partition so far.
-    evaluations : int
-        Local searches so far.
-    """
-
-    seconds: float
-    phase: str
-    cost: float
-    evaluations: int
 
 
 class SearchEnded(Exception):

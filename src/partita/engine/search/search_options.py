@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from partita.engine.restarts import LabelledRun
-from partita.engine.search.monitor import SearchRecord
 from partita.halting import StopReason
+from partita.run_record import SearchRecord
 
 STAGNATION = StopReason("the search found nothing better", "stagnation")
 OPTIMUM = StopReason("no partition has a lower cost", "optimum")

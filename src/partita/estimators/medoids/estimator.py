@@ -118,7 +118,7 @@ class KMedoids(Clusterer):
         The iterations of the best run, and the number of its swaps.
     start_ : ndarray of shape (n_clusters,) or None
         The initial rows of the best run; None if it used a sample.
-    search_ : tuple of SearchStep
+    search_ : tuple of SearchRecord
         Each lower cost that "balanced" or "best" found: `seconds` since the fit began, the `phase`
         that found it, the `cost`, and the `evaluations` (descents) so far. Empty for "fast".
     trace_, stopped_by_, paths_, membership_, n_features_in_, feature_names_in_

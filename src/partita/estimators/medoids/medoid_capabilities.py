@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -11,19 +10,17 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from partita._common.array_types import Floats
-from partita.engine.medoids.descent import SearchStep
 from partita.estimators import capabilities as needs
 from partita.estimators import validation
 from partita.estimators.capabilities import Capabilities, Replay, lacking, unfitted
 from partita.estimators.medoids.certified_fit import certified_fit
 from partita.estimators.medoids.metric import EUCLIDEAN_METRICS, Metric, check_metric
-from partita.estimators.saved_state import FieldReader
+from partita.estimators.saved_state import FieldReader, restore_search, search_state
 
 # Metrics to which every feature contributes on its own scale
 _ADDITIVE_METRICS = (*EUCLIDEAN_METRICS, "manhattan", "cityblock", "l1", "minkowski", "chebyshev")
 # Metrics by which rows with nothing in common are at a distance of 1
 _BOUNDED_METRICS = ("cosine", "correlation", "jaccard", "hamming", "braycurtis")
-SEARCH_FIELDS = {field.name: str(field.type) for field in fields(SearchStep)}
 _LEARNED_PARAMETERS = {"seuclidean": "V", "mahalanobis": "VI"}
 
 
@@ -45,6 +42,7 @@ def declare(model: Any) -> Capabilities:
         merge_rule="representatives",
         # the runs of "clara" start within samples
         warm_start=None if model.method == "clara" else "medoid_indices",
+        searches=model.method == "fasterpam",
         sampled_trace=model.method == "clara",
         costs=model._costs,
         distances=lambda X: model._costs(X)[1],
@@ -105,8 +103,7 @@ def own_state(model: Any) -> dict[str, Any]:
     """The metric with its learned parameters, the weight of all rows, and the search."""
     metric = model._metric
     known = None if metric is None else {"name": metric.metric, "params": metric.params}
-    search = {name: [getattr(step, name) for step in model.search_] for name in SEARCH_FIELDS}
-    return {"metric": known, "weight": model._weight, "search": search}
+    return {"metric": known, "weight": model._weight, **search_state(model)}
 
 
 def restore(model: Any, saved: FieldReader, d: int) -> int:
@@ -128,8 +125,7 @@ def restore(model: Any, saved: FieldReader, d: int) -> int:
     for n, score in (model.silhouettes_ or {}).items():
         if type(n) is not int or type(score) is not float:
             raise ValueError("silhouettes must map numbers of clusters to numbers")
-    rows = saved.columns("search", SEARCH_FIELDS) if saved.has("search") else []
-    model.search_ = tuple(SearchStep(**row) for row in rows)
+    restore_search(model, saved)
     model._weight = saved.number("weight", validation.MIN_WEIGHT, finite=True)
     return k
 
