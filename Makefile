@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-data test-all test-pure test-oldest test-sanitize test-spark browsers java \
-        lint format reference gallery same-bits bench bench-quick bench-answers bench-coresets bench-scale bench-dask \
+        lint format reference gallery same-bits bench bench-quick bench-answers bench-coresets bench-quality bench-scale bench-dask \
         bench-spark bench-cluster bench-report dev clean FORCE
 
 help: ## list the targets
@@ -144,6 +144,9 @@ bench-answers: $(VENV)/tools ## how often `partita fit table.csv` is right, on 4
 
 bench-coresets: $(VENV)/tools ## the error of coresets beside uniform samples, on the data sets of PARTITA_DATA: two minutes
 	$(BIN)/python bench/coresets.py --out bench/CORESETS.md
+
+bench-quality: .bench-venv/made ## J beside proven optima, scikit-learn and bkmeans; PARTITA_DATA names the data sets: ten minutes
+	.bench-venv/bin/python bench/quality.py --out bench/QUALITY.md
 
 bench-scale: $(VENV)/tools ## fits of files of 6 GB within 1 GiB of memory: half an hour, 20 GB of disk
 	$(BIN)/python bench/files.py --out bench/FILES.md

@@ -36,5 +36,6 @@ def saved_parts(path):
         del header[name]
     fitted = header["fitted"]
     del fitted["trace"]["seconds"]
+    fitted.get("search", {}).pop("seconds", None)
     fitted["paths"]["$tuple"] = [p for p in fitted["paths"]["$tuple"] if "passes over" not in p]
     return header, parts

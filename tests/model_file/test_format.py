@@ -88,8 +88,8 @@ def test_fields_of_later_versions_are_kept_and_ignored(tmp_path):
     header = json.loads(members["header.json"])
     header["certificate"] = {"gap": 0.1}
     header["extra"]["checkpoint"] = [1, 2]
-    header["fitted"]["quality"] = {"$later": 1}
-    header["parameters"]["quality"] = {"$later": 1}
+    header["fitted"]["later"] = {"$later": 1}
+    header["parameters"]["later"] = {"$later": 1}
     members["header.json"] = json.dumps(header).encode()
     buffer = io.BytesIO()
     np.save(buffer, np.zeros(3))
