@@ -65,7 +65,8 @@ def test_halting_and_strict(partita, tmp_path):
     partita("fit", tmp_path / "a.npy", "-k", 20, "--max-iter", 2)
     partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", "RelDecrease(0.1)")
     limits = "MaxIter(1) | Deadline(60)"
-    assert partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", limits, code=4)
+    words = ("fit", tmp_path / "a.npy", "-k", 20, "--quality", "fast", "--strict")
+    assert partita(*words, "--halt", limits, code=4)
     assert partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", "Deadline(0)", code=4)
     output = partita("fit", tmp_path / "a.npy", "-k", 20, "--halt", "Never(1)", code=2)
     assert "--halt" in output

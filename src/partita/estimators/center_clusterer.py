@@ -243,6 +243,7 @@ class LloydClusterer(CenterClusterer):
     """Fit by Lloyd's iterations over all rows."""
 
     search_: tuple[SearchRecord, ...]
+    _covered_attributes = frozenset({"search_"})
 
     def __partita_capabilities__(self) -> Capabilities:
         from partita.estimators.lloyd_session import LloydSession

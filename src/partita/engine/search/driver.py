@@ -60,8 +60,7 @@ def best_by_search(
         return _ended(first, monitor, reason)
     monitor.forget_best()
     monitor.record("result", last.inertia)
-    is_cut = last.fit.stopped_by.is_limit
-    return _ended(last, monitor, last.fit.stopped_by if is_cut else reason)
+    return _ended(last, monitor, reason)
 
 
 def _labelled(fit: Fit, step: LloydStep) -> LabelledRun:
@@ -70,7 +69,8 @@ def _labelled(fit: Fit, step: LloydStep) -> LabelledRun:
 
 
 def _ended(run: LabelledRun, monitor: SearchMonitor, reason: StopReason) -> SearchedRun:
-    """Return the result of a search that ended for a reason, with a note about it."""
+    """Return the result of a search that ended for a reason, unless a limit cut the run."""
+    reason = run.fit.stopped_by if run.fit.stopped_by.is_limit else reason
     first, count = monitor.records[0].cost, monitor.evaluations
     note = f"search: local searches: {count}, J from {first:.6g} to {run.inertia:.6g}"
     fit = replace(run.fit, stopped_by=reason, paths=(*run.fit.paths, note))
