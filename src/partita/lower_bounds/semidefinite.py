@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from partita._common.array_types import Floats
 from partita.lower_bounds.fantope import FantopeProjection
 from partita.lower_bounds.semidefinite_value import Multiplier, semidefinite_value
 from partita.lower_bounds.standard_form import StandardProblem
@@ -21,7 +20,7 @@ from partita.lower_bounds.valid_inequalities import InequalityPool
 
 RELAXATION = 1.6  # of a projection; 1 is the plain method
 STEPS_PER_BALANCE = 10  # after which the penalty is adapted
-IMBALANCE = 3.0  # of the residuals, above which it is
+IMBALANCE = 1.5  # of the residuals, above which it is
 PENALTY_FACTOR = 1.5
 GRADIENT_STEPS = 3  # of the inequalities' multipliers, in each step
 NEGLIGIBLE = 1e-14  # of tr W: products of rows that are equal up to rounding
