@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import sys
 import time
 from fractions import Fraction
 
@@ -45,11 +46,15 @@ def random_case(seed):
     return rows, weight, k, rng.integers(k, size=n)
 
 
+def as_float(fraction):
+    return float(fraction) if fraction < Fraction(sys.float_info.max) else math.inf
+
+
 def check_case(seed):
     rows, weight, k, guess = random_case(seed)
     best, labels = optimum(rows, weight, k)
     for known in (guess, np.array(labels)):
-        found = bounds_of(BoundProblem(k, weight, known, rows=rows), enough=float(best))
+        found = bounds_of(BoundProblem(k, weight, known, rows=rows), enough=as_float(best))
         values = [bound.value for bound in found]
         assert all(math.isfinite(value) and value >= 0 for value in values)
         assert values == sorted(set(values))

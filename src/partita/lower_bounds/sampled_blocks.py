@@ -16,7 +16,7 @@ import numpy as np
 
 from partita._common.array_types import Floats
 from partita.lower_bounds.betting import BettingBound
-from partita.lower_bounds.blocks import SAMPLED, block_values
+from partita.lower_bounds.block_sums import SAMPLED, block_values
 from partita.lower_bounds.partition import blocks_of, chunks
 from partita.lower_bounds.standard_form import StandardProblem
 

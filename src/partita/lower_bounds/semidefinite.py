@@ -45,7 +45,7 @@ class AlternatingDirections:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether there is nothing to separate: all products are 0."""
+        """True if there is nothing to separate: all products are 0."""
         return not self._penalty > 0
 
     def run(self, steps: int) -> Iterator[None]:

@@ -33,7 +33,7 @@ class Block:
 
     @property
     def gap(self) -> float:
-        """What a better bound may gain at most."""
+        """The most that a better bound may gain."""
         return self.cost - self.value
 
 
