@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from partita._common.threads import one_blas_thread
-from partita.lower_bounds.block_sums import block_bounds
 from partita.lower_bounds.axis_sums import principal_axes_bound
+from partita.lower_bounds.block_sums import block_bounds
 from partita.lower_bounds.problem import BoundProblem
 from partita.lower_bounds.record import LowerBound
 from partita.lower_bounds.sampled_blocks import sampled_bounds
