@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import itertools
-import sys
 import types
 from contextlib import nullcontext
 
@@ -176,21 +175,25 @@ def test_rows_in_partitions_are_refused():
             member(4, quality="best").fit(rows)
 
 
-def test_one_feature_is_solved_exactly(monkeypatch):
-    asked = []
-
-    def optimal_partition(x, weight, k):
-        asked.append((len(x), len(weight), k))
-        return None, np.array([0.5, 10.5, 20.0]), 1.0
-
-    module = types.ModuleType("partita.one_dimension")
-    module.optimal_partition = optimal_partition
-    monkeypatch.setitem(sys.modules, "partita.one_dimension", module)
-    X = np.array([[0.0], [1.0], [10.0], [11.0], [20.0]])
-    model = KMeans(3, init=np.array([[0.0], [0.5], [15.0]]), n_init=1, quality="balanced").fit(X)
-    assert asked == [(5, 5, 3)]
-    assert model.inertia_ == 1.0
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10_000), n=st.integers(2, 7), k=st.integers(2, 3))
+@pytest.mark.parametrize("quality", SEARCHES)
+def test_one_feature_is_solved_exactly(quality, seed, n, k):
+    rng = np.random.default_rng(seed)
+    X, weight = rng.normal(size=(n, 1)) + 1e6 * (seed % 2), rng.integers(1, 4, n).astype(float)
+    model = KMeans(min(k, n), init="random", quality=quality, random_state=0)
+    model.fit(X, sample_weight=weight)
+    assert model.inertia_ == pytest.approx(optimum(X, weight, min(k, n)), rel=1e-6, abs=1e-9)
     assert model.stopped_by_.kind == "optimum"
+
+
+def test_clusters_that_were_dropped_stay_dropped():
+    X, start = hard_rows(60), np.vstack([hard_rows(5), np.full((1, 3), 1e3)])
+    for quality in SEARCHES:
+        model = KMeans(6, init=start, n_init=1, empty="drop", quality=quality, random_state=0)
+        assert model.fit(X).cluster_centers_.shape == (5, 3)
+    line = KMeans(6, init=start[:, :1], n_init=1, empty="drop", quality="best").fit(X[:, :1])
+    assert line.cluster_centers_.shape == (5, 1)
 
 
 # --- what ends a search ---------------------------------------------------------------------------

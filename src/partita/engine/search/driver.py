@@ -54,7 +54,7 @@ def best_by_search(
     if first.inertia == 0 or len(first.centers) == 1:
         return _ended(first, monitor, OPTIMUM)
     found, reason = _Searches(source, options, search, monitor, rng).run(first.centers)
-    again = replace(options, recorder=None, resumed=None)
+    again = replace(options, k=len(first.centers), recorder=None, resumed=None)
     last = _labelled(*best_fit(source, [partial(np.asarray, one) for one in found], again))
     if not last.inertia < first.inertia:
         return _ended(first, monitor, reason)
