@@ -86,10 +86,10 @@ def test_fields_of_later_versions_are_kept_and_ignored(tmp_path):
     with zipfile.ZipFile(path) as file:
         members = {name: file.read(name) for name in file.namelist()}
     header = json.loads(members["header.json"])
-    header["certificate"] = {"gap": 0.1}
+    header["colour"] = {"hue": 0.1}
     header["extra"]["checkpoint"] = [1, 2]
-    header["fitted"]["later"] = {"$later": 1}
-    header["parameters"]["later"] = {"$later": 1}
+    header["fitted"]["colour"] = {"$later": 1}
+    header["parameters"]["colour"] = {"$later": 1}
     members["header.json"] = json.dumps(header).encode()
     buffer = io.BytesIO()
     np.save(buffer, np.zeros(3))
@@ -98,7 +98,7 @@ def test_fields_of_later_versions_are_kept_and_ignored(tmp_path):
         for name, content in members.items():
             file.writestr(name, content)
     again = load(path)
-    assert again.saved_.extra == {"certificate": {"gap": 0.1}, "checkpoint": [1, 2]}
+    assert again.saved_.extra == {"colour": {"hue": 0.1}, "checkpoint": [1, 2]}
     assert same(again.predict(NEW), model.predict(NEW))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from partita._common.text import plural
+from partita.cli import certificate_options as limits
 from partita.cli import options as opt
 from partita.cli.console import console
 from partita.cli.error_handling import Interrupted, collect_warnings
@@ -24,11 +25,11 @@ def certify(
     model: Annotated[
         Path | None, typer.Option("--model", metavar="MODEL", help="Model written by fit.")
     ] = None,
-    labels_column: opt.LabelsColumn = None,
+    labels_column: limits.LabelsColumn = None,
     columns: opt.ColumnOptions,
-    time_limit: opt.TimeLimit = opt.DEFAULT_TIME_LIMIT,
-    level: opt.Level = 0.95,
-    seed: opt.Seed = 0,
+    time_limit: limits.TimeLimit = limits.DEFAULT_TIME_LIMIT,
+    level: limits.Level = 0.95,
+    seed: limits.Seed = 0,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
     read: opt.ReadAndNameOptions,

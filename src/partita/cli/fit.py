@@ -9,6 +9,7 @@ import typer
 
 from partita._common.text import plural
 from partita.cli import options as opt
+from partita.cli.certificate_options import CertifyOptions
 from partita.cli.checkpoint_options import CheckpointOptions
 from partita.cli.console import console, print_message
 from partita.cli.error_handling import (
@@ -34,7 +35,7 @@ def fit(
     model: opt.ModelOut = None,
     report: opt.ReportOut = None,
     sending: opt.SendingOptions,
-    certificate: opt.CertifyOptions,
+    certificate: CertifyOptions,
     json: opt.Json = False,
     explain: opt.Explain = False,
     strict: opt.Strict = False,
@@ -114,7 +115,7 @@ def _cluster(
         raise Interrupted(f"nothing else was saved{advice}") from None
 
 
-def _certify(outcome: Any, options: opt.CertifyOptions, reporter: Any) -> None:
+def _certify(outcome: Any, options: CertifyOptions, reporter: Any) -> None:
     """Certify a fit that was not interrupted; the model keeps the certificate."""
     if not options.certify or outcome.interrupted:
         return

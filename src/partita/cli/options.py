@@ -17,9 +17,7 @@ from partita.cli.option_values import (
     at_least,
     one_of,
     parse_delimiter,
-    parse_level,
     parse_size,
-    parse_time_limit,
     separator,
 )
 
@@ -37,7 +35,7 @@ def _option(
 
 
 reading, clustering = partial(_option, "Input"), partial(_option, "Clustering")
-writing = partial(_option, "Output")
+certifying, writing = partial(_option, "Certificate"), partial(_option, "Output")
 
 # --- input ----------------------------------------------------------------------------------------
 
@@ -200,62 +198,6 @@ MemoryLimit = Annotated[
         parser=parse_size,
     ),
 ]
-
-# --- certificates ---------------------------------------------------------------------------------
-
-DEFAULT_TIME_LIMIT = 60.0  # seconds
-certifying = partial(_option, "Certificate")
-
-LabelsColumn = Annotated[
-    str | None,
-    certifying("--labels-column", "NAME", "Column with the labels of any program."),
-]
-TimeLimit = Annotated[
-    float,
-    certifying(
-        "--time-limit",
-        "SECONDS",
-        "Time to search for bounds; none: until no method is left.",
-        parser=parse_time_limit,
-    ),
-]
-Level = Annotated[
-    float,
-    certifying(
-        "--level",
-        "P",
-        "Confidence of bounds from samples (large tables).",
-        parser=parse_level,
-    ),
-]
-Seed = Annotated[int, certifying("--seed", "N", "Of the samples of rows.", parser=at_least(0))]
-
-
-@dataclass(frozen=True, slots=True)
-class CertifyOptions:
-    """The options of a fit about its certificate."""
-
-    certify: Annotated[
-        bool,
-        certifying("--certify", "", "Bound how far the fit is from the best possible one."),
-    ] = False
-    certify_time: Annotated[
-        float,
-        certifying(
-            "--certify-time",
-            "SECONDS",
-            "Time to search for bounds, with --certify; none: until no method is left.",
-            parser=parse_time_limit,
-        ),
-    ] = DEFAULT_TIME_LIMIT
-
-    def check_streamed(self, prepared: Any) -> None:
-        """Refuse a certificate of rows that are read by blocks."""
-        if self.certify and prepared.streamed is not None:
-            raise typer.BadParameter(
-                "--certify needs all rows in memory, and this table is read by blocks. Raise "
-                "--memory-limit, or certify a sample of the rows."
-            )
 
 
 # --- output ---------------------------------------------------------------------------------------
