@@ -13,6 +13,7 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.row_squares import row_squares
+from partita._common.spaced_rows import evenly_spaced
 from partita.lower_bounds.standard_form import StandardProblem
 
 MAX_COORDINATES = 20  # of rows that are given by their products
@@ -20,29 +21,24 @@ MAX_COORDINATES = 20  # of rows that are given by their products
 
 def anticlusters(problem: StandardProblem, count: int) -> list[Ints]:
     """Partition the rows into `count` blocks; returns their row numbers, in order."""
-    pulls = _pulls(problem)
+    moves = pulls(problem)
     block = np.zeros(problem.n, np.intp)
     sizes = np.zeros(count)
     for label in range(problem.k):
         members = np.flatnonzero(problem.labels == label)
         if len(members):
-            block[members] = _dealt(pulls[members], sizes)
+            block[members] = _dealt(moves[members], sizes)
             sizes += np.bincount(block[members], minlength=count)
     order = np.argsort(block, kind="stable")
     return np.split(order, np.cumsum(sizes.astype(np.intp))[:-1])
 
 
-def _pulls(problem: StandardProblem) -> Floats:
+def pulls(problem: StandardProblem) -> Floats:
     """Return w(x − c) (n, m) of the rows."""
-    from scipy.linalg import eigh
-
     rows, root = problem.rows, problem.root
-    if rows is None:
+    if rows is None:  # products with some rows are coordinates too
         assert problem.gram is not None
-        n = problem.n
-        first = max(0, n - MAX_COORDINATES)
-        values, vectors = eigh(problem.gram, subset_by_index=(first, n - 1), check_finite=False)
-        rows = vectors * np.sqrt(np.maximum(values, 0.0))
+        rows = problem.gram[:, evenly_spaced(problem.n, MAX_COORDINATES)]
     weight = np.bincount(problem.labels, root * root, minlength=problem.k)
     sums = np.zeros((problem.k, rows.shape[1]))
     np.add.at(sums, problem.labels, root[:, None] * rows)

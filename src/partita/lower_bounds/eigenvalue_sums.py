@@ -3,9 +3,9 @@
 For every θ, and every F: if θI + FFᵀ − H + δI is positive semidefinite, then the k largest
 eigenvalues of H add up to at most k(θ + δ) + ‖F‖². Computed eigenvectors give a good F; that they
 are inexact does no harm. A Cholesky factorization that runs to its end in floating point proves
-semidefiniteness up to a δ that is known (Rump, Verification of positive definiteness, BIT 46, 2006):
-it holds for every order of summation, hence for every LAPACK, and rests on no bound of the error of
-an eigenvalue solver.
+semidefiniteness up to a δ that is known (Rump, Verification of positive definiteness, BIT 46,
+2006): it holds for every order of summation, hence for every LAPACK, and rests on no bound of the
+error of an eigenvalue solver.
 """
 
 from __future__ import annotations

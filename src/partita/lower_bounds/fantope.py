@@ -66,8 +66,8 @@ def _filled(values: Floats, total: int) -> Floats:
     sums = np.clip(values - kinks[:, None], 0.0, 1.0).sum(axis=1)  # descending
     right = int(np.searchsorted(-sums, -float(total)))  # the first with a sum <= total
     if right == 0:
-        return np.clip(values - kinks[0], 0.0, 1.0)
+        return np.asarray(np.clip(values - kinks[0], 0.0, 1.0))
     span = sums[right - 1] - sums[right]
     part = (sums[right - 1] - total) / span if span > 0 else 0.0
     tau = kinks[right - 1] + part * (kinks[right] - kinks[right - 1])
-    return np.clip(values - tau, 0.0, 1.0)
+    return np.asarray(np.clip(values - tau, 0.0, 1.0))

@@ -9,16 +9,18 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from partita._common.threads import one_blas_thread
-from partita.lower_bounds.blocks import block_bounds
-from partita.lower_bounds.principal_axes import principal_axes_bound
+from partita.lower_bounds.axis_sums import principal_axes_bound
+from partita.lower_bounds.block_sums import block_bounds
 from partita.lower_bounds.problem import BoundProblem
 from partita.lower_bounds.record import LowerBound
+from partita.lower_bounds.sampled_blocks import sampled_bounds
 from partita.lower_bounds.semidefinite_rounds import FULL, semidefinite_rounds
 from partita.lower_bounds.spectral import spectral_bound
 from partita.lower_bounds.standard_form import Conversion, StandardProblem, standard_form
 
 MAX_ROWS_OF_ONE_BLOCK = 400  # for which the blocks would only take time from the whole
 MAX_ROWS_OF_WHOLE = 1500  # of distinct rows: a step takes a third of a second
+MIN_ROWS_TO_SAMPLE = 100_000  # of which bounds of all blocks take minutes
 
 Bounds = Iterator[LowerBound | None]
 
@@ -64,6 +66,9 @@ def _bounds(problem: BoundProblem, level: float, rng: np.random.Generator) -> Bo
         yield None if value is None else LowerBound(convert(value), method, is_exact=is_line)
     if is_line:
         return
+    if standard.n >= MIN_ROWS_TO_SAMPLE:
+        for value in sampled_bounds(standard, level, rng):
+            yield None if value is None else LowerBound(convert(value), "sampled blocks", level)
     if standard.n > MAX_ROWS_OF_ONE_BLOCK:
         for value in block_bounds(standard):
             yield None if value is None else LowerBound(convert(value), "blocks")

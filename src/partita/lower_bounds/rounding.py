@@ -1,4 +1,7 @@
-"""Bounds of rounding errors, after Higham, Accuracy and Stability of Numerical Algorithms, ch. 3."""
+"""Bounds of rounding errors.
+
+After Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter 3.
+"""
 
 from __future__ import annotations
 

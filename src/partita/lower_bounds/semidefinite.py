@@ -20,7 +20,7 @@ from partita.lower_bounds.valid_inequalities import InequalityPool
 
 RELAXATION = 1.6  # of a projection; 1 is the plain method
 STEPS_PER_BALANCE = 10  # after which the penalty is adapted
-IMBALANCE = 3.0  # of the residuals, above which it is
+IMBALANCE = 1.5  # of the residuals, above which it is
 PENALTY_FACTOR = 1.5
 GRADIENT_STEPS = 3  # of the inequalities' multipliers, in each step
 NEGLIGIBLE = 1e-14  # of tr W: products of rows that are equal up to rounding
@@ -45,7 +45,7 @@ class AlternatingDirections:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether there is nothing to separate: all products are 0."""
+        """True if there is nothing to separate: all products are 0."""
         return not self._penalty > 0
 
     def run(self, steps: int) -> Iterator[None]:

@@ -12,7 +12,7 @@ from partita.lower_bounds.standard_form import StandardProblem
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How far the bound of one problem is driven."""
+    """Limits of the work on the bound of one problem."""
 
     tolerance: float  # relative gap at which there is nothing left to gain
     plain_rounds: int  # at most, without inequalities

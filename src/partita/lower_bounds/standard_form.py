@@ -108,7 +108,8 @@ class StandardProblem:
         to_mean = np.einsum("ic,ic->i", (self.gram @ member) * share, member)
         within = share * np.einsum("ic,ic->c", member, self.gram @ member)
         own = self.root**2 * share[self.labels]
-        return np.maximum(np.diag(self.gram) - 2 * to_mean + own * within[self.labels], 0.0)
+        costs = np.diag(self.gram) - 2 * to_mean + own * within[self.labels]
+        return np.asarray(np.maximum(costs, 0.0))
 
 
 def standard_form(problem: BoundProblem) -> tuple[StandardProblem, Conversion]:
@@ -116,14 +117,15 @@ def standard_form(problem: BoundProblem) -> tuple[StandardProblem, Conversion]:
     # weights in [0, 1), by a power of four, so that roots and sums stay within the doubles
     exponent = -2 * (math.frexp(float(problem.weight.max()))[1] // 2 + 1)
     weight = np.ldexp(np.asarray(problem.weight, dtype=np.float64), exponent)
+    labels = np.unique(problem.labels, return_inverse=True)[1].reshape(-1) % problem.k
     if problem.rows is not None:
         rows = np.asarray(problem.rows, dtype=np.float64)
         first, weight, repeats = _merged(rows, weight)
-        standard, conversion = _of_rows(problem.k, rows[first], weight, problem.labels[first])
+        standard, conversion = _of_rows(problem.k, rows[first], weight, labels[first])
     else:
         assert problem.gram is not None
         gram = np.asarray(problem.gram, dtype=np.float64)
-        standard, conversion = _of_gram(problem.k, gram, weight, problem.labels)
+        standard, conversion = _of_gram(problem.k, gram, weight, labels)
         repeats = 1
     return standard, replace(
         conversion, exponent=conversion.exponent + exponent, weight_error=gamma(repeats + 8)
@@ -140,7 +142,8 @@ def _merged(rows: Floats, weight: Floats) -> tuple[Ints, Floats, int]:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     counts = np.bincount(group)
-    return first[order], np.bincount(place[group], weight), int(counts.max())
+    merged = np.asarray(np.bincount(place[group], weight), dtype=np.float64)
+    return first[order], merged, int(counts.max())
 
 
 def _kept(weight: Floats) -> Ints:

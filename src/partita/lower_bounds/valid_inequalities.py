@@ -17,8 +17,10 @@ from partita._common.array_types import Floats, Ints
 from partita.lower_bounds.rounding import gamma, norm
 from partita.lower_bounds.semidefinite_value import Multiplier
 
-MIN_VIOLATION = 1e-4  # of the mean of Z_ii: less does not move the bound
+MAX_THRESHOLD = 1e-4  # violation, of the mean of Z_ii, above which an inequality is added
+MIN_THRESHOLD = 1e-8  # down to which the threshold falls while few are found
 KEPT_SLACK = 1e-5  # of the mean of Z_ii, within which an inequality without multiplier is kept
+MAX_TRIPLES = 200_000_000  # that are looked at in a round: about a second
 ENTRIES = 4  # of a matrix A_l: ij, ih, ii, jh
 
 
@@ -27,8 +29,9 @@ class InequalityPool:
 
     def __init__(self, root: Floats) -> None:
         self._inverse = 1.0 / root
-        self._triples = np.zeros((0, 3), np.intp)
+        self._triples: Ints = np.zeros((0, 3), np.intp)
         self.multipliers = np.zeros(0)
+        self._threshold, self._next_row = MAX_THRESHOLD, 0
         self._index(self._triples)
 
     def __len__(self) -> int:
@@ -66,10 +69,13 @@ class InequalityPool:
         size = float(np.mean(np.diag(matrix)))
         kept = (self.multipliers > 0) | (violation > -KEPT_SLACK * size)
         triples, multipliers = self._triples[kept], self.multipliers[kept]
-        found = violated(matrix * self._inverse[:, None] * self._inverse, max_new_per_row)
+        z = matrix * self._inverse[:, None] * self._inverse
+        found = violated(z, self._threshold, max_new_per_row, self._searched(len(z)))
         new = found[~np.isin(self._keys(found), self._keys(triples))]
         self.multipliers = np.concatenate([multipliers, np.zeros(len(new))])
         self._index(np.concatenate([triples, new]))
+        if len(new) < len(z):
+            self._threshold = max(0.1 * self._threshold, MIN_THRESHOLD)
         return len(new)
 
     def multiplier(self, nonnegative: Floats, scale: float) -> Multiplier:
@@ -80,8 +86,15 @@ class InequalityPool:
         size = norm(self._scattered(np.abs(weighted)))
         most = int(np.bincount(self._entries).max())
         matrix = scale * (nonnegative - self._scattered(weighted))
-        error = gamma(most + 12) * (size * scale + norm(matrix))
+        error = gamma(2 * most + 12) * (size * scale + norm(matrix))
         return Multiplier(matrix, error)
+
+    def _searched(self, n: int) -> Ints:
+        """Return the rows whose triangles this round searches: all, or those next in turn."""
+        count = min(n, 1 + MAX_TRIPLES // (n * n))
+        rows = (self._next_row + np.arange(count)) % n
+        self._next_row = (self._next_row + count) % n
+        return rows
 
     def _scattered(self, values: Floats) -> Floats:
         n = len(self._inverse)
@@ -96,7 +109,7 @@ class InequalityPool:
         """Store the entries and coefficients of the matrices A_l."""
         self._triples = triples
         n, inverse = len(self._inverse), self._inverse
-        i, j, h = triples.T
+        i, j, h = (np.asarray(column) for column in triples.T)
         is_triangle = np.where(h == i, 0.0, 1.0)
         signs = np.stack([np.ones(len(i)), is_triangle, -np.ones(len(i)), -is_triangle])
         size = np.stack([inverse[i] * inverse[j], inverse[i] * inverse[h], inverse[i] ** 2,
@@ -109,18 +122,18 @@ class InequalityPool:
         self._curvature = curvature
 
 
-def violated(z: Floats, max_per_row: int) -> Ints:
-    """Return the triples (m, 3) of violated pairs, and of the most violated triangles of every row.
+def violated(z: Floats, threshold: float, max_per_row: int, rows: Ints) -> Ints:
+    """Return the triples (m, 3) of violated pairs, and of the worst triangles at each of `rows`.
 
-    O(n³) time, O(n²) memory.
+    O(n²) time for each row, O(n²) memory.
     """
-    n, least = len(z), MIN_VIOLATION * float(np.mean(np.diag(z)))
+    n, least = len(z), threshold * float(np.mean(np.diag(z)))
     pairs = z - np.diag(z)[:, None]
     np.fill_diagonal(pairs, -1.0)
     i, j = np.nonzero(pairs > least)
-    found = [np.stack([i, j, i], axis=1)]
+    found: list[Ints] = [np.stack([i, j, i], axis=1)]
     below = np.tril(np.ones((n, n), bool))
-    for row in range(n):
+    for row in rows.tolist():
         violation = z[row][:, None] + (z[row] - z[row, row]) - z
         violation[below] = violation[row] = violation[:, row] = -1.0
         flat = violation.ravel()

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from partita._common.array_types import Ints
-from partita.lower_bounds.anticlusters import anticlusters
+from partita.lower_bounds.partition import blocks_of, chunks
 from partita.lower_bounds.rounding import sum_below
 from partita.lower_bounds.semidefinite_rounds import Effort, semidefinite_rounds
 from partita.lower_bounds.standard_form import StandardProblem
 
-ROWS_OF_BLOCK = 250  # of which a step takes some milliseconds
-QUICK = Effort(tolerance=2e-3, plain_rounds=3, cut_rounds=0)
-THOROUGH = Effort(tolerance=2e-4, plain_rounds=3, cut_rounds=12)
+QUICK = Effort(tolerance=2e-2, plain_rounds=10, cut_rounds=0, steps=20)
+SAMPLED = Effort(tolerance=8e-3, plain_rounds=10, cut_rounds=0, steps=20)
+THOROUGH = Effort(tolerance=1e-4, plain_rounds=6, cut_rounds=10, steps=40)
 WORTHWHILE = 1e-3  # relative gap of a block, below which it is left alone
 
 
@@ -33,17 +33,18 @@ class Block:
 
     @property
     def gap(self) -> float:
-        """What a better bound may gain at most."""
+        """The most that a better bound may gain."""
         return self.cost - self.value
 
 
 def block_bounds(problem: StandardProblem) -> Iterator[float | None]:
     """Yield None after each step, and a bound of the whole after each block."""
     costs = problem.costs()
-    count = -(-problem.n // ROWS_OF_BLOCK)
-    blocks = [
-        Block(index, math.fsum(costs[index].tolist())) for index in anticlusters(problem, count)
-    ]
+    blocks: list[Block] = []
+    for chunk in chunks(problem):
+        parts = blocks_of(problem, chunk)
+        blocks += [Block(index, math.fsum(costs[index].tolist())) for index in parts]
+        yield None
     for effort in (QUICK, THOROUGH):
         order = sorted(range(len(blocks)), key=lambda number: -blocks[number].gap)
         for number in order:

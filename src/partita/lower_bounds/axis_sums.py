@@ -18,7 +18,7 @@ from partita.lower_bounds.standard_form import StandardProblem
 
 MAX_FEATURES = 2000  # whose principal axes are computed
 MAX_AXES = 100  # of largest variance; the others would add little
-MAX_TERMS = 40_000_000  # n·k·axes: some ten seconds
+MAX_TERMS = 4_000_000  # n·k·axes: some ten seconds
 
 
 def principal_axes_bound(problem: StandardProblem) -> Iterator[float | None]:
