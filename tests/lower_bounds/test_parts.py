@@ -15,13 +15,13 @@ from partita.lower_bounds.anticlusters import anticlusters
 from partita.lower_bounds.betting import BettingBound
 from partita.lower_bounds.block_sums import block_bounds
 from partita.lower_bounds.eigenvalue_sums import sum_of_largest
-from partita.lower_bounds.line_costs import lower_costs
 from partita.lower_bounds.partition import blocks_of, chunks
 from partita.lower_bounds.problem import BoundProblem
 from partita.lower_bounds.sampled_blocks import sampled_bounds
 from partita.lower_bounds.semidefinite_value import Multiplier, semidefinite_value
 from partita.lower_bounds.standard_form import standard_form
 from partita.lower_bounds.valid_inequalities import InequalityPool, violated
+from partita.one_dimension import lower_costs
 
 
 @pytest.fixture(autouse=True)
