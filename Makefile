@@ -13,8 +13,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-data test-all test-pure test-oldest test-sanitize test-spark browsers java \
-        lint format reference gallery same-bits bench bench-quick bench-answers bench-coresets bench-quality bench-scale bench-dask \
-        bench-spark bench-cluster bench-report dev clean FORCE
+        lint format reference gallery same-bits bench bench-quick bench-answers bench-coresets \
+        bench-quality bench-certificates bench-scale bench-dask bench-spark bench-cluster bench-report dev clean FORCE
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -147,6 +147,9 @@ bench-coresets: $(VENV)/tools ## the error of coresets beside uniform samples, o
 
 bench-quality: .bench-venv/made ## J beside proven optima, scikit-learn and bkmeans; PARTITA_DATA names the data sets: ten minutes
 	.bench-venv/bin/python bench/quality.py --out bench/QUALITY.md
+
+bench-certificates: $(VENV)/tools ## how far from the best possible fits are proven to be: ten minutes
+	$(BIN)/python bench/certificates.py --out bench/CERTIFICATES.md
 
 bench-scale: $(VENV)/tools ## fits of files of 6 GB within 1 GiB of memory: half an hour, 20 GB of disk
 	$(BIN)/python bench/files.py --out bench/FILES.md
