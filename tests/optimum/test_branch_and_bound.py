@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from partita.cluster_dual.cluster_problem import ClusterProblem
+from partita.cluster_dual.column_pool import ColumnPool, FractionalCover
+from partita.cluster_dual.dual_bound import PROOF_TOLERANCE, Watch, raise_bound
+from partita.cluster_dual.pricing import BoxSearch
 from partita.optimum.branch_and_bound import BranchAndBound
-from partita.optimum.cluster_problem import ClusterProblem
-from partita.optimum.column_pool import ColumnPool, FractionalCover
-from partita.optimum.dual_bound import PROOF_TOLERANCE, Watch, raise_bound
 from partita.optimum.enumeration import best_of_all
-from partita.optimum.pricing import BoxSearch
 from partita.theory import partitions, sse_of_partition
 
 

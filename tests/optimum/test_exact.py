@@ -147,14 +147,15 @@ def test_missing_values_raise():
         exact(np.full((5, 2), np.nan), 2)
 
 
-def proven_optima(folder, name):
+def known_optima(folder, name):
     with open(folder / "optima_kmeans.csv") as file:
         return {
             int(row["k"]): float(row["sse"]) for row in csv.DictReader(file) if row["file"] == name
         }
 
 
-CASES = [("cran_cluster/ruspini", k) for k in range(2, 11)] + [("hgmeans/iris", k) for k in (2, 3)]
+CASES = [("cran_cluster/ruspini", k) for k in range(2, 11)]
+CASES += [("hgmeans/iris", k) for k in range(2, 11)] + [("hgmeans/german", k) for k in range(2, 8)]
 
 
 @pytest.mark.data
@@ -162,7 +163,7 @@ CASES = [("cran_cluster/ruspini", k) for k in range(2, 11)] + [("hgmeans/iris", 
 @pytest.mark.parametrize(("name", "k"), CASES)
 def test_published_optima_are_proven(data_folder, name, k):
     result = exact(load(data_folder, name), k, random_state=0)
-    optimum = proven_optima(data_folder, name)[k]
+    optimum = known_optima(data_folder, name)[k]
     assert result.is_proven
     assert result.inertia == pytest.approx(optimum, rel=1e-9)
     assert result.lower_bound <= optimum

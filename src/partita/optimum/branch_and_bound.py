@@ -17,9 +17,9 @@ from collections.abc import Callable
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita.optimum.cluster_problem import ClusterProblem
-from partita.optimum.column_pool import ColumnPool, FractionalCover
-from partita.optimum.dual_bound import (
+from partita.cluster_dual.cluster_problem import ClusterProblem
+from partita.cluster_dual.column_pool import ColumnPool, FractionalCover
+from partita.cluster_dual.dual_bound import (
     PROOF_TOLERANCE,
     TARGET_SHARE,
     SearchStopped,

@@ -14,14 +14,14 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.parameters import check, check_integer, number, optional
-from partita._common.power_of_two import power_of_two
 from partita._common.random_state import generator
 from partita._common.threads import Workers, one_blas_thread
+from partita.cluster_dual.cluster_problem import ClusterProblem
+from partita.cluster_dual.dual_bound import PROOF_TOLERANCE
+from partita.cluster_dual.principal_frame import PrincipalFrame
 from partita.estimators import validation
 from partita.one_dimension import lower_costs, optimal_partition
 from partita.optimum.branch_and_bound import BranchAndBound
-from partita.optimum.cluster_problem import ClusterProblem
-from partita.optimum.dual_bound import PROOF_TOLERANCE
 from partita.optimum.enumeration import best_of_all, is_enumerable
 from partita.optimum.good_solution import good_solution
 from partita.source.dataframes import is_frame, names_of
@@ -162,7 +162,7 @@ class _ExactTask:
 
     def by_branch_and_bound(self, deadline: float, rng: np.random.Generator) -> ExactResult:
         """Search until the deadline or an interrupt."""
-        frame = _Frame.of(self.points, self.point_weight)
+        frame = PrincipalFrame.of(self.points, self.point_weight)
         root = ClusterProblem.of(frame.points, frame.weight, self.k)
         labels = good_solution(frame.points, frame.weight, self.k, rng)
         axes = [lower_costs(axis, frame.weight, self.k)[-1] for axis in frame.points.T.copy()]
@@ -175,7 +175,7 @@ class _ExactTask:
         row_labels = self._row_labels(search.labels)
         return self._result(row_labels, centers, (cost, low), "branch and bound", search.nodes)
 
-    def _tell(self, search: BranchAndBound, frame: _Frame) -> bool:
+    def _tell(self, search: BranchAndBound, frame: PrincipalFrame) -> bool:
         if self.callback is None:
             return False
         low = max(0.0, frame.bound_of_rows(search.lower_bound))
@@ -225,40 +225,3 @@ class _ExactTask:
             seconds=time.monotonic() - self.start,
             nodes=nodes,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """Points about their mean on their principal axes, scaled by powers of two."""
-
-    points: Floats
-    weight: Floats
-    cost_scale: float  # J of the rows is that of the points, times this
-    stretch: float  # bounds the relative change of lengths: the axes are not quite orthonormal
-    shift: float  # bounds the distance of a point from where it should be
-
-    @classmethod
-    def of(cls, rows: Floats, weight: Floats) -> _Frame:
-        scale = power_of_two(float(np.abs(rows).max()) or 1.0)
-        gap = rows * scale
-        gap = gap - np.average(gap, axis=0, weights=weight)
-        second = power_of_two(float(np.abs(gap).max()) or 1.0)
-        heavy = power_of_two(float(weight.max()))
-        gap, weight = gap * second, weight * heavy
-        axes = np.linalg.eigh((gap.T * weight) @ gap)[1][:, ::-1]
-        d, eps = gap.shape[1], float(np.finfo(np.float64).eps)
-        skew = float(np.linalg.norm(axes.T @ axes - np.eye(d))) + 4.0 * d * d * eps
-        longest = float(np.sqrt(np.einsum("nd,nd->n", gap, gap).max()))
-        points = np.ascontiguousarray(gap @ axes)
-        spread = np.abs(points).max(axis=0) > 8.0 * d * eps * longest
-        shift = 4.0 * (d + 2) * eps * longest
-        return cls(
-            np.ascontiguousarray(points[:, spread]), weight, 1 / (scale * second) ** 2 / heavy,
-            skew, shift,
-        )  # fmt: skip
-
-    def bound_of_rows(self, low: float) -> float:
-        """Return the bound of the rows' J: √J changes by at most the shifts, as a norm does."""
-        slack = self.shift * math.sqrt(float(self.weight.sum()))
-        root = math.sqrt(max(low, 0.0)) * (1 - self.stretch) - slack
-        return max(0.0, root) ** 2 * self.cost_scale * (1 - 1e-15)

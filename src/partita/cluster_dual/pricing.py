@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita.optimum.cluster_problem import ClusterProblem
+from partita.cluster_dual.cluster_problem import ClusterProblem
 
 MAX_OPEN_POINTS = 8  # of a box that is settled by trying them
 BATCH_VALUES = 1 << 20  # points · features · boxes that are bounded at a time

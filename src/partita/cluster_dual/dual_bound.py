@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from partita._common.array_types import Floats
-from partita.optimum.cluster_problem import ClusterProblem
-from partita.optimum.column_pool import ColumnPool, DualPoint, FractionalCover
-from partita.optimum.pricing import BoxSearch, climb
+from partita.cluster_dual.cluster_problem import ClusterProblem
+from partita.cluster_dual.column_pool import ColumnPool, DualPoint, FractionalCover
+from partita.cluster_dual.pricing import BoxSearch, climb
 
 PROOF_TOLERANCE = 1e-9  # relative to J: a bound closer than that proves the optimum
 TARGET_SHARE = 0.2  # of the tolerance, that targets lie below J

@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
 from partita._common.array_types import Array, Floats, Ints
-from partita.optimum.cluster_problem import ClusterProblem
+from partita.cluster_dual.cluster_problem import ClusterProblem
 
 UNIT_COST = 1e4  # to which the target is scaled: tolerances of the solver are absolute, 1e-7
 MIN_DISTANCE = 0.1  # of a central point; constraints that keep it nearer are fixed where they are
