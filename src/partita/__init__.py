@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from partita.model_file import ModelFileError, load, save, to_sklearn
     from partita.new_rows.compare_with_fit import compare_with_fit
     from partita.new_rows.comparison import Comparison
+    from partita.optimum.exact import ExactProgress, ExactResult, exact
     from partita.report.describe import Description, describe
     from partita.scanning.scan import Scan, scan
     from partita.stats import ClusterStats
@@ -58,6 +59,8 @@ _HOME = {
     "Description": "partita.report.describe",
     "Diagnosis": "partita.diagnosis",
     "EmptyClusterError": "partita.empty_clusters",
+    "ExactProgress": "partita.optimum.exact",
+    "ExactResult": "partita.optimum.exact",
     "Factorization": "partita.factorization",
     "Finding": "partita.diagnosis",
     "IndefiniteKernelWarning": "partita._common.warnings",
@@ -79,6 +82,7 @@ _HOME = {
     "coreset": "partita.coresets",
     "describe": "partita.report.describe",
     "diagnose": "partita.diagnosis",
+    "exact": "partita.optimum.exact",
     "factorize": "partita.factorization",
     "k_means": "partita.estimators.functions",
     "kmeans_plusplus": "partita.estimators.functions",
@@ -106,6 +110,8 @@ __all__ = [
     "Description",
     "Diagnosis",
     "EmptyClusterError",
+    "ExactProgress",
+    "ExactResult",
     "Factorization",
     "Finding",
     "IndefiniteKernelWarning",
@@ -128,6 +134,7 @@ __all__ = [
     "coreset",
     "describe",
     "diagnose",
+    "exact",
     "factorize",
     "halting",
     "k_means",

@@ -1,0 +1,1 @@
+"""Best partitions, and the proof: dynamic programming, enumeration, branch and bound."""

@@ -1,0 +1,53 @@
+"""A good partition to begin an exact search with: K-means from many starts, then single moves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partita._common.array_types import Floats, Ints
+from partita.estimators.kmeans import KMeans
+
+ROUNDS = 8  # of K-means and moves, for few rows
+STARTS_PER_ROUND = 10
+MAX_ROWS_OF_ROUNDS = 5000  # above it, one round is made
+MIN_GAIN = 1e-12  # of a move, relative to J
+
+
+def good_solution(rows: Floats, weight: Floats, k: int, rng: np.random.Generator) -> Ints:
+    """Return the labels (n,) of a good partition of distinct rows into k clusters, 1 < k < n."""
+    best: Ints = np.zeros(len(rows), np.int64)
+    least = np.inf
+    for _ in range(ROUNDS if len(rows) <= MAX_ROWS_OF_ROUNDS else 1):
+        seed = int(rng.integers(2**31))
+        model = KMeans(k, n_init=STARTS_PER_ROUND, random_state=seed)
+        model.fit(rows, sample_weight=weight)
+        labels, cost = move_single_points(rows, weight, model.labels_, k)
+        if cost < least:
+            best, least = labels, cost
+    return best
+
+
+def move_single_points(rows: Floats, weight: Floats, labels: Ints, k: int) -> tuple[Ints, float]:
+    """Move the point that lowers J most to another cluster, until none does (Hartigan)."""
+    labels = labels.astype(np.int64)
+    n = len(rows)
+    while True:
+        member = np.eye(k)[labels]
+        mass = member.T @ weight
+        used = mass > 0
+        sums = member.T @ (weight[:, None] * rows)
+        means = np.divide(sums, mass[:, None], out=np.zeros_like(sums), where=used[:, None])
+        distance = np.stack([((rows - mean) ** 2).sum(axis=1) for mean in means], axis=1)
+        own = np.arange(n), labels
+        cost = float(weight @ distance[own])
+        rest = mass[labels] - weight
+        is_movable = np.bincount(labels, minlength=k)[labels] > 1
+        scale = mass[labels] / np.where(is_movable, rest, 1.0)
+        saved = np.where(is_movable, weight * distance[own] * scale, 0.0)
+        price = weight[:, None] * distance * (mass / (mass + weight[:, None]))
+        price[own] = np.inf
+        gain = saved - price.min(axis=1)
+        best = int(gain.argmax())
+        if gain[best] <= MIN_GAIN * cost:
+            return labels, cost
+        labels[best] = int(price[best].argmin())
