@@ -60,12 +60,12 @@ def test_errors_name_the_place():
 def test_halting_and_strict(partita, tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "a.npy", rng.normal(size=(800, 2)))
-    output = partita("fit", tmp_path / "a.npy", "-k", 20, "--max-iter", 2, "--strict", code=4)
+    words = ("fit", tmp_path / "a.npy", "-k", 20, "--quality", "fast", "--strict")
+    output = partita(*words, "--max-iter", 2, code=4)
     assert "limit of 2 iterations" in output
     partita("fit", tmp_path / "a.npy", "-k", 20, "--max-iter", 2)
     partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", "RelDecrease(0.1)")
     limits = "MaxIter(1) | Deadline(60)"
-    words = ("fit", tmp_path / "a.npy", "-k", 20, "--quality", "fast", "--strict")
     assert partita(*words, "--halt", limits, code=4)
     assert partita("fit", tmp_path / "a.npy", "-k", 20, "--strict", "--halt", "Deadline(0)", code=4)
     output = partita("fit", tmp_path / "a.npy", "-k", 20, "--halt", "Never(1)", code=2)

@@ -156,7 +156,7 @@ def restored_stats(saved: FieldReader, k: int, d: int | None, least: float = 0.0
 
 def search_state(model: Any) -> dict[str, Any]:
     """Return the record of a search by columns, for a model file."""
-    if not model.search_:
+    if not getattr(model, "search_", ()):
         return {}
     names = [field.name for field in fields(SearchRecord)]
     rows = [asdict(record) for record in model.search_]
