@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from partita._common.threads import one_blas_thread
+from partita.cluster_dual.bounds_of_rows import report_dual_bounds
 from partita.lower_bounds.axis_sums import principal_axes_bound
 from partita.lower_bounds.block_sums import block_bounds
 from partita.lower_bounds.problem import BoundProblem
@@ -20,6 +22,9 @@ from partita.lower_bounds.standard_form import Conversion, StandardProblem, stan
 
 MAX_ROWS_OF_ONE_BLOCK = 400  # for which the blocks would only take time from the whole
 MAX_ROWS_OF_WHOLE = 1500  # of distinct rows: a step takes a third of a second
+MAX_ROWS_OF_DUAL = 250  # of distinct rows, in few features: then it is exact within seconds
+MAX_FEATURES_OF_DUAL = 4
+DUAL_SHARE = 1 / 3  # of the time
 MIN_ROWS_TO_SAMPLE = 100_000  # of which bounds of all blocks take minutes
 
 Bounds = Iterator[LowerBound | None]
@@ -38,18 +43,38 @@ def improve_bounds(
     Ends when `report` returns True, at the `deadline` (of `time.monotonic()`), or when nothing is
     left. The bounds do not depend on the time; how many there are does.
     """
-    best = -math.inf
+    listener = _Listener(report, math.inf if deadline is None else deadline)
     with one_blas_thread():
-        for bound in _bounds(problem, level, rng):
-            if bound is not None and bound.value > best:
-                best = bound.value
-                if report(bound):
-                    return
-            if deadline is not None and time.monotonic() >= deadline:
+        for bound in _bounds(problem, level, rng, listener):
+            if listener.hear(bound):
                 return
 
 
-def _bounds(problem: BoundProblem, level: float, rng: np.random.Generator) -> Bounds:
+@dataclass
+class _Listener:
+    """The one who is told of higher bounds, and who may end the search."""
+
+    report: Callable[[LowerBound], bool]
+    deadline: float
+    best: float = -math.inf
+    is_content: bool = False
+
+    def hear(self, bound: LowerBound | None) -> bool:
+        """Report a bound if it is higher than those before; return whether the search ends."""
+        if bound is not None and bound.value > self.best:
+            self.best = bound.value
+            self.is_content = self.report(bound)
+        return self.is_content or time.monotonic() >= self.deadline
+
+    def share_of_time(self, share: float) -> float:
+        """Return the end of a share of the time that is left."""
+        now = time.monotonic()
+        return now + share * (self.deadline - now)
+
+
+def _bounds(
+    problem: BoundProblem, level: float, rng: np.random.Generator, listener: _Listener
+) -> Bounds:
     """Yield bounds, and None wherever the time may be looked at."""
     standard, conversion = standard_form(problem)
     yield LowerBound(0.0, "no cost is negative", is_exact=standard.n <= problem.k)
@@ -66,6 +91,8 @@ def _bounds(problem: BoundProblem, level: float, rng: np.random.Generator) -> Bo
         yield None if value is None else LowerBound(convert(value), method, is_exact=is_line)
     if is_line:
         return
+    if standard.rows is not None and standard.n <= MAX_ROWS_OF_DUAL:
+        yield from _dual(problem, standard.rows.shape[1], listener)
     if standard.n >= MIN_ROWS_TO_SAMPLE:
         for value in sampled_bounds(standard, level, rng):
             yield None if value is None else LowerBound(convert(value), "sampled blocks", level)
@@ -74,6 +101,22 @@ def _bounds(problem: BoundProblem, level: float, rng: np.random.Generator) -> Bo
             yield None if value is None else LowerBound(convert(value), "blocks")
     if standard.n <= MAX_ROWS_OF_WHOLE:
         yield from _semidefinite(standard, conversion)
+
+
+def _dual(problem: BoundProblem, d: int, listener: _Listener) -> Bounds:
+    """Report bounds of the Lagrangian dual; yield None at its end."""
+    if d > MAX_FEATURES_OF_DUAL:
+        return
+    assert problem.rows is not None
+    report_dual_bounds(
+        problem.rows,
+        problem.weight,
+        problem.labels,
+        problem.k,
+        lambda value: listener.hear(LowerBound(value, "Lagrangian dual")),
+        listener.share_of_time(DUAL_SHARE),
+    )
+    yield None
 
 
 def _semidefinite(standard: StandardProblem, conversion: Conversion) -> Bounds:
