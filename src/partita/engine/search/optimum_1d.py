@@ -12,6 +12,7 @@ from partita.source.protocol import Source
 def centers_1d(source: Source, k: int) -> Floats:
     """Return the centers (k, 1) of an optimal partition of rows with one feature."""
     values = source.take_rows(np.arange(source.n))[:, 0]
-    _, centers, _ = optimal_partition(values, source.weights.as_floats(source.n), k)
+    weight = source.weights.as_floats(source.n)
+    _, centers, _ = optimal_partition(values, weight, k, source.workers.n)
     missing = k - len(centers)  # if fewer values are distinct
     return np.append(centers, np.repeat(centers[-1:], missing)).reshape(-1, 1)
