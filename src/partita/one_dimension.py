@@ -98,10 +98,14 @@ def lower_costs(x: Floats, weight: Floats | None, k_max: int, n_threads: int = 1
     """
     line = SortedLine.of(x, weight)
     costs = _layer_costs(line, k_max, n_threads)
+    return np.array([_rounded_down(line, float(cost), k) for k, cost in enumerate(costs, 1)])
+
+
+def _rounded_down(line: SortedLine, cost: float, k: int) -> float:
+    """Return a lower bound of the rows' J from the scaled cost that was computed for k clusters."""
     levels = 2 + len(line.value).bit_length()  # a split may lose twice the error at each of them
-    error = 2.0 * line.error * levels * np.arange(1, k_max + 1)
-    low = np.maximum(0.0, np.nextafter(costs * (1 - 2.0**-52) - error, -np.inf))
-    return np.array([np.nextafter(line.cost_of(float(cost)), 0.0) for cost in low])
+    low = math.nextafter(cost * (1 - 2.0**-52) - 2.0 * line.error * levels * k, -math.inf)
+    return math.nextafter(line.cost_of(max(0.0, low)), 0.0)
 
 
 def optimal_partition(
@@ -115,10 +119,24 @@ def optimal_partition(
     >>> optimal_partition(np.array([8.0, 1.0, 2.0, 6.0]), None, 2)
     (array([1, 0, 0, 1], dtype=int32), array([1.5, 7. ]), 2.5)
     """
+    return proven_partition(x, weight, k, n_threads)[0]
+
+
+def proven_partition(
+    x: Floats, weight: Floats | None, k: int, n_threads: int = 1
+) -> tuple[tuple[Ints, Floats, float], float]:
+    """Return `optimal_partition`, and the lower bound of J that `lower_costs` gives for k.
+
+    >>> partition, low = proven_partition(np.array([8.0, 1.0, 2.0, 6.0]), None, 2)
+    >>> bool(low == lower_costs(np.array([8.0, 1.0, 2.0, 6.0]), None, 2)[1])
+    True
+    """
     line = SortedLine.of(x, weight)
-    starts = line.value[_starts(line, min(k, len(line.value)), n_threads)]
+    k = min(k, len(line.value))
+    places, cost = _starts(line, k, n_threads)
+    starts = line.value[places]
     labels = np.maximum(0, np.searchsorted(starts, x, side="right") - 1).astype(np.int32)
-    return _with_centers(x, weight, labels, starts)
+    return _with_centers(x, weight, labels, starts), _rounded_down(line, cost, k)
 
 
 def _with_centers(
@@ -154,8 +172,8 @@ def _layer_costs(line: SortedLine, k_max: int, n_threads: int) -> Floats:
     return costs
 
 
-def _starts(line: SortedLine, k: int, n_threads: int) -> Ints:
-    """Return the first value (k,) of each of the best k clusters."""
+def _starts(line: SortedLine, k: int, n_threads: int) -> tuple[Ints, float]:
+    """Return the first value (k,) of each of the best k clusters, and their scaled cost."""
     n = len(line.value)
     before, after = np.zeros((2, 2, n + 1))
     splits = np.zeros((k, n + 1), np.int32)
@@ -166,7 +184,7 @@ def _starts(line: SortedLine, k: int, n_threads: int) -> Ints:
     starts, end = np.zeros(k, np.int64), n
     for layer in range(k - 1, -1, -1):
         end = starts[layer] = int(splits[layer, end])
-    return starts
+    return starts, float(before[0, n])
 
 
 def _centered(x: Floats, origin: float) -> tuple[Twofold, int]:

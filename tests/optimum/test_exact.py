@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import doctest
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers.paths import DOCS
 from helpers.real_data import load
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -167,6 +169,12 @@ def test_published_optima_are_proven(data_folder, name, k):
     assert result.is_proven
     assert result.inertia == pytest.approx(optimum, rel=1e-9)
     assert result.lower_bound <= optimum
+
+
+def test_the_page_prints_what_it_claims():
+    outcome = doctest.testfile(str(DOCS / "exact.md"), module_relative=False, encoding="utf-8")
+    assert outcome.failed == 0
+    assert outcome.attempted >= 5
 
 
 def test_the_names_are_exported():

@@ -74,6 +74,7 @@ class ColumnPool:
         self.width: Floats = np.zeros(0)
         self.fixed: Floats = np.zeros(0)  # distance that a constraint must keep; nan: not fixed
         self._keys: set[bytes] = set()
+        self._most = MAX_COLUMNS_PER_POINT * n
         own = np.unique(labels, return_inverse=True)[1].reshape(-1)
         without, within = self._home[own] - np.eye(n), np.maximum(self._home[other], np.eye(n))
         self.add(np.vstack([self._home, np.eye(n), without, within]))
@@ -122,15 +123,17 @@ class ColumnPool:
 
     def center(self, value: float) -> DualPoint | None:
         """Return central prices at which the dual has this value; None if there are none."""
+        may_fix = True
         while True:
             point, keeps = self._farthest(value)
             if point is None or point.distance < 0:
                 if not self._release():
                     return None
-                continue
-            if point.distance >= MIN_DISTANCE or not keeps.any():
+                may_fix = False  # what was let go would be fixed again, without end
+            elif not may_fix or point.distance >= MIN_DISTANCE or not keeps.any():
                 return point
-            self.fixed[keeps] = FIXED_SHARE * point.distance
+            else:
+                self.fixed[keeps] = FIXED_SHARE * point.distance
 
     def _release(self) -> bool:
         """Let fixed constraints be nearer; return False if none is fixed."""
@@ -180,10 +183,14 @@ class ColumnPool:
         return FractionalCover(value, self.members[taken], share[taken])
 
     def tidy(self, point: DualPoint) -> None:
-        """Drop the clusters with the most slack if there are many."""
+        """Drop the clusters with the most slack if there are many.
+
+        More may stay each time, so that no cluster is dropped and found again without end.
+        """
         n = len(self.problem.points)
-        if len(self.cost) <= MAX_COLUMNS_PER_POINT * n:
+        if len(self.cost) <= self._most:
             return
+        self._most *= 2
         slack = (self.cost - (self.members @ point.price - point.fee) * self.scale) / self.width
         kept = np.sort(np.argsort(slack)[: len(self.cost) // 2])
         kept = np.union1d(kept, np.arange(len(self._home) + n))

@@ -50,12 +50,15 @@ def raise_bound(
     """
     value, cover = target, None
     while low < target:
+        before = low, math.inf if cover is None else cover.value
         low = max(low, _reach(pool, value, target, watch))
         if low >= target:
             break
         cover = pool.cover()
         step = STEP_TO_COVER * (cover.value - low)
-        if cover.partition() is not None or step < MIN_PROGRESS * (target - low):
+        is_stuck = before == (low, cover.value) or step < MIN_PROGRESS * (target - low)
+        is_better = cover.value < target and cover.partition() is not None
+        if is_better or is_stuck:
             return low, cover
         value = min(target, low + step)
     return low, None

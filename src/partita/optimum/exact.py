@@ -15,12 +15,12 @@ from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita._common.parameters import check, check_integer, number, optional
 from partita._common.random_state import generator
-from partita._common.threads import Workers, one_blas_thread
+from partita._common.threads import Workers, default_threads, one_blas_thread
 from partita.cluster_dual.cluster_problem import ClusterProblem
 from partita.cluster_dual.dual_bound import PROOF_TOLERANCE
 from partita.cluster_dual.principal_frame import PrincipalFrame
 from partita.estimators import validation
-from partita.one_dimension import lower_costs, optimal_partition
+from partita.one_dimension import lower_costs, proven_partition
 from partita.optimum.branch_and_bound import BranchAndBound
 from partita.optimum.enumeration import best_of_all, is_enumerable
 from partita.optimum.good_solution import good_solution
@@ -147,8 +147,7 @@ class _ExactTask:
     def on_a_line(self) -> ExactResult:
         """Solve one feature by dynamic programming."""
         x = np.ascontiguousarray(self.rows[:, 0])
-        labels, centers, cost = optimal_partition(x, self.weight, self.k)
-        low = float(lower_costs(x, self.weight, self.k)[-1])
+        (labels, centers, cost), low = proven_partition(x, self.weight, self.k, default_threads())
         return self._result(labels, centers[:, None], (cost, low), "dynamic programming")
 
     def by_enumeration(self) -> ExactResult:
