@@ -43,6 +43,16 @@ def test_a_few_rows_are_solved_as_by_enumeration(seed, k, d):
     )
 
 
+def test_many_features_are_proven_by_the_semidefinite_bound():
+    rows = np.random.default_rng(1).normal(size=(60, 9)) + 6 * np.repeat(np.eye(9)[:3], 20, axis=0)
+    result = exact(rows, 3, random_state=0)
+    assert result.is_proven
+    assert result.method.startswith("semidefinite")
+    assert result.nodes == 1
+    assert result.lower_bound <= result.inertia
+    assert exact(rows[::-1], 3, random_state=1).inertia == pytest.approx(result.inertia, rel=1e-12)
+
+
 @settings(max_examples=5)
 @given(seed=st.integers(0, 2**32 - 1), k=st.sampled_from([3, 4]))
 def test_order_repeats_and_offsets_change_nothing(seed, k):

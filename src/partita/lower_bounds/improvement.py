@@ -15,6 +15,7 @@ from partita.lower_bounds.axis_sums import principal_axes_bound
 from partita.lower_bounds.block_sums import block_bounds
 from partita.lower_bounds.problem import BoundProblem
 from partita.lower_bounds.record import LowerBound
+from partita.lower_bounds.rounding import gamma, norm
 from partita.lower_bounds.sampled_blocks import sampled_bounds
 from partita.lower_bounds.semidefinite_rounds import FULL, semidefinite_rounds
 from partita.lower_bounds.spectral import spectral_bound
@@ -92,7 +93,7 @@ def _bounds(
     if is_line:
         return
     if standard.rows is not None and standard.n <= MAX_ROWS_OF_DUAL:
-        yield from _dual(problem, standard.rows.shape[1], listener)
+        yield from _dual(standard, conversion, listener)
     if standard.n >= MIN_ROWS_TO_SAMPLE:
         for value in sampled_bounds(standard, level, rng):
             yield None if value is None else LowerBound(convert(value), "sampled blocks", level)
@@ -103,19 +104,21 @@ def _bounds(
         yield from _semidefinite(standard, conversion)
 
 
-def _dual(problem: BoundProblem, d: int, listener: _Listener) -> Bounds:
+def _dual(standard: StandardProblem, conversion: Conversion, listener: _Listener) -> Bounds:
     """Report bounds of the Lagrangian dual; yield None at its end."""
-    if d > MAX_FEATURES_OF_DUAL:
+    assert standard.rows is not None
+    if standard.rows.shape[1] > MAX_FEATURES_OF_DUAL:
         return
-    assert problem.rows is not None
-    report_dual_bounds(
-        problem.rows,
-        problem.weight,
-        problem.labels,
-        problem.k,
-        lambda value: listener.hear(LowerBound(value, "Lagrangian dual")),
-        listener.share_of_time(DUAL_SHARE),
-    )
+    root = standard.root
+    moved = gamma(4) * norm(standard.rows)  # by rounding, as a norm of √weights times rows
+
+    def report(value: float) -> bool:
+        distance = max(math.sqrt(max(value, 0.0)) * (1 - gamma(4)) - moved, 0.0)
+        bound = conversion.lower_bound(distance * distance * (1 - gamma(4)))
+        return listener.hear(LowerBound(bound, "Lagrangian dual"))
+
+    points, end = standard.rows / root[:, None], listener.share_of_time(DUAL_SHARE)
+    report_dual_bounds(points, root * root, standard.labels, standard.k, report, end)
     yield None
 
 

@@ -24,6 +24,7 @@ from partita.one_dimension import lower_costs, proven_partition
 from partita.optimum.branch_and_bound import BranchAndBound
 from partita.optimum.enumeration import best_of_all, is_enumerable
 from partita.optimum.good_solution import good_solution
+from partita.optimum.wide_rows import first_bound
 from partita.source.dataframes import is_frame, names_of
 from partita.stats import ClusterStats
 
@@ -48,7 +49,7 @@ class ExactResult:
     labels: Ints  # (n,)
     inertia: float
     lower_bound: float  # no partition into at most k clusters has a lower J
-    method: str  # "dynamic programming", "enumeration" or "branch and bound"
+    method: str  # "dynamic programming", "enumeration", "branch and bound", or that of a bound
     seconds: float
     nodes: int  # of the search tree; 1 if the first bound was enough, 0 without a tree
 
@@ -86,10 +87,11 @@ def exact(
     """Find the partition of X into at most k clusters of the least J, and prove it.
 
     One feature: dynamic programming, for any number of rows. A few rows: all partitions. Else
-    branch and bound, which suits up to some hundred distinct rows of up to about five features; it
-    takes seconds where clusters are clear, and may take very long. `time_limit` (seconds) or Ctrl-C
-    ends it; the result then has the best partition found, and a lower bound. A callback hears of
-    every bound, and ends the search by returning True.
+    branch and bound, which suits up to some hundred distinct rows of up to about five features;
+    with more of them, the semidefinite bound of `certify` comes first, and often proves that a
+    search found the optimum. It takes seconds where clusters are clear, and may take very long.
+    `time_limit` (seconds) or Ctrl-C ends it; the result then has the best partition found, and a
+    lower bound. A callback hears of every bound, and ends the search by returning True.
 
     Proven means: to a relative 1e-9 of J. Bounds allow for rounding errors; a bound is valid, and
     the same partition is found, on any machine, but not with the same digits.
@@ -167,17 +169,29 @@ class _ExactTask:
         axes = [lower_costs(axis, frame.weight, self.k)[-1] for axis in frame.points.T.copy()]
         low = math.fsum(axes) * (1 - ENUMERATION_ROUNDING)
         search = BranchAndBound(root, labels, low, lambda state: self._tell(state, frame))
+        method, nodes = "branch and bound", 1
         with suppress(KeyboardInterrupt):  # the best partition and the bound are kept
-            search.run(deadline)
+            bound = first_bound(root, labels, search.target, deadline, search.begin_at)
+            if bound is not None and self._is_proven(search, frame):
+                method = bound.method
+            else:
+                search.run(deadline)
+                nodes = search.nodes
         centers, cost = self._centers(search.labels)
-        low = max(0.0, frame.bound_of_rows(search.lower_bound))
-        row_labels = self._row_labels(search.labels)
-        return self._result(row_labels, centers, (cost, low), "branch and bound", search.nodes)
+        bounds = cost, self._bound_of_rows(search, frame)
+        return self._result(self._row_labels(search.labels), centers, bounds, method, nodes)
+
+    def _bound_of_rows(self, search: BranchAndBound, frame: PrincipalFrame) -> float:
+        return max(0.0, frame.bound_of_rows(search.lower_bound))
+
+    def _is_proven(self, search: BranchAndBound, frame: PrincipalFrame) -> bool:
+        cost = self._centers(search.labels)[1]
+        return cost - self._bound_of_rows(search, frame) <= PROOF_TOLERANCE * cost
 
     def _tell(self, search: BranchAndBound, frame: PrincipalFrame) -> bool:
         if self.callback is None:
             return False
-        low = max(0.0, frame.bound_of_rows(search.lower_bound))
+        low = self._bound_of_rows(search, frame)
         cost = self._centers(search.labels)[1]
         seconds = time.monotonic() - self.start
         return bool(self.callback(ExactProgress(cost, min(low, cost), search.nodes, seconds)))

@@ -1,4 +1,4 @@
-"""A good partition to begin an exact search with: K-means from many starts, then single moves."""
+"""Good partitions: one to begin an exact search with, and those that moves of points improve."""
 
 from __future__ import annotations
 
@@ -7,24 +7,13 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita.estimators.kmeans import KMeans
 
-ROUNDS = 8  # of K-means and moves, for few rows
-STARTS_PER_ROUND = 10
-MAX_ROWS_OF_ROUNDS = 5000  # above it, one round is made
 MIN_GAIN = 1e-12  # of a move, relative to J
 
 
 def good_solution(rows: Floats, weight: Floats, k: int, rng: np.random.Generator) -> Ints:
     """Return the labels (n,) of a good partition of distinct rows into k clusters, 1 < k < n."""
-    best: Ints = np.zeros(len(rows), np.int64)
-    least = np.inf
-    for _ in range(ROUNDS if len(rows) <= MAX_ROWS_OF_ROUNDS else 1):
-        seed = int(rng.integers(2**31))
-        model = KMeans(k, n_init=STARTS_PER_ROUND, random_state=seed)
-        model.fit(rows, sample_weight=weight)
-        labels, cost = move_single_points(rows, weight, model.labels_, k)
-        if cost < least:
-            best, least = labels, cost
-    return best
+    model = KMeans(k, quality="best", random_state=int(rng.integers(2**31)))
+    return np.asarray(model.fit(rows, sample_weight=weight).labels_, dtype=np.int64)
 
 
 def move_single_points(rows: Floats, weight: Floats, labels: Ints, k: int) -> tuple[Ints, float]:
