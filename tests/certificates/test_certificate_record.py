@@ -58,9 +58,13 @@ def test_a_certificate_does_not_change():
 @pytest.mark.parametrize(
     ("certificate", "short", "sentence"),
     [
-        (PLAIN, "within 3 % of the best possible", "at most 3 % less (rigorous bound, semid"),
+        (PLAIN, "at most 3.1 % above the best possible", "at most 3 % less (rigorous bound, semid"),
         (SAMPLED, "(95 % confidence)", "with 95 % confidence, no partition into 3 clusters has"),
-        (EXACT, "within 3 %", "the lowest possible is 97, which is 3 % less (branch and bound;"),
+        (
+            EXACT,
+            "at most 3.1 % above",
+            "the lowest possible is 97, which is 3 % less (branch and bound;",
+        ),
         (OPTIMAL, "proven to be the best", "proven to be the lowest possible (branch and bound;"),
         (replace(PLAIN, lower_bound=0.0), "not known", "no lower bound above 0 is known"),
     ],

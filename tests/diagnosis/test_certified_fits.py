@@ -31,7 +31,7 @@ def poor():
 
 def test_a_local_minimum_says_how_much_lower_the_best_can_be(poor):
     assert "certificate" not in local_minimum(poor).evidence
-    certificate = poor.certify(ROWS, time_limit=None)
+    certificate = poor.certify(ROWS, time_limit=0.5)
     assert certificate.gap > 0.1
     assert f"By the certificate of this fit, {certificate.verdict}." in local_minimum(poor).evidence
 
@@ -50,7 +50,7 @@ def test_a_fit_that_is_proven_good_is_not_searched(monkeypatch):
 
 
 def test_a_certificate_of_other_rows_or_from_samples_proves_nothing(poor):
-    right = poor.certify(ROWS, time_limit=None)
+    right = poor.certify(ROWS, time_limit=0.5)
     proven = replace(right, lower_bound=right.objective, kind="exact")
     for other in (
         replace(proven, n_rows=99),

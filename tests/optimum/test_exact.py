@@ -85,7 +85,6 @@ def test_a_line_in_the_plane_is_solved_as_one_feature():
     plane = exact(np.column_stack([x, 2 * x]), 3, random_state=0)
     np.testing.assert_array_equal(line.labels, plane.labels)
     assert line.method == "dynamic programming"
-    assert plane.method == "branch and bound"
     assert plane.is_proven
     assert plane.inertia == pytest.approx(5 * line.inertia, rel=1e-9)
 
@@ -190,3 +189,52 @@ def test_the_page_prints_what_it_claims():
 def test_the_names_are_exported():
     assert partita.exact is exact
     assert {"exact", "ExactResult", "ExactProgress"} <= set(partita.__all__)
+
+
+def test_far_points_cost_near_ones_no_digits():
+    near = np.array([[0, 0], [1e-6, 0], [1.1e-6, 0], [1e12, 0], [0, 1e12]])
+    result = exact(near, 4)
+    assert result.labels[1] == result.labels[2]
+    assert result.lower_bound <= 5.1e-15
+
+
+@pytest.mark.parametrize("ratio", [1e2, 2e2, 1e3, 1e5])
+def test_groups_far_apart_are_proven(ratio):
+    rng = np.random.default_rng(0)
+    corners = ratio * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    rows = rng.normal(size=(30, 2)) + np.repeat(corners, 10, axis=0)
+    assert exact(rows, 3, random_state=0).is_proven
+
+
+@pytest.mark.parametrize("heavy", [1e18, 1e60])
+def test_weights_beyond_all_proportion_end_the_search(heavy):
+    rows, weight = BLOBS[:12], np.ones(12)
+    weight[:4] = heavy
+    result = exact(rows, 5, sample_weight=weight, time_limit=20)
+    assert 0 <= result.lower_bound <= result.inertia
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e170])
+def test_squares_beyond_doubles_are_refused(scale):
+    for ask in (lambda X: exact(X, 3), lambda X: partita.certify(X, np.arange(len(X)) % 3)):
+        with pytest.raises(ValueError, match="Rescale X"):
+            ask(BLOBS * scale)
+    with pytest.raises(ValueError, match="`sample_weight` must be between"):
+        exact(BLOBS, 3, sample_weight=np.full(len(BLOBS), 1e200))
+
+
+def test_an_optimum_on_a_line_is_claimed_only_if_rounding_leaves_it():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(size=20), rng.normal(size=20) + 1e12])[:, None]
+    certificate = partita.certify(x, np.repeat([0, 1], 20))
+    assert certificate.kind == "rigorous" or certificate.is_optimal
+    x, weight = np.append(rng.normal(size=60), 1e30)[:, None], np.append(np.ones(60), 1e-30)
+    model = partita.KMeans(10, quality="best", random_state=0, n_init=1)
+    assert model.fit(x, sample_weight=weight).stopped_by_.kind != "optimum"
+
+
+def test_an_unproven_result_says_how_much_lower_the_optimum_may_be():
+    result = exact(np.random.default_rng(0).normal(size=(400, 6)), 8, time_limit=0.01)
+    assert "not proven optimal" in repr(result)
+    assert "lower" in repr(result)
+    assert repr(exact(np.zeros((5, 2)), 2)).startswith("5 rows in 1 cluster:")

@@ -53,7 +53,7 @@ def page():
 
 def test_the_report_says_how_good_a_fit_is(page):
     text = " ".join(" ".join(page.texts).split())
-    assert "How good it is: within 3 % of the best possible" in text
+    assert "How good it is: at most 3.1 % above the best possible" in text
     assert "J = " in text.replace("\u00a0", " ")
     assert "The best possible objective is at most 3 % lower. The bound is proven" in text
     assert summarise(report(certificate())).to_dict()["certificate"]["gap"] == pytest.approx(0.03)

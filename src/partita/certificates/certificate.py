@@ -146,7 +146,8 @@ class Certificate:
             return "proven to be the best possible"
         if self.gap == 1.0:
             return "not known how far from the best possible"
-        return f"within {gap_percent(self.gap)} of the best possible{self._confidence}"
+        excess = self.gap / (1.0 - self.gap)  # over the bound, where the gap is a share of J
+        return f"at most {gap_percent(excess)} above the best possible{self._confidence}"
 
     @property
     def meaning(self) -> str:

@@ -46,14 +46,24 @@ class CertifyOptions:
         certifying("--certify", "", "Bound how far the fit is from the best possible one."),
     ] = False
     certify_time: Annotated[
-        float,
+        float | None,
         certifying(
             "--certify-time",
             "SECONDS",
-            "Time to search for bounds, with --certify; none: until no method is left.",
+            "Time to search for bounds, with --certify (default 60); none: until no method is "
+            "left.",
             parser=parse_time_limit,
         ),
-    ] = DEFAULT_TIME_LIMIT
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.certify_time is not None and not self.certify:
+            raise typer.BadParameter("--certify-time needs --certify.")
+
+    @property
+    def seconds(self) -> float:
+        """The time to search for bounds."""
+        return DEFAULT_TIME_LIMIT if self.certify_time is None else self.certify_time
 
     def check_streamed(self, prepared: Any) -> None:
         """Refuse a certificate of rows that are read by blocks."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from partita._common.text import plural
+from partita._common.text import one_line, plural
 from partita.cli import options as opt
 from partita.cli.certificate_options import CertifyOptions
 from partita.cli.checkpoint_options import CheckpointOptions
@@ -121,10 +121,12 @@ def _certify(outcome: Any, options: CertifyOptions, reporter: Any) -> None:
         return
     from partita.cli.certification_run import CertificationRequest, certify_model
 
-    request = CertificationRequest(options.certify_time, seed=outcome.seed)
+    request = CertificationRequest(options.seconds, seed=outcome.seed)
     X, weight = outcome.prepared.rows_to_fit
-    certificate = certify_model(outcome.model, X, weight, request, reporter)
-    outcome.model.certificate_ = certificate
+    try:
+        outcome.model.certificate_ = certify_model(outcome.model, X, weight, request, reporter)
+    except (ValueError, MemoryError) as error:  # the fit is worth more than its certificate
+        print_message(f"No certificate: {one_line(error)}")
 
 
 def _with_names(outcome: Any, given: Any, outputs: Any) -> Any:

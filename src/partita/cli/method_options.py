@@ -79,7 +79,7 @@ class MethodOptions:
             "--n-init",
             "N",
             "Number of plain starts, or of searches with --quality; the best fit is kept. "
-            "Default: one search; of other methods, starts while they improve the fit.",
+            "Default: one search; of kernel and mini-batch, starts while they improve the fit.",
             parser=at_least(1),
         ),
     ] = None
@@ -175,7 +175,8 @@ class MethodAndHaltOptions(MethodOptions):
         clustering(
             "--quality",
             "HOW",
-            "How far to search for a better fit: fast, balanced (default), or best.",
+            "How far to search for a better fit: fast, balanced (default), or best; of kmeans, "
+            "spherical and medoids.",
             QUALITIES,
         ),
     ] = None

@@ -28,8 +28,10 @@ def report_dual_bounds(
     k: int,
     report: Callable[[float], bool],
     deadline: float = math.inf,
-) -> None:
+) -> bool:
     """Report rigorous lower bounds of J for at most k clusters, each higher than those before.
+
+    Returns whether the last of them is the optimum, to a relative 1e-9.
 
     `labels` (n,) is the best partition known; no bound depends on its quality. It ends when
     `report` returns True, at the deadline (`time.monotonic`), when the partition is proven optimal
@@ -38,13 +40,14 @@ def report_dual_bounds(
 
     >>> rows, heard = np.array([[0.0, 0.0], [2.0, 0.0], [9.0, 1.0]]), []
     >>> report_dual_bounds(rows, np.ones(3), np.array([0, 0, 1]), 2, heard.append)
+    True
     >>> bool(2 * (1 - 1e-9) <= heard[-1] <= 2)
     True
     """
     points, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     mass: Floats = np.bincount(place.reshape(-1), weights=weight).astype(np.float64)
     if len(points) <= k:
-        return
+        return False
     frame = PrincipalFrame.of(points, mass)
     problem = ClusterProblem.of(frame.points, frame.weight, k)
     highest = 0.0
@@ -58,21 +61,22 @@ def report_dual_bounds(
                 raise SearchStopped
 
     with suppress(SearchStopped):
-        _raise_from(problem, labels[first], Watch(deadline, hear))
+        return _raise_from(problem, labels[first], Watch(deadline, hear))
+    return False
 
 
-def _raise_from(problem: ClusterProblem, labels: Ints, watch: Watch) -> None:
-    """Raise the bound towards the J of a partition, or of better ones that turn up."""
+def _raise_from(problem: ClusterProblem, labels: Ints, watch: Watch) -> bool:
+    """Raise the bound towards the J of a partition, or of better ones; tell if one is optimal."""
     cost = math.inf
     while True:
         home = np.unique(labels, return_inverse=True)[1].reshape(-1)  # some may be empty
         better = float(problem.cost(np.eye(int(home.max()) + 1)[:, home]).sum())
-        if better >= cost:
-            return
+        if better >= cost or not better > 0:
+            return False
         cost = better
         target = cost * (1 - TARGET_SHARE * PROOF_TOLERANCE)
         low, cover = raise_bound(ColumnPool(problem, home, cost), 0.0, target, watch)
         found = None if cover is None else cover.partition()
         if low >= target or found is None:
-            return
+            return low >= target
         labels = found

@@ -31,6 +31,7 @@ class ClusterProblem:
         none = np.zeros((0, 2), np.int64)
         return cls(points, weight, k, 0.0, np.arange(len(points)), none)
 
+    @np.errstate(divide="ignore", invalid="ignore")  # by weights beyond all proportion
     def cost(self, members: Floats) -> Floats:
         """Return the sse (m,) of clusters given by their members (m, n), of 0 and 1."""
         shares = members * self.weight

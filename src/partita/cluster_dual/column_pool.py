@@ -99,7 +99,8 @@ class ColumnPool:
         other = price.min(axis=0) if len(home) > 1 else saved
         floor = MIN_SCALE * max(float(saved.max()), np.finfo(np.float64).tiny)
         width = np.maximum(other - saved, MIN_SCALE * other + floor) * self.scale
-        return width, price.argmin(axis=0)
+        # of clusters far apart: wider ranges would lie beyond the tolerance of the solver
+        return np.minimum(width, UNIT_COST), price.argmin(axis=0)
 
     def add(self, clusters: Floats) -> int:
         """Add the clusters (m, n) that are new and hold no pair that belongs apart; count them."""
@@ -123,6 +124,8 @@ class ColumnPool:
 
     def center(self, value: float) -> DualPoint | None:
         """Return central prices at which the dual has this value; None if there are none."""
+        if not (np.isfinite(self.cost).all() and np.isfinite(self.width).all()):
+            return None
         may_fix = True
         while True:
             point, keeps = self._farthest(value)

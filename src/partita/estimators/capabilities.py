@@ -135,7 +135,8 @@ def unfitted(model: Any, **params: Any) -> Any:
     """Return an unfitted copy that prints nothing and makes one run, with other parameters."""
     from sklearn.base import clone
 
-    return set_known(clone(model), callback=None, verbose=0, n_init=1, **params)
+    once = {"callback": None, "verbose": 0, "n_init": 1, "quality": "fast", "time_budget": None}
+    return set_known(clone(model), **{**once, **params})
 
 
 def set_known(model: Any, **params: Any) -> Any:

@@ -36,8 +36,10 @@ def counted_rows_of(rows: Any, weight: Floats | None, workers: Workers, names: A
     check_room(DENSE_COPIES * 8.0 * len(index) * d, f"{len(index)} rows of {d} features as doubles")
     kept = rows if len(index) == n else rows[index]
     dense = kept.toarray() if is_sparse(kept) else np.asarray(kept)
-    ones = np.ones(n) if weight is None else weight
-    return CountedRows(np.ascontiguousarray(dense, dtype=np.float64), ones[index], index)
+    doubles = np.ascontiguousarray(dense, dtype=np.float64)
+    counted = (np.ones(n) if weight is None else weight)[index]
+    validation.check_squares(doubles, counted)
+    return CountedRows(doubles, counted, index)
 
 
 def check_room(needed: float, what: str) -> None:

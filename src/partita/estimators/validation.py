@@ -43,6 +43,8 @@ FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 NEEDS_ALL_PAIRS = ("KMedoids", "KernelKMeans")
 MIN_WEIGHT, MAX_TOTAL_WEIGHT = 1e-290, 1e306
 N_THREADS = accept.optional(accept.integer(1), "None uses all cores available to this process.")
+MIN_EXTENT, MAX_EXTENT = 1e-140, 1e140  # of values that are squared and added
+LIGHTEST, HEAVIEST = 1e-70, 1e70  # weights of these squares
 
 
 def check_fit_rows(estimator: Any, X: Any, memory: float = math.inf) -> tuple[Any, dict[str, Any]]:
@@ -218,6 +220,25 @@ def _is_wide_numeric(X: Any) -> bool:
     kinds = list(X.dtypes)
     numeric = all(isinstance(kind, np.dtype) and kind.kind in "fiu" for kind in kinds)
     return numeric and np.result_type(*kinds) not in SMALL_DTYPES
+
+
+def check_squares(rows: Floats, weight: Floats) -> None:
+    """Raise an error for finite rows or weights > 0 whose sums of squares leave the doubles."""
+    with np.errstate(over="ignore"):
+        extent = float(np.ptp(rows, axis=0).max(initial=0.0))
+    if extent > 0 and not MIN_EXTENT <= extent <= MAX_EXTENT:
+        raise ParameterError(
+            f"The extent of `X` must be between {MIN_EXTENT:g} and {MAX_EXTENT:g}, got "
+            f"{extent:.3g}. Rescale X: squares would leave the range of doubles.",
+            parameter="X",
+        )
+    low, high = float(weight.min(initial=1.0)), float(weight.max(initial=1.0))
+    if low < LIGHTEST or high > HEAVIEST:
+        raise ParameterError(
+            f"`sample_weight` must be between {LIGHTEST:g} and {HEAVIEST:g} here, got {low:.3g} to "
+            f"{high:.3g}. Rescale the weights, or leave out the lightest rows.",
+            parameter="sample_weight",
+        )
 
 
 def check_finite(source: Source, X: Any, names: Any = None) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from partita._common.array_types import Floats
 from partita._common.threads import one_blas_thread
 from partita.cluster_dual.bounds_of_rows import report_dual_bounds
 from partita.lower_bounds.axis_sums import principal_axes_bound
@@ -20,12 +21,15 @@ from partita.lower_bounds.sampled_blocks import sampled_bounds
 from partita.lower_bounds.semidefinite_rounds import FULL, semidefinite_rounds
 from partita.lower_bounds.spectral import spectral_bound
 from partita.lower_bounds.standard_form import Conversion, StandardProblem, standard_form
+from partita.one_dimension import proven_partition
 
 MAX_ROWS_OF_ONE_BLOCK = 400  # for which the blocks would only take time from the whole
 MAX_ROWS_OF_WHOLE = 1500  # of distinct rows: a step takes a third of a second
-MAX_ROWS_OF_DUAL = 250  # of distinct rows, in few features: then it is exact within seconds
+MAX_ROWS_OF_DUAL = 250  # of distinct rows, in few features: then it is often exact
 MAX_FEATURES_OF_DUAL = 4
-DUAL_SHARE = 1 / 3  # of the time
+SEMIDEFINITE_SHARE = 0.4  # of the time, before the dual begins
+DUAL_SHARE = 0.7  # of what is left then
+MAX_ROUNDING_OF_OPTIMUM = 1e-9  # share of J that may be lost if a bound is the optimum
 MIN_ROWS_TO_SAMPLE = 100_000  # of which bounds of all blocks take minutes
 
 Bounds = Iterator[LowerBound | None]
@@ -57,15 +61,20 @@ class _Listener:
 
     report: Callable[[LowerBound], bool]
     deadline: float
-    best: float = -math.inf
+    highest: dict[float | None, float] = field(default_factory=dict)  # by level of confidence
     is_content: bool = False
 
     def hear(self, bound: LowerBound | None) -> bool:
         """Report a bound if it is higher than those before; return whether the search ends."""
-        if bound is not None and bound.value > self.best:
-            self.best = bound.value
+        if bound is not None and self._is_higher(bound):
             self.is_content = self.report(bound)
         return self.is_content or time.monotonic() >= self.deadline
+
+    def _is_higher(self, bound: LowerBound) -> bool:
+        """Keep the highest bound of each kind: one from samples hides no rigorous one."""
+        highest = self.highest.get(bound.level, -math.inf)
+        self.highest[bound.level] = max(highest, bound.value)
+        return bound.value > highest or (bound.is_exact and bound.value == highest)
 
     def share_of_time(self, share: float) -> float:
         """Return the end of a share of the time that is left."""
@@ -83,17 +92,24 @@ def _bounds(
         return
     convert = conversion.lower_bound
     spectral = convert(spectral_bound(standard))
-    yield LowerBound(spectral, "spectral", is_exact=problem.k == 1)
+    yield LowerBound(spectral, "spectral")
     if problem.k == 1:
         return
-    is_line = standard.rows is not None and standard.rows.shape[1] == 1
-    method = "dynamic programming" if is_line else "principal axes"
-    for value in principal_axes_bound(standard):
-        yield None if value is None else LowerBound(convert(value), method, is_exact=is_line)
-    if is_line:
+    if problem.rows is not None and problem.rows.shape[1] == 1:
+        yield _on_a_line(problem.rows[:, 0], problem.weight, problem.k)
         return
-    if standard.rows is not None and standard.n <= MAX_ROWS_OF_DUAL:
-        yield from _dual(standard, conversion, listener)
+    for value in principal_axes_bound(standard):
+        yield None if value is None else LowerBound(convert(value), "principal axes")
+    semidefinite = _semidefinite(standard, conversion)
+    if _suits_dual(standard):
+        end = listener.share_of_time(SEMIDEFINITE_SHARE)
+        for bound in semidefinite:
+            yield bound
+            if time.monotonic() >= end:
+                break
+        is_solved = yield from _dual(standard, conversion, listener)
+        if is_solved:
+            return
     if standard.n >= MIN_ROWS_TO_SAMPLE:
         for value in sampled_bounds(standard, level, rng):
             yield None if value is None else LowerBound(convert(value), "sampled blocks", level)
@@ -101,25 +117,44 @@ def _bounds(
         for value in block_bounds(standard):
             yield None if value is None else LowerBound(convert(value), "blocks")
     if standard.n <= MAX_ROWS_OF_WHOLE:
-        yield from _semidefinite(standard, conversion)
+        yield from semidefinite
 
 
-def _dual(standard: StandardProblem, conversion: Conversion, listener: _Listener) -> Bounds:
-    """Report bounds of the Lagrangian dual; yield None at its end."""
+def _on_a_line(x: Floats, weight: Floats, k: int) -> LowerBound:
+    """Return the optimum of one feature, rounded down; exact unless rounding took much of it."""
+    (_, _, cost), low = proven_partition(np.ascontiguousarray(x), weight, k)
+    is_exact = low >= (1 - MAX_ROUNDING_OF_OPTIMUM) * cost
+    return LowerBound(low, "dynamic programming", is_exact=is_exact)
+
+
+def _suits_dual(standard: StandardProblem) -> bool:
+    if standard.rows is None or standard.n > MAX_ROWS_OF_DUAL:
+        return False
+    return bool(standard.rows.shape[1] <= MAX_FEATURES_OF_DUAL)
+
+
+def _dual(
+    standard: StandardProblem, conversion: Conversion, listener: _Listener
+) -> Generator[LowerBound | None, None, bool]:
+    """Report bounds of the Lagrangian dual; return whether the last one is the optimum."""
     assert standard.rows is not None
-    if standard.rows.shape[1] > MAX_FEATURES_OF_DUAL:
-        return
     root = standard.root
     moved = gamma(4) * norm(standard.rows)  # by rounding, as a norm of √weights times rows
+    bound, is_whole = LowerBound(0.0, "Lagrangian dual"), False
 
     def report(value: float) -> bool:
+        nonlocal bound, is_whole
         distance = max(math.sqrt(max(value, 0.0)) * (1 - gamma(4)) - moved, 0.0)
-        bound = conversion.lower_bound(distance * distance * (1 - gamma(4)))
-        return listener.hear(LowerBound(bound, "Lagrangian dual"))
+        low = conversion.lower_bound(distance * distance * (1 - gamma(4)))
+        is_whole = math.ldexp(low, conversion.exponent) >= (1 - MAX_ROUNDING_OF_OPTIMUM) * value
+        bound = replace(bound, value=low)
+        return listener.hear(bound)
 
     points, end = standard.rows / root[:, None], listener.share_of_time(DUAL_SHARE)
-    report_dual_bounds(points, root * root, standard.labels, standard.k, report, end)
-    yield None
+    is_solved = report_dual_bounds(points, root * root, standard.labels, standard.k, report, end)
+    is_exact = is_solved and is_whole
+    yield replace(bound, is_exact=True) if is_exact else None
+    return is_exact
 
 
 def _semidefinite(standard: StandardProblem, conversion: Conversion) -> Bounds:

@@ -55,13 +55,16 @@ class BranchAndBound:
         """The bound at which a node is done."""
         return self.cost * (1 - TARGET_SHARE * PROOF_TOLERANCE)
 
-    def begin_at(self, low: float) -> bool:
-        """Take a lower bound from elsewhere, before the run; return whether to end."""
+    def begin_at(self, low: float) -> None:
+        """Take a lower bound from elsewhere, before the run."""
         self._current = max(self._current, low)
-        return bool(self._report(self))
+        if self._report(self):
+            raise SearchStopped
 
     def run(self, deadline: float) -> None:
         """Search until the best partition is proven or the deadline has passed."""
+        if not self.cost > 0:  # what is left after rounding proves nothing
+            return
         self._push(self._current, self.root, np.zeros((0, len(self.root.points))))
         watch = Watch(deadline, self._hear)
         try:

@@ -41,4 +41,5 @@ def best_of_all(points: Floats, weight: Floats, k: int) -> Ints:
         near = costs <= least + MAX_ROUNDING * total
         candidates += zip(costs[near].tolist(), labels[near], strict=True)
     chosen = [labels for cost, labels in candidates if cost <= least + MAX_ROUNDING * total]
-    return min(chosen, key=lambda labels: sse_of_partition(y, labels, weight))
+    # about the mean of all, far points would cost the gaps of near ones their digits
+    return min(chosen, key=lambda labels: sse_of_partition(points, labels, weight))

@@ -13,11 +13,12 @@ import numpy as np
 
 from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
-from partita._common.parameters import check, check_integer, number, optional
+from partita._common.parameters import CALLABLE, check, check_integer, number, optional
 from partita._common.random_state import generator
+from partita._common.text import plural
 from partita._common.threads import Workers, default_threads, one_blas_thread
 from partita.cluster_dual.cluster_problem import ClusterProblem
-from partita.cluster_dual.dual_bound import PROOF_TOLERANCE
+from partita.cluster_dual.dual_bound import PROOF_TOLERANCE, SearchStopped
 from partita.cluster_dual.principal_frame import PrincipalFrame
 from partita.estimators import validation
 from partita.one_dimension import lower_costs, proven_partition
@@ -64,14 +65,14 @@ class ExactResult:
         return self.gap <= PROOF_TOLERANCE
 
     def __repr__(self) -> str:
-        k, n = len(self.centers), len(self.labels)
+        clusters = plural(len(self.centers), "cluster")
         effort = f"{self.method}, {self.seconds:.2g} s"
-        head = f"{n} rows in {k} clusters: J = {self.inertia:.10g} is"
+        head = f"{plural(len(self.labels), 'row')} in {clusters}: J = {self.inertia:.10g} is"
         if self.is_proven:
             return f"{head} the least possible, to a relative {PROOF_TOLERANCE:g} ({effort})."
         return (
-            f"{head} at most {100 * self.gap:.3g} % above the least possible, which is at least "
-            f"{self.lower_bound:.10g} ({effort}; not proven optimal)."
+            f"{head} not proven optimal: the least possible is at least "
+            f"{self.lower_bound:.10g}, at most {100 * self.gap:.3g} % lower ({effort})."
         )
 
 
@@ -103,6 +104,7 @@ def exact(
     start = time.monotonic()
     k = check_integer("k", k)
     limit = check("time_limit", time_limit, optional(number(0, above=0)))
+    check("callback", callback, optional(CALLABLE))
     rng = generator(random_state)
     rows, weight = _checked(X, sample_weight, k)
     deadline = math.inf if limit is None else start + limit
@@ -125,7 +127,9 @@ def _checked(X: Any, sample_weight: Any, k: int) -> tuple[Floats, Floats]:
         validation.check_finite(validation.make_source(given, None, workers), given, names)
     rows = given.toarray() if hasattr(given, "toarray") else given
     full = np.ones(len(rows)) if weight is None else np.asarray(weight, np.float64)
-    return np.ascontiguousarray(rows, np.float64), full
+    doubles = np.ascontiguousarray(rows, np.float64)
+    validation.check_squares(doubles[full > 0], full[full > 0])
+    return doubles, full
 
 
 class _ExactTask:
@@ -170,7 +174,9 @@ class _ExactTask:
         low = math.fsum(axes) * (1 - ENUMERATION_ROUNDING)
         search = BranchAndBound(root, labels, low, lambda state: self._tell(state, frame))
         method, nodes = "branch and bound", 1
-        with suppress(KeyboardInterrupt):  # the best partition and the bound are kept
+        with suppress(
+            KeyboardInterrupt, SearchStopped
+        ):  # the best partition and the bound are kept
             bound = first_bound(root, labels, search.target, deadline, search.begin_at)
             if bound is not None and self._is_proven(search, frame):
                 method = bound.method

@@ -16,10 +16,11 @@ def good_solution(rows: Floats, weight: Floats, k: int, rng: np.random.Generator
     return np.asarray(model.fit(rows, sample_weight=weight).labels_, dtype=np.int64)
 
 
+@np.errstate(divide="ignore", invalid="ignore")  # by weights beyond all proportion
 def move_single_points(rows: Floats, weight: Floats, labels: Ints, k: int) -> tuple[Ints, float]:
     """Move the point that lowers J most to another cluster, until none does (Hartigan)."""
     labels = labels.astype(np.int64)
-    n = len(rows)
+    n, before, least = len(rows), labels.copy(), np.inf
     while True:
         member = np.eye(k)[labels]
         mass = member.T @ weight
@@ -29,6 +30,9 @@ def move_single_points(rows: Floats, weight: Floats, labels: Ints, k: int) -> tu
         distance = np.stack([((rows - mean) ** 2).sum(axis=1) for mean in means], axis=1)
         own = np.arange(n), labels
         cost = float(weight @ distance[own])
+        if not cost < least:  # the gain was one of rounding
+            return before, float(least)
+        before, least = labels.copy(), cost
         rest = mass[labels] - weight
         is_movable = np.bincount(labels, minlength=k)[labels] > 1
         scale = mass[labels] / np.where(is_movable, rest, 1.0)

@@ -1,4 +1,4 @@
-"""The first bound of an exact search over rows of many features: it is often the last one.
+"""The first bound of an exact search, as certificates have it: it is often the last one.
 
 Prices of points, on which branch and bound rests, suit few features. The semidefinite bound with
 inequalities does not depend on their number, and often proves a good partition without a tree.
@@ -19,6 +19,7 @@ from partita.lower_bounds.problem import BoundProblem
 from partita.lower_bounds.record import LowerBound
 
 TIME_SHARE = 0.8  # of the time: the tree seldom helps where this bound does not
+FEW_ROWS_SECONDS = 5.0  # at most, where prices of points are fast, too
 
 
 def first_bound(
@@ -26,15 +27,12 @@ def first_bound(
     labels: Ints,
     target: float,
     deadline: float,
-    report: Callable[[float], bool],
+    report: Callable[[float], None],
 ) -> LowerBound | None:
-    """Return the best bound of J before `target` is reached; None where branch and bound is fast.
+    """Return the best rigorous bound of J that is found before `target` is reached.
 
-    `report` hears of every higher bound, and ends the search by returning True.
+    `report` hears of every higher bound.
     """
-    n, d = root.points.shape
-    if n <= MAX_ROWS_OF_DUAL and d <= MAX_FEATURES_OF_DUAL:
-        return None
     best: LowerBound | None = None
 
     def hear(bound: LowerBound) -> bool:
@@ -42,10 +40,14 @@ def first_bound(
         if bound.level is not None:  # from samples: it proves nothing
             return False
         best = bound
-        return report(bound.value) or bound.value >= target
+        report(bound.value)
+        return bound.value >= target
 
-    now = time.monotonic()
-    end = None if math.isinf(deadline) else now + TIME_SHARE * (deadline - now)
+    now, (n, d) = time.monotonic(), root.points.shape
+    seconds = TIME_SHARE * (deadline - now)
+    if n <= MAX_ROWS_OF_DUAL and d <= MAX_FEATURES_OF_DUAL:
+        seconds = min(seconds, FEW_ROWS_SECONDS)
+    end = None if math.isinf(seconds) else now + seconds
     problem = BoundProblem(root.k, root.weight, labels, rows=root.points)
     improve_bounds(problem, hear, deadline=end, rng=np.random.default_rng(0))
     return best

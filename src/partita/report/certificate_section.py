@@ -27,7 +27,7 @@ LABEL_ABOVE, LABEL_BELOW = 7, 17  # pixels between a line and its name
 class CertificateSection:
     """The certificate as the page shows it."""
 
-    short: str  # "within 3 % of the best possible"
+    short: str  # "at most 3.1 % above the best possible"
     drawing: str
     note: str
 

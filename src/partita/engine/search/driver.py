@@ -96,7 +96,8 @@ class _Searches:
         """Return centers (k, d) to run the loop from, and why the search ended."""
         k, d = centers.shape
         if d == 1 and self._options.geometry is EUCLIDEAN:
-            return [centers_1d(self._source, k)], OPTIMUM
+            optimum, is_proven = centers_1d(self._source, k)
+            return [optimum], OPTIMUM if is_proven else STAGNATION
         problem = self._rows.to_search(k)
         if problem is None:
             return self._restarts(centers), STAGNATION

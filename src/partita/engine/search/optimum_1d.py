@@ -5,14 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from partita._common.array_types import Floats
-from partita.one_dimension import optimal_partition
+from partita.one_dimension import proven_partition
 from partita.source.protocol import Source
 
+MAX_ROUNDING = 1e-9  # share of J that may be lost where the optimum is claimed
 
-def centers_1d(source: Source, k: int) -> Floats:
-    """Return the centers (k, 1) of an optimal partition of rows with one feature."""
+
+def centers_1d(source: Source, k: int) -> tuple[Floats, bool]:
+    """Return the centers (k, 1) of an optimal partition of rows with one feature.
+
+    And whether it is proven: weights or values beyond all proportion leave room for better ones.
+    """
     values = source.take_rows(np.arange(source.n))[:, 0]
     weight = source.weights.as_floats(source.n)
-    _, centers, _ = optimal_partition(values, weight, k, source.workers.n)
+    (_, centers, cost), low = proven_partition(values, weight, k, source.workers.n)
     missing = k - len(centers)  # if fewer values are distinct
-    return np.append(centers, np.repeat(centers[-1:], missing)).reshape(-1, 1)
+    centers = np.append(centers, np.repeat(centers[-1:], missing)).reshape(-1, 1)
+    return centers, low >= (1 - MAX_ROUNDING) * cost
