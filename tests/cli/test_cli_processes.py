@@ -127,7 +127,7 @@ def killed(tmp_path, seed, times, longest):
     write_table(pa.table(dict(zip("abcde", X.T.copy(), strict=True))), data)
     before = data.read_bytes()
     labels, model, page = tmp_path / "o.csv", tmp_path / "m.partita", tmp_path / "r.html"
-    expected = KMeans(5, random_state=0).fit(X).labels_
+    expected = KMeans(5, quality="balanced", random_state=0).fit(X).labels_
     for _ in range(times):
         mine = rng.random() < 0.5
         for path in (labels, model, page):
