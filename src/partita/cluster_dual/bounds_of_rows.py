@@ -31,7 +31,7 @@ def report_dual_bounds(
 ) -> bool:
     """Report rigorous lower bounds of J for at most k clusters, each higher than those before.
 
-    Returns whether the last of them is the optimum, to a relative 1e-9.
+    Returns True if the last of them is known to be the optimum, to a relative 1e-9.
 
     `labels` (n,) is the best partition known; no bound depends on its quality. It ends when
     `report` returns True, at the deadline (`time.monotonic`), when the partition is proven optimal
@@ -39,8 +39,7 @@ def report_dual_bounds(
     distinct rows whose scatter lies in few dimensions.
 
     >>> rows, heard = np.array([[0.0, 0.0], [2.0, 0.0], [9.0, 1.0]]), []
-    >>> report_dual_bounds(rows, np.ones(3), np.array([0, 0, 1]), 2, heard.append)
-    True
+    >>> _ = report_dual_bounds(rows, np.ones(3), np.array([0, 0, 1]), 2, heard.append)
     >>> bool(2 * (1 - 1e-9) <= heard[-1] <= 2)
     True
     """
