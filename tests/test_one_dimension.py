@@ -41,7 +41,7 @@ def test_the_optimum_is_that_of_enumeration(data, k):
     x, weight = data
     k = min(k, len(x))
     best = min(exact_sse(x, weight, labels) for labels in partitions(len(x), k))
-    labels, centers, cost = optimal_partition(x, weight, k)
+    labels, centers, cost, _ = optimal_partition(x, weight, k)
     assert float(exact_sse(x, weight, labels)) == pytest.approx(float(best), rel=1e-14, abs=0)
     assert cost == pytest.approx(float(best), rel=1e-12, abs=0)
     assert optimal_costs(x, weight, k)[-1] == pytest.approx(float(best), rel=1e-9, abs=1e-300)
@@ -72,7 +72,7 @@ def test_more_clusters_never_cost_more(seed):
 def test_weights_are_repeats_and_order_is_irrelevant(seed, k):
     rng = np.random.default_rng(seed)
     x, weight = rng.normal(size=30), rng.integers(1, 4, 30)
-    labels, centers, cost = optimal_partition(x, weight.astype(float), k)
+    labels, centers, cost, _ = optimal_partition(x, weight.astype(float), k)
     repeated = optimal_partition(np.repeat(x, weight), None, k)
     np.testing.assert_array_equal(np.repeat(labels, weight), repeated[0])
     np.testing.assert_allclose(centers, repeated[1], rtol=1e-12)
@@ -93,7 +93,7 @@ def test_threads_change_no_bit(seed, threads):
 
 def test_rows_of_no_weight_join_the_nearest_center():
     x, weight = np.array([0.0, 1.0, 4.4, 10.0, 11.0, 99.0]), np.array([1.0, 1, 0, 1, 1, 0])
-    labels, centers, cost = optimal_partition(x, weight, 2)
+    labels, centers, cost, _ = optimal_partition(x, weight, 2)
     assert labels.tolist() == [0, 0, 0, 1, 1, 1]
     assert centers.tolist() == [0.5, 10.5]
     assert cost == 1.0
@@ -101,13 +101,13 @@ def test_rows_of_no_weight_join_the_nearest_center():
 
 def test_an_outlier_takes_no_digits_from_the_other_points():
     x = np.append(np.random.default_rng(1).normal(size=50), 1e12)
-    _, _, cost = optimal_partition(x, None, 4)
+    _, _, cost, _ = optimal_partition(x, None, 4)
     assert cost == pytest.approx(optimal_partition(x[:-1], None, 3)[2], rel=1e-12)
     assert optimal_costs(x, None, 4)[-1] == pytest.approx(cost, rel=1e-9)
 
 
 def test_equal_values_are_one_cluster():
-    labels, centers, cost = optimal_partition(np.full(5, 1e9 + 0.1), None, 3)
+    labels, centers, cost, _ = optimal_partition(np.full(5, 1e9 + 0.1), None, 3)
     assert labels.tolist() == [0] * 5
     assert centers.tolist() == [1e9 + 0.1]
     assert cost == 0.0

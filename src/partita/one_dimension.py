@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,7 @@ MIN_SHARE = 2.0**-80  # of all weight; rows with less are left out of the search
 # Of all weight plus the number of points, for |y| ≤ 1: bounds the error of the cost of a range.
 # Terms have a relative error of 2^-100, and 2|t/w| ≤ 2 multiplies that of Σ w·y.
 RANGE_ERROR = 2.0**-94
+MAX_ROUNDING = 1e-9  # share of J that may be lost where the optimum is claimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,35 +110,36 @@ def _rounded_down(line: SortedLine, cost: float, k: int) -> float:
     return math.nextafter(line.cost_of(max(0.0, low)), 0.0)
 
 
-def optimal_partition(
-    x: Floats, weight: Floats | None, k: int, n_threads: int = 1
-) -> tuple[Ints, Floats, float]:
-    """Return the labels (n,), the centers in order and J of a best partition in at most k clusters.
+class LineOptimum(NamedTuple):
+    """A best partition of numbers, and a rigorous lower bound of its J."""
+
+    labels: Ints  # (n,)
+    centers: Floats  # (k,) in order
+    cost: float
+    lower_bound: float  # as `lower_costs` has it
+
+    @property
+    def is_proven(self) -> bool:
+        """Return whether rounding left the optimum, but for 1e-9 of J."""
+        return self.lower_bound >= (1 - MAX_ROUNDING) * self.cost
+
+
+def optimal_partition(x: Floats, weight: Floats | None, k: int, n_threads: int = 1) -> LineOptimum:
+    """Return a best partition in at most k clusters.
 
     There are min(k, distinct values) clusters; rows of no weight join the nearest. Memory is O(n·k)
     integers.
 
-    >>> optimal_partition(np.array([8.0, 1.0, 2.0, 6.0]), None, 2)
-    (array([1, 0, 0, 1], dtype=int32), array([1.5, 7. ]), 2.5)
-    """
-    return proven_partition(x, weight, k, n_threads)[0]
-
-
-def proven_partition(
-    x: Floats, weight: Floats | None, k: int, n_threads: int = 1
-) -> tuple[tuple[Ints, Floats, float], float]:
-    """Return `optimal_partition`, and the lower bound of J that `lower_costs` gives for k.
-
-    >>> partition, low = proven_partition(np.array([8.0, 1.0, 2.0, 6.0]), None, 2)
-    >>> bool(low == lower_costs(np.array([8.0, 1.0, 2.0, 6.0]), None, 2)[1])
-    True
+    >>> optimum = optimal_partition(np.array([8.0, 1.0, 2.0, 6.0]), None, 2)
+    >>> optimum.labels, optimum.centers, optimum.cost, optimum.is_proven
+    (array([1, 0, 0, 1], dtype=int32), array([1.5, 7. ]), 2.5, True)
     """
     line = SortedLine.of(x, weight)
     k = min(k, len(line.value))
     places, cost = _starts(line, k, n_threads)
     starts = line.value[places]
     labels = np.maximum(0, np.searchsorted(starts, x, side="right") - 1).astype(np.int32)
-    return _with_centers(x, weight, labels, starts), _rounded_down(line, cost, k)
+    return LineOptimum(*_with_centers(x, weight, labels, starts), _rounded_down(line, cost, k))
 
 
 def _with_centers(

@@ -21,7 +21,7 @@ from partita.lower_bounds.sampled_blocks import sampled_bounds
 from partita.lower_bounds.semidefinite_rounds import FULL, semidefinite_rounds
 from partita.lower_bounds.spectral import spectral_bound
 from partita.lower_bounds.standard_form import Conversion, StandardProblem, standard_form
-from partita.one_dimension import proven_partition
+from partita.one_dimension import MAX_ROUNDING, optimal_partition
 
 MAX_ROWS_OF_ONE_BLOCK = 400  # for which the blocks would only take time from the whole
 MAX_ROWS_OF_WHOLE = 1500  # of distinct rows: a step takes a third of a second
@@ -29,7 +29,6 @@ MAX_ROWS_OF_DUAL = 250  # of distinct rows, in few features: then it is often ex
 MAX_FEATURES_OF_DUAL = 4
 SEMIDEFINITE_SHARE = 0.4  # of the time, before the dual begins
 DUAL_SHARE = 0.7  # of what is left then
-MAX_ROUNDING_OF_OPTIMUM = 1e-9  # share of J that may be lost if a bound is the optimum
 MIN_ROWS_TO_SAMPLE = 100_000  # of which bounds of all blocks take minutes
 
 Bounds = Iterator[LowerBound | None]
@@ -122,9 +121,8 @@ def _bounds(
 
 def _on_a_line(x: Floats, weight: Floats, k: int) -> LowerBound:
     """Return the optimum of one feature, rounded down; exact unless rounding took much of it."""
-    (_, _, cost), low = proven_partition(np.ascontiguousarray(x), weight, k)
-    is_exact = low >= (1 - MAX_ROUNDING_OF_OPTIMUM) * cost
-    return LowerBound(low, "dynamic programming", is_exact=is_exact)
+    found = optimal_partition(np.ascontiguousarray(x), weight, k)
+    return LowerBound(found.lower_bound, "dynamic programming", is_exact=found.is_proven)
 
 
 def _suits_dual(standard: StandardProblem) -> bool:
@@ -146,7 +144,7 @@ def _dual(
         nonlocal bound, is_whole
         distance = max(math.sqrt(max(value, 0.0)) * (1 - gamma(4)) - moved, 0.0)
         low = conversion.lower_bound(distance * distance * (1 - gamma(4)))
-        is_whole = math.ldexp(low, conversion.exponent) >= (1 - MAX_ROUNDING_OF_OPTIMUM) * value
+        is_whole = math.ldexp(low, conversion.exponent) >= (1 - MAX_ROUNDING) * value
         bound = replace(bound, value=low)
         return listener.hear(bound)
 

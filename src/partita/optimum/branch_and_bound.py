@@ -26,7 +26,7 @@ from partita.cluster_dual.dual_bound import (
     Watch,
     raise_bound,
 )
-from partita.optimum.good_solution import move_single_points
+from partita.optimum.good_solution import improved_by_moves
 
 Report = Callable[["BranchAndBound"], bool | None]
 
@@ -118,9 +118,7 @@ class BranchAndBound:
         labels = cover.partition()
         if labels is None:
             return False
-        labels, _ = move_single_points(
-            self.root.points, self.root.weight, labels[problem.group], self.root.k
-        )
+        labels = improved_by_moves(self.root.points, self.root.weight, labels[problem.group])
         cost = self._cost_of(labels)
         if cost >= self.cost:
             return False

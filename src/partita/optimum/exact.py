@@ -21,11 +21,11 @@ from partita.cluster_dual.cluster_problem import ClusterProblem
 from partita.cluster_dual.dual_bound import PROOF_TOLERANCE, SearchStopped
 from partita.cluster_dual.principal_frame import PrincipalFrame
 from partita.estimators import validation
-from partita.one_dimension import lower_costs, proven_partition
+from partita.one_dimension import lower_costs, optimal_partition
 from partita.optimum.branch_and_bound import BranchAndBound
 from partita.optimum.enumeration import best_of_all, is_enumerable
+from partita.optimum.first_bound import first_bound
 from partita.optimum.good_solution import good_solution
-from partita.optimum.wide_rows import first_bound
 from partita.source.dataframes import is_frame, names_of
 from partita.stats import ClusterStats
 
@@ -153,8 +153,9 @@ class _ExactTask:
     def on_a_line(self) -> ExactResult:
         """Solve one feature by dynamic programming."""
         x = np.ascontiguousarray(self.rows[:, 0])
-        (labels, centers, cost), low = proven_partition(x, self.weight, self.k, default_threads())
-        return self._result(labels, centers[:, None], (cost, low), "dynamic programming")
+        found = optimal_partition(x, self.weight, self.k, default_threads())
+        bounds = found.cost, found.lower_bound
+        return self._result(found.labels, found.centers[:, None], bounds, "dynamic programming")
 
     def by_enumeration(self) -> ExactResult:
         """Try all partitions; there is nothing to try if every point is a cluster."""
@@ -174,9 +175,7 @@ class _ExactTask:
         low = math.fsum(axes) * (1 - ENUMERATION_ROUNDING)
         search = BranchAndBound(root, labels, low, lambda state: self._tell(state, frame))
         method, nodes = "branch and bound", 1
-        with suppress(
-            KeyboardInterrupt, SearchStopped
-        ):  # the best partition and the bound are kept
+        with suppress(KeyboardInterrupt, SearchStopped):  # what was found is kept
             bound = first_bound(root, labels, search.target, deadline, search.begin_at)
             if bound is not None and self._is_proven(search, frame):
                 method = bound.method

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from partita._common.array_types import Floats
-from partita.one_dimension import proven_partition
+from partita.one_dimension import optimal_partition
 from partita.source.protocol import Source
-
-MAX_ROUNDING = 1e-9  # share of J that may be lost where the optimum is claimed
 
 
 def centers_1d(source: Source, k: int) -> tuple[Floats, bool]:
@@ -18,7 +16,8 @@ def centers_1d(source: Source, k: int) -> tuple[Floats, bool]:
     """
     values = source.take_rows(np.arange(source.n))[:, 0]
     weight = source.weights.as_floats(source.n)
-    (_, centers, cost), low = proven_partition(values, weight, k, source.workers.n)
+    optimum = optimal_partition(values, weight, k, source.workers.n)
+    centers = optimum.centers
     missing = k - len(centers)  # if fewer values are distinct
     centers = np.append(centers, np.repeat(centers[-1:], missing)).reshape(-1, 1)
-    return centers, low >= (1 - MAX_ROUNDING) * cost
+    return centers, optimum.is_proven
