@@ -12,7 +12,7 @@ PARALLEL := -n auto --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-data test-all test-pure test-oldest test-sanitize test-spark browsers java \
+.PHONY: help demo quick test test-data test-all test-pure test-oldest test-sanitize test-arm test-spark browsers java \
         lint format reference gallery same-bits bench bench-quick bench-answers bench-coresets \
         bench-quality bench-certificates bench-scale bench-dask bench-spark bench-cluster bench-report dev clean FORCE
 
@@ -99,6 +99,9 @@ test-sanitize: ## the kernel tests under the address and undefined-behaviour san
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	$(VENV)-sanitize/bin/python -m pytest -x -m "sanitize and not slow and not data" -k "not ctrl_c"
+
+test-arm: $(VENV)/tools ## the kernel tests on an emulated ARM processor with dot products (Debian, root): some minutes
+	$(BIN)/python tests/emulated_arm.py
 
 same-bits: $(VENV)/tools ## compare 214 fits with those of another commit: make same-bits BITS=file (see tests/same_bits.py)
 	$(BIN)/python tests/same_bits.py compare $(BITS)

@@ -27,7 +27,8 @@ settings.load_profile("partita")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ALL_SETS = kernels.instruction_sets() if compiled() else []
-SETS = [name for name in ALL_SETS if "vnni" not in name]  # those differ in the kernels for bytes
+BYTE_SETS = ("avx512vnni", "avx2vnni", "dotprod")  # differ from another in the kernels for bytes
+SETS = [name for name in ALL_SETS if name not in BYTE_SETS]
 
 
 def pytest_addoption(parser):

@@ -131,5 +131,6 @@ const KernelTable* avx512_table();
 const ByteTable* avx2vnni_bytes();
 const ByteTable* avx2evex_bytes();  // those of avx2vnni as AVX-512 encodes them
 const ByteTable* avx512vnni_bytes();
+const ByteTable* dotprod_bytes();  // only where PARTITA_ARM is defined
 
 }  // namespace partita

@@ -28,6 +28,8 @@
 #else
 #define PARTITA_ISA avx2
 #endif
+#elif defined(__ARM_FEATURE_DOTPROD)
+#define PARTITA_ISA dotprod
 #else
 #define PARTITA_ISA portable
 #endif

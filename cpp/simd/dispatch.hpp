@@ -6,13 +6,16 @@
 
 #if defined(PARTITA_X86)
 #include <cpuid.h>
+#elif defined(PARTITA_ARM) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 #include "../kernels/kernel_table.hpp"
 
 namespace partita {
 
-#if defined(PARTITA_X86)
+#if defined(PARTITA_X86) || defined(PARTITA_ARM)
 // A table with other kernels for bytes.
 inline KernelTable with_bytes(const KernelTable* table, const ByteTable* bytes) {
     KernelTable out = *table;
@@ -21,11 +24,23 @@ inline KernelTable with_bytes(const KernelTable* table, const ByteTable* bytes) 
     out.full.bytes = bytes->full;
     return out;
 }
+#endif
 
+#if defined(PARTITA_X86)
 // AVX-VNNI: leaf 7, subleaf 1, bit 4 of EAX. (GCC 12 does not know it by name.)
 inline bool has_avxvnni() {
     unsigned a = 0, b = 0, c = 0, d = 0;
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 4));
+}
+#elif defined(PARTITA_ARM)
+inline bool has_dot_products() {
+#if defined(__linux__)
+    return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#elif defined(__APPLE__)
+    return true;  // every Mac with an ARM processor
+#else
+    return false;
+#endif
 }
 #endif
 
@@ -51,6 +66,11 @@ inline std::vector<const KernelTable*> runnable_tables() {
             tables.push_back(&table);
         }
         tables.push_back(avx2_table());
+    }
+#elif defined(PARTITA_ARM)
+    if (has_dot_products()) {
+        static const KernelTable table = with_bytes(portable_table(), dotprod_bytes());
+        tables.push_back(&table);
     }
 #endif
     tables.push_back(portable_table());
