@@ -2,8 +2,8 @@
 
     python tests/emulated_arm.py [pytest arguments]
 
-Needs Debian and root: a cross compiler and an emulator are installed, and Python for ARM with NumPy,
-SciPy and scikit-learn is unpacked into build/arm.
+Needs Debian and root: it installs a cross compiler and an emulator, and unpacks Python for ARM with
+NumPy, SciPy and scikit-learn into build/arm.
 """
 
 from __future__ import annotations
