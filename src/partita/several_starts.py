@@ -21,7 +21,8 @@ from sklearn.base import clone
 from partita._common.random_state import generator
 from partita.estimators import validation
 from partita.estimators.capabilities import WARM_STARTS, set_known
-from partita.estimators.fitted_models import capabilities_of, count_clusters
+from partita.estimators.fitted_models import capabilities_of, count_clusters, unwrap_pipeline
+from partita.estimators.fitted_steps import fit_steps
 from partita.halting import Halt
 from partita.trace import Progress
 
@@ -55,24 +56,26 @@ def fit_several_starts(
     number of starts is then `n_init`. The first start is the estimator's own, or `first`, a model
     already fitted to X, so J is never above theirs. `checkpoint` and `resume` are those of `fit`:
     what follows the first start is repeated by a resumed search, and ends in the same bits. The
-    estimator's callback, or a deadline, ends it.
+    estimator's callback, or a deadline, ends it. The steps of a pipeline are fitted once.
 
     >>> from partita import KMeans
     >>> rows = [[0.0], [1.0], [10.0], [11.0], [20.0], [21.0]]
     >>> fit_several_starts(KMeans(3, random_state=0), rows).inertia_
     1.5
     """
+    estimator, X, steps = fit_steps(estimator, X)
+    first = unwrap_pipeline(first)[0]
     files = {"checkpoint": checkpoint, "resume": resume}
     files = {name: path for name, path in files.items() if path is not None}
     if capabilities_of(estimator).searches:
-        return _searched(estimator, first, X, sample_weight, files)
+        return steps.around(_searched(estimator, first, X, sample_weight, files))
     runs = _Runs(estimator, X, sample_weight)
     search = _Search(runs, runs.fit(files=files) if first is None else runs.adopt(first))
     if count_clusters(search.best) > 1:
         search.run(MAX_WORK)
     own = estimator.get_params(deep=False)
     kept = {name: own.get(name) for name in KEPT_PARAMETERS}
-    return set_known(search.best, **kept, n_init=runs.starts)
+    return steps.around(set_known(search.best, **kept, n_init=runs.starts))
 
 
 def _searched(estimator: Any, first: Any, X: Any, weight: Any, files: Mapping[str, Any]) -> Any:

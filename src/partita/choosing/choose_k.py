@@ -11,6 +11,7 @@ from scipy.spatial.distance import squareform
 from sklearn.base import clone
 
 from partita._common.array_types import Floats, Ints
+from partita._common.cluster_numbers import numbers_to_try
 from partita._common.parameters import (
     CALLABLE,
     VERBOSITY,
@@ -31,7 +32,8 @@ from partita.choosing.sweep_problem import SweepProblem
 from partita.choosing.sweep_run import SweepProgress, SweepRun
 from partita.estimators import validation
 from partita.estimators.capabilities import DISSIMILARITIES
-from partita.estimators.fitted_models import capabilities_of
+from partita.estimators.fitted_models import capabilities_of, is_pipeline, unwrap_pipeline
+from partita.estimators.fitted_steps import FittedSteps, fit_steps
 from partita.estimators.kmeans import KMeans
 from partita.exact_weights import as_repeats
 
@@ -66,13 +68,16 @@ def choose_k(
     Parameters
     ----------
     X : rows, or any other input of the estimator.
-    ks : iterable of int, int, "auto" or None, default=None
-        The numbers to try; an int n means 2 to n. None or "auto": 2 to √n, at least 10 and at most
-        60.
-    estimator : a clusterer or None, default=None
+    ks : iterable of int, int, str or None, default=None
+        The numbers to try: a range, a list, a text such as "2:20" (both ends included, as on the
+        command line), or an int n for 2 to n. None or "auto": 2 to √n, at least 10 and at most 60.
+    estimator : a clusterer, a pipeline or None, default=None
         `KMeans`, `SphericalKMeans`, `MiniBatchKMeans`, `KernelKMeans`, `KMedoids`, or one of
         scikit-learn with `init` and `cluster_centers_`; its parameters are kept. None: `KMeans`.
+        The steps of a pipeline before its last are fitted once, to all rows; the sweep compares the
+        rows that they give, and `model(k)` is a pipeline that takes rows like those of X.
     sample_weight : one for each row, or None.
+        The steps of a pipeline do not use weights.
     criteria : iterable of str or None, default=None
         Names of columns; None: all that apply to the estimator. "gap" also tests whether there is
         structure. "prediction_strength" and "stability" need several sweeps.
@@ -85,7 +90,8 @@ def choose_k(
         the data (twice as many), and for silhouettes. For the gap statistic, rows of more than 100
         features are placed on their first 100 principal axes, if the sample has 4096 rows or fewer.
     feature_names : sequence of str or None, default=None
-        Names of the features in the reasons; None: the columns of a table, else numbers.
+        Names of the features that the clusterer sees, for the reasons; None: those that a table or
+        the steps of a pipeline give, else numbers.
     random_state : int, RandomState, Generator or None, default=None
         The source of randomness; an int is also the `random_state` of an estimator without one.
         `partita choose-k --seed` gives the same bits for the same rows.
@@ -113,6 +119,7 @@ def choose_k(
         wanted = "a table of numbers with one row per sample"
         raise must_be("X", wanted, X, f"Pass the rows first: {_call_with(X)}.")
     rng = generator(random_state)
+    estimator, X, steps = _fit_steps(estimator, X)
     model = _estimator(estimator, random_state, rng)
     names = _checked_names(criteria)
     sizes = (
@@ -123,7 +130,8 @@ def choose_k(
     with Workers(validation.check_threads(getattr(model, "n_threads", None))) as workers:
         ladder, problem = _open(model, X, sample_weight, workers)
         numbers = _checked_ks(ks, problem.n)
-        fits = SweepFits(model, X, sample_weight, feature_names=feature_names)
+        features = steps.names if feature_names is None else feature_names
+        fits = SweepFits(model, X, sample_weight, feature_names=features, steps=steps)
         check("callback", callback, optional(CALLABLE))
         check("verbose", verbose, VERBOSITY)
         printer = _print_progress if verbose else None
@@ -174,11 +182,18 @@ def _is_estimator(value: Any) -> bool:
 
 
 def _call_with(estimator: Any) -> str:
-    """The call that takes an estimator, without its parameters; a pipeline step by step."""
-    if hasattr(estimator, "steps"):  # its last step alone would lose the scaling
-        return "choose_k(pipeline[:-1].fit_transform(X), estimator=pipeline[-1])"
+    """The call that takes an estimator, without its parameters."""
+    if is_pipeline(estimator):
+        return "choose_k(X, estimator=pipeline)"
     kind = estimator if isinstance(estimator, type) else type(estimator)
     return f"choose_k(X, estimator={kind.__name__}())"
+
+
+def _fit_steps(estimator: Any, X: Any) -> tuple[Any, Any, FittedSteps]:
+    """The last step of a pipeline, the rows it sees, and the fitted steps; the model is checked."""
+    if is_pipeline(estimator):
+        _checked(unwrap_pipeline(estimator)[0])  # before work is spent on steps
+    return fit_steps(estimator, X)
 
 
 def _estimator(estimator: Any, random_state: Any, rng: np.random.Generator) -> Any:
@@ -194,9 +209,6 @@ def _estimator(estimator: Any, random_state: Any, rng: np.random.Generator) -> A
 
 
 def _checked(estimator: Any) -> Any:
-    if hasattr(estimator, "steps"):
-        advice = f"Transform the rows first: {_call_with(estimator)}."
-        raise must_be("estimator", "a clusterer", Got("a Pipeline"), advice)
     ready = hasattr(estimator, "get_params") and not isinstance(estimator, type)
     if not ready or not {"n_clusters", "init"} <= set(estimator.get_params()):
         wanted = "a clusterer with the parameters n_clusters and init"
@@ -224,22 +236,10 @@ def _checked_ks(ks: Iterable[int] | int | str | None, n: int) -> Ints:
     elif _is_estimator(ks):
         advice = f"Name the argument: {_call_with(ks)}."
         raise must_be("ks", "numbers of clusters", Got("an estimator"), advice)
-    elif is_integer(ks):
-        ks = range(2, int(ks) + 1) if 1 < ks <= n else [int(ks)]
-    scalar = isinstance(ks, str | bytes) or getattr(ks, "ndim", None) == 0
-    several = ks if isinstance(ks, Iterable) and not scalar else [ks]
-    numbers = np.unique([_checked_number(k, n) for k in several])
-    if not len(numbers) or numbers[-1] < 2:
+    numbers = numbers_to_try("ks", ks, rows=n)
+    if numbers[-1] < 2:
         raise must_be("ks", "numbers of clusters, at least one of them above 1", ks)
-    return numbers
-
-
-def _checked_number(k: Any, n: int) -> int:
-    advice = "Give several as an iterable, such as range(2, 6)."
-    if check_integer("ks", k, advice=advice) > n:
-        advice = f"Try up to {max(2, n - 1)} clusters."
-        raise must_be("ks", f"at most {n}, the number of rows", k, advice)
-    return int(k)
+    return np.array(numbers)
 
 
 def _print_progress(progress: SweepProgress) -> None:

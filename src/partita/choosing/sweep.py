@@ -13,7 +13,8 @@ from sklearn.base import clone
 from partita._common.array_types import Floats
 from partita._common.parameters import is_integer, must_be
 from partita.choosing.criterion_kinds import CRITERION_KINDS
-from partita.estimators.fitted_models import capabilities_of
+from partita.estimators.fitted_models import capabilities_of, unwrap_pipeline
+from partita.estimators.fitted_steps import FittedSteps
 from partita.estimators.validation import feature_attributes
 from partita.source.dataframes import is_frame
 
@@ -37,13 +38,17 @@ class SweepFits:
     """The fits of a sweep; those without labels are completed on demand."""
 
     estimator: Any
-    X: Any
+    X: Any  # as the estimator sees it
     weight: Any
     models: dict[int, Any] = field(default_factory=dict)
     feature_names: Sequence[str] | None = None
+    steps: FittedSteps = field(default_factory=FittedSteps)  # of a pipeline
 
     def model(self, k: int) -> Any:
-        """Return the fitted estimator with k clusters."""
+        """Return the fitted estimator with k clusters; of a pipeline, one with this estimator."""
+        return self.steps.around(self._own(k))
+
+    def _own(self, k: int) -> Any:
         if not is_integer(k) or k not in self.models:
             advice = f"Use one of {', '.join(map(str, sorted(self.models)))}."
             raise must_be("k", "a number of clusters of this sweep", k, advice)
@@ -109,13 +114,15 @@ class Sweep:
 
         The sweep stops a fit when J decreases by less than a thousandth in an iteration. The
         returned model is fitted again from the same start until the estimator's own criterion
-        stops it, so its objective may be lower than that in the table.
+        stops it, so its objective may be lower than that in the table. After a sweep of a pipeline,
+        it is a pipeline with the same fitted steps.
         """
         return self._fits.model(self.best_k if k is None else k)
 
     def is_own(self, model: Any) -> bool:
         """Return whether a model came from `model`, so its start is a result of the sweep."""
-        return any(model is one for one in self._fits.models.values())
+        last = unwrap_pipeline(model)[0]
+        return any(last is one for one in self._fits.models.values())
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the table as columns, for any dataframe library."""

@@ -90,13 +90,18 @@ def unwrap_pipeline(model: Any, X: Any = None) -> tuple[Any, Any, Any]:
     names = None
     if is_sparse(X):
         check_sparse(X)
-    while hasattr(model, "steps") and hasattr(model, "named_steps"):
+    while is_pipeline(model):
         for _, step in model.steps[:-1]:
             if hasattr(step, "transform"):  # neither "passthrough" nor a sampler
                 X = None if X is None else step.transform(X)
                 names = _names_after(step, names)
         model = model.steps[-1][1]
     return model, X, names
+
+
+def is_pipeline(model: Any) -> bool:
+    """Return whether a model is a pipeline of scikit-learn, or one like it."""
+    return hasattr(model, "steps") and hasattr(model, "named_steps")
 
 
 def _names_after(step: Any, names: Any) -> Any:

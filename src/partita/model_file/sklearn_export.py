@@ -38,7 +38,7 @@ def to_sklearn(model: Any) -> Any:
         return make_pipeline(*_steps(first), to_sklearn(model))
     if isinstance(model, Pipeline):
         *steps, (name, last) = model.steps
-        return Pipeline([*steps, (name, to_sklearn(last))])
+        return Pipeline([*steps, (name, to_sklearn(last))], verbose=model.verbose)
     capabilities = capabilities_of(model)
     exact = capabilities.exact_sums and capabilities.has(MEANS, CELLS)
     if not exact or capabilities.geometry is not EUCLIDEAN:
