@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from partita.estimators.minibatch import MiniBatchKMeans
     from partita.estimators.registry import register
     from partita.estimators.spherical import SphericalKMeans
+    from partita.estimators.trimmed import TrimmedKMeans
     from partita.factorization import Factorization, factorize
     from partita.merging.tree import MergeTree, merge_tree
     from partita.metrics.silhouette import (
@@ -75,6 +76,7 @@ _HOME = {
     "SphericalKMeans": "partita.estimators.spherical",
     "Sweep": "partita.choosing.sweep",
     "Trace": "partita.trace",
+    "TrimmedKMeans": "partita.estimators.trimmed",
     "cells": "partita.voronoi.voronoi_cells",
     "certify": "partita.estimators.certification",
     "choose_k": "partita.choosing.choose_k",
@@ -126,6 +128,7 @@ __all__ = [
     "SphericalKMeans",
     "Sweep",
     "Trace",
+    "TrimmedKMeans",
     "__version__",
     "cells",
     "certify",

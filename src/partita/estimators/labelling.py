@@ -130,13 +130,20 @@ def inertia(
 
 def own_squares(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Floats:
     """Squared distance D64 (n,) of each row to its nearest center."""
-    if X.shape[0] == 0:
-        return np.empty(0)
+    return nearest_with_squares(X, centers, n_threads, names)[1]
+
+
+def nearest_with_squares(
+    X: Any, centers: Floats, n_threads: int | None, names: Any
+) -> tuple[Ints, Floats]:
+    """The label (n,) of each row by D64, and the squared distance (n,) to its center."""
     labels = np.full(X.shape[0], -1, np.int32)
+    if X.shape[0] == 0:
+        return labels, np.empty(0)
     with _finite_source(X, n_threads, names) as source:
         source.assign(_as_centers(centers), labels, None)
-        cost: Floats = source.own_distances(_as_centers(centers), labels)
-    return cost
+        squares: Floats = source.own_distances(_as_centers(centers), labels)
+    return labels, squares
 
 
 def _doubles(centers: Floats) -> Floats:

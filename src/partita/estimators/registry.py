@@ -16,6 +16,7 @@ _BUILT_IN = {
     "KMedoids": "partita.estimators.medoids.estimator",
     "MiniBatchKMeans": "partita.estimators.minibatch",
     "SphericalKMeans": "partita.estimators.spherical",
+    "TrimmedKMeans": "partita.estimators.trimmed",
 }
 _REGISTERED: dict[str, type] = {}
 
