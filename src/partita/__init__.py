@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from partita.diagnosis.diagnose import diagnose
     from partita.diagnosis.finding import Diagnosis, Finding
     from partita.empty_clusters import EmptyClusterError
+    from partita.estimators.bisecting import BisectingKMeans
     from partita.estimators.certification import certify
     from partita.estimators.checkpoint import Checkpoint
     from partita.estimators.functions import k_means, kmeans_plusplus
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "BisectingKMeans": "partita.estimators.bisecting",
     "Cells": "partita.voronoi.voronoi_cells",
     "Certificate": "partita.certificates.certificate",
     "Checkpoint": "partita.estimators.checkpoint",
@@ -103,6 +105,7 @@ _HOME = {
 _MODULES = ("halting", "plots", "report", "theory")
 
 __all__ = [
+    "BisectingKMeans",
     "Cells",
     "Certificate",
     "Checkpoint",

@@ -108,8 +108,8 @@ callable, array or model, default="k-means++"
     >>> model = TrimmedKMeans(n_clusters=2, trim=0.2, random_state=0).fit(rows)
     >>> model.inertia_, sorted(model.cluster_centers_.tolist())
     (4.0, [[1.0, 3.0], [10.0, 3.0]])
-    >>> model.labels_[4], model.predict([[5000, 0]]), model.threshold_
-    (-1, array([-1], dtype=int32), 1.0)
+    >>> model.labels_[4:], model.predict([[5000, 0]]), model.threshold_
+    (array([-1], dtype=int32), array([-1], dtype=int32), 1.0)
     """
 
     n_clusters: int = 8
