@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from partita.diagnosis.diagnose import diagnose
     from partita.diagnosis.finding import Diagnosis, Finding
     from partita.empty_clusters import EmptyClusterError
+    from partita.estimators.bisecting import BisectingKMeans
     from partita.estimators.certification import certify
     from partita.estimators.checkpoint import Checkpoint
     from partita.estimators.functions import k_means, kmeans_plusplus
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from partita.estimators.minibatch import MiniBatchKMeans
     from partita.estimators.registry import register
     from partita.estimators.spherical import SphericalKMeans
+    from partita.estimators.trimmed import TrimmedKMeans
     from partita.factorization import Factorization, factorize
     from partita.merging.tree import MergeTree, merge_tree
     from partita.metrics.silhouette import (
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "BisectingKMeans": "partita.estimators.bisecting",
     "Cells": "partita.voronoi.voronoi_cells",
     "Certificate": "partita.certificates.certificate",
     "Checkpoint": "partita.estimators.checkpoint",
@@ -75,6 +78,7 @@ _HOME = {
     "SphericalKMeans": "partita.estimators.spherical",
     "Sweep": "partita.choosing.sweep",
     "Trace": "partita.trace",
+    "TrimmedKMeans": "partita.estimators.trimmed",
     "cells": "partita.voronoi.voronoi_cells",
     "certify": "partita.estimators.certification",
     "choose_k": "partita.choosing.choose_k",
@@ -101,6 +105,7 @@ _HOME = {
 _MODULES = ("halting", "plots", "report", "theory")
 
 __all__ = [
+    "BisectingKMeans",
     "Cells",
     "Certificate",
     "Checkpoint",
@@ -126,6 +131,7 @@ __all__ = [
     "SphericalKMeans",
     "Sweep",
     "Trace",
+    "TrimmedKMeans",
     "__version__",
     "cells",
     "certify",

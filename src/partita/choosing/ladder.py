@@ -25,7 +25,7 @@ from partita._common.spaced_rows import evenly_spaced
 from partita._common.threads import Workers
 from partita.centers import Centers
 from partita.estimators.capabilities import Capabilities, set_known
-from partita.estimators.fitted_models import capabilities_of
+from partita.estimators.fitted_models import capabilities_of, count_clusters
 from partita.estimators.lloyd_session import LloydSession
 from partita.halting import RelDecrease
 from partita.merging.agglomeration import cheapest_pair
@@ -211,6 +211,9 @@ class RefitLadder(Ladder):
         return Rung(k, set_known(model, init=own["init"], n_init=own.get("n_init")))
 
     def fewer(self, rung: Rung, k: int) -> Rung:
+        passed_through = capabilities_of(rung.model).fewer
+        if passed_through is not None and k <= count_clusters(rung.model):
+            return Rung(k, passed_through(k))
         if self._warm_start is None:
             return self.first(k)
         model, X, weight = rung.model, self._X, self._weight

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,16 @@ from partita.source.protocol import Source
 from partita.stats import ClusterStats
 
 S = TypeVar("S", bound=Step)
+
+
+class PassStep(Step, Protocol):
+    """A step whose passes are made by paths that may keep bounds."""
+
+    def give_up_bounds(self) -> None:
+        """Free the memory of the path; a later pass is a plain one."""
+
+
+P = TypeVar("P", bound=PassStep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +62,23 @@ def best_fit(
     source: Source, starts: Sequence[Callable[[], Floats]], options: LloydOptions
 ) -> tuple[Fit, LloydStep]:
     """Return the best run as the loop left it, and the step that made it, to go on from."""
+    return best_fit_by(source, starts, options, lambda step: step)
+
+
+def best_fit_by(
+    source: Source,
+    starts: Sequence[Callable[[], Floats]],
+    options: LloydOptions,
+    of_lloyd: Callable[[LloydStep], P],
+) -> tuple[Fit, P]:
+    """`best_fit` by steps that are made of those of Lloyd."""
     plan = plan_for(source, options.k, options.algorithm, options.memory, len(starts))
 
-    def new_step(k: int) -> LloydStep:
+    def new_step(k: int) -> P:
         passes = PassScheduler(source, plan, options.path_cache)
-        return LloydStep(source, k, options.geometry, passes)
+        return of_lloyd(LloydStep(source, k, options.geometry, passes))
 
-    def end(step: LloydStep) -> None:
+    def end(step: P) -> None:
         if plan.lean:
             step.give_up_bounds()
 

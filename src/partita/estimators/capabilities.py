@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from partita._common.array_types import Array, Floats
+from partita._common.array_types import Array, Floats, Ints
 from partita.geometry import EUCLIDEAN, Geometry
 
 # Needs: what a consumer may require. `Capabilities.lacks` maps the missing ones to the reason.
@@ -82,6 +82,10 @@ class Capabilities:
     # the cost of a merge: by summaries of the clusters ("means"); by distances between means that
     # have no coordinates ("distances"); by the better of two representatives ("representatives")
     merge_rule: str = "means"
+    # -> pairs (k − 1, 2), as in SciPy's linkage, if the fit made a tree: the merges that undo it
+    merges: Callable[[], Ints] | None = None
+    # k -> the model with fewer clusters that the fit passed through, as a fit with k would be
+    fewer: Callable[[int], Any] | None = None
     # what `init` accepts to start from a fit with more or fewer clusters: "centers",
     # "medoid_indices", "labels" or None
     warm_start: str | None = "centers"

@@ -34,7 +34,7 @@ def nearest(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Array
         if kernels.assign_few(as_kernel_type(X), _doubles(centers), labels):
             return labels
     labels = np.full(X.shape[0], -1, np.int32)
-    with _finite_source(X, n_threads, names) as source:
+    with finite_source(X, n_threads, names) as source:
         source.label_once(_as_centers(centers), labels)
     return labels
 
@@ -48,7 +48,7 @@ def distances(
     out = np.empty((n, len(values)), np.float32 if single else np.float64)
     if n == 0:
         return out
-    with _finite_source(X, n_threads, names) as source:
+    with finite_source(X, n_threads, names) as source:
         if isinstance(source, SparseSource):
             for j, distance in enumerate(_sparse_distances(source, values)):
                 out[:, j] = distance
@@ -73,7 +73,8 @@ def squares(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Float
 
 
 @contextmanager
-def _finite_source(X: Any, n_threads: int | None, names: Any) -> Iterator[Any]:
+def finite_source(X: Any, n_threads: int | None, names: Any) -> Iterator[Any]:
+    """Open checked rows as a source; raise an error if a value is not finite."""
     with Workers(check_threads(n_threads)) as workers:
         source = make_source(X, None, workers)
         check_finite(source, X, names)
@@ -130,13 +131,20 @@ def inertia(
 
 def own_squares(X: Any, centers: Floats, n_threads: int | None, names: Any) -> Floats:
     """Squared distance D64 (n,) of each row to its nearest center."""
-    if X.shape[0] == 0:
-        return np.empty(0)
+    return nearest_with_squares(X, centers, n_threads, names)[1]
+
+
+def nearest_with_squares(
+    X: Any, centers: Floats, n_threads: int | None, names: Any
+) -> tuple[Ints, Floats]:
+    """The label (n,) of each row by D64, and the squared distance (n,) to its center."""
     labels = np.full(X.shape[0], -1, np.int32)
-    with _finite_source(X, n_threads, names) as source:
+    if X.shape[0] == 0:
+        return labels, np.empty(0)
+    with finite_source(X, n_threads, names) as source:
         source.assign(_as_centers(centers), labels, None)
-        cost: Floats = source.own_distances(_as_centers(centers), labels)
-    return cost
+        squares: Floats = source.own_distances(_as_centers(centers), labels)
+    return labels, squares
 
 
 def _doubles(centers: Floats) -> Floats:

@@ -11,11 +11,13 @@ Member = TypeVar("Member", bound=type)
 
 # Imported on demand. Nothing else is imported because a file names it.
 _BUILT_IN = {
+    "BisectingKMeans": "partita.estimators.bisecting",
     "KMeans": "partita.estimators.kmeans",
     "KernelKMeans": "partita.estimators.kernel.estimator",
     "KMedoids": "partita.estimators.medoids.estimator",
     "MiniBatchKMeans": "partita.estimators.minibatch",
     "SphericalKMeans": "partita.estimators.spherical",
+    "TrimmedKMeans": "partita.estimators.trimmed",
 }
 _REGISTERED: dict[str, type] = {}
 

@@ -161,6 +161,18 @@ def merge_all(merging: Merging, empty: Array) -> tuple[Ints, Floats]:
     return pairs, prices
 
 
+def merge_along(merging: Merging, pairs: Ints) -> Floats:
+    """Merge these pairs (K − 1, 2), of which the t-th makes cluster K + t; return their prices."""
+    k = len(pairs) + 1
+    slot, prices = np.zeros(2 * k - 1, np.intp), np.empty(k - 1)
+    slot[:k] = np.arange(k)
+    for step, (i, j) in enumerate(slot[pair] for pair in pairs):
+        prices[step] = min(float(merging.prices(i)[j]), _MAX_PRICE)
+        merging.merge(i, j)
+        slot[k + step] = i
+    return prices
+
+
 def _row(merging: Merging, i: int, empty: Array) -> Floats:
     """The prices of slot i; below all others if one of the two is empty."""
     with np.errstate(over="ignore", invalid="ignore"):

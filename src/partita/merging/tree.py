@@ -29,6 +29,7 @@ from partita.merging.agglomeration import (
     Merging,
     RepresentativeMerging,
     merge_all,
+    merge_along,
 )
 from partita.stats import ClusterStats
 
@@ -71,11 +72,16 @@ class MergeTree:
 
     @classmethod
     def of(
-        cls, stats: ClusterStats, geometry: Geometry = EUCLIDEAN, centers: Floats | None = None
+        cls,
+        stats: ClusterStats,
+        geometry: Geometry = EUCLIDEAN,
+        centers: Floats | None = None,
+        pairs: Ints | None = None,
     ) -> MergeTree:
-        """Return the tree of clusters with these summaries."""
+        """Return the tree of clusters with these summaries; of these merges, if they are given."""
         merging, cost = MeansMerging(stats, geometry), exact_total(geometry.cost_of(stats))
-        return cls(*_merge_steps(merging, stats.weight == 0), cost, stats, geometry, centers)
+        steps = _merge_steps(merging, stats.weight == 0, pairs)
+        return cls(*steps, cost, stats, geometry, centers)
 
     @property
     def n_clusters(self) -> int:
@@ -145,9 +151,10 @@ class MergeTree:
 def merge_tree(model: Any, X: Any = None, sample_weight: Any = None) -> MergeTree:
     """Return the merge tree of a fitted model.
 
-    `KMeans`, `MiniBatchKMeans` and `SphericalKMeans` keep the summaries that it needs. Any other
+    `KMeans` and its variants keep the summaries that it needs. Any other
     model needs rows: those of the fit, or others, which are labelled by `predict`. `KernelKMeans`
     merges means in feature space. Of two merged clusters of `KMedoids`, the better medoid remains.
+    The tree of `BisectingKMeans` is that of its fit: merges undo its splits, the last one first.
     A pipeline transforms X into the space of its last step.
 
     >>> from partita import KMeans, merge_tree
@@ -188,7 +195,8 @@ def merge_tree(model: Any, X: Any = None, sample_weight: Any = None) -> MergeTre
             f"merge_tree() needs rows, because {name} keeps no summaries of its clusters: "
             "merge_tree(model, X)."
         )
-    return MergeTree.of(stats, geometry, centers)
+    pairs = None if capabilities.merges is None else capabilities.merges()
+    return MergeTree.of(stats, geometry, centers, pairs)
 
 
 def _by_distances(model: Any, labels: Ints, costs: Floats, weight: Floats | None) -> MergeTree:
@@ -224,10 +232,15 @@ def _sums_by_cluster(labels: Ints, values: Floats, weight: Floats | None) -> tup
     return mass, np.column_stack([exact_totals(v, labels, k, weight) for v in values.T])
 
 
-def _merge_steps(merging: Merging, empty: Array) -> tuple[Floats, Floats]:
-    """Merge all clusters; return the linkage matrix and the prices."""
+def _merge_steps(
+    merging: Merging, empty: Array, pairs: Ints | None = None
+) -> tuple[Floats, Floats]:
+    """Merge all clusters, the cheapest first or by these pairs; return the linkage and prices."""
     k = len(empty)
-    pairs, prices = merge_all(merging, empty)
+    if pairs is None:
+        pairs, prices = merge_all(merging, empty)
+    else:
+        prices = merge_along(merging, pairs)
     size = np.ones(2 * k - 1)
     for step, (i, j) in enumerate(pairs):
         size[k + step] = size[i] + size[j]

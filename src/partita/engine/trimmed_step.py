@@ -1,0 +1,172 @@
+"""A step of the loop that leaves out the rows that are farthest from their centers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from partita._common.array_types import Floats, Ints
+from partita._common.exact_sum import exact_total
+from partita.centers import Centers
+from partita.empty_clusters import FarRows, count_members, farthest_rows
+from partita.engine.lloyd_step import LloydStep
+from partita.trimming import NOTHING, cut_farthest, outside_labels
+from partita.geometry import BestCenters, Update
+from partita.moments import Moments
+from partita.source.blocks import stats_by_long_sums
+from partita.stats import ClusterStats
+from partita.trace import Pass
+
+GUESSED_SHARE = 0.9  # of the last threshold: rows beyond it are candidates of the next cut
+MAX_ROWS_SUBTRACTED = 1 << 14  # at a time
+
+
+class TrimmedStep:
+    """A concentration step: label all rows, cut off the farthest, take the means of the rest.
+
+    The labels and sums of all rows are those of a `LloydStep`, by its fast paths; the few rows that
+    are left out are subtracted from the sums, exactly. Neither the cut nor the means can raise the
+    cost of the rows that count.
+    """
+
+    def __init__(self, inner: LloydStep, trim: float) -> None:
+        self._inner, self.source, self._trim = inner, inner.source, trim
+        self._weight = inner.source.weights.unless_equal()
+        self._is_exact = not inner.source.survey().beyond_grid
+        self._unlabelled = np.full(inner.source.n, -1, np.int32)
+        self.cut = NOTHING
+        self.labels: Ints = self._unlabelled  # −1 for rows that are left out
+        self._best: BestCenters  # of the last call of `stats_about`
+
+    @property
+    def last(self) -> Pass:
+        return self._inner.last
+
+    @property
+    def notes(self) -> list[str]:
+        return self._inner.notes
+
+    @property
+    def origin(self) -> Floats:
+        """Origin of the means of the summaries."""
+        return self._inner.origin
+
+    def give_up_bounds(self) -> None:
+        """Free the memory of the path; a later pass is a plain one."""
+        self._inner.give_up_bounds()
+
+    def assign(self, centers: Centers) -> int:
+        """Label every row, −1 beyond the cut; return how many count in another way."""
+        moved = self._inner.assign(centers)
+        if not self._trim:
+            self.labels = self._inner.labels
+            return moved
+        squares = self.source.own_distances(centers, self._inner.labels)
+        distance = np.sqrt(squares, out=squares)
+        before, near = (self.labels, self.cut), GUESSED_SHARE * self.cut.threshold
+        self.cut = cut_farthest(distance, self._weight, self._trim, near)
+        self.labels = outside_labels(self._inner.labels, self.cut.outside)
+        moved = int(np.count_nonzero(self.labels != before[0]))
+        return moved or int(not self.cut.is_same(before[1]))
+
+    def cost_of_rows(self, centers: Centers) -> float:
+        """Σ w·‖x − c‖² of the rows that count, rounded once; w = 1 if all weights are equal."""
+        squares = self.source.own_distances(centers, self._inner.labels)
+        return exact_total(squares, self.cut.counted(self._weight, self.source.n))
+
+    def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
+        stats, gap = self._kept_stats(np.ascontiguousarray(centers.about(self.origin)))
+        self._best = self._inner.geometry.best(stats, self.origin, gap, centers)
+        return stats, self._best.gap
+
+    def cost(self, stats: ClusterStats, gap: Floats) -> float:
+        return self._inner.geometry.cost(self._best)
+
+    def update(self, stats: ClusterStats, gap: Floats, before: Centers) -> Update:
+        return self._inner.geometry.update(self._best)
+
+    # --- the summaries of the rows that count ---
+
+    def _kept_stats(self, centers: Floats) -> tuple[ClusterStats, Floats]:
+        """Summaries, means relative to the origin, and their distances to these centers."""
+        k, cut = len(centers), self.cut
+        if not self._is_exact:
+            return _with_gap(self._long_stats(k), centers)
+        if not len(cut.outside) and not len(cut.boundary):
+            return self._inner.moments.stats_about(centers, self.source.workers.crew)
+        kept = self._without(self._inner.moments, cut.outside)
+        if not len(cut.boundary):
+            return kept.stats_about(centers, self.source.workers.crew)
+        whole = self._without(kept, cut.boundary).stats()
+        part = self._sums_of(cut.boundary, k).stats().scaled(cut.share)
+        return _with_gap(whole.merge(part), centers)
+
+    def _without(self, sums: Moments, rows: Ints) -> Moments:
+        less = self._sums_of(rows, len(sums.hi))
+        return Moments(sums.grid, sums.hi - less.hi, sums.lo - less.lo)
+
+    def _sums_of(self, rows: Ints, k: int) -> Moments:
+        """The exact sums of some rows by their clusters."""
+        sums, labels = Moments.zero(k, self._inner.moments.grid), self._inner.labels
+        rows = rows[labels[rows] >= 0]  # clusters that were dropped have taken theirs with them
+        for i in range(0, len(rows), MAX_ROWS_SUBTRACTED):
+            some = rows[i : i + MAX_ROWS_SUBTRACTED]
+            self.source.move(some, labels[some], self._unlabelled, sums)
+            self._unlabelled[some] = -1
+        return sums
+
+    def _long_stats(self, k: int) -> ClusterStats:
+        """The same for rows that no grid holds."""
+        is_whole = self.labels >= 0
+        is_whole[self.cut.boundary] = False
+        whole = self._long_stats_of(np.flatnonzero(is_whole), k)
+        if not len(self.cut.boundary):
+            return whole
+        return whole.merge(self._long_stats_of(self.cut.boundary, k).scaled(self.cut.share))
+
+    def _long_stats_of(self, rows: Ints, k: int) -> ClusterStats:
+        source = self.source
+        if len(rows) < source.n:
+            source = source.subset(rows, source.weights.subset(rows), source.survey())
+        return stats_by_long_sums(source, self._inner.labels[rows], k, self.origin)
+
+    # --- what a policy for empty clusters needs ---
+
+    def members(self, k: int) -> Ints:
+        inside = np.flatnonzero(self.labels >= 0)
+        counted = self._counted()
+        return count_members(
+            self.labels[inside], None if counted is None else counted[inside], k
+        )
+
+    def farthest(self, centers: Centers, count: int) -> FarRows:
+        squares = self.source.own_distances(centers, np.maximum(self.labels, 0))
+        counted = self._counted()
+        inside = self.labels >= 0
+        counted = inside.astype(np.int64) if counted is None else np.where(inside, counted, 0)
+        return farthest_rows(squares, self.labels, counted, count)
+
+    def rows(self, which: Ints) -> Floats:
+        return self.source.take_rows(which)
+
+    def move(self, rows: Ints, to: Ints) -> int:
+        changed = int((self.labels[rows] != to).sum())
+        self._inner.move(rows, to)
+        self.labels[rows] = to
+        return changed
+
+    def drop(self, clusters: Ints) -> int:
+        before = self.labels
+        self._inner.drop(clusters)
+        self.labels = outside_labels(self._inner.labels, self.cut.outside)
+        return int((self.labels != before).sum())
+
+    def _counted(self) -> Ints | None:
+        return None if self._weight is None else (self._weight > 0).astype(np.int64)
+
+
+def _with_gap(stats: ClusterStats, centers: Floats) -> tuple[ClusterStats, Floats]:
+    """Summaries, and the distance of each mean to its center; 0 if the cluster is empty."""
+    apart = np.where(stats.weight[:, None] > 0, stats.mean - centers, 0.0)
+    return stats, np.array([math.hypot(*row) for row in apart])
