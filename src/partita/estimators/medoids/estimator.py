@@ -69,11 +69,12 @@ class KMedoids(Clusterer):
         "clara", and 1 for the others and for starts without randomness.
     max_iter : int, default=300
         The maximum number of iterations of a run: passes over all candidates; swaps with "pam".
-    k_range : (int, int) or None, default=None
-        Choose the number of clusters between these two, in place of `n_clusters`: the one with the
-        largest medoid silhouette, the mean of 1 − (dissimilarity to the nearest medoid) / (to the
-        second). The search goes from the largest number down, and removes the medoid whose removal
-        costs least; swaps lower the cost, not the silhouette.
+    k_range : (int, int), iterable of int, str, int or None, default=None
+        Choose the number of clusters among these, in place of `n_clusters`: a tuple (low, high), a
+        range, a list, a text such as "2:20" (both ends included), or an int n for 2 to n. The one
+        with the largest medoid silhouette is chosen: the mean of 1 − (dissimilarity to the nearest
+        medoid) / (to the second). The search goes from the largest number down, and removes the
+        medoids whose removal costs least; swaps lower the cost, not the silhouette.
     quality : {"fast", "balanced", "best"}, default="fast"
         How far to search. "fast" ends where no single swap lowers the cost. "balanced" goes on from
         there: it exchanges some medoids for rows that are far from all, and descends again, until
@@ -152,7 +153,7 @@ class KMedoids(Clusterer):
     init: Any = "auto"
     n_init: Any = "auto"
     max_iter: int = 300
-    k_range: tuple[int, int] | None = None
+    k_range: Any = None
     batch_size: int | None = None
     quality: str = "fast"
     time_budget: float | None = None

@@ -12,6 +12,7 @@ import numpy as np
 
 from partita._common import parameters as accept
 from partita._common.array_types import Floats, Ints
+from partita._common.cluster_numbers import numbers_to_try
 from partita._common.parameters import Got, Rule, check, choice, is_integer, must_be
 from partita._common.random_state import as_random_state, generator, spawn_generators
 from partita._common.threads import Workers, one_blas_thread
@@ -33,15 +34,25 @@ INIT_ADVICE = (
 )
 
 
+def clusters_in(k_range: Any) -> tuple[int, ...]:
+    """Return the numbers of clusters of a `k_range`, ascending; (low, high) is all between them."""
+    if isinstance(k_range, tuple) and len(k_range) == 2 and all(map(is_integer, k_range)):
+        k_range = range(int(k_range[0]), int(k_range[1]) + 1)
+    return numbers_to_try("k_range", k_range, smallest=2)
+
+
 def _is_range(value: Any) -> bool:
     try:
-        low, high = value
+        return bool(clusters_in(value))
     except (TypeError, ValueError):
         return False
-    return is_integer(low) and is_integer(high) and 2 <= low <= high
 
 
-K_RANGE = Rule(("two integers 2 <= low <= high",), _is_range, "For example, k_range=(2, 10).")
+K_RANGE = Rule(
+    ("numbers of clusters >= 2: (low, high), a range, a list, '2:10' or the largest",),
+    _is_range,
+    "For example, k_range=(2, 10).",
+)
 
 
 class MedoidParameters(FitParameters):
@@ -60,9 +71,8 @@ class MedoidParameters(FitParameters):
         super().__init__(model)
         # the medoids of a fitted model
         self._init = getattr(model.init, "medoid_indices_", model.init)
-        k_range = model.k_range
-        self.k_range = None if k_range is None else (int(k_range[0]), int(k_range[1]))
-        self.max_k = self.k if self.k_range is None else self.k_range[1]
+        self.k_range = None if model.k_range is None else clusters_in(model.k_range)
+        self.max_k = self.k if self.k_range is None else self.k_range[-1]
         if self.k_range is not None and model.method in SAMPLING_METHODS:
             wanted = choice(*(name for name in METHODS if name not in SAMPLING_METHODS)).text
             raise must_be("method", f"{wanted} with `k_range`", model.method)
