@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import numpy as np
@@ -221,10 +222,13 @@ def test_the_text_of_a_sweep_has_verdict_reasons_and_table():
     ("given", "message"),
     [
         ({"ks": [1]}, "at least one of them above 1"),
-        ({"ks": []}, "at least one of them above 1"),
+        ({"ks": []}, "`ks` must be 1 to 1000000 numbers of clusters, got"),
         ({"ks": [2, 500]}, "`ks` must be at most 300, the number of rows, got 500. Try up to 299"),
         ({"ks": [2.5]}, "`ks` must be .*got 2.5"),
-        ({"ks": "2:5"}, r"`ks` must be .*got '2:5'\. Give several .*range\(2, 6\)"),
+        ({"ks": "2-5"}, r"`ks` must be .*got '2-5'\. Give several .*range\(2, 6\).*'2:5'"),
+        ({"ks": "5:2"}, r"`ks` must be .*got '5:2'"),
+        ({"ks": "2:999999999"}, "`ks` must be at most 300, the number of rows, got 301"),
+        ({"ks": itertools.repeat(3)}, "`ks` must be 1 to 1000000 numbers of clusters"),
         ({"criteria": ["silhouete"]}, "names from inertia, silhouette"),
         ({"criteria": []}, "names from inertia, silhouette"),
         ({"estimator": KMeans}, "a clusterer with the parameters n_clusters and init"),

@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans, choose_k
+from partita._common.cluster_numbers import numbers_to_try
 
 ROWS = make_blobs(80, 3, centers=4, random_state=3)[0]
 PIPELINE = make_pipeline(StandardScaler(), KMeans())
@@ -41,6 +42,17 @@ def test_auto_is_the_default_range():
 
 
 @pytest.mark.parametrize(
+    "ks", ["2:5", " 2 : 5", 5, [5, 3, 2, 4, 4], np.arange(2, 6), {2, 3, 4, 5}, iter((2, 3, 4, 5))]
+)
+def test_numbers_are_the_same_in_every_form(ks):
+    assert numbers_to_try("ks", ks, rows=len(ROWS)) == tuple(range(2, 6))
+
+
+def test_a_text_of_numbers_is_the_range():
+    assert choose_k(ROWS, "2:4", random_state=0, **FEW).ks == (2, 3, 4)
+
+
+@pytest.mark.parametrize(
     ("arguments", "text"),
     [
         ((PIPELINE, ROWS), "Pass the rows first: choose_k(pipeline[:-1].fit_transform(X), "),
@@ -48,7 +60,7 @@ def test_auto_is_the_default_range():
         ((KMedoids(3), ROWS), "Pass the rows first: choose_k(X, estimator=KMedoids())."),
         ((KMeans, ROWS), "Pass the rows first: choose_k(X, estimator=KMeans())."),
         ((ROWS, KMedoids(3)), "Name the argument: choose_k(X, estimator=KMedoids())."),
-        ((ROWS, "2:8"), "`ks` must be an integer >= 1, got '2:8'. Give several as an iterable"),
+        ((ROWS, "2 8"), "`ks` must be numbers of clusters: a range, a list, a text such as '2:20'"),
     ],
 )
 def test_an_argument_in_the_wrong_place_is_named(arguments, text):

@@ -11,6 +11,7 @@ from scipy.spatial.distance import squareform
 from sklearn.base import clone
 
 from partita._common.array_types import Floats, Ints
+from partita._common.cluster_numbers import numbers_to_try
 from partita._common.parameters import (
     CALLABLE,
     VERBOSITY,
@@ -66,9 +67,9 @@ def choose_k(
     Parameters
     ----------
     X : rows, or any other input of the estimator.
-    ks : iterable of int, int, "auto" or None, default=None
-        The numbers to try; an int n means 2 to n. None or "auto": 2 to √n, at least 10 and at most
-        60.
+    ks : iterable of int, int, str or None, default=None
+        The numbers to try: a range, a list, a text such as "2:20" (both ends included, as on the
+        command line), or an int n for 2 to n. None or "auto": 2 to √n, at least 10 and at most 60.
     estimator : a clusterer or None, default=None
         `KMeans`, `SphericalKMeans`, `MiniBatchKMeans`, `KernelKMeans`, `KMedoids`, or one of
         scikit-learn with `init` and `cluster_centers_`; its parameters are kept. None: `KMeans`.
@@ -224,22 +225,10 @@ def _checked_ks(ks: Iterable[int] | int | str | None, n: int) -> Ints:
     elif _is_estimator(ks):
         advice = f"Name the argument: {_call_with(ks)}."
         raise must_be("ks", "numbers of clusters", Got("an estimator"), advice)
-    elif is_integer(ks):
-        ks = range(2, int(ks) + 1) if 1 < ks <= n else [int(ks)]
-    scalar = isinstance(ks, str | bytes) or getattr(ks, "ndim", None) == 0
-    several = ks if isinstance(ks, Iterable) and not scalar else [ks]
-    numbers = np.unique([_checked_number(k, n) for k in several])
-    if not len(numbers) or numbers[-1] < 2:
+    numbers = numbers_to_try("ks", ks, rows=n)
+    if numbers[-1] < 2:
         raise must_be("ks", "numbers of clusters, at least one of them above 1", ks)
-    return numbers
-
-
-def _checked_number(k: Any, n: int) -> int:
-    advice = "Give several as an iterable, such as range(2, 6)."
-    if check_integer("ks", k, advice=advice) > n:
-        advice = f"Try up to {max(2, n - 1)} clusters."
-        raise must_be("ks", f"at most {n}, the number of rows", k, advice)
-    return int(k)
+    return np.array(numbers)
 
 
 def _print_progress(progress: SweepProgress) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import typer
 
 from partita._common.byte_sizes import bytes_in
+from partita._common.cluster_numbers import read_range
 from partita._common.parameters import MAX_VALUE_LENGTH, describe_value
 from partita._common.text import did_you_mean, one_line
 
@@ -41,18 +42,16 @@ def parse_k(text: str) -> KRequest:
     """Parse 3, auto, or 2:20 (both ends included)."""
     if text.strip().lower() == "auto":
         return KRequest()
-    match = re.fullmatch(r"\s*(\d{1,9})\s*(?::\s*(\d{1,9})\s*)?", text)
-    if match is None:
-        raise typer.BadParameter(f"must be a number, auto, or a range like 2:20, got {text!r}.")
-    low = int(match[1])
-    if match[2] is None:
-        if low < 1:
+    if re.fullmatch(r"\s*\d{1,9}\s*", text):
+        if int(text) < 1:
             raise typer.BadParameter("must be at least 1, got 0.")
-        return KRequest(fixed=low)
-    high = int(match[2])
-    if not 1 <= low < high:
+        return KRequest(fixed=int(text))
+    if ":" not in text:
+        raise typer.BadParameter(f"must be a number, auto, or a range like 2:20, got {text!r}.")
+    candidates = read_range(text)
+    if candidates is None:
         raise typer.BadParameter(f"a range must be LOW:HIGH with 1 <= LOW < HIGH, got {text!r}.")
-    return KRequest(candidates=range(low, high + 1))
+    return KRequest(candidates=candidates)
 
 
 def one_of(names: tuple[str, ...]) -> Callable[[str], str]:
