@@ -13,7 +13,6 @@ from partita._common.threads import Workers
 from partita.certificates.bounding import CertifiedPartition
 from partita.certificates.certified_medoids import certify_medoids
 from partita.certificates.certified_rows import EPSILON
-from partita.estimators import validation
 from partita.estimators.certifiable import check_room
 from partita.estimators.medoids.metric import check_matrix
 from partita.source.dissimilarities import DissimilarityTable
@@ -50,10 +49,11 @@ def _table(model: Any, X: Any, workers: Workers) -> tuple[DissimilarityTable, in
         if table.n != model.n_features_in_:
             raise _other_rows(f"dissimilarities between {table.n} rows")
         return table, None
-    rows = model._checked(validation.check_new_rows(model, X), model._metric, model._names())
-    if not _has_rows(rows, model.medoid_indices_, model.cluster_centers_):
+    metric = model._metric
+    rows = metric.new_rows(model, X)
+    if not _has_rows(rows, model.medoid_indices_, metric.compared(model.cluster_centers_)):
         raise _other_rows("rows without the medoids")
-    return model._metric.table(rows.astype(np.float64), workers), rows.shape[1]
+    return metric.table(rows.astype(np.float64), workers), rows.shape[1]
 
 
 def _has_rows(rows: Any, places: Ints, expected: Any) -> bool:

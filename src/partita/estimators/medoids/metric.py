@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,10 +40,11 @@ from partita.source.dissimilarities import (
 BOOLEAN_METRICS = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
 METRICS = tuple(sorted({
     *distance_metrics(), *BOOLEAN_METRICS, "braycurtis", "canberra", "chebyshev", "correlation",
-    "hamming", "mahalanobis", "minkowski", "seuclidean", "sqeuclidean", "precomputed",
+    "gower", "hamming", "mahalanobis", "minkowski", "seuclidean", "sqeuclidean", "precomputed",
 }))  # fmt: skip
 SPARSE_METRICS = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan")
 EUCLIDEAN_METRICS = ("euclidean", "l2", "sqeuclidean")  # with the same nearest centers
+GOWER = "gower"  # of tables with categories and gaps: see `gower_metric`
 CHUNK_VALUES = 1 << 21  # dissimilarities measured at once
 
 
@@ -53,6 +54,25 @@ def check_metric(metric: Any, params: Any) -> None:
     check("metric_params", params, accept.optional(accept.KEYWORDS))
     if params and metric == "precomputed":
         raise must_be("metric_params", "None with metric='precomputed'", params)
+
+
+class RowMetric(Protocol):
+    """A metric with what it learned in a fit, for the rows of a model."""
+
+    @property
+    def metric(self) -> Any: ...
+
+    def new_rows(self, estimator: Any, X: Any) -> Any:
+        """Return rows for a fitted estimator, checked, as the metric compares them."""
+
+    def compared(self, centers: Any) -> Any:
+        """Return the centers of a model as the metric compares them."""
+
+    def table(self, rows: Any, workers: Workers, task: int = ...) -> DissimilarityTable:
+        """Return the table of rows; a thread measures `task` of them at once."""
+
+    def between(self, rows: Any, centers: Any, workers: Workers) -> tuple[Floats, float]:
+        """Return the dissimilarities (n, k), and their unit."""
 
 
 class Metric:
@@ -76,6 +96,24 @@ class Metric:
     def plain(self) -> str | None:
         """The name of the metric in the compiled kernel, or None."""
         return None if callable(self.metric) or self.params else KERNEL_METRICS.get(self.metric)
+
+    def checked(self, rows: Any, names: Any) -> Any:
+        """Return rows as they are compared; `names` of the features are for errors."""
+        if rows.dtype in validation.SMALL_DTYPES:
+            rows = np.ascontiguousarray(rows, dtype=np.float32)
+        if not self.allows_nan:
+            with Workers(1) as workers:
+                validation.check_finite(validation.make_source(rows, None, workers), rows, names)
+        return rows
+
+    def new_rows(self, estimator: Any, X: Any) -> Any:
+        """Return rows for a fitted estimator, checked."""
+        names = getattr(estimator, "feature_names_in_", None)
+        return self.checked(validation.check_new_rows(estimator, X), names)
+
+    def compared(self, centers: Any) -> Any:
+        """Return the centers of a model, which are rows."""
+        return centers
 
     def _ready(self, X: Any) -> Any:
         """Return rows in the form that scikit-learn takes, as doubles."""
