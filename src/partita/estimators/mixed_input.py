@@ -38,7 +38,7 @@ def check_mixed_fit(
     Numbers may be NaN (see `check_complete_numbers`), never infinite. The estimator is not changed.
     """
     check("categorical", categorical, CATEGORICAL)
-    X = _as_table(X, type(estimator).__name__)
+    X = as_table(X, type(estimator).__name__)
     features = validation.feature_attributes(X)
     names = [str(name) for name in names_of(X)] if is_frame(X) else []
     names = names or [f"feature {t}" for t in range(features["n_features_in_"])]
@@ -52,7 +52,7 @@ def check_mixed_rows(estimator: Any, X: Any, features: MixedFeatures) -> MixedRo
     """Return rows for a fitted estimator; they must have the columns it was fitted with."""
     from sklearn.utils.validation import validate_data
 
-    X = _as_table(X, type(estimator).__name__)
+    X = as_table(X, type(estimator).__name__)
     validate_data(estimator, X, reset=False, skip_check_array=True)
     rows = features.encode(X)
     _check_not_infinite(rows, features)
@@ -100,7 +100,7 @@ def _position(parameter: str, column: Any, names: list[Any], d: int) -> int:
     raise must_be(parameter, f"columns of X, by name or position from 0 to {d - 1}", column)
 
 
-def _as_table(X: Any, name: str) -> Any:
+def as_table(X: Any, name: str) -> Any:
     """Return a dataframe as it is, anything else as an array (n, d) of numbers or objects."""
     from sklearn.utils import check_array
 

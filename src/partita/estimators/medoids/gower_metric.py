@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from partita._common.array_types import Array, Floats
+from partita._common.array_types import Array, Floats, Ints
 from partita._common.parameters import Got, must_be
 from partita._common.text import listed, plural
 from partita._common.threads import Workers
@@ -23,7 +23,7 @@ from partita.estimators.mixed_input import (
 )
 from partita.estimators.saved_state import FieldReader
 from partita.source.gower import FeatureKinds, GowerTable
-from partita.source.mixed_rows import MixedFeatures, MixedRows
+from partita.source.mixed_rows import MixedFeatures, MixedRows, MixedView
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +72,14 @@ class GowerMetric:
     def new_rows(self, estimator: Any, X: Any) -> Floats:
         """Return rows for a fitted estimator, checked and coded."""
         return self.coded(check_mixed_rows(estimator, X, self.features))
+
+    def rows_at(self, estimator: Any, X: Any, places: Ints) -> Array:
+        """Return some rows of X as the centers of a model."""
+        return self.decoded(check_mixed_rows(estimator, X, self.features).take(places))
+
+    def view(self, estimator: Any, X: Any) -> MixedView:
+        """Return rows as descriptions and displays need them."""
+        return self.features.view(check_mixed_rows(estimator, X, self.features))
 
     def compared(self, centers: Any) -> Floats:
         """Return the centers of a model, coded."""

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import distance_metrics
 from sklearn.utils.validation import validate_data
 
 from partita._common import parameters as accept
-from partita._common.array_types import Array, Floats
+from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import ParameterError
 from partita._common.number_arrays import as_any_array, returning_numbers
 from partita._common.parameters import Got, check, choice, must_be
@@ -68,6 +68,9 @@ class RowMetric(Protocol):
     def compared(self, centers: Any) -> Any:
         """Return the centers of a model as the metric compares them."""
 
+    def rows_at(self, estimator: Any, X: Any, places: Ints) -> Any:
+        """Return some rows of X as the centers of a model."""
+
     def table(self, rows: Any, workers: Workers, task: int = ...) -> DissimilarityTable:
         """Return the table of rows; a thread measures `task` of them at once."""
 
@@ -114,6 +117,10 @@ class Metric:
     def compared(self, centers: Any) -> Any:
         """Return the centers of a model, which are rows."""
         return centers
+
+    def rows_at(self, estimator: Any, X: Any, places: Ints) -> Any:
+        """Return some rows of X as the centers of a model."""
+        return validation.as_rows(X)[places]
 
     def _ready(self, X: Any) -> Any:
         """Return rows in the form that scikit-learn takes, as doubles."""
