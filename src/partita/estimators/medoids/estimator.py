@@ -49,6 +49,7 @@ class ReadRows(NamedTuple):
     table: DissimilarityTable
     metric: RowMetric | None
     centers: Callable[[Ints], Any]  # the rows of medoids as users see them
+    candidates: Array | None = None  # (n,) whether a row may be a medoid
 
 
 @dataclass(eq=False, repr=False)
@@ -200,8 +201,10 @@ class KMedoids(Clusterer):
             table = read.table
             weight = validation.check_weights(sample_weight, table.n)
             validation.check_row_count(table.n, parameters.max_k)
-            medoids, run, scores = parameters.search(read.data, table, weight, workers)
-            labels, cost = _label(self._parts(read, medoids, workers), np.empty(table.n))
+            found = parameters.search(read.data, table, weight, workers, read.candidates)
+            medoids, run, scores = found
+            parts = self._parts(read.rows, table, read.metric, medoids, workers)
+            labels, cost = _label(parts, np.empty(table.n))
         self._warn_if_empty(np.bincount(labels), len(medoids), len(medoids))
         self._keep_features(read.features)
         self._keep_run(run)
@@ -230,12 +233,13 @@ class KMedoids(Clusterer):
             return ReadRows(X, None, features, table, None, lambda _: None)
         if isinstance(self.metric, str) and self.metric == GOWER:
             mixed, gower, features = learn_gower(self, X, self.metric_params, sample_weight)
-            coded = gower.coded(mixed)
+            coded, weight = gower.coded(mixed), validation.check_weights(sample_weight, mixed.n)
 
             def centers(medoids: Ints) -> Array:
                 return gower.decoded(mixed.take(medoids))
 
-            return ReadRows(X, coded, features, gower.table(coded, workers), gower, centers)
+            table, candidates = gower.table(coded, workers), gower.candidates(coded, weight)
+            return ReadRows(X, coded, features, table, gower, centers, candidates)
         rows, features = validation.check_fit_rows(self, X)
         metric = Metric(self.metric, self.metric_params, rows)
         if self.metric_params and not callable(self.metric):
@@ -245,9 +249,14 @@ class KMedoids(Clusterer):
         return ReadRows(rows, rows, features, table, metric, rows.__getitem__)
 
     @staticmethod
-    def _parts(read: ReadRows, medoids: Ints, workers: Workers) -> Parts:
+    def _parts(
+        rows: Any,
+        table: DissimilarityTable,
+        metric: RowMetric | None,
+        medoids: Ints,
+        workers: Workers,
+    ) -> Parts:
         """Yield the dissimilarities of the rows of the fit to the medoids, by chunks of rows."""
-        table, metric, rows = read.table, read.metric, read.rows
         for span in row_chunks(table.n, len(medoids)):
             if metric is None:
                 numbers = np.arange(span.start, span.stop)
@@ -344,7 +353,9 @@ class KMedoids(Clusterer):
         tags.input_tags.sparse = callable(self.metric) or self.metric in SPARSE_METRICS
         named = self.metric if isinstance(self.metric, str) else ""
         tags.input_tags.allow_nan = named in (GOWER, "nan_euclidean")
-        tags.input_tags.string = tags.input_tags.categorical = named == GOWER
+        if named == GOWER:
+            tags.input_tags.string = tags.input_tags.categorical = True
+            tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
 
 

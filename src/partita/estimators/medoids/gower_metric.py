@@ -85,6 +85,15 @@ class GowerMetric:
         """Return the centers of a model, coded."""
         return self.coded(self.features.encode(centers))
 
+    def candidates(self, rows: Floats, weight: Floats | None) -> Array:
+        """Return which coded rows (n,) may be medoids: those with no more gaps than the median row.
+
+        Gaps are skipped, so a row with many is near all others, and a poor example of any group.
+        """
+        gaps = np.isnan(rows).sum(axis=1)
+        below = np.cumsum(np.bincount(gaps, weight))
+        return gaps <= np.searchsorted(below, below[-1] / 2)
+
     def table(self, rows: Floats, workers: Workers, task: int = 0) -> GowerTable:
         """Return the table of coded rows."""
         del task  # the kernel needs no memory of its own

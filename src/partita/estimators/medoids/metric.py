@@ -50,6 +50,8 @@ CHUNK_VALUES = 1 << 21  # dissimilarities measured at once
 
 def check_metric(metric: Any, params: Any) -> None:
     """Check the metric and its parameters as far as they do not depend on the data."""
+    if hasattr(metric, "between"):  # that of a fit
+        return
     check("metric", metric, accept.either(choice(*METRICS), accept.CALLABLE))
     check("metric_params", params, accept.optional(accept.KEYWORDS))
     if params and metric == "precomputed":
@@ -70,6 +72,9 @@ class RowMetric(Protocol):
 
     def rows_at(self, estimator: Any, X: Any, places: Ints) -> Any:
         """Return some rows of X as the centers of a model."""
+
+    def candidates(self, rows: Any, weight: Floats | None) -> Array | None:
+        """Return which rows (n,) may be medoids; None: all."""
 
     def table(self, rows: Any, workers: Workers, task: int = ...) -> DissimilarityTable:
         """Return the table of rows; a thread measures `task` of them at once."""
@@ -121,6 +126,10 @@ class Metric:
     def rows_at(self, estimator: Any, X: Any, places: Ints) -> Any:
         """Return some rows of X as the centers of a model."""
         return validation.as_rows(X)[places]
+
+    def candidates(self, rows: Any, weight: Floats | None) -> Array | None:
+        """Return None: every row may be a medoid."""
+        return None
 
     def _ready(self, X: Any) -> Any:
         """Return rows in the form that scikit-learn takes, as doubles."""
