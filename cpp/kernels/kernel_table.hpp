@@ -105,6 +105,8 @@ struct KernelTable {
     void (*square_norms)(const double*, std::size_t, std::size_t, double*);
     void (*exponentials)(double*, std::size_t);
     void (*exponentials_less_one)(double*, std::size_t);
+    void (*gower_columns)(const double*, const MixedFeatures&, std::size_t, const double*,
+                          std::size_t, double*, std::size_t);
     void (*exact_sum)(const ExactTerms&, std::int64_t*);
     PassCounts (*gram_assign)(const double*, std::size_t, std::size_t, std::size_t, std::size_t,
                               std::int32_t*);

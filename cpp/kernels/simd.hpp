@@ -1,5 +1,5 @@
 // A vector register of T and the operations that the kernels need, for each instruction set.
-// ratio(a, b) is a / b, and 0 where b is 0.
+// ratio(a, b) is a / b, and 0 where b is 0; where(m, a) is a, and 0 outside the mask.
 //
 // Everything is in a namespace named after the instruction set, so that the linker cannot replace
 // code for one instruction set by code for another.
@@ -169,6 +169,8 @@ struct Simd<double> {
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm512_min_pd(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm512_max_pd(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
+    static PARTITA_INLINE Mask equal(Reg a, Reg b) { return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ); }
+    static PARTITA_INLINE Reg where(Mask m, Reg a) { return _mm512_maskz_mov_pd(m, a); }
     static PARTITA_INLINE std::uint32_t bits(Mask m) { return m; }
     static PARTITA_INLINE IntReg load_int(const Int* p) { return _mm512_load_si512(p); }
     static PARTITA_INLINE void store_int(Int* p, IntReg a) { _mm512_store_si512(p, a); }
@@ -282,6 +284,8 @@ struct Simd<double> {
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return _mm256_min_pd(a, b); }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return _mm256_max_pd(a, b); }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return _mm256_cmp_pd(a, b, _CMP_LT_OQ); }
+    static PARTITA_INLINE Mask equal(Reg a, Reg b) { return _mm256_cmp_pd(a, b, _CMP_EQ_OQ); }
+    static PARTITA_INLINE Reg where(Mask m, Reg a) { return _mm256_and_pd(m, a); }
     static PARTITA_INLINE std::uint32_t bits(Mask m) {
         return static_cast<std::uint32_t>(_mm256_movemask_pd(m));
     }
@@ -336,6 +340,8 @@ struct Generic {
     static PARTITA_INLINE Reg min(Reg a, Reg b) { return a < b ? a : b; }
     static PARTITA_INLINE Reg max(Reg a, Reg b) { return a > b ? a : b; }
     static PARTITA_INLINE Mask less(Reg a, Reg b) { return a < b; }
+    static PARTITA_INLINE Mask equal(Reg a, Reg b) { return a == b; }
+    static PARTITA_INLINE Reg where(Mask m, Reg a) { return m ? a : Reg{}; }
     static PARTITA_INLINE Reg min_where(Mask m, Reg a, Reg b) { return m ? min(a, b) : a; }
     static PARTITA_INLINE std::uint32_t bits(Mask m) {
         std::uint32_t all = 0;

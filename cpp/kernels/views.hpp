@@ -319,6 +319,13 @@ struct MatrixSummary {
 constexpr std::size_t kPanelRows = 64;
 enum class Metric { squared, euclidean, manhattan, dot, chi2 };  // the last two: pairs only
 
+// Mixed features of rows: numbers times their weights, then codes that are equal or not, then
+// 1 (present) or 0 (absent); NaN is missing: see gower.hpp.
+struct MixedFeatures {
+    std::size_t numbers, nominal, d;
+    const double* weight;  // (d)
+};
+
 // Rows sorted by cluster: see silhouette_sums.hpp.
 struct ClusterView {
     std::size_t k, d;

@@ -15,13 +15,13 @@ from partita.description.category_traits import (
     leading_categories,
 )
 from partita.report import Fitted, render, summarise
-from partita.tables.category_columns import CategoryColumn
+from partita.tables.category_columns import encode_categories
 
 
 def traits(values, labels, weight=None, k=None):
     labels = np.asarray(labels)
     weight = np.ones(len(labels)) if weight is None else np.asarray(weight, dtype=float)
-    column = CategoryColumn.of(values)
+    column = encode_categories(values)
     return category_traits({"city": column}, labels, weight, k or int(labels.max()) + 1)
 
 
@@ -102,7 +102,7 @@ def test_wrong_categories_are_named():
 
 
 def test_the_leading_categories_of_every_group_are_told():
-    column = CategoryColumn.of(["a"] * 6 + ["b"] * 4 + ["b"] * 10)
+    column = encode_categories(["a"] * 6 + ["b"] * 4 + ["b"] * 10)
     labels = np.repeat([0, 1], 10)
     (table,) = leading_categories({"city": column}, labels, np.ones(20), 3)
     assert table.overall == (("b", 0.7), ("a", 0.3))
@@ -110,7 +110,7 @@ def test_the_leading_categories_of_every_group_are_told():
 
 
 def test_rare_categories_are_not_told_if_no_row_may_be_shown():
-    column = CategoryColumn.of(["secret"] * 4 + ["b"] * 16)
+    column = encode_categories(["secret"] * 4 + ["b"] * 16)
     labels = np.repeat([0, 1], [4, 16])
     (table,) = leading_categories({"city": column}, labels, np.ones(20), 2, min_rows=5)
     assert "secret" not in str(table)

@@ -10,7 +10,7 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.number_text import percent_text
 from partita._common.text import isolated, one_line
-from partita.tables.category_columns import CategoryColumn
+from partita.source.category_column import CategoryColumn
 
 MAX_CATEGORY_TRAITS = 3  # of a group
 MIN_SHARE_DIFFERENCE = 0.1  # between a group and all rows

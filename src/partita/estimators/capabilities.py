@@ -14,6 +14,7 @@ from typing import Any
 
 from partita._common.array_types import Array, Floats, Ints
 from partita.geometry import EUCLIDEAN, Geometry
+from partita.source.mixed_rows import MixedView
 
 # Needs: what a consumer may require. `Capabilities.lacks` maps the missing ones to the reason.
 ROWS = "rows"  # X is a table with one row per sample
@@ -102,6 +103,8 @@ class Capabilities:
     pairs: Callable[[Any], tuple[Any, Any]] | None = None
     # X -> (rows as the model compares them, their index in X)
     place_rows: Callable[[Any], tuple[Any, Any]] | None = None
+    # X -> its numbers, its categories, and rows in a Euclidean space, if X is a table of both
+    mixed: Callable[[Any], MixedView] | None = None
     # (X, weight, workers, halt) -> `LloydSession`, for many fits to the same rows
     open_session: Callable[..., Any] | None = None
     # (X, weight, workers) -> `CertifiedPartition`, where that of the centers is not what J is of

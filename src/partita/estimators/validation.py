@@ -119,11 +119,7 @@ def as_rows(X: Any, name: str = "partita", parameter: str = "X", memory: float =
         return scanned_array(X, parameter)
     if isinstance(X, StoredRows):
         return X
-    if hasattr(X, "collect") and hasattr(X, "lazy"):
-        raise must_be(parameter, "computed", Got(f"a {type(X).__name__}"), "Pass X.collect().")
-    if is_dask(X) or is_spark(X) or hasattr(X, "__partita_partitions__"):
-        got = Got(f"a {type(X).__name__}")
-        raise must_be(parameter, "rows in memory", got, in_memory_advice(name, X))
+    refuse_lazy(X, name, parameter)
     if is_sparse(X):
         check_sparse(X, parameter)  # before compiled code reads it
     if is_frame(X) and not _is_plain_pandas(X):
@@ -155,6 +151,15 @@ def as_rows(X: Any, name: str = "partita", parameter: str = "X", memory: float =
     except (TypeError, ValueError, OverflowError) as error:
         raise not_a_table(X, error, parameter) from error
     return canonical_csr(X) if is_sparse(X) else X
+
+
+def refuse_lazy(X: Any, name: str, parameter: str) -> None:
+    """Raise an error for rows that are not in memory; `name` is the estimator or function."""
+    if hasattr(X, "collect") and hasattr(X, "lazy"):
+        raise must_be(parameter, "computed", Got(f"a {type(X).__name__}"), "Pass X.collect().")
+    if is_dask(X) or is_spark(X) or hasattr(X, "__partita_partitions__"):
+        got = Got(f"a {type(X).__name__}")
+        raise must_be(parameter, "rows in memory", got, in_memory_advice(name, X))
 
 
 def in_memory_advice(name: str, X: Any) -> str:

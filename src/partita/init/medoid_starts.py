@@ -13,9 +13,9 @@ from partita.engine.medoids.swap import MedoidProblem
 
 def random(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
     """Draw candidates in proportion to their weight."""
-    weight = problem.weight
-    if weight is None or len(weight) != problem.table.candidates:
+    if problem.weight is None:
         return rng.choice(problem.table.candidates, k, replace=False)
+    weight = problem.weight[problem.places]
     positive = np.flatnonzero(weight > 0)
     if len(positive) < k:  # rows of weight zero make up the number
         return np.concatenate([positive, np.flatnonzero(weight == 0)[: k - len(positive)]])
@@ -38,7 +38,7 @@ def build(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
 
 
 def lab(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
-    """LAB: BUILD on a fresh sample of 10 + √n points for every medoid. Points are candidates."""
+    """LAB: BUILD on a fresh sample of 10 + √n candidates for every medoid, as points too."""
     n = problem.table.candidates
     size = min(n, 10 + math.isqrt(n - 1) + 1)
     medoids: list[int] = []
@@ -46,8 +46,9 @@ def lab(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
     while len(medoids) < k:
         free = np.delete(np.arange(n), medoids)
         sample = rng.choice(free, min(size, len(free)), replace=False)
-        subproblem = problem.restrict(sample, sample)
-        gain = subproblem.all_gains(None if closest is None else closest[sample])
+        subproblem = problem.restrict(sample, problem.places[sample])
+        near = None if closest is None else closest[problem.places[sample]]
+        gain = subproblem.all_gains(near)
         medoids.append(int(sample[gain.argmin() if closest is None else gain.argmax()]))
         closest = _closest(problem, medoids, closest)
     return np.array(medoids)
@@ -55,14 +56,15 @@ def lab(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
 
 def plusplus(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
     """Draw in proportion to weight times dissimilarity to the nearest chosen candidate."""
-    weight = 1.0 if problem.weight is None else problem.weight
+    places = problem.places
+    weight = 1.0 if problem.weight is None else problem.weight[places]
     medoids = random(problem, 1, rng).tolist()
     closest = _closest(problem, medoids)
     while len(medoids) < k:
-        chance = weight * closest.astype(np.float64)
+        chance = weight * closest[places].astype(np.float64)
         chance[medoids] = 0.0
         if not chance.sum() > 0:  # the others are duplicates of chosen candidates
-            chance = np.ones(len(closest))
+            chance = np.ones(len(places))
             chance[medoids] = 0.0
         medoids.append(int(rng.choice(len(chance), p=chance / chance.sum())))
         closest = _closest(problem, medoids, closest)

@@ -15,7 +15,8 @@ from partita._common.power_of_two import largest_magnitude, scaled, square_scale
 from partita._common.random_state import generator
 from partita._common.threads import Workers, one_blas_thread
 from partita.estimators import validation
-from partita.estimators.medoids.metric import Metric, check_matrix, check_metric
+from partita.estimators.medoids.gower_metric import GowerMetric, learn_gower
+from partita.estimators.medoids.metric import GOWER, Metric, check_matrix, check_metric
 from partita.metrics.mean_distances import Partition, of_table, of_vectors
 from partita.source.cosine import unit_doubles
 from partita.source.dissimilarities import DissimilarityTable
@@ -54,7 +55,8 @@ def silhouette_samples(
         condensed.
     labels : one for each row: numbers or text. At least two must differ.
     metric : any metric of `partita.KMedoids`, or a callable. Euclidean, squared Euclidean,
-        Manhattan and cosine distances of dense rows have a compiled kernel.
+        Manhattan and cosine distances of dense rows have a compiled kernel, and so has "gower",
+        for tables with categories and gaps.
     sample_weight : one for each row, or None.
     n_threads : None means all cores. The result has the same bits for any number.
 
@@ -202,6 +204,12 @@ class PairwiseDistances:
         if isinstance(metric, str) and metric == "precomputed":
             self._table = check_matrix(X, workers)
             self.n = self._table.n
+            return
+        if isinstance(metric, str) and metric == GOWER:
+            mixed, metric, _ = learn_gower(self, X, None, None)
+            X = metric.coded(mixed)
+        if isinstance(metric, GowerMetric):
+            self._table, self.n = metric.table(X, workers), len(X)
             return
         X = validation.as_rows(X, name="silhouette")
         self.n = X.shape[0]

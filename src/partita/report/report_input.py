@@ -26,7 +26,8 @@ from partita.estimators.pipeline_scaling import pipeline_scaling
 from partita.model_file.group_naming import check_group_names
 from partita.report.page_text import safe_line
 from partita.report.sampled_fit import SampledFit
-from partita.tables.category_columns import CategoryColumn
+from partita.source.category_column import CategoryColumn
+from partita.tables.category_columns import encode_categories
 from partita.tables.preparation_plan import Plan
 
 MAX_NOUN_CHARACTERS = 30
@@ -411,7 +412,7 @@ def _checked_categories(name: str, values: Any, n: int) -> CategoryColumn:
     encoded = isinstance(values, CategoryColumn)
     items = values.codes if encoded else _as_sequence(values)
     items = accept.check_items(f"categories[{name!r}]", items, n, "values, one for each row")
-    return values if encoded else CategoryColumn.of(items)
+    return values if encoded else encode_categories(items)
 
 
 def _unwrapped(fitted: Fitted) -> Fitted:

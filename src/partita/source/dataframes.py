@@ -31,14 +31,11 @@ def from_frame(data: Any) -> Array:
     import narwhals.stable.v2 as nw
 
     names = names_of(data)
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated:
-        got = Got(f"several columns of the same name: {listed(repeated)}")
-        raise must_be("X", "a table with unique column names", got, "Rename or select columns.")
+    check_unique_names(names)
     if type(data).__name__ == "RecordBatch":
         data = type(data).to_pandas(data)
     columns = list(nw.from_native(data, eager_only=True).iter_columns())
-    arrays = [_numbers(column) for column in columns]
+    arrays = [numbers_of(column) for column in columns]
     wrong = [
         f"{name!r} ({_kind(column)})"
         for name, column, values in zip(names, columns, arrays, strict=True)
@@ -56,7 +53,15 @@ def from_frame(data: Any) -> Array:
     return out
 
 
-def _numbers(column: Any) -> Array | None:
+def check_unique_names(names: list[Any]) -> None:
+    """Raise an error if columns share a name."""
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        got = Got(f"several columns of the same name: {listed(repeated)}")
+        raise must_be("X", "a table with unique column names", got, "Rename or select columns.")
+
+
+def numbers_of(column: Any) -> Array | None:
     """Return the values of a column, missing ones as NaN; None if they are not numbers."""
     import narwhals.stable.v2 as nw
 

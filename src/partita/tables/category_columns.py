@@ -3,57 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from partita._common.array_types import Ints
 from partita._common.text import format_number
+from partita.source.category_column import MANY_CATEGORIES, MAX_CATEGORIES, CategoryColumn
 from partita.tables import cell_types
 from partita.tables.arrow_files import plain_values
 from partita.tables.date_cells import are_dates
 from partita.tables.table import Table, arrow
 
-MANY_CATEGORIES = 20  # allowed in a column of any length, if most of them occur twice
-MAX_CATEGORIES = 1000
-MIN_ROWS_PER_CATEGORY = 10  # on average, in a column with many
 MAX_COLUMNS = 200  # that are examined
 SAMPLE_ROWS = 20_000  # enough to see that a column has too many values
 _MISSING = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CategoryColumn:
-    """A category for each row.
-
-    Attributes
-    ----------
-    values : tuple of str
-        The categories.
-    codes : ndarray of shape (n,)
-        The index of each row's category in `values`; −1 where it is missing.
-    """
-
-    values: tuple[str, ...]
-    codes: Ints
-
-    @classmethod
-    def of(cls, values: Iterable[Any]) -> CategoryColumn:
-        """Encode the categories of rows; None, NaN and markers of missing values are missing."""
-        index: dict[str, int] = {}
-        codes = [
-            _MISSING if (text := _text(v)) is None else index.setdefault(text, len(index))
-            for v in values
-        ]
-        return cls(tuple(index), np.array(codes, dtype=np.intp))
-
-    @property
-    def are_categories(self) -> bool:
-        """True if there are at least two values, and few enough to be of any help."""
-        n_known, count = int((self.codes >= 0).sum()), len(self.values)
-        limit = max(MANY_CATEGORIES, min(MAX_CATEGORIES, n_known // MIN_ROWS_PER_CATEGORY))
-        return 2 <= count <= limit and 2 * count <= n_known
+def encode_categories(values: Iterable[Any]) -> CategoryColumn:
+    """Encode the categories of rows; None, NaN and markers of missing values are missing."""
+    index: dict[str, int] = {}
+    codes = [
+        _MISSING if (text := _text(v)) is None else index.setdefault(text, len(index))
+        for v in values
+    ]
+    return CategoryColumn(tuple(index), np.array(codes, dtype=np.intp))
 
 
 def _text(value: Any) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from partita._common.array_types import Array, Floats
-from partita.tables.category_columns import MANY_CATEGORIES
+from partita.source.category_column import MANY_CATEGORIES
 from partita.tables.column_values import read_column
 from partita.tables.feature_selection import EXCLUDED, NOT_CHOSEN, Selection
 from partita.tables.table import Table

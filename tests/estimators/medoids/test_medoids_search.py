@@ -117,6 +117,26 @@ def test_the_number_of_clusters_by_the_medoid_silhouette():
     assert KMedoids(5, random_state=0).fit(rows).silhouettes_ is None
 
 
+@pytest.mark.parametrize(
+    ("given", "tried"),
+    [
+        ((2, 5), [2, 3, 4, 5]),
+        (range(2, 6), [2, 3, 4, 5]),
+        ("2:5", [2, 3, 4, 5]),
+        (5, [2, 3, 4, 5]),
+        ([5, 2], [2, 5]),
+        (np.array([3, 7, 3]), [3, 7]),
+        ((2, 4, 6), [2, 4, 6]),
+    ],
+)
+def test_numbers_of_clusters_may_be_given_in_every_form(given, tried):
+    model = KMedoids(k_range=given, random_state=0).fit(BLOBS)
+    assert sorted(model.silhouettes_) == tried
+    assert model.n_clusters_ == max(tried, key=model.silhouettes_.get)
+    twin = KMedoids(k_range=tried, random_state=0).fit(BLOBS)
+    assert model.silhouettes_ == twin.silhouettes_
+
+
 def test_the_medoid_that_is_missed_least_goes_first():
     table, heard = squareform(pdist(np.rint(BLOBS[:40]), "cityblock")), []
     fit(table, 2, k_range=(2, 6), callback=heard.append)

@@ -14,7 +14,7 @@ class AlternateSearch(MedoidSearch):
     """m_j = argmin over the members i of Σ w_l·d(l, i); the lower row on ties.
 
     A medoid is replaced only by a member with a lower sum, so the loss falls or nothing changes.
-    Faster than a swap search, with a higher loss. Points and candidates are the same rows.
+    Faster than a swap search, with a higher loss.
     """
 
     path = "alternate"
@@ -36,13 +36,16 @@ class AlternateSearch(MedoidSearch):
             members = np.flatnonzero(self.labels == place)
             if len(members) == 0:  # a duplicate of another medoid
                 continue
-            read += len(members) ** 2
-            cluster = self._problem.restrict(members, members)
+            own_candidates = np.flatnonzero(self.labels[self._problem.places] == place)
+            if len(own_candidates) == 0:  # the medoid itself belongs to a duplicate
+                continue
+            read += len(members) * len(own_candidates)
+            cluster = self._problem.restrict(own_candidates, members)
             sums = cluster.all_gains()
             # measured separately: a medoid assigned to its duplicate is not a member
             own = cluster.gains(np.ascontiguousarray(self._columns[[place]][:, members]), None)
             if sums.min() < own[0]:
-                self.medoids[place] = members[sums.argmin()]
+                self.medoids[place] = own_candidates[sums.argmin()]
                 self.swaps_made += 1
         self._assign()
         return read / self._problem.table.n**2

@@ -138,15 +138,19 @@ def _run_on_sample(
 ) -> MedoidRun:
     """CLARA: a swap search on a sample. OneBatchPAM: of all candidates, valued on a sample."""
     n, clara = problem.table.n, options.method == "clara"
+    places = problem.places
     default = 80 + 4 * k if clara else math.ceil(100 * logarithm(n * k + 1))
     size = min(n, max(k, options.batch or default))
     sample = np.sort(rng.choice(n, size, replace=False))
+    if clara and np.isin(sample, places).sum() < k:
+        sample = np.union1d(sample, rng.choice(places, k, replace=False))
     first = None if clara else options.start(problem, k, rng)
-    subproblem = problem.restrict(sample if clara else np.arange(n), sample)
+    candidates = np.flatnonzero(np.isin(places, sample)) if clara else np.arange(len(places))
+    subproblem = problem.restrict(candidates, sample)
     subproblem.table = materialize(subproblem.table, options.memory)  # it is read many times
     first = options.start(subproblem, k, rng) if first is None else first
     result = descend(_search(subproblem, first, rng, "fasterpam"), subproblem, options)
-    medoids = sample[result.medoids] if clara else result.medoids
+    medoids = candidates[result.medoids]
     closest = problem.table.columns(medoids).min(axis=0)
     loss = float(problem.gains(closest[None], None)[0])
     return replace(result, medoids=medoids, loss=loss, paths=(f"{options.method}: {size} rows",))

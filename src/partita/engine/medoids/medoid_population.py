@@ -139,7 +139,7 @@ class PopulationSearch:
         problem, table = self._problem, self._problem.table
         everyone = np.arange(table.candidates)
         if table.matrix is not None:
-            return Candidates(problem, everyone), everyone
+            return Candidates(problem, problem.places), everyone
         k = len(self.best.medoids)
         fitting = self._options.memory // (table.n * table.dtype.itemsize)
         size = int(min(fitting, table.candidates, max(MIN_POOL, POOL_OF_CLUSTER * k)))
@@ -148,7 +148,7 @@ class PopulationSearch:
         rows = np.sort(self._rng.choice(everyone, size, replace=False))
         subproblem = problem.restrict(rows, np.arange(table.n))
         subproblem.table = materialize(subproblem.table, self._options.memory)
-        return Candidates(subproblem, rows), rows
+        return Candidates(subproblem, problem.places[rows]), rows
 
     def _search_pool(self, candidates: Candidates, rows: Ints) -> StopReason:
         """Search among the candidates; where these are not all, refine what was found among all."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from partita._common.array_types import Floats
+from partita._common.array_types import Floats, Ints
 from partita._common.exact_sum import exact_total
 from partita.engine.medoids.descent import MedoidOptions, MedoidRun, run_once
 from partita.engine.medoids.medoid_population import reason_to_end, search_on
@@ -53,26 +53,34 @@ def silhouette(problem: MedoidProblem, state: NearestMedoids) -> float:
 
 def sweep_k(
     problem: MedoidProblem,
-    ks: tuple[int, int],
+    ks: Sequence[int],
     rngs: Sequence[np.random.Generator],
     options: MedoidOptions,
 ) -> tuple[MedoidRun, dict[int, float]]:
-    """Choose K by the medoid silhouette, from the largest K down with warm starts.
+    """Choose K of `ks` (ascending) by the medoid silhouette, from the largest down.
 
-    After each run, the medoid whose removal costs least is removed, and the swap search continues
-    from the others. Returns the run with the largest silhouette (the smaller K on ties), and the
-    silhouette by K.
+    After each run, the medoids whose removal costs least are removed one by one, and the swap
+    search continues from the others. Returns the run with the largest silhouette (the smaller K on
+    ties), and the silhouette by K.
     """
-    min_k, max_k = ks
-    best = result = best_medoids(problem, max_k, rngs, options)
+    *left, k = ks
+    best = result = best_medoids(problem, k, rngs, options)
     scores: dict[int, float] = {}
     while True:
-        k, state = len(result.medoids), NearestMedoids(problem, result.medoids)
+        state = NearestMedoids(problem, result.medoids)
         scores[k] = silhouette(problem, state)
         if scores[k] >= max(scores.values()):
             best = result
-        if k == min_k or reason_to_end(result, options.halt):
+        if not left or reason_to_end(result, options.halt):
             return best, scores
-        fewer = np.delete(state.medoids, int(state.removal.argmin()))
+        k = left.pop()
+        fewer = _most_needed(problem, state, k)
         from_fewer = replace(options, start=lambda *_, medoids=fewer: medoids)
-        result = search_once(problem, k - 1, rngs[0], from_fewer)
+        result = search_once(problem, k, rngs[0], from_fewer)
+
+
+def _most_needed(problem: MedoidProblem, state: NearestMedoids, k: int) -> Ints:
+    """Return the k medoids that are left if the one that is missed least goes, again and again."""
+    while len(medoids := np.delete(state.medoids, int(state.removal.argmin()))) > k:
+        state = NearestMedoids(problem, medoids)
+    return medoids

@@ -21,10 +21,21 @@ PAUSE_SECONDS = 1.0  # between two pauses of a long iteration, in which it can b
 
 
 class MedoidProblem:
-    """A k-medoids problem: points with weights, candidates, and their dissimilarities."""
+    """A k-medoids problem: points with weights, candidates, and their dissimilarities.
 
-    def __init__(self, table: DissimilarityTable, weight: Floats | None, workers: Workers) -> None:
+    Candidates are points: `places` (m,) has the number of each among the points; None: all of
+    them, in order.
+    """
+
+    def __init__(
+        self,
+        table: DissimilarityTable,
+        weight: Floats | None,
+        workers: Workers,
+        places: Ints | None = None,
+    ) -> None:
         self.table, self.workers = table, workers
+        self.places: Ints = np.arange(table.candidates) if places is None else places
         self.weight, self._heaviest = weight, 1.0
         if weight is not None:  # divided by a power of two, which rounds nothing
             self._heaviest = 2.0 ** math.frexp(float(weight.max()))[1]
@@ -37,10 +48,14 @@ class MedoidProblem:
         return loss * self._heaviest * self.table.unit if loss else 0.0
 
     def restrict(self, candidates: Ints, points: Ints) -> MedoidProblem:
-        """Return the problem of some candidates and some points, in the same units."""
+        """Return the problem of some candidates and some points, in the same units.
+
+        It has `places` only if the points ascend and the candidates are among them.
+        """
         subproblem = copy.copy(self)
         subproblem.table = self.table.restrict(candidates, points)
         subproblem.weight = None if self.weight is None else self.weight[points]
+        subproblem.places = np.searchsorted(points, self.places[candidates])
         return subproblem
 
     def gains(self, table: Floats, closest: Floats | None) -> Floats:

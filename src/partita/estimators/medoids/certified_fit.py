@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
 from partita._common.parameters import Got, must_be
 from partita._common.threads import Workers
 from partita.certificates.bounding import CertifiedPartition
 from partita.certificates.certified_medoids import certify_medoids
 from partita.certificates.certified_rows import EPSILON
-from partita.estimators import validation
 from partita.estimators.certifiable import check_room
 from partita.estimators.medoids.metric import check_matrix
 from partita.source.dissimilarities import DissimilarityTable
@@ -29,10 +28,10 @@ def certified_fit(
 
     Rows of weight 0 neither count nor become medoids.
     """
-    table, d = _table(model, X, workers)
+    table, d, allowed = _table(model, X, weight, workers)
     n, medoids = table.n, model.medoid_indices_
     points = np.arange(n) if weight is None else np.flatnonzero(weight)
-    candidates = np.union1d(points, medoids)
+    candidates = np.union1d(points if allowed is None else points[allowed[points]], medoids)
     check_room(MATRIX_COPIES * 8.0 * len(points) * len(candidates), f"{n} × {n} dissimilarities")
     values = table.restrict(candidates, points).columns(np.arange(len(candidates)))
     values = values.astype(np.float64) * table.unit
@@ -43,17 +42,24 @@ def certified_fit(
     return certify_medoids(np.ascontiguousarray(values), places, mass, d, error)
 
 
-def _table(model: Any, X: Any, workers: Workers) -> tuple[DissimilarityTable, int | None]:
-    """Return the dissimilarities of the rows of the fit, and their number of features."""
+def _table(
+    model: Any, X: Any, weight: Floats | None, workers: Workers
+) -> tuple[DissimilarityTable, int | None, Array | None]:
+    """Return the dissimilarities of the rows of the fit, and their number of features.
+
+    The last are which rows (n,) may be medoids; None: all.
+    """
     if model._metric is None:
         table = check_matrix(X, workers)
         if table.n != model.n_features_in_:
             raise _other_rows(f"dissimilarities between {table.n} rows")
-        return table, None
-    rows = model._checked(validation.check_new_rows(model, X), model._metric, model._names())
-    if not _has_rows(rows, model.medoid_indices_, model.cluster_centers_):
+        return table, None, None
+    metric = model._metric
+    rows = metric.new_rows(model, X)
+    if not _has_rows(rows, model.medoid_indices_, metric.compared(model.cluster_centers_)):
         raise _other_rows("rows without the medoids")
-    return model._metric.table(rows.astype(np.float64), workers), rows.shape[1]
+    allowed = metric.candidates(rows, weight)
+    return metric.table(rows.astype(np.float64), workers), rows.shape[1], allowed
 
 
 def _has_rows(rows: Any, places: Ints, expected: Any) -> bool:

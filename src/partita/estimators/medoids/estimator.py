@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,15 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from partita._common.array_types import Array, Floats, Ints
 from partita._common.exact_sum import exact_total
-from partita._common.parameters import Rule
+from partita._common.parameters import Got, Rule, must_be
 from partita._common.threads import Workers
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.lazy_blocks import distances_by_blocks, labels_by_blocks
 from partita.estimators.medoids import medoid_capabilities
+from partita.estimators.medoids.gower_metric import learn_gower
 from partita.estimators.medoids.metric import (
+    GOWER,
     SPARSE_METRICS,
     Metric,
+    RowMetric,
     as_matrix,
     check_matrix,
     check_metric,
@@ -35,6 +38,18 @@ from partita.trace import Callback
 
 # a span of rows, their dissimilarities (m, k) to the medoids, and the unit of these
 Parts = Iterator[tuple[slice, Floats, float]]
+
+
+class ReadRows(NamedTuple):
+    """The rows of a fit, or a matrix between them."""
+
+    data: Any  # for a callable that makes a start
+    rows: Any  # as the metric compares them; None of a matrix
+    features: dict[str, Any]  # attributes of the fit
+    table: DissimilarityTable
+    metric: RowMetric | None
+    centers: Callable[[Ints], Any]  # the rows of medoids as users see them
+    candidates: Array | None = None  # (n,) whether a row may be a medoid
 
 
 @dataclass(eq=False, repr=False)
@@ -69,11 +84,12 @@ class KMedoids(Clusterer):
         "clara", and 1 for the others and for starts without randomness.
     max_iter : int, default=300
         The maximum number of iterations of a run: passes over all candidates; swaps with "pam".
-    k_range : (int, int) or None, default=None
-        Choose the number of clusters between these two, in place of `n_clusters`: the one with the
-        largest medoid silhouette, the mean of 1 − (dissimilarity to the nearest medoid) / (to the
-        second). The search goes from the largest number down, and removes the medoid whose removal
-        costs least; swaps lower the cost, not the silhouette.
+    k_range : (int, int), iterable of int, str, int or None, default=None
+        Choose the number of clusters among these, in place of `n_clusters`: a tuple (low, high), a
+        range, a list, a text such as "2:20" (both ends included), or an int n for 2 to n. The one
+        with the largest medoid silhouette is chosen: the mean of 1 − (dissimilarity to the nearest
+        medoid) / (to the second). The search goes from the largest number down, and removes the
+        medoids whose removal costs least; swaps lower the cost, not the silhouette.
     quality : {"fast", "balanced", "best"}, default="fast"
         How far to search. "fast" ends where no single swap lowers the cost. "balanced" goes on from
         there: it exchanges some medoids for rows that are far from all, and descends again, until
@@ -152,7 +168,7 @@ class KMedoids(Clusterer):
     init: Any = "auto"
     n_init: Any = "auto"
     max_iter: int = 300
-    k_range: tuple[int, int] | None = None
+    k_range: Any = None
     batch_size: int | None = None
     quality: str = "fast"
     time_budget: float | None = None
@@ -181,19 +197,20 @@ class KMedoids(Clusterer):
         del y  # scikit-learn's pipelines pass it
         parameters = MedoidParameters(self)
         with Workers(parameters.threads) as workers:
-            rows, features, table, metric = self._read(X, workers)
+            read = self._read(X, sample_weight, workers)
+            table = read.table
             weight = validation.check_weights(sample_weight, table.n)
             validation.check_row_count(table.n, parameters.max_k)
-            data = X if rows is None else rows
-            medoids, run, scores = parameters.search(data, table, weight, workers)
-            parts = self._parts(rows, table, metric, medoids, workers)
+            found = parameters.search(read.data, table, weight, workers, read.candidates)
+            medoids, run, scores = found
+            parts = self._parts(read.rows, table, read.metric, medoids, workers)
             labels, cost = _label(parts, np.empty(table.n))
         self._warn_if_empty(np.bincount(labels), len(medoids), len(medoids))
-        self._keep_features(features)
+        self._keep_features(read.features)
         self._keep_run(run)
         self.medoid_indices_ = medoids
         self.n_clusters_ = len(medoids)
-        self.cluster_centers_ = None if rows is None else rows[medoids]
+        self.cluster_centers_ = read.centers(medoids)
         self.labels_ = labels
         self.inertia_ = exact_total(cost, weight)
         self.n_swaps_ = run.swaps
@@ -201,39 +218,43 @@ class KMedoids(Clusterer):
         self.silhouettes_ = scores
         self.search_ = run.search
         self._weight = float(table.n if weight is None else weight.sum())
-        self._metric = metric
+        self._metric = read.metric
         self._n_features_out = len(medoids)
         return self
 
-    def _read(
-        self, X: Any, workers: Workers
-    ) -> tuple[Any, dict[str, Any], DissimilarityTable, Metric | None]:
-        """Return rows or None, their features, their dissimilarities, and the metric or None."""
+    def _read(self, X: Any, sample_weight: Any, workers: Workers) -> ReadRows:
+        """Return what was read of X, and the dissimilarities of its rows."""
         check_metric(self.metric, self.metric_params)
         if self.metric == "precomputed":
             table = check_matrix(X, workers)
             features = {"n_features_in_": table.n}
             if getattr(X, "ndim", 2) == 2:
                 features = {**validation.feature_attributes(X), **features}
-            return None, features, table, None
+            return ReadRows(X, None, features, table, None, lambda _: None)
+        if isinstance(self.metric, str) and self.metric == GOWER:
+            mixed, gower, features = learn_gower(self, X, self.metric_params, sample_weight)
+            coded, weight = gower.coded(mixed), validation.check_weights(sample_weight, mixed.n)
+
+            def centers(medoids: Ints) -> Array:
+                return gower.decoded(mixed.take(medoids))
+
+            table, candidates = gower.table(coded, workers), gower.candidates(coded, weight)
+            return ReadRows(X, coded, features, table, gower, centers, candidates)
         rows, features = validation.check_fit_rows(self, X)
         metric = Metric(self.metric, self.metric_params, rows)
         if self.metric_params and not callable(self.metric):
             metric.check(rows[:2])
-        rows = self._checked(rows, metric, features.get("feature_names_in_"))
-        return rows, features, metric.table(rows, workers), metric
-
-    def _checked(self, rows: Any, metric: Metric, names: Any) -> Any:
-        if rows.dtype in validation.SMALL_DTYPES:
-            rows = np.ascontiguousarray(rows, dtype=np.float32)
-        if not metric.allows_nan:
-            with Workers(1) as workers:
-                validation.check_finite(validation.make_source(rows, None, workers), rows, names)
-        return rows
+        rows = metric.checked(rows, features.get("feature_names_in_"))
+        table = metric.table(rows, workers)
+        return ReadRows(rows, rows, features, table, metric, rows.__getitem__)
 
     @staticmethod
     def _parts(
-        rows: Any, table: DissimilarityTable, metric: Metric | None, medoids: Ints, workers: Workers
+        rows: Any,
+        table: DissimilarityTable,
+        metric: RowMetric | None,
+        medoids: Ints,
+        workers: Workers,
     ) -> Parts:
         """Yield the dissimilarities of the rows of the fit to the medoids, by chunks of rows."""
         for span in row_chunks(table.n, len(medoids)):
@@ -255,12 +276,12 @@ class KMedoids(Clusterer):
         if self._metric is None:
             values = check_new_dissimilarities(self, X)[:, self.medoid_indices_]
             return values, iter([(slice(None), values.astype(np.float64), 1.0)])
-        rows = self._checked(validation.check_new_rows(self, X), self._metric, self._names())
+        rows = self._metric.new_rows(self, X)
         return rows, self._measured(rows, self._metric)
 
-    def _measured(self, rows: Any, metric: Metric) -> Parts:
+    def _measured(self, rows: Any, metric: RowMetric) -> Parts:
         with Workers(validation.check_threads(self.n_threads)) as workers:
-            centers, width = self.cluster_centers_, self._n_features_out
+            centers, width = metric.compared(self.cluster_centers_), self._n_features_out
             if sp.issparse(rows) and not sp.issparse(centers):  # rows are made dense
                 width = max(width, rows.shape[1])
             for span in row_chunks(rows.shape[0], width):
@@ -313,6 +334,9 @@ class KMedoids(Clusterer):
                 "inverse_transform is not available with metric='precomputed', which has no rows. "
                 "medoid_indices_[labels] are the row numbers of the medoids."
             )
+        if self.cluster_centers_.dtype == object and np.ndim(codes) != 1:
+            got, advice = Got("memberships"), "Categories cannot be mixed: use predict(X)."
+            raise must_be("codes", "labels (n,) for a table with categories", got, advice)
         return labelling.decode(codes, self.cluster_centers_)
 
     def _costs(self, X: Any) -> tuple[Array, Floats]:
@@ -327,7 +351,11 @@ class KMedoids(Clusterer):
         precomputed = isinstance(self.metric, str) and self.metric == "precomputed"
         tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
         tags.input_tags.sparse = callable(self.metric) or self.metric in SPARSE_METRICS
-        tags.input_tags.allow_nan = not callable(self.metric) and self.metric == "nan_euclidean"
+        named = self.metric if isinstance(self.metric, str) else ""
+        tags.input_tags.allow_nan = named in (GOWER, "nan_euclidean")
+        if named == GOWER:
+            tags.input_tags.string = tags.input_tags.categorical = True
+            tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
 
 

@@ -14,8 +14,17 @@ from partita.estimators import capabilities as needs
 from partita.estimators import validation
 from partita.estimators.capabilities import Capabilities, Replay, lacking, unfitted
 from partita.estimators.medoids.certified_fit import certified_fit
-from partita.estimators.medoids.metric import EUCLIDEAN_METRICS, Metric, check_metric
+from partita.estimators.medoids.gower_metric import GowerMetric, gower_state, restored_gower
+from partita.estimators.medoids.metric import (
+    EUCLIDEAN_METRICS,
+    GOWER,
+    Metric,
+    RowMetric,
+    check_metric,
+)
+from partita.estimators.mixed_input import MAX_LEVELS
 from partita.estimators.saved_state import FieldReader, restore_search, search_state
+from partita.source.mixed_rows import MixedRows, MixedView
 
 # Metrics to which every feature contributes on its own scale
 _ADDITIVE_METRICS = (*EUCLIDEAN_METRICS, "manhattan", "cityblock", "l1", "minkowski", "chebyshev")
@@ -27,16 +36,21 @@ _LEARNED_PARAMETERS = {"seuclidean": "V", "mahalanobis": "VI"}
 def declare(model: Any) -> Capabilities:
     """The capabilities of a `KMedoids`."""
     given = isinstance(model.metric, str) and model.metric == "precomputed"
-    pairs, at_start = partial(_pairwise, model), partial(_at_start, model)
+    at_start = partial(_at_start, model)
     is_bounded = isinstance(model.metric, str) and model.metric in _BOUNDED_METRICS
+    is_gower = isinstance(model.metric, str) and model.metric == GOWER
     lacks = {**needs.MATRIX_LACKS} if given else _lacks(model)
-    if model.metric_params:
+    metric, pairs = model.metric, None
+    if is_gower:  # with what the fit learned
+        metric, pairs = getattr(model, "_metric", GOWER), partial(_gower_pairs, model)
+    elif model.metric_params:
         lacks[needs.METRIC] = f"the metric has parameters, {model.metric_params!r}"
+        metric, pairs = None, partial(_pairwise, model)
     return Capabilities(
         input=needs.DISSIMILARITIES if given else needs.ROWS,
         geometry=None,
         lacks=lacks,
-        metric=None if model.metric_params else model.metric,
+        metric=metric,
         distance_name="dissimilarity to the medoid",
         squared=False,
         merge_rule="representatives",
@@ -46,7 +60,8 @@ def declare(model: Any) -> Capabilities:
         sampled_trace=model.method == "clara",
         costs=model._costs,
         distances=lambda X: model._costs(X)[1],
-        pairs=pairs if model.metric_params else None,
+        pairs=pairs,
+        mixed=partial(_mixed_view, model) if is_gower else None,
         unrelated=(lambda: np.ones(len(model.medoid_indices_))) if is_bounded else None,
         certified=partial(certified_fit, model),
         replay=None if needs.REPLAY in lacks else Replay(partial(_rerun, model), at_start),
@@ -76,6 +91,15 @@ def _is_euclidean(metric: Any, params: dict[str, Any]) -> bool:
     return isinstance(metric, str) and metric in EUCLIDEAN_METRICS
 
 
+def _gower_pairs(model: Any, X: Any) -> tuple[Floats, GowerMetric]:
+    return model._metric.new_rows(model, X), model._metric
+
+
+def _mixed_view(model: Any, X: Any) -> MixedView:
+    view: MixedView = model._metric.view(model, X)
+    return view
+
+
 def _pairwise(model: Any, X: Any) -> tuple[Floats, str]:
     distances = pairwise_distances(X, metric=model.metric, **model.metric_params)
     np.fill_diagonal(distances, 0.0)
@@ -91,7 +115,7 @@ def _rerun(model: Any) -> Any:
 def _at_start(model: Any, X: Any) -> Any:
     first = copy.copy(model)
     first.medoid_indices_ = model.start_
-    first.cluster_centers_ = validation.as_rows(X)[model.start_]
+    first.cluster_centers_ = model._metric.rows_at(model, X, model.start_)
     first._n_features_out = len(model.start_)
     return first
 
@@ -100,10 +124,15 @@ def _at_start(model: Any, X: Any) -> Any:
 
 
 def own_state(model: Any) -> dict[str, Any]:
-    """The metric with its learned parameters, the weight of all rows, and the search."""
-    metric = model._metric
-    known = None if metric is None else {"name": metric.metric, "params": metric.params}
-    return {"metric": known, "weight": model._weight, **search_state(model)}
+    """The metric with what it learned, the weight of all rows, and the search."""
+    metric, centers = model._metric, {}
+    if isinstance(metric, GowerMetric):
+        rows = metric.features.encode(model.cluster_centers_)
+        centers = {"cluster_centers": None, "numbers": rows.numbers, "codes": rows.codes}
+        known: Any = gower_state(metric)
+    else:
+        known = None if metric is None else {"name": metric.metric, "params": metric.params}
+    return {"metric": known, "weight": model._weight, **centers, **search_state(model)}
 
 
 def restore(model: Any, saved: FieldReader, d: int) -> int:
@@ -130,8 +159,10 @@ def restore(model: Any, saved: FieldReader, d: int) -> int:
     return k
 
 
-def _restore_metric(saved: FieldReader, k: int, d: int) -> tuple[Metric, Any]:
+def _restore_metric(saved: FieldReader, k: int, d: int) -> tuple[RowMetric, Any]:
     known = saved.nested("metric")
+    if known.text("name") == GOWER:
+        return _restore_gower(saved, k, d)
     name, params = known.text("name"), known.mapping("params")
     check_metric(name, params)
     learned = _LEARNED_PARAMETERS.get(name)
@@ -144,4 +175,16 @@ def _restore_metric(saved: FieldReader, k: int, d: int) -> tuple[Metric, Any]:
     centers = saved.rows("cluster_centers", (k, d), gaps=name == "nan_euclidean")
     metric = Metric(name, params, centers)
     metric.check(centers[:2])
+    return metric, centers
+
+
+def _restore_gower(saved: FieldReader, k: int, d: int) -> tuple[GowerMetric, Any]:
+    metric = restored_gower(saved.nested("metric"), d)
+    counts = metric.features.counts
+    numbers = saved.numbers("numbers", (k, d - len(counts))).astype(np.float64)
+    codes = saved.ints("codes", (k, len(counts)), -1, MAX_LEVELS)
+    if np.isinf(numbers).any() or (codes >= counts).any():
+        raise ValueError("numbers must be finite or missing, and codes those of known categories")
+    centers = metric.decoded(MixedRows(numbers, np.ascontiguousarray(codes, dtype=np.int32)))
+    metric.compared(centers)  # every row must have a value
     return metric, centers

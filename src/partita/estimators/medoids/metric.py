@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import distance_metrics
 from sklearn.utils.validation import validate_data
 
 from partita._common import parameters as accept
-from partita._common.array_types import Array, Floats
+from partita._common.array_types import Array, Floats, Ints
 from partita._common.errors import ParameterError
 from partita._common.number_arrays import as_any_array, returning_numbers
 from partita._common.parameters import Got, check, choice, must_be
@@ -40,19 +40,47 @@ from partita.source.dissimilarities import (
 BOOLEAN_METRICS = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
 METRICS = tuple(sorted({
     *distance_metrics(), *BOOLEAN_METRICS, "braycurtis", "canberra", "chebyshev", "correlation",
-    "hamming", "mahalanobis", "minkowski", "seuclidean", "sqeuclidean", "precomputed",
+    "gower", "hamming", "mahalanobis", "minkowski", "seuclidean", "sqeuclidean", "precomputed",
 }))  # fmt: skip
 SPARSE_METRICS = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan")
 EUCLIDEAN_METRICS = ("euclidean", "l2", "sqeuclidean")  # with the same nearest centers
+GOWER = "gower"  # of tables with categories and gaps: see `gower_metric`
 CHUNK_VALUES = 1 << 21  # dissimilarities measured at once
 
 
 def check_metric(metric: Any, params: Any) -> None:
     """Check the metric and its parameters as far as they do not depend on the data."""
+    if hasattr(metric, "between"):  # that of a fit
+        return
     check("metric", metric, accept.either(choice(*METRICS), accept.CALLABLE))
     check("metric_params", params, accept.optional(accept.KEYWORDS))
     if params and metric == "precomputed":
         raise must_be("metric_params", "None with metric='precomputed'", params)
+
+
+class RowMetric(Protocol):
+    """A metric with what it learned in a fit, for the rows of a model."""
+
+    @property
+    def metric(self) -> Any: ...
+
+    def new_rows(self, estimator: Any, X: Any) -> Any:
+        """Return rows for a fitted estimator, checked, as the metric compares them."""
+
+    def compared(self, centers: Any) -> Any:
+        """Return the centers of a model as the metric compares them."""
+
+    def rows_at(self, estimator: Any, X: Any, places: Ints) -> Any:
+        """Return some rows of X as the centers of a model."""
+
+    def candidates(self, rows: Any, weight: Floats | None) -> Array | None:
+        """Return which rows (n,) may be medoids; None: all."""
+
+    def table(self, rows: Any, workers: Workers, task: int = ...) -> DissimilarityTable:
+        """Return the table of rows; a thread measures `task` of them at once."""
+
+    def between(self, rows: Any, centers: Any, workers: Workers) -> tuple[Floats, float]:
+        """Return the dissimilarities (n, k), and their unit."""
 
 
 class Metric:
@@ -76,6 +104,32 @@ class Metric:
     def plain(self) -> str | None:
         """The name of the metric in the compiled kernel, or None."""
         return None if callable(self.metric) or self.params else KERNEL_METRICS.get(self.metric)
+
+    def checked(self, rows: Any, names: Any) -> Any:
+        """Return rows as they are compared; `names` of the features are for errors."""
+        if rows.dtype in validation.SMALL_DTYPES:
+            rows = np.ascontiguousarray(rows, dtype=np.float32)
+        if not self.allows_nan:
+            with Workers(1) as workers:
+                validation.check_finite(validation.make_source(rows, None, workers), rows, names)
+        return rows
+
+    def new_rows(self, estimator: Any, X: Any) -> Any:
+        """Return rows for a fitted estimator, checked."""
+        names = getattr(estimator, "feature_names_in_", None)
+        return self.checked(validation.check_new_rows(estimator, X), names)
+
+    def compared(self, centers: Any) -> Any:
+        """Return the centers of a model, which are rows."""
+        return centers
+
+    def rows_at(self, estimator: Any, X: Any, places: Ints) -> Any:
+        """Return some rows of X as the centers of a model."""
+        return validation.as_rows(X)[places]
+
+    def candidates(self, rows: Any, weight: Floats | None) -> Array | None:
+        """Return None: every row may be a medoid."""
+        return None
 
     def _ready(self, X: Any) -> Any:
         """Return rows in the form that scikit-learn takes, as doubles."""

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partita._common import parameters as accept
-from partita._common.array_types import Floats, Ints
+from partita._common.array_types import Array, Floats, Ints
+from partita._common.cluster_numbers import numbers_to_try
 from partita._common.parameters import Got, Rule, check, choice, is_integer, must_be
 from partita._common.random_state import as_random_state, generator, spawn_generators
 from partita._common.threads import Workers, one_blas_thread
@@ -33,15 +34,25 @@ INIT_ADVICE = (
 )
 
 
+def clusters_in(k_range: Any) -> tuple[int, ...]:
+    """Return the numbers of clusters of a `k_range`, ascending; (low, high) is all between them."""
+    if isinstance(k_range, tuple) and len(k_range) == 2 and all(map(is_integer, k_range)):
+        k_range = range(int(k_range[0]), int(k_range[1]) + 1)
+    return numbers_to_try("k_range", k_range, smallest=2)
+
+
 def _is_range(value: Any) -> bool:
     try:
-        low, high = value
+        return bool(clusters_in(value))
     except (TypeError, ValueError):
         return False
-    return is_integer(low) and is_integer(high) and 2 <= low <= high
 
 
-K_RANGE = Rule(("two integers 2 <= low <= high",), _is_range, "For example, k_range=(2, 10).")
+K_RANGE = Rule(
+    ("numbers of clusters >= 2: (low, high), a range, a list, '2:10' or the largest",),
+    _is_range,
+    "For example, k_range=(2, 10).",
+)
 
 
 class MedoidParameters(FitParameters):
@@ -60,9 +71,8 @@ class MedoidParameters(FitParameters):
         super().__init__(model)
         # the medoids of a fitted model
         self._init = getattr(model.init, "medoid_indices_", model.init)
-        k_range = model.k_range
-        self.k_range = None if k_range is None else (int(k_range[0]), int(k_range[1]))
-        self.max_k = self.k if self.k_range is None else self.k_range[1]
+        self.k_range = None if model.k_range is None else clusters_in(model.k_range)
+        self.max_k = self.k if self.k_range is None else self.k_range[-1]
         if self.k_range is not None and model.method in SAMPLING_METHODS:
             wanted = choice(*(name for name in METHODS if name not in SAMPLING_METHODS)).text
             raise must_be("method", f"{wanted} with `k_range`", model.method)
@@ -70,19 +80,20 @@ class MedoidParameters(FitParameters):
         if self.effort is not None and model.method != "fasterpam":
             raise must_be("method", f"'fasterpam' with quality={model.quality!r}", model.method)
 
-    def _start(self, X: Any, n: int, counted: Ints, given: Ints | None) -> Start:
-        """Return the start of a run, as positions among the rows that are counted."""
+    def _start(self, X: Any, n: int, candidates: Ints, given: Ints | None) -> Start:
+        """Return the start of a run, as positions among the rows that may be medoids."""
         init = self._init
         if given is not None:
-            return lambda *_: np.searchsorted(counted, given)
+            return lambda *_: np.searchsorted(candidates, given)
         if isinstance(init, str):
             return MEDOID_STARTS[self._start_name]
 
         def call(problem: MedoidProblem, k: int, rng: np.random.Generator) -> Ints:
             rows = check_medoids(init(X, k, random_state=as_random_state(rng)), k, n)
-            if not np.isin(rows, counted).all():
-                raise must_be("init", "rows of positive weight", Got("a row of weight zero"))
-            return np.searchsorted(counted, rows)
+            if not np.isin(rows, candidates).all():
+                got = Got("a row of weight zero, or with more gaps than most")
+                raise must_be("init", "rows that may be medoids", got)
+            return np.searchsorted(candidates, rows)
 
         return call
 
@@ -124,17 +135,24 @@ class MedoidParameters(FitParameters):
         return halt if self.model.halt is None else self.model.halt | halt
 
     def search(
-        self, X: Any, table: DissimilarityTable, weight: Floats | None, workers: Workers
+        self,
+        X: Any,
+        table: DissimilarityTable,
+        weight: Floats | None,
+        workers: Workers,
+        allowed: Array | None = None,
     ) -> tuple[Ints, MedoidRun, dict[int, float] | None]:
         """Return the medoids, the best run, and the silhouettes by K if K is to be chosen.
 
-        The run's medoids are positions among the counted rows; its start is in rows of X.
+        The run's medoids are positions among the candidates; its start is in rows of X. Rows that
+        are not `allowed` (n,) are no medoids, unless they are given or there are too few others.
         """
         begin, given = time.perf_counter(), self._given_rows(table.n)
         counted = counted_rows(weight, table.n, self.max_k, given)
+        candidates = _candidates(counted, self.max_k, given, allowed)
         options = MedoidOptions(
             method=self.model.method,
-            start=self._start(X, table.n, counted, given),
+            start=self._start(X, table.n, candidates, given),
             halt=self._halt,
             callbacks=self.callbacks,
             on_run_end=self.on_run_end,
@@ -145,19 +163,21 @@ class MedoidParameters(FitParameters):
         )
         generators = self._generators(given is not None)
         with one_blas_thread() if isinstance(table, MetricTable) else nullcontext():
-            if weight is not None and len(counted) < table.n:
-                table, weight = table.restrict(counted, counted), weight[counted]
+            if len(candidates) < table.n:
+                table = table.restrict(candidates, counted)
+                weight = None if weight is None else weight[counted]
             if self.model.method not in SAMPLING_METHODS and self.max_k > 1:
                 table = materialize(table, options.memory)
-            problem = MedoidProblem(table, weight, workers)
+            places = np.searchsorted(counted, candidates)
+            problem = MedoidProblem(table, weight, workers, places)
             scores: dict[int, float] | None = None
             if self.k_range is None:
                 run = best_medoids(problem, self.k, generators, options)
             else:
                 run, scores = sweep_k(problem, self.k_range, generators, options)
-        medoids = counted[run.medoids]
+        medoids = candidates[run.medoids]
         if run.start is not None:
-            run = replace(run, start=counted[run.start])
+            run = replace(run, start=candidates[run.start])
         keeps_order = given is not None and self.effort is None
         return (medoids if keeps_order else np.sort(medoids)), run, scores
 
@@ -173,6 +193,16 @@ def counted_rows(weight: Floats | None, n: int, k: int, given: Ints | None) -> I
     if lacking > 0:
         counts[np.flatnonzero(~counts)[:lacking]] = True
     return np.flatnonzero(counts)
+
+
+def _candidates(counted: Ints, k: int, given: Ints | None, allowed: Array | None) -> Ints:
+    """Return the rows that may be medoids, of those that are counted."""
+    if allowed is None:
+        return counted
+    chosen = counted[allowed[counted]]
+    if given is not None:
+        chosen = np.union1d(chosen, given)
+    return chosen if len(chosen) >= k else counted
 
 
 def check_medoids(init: Any, k: int, n: int) -> Ints:
