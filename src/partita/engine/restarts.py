@@ -17,6 +17,7 @@ from partita.engine.fit_state import FitState, LoopState, restore
 from partita.engine.lloyd import LloydOptions, best_run, lloyd
 from partita.engine.lloyd_step import LloydStep, Step
 from partita.engine.paths.choice import plan_for
+from partita.engine.paths.path import PathPlan
 from partita.engine.paths.scheduler import PassScheduler
 from partita.run_record import Fit
 from partita.source.protocol import Source
@@ -52,7 +53,7 @@ def best_fit(
     source: Source, starts: Sequence[Callable[[], Floats]], options: LloydOptions
 ) -> tuple[Fit, LloydStep]:
     """Return the best run as the loop left it, and the step that made it, to go on from."""
-    plan = plan_for(source, options.k, options.algorithm, options.memory, len(starts))
+    plan = plan_of(source, options, len(starts))
 
     def new_step(k: int) -> LloydStep:
         passes = PassScheduler(source, plan, options.path_cache)
@@ -66,6 +67,12 @@ def best_fit(
     uses_blas = plan.path == "prefix" and has_room_for_blas(source.workers.n)
     with one_blas_thread() if uses_blas else nullcontext():
         return run_all(starts, options, new_step, end)
+
+
+def plan_of(source: Source, options: LloydOptions, runs: int) -> PathPlan:
+    """Return the path for these options; it is chosen once."""
+    shape = options.k, options.algorithm, options.memory, runs
+    return options.path_cache.once(("plan", shape), lambda: plan_for(source, *shape))
 
 
 def run_all(
