@@ -124,8 +124,10 @@ class AnyOf(Halt):
         check("AnyOf.parts", self.parts, _CRITERIA)
 
     def reason(self, trace: Sequence[Progress]) -> StopReason | None:
-        first = next((why for part in self.parts if (why := part.reason(trace))), None)
-        return None if first is None else StopReason.of(first, "when")
+        for part in self.parts:  # after every iteration, so without a generator
+            if why := part.reason(trace):
+                return StopReason.of(why, "when")
+        return None
 
     def is_over(self, trace: Sequence[Progress]) -> bool:
         return any(part.is_over(trace) for part in self.parts)
@@ -161,8 +163,8 @@ class _OneValue(Halt):
     _rule: Rule = number(0)
 
     def __post_init__(self) -> None:
-        (field,) = fields(self)  # type: ignore[arg-type]
-        check(f"{type(self).__name__}.{field.name}", getattr(self, field.name), self._rule)
+        (name,) = self.__match_args__  # type: ignore[attr-defined]
+        check(f"{type(self).__name__}.{name}", getattr(self, name), self._rule)
 
 
 @dataclass(frozen=True, repr=False, slots=True)

@@ -11,7 +11,7 @@ from partita._common.array_types import Floats, Ints
 from partita._kernels import kernels
 from partita._kernels.data_survey import DIGITS, POINT
 
-FSUM_MAX_VALUES = 4096  # above it, the kernel is faster
+FSUM_MAX_VALUES = 1024  # above it, the kernel is faster
 MAX_POWER = 1000  # of two, at which doubles keep all their digits
 
 

@@ -99,16 +99,20 @@ def either(*rules: Rule, advice: str = "") -> Rule:
     wanted = tuple(text for rule in rules for text in rule.wanted)
     advice = advice or next((rule.advice for rule in rules if rule.advice), "")
     names = tuple(name for rule in rules for name in rule.names)
-    return Rule(wanted, lambda v: any(rule.accepts(v) for rule in rules), advice, names)
+    first, *others = (rule.accepts for rule in rules)
+    return Rule(wanted, lambda v: first(v) or any(one(v) for one in others), advice, names)
 
 
 def optional(rule: Rule, advice: str = "") -> Rule:
     """Accept None and what `rule` accepts."""
-    return either(rule, NONE, advice=advice)
+    wanted, accepts = (*rule.wanted, *NONE.wanted), rule.accepts
+    return Rule(wanted, lambda v: v is None or accepts(v), advice or rule.advice, rule.names)
 
 
 def is_integer(value: Any) -> TypeGuard[int]:
     """Return whether the value is an integer of Python or NumPy, not a boolean."""
+    if type(value) is int:  # faster than a look at abstract classes
+        return True
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
@@ -117,6 +121,8 @@ def is_number(value: Any) -> bool:
 
     Fractions are refused: NumPy would make objects of them.
     """
+    if type(value) is float:
+        return not math.isnan(value)
     is_float = isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational)
     if not is_float and not is_integer(value):
         return False
@@ -143,6 +149,7 @@ def _is_flag(value: Any) -> bool:
     return known and bool(value == 0 or value == 1)
 
 
+_ABSENT = object()
 NONE = Rule(("None",), lambda value: value is None)
 PATH = Rule(("a text or a Path",), _is_path)
 CALLABLE = Rule(("a callable",), callable)
@@ -217,8 +224,9 @@ def check_path(name: str, value: Any) -> str:
 def check_parameters(model: Any, rules: Mapping[str, Rule]) -> None:
     """Check the attributes that a model has against a table of rules."""
     for name, rule in rules.items():
-        if hasattr(model, name):
-            check(name, getattr(model, name), rule)
+        value = getattr(model, name, _ABSENT)
+        if value is not _ABSENT and not rule.accepts(value):
+            check(name, value, rule)
 
 
 def must_be(name: str, wanted: str, value: Any, advice: str = "") -> ParameterError:

@@ -29,7 +29,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def spawn_generators(rng: np.random.Generator, runs: int) -> list[np.random.Generator]:
     """Return one generator per run: first `rng` itself, as for a single run, then its children."""
-    return [rng, *rng.spawn(runs - 1)]
+    return [rng, *rng.spawn(runs - 1)] if runs > 1 else [rng]
 
 
 def as_random_state(rng: np.random.Generator) -> np.random.RandomState:

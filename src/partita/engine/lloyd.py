@@ -65,7 +65,7 @@ def lloyd(
     """
     trace = list(before)
     while True:
-        assigned, repair = centers, RecordedRepair.none()
+        assigned, repair = centers, None
         moved_points = step.assign(centers)
         stats, gap = step.stats_about(centers)
         cost = step.cost(stats, gap)
@@ -93,6 +93,7 @@ def lloyd(
         reason = stop_reason_after(trace, options.halt, options.callbacks)
         if options.recorder is not None and _would_go_on(reason, trace, options.halt):
             notes = tuple(step.notes)
+            repair = repair or RecordedRepair.none()
             state = LoopState(updated, trace, len(trace), assigned, repair, notes)
             options.recorder.note(state)
             if reason:

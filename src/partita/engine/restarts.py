@@ -17,6 +17,7 @@ from partita.engine.fit_state import FitState, LoopState, restore
 from partita.engine.lloyd import LloydOptions, best_run, lloyd
 from partita.engine.lloyd_step import LloydStep, Step
 from partita.engine.paths.choice import plan_for
+from partita.engine.paths.path import PathPlan
 from partita.engine.paths.scheduler import PassScheduler
 from partita.run_record import Fit
 from partita.source.protocol import Source
@@ -72,7 +73,7 @@ def best_fit_by(
     of_lloyd: Callable[[LloydStep], P],
 ) -> tuple[Fit, P]:
     """`best_fit` by steps that are made of those of Lloyd."""
-    plan = plan_for(source, options.k, options.algorithm, options.memory, len(starts))
+    plan = plan_of(source, options, len(starts))
 
     def new_step(k: int) -> P:
         passes = PassScheduler(source, plan, options.path_cache)
@@ -86,6 +87,12 @@ def best_fit_by(
     uses_blas = plan.path == "prefix" and has_room_for_blas(source.workers.n)
     with one_blas_thread() if uses_blas else nullcontext():
         return run_all(starts, options, new_step, end)
+
+
+def plan_of(source: Source, options: LloydOptions, runs: int) -> PathPlan:
+    """Return the path for these options; it is chosen once."""
+    shape = options.k, options.algorithm, options.memory, runs
+    return options.path_cache.once(("plan", shape), lambda: plan_for(source, *shape))
 
 
 def run_all(

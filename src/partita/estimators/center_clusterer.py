@@ -18,9 +18,8 @@ from partita._common.parameters import Rule
 from partita._common.random_state import generator, spawn_generators
 from partita._common.threads import Workers
 from partita.engine.lloyd import LloydOptions
-from partita.engine.paths.choice import plan_for
 from partita.engine.paths.path import PathCache
-from partita.engine.restarts import LabelledRun
+from partita.engine.restarts import LabelledRun, plan_of
 from partita.estimators import labelling, validation
 from partita.estimators.base import Clusterer
 from partita.estimators.capabilities import REPLAY, Capabilities, Replay
@@ -126,8 +125,7 @@ class CenterClusterer(Clusterer):
     ) -> list[Callable[[], Floats]]:
         """One function per run that returns its starting centers; `rng` is that of a file."""
         starts, source = parameters.starts(data.X), data.source
-        memory, runs = options.memory, len(starts)
-        spare = plan_for(source, options.k, options.algorithm, memory, runs).spare
+        spare = plan_of(source, options, len(starts)).spare
         packed = packed_bytes(source.n, source.d)  # of an earlier run, if they fit
         spare = max(0.0, spare - packed if packed <= spare else spare)
         rng = generator(self.random_state) if rng is None else rng

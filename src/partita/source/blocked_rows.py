@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
-from partita._common.exact_sum import PartialSums
+from partita._common.exact_sum import PartialSums, exact_total
 from partita._common.power_of_two import power_of_two
 from partita._common.threads import Workers
 from partita._kernels import kernels
@@ -24,6 +24,7 @@ from partita.source.blocks import (
     add_up_blocks,
     as_kernel_type,
     crew_slices,
+    is_small,
     kernel_type,
     lower_where_nearer,
     work_in_tiles,
@@ -129,20 +130,22 @@ class BlockedRows(ABC):
         """Lowest and highest value (d,) over rows of weight; which columns are not finite."""
         if self._extent is None:
             weight, lock = self.weights.unless_equal(), threading.Lock()
-            low, high, taint = np.full(self.d, np.inf), np.full(self.d, -np.inf), np.zeros(self.d)
+            whole = np.empty((3, self.d), self.kernel_dtype)
+            whole[0], whole[1], whole[2] = np.inf, -np.inf, 0.0  # the last: NaN if not finite
+            some = whole.copy()
 
             def run(rows: slice, block: Array, _: None, crew: Any) -> None:
-                part = np.empty((3, self.d), self.kernel_dtype)
-                part[0], part[1], part[2] = np.inf, -np.inf, 0.0  # the last: NaN if not finite
+                part = some.copy()
                 kernels.extent(block, *part, None if weight is None else weight[rows], crew)
                 with lock:
-                    np.fmin(low, part[0], out=low)
-                    np.fmax(high, part[1], out=high)
-                    np.add(taint, part[2], out=taint)
+                    np.fmin(whole[0], part[0], out=whole[0])
+                    np.fmax(whole[1], part[1], out=whole[1])
+                    np.add(whole[2], part[2], out=whole[2])
 
             self._reduce(4 * self.d, run)
             # -0.0 becomes 0.0: which of both zeros comes first must not matter
-            self._extent = low + 0.0, high + 0.0, np.flatnonzero(np.isnan(taint))
+            low, high = whole[:2].astype(np.float64) + 0.0
+            self._extent = low, high, np.isnan(whole[2]).nonzero()[0]
         return self._extent
 
     def survey(self) -> Survey:
@@ -162,7 +165,10 @@ class BlockedRows(ABC):
         if self.weights.values is None and self.weights.unit < 1 << 20:  # more is no repetition
             unit = max(1, int(self.weights.unit))
         count = unit * (self.n if times is None else int(times.sum()))
-        if count <= most:
+        rows: slice | Ints
+        if count <= most and times is None and unit == 1:
+            rows = slice(0, self.n)
+        elif count <= most:
             repeats = np.full(self.n, unit) if times is None else unit * times
             rows = np.repeat(np.arange(self.n), repeats)
         else:
@@ -292,6 +298,8 @@ class BlockedRows(ABC):
 
     def own_cost(self, centers: Centers, labels: Ints) -> float:
         values, weight = np.ascontiguousarray(centers.values), self.weights.unless_equal()
+        if is_small(self.n, 2 * self.d):
+            return exact_total(self.own_distances(centers, labels), weight)
         parts: list[PartialSums] = []
 
         def run(rows: slice, block: Array, _: None, crew: Any) -> None:

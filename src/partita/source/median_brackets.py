@@ -8,6 +8,7 @@ examined, never what is found.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,9 +16,10 @@ import numpy as np
 
 from partita._common.array_types import Array, Floats, Ints
 
-# of a sample: below a bracket, and above it. A wide one surely holds the median; a narrow one holds
-# few values, which clears a feature with many equal values at one side of its median
-RANK_SHARE, NARROW_RANK_SHARE = 0.42, 0.47
+# half the width of a bracket in ranks of a sample of m rows, over √m. A wide one surely holds the
+# median; a narrow one holds few values, which clears a feature with many equal values at one side
+# of its median
+RANKS, NARROW_RANKS = 1.8, 0.7
 MIN_TIED_SHARE = 1 / 8  # of a sample at its median: the values are discrete
 
 
@@ -37,7 +39,9 @@ class MedianBrackets:
         m = ranked.shape[1]
         middle = ranked[:, (m - 1) // 2]
         tied = (ranked == middle[:, None]).sum(axis=1) >= MIN_TIED_SHARE * m
-        low, high = (np.where(tied, middle, end) for end in _ends(ranked, RANK_SHARE))
+        low, high = _ends(ranked, RANKS)
+        if tied.any():
+            low, high = np.where(tied, middle, low), np.where(tied, middle, high)
         return cls(ranked, low, high, near)
 
     def cuts(self, dtype: Any) -> Floats:
@@ -78,7 +82,7 @@ class MedianBrackets:
         place[down] = (self.ranked[down] < self.low[down, None]).sum(axis=1) - 1
         place[up] = (self.ranked[up] <= self.high[up, None]).sum(axis=1)
         beside = which & (down | up) & (place >= 0) & (place < m)
-        narrow_low, narrow_high = _ends(self.ranked, NARROW_RANK_SHARE)
+        narrow_low, narrow_high = _ends(self.ranked, NARROW_RANKS)
         inside = which & ~(down | up) & (self.near < self.high - self.low)
         inside &= (narrow_low > self.low) | (narrow_high < self.high)
         if not (beside | inside).any():
@@ -89,8 +93,8 @@ class MedianBrackets:
         return replace(self, low=low, high=high)
 
 
-def _ends(ranked: Floats, share: float) -> tuple[Floats, Floats]:
+def _ends(ranked: Floats, ranks: float) -> tuple[Floats, Floats]:
     """The values (d,) of a sorted sample (d, m) between which its middle is."""
     m = ranked.shape[1]
-    outside, middle = int(share * m), (m - 1) // 2
+    outside, middle = max(0, int(m / 2 - ranks * math.sqrt(m))), (m - 1) // 2
     return ranked[:, min(outside, middle)], ranked[:, max(m - 1 - outside, middle)]

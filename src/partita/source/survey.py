@@ -16,6 +16,8 @@ from partita.source.median_brackets import MedianBrackets
 
 SAMPLE_ROWS = 64, 512  # that medians are guessed from: at least, and at most
 SAMPLE_VALUES = 1 << 19  # of more rows than the least
+SAMPLE_SHARE = 1 / 4  # of the rows, where these are more than FEW_ROWS
+FEW_ROWS = 192
 MAX_COUNTING_PASSES = 3  # over all rows, with better guesses each
 MIN_COUNTED_SHARE = 1 / 8  # of the features: of fewer, columns are read at once
 MAX_MEAN_ORIGIN_RATIO = 2.0**20  # extent over typical deviation, up to which the mean is the origin
@@ -98,7 +100,8 @@ def survey_dense(rows: SurveyedRows, seen: SurveyedRows) -> Survey:
 def _sum_up_and_suspect(extent: Floats, rows: SurveyedRows, moments: Moments) -> Ints:
     """Add up all rows; return the features that only their columns can clear of outliers."""
     fewest, most = SAMPLE_ROWS
-    sample = rows.sample(max(fewest, min(most, SAMPLE_VALUES // rows.d)))
+    most = min(most, max(FEW_ROWS, int(SAMPLE_SHARE * rows.n)), SAMPLE_VALUES // rows.d)
+    sample = rows.sample(max(fewest, most))
     brackets = MedianBrackets.of_sample(sample, extent / MAX_MEAN_ORIGIN_RATIO)
     total, suspect = rows.total_count(), extent > 0
     counts = rows.sum_up(moments, brackets.cuts(rows.kernel_dtype))

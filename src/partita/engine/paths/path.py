@@ -6,7 +6,7 @@ new path is a module with a `PathKind`, and a line in the table of choice.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, cast
 
@@ -80,9 +80,9 @@ class PathPlan:
 class PathCache:
     """Objects that runs on the same rows share, such as a tree."""
 
-    _made: dict[str, Any] = field(default_factory=dict)
+    _made: dict[Hashable, Any] = field(default_factory=dict)
 
-    def once(self, key: str, make: Callable[[], T]) -> T:
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` returned at the first call for `key`."""
         if key not in self._made:
             self._made[key] = make()
