@@ -43,9 +43,7 @@ class Cut:
 NOTHING = Cut(math.inf, np.empty(0, np.intp), np.empty(0, np.intp))  # is left out
 
 
-def cut_farthest(
-    distance: Floats, weight: Floats | None, trim: float, near: float = 0.0
-) -> Cut:
+def cut_farthest(distance: Floats, weight: Floats | None, trim: float, near: float = 0.0) -> Cut:
     """Leave out the rows that are farthest: `trim` of their total weight.
 
     `near` is a guess: few rows but those left out are farther. It only saves time.
@@ -67,9 +65,7 @@ def _weight_of(weight: Floats | None, rows: Ints) -> float:
     return float(len(rows)) if weight is None else exact_total(weight[rows])
 
 
-def _farthest_rows(
-    distance: Floats, weight: Floats | None, surplus: float, near: float
-) -> Ints:
+def _farthest_rows(distance: Floats, weight: Floats | None, surplus: float, near: float) -> Ints:
     """All rows from some distance on, that weigh more than what is left out."""
     far = np.flatnonzero(distance >= near)
     if _weight_of(weight, far) > surplus * (1 + SLACK):

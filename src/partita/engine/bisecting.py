@@ -141,7 +141,9 @@ class _GrowingTree:
         for j in (0, 1):
             rows = np.flatnonzero(run.labels == j)
             rows = rows if leaf.rows is None else leaf.rows[rows]
-            halves.append(Leaf(node + j, rows, run.centers[j], run.stats.take([j]), float(costs[j])))
+            halves.append(
+                Leaf(node + j, rows, run.centers[j], run.stats.take([j]), float(costs[j]))
+            )
         return halves, run
 
     def _cost(self) -> float:

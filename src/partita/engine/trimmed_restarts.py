@@ -24,9 +24,7 @@ SHORT_RUN = 3  # iterations, after which starts are compared
 FINALISTS = 4  # runs that go on to the end
 
 
-def sample_of(
-    source: Source, k: int, rng: np.random.Generator
-) -> tuple[Source, Ints | slice]:
+def sample_of(source: Source, k: int, rng: np.random.Generator) -> tuple[Source, Ints | slice]:
     """The rows on which starts are made and compared: all, or some of those that have weight."""
     weight = source.weights.unless_equal()
     rows = np.arange(source.n) if weight is None else np.flatnonzero(weight)
@@ -62,9 +60,7 @@ def _quiet(options: LloydOptions) -> LloydOptions:
     return replace(options, callbacks=(), on_run_end=None, path_cache=PathCache())
 
 
-def _run(
-    source: Source, start: Floats, options: LloydOptions, trim: float
-) -> tuple[float, Floats]:
+def _run(source: Source, start: Floats, options: LloydOptions, trim: float) -> tuple[float, Floats]:
     fit, _ = best_trimmed_run(source, [lambda: start], options, trim)
     return fit.trace[-1].cost_after, fit.centers.plain
 

@@ -11,12 +11,12 @@ from partita._common.exact_sum import exact_total
 from partita.centers import Centers
 from partita.empty_clusters import FarRows, count_members, farthest_rows
 from partita.engine.lloyd_step import LloydStep
-from partita.trimming import NOTHING, cut_farthest, outside_labels
 from partita.geometry import BestCenters, Update
 from partita.moments import Moments
 from partita.source.blocks import stats_by_long_sums
 from partita.stats import ClusterStats
 from partita.trace import Pass
+from partita.trimming import NOTHING, cut_farthest, outside_labels
 
 GUESSED_SHARE = 0.9  # of the last threshold: rows beyond it are candidates of the next cut
 MAX_ROWS_SUBTRACTED = 1 << 14  # at a time
@@ -136,9 +136,7 @@ class TrimmedStep:
     def members(self, k: int) -> Ints:
         inside = np.flatnonzero(self.labels >= 0)
         counted = self._counted()
-        return count_members(
-            self.labels[inside], None if counted is None else counted[inside], k
-        )
+        return count_members(self.labels[inside], None if counted is None else counted[inside], k)
 
     def farthest(self, centers: Centers, count: int) -> FarRows:
         squares = self.source.own_distances(centers, np.maximum(self.labels, 0))

@@ -340,6 +340,8 @@ class BisectingParameters(LloydParameters):
             starts,
             run,
             data.memory,
-            MaxIter(self.n_leaves) if self.model.halt is None else self.model.halt,  # more splits than there are
+            MaxIter(self.n_leaves)
+            if self.model.halt is None
+            else self.model.halt,  # more splits than there are
             self.callbacks,
         )

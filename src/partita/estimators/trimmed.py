@@ -170,7 +170,9 @@ callable, array or model, default="k-means++"
             run = LabelledRun(centers, *label_and_summarise_trimmed(centers, step), fit)
         self._warn_if_empty(run.stats.weight, len(centers), parameters.k)
         self.threshold_, self.boundary_share_ = step.cut.threshold, step.cut.share
-        self.trimmed_weight_ = parameters.trim * exact_total(data.source.weights.as_floats(data.source.n))
+        self.trimmed_weight_ = parameters.trim * exact_total(
+            data.source.weights.as_floats(data.source.n)
+        )
         return self._keep(run, data)
 
     def _promising_starts(

@@ -25,8 +25,6 @@ class FeatureKinds:
     nominal: int
 
 
-
-
 class GowerTable(DissimilarityTable):
     """Coded rows. Each has at least one value, so that equal rows are at 0."""
 
