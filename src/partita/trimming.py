@@ -32,6 +32,14 @@ class Cut:
         """Return whether every row counts as much as by another cut with the same `outside`."""
         return self.share == other.share and np.array_equal(self.boundary, other.boundary)
 
+    def total(self, values: Floats, weight: Floats | None) -> float:
+        """Σ w·value of the rows that count: the same for a row of weight 3 and for three rows."""
+        whole = np.ones(len(values)) if weight is None else weight.copy()
+        whole[self.outside] = whole[self.boundary] = 0.0
+        at = self.boundary
+        part = exact_total(values[at], None if weight is None else weight[at])
+        return exact_total(values, whole) + self.share * part
+
     def counted(self, weight: Floats | None, n: int) -> Floats:
         """The weight (n,) with which each row counts."""
         out = np.ones(n) if weight is None else weight.copy()

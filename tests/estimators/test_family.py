@@ -11,12 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans
+from partita import (
+    BisectingKMeans,
+    KernelKMeans,
+    KMeans,
+    KMedoids,
+    MiniBatchKMeans,
+    SphericalKMeans,
+    TrimmedKMeans,
+)
 
 MEMBERS = [
     KMeans(3, random_state=0),
     SphericalKMeans(3, random_state=0),
     MiniBatchKMeans(3, random_state=0, batch_size=500),
+    TrimmedKMeans(3, random_state=0),
+    BisectingKMeans(3, random_state=0),
     KMedoids(3, random_state=0),
     KernelKMeans(3, random_state=0),
     KernelKMeans(3, random_state=0, approximation="nystrom", n_components=20),
@@ -43,16 +53,21 @@ def test_memberships_add_up_to_one_and_peak_at_the_label(member, X):
         share = model.soft_membership(X, temperature)
         assert share.shape == (len(X), 3)
         assert (share >= 0).all()
-        np.testing.assert_allclose(share.sum(axis=1), 1, rtol=1e-15)
-        np.testing.assert_array_equal(share.argmax(axis=1), model.predict(X))
+        labels = model.predict(X)
+        inside = labels >= 0  # rows that trimming leaves out have no membership
+        np.testing.assert_allclose(share.sum(axis=1), inside, rtol=1e-15)
+        np.testing.assert_array_equal(share.argmax(axis=1)[inside], labels[inside])
 
 
 def test_memberships_are_hard_when_cold_and_even_when_hot(member, X):
     model = member.fit(X)
     cold, warm, hot = (model.soft_membership(X, t) for t in (0, "auto", np.inf))
-    np.testing.assert_array_equal(cold, np.eye(3)[model.predict(X)])
-    np.testing.assert_allclose(hot, 1 / 3)
-    assert 0.4 < warm.max(axis=1).min() < 0.9  # some row lies between clusters, and is said to
+    labels = model.predict(X)
+    np.testing.assert_array_equal(cold, np.eye(4)[labels, :3])  # zeros for label −1
+    np.testing.assert_allclose(hot[labels >= 0], 1 / 3)
+    assert (
+        0.4 < warm[labels >= 0].max(axis=1).min() < 0.9
+    )  # some row lies between clusters, and is said to
     assert np.median(warm.max(axis=1)) > 0.8
 
 
@@ -76,7 +91,7 @@ def test_ties_do_not_move_the_peak(seed, scale, even):
 
 def test_one_one_in_every_row_of_the_membership_matrix(member, X):
     model = member.fit(X)
-    np.testing.assert_array_equal(model.membership_.toarray(), np.eye(3)[model.labels_])
+    np.testing.assert_array_equal(model.membership_.toarray(), np.eye(4)[model.labels_, :3])
 
 
 def test_a_pickle_predicts_the_same(member, X):

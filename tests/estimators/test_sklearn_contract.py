@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from partita import KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans
+from partita import (
+    BisectingKMeans,
+    KMeans,
+    KMedoids,
+    MiniBatchKMeans,
+    SphericalKMeans,
+    TrimmedKMeans,
+)
 
 # scikit-learn declares these two for its own KMeans: with other rows, k-means++ makes other random
 # choices, so a weighted and a repeated data set start elsewhere. From the same start they agree bit
@@ -20,6 +27,9 @@ MEMBERS = [
     KMeans(),
     KMeans(n_clusters=2, n_init=2),
     MiniBatchKMeans(),
+    TrimmedKMeans(),
+    BisectingKMeans(),
+    BisectingKMeans(n_clusters=2, bisecting_strategy="largest_cluster"),
     SphericalKMeans(zero_rows="drop"),  # some checks give it rows of zeros
 ]
 

@@ -10,7 +10,13 @@ from partita.source.dissimilarities import pack_panels
 
 pytestmark = [pytest.mark.compiled, pytest.mark.sanitize]
 # rows, numbers, nominal, asymmetric, centers
-SHAPES = [(1, 1, 0, 0, 1), (63, 3, 2, 2, 7), (64, 0, 3, 0, 64), (65, 5, 0, 1, 9), (200, 2, 2, 4, 70)]
+SHAPES = [
+    (1, 1, 0, 0, 1),
+    (63, 3, 2, 2, 7),
+    (64, 0, 3, 0, 64),
+    (65, 5, 0, 1, 9),
+    (200, 2, 2, 4, 70),
+]
 
 
 def mixed_rows(rng, n, numbers, nominal, asymmetric, gaps=0.3):

@@ -139,7 +139,7 @@ class _GrowingTree:
             return None, run
         node, halves = len(self._nodes), []
         for j in (0, 1):
-            rows = np.flatnonzero(run.labels == j)
+            rows: Ints = np.flatnonzero(run.labels == j)
             rows = rows if leaf.rows is None else leaf.rows[rows]
             halves.append(
                 Leaf(node + j, rows, run.centers[j], run.stats.take([j]), float(costs[j]))

@@ -23,7 +23,9 @@ from partita.trace import Pass
 class Step(Assignment, Protocol):
     """The state of a run, as the loop uses it."""
 
-    last: Pass  # how the last assignment was made
+    @property
+    def last(self) -> Pass:
+        """How the last assignment was made."""
 
     @property
     def notes(self) -> list[str]:

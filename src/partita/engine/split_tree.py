@@ -90,7 +90,7 @@ class SplitTree:
 
     def label_rows(self, source: Source) -> Ints:
         """Send every row down to a leaf: to the nearer center at each split, the left on ties."""
-        rows_of = {0: np.arange(source.n)}
+        rows_of: dict[int, Ints] = {0: np.arange(source.n)}
         for s, node in enumerate(self.split.tolist()):
             rows_of |= self._halves(source, rows_of.pop(node), s)
         labels = np.empty(source.n, np.int32)

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from partita._common.array_types import Floats, Ints
-from partita._common.exact_sum import exact_total
 from partita.centers import Centers
 from partita.empty_clusters import FarRows, count_members, farthest_rows
 from partita.engine.lloyd_step import LloydStep
@@ -73,7 +72,7 @@ class TrimmedStep:
     def cost_of_rows(self, centers: Centers) -> float:
         """Σ w·‖x − c‖² of the rows that count, rounded once; w = 1 if all weights are equal."""
         squares = self.source.own_distances(centers, self._inner.labels)
-        return exact_total(squares, self.cut.counted(self._weight, self.source.n))
+        return self.cut.total(squares, self._weight)
 
     def stats_about(self, centers: Centers) -> tuple[ClusterStats, Floats]:
         stats, gap = self._kept_stats(np.ascontiguousarray(centers.about(self.origin)))

@@ -203,7 +203,7 @@ class BisectingKMeans(EuclideanClusterer):
         return model
 
     def match(self, other: Any) -> BisectingKMeans:
-        """Renumber the clusters in place to agree with those of an earlier model, as in `KMeans`."""
+        """Renumber the clusters in place to agree with those of an earlier model."""
         check_is_fitted(self)
         before = self.cluster_centers_
         super().match(other)
@@ -334,14 +334,13 @@ class BisectingParameters(LloydParameters):
             halt = SamePartition() | small | MaxIter(self.max_iter)
             return LloydOptions(k, halt, self.empty, (), None, self.algorithm, memory)
 
+        never = MaxIter(self.n_leaves)  # one more than there are splits
         return BisectingOptions(
             self.n_leaves,
             SCORES[self.model.bisecting_strategy],
             starts,
             run,
             data.memory,
-            MaxIter(self.n_leaves)
-            if self.model.halt is None
-            else self.model.halt,  # more splits than there are
+            never if self.model.halt is None else self.model.halt,
             self.callbacks,
         )

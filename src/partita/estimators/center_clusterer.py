@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -78,7 +78,7 @@ class CenterClusterer(Clusterer):
     n_clusters: int
     random_state: Any
     _geometry: Geometry = EUCLIDEAN
-    _saved_attributes = ("cluster_centers", "start")
+    _saved_attributes: ClassVar[tuple[str, ...]] = ("cluster_centers", "start")
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

@@ -170,9 +170,7 @@ callable, array or model, default="k-means++"
             run = LabelledRun(centers, *label_and_summarise_trimmed(centers, step), fit)
         self._warn_if_empty(run.stats.weight, len(centers), parameters.k)
         self.threshold_, self.boundary_share_ = step.cut.threshold, step.cut.share
-        self.trimmed_weight_ = parameters.trim * exact_total(
-            data.source.weights.as_floats(data.source.n)
-        )
+        self.trimmed_weight_ = parameters.trim * parameters.total_weight(data.source)
         return self._keep(run, data)
 
     def _promising_starts(
@@ -211,7 +209,7 @@ callable, array or model, default="k-means++"
         weight = validation.check_weights(sample_weight, args[0].shape[0])
         squares = labelling.own_squares(*args)
         cut = cut_farthest(np.sqrt(squares), weight, float(self.trim))
-        return -exact_total(squares, cut.counted(weight, len(squares)))
+        return -cut.total(squares, weight)
 
     def merge(self, other: CenterClusterer) -> TrimmedKMeans:
         """Not available: what is left out of all rows cannot be told from two fits."""
@@ -256,10 +254,15 @@ class TrimmedParameters(LloydParameters):
 
     def halt(self, source: Source) -> Halt:
         """Stop at a fixed point, by `tol` or the user's criterion, or at the limit."""
-        if self.model.halt is not None:
-            return self.until()
-        kept = (1.0 - self.trim) * exact_total(source.weights.as_floats(source.n))
+        if self.model.halt is not None or not self.trim:
+            return super().halt(source)
+        kept = (1.0 - self.trim) * self.total_weight(source)
         return self.until(ShiftWithinClusters(float(self.model.tol), kept * source.d))
+
+    @staticmethod
+    def total_weight(source: Source) -> float:
+        """The weight of all rows."""
+        return exact_total(source.weights.as_floats(source.n))
 
     def check_rows_left(self, source: Source) -> None:
         """Require at least one row for each cluster, beside those that are left out."""
