@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from partita import KMeans, SphericalKMeans
+from partita import KMeans, SphericalKMeans, TrimmedKMeans
 
 pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
-FAMILY = [KMeans, SphericalKMeans]
+FAMILY = [KMeans, SphericalKMeans, TrimmedKMeans]
 
 
 def bits(model, X, weight=None):

@@ -9,7 +9,16 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
-from partita import KernelKMeans, KMeans, KMedoids, MiniBatchKMeans, SphericalKMeans, Trace
+from partita import (
+    BisectingKMeans,
+    KernelKMeans,
+    KMeans,
+    KMedoids,
+    MiniBatchKMeans,
+    SphericalKMeans,
+    Trace,
+    TrimmedKMeans,
+)
 
 RNG = np.random.default_rng(7)
 ROWS = np.concatenate([RNG.normal(c, 1.0, (30, 3)) for c in (0.0, 6.0, 12.0)]) + 1.0
@@ -68,6 +77,18 @@ CASES = {
             sp.csr_matrix(with_zeros())
         ),
         lambda X: sp.csr_matrix(np.vstack([X, 0 * X[:1]])),
+    ),
+    "trimmed": (lambda: TrimmedKMeans(3, trim=0.1, random_state=0).fit(ROWS), lambda X: X),
+    "trimmed nothing": (lambda: TrimmedKMeans(3, trim=0, random_state=0).fit(ROWS), lambda X: X),
+    "trimmed weights csr": (
+        lambda: TrimmedKMeans(3, random_state=0).fit(sp.csr_array(ROWS), sample_weight=WEIGHT),
+        sp.csr_array,
+    ),
+    "bisecting": (lambda: BisectingKMeans(5, random_state=0).fit(ROWS), lambda X: X),
+    "bisecting one": (lambda: BisectingKMeans(1).fit(ROWS), lambda X: X),
+    "bisecting float32 frame": (
+        lambda: BisectingKMeans(4, random_state=0).fit(FRAME.astype(np.float32)),
+        lambda X: frame(single(X)),
     ),
     "medoids": (lambda: KMedoids(3, random_state=0).fit(ROWS), lambda X: X),
     "medoids k_range": (

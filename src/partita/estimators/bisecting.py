@@ -183,6 +183,8 @@ class BisectingKMeans(EuclideanClusterer):
     def cut(self, k: int) -> BisectingKMeans:
         """Return the model with k clusters: the first k − 1 splits, as `fit` makes them for k.
 
+        Its `inertia_` may differ from that of such a fit in the last bit.
+
         >>> from partita import BisectingKMeans
         >>> model = BisectingKMeans(3, random_state=0).fit([[0.0], [1.0], [8.0], [9.0], [20.0]])
         >>> len(model.cut(2).cluster_centers_)
