@@ -15,7 +15,7 @@ SLACK = 1e-9  # of the weight to leave out: 0.29 · 100 rows are 29 rows, not 28
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Which rows are left out.
+    """Rows that are left out, and those at the border.
 
     This is a trimming function in the sense of Cuesta-Albertos, Gordaliza and Matrán (1997): rows
     beyond the threshold do not count, rows at it count with a share of their weight, so that

@@ -25,7 +25,7 @@ class Step(Assignment, Protocol):
 
     @property
     def last(self) -> Pass:
-        """How the last assignment was made."""
+        """A record of the last assignment."""
 
     @property
     def notes(self) -> list[str]:

@@ -21,7 +21,7 @@ from partita._common.threads import Workers
 from partita.certificates.bounding import CertifiedPartition
 from partita.certificates.certified_rows import certify_costs, round_up
 from partita.empty_clusters import POLICIES
-from partita.engine.bisecting import SCORES, BisectingOptions, bisect, why_complete
+from partita.engine.bisection import SCORES, BisectingOptions, bisect, why_complete
 from partita.engine.lloyd import LloydOptions
 from partita.engine.split_tree import SplitTree, returned_centers
 from partita.estimators import labelling, validation
@@ -322,7 +322,7 @@ class BisectingParameters(LloydParameters):
         self.n_leaves, self.k = self.k, 2
 
     def options(self, data: FitInput, rng: np.random.Generator) -> BisectingOptions:
-        """What is split, how, and until when."""
+        """Options of the splits: how, and until when."""
 
         def starts(source: Source, rows: Ints | None, memory: float) -> list[Any]:
             made = self.starts(data.X if rows is None else data.X[rows])

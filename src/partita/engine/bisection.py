@@ -42,7 +42,7 @@ SCORES: dict[str, Score] = {
 
 @dataclass(frozen=True, slots=True)
 class BisectingOptions:
-    """What is split, how, and until when."""
+    """Options of the splits: how, and until when."""
 
     k: int
     score: Score  # the leaf of the highest is split
