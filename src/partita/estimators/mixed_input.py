@@ -117,7 +117,8 @@ def as_table(X: Any, name: str) -> Any:
             raise ValueError(f"Found array with 0 {what}(s) while a minimum of 1 is required.")
         return X
     if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(object), None)
+        is_masked, X = np.ma.getmaskarray(X), X.data.astype(object)
+        X[is_masked] = None
     if not isinstance(X, np.ndarray) and not hasattr(X, "__array__"):
         X = _array_of(X)
     return check_array(X, dtype=None, ensure_all_finite=False, estimator=name, input_name="X")

@@ -31,6 +31,8 @@ KERNEL_METRICS = {  # names of the compiled kernel by the names of users
 }
 BLOCK_BYTES = 1 << 23  # of columns computed at once: they are read while they are in the cache
 SUM_ROOM = 2.0**32  # divided by it, so many doubles of any size can be added
+QUICK_FEATURES = 16  # at most: then the compiled kernel keeps up with memory
+QUICK_BYTES = 1 << 26  # of a table that is computed at each reading if that is quick
 TASK_CANDIDATES = 16  # measured by a thread at once; fixed, so that bits do not change
 SIMILARITY_ADVICE = "A similarity s becomes a dissimilarity as max(s) - s, for example."
 
@@ -42,6 +44,7 @@ class DissimilarityTable(ABC):
     """
 
     matrix: Floats | None = None  # all columns, if they are in memory
+    is_quick = False  # a column is computed about as fast as it is read from memory
 
     def __init__(self, shape: tuple[int, int], dtype: Any, unit: float) -> None:
         self.candidates, self.n = shape
@@ -126,6 +129,7 @@ class VectorTable(DissimilarityTable):
         rows = np.ascontiguousarray(rows, dtype=dtype)
         self._rows = rows * scale if scale != 1.0 else rows
         self._metric, self._workers = metric, workers
+        self.is_quick = rows.shape[1] <= QUICK_FEATURES
 
     def columns(self, which: Ints) -> Floats:
         if self._prepared_points is None:
@@ -214,10 +218,17 @@ def check_dissimilarities(values: Floats) -> None:
         np.maximum(values, 0.0, out=values)
 
 
-def materialize(table: DissimilarityTable, memory: float) -> DissimilarityTable:
-    """Return the table with all its columns in memory, if they fit in `memory` bytes."""
+def materialize(
+    table: DissimilarityTable, memory: float, is_read_often: bool = True
+) -> DissimilarityTable:
+    """Return the table with all its columns in memory, if they fit in `memory` bytes.
+
+    A large table that is read a few times, and computed quickly, stays as it is: writing it to
+    memory would take longer.
+    """
     size = table.candidates * table.n * table.dtype.itemsize
-    if table.matrix is not None or size > memory:
+    is_needless = table.is_quick and size > QUICK_BYTES and not is_read_often
+    if table.matrix is not None or size > memory or is_needless:
         return table
     out = np.empty((table.candidates, table.n), table.dtype)
     all_points = np.arange(table.n)

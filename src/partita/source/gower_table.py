@@ -9,7 +9,7 @@ import numpy as np
 from partita._common.array_types import Floats, Ints
 from partita._common.threads import Workers
 from partita._kernels import kernels
-from partita.source.dissimilarities import DissimilarityTable, pack_panels
+from partita.source.dissimilarities import QUICK_FEATURES, DissimilarityTable, pack_panels
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class GowerTable(DissimilarityTable):
     def __init__(self, rows: Floats, kinds: FeatureKinds, workers: Workers) -> None:
         super().__init__((len(rows), len(rows)), np.float64, 1.0)
         self._rows, self._kinds, self._workers = rows, kinds, workers
+        self.is_quick = rows.shape[1] <= QUICK_FEATURES
 
     def columns(self, which: Ints) -> Floats:
         return self.to_rows(self._rows[self._candidates[which]])

@@ -67,8 +67,12 @@ class KMedoids(Clusterer):
         "precomputed": X then is the square matrix of dissimilarities, or its upper triangle as
         SciPy's `pdist` returns it. Medoids are robust to outliers only if the dissimilarity is not
         squared: of 0…9 and 1000, "euclidean" picks 5 and "sqeuclidean" 9, the row next to the mean.
+        "gower" compares rows of tables with numbers, categories and gaps: see Notes.
     metric_params : dict or None, default=None
-        Keywords for the metric, used by `fit` and by `predict`.
+        Keywords for the metric, used by `fit` and by `predict`. Of "gower": `categorical` (a list
+        of columns, by name or position), `ordinal` (a list, or the levels in their order by
+        column), `asymmetric` (a list, or by column the value that is present), and `weights` (of
+        all columns, or by column).
     method : {"fasterpam", "pam", "alternate", "clara", "onebatch"}, default="fasterpam"
         "fasterpam" swaps medoids for other rows until no single swap lowers the cost. "pam" always
         makes the best of all swaps: slower, no better. "alternate" is the textbook procedure
@@ -149,6 +153,12 @@ class KMedoids(Clusterer):
     from all others). A matrix must be symmetric, finite, not negative, and zero on its diagonal.
     Integers are added exactly; vectors of float32 are compared in float32 during the search, and
     in float64 for the result.
+
+    Gower's dissimilarity is the weighted mean of those of the columns that two rows both have: of
+    numbers and ordered levels the difference over the range of the fit (new values beyond it count
+    as its ends), of categories 0 or 1. In an asymmetric column, two absences do not count. Text,
+    booleans and types of categories are categories without being named. Rows with more gaps than
+    the median row are no medoids: they are near everything, and examples of nothing.
 
     Examples
     --------

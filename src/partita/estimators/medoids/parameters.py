@@ -167,7 +167,8 @@ class MedoidParameters(FitParameters):
                 table = table.restrict(candidates, counted)
                 weight = None if weight is None else weight[counted]
             if self.model.method not in SAMPLING_METHODS and self.max_k > 1:
-                table = materialize(table, options.memory)
+                searches = self.effort is not None or self.k_range is not None
+                table = materialize(table, options.memory, is_read_often=searches)
             places = np.searchsorted(counted, candidates)
             problem = MedoidProblem(table, weight, workers, places)
             scores: dict[int, float] | None = None
