@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
 import partita
-from partita import KMedoids
+from partita import InterruptedFitWarning, KMedoids
 from partita.engine.medoids import medoid_population, medoid_sets
 from partita.halting import Target
 
