@@ -22,6 +22,7 @@ import partita
 from partita import KernelKMeans, KMeans, KMedoids, choose_k, load, save
 from partita.observers import WatchedTask
 from partita.progress import bars, surfaces
+from partita.progress import screen as screens
 from partita.progress.bars import ProgressBar
 from partita.progress.lines import LineText
 from partita.progress.screen import Screen
@@ -223,56 +224,73 @@ def test_bad_parameters_and_data_leave_no_bar():
         assert bars._OPEN.tasks == []
 
 
-class BrokenSurface:
-    """A terminal that went away."""
+class Slate(list):
+    """A surface that keeps what is drawn; `tried` is set by the first drawing."""
 
-    def __init__(self):
-        self.tried, self.is_closed = threading.Event(), threading.Event()
+    def __init__(self, error=None):
+        super().__init__()
+        self.error, self.tried = error, threading.Event()
 
     def draw(self, lines):
+        self.append([line.name for line in lines])
         self.tried.set()
-        raise BrokenPipeError
+        if self.error is not None:
+            raise self.error
 
     def close(self):
-        self.is_closed.set()
+        self.append("closed")
 
 
-def test_a_thread_draws_while_the_fit_runs_and_a_broken_terminal_does_not_end_it():
-    surface = BrokenSurface()
-    bar = ProgressBar(screen=Screen(lambda: surface, SetClock(step=SLOW)))
-    with bar.__partita_watch__(TASK):
-        assert surface.tried.wait(60)
-    assert surface.is_closed.wait(60)
-
-
-def test_the_thread_closes_what_it_drew_on_before_the_task_is_over():
-    class Slate(list):
-        drawn = threading.Event()
-
-        def draw(self, lines):
-            self.append([line.name for line in lines])
-            self.drawn.set()
-
-        def close(self):
-            self.append("closed")
-
+def test_a_thread_draws_while_the_task_runs_and_has_closed_when_it_is_over():
     slate = Slate()
     bar = ProgressBar(screen=Screen(lambda: slate, SetClock(step=SLOW)))
-    before = threading.active_count()
+    for _ in range(2):
+        with bar.__partita_watch__(TASK):
+            assert slate.tried.wait(60)
+        assert slate[0] == ["KMeans"]
+        assert slate[-1] == "closed"
+        slate.clear()
+        slate.tried.clear()
+
+
+def test_a_terminal_that_went_away_does_not_end_the_fit():
+    slate = Slate(BrokenPipeError())
+    bar = ProgressBar(screen=Screen(lambda: slate, SetClock(step=SLOW)))
     with bar.__partita_watch__(TASK):
-        assert slate.drawn.wait(60)
-    assert slate[0] == ["KMeans"]
-    assert slate[-1] == "closed"
-    assert threading.active_count() == before
+        assert slate.tried.wait(60)
+    assert len(slate) == 1  # it is not tried again
+
+
+def test_a_short_task_opens_nothing_and_the_thread_is_kept_for_the_next():
+    opened = []
+    screen = Screen(lambda: opened.append(1), SetClock())
+    bar = ProgressBar(screen=screen)
+    threads = set()
+    for _ in range(20):
+        with bar.__partita_watch__(TASK):
+            threads.add(screen._thread)
+    assert opened == []
+    assert len(threads) == 1
 
 
 def test_without_room_for_a_thread_the_fit_goes_on(monkeypatch):
     def start(self):
         raise RuntimeError("can't start new thread")
 
-    bar = ProgressBar(screen=Screen(BrokenSurface, SetClock()))
+    bar = ProgressBar(screen=Screen(Slate, SetClock(step=SLOW)))
     monkeypatch.setattr(threading.Thread, "start", start)
     KMeans(3, n_threads=1, random_state=0, callback=bar).fit(ROWS)
+
+
+def test_an_idle_thread_ends(monkeypatch):
+    monkeypatch.setattr(screens, "IDLE_SECONDS", 0.0)
+    screen = Screen(Slate, SetClock())
+    with ProgressBar(screen=screen).__partita_watch__(TASK):
+        thread = screen._thread
+    thread.join(60)
+    assert not thread.is_alive()
+    with ProgressBar(screen=screen).__partita_watch__(TASK):
+        assert screen._thread is not thread
 
 
 # --- one object for all ---------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """`Screen`: the lines of the work that is watched, drawn by a thread while there are any.
 
 The thread owns what it draws on, from opening it to closing it: Ctrl-C raises KeyboardInterrupt in
-the main thread only, so the cursor always comes back.
+the main thread only, so the cursor always comes back. It stays for a while when there is nothing
+left to draw, because to start a thread takes longer than a short fit.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Protocol
 from partita.progress.lines import Clock, LineText, TaskLine
 
 TICK_SECONDS = 0.2  # between two drawings
+IDLE_SECONDS = 5.0  # without lines, after which the thread ends
+MAX_WAIT_SECONDS = 2.0  # for a terminal that does not take what is written
 
 
 class Surface(Protocol):
@@ -26,88 +29,93 @@ class Surface(Protocol):
         """Remove the lines."""
 
 
-MakeSurface = Callable[[], Surface | None]
-
-
 class Screen:
     """The lines of all that is watched.
 
-    `make_surface` is called when there is a first line; None: nothing is shown. A screen that is
-    not `drawn_by_thread` is drawn by `draw` only.
+    `make_surface` is called when a first line is due; None: nothing is shown. A screen that is not
+    `drawn_by_thread` is drawn by `draw` only.
     """
 
     def __init__(
         self,
-        make_surface: MakeSurface,
+        make_surface: Callable[[], Surface | None],
         clock: Clock = time.monotonic,
         drawn_by_thread: bool = True,
     ) -> None:
         self.clock = clock
         self._make_surface, self._drawn_by_thread = make_surface, drawn_by_thread
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()  # guards all that follows
         self._lines: tuple[TaskLine, ...] = ()
         self._surface: Surface | None = None
-        self._is_drawn = False  # something was, since the surface was made
+        self._is_open = False  # the surface was made, or cannot be
         self._thread: threading.Thread | None = None
-        self._done = threading.Event()
 
     def add(self, line: TaskLine) -> None:
         """Show a line from now on, once it is due."""
-        with self._lock:
+        with self._changed:
             self._lines = (*self._lines, line)
-            if len(self._lines) > 1:
+            if not self._drawn_by_thread:
                 return
-            self._surface = self._make_surface()
-            if self._surface is None or not self._drawn_by_thread:
-                return
-            self._done = threading.Event()
-            self._thread = threading.Thread(
-                target=self._run,
-                args=(self._surface, self._done),
-                name="partita progress bar",
-                daemon=True,
-            )
-            try:
-                self._thread.start()
-            except RuntimeError:  # no more threads: the fit goes on without a bar
-                self._surface = self._thread = None
+            if self._thread is None or not self._thread.is_alive():  # as after a fork
+                self._start_thread()
+            elif len(self._lines) == 1:
+                self._changed.notify_all()
 
     def remove(self, line: TaskLine) -> None:
-        """Remove a line; without any, the surface is closed."""
-        with self._lock:
+        """Remove a line; without any, nothing is left of them when this returns."""
+        with self._changed:
             self._lines = tuple(other for other in self._lines if other is not line)
-            if self._lines:
+            if self._lines or not self._is_open:
                 return
-            surface, thread = self._surface, self._thread
-            self._surface = self._thread = None
-            self._done.set()
-        if thread is not None:
-            thread.join()
-        elif surface is not None:
-            self._close(surface)
+            if self._thread is None or not self._thread.is_alive():
+                self._close()
+                return
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._lines or not self._is_open, MAX_WAIT_SECONDS)
 
     def draw(self) -> None:
         """Draw the lines that are due."""
-        surface = self._surface
-        if surface is not None:
-            self._draw_on(surface)
+        with self._changed:
+            self._draw()
 
-    def _draw_on(self, surface: Surface) -> None:
+    def _draw(self) -> None:
         lines = [line.text() for line in self._lines if line.is_due]
-        if lines or self._is_drawn:
-            self._is_drawn = True
-            surface.draw(lines)
+        if lines and not self._is_open:
+            self._is_open = True
+            self._surface = self._make_surface()
+        if self._surface is not None:
+            self._surface.draw(lines)
 
-    def _close(self, surface: Surface) -> None:
-        if self._is_drawn:
+    def _close(self) -> None:
+        surface, self._surface = self._surface, None
+        self._is_open = False
+        if surface is not None:
             surface.close()
-        self._is_drawn = False
 
-    def _run(self, surface: Surface, done: threading.Event) -> None:
+    def _start_thread(self) -> None:
+        name = "partita progress bar"
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         try:
-            while not done.wait(TICK_SECONDS):
-                self._draw_on(surface)
-        except Exception:  # a terminal that went away must not end the fit
-            pass
-        finally:
-            self._close(surface)
+            self._thread.start()
+        except RuntimeError:  # no more threads: the work goes on without a bar
+            self._thread = None
+
+    def _run(self) -> None:
+        with self._changed:
+            while self._lines or self._changed.wait(IDLE_SECONDS):
+                if self._lines:
+                    self._changed.wait(TICK_SECONDS)
+                self._step()
+            self._thread = None
+
+    def _step(self) -> None:
+        """Draw, or close what is no longer needed; a terminal that went away ends no fit."""
+        try:
+            if self._lines:
+                self._draw()
+            elif self._is_open:
+                self._close()
+        except Exception:
+            self._surface = None
+        if not self._is_open:
+            self._changed.notify_all()
