@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -50,7 +50,6 @@ class RunStart:
     halt: Halt | None = None
 
 
-@runtime_checkable
 class Observer(Protocol):
     """A callback with two more methods; any callable is a callback, without them."""
 
@@ -68,9 +67,10 @@ def watching(task: WatchedTask, *callbacks: object) -> ExitStack:
     """Return a context in which the observers among the callbacks, each once, watch a task."""
     stack, known = ExitStack(), list[object]()
     for callback in callbacks:
-        if isinstance(callback, Observer) and callback not in known:
+        watch = getattr(callback, "__partita_watch__", None)
+        if watch is not None and callback not in known:
             known.append(callback)
-            stack.enter_context(callback.__partita_watch__(task))
+            stack.enter_context(watch(task))
     return stack
 
 

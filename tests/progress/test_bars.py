@@ -283,7 +283,7 @@ def test_without_room_for_a_thread_the_fit_goes_on(monkeypatch):
 
 
 def test_an_idle_thread_ends(monkeypatch):
-    monkeypatch.setattr(screens, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(screens, "MAX_IDLE_TICKS", 0)
     screen = Screen(Slate, SetClock())
     with ProgressBar(screen=screen).__partita_watch__(TASK):
         thread = screen._thread

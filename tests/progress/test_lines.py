@@ -120,6 +120,13 @@ def test_another_run_that_nobody_announced_begins_again():
     assert told.words == "8 s so far, iteration 2, J 1"
 
 
+def test_a_long_iteration_that_is_heard_of_several_times_counts_once():
+    told = Told()
+    told.run(1, 1, MaxIter(8))
+    told.hear(*halving(3), *[record(4, seconds=3.5), record(4, seconds=4.0)], each=0.5)
+    assert told.words == "about 4 s left, iteration 4, J 1"
+
+
 def test_a_search_has_a_limit_or_no_known_end():
     told = Told(is_open_ended=True)
     told.run(1, 1, Shift(1.0))

@@ -101,6 +101,7 @@ def choose_k(
         Whether to print the progress.
     callback : callable or None, default=None
         Called with a `SweepProgress` after every fit, reference and split; returning True stops.
+        `progress_bar()` shows how far it is.
 
     Returns
     -------

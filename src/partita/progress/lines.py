@@ -100,8 +100,9 @@ class FitLine(TaskLine):
             self._search = record
             return
         last = self._recent[0]
-        if last and record.iteration < last[-1].iteration:  # another run, unannounced
-            last = ()
+        if last and record.iteration <= last[-1].iteration:
+            # a long iteration that goes on, or another run, unannounced
+            last = last[:-1] if record.iteration == last[-1].iteration else ()
         self._recent = (*last[-USED_RECORDS:], record), self._clock()
 
     def time_left(self) -> TimeLeft | None:

@@ -15,7 +15,7 @@ from typing import Protocol
 from partita.progress.lines import Clock, LineText, TaskLine
 
 TICK_SECONDS = 0.2  # between two drawings
-IDLE_SECONDS = 5.0  # without lines, after which the thread ends
+MAX_IDLE_TICKS = 25  # without lines, after which the thread ends
 MAX_WAIT_SECONDS = 2.0  # for a terminal that does not take what is written
 
 
@@ -58,8 +58,6 @@ class Screen:
                 return
             if self._thread is None or not self._thread.is_alive():  # as after a fork
                 self._start_thread()
-            elif len(self._lines) == 1:
-                self._changed.notify_all()
 
     def remove(self, line: TaskLine) -> None:
         """Remove a line; without any, nothing is left of them when this returns."""
@@ -101,10 +99,11 @@ class Screen:
             self._thread = None
 
     def _run(self) -> None:
+        idle = 0  # ticks; nobody wakes the thread for a line, which would hold up short fits
         with self._changed:
-            while self._lines or self._changed.wait(IDLE_SECONDS):
-                if self._lines:
-                    self._changed.wait(TICK_SECONDS)
+            while self._lines or idle < MAX_IDLE_TICKS:
+                self._changed.wait(TICK_SECONDS)
+                idle = 0 if self._lines else idle + 1
                 self._step()
             self._thread = None
 
