@@ -18,7 +18,7 @@ REQUESTS = frozenset({"callback", "interrupt"})  # kinds of reasons that a perso
 
 @dataclass(frozen=True, slots=True)
 class WatchedTask:
-    """What an observer watches from its beginning to its end.
+    """Work that an observer watches from its beginning to its end.
 
     Attributes
     ----------

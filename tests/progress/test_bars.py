@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import copy
 import io
+import os
 import pickle
 import sys
 import threading
@@ -280,6 +281,20 @@ def test_without_room_for_a_thread_the_fit_goes_on(monkeypatch):
     bar = ProgressBar(screen=Screen(Slate, SetClock(step=SLOW)))
     monkeypatch.setattr(threading.Thread, "start", start)
     KMeans(3, n_threads=1, random_state=0, callback=bar).fit(ROWS)
+
+
+def test_a_fork_while_something_is_drawn_leaves_a_usable_bar(monkeypatch):
+    slate = Slate()
+    bar = ProgressBar(screen=Screen(lambda: slate, SetClock(step=SLOW)))
+    with bar.__partita_watch__(TASK):
+        assert slate.tried.wait(60)
+        holder = threading.Thread(target=bar.screen._changed.acquire)  # and never lets go
+        holder.start()
+        holder.join()
+        slate.tried.clear()
+        monkeypatch.setattr(os, "getpid", lambda: -1)  # as the child sees it
+        with bar.__partita_watch__(TASK):
+            assert slate.tried.wait(60)
 
 
 def test_an_idle_thread_ends(monkeypatch):

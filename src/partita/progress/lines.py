@@ -20,7 +20,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class LineText:
-    """What is drawn of a line: the share that is filled (None: unknown, it pulses), and words."""
+    """A line to draw: the share that is filled (None: unknown, it pulses), and words."""
 
     name: str
     share: float | None

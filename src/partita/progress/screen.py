@@ -7,6 +7,7 @@ left to draw, because to start a thread takes longer than a short fit.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ MAX_WAIT_SECONDS = 2.0  # for a terminal that does not take what is written
 
 
 class Surface(Protocol):
-    """What lines are drawn on: a terminal or a notebook."""
+    """A place to draw lines on: a terminal or a notebook."""
 
     def draw(self, lines: Sequence[LineText]) -> None:
         """Show the lines in place of those before."""
@@ -44,6 +45,10 @@ class Screen:
     ) -> None:
         self.clock = clock
         self._make_surface, self._drawn_by_thread = make_surface, drawn_by_thread
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
         self._changed = threading.Condition()  # guards all that follows
         self._lines: tuple[TaskLine, ...] = ()
         self._surface: Surface | None = None
@@ -52,20 +57,24 @@ class Screen:
 
     def add(self, line: TaskLine) -> None:
         """Show a line from now on, once it is due."""
+        if os.getpid() != self._process:  # a fork has left the thread, perhaps with the lock
+            self._begin()
         with self._changed:
             self._lines = (*self._lines, line)
             if not self._drawn_by_thread:
                 return
-            if self._thread is None or not self._thread.is_alive():  # as after a fork
+            if self._thread is None:
                 self._start_thread()
 
     def remove(self, line: TaskLine) -> None:
         """Remove a line; without any, nothing is left of them when this returns."""
+        if os.getpid() != self._process:
+            self._begin()
         with self._changed:
             self._lines = tuple(other for other in self._lines if other is not line)
             if self._lines or not self._is_open:
                 return
-            if self._thread is None or not self._thread.is_alive():
+            if self._thread is None:
                 self._close()
                 return
             self._changed.notify_all()

@@ -107,7 +107,7 @@ def steps_until(values: Sequence[float], limit: float) -> float:
 
     Infinity if it does not decay, or if the limit is 0.
 
-    >>> steps_until([64.0, 32.0, 16.0, 8.0], 1.0)
+    >>> round(steps_until([64.0, 32.0, 16.0, 8.0], 1.0), 9)
     3.0
     """
     if not values or values[-1] <= limit:
