@@ -54,30 +54,49 @@ def duration_text(seconds: float) -> str:
 
 
 def seconds_left(halt: Halt, trace: Sequence[Progress]) -> float:
-    """Estimate the seconds from the last of some successive iterations to the end of their run."""
-    if len(trace) < 2:
-        return math.inf
+    """Estimate the seconds from the last of some successive iterations to the end of their run.
+
+    Infinity if nobody knows.
+    """
     iterations = iterations_left(halt, trace)
+    if iterations is None or len(trace) < 2:
+        return math.inf
     return iterations * (trace[-1].seconds - trace[0].seconds) / (len(trace) - 1)
 
 
-def iterations_left(halt: Halt, trace: Sequence[Progress]) -> float:
-    """Return how many more iterations a criterion lets a run make; infinity if nobody knows.
+def iterations_left(halt: Halt, trace: Sequence[Progress]) -> float | None:
+    """Return how many more iterations a criterion lets a run make; None if nobody knows.
 
-    `trace` has successive iterations of a run, the last of which did not end it.
+    `trace` has successive iterations of a run, the last of which did not end it. Infinity: the
+    criterion will not end it.
     """
     match halt:
         case AnyOf():
-            return min(iterations_left(part, trace) for part in halt.parts)
+            return _first_of(halt.parts, trace)
         case AllOf():
-            return max(iterations_left(part, trace) for part in halt.parts)
+            every = [iterations_left(part, trace) for part in halt.parts]
+            return None if None in every else max(value for value in every if value is not None)
         case MaxIter():
             return max(0, halt.limit - trace[-1].iteration)
-    found = _decaying(halt, trace)
-    if found is None or len(trace) < MIN_RECORDS:
-        return math.inf
+        case Deadline():  # the clock tells: see `deadline`
+            return math.inf
+    found = _decaying(halt, trace) if len(trace) >= MIN_RECORDS else None
+    if found is None:
+        return None
     value, limit = found
     return steps_until([value(record) for record in trace[-USED_RECORDS:]], limit)
+
+
+def _first_of(parts: Sequence[Halt], trace: Sequence[Progress]) -> float | None:
+    """Return the iterations until the first of some criteria holds.
+
+    A number of iterations alone is no estimate if the run may converge before, nobody knows when.
+    """
+    counted = [iterations_left(part, trace) for part in parts if isinstance(part, MaxIter)]
+    others = [iterations_left(part, trace) for part in parts if not isinstance(part, MaxIter)]
+    known = [value for value in (*counted, *others) if value is not None]
+    is_estimated = any(value is not None and value < math.inf for value in others)
+    return min(known) if is_estimated or None not in others else None
 
 
 def _decaying(
@@ -102,23 +121,25 @@ def _decrease(record: Progress) -> float:
     return record.cost - record.cost_after
 
 
-def steps_until(values: Sequence[float], limit: float) -> float:
+def steps_until(values: Sequence[float], limit: float) -> float | None:
     """Return how many steps a decaying sequence takes to a limit, by a line through its logarithms.
 
-    Infinity if it does not decay, or if the limit is 0.
+    None if it does not decay; infinity if the limit is 0, which nothing decays to.
 
     >>> round(steps_until([64.0, 32.0, 16.0, 8.0], 1.0), 9)
     3.0
     """
     if not values or values[-1] <= limit:
         return 0.0
-    if not limit > 0 or not all(0 < value < math.inf for value in values):
+    if not limit > 0:
         return math.inf
+    if not all(0 < value < math.inf for value in values):
+        return None
     logarithms, middle = [math.log(value) for value in values], (len(values) - 1) / 2
     spread = sum((i - middle) ** 2 for i in range(len(values)))
     slope = sum((i - middle) * y for i, y in enumerate(logarithms)) / spread if spread else 0.0
     if slope > math.log(MAX_FACTOR):
-        return math.inf
+        return None
     end = sum(logarithms) / len(logarithms) + slope * middle  # of the line
     return max(1.0, (math.log(limit) - end) / slope)
 
