@@ -35,7 +35,7 @@ def read_terminal(master):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("keep", ["keep", "lose"])
+@pytest.mark.parametrize("keep", [pytest.param("keep", marks=pytest.mark.slow), "lose"])
 def test_ctrl_c_on_a_terminal(keep):
     master, slave = pytest.importorskip("pty", reason="this system has no terminals").openpty()
     run = subprocess.Popen(
